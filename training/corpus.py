@@ -161,12 +161,20 @@ class Corpus:
         self.phone = np.load(folder / "phone.npy", mmap_mode="r")
         self.speaker = np.load(folder / "speaker.npy", mmap_mode="r")
         self.frames = len(self.phone)
+        of = (np.flatnonzero(np.array(self.speaker) == index) for index in range(SPEAKERS))
+        self.spoken_by = [where for where in of if len(where)]
 
     def crops(self, rng, count, frames):
         """`count` random windows: wave [B, FRAME T], mel [B, 4T, MELS], pitch [B, 4T], phone [B, T, 3]
         (the symbol spoken at the middle of each frame, the one before and the one after) and
         speaker [B, T]."""
         return self.windows(rng.integers(0, self.frames - frames, size=count), frames)
+
+    def starts(self, rng, count, frames):
+        """Where `count` windows begin, as many of each speaker as of any other, however much they spoke."""
+        middles = [rng.choice(self.spoken_by[who])
+                   for who in rng.integers(0, len(self.spoken_by), size=count)]
+        return np.clip(np.array(middles) - frames // 2, 0, self.frames - frames)
 
     def windows(self, starts, frames):
         take = lambda array, k: torch.tensor(

@@ -63,7 +63,7 @@ learn() {  # learn lm|decoder; neither needs the other
     lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-60}" \
       ${START:+--start "$START"} --rate "${LM_RATE:-2e-3}" --resume ;;
     decoder) step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
-      "${DECODER_MIN:-10}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --resume ;;
+      "${DECODER_MIN:-10}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --rate "${DECODER_RATE:-4e-4}" --resume ;;
   esac
 }
 export -f learn

@@ -144,9 +144,10 @@ def breath_loss(head, pulses, pitch):
     return apart.sum() / where.sum().clamp(min=1)
 
 
-def wave_loss(decoder, hidden, wave, pitch, bands, rng):
+def wave_loss(decoder, hidden, wave, pitch, bands, rng, more=lambda made, true: {}):
     """hidden [B, S, high] against wave [B, HOP S + FRAME] -> {"stft" at two resolutions of the five, "ear",
-    "breath"}. All but the first frame count, since pulses and windows before the crop are missing there."""
+    "breath"} and what `more` says. All but the first frame count, since pulses and windows before the crop are
+    missing there."""
     steps = hidden.shape[1]
     noise = torch.stack([codec.hash_noise(int(rng.integers(0, 100000)), steps) for _ in hidden])
     pulses = codec.pitch_to_pulses(pitch[:, : steps + 2])
@@ -156,7 +157,7 @@ def wave_loss(decoder, hidden, wave, pitch, bands, rng):
     first = FRAME + int(rng.integers(0, HOP))  # windows lie anywhere
     made, true = made[:, first:], wave[:, first : steps * HOP]
     return {"stft": stft_loss(made, true, bands, some), "ear": ear_loss(made, true, bands),
-            "breath": breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1])}
+            "breath": breath_loss(head[:, 4:], pulses[:, 4:], pitch[:, 5 : steps + 1]), **more(made, true)}
 
 
 def hide_ahead(z, phone, rng):
