@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -207,7 +208,30 @@ void NewFile::commit() {
   fd_ = -1;
 }
 
+namespace {
+
+/// While it lives, what interrupts this thread waits: a file that is there for a moment is not
+/// left.
+class InterruptsWait {
+ public:
+  InterruptsWait() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~InterruptsWait() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  InterruptsWait(const InterruptsWait&) = delete;
+  InterruptsWait& operator=(const InterruptsWait&) = delete;
+
+ private:
+  sigset_t before_ = {};
+};
+
+}  // namespace
+
 void need_writable(const std::string& path) {
+  const InterruptsWait until_it_is_gone;
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) load_fault(path, "", "cannot write: it is a directory");

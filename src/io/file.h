@@ -79,7 +79,7 @@ class NewFile {
 };
 
 /// Throws LoadError where a NewFile cannot be written: to be asked before the work whose result it
-/// is to hold.
+/// is to hold. Signals that end a program wait meanwhile, if this is its only thread.
 void need_writable(const std::string& path);
 
 }  // namespace syrinx

@@ -204,6 +204,7 @@ int run_say(SayOptions options) {
   options.request.text = gather_text(options);
   std::optional<std::string> player = find_player();
   const AudioFormat format = choose_output(options, player);
+  if (!options.srt_file.empty()) need_writable(options.srt_file);
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
   if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
@@ -212,7 +213,6 @@ int run_say(SayOptions options) {
   if (options.print_phones && !info.phone_times) {
     throw LoadError("the model '" + info.model + "' does not tell the times of phones");
   }
-  if (!options.srt_file.empty()) need_writable(options.srt_file);
   options.request.phone_times = options.print_phones;
   options.request.offline = !options.play && options.output != "-";
   std::string voice = choose_voice(*engine, options.voice, options.request);
