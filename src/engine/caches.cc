@@ -39,6 +39,8 @@ void Scheduler::begin_segment(Active& request, int n) {
   if (common >= kLeastCommonRows) run.common_rows = common;
 }
 
+/// Keys of the companion's rows behind its prompt, where its prompt has one for each of its rows.
+/// Once more when a cache was taken: there are more steps by then.
 void Scheduler::add_companion_steps(ArRun& run) {
   std::vector<uint64_t>& keys = run.tracks[1].keys;
   const int prompt = run.sequence->companion_rows();

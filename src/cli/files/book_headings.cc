@@ -139,7 +139,8 @@ bool is_title(std::string_view text) {
   return true;
 }
 
-/// The same, where an empty line lies between the number and its title.
+/// after_title(), or where an empty line lies between the number and its title, the line after
+/// that.
 size_t after_apart_title(const std::vector<Line>& lines, size_t i) {
   const size_t end = after_title(lines, i), at = i + 2;
   const bool apart = end == i + 1 && is_empty(lines, i + 1) && at < lines.size() &&
