@@ -36,11 +36,11 @@ def needs(name):
 
 @functools.cache
 def spoken(text):
-    """By flite, a voice that is none of ours: 16-bit samples at RATE."""
+    """By flite, a voice that is none of ours: 16-bit samples at RATE, the same in each run (no dither)."""
     with tempfile.TemporaryDirectory() as folder:
         wav = pathlib.Path(folder) / "said.wav"
         subprocess.run(["flite", "-voice", "slt", "-t", text, "-o", wav], check=True)
-        return subprocess.run(["sox", wav, "-t", "raw", "-r", str(RATE), "-e", "signed", "-b", "16", "-c", "1", "-"],
+        return subprocess.run(["sox", "-D", wav, "-t", "raw", "-r", str(RATE), "-e", "signed", "-b", "16", "-c", "1", "-"],
                               check=True, capture_output=True).stdout
 
 
