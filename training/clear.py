@@ -12,6 +12,7 @@ HEARD = int((mel_edges(MELS, RATE)[2:] <= 6800).sum())  # ... end below 6.8 kHz:
 AROUND = (-6, -4, -2, 0, 2, 4, 6)        # steps of 10 ms that are heard together: 120 ms, a phone and its neighbours
 SIZE = 39                                # of the space: as many numbers as recognisers make of 13 cepstra
 WINDOWS, BATCH, FRAMES = 3500, 20, 33    # of the corpus that it is found from: 77 minutes
+MOST_DOUBT = 8.0                         # of what is no speech yet it would be hundreds and drown all other losses
 FILTERS, WINDOW = mel_filters(N_FFT, RATE, MELS)[:, :HEARD], torch.hann_window(N_FFT)
 CONSONANTS, VOWELS = 5, 29               # their first numbers in phone_stream.cc; pauses come before them
 KINDS = 1 + VOWELS - CONSONANTS + 16
@@ -73,5 +74,5 @@ class Clear:
         kind, who = self.kinds(phone, a.shape[1]), self.steps(speaker, a.shape[1])
         score = lambda y: self.odds[who] - 0.5 * (y[:, :, None] - self.means[who]).pow(2).sum(-1)
         sure = (score(b).argmax(-1) == kind).float()
-        doubt = F.cross_entropy(score(a).flatten(0, 1), kind.flatten(), reduction="none")
+        doubt = F.cross_entropy(score(a).flatten(0, 1), kind.flatten(), reduction="none").clamp(max=MOST_DOUBT)
         return {"clear": (a - b).abs().mean(), "doubt": (doubt * sure.flatten()).sum() / sure.sum().clamp(min=1)}

@@ -164,12 +164,6 @@ class Corpus:
         of = (np.flatnonzero(np.array(self.speaker) == index) for index in range(SPEAKERS))
         self.spoken_by = [where for where in of if len(where)]
 
-    def crops(self, rng, count, frames):
-        """`count` random windows: wave [B, FRAME T], mel [B, 4T, MELS], pitch [B, 4T], phone [B, T, 3]
-        (the symbol spoken at the middle of each frame, the one before and the one after) and
-        speaker [B, T]."""
-        return self.windows(rng.integers(0, self.frames - frames, size=count), frames)
-
     def starts(self, rng, count, frames):
         """Where `count` windows begin, as many of each speaker as of any other, however much they spoke."""
         middles = [rng.choice(self.spoken_by[who])
@@ -177,6 +171,8 @@ class Corpus:
         return np.clip(np.array(middles) - frames // 2, 0, self.frames - frames)
 
     def windows(self, starts, frames):
+        """Of `frames` frames each: wave [B, FRAME T], mel [B, 4T, MELS], pitch [B, 4T], phone [B, T, 3] (the symbol
+        spoken at the middle of each frame, the one before and the one after) and speaker [B, T]."""
         take = lambda array, k: torch.tensor(
             np.stack([array[s * k : (s + frames) * k] for s in starts]).astype(np.float32))
         return (take(self.pcm, FRAME) / 32768.0, take(self.mel, 4), take(self.pitch, 4),

@@ -1,10 +1,11 @@
 """Measures a voice in PyTorch against its teachers on sentences that it never heard.
 
     python3 evaluate.py VOICE_DIR SPOKEN_DIR [--temperature T] [--report REPORT.html] [--limit N]
-                        [--speakers finch,raven,...] [--by-word]
+                        [--speakers finch,raven,...] [--by-word] [--seed N] [--encoder FILE]
 
 SPOKEN_DIR holds what synth wrote of heldout.txt and stop.txt: 310 sentences of each teacher.
---by-word: the phrases are heard as if the text arrived word by word. The report is one file with tables, recordings to play and
+--by-word: the phrases are heard as if the text arrived word by word. --encoder (encoder.safetensors): word errors of the teacher's own
+codes through the decoder as well, which tell what codec and speech LM lose apart. The report is one file with tables, recordings to play and
 spectrograms. What the recogniser hears of the teachers is kept in SPOKEN_DIR/heard.json.
 training/evaluate_server.py measures the real program.
 """
@@ -25,9 +26,9 @@ import measure
 import recordings
 import report
 import voicing
-from corpus import MELS, RATE, SPEAKERS, TEACHERS, load_sentences
+from corpus import FRAME, MELS, RATE, SPEAKERS, TEACHERS, load_sentences, log_mel, pointer_path
 from infer import speak_codes, symbols_of
-from voice_file import from_folder
+from voice_file import encoder_of, from_folder
 
 SHOWN = (0, 3, -1)  # held-out sentences in the report
 
@@ -45,6 +46,22 @@ def speak(voice, records, mix, temperature=0.4, speed=1.0, seed=1, by_word=False
         waves.append(codec.decode(decoder, z, symbols_of(text, path[: len(code)]), mix)
                      .clamp(-1, 1).numpy())
     return waves, paths, ended
+
+
+@torch.no_grad()
+def through_codes(voice, encoder, record, wave, index):
+    """What encoder, codes and decoder leave of a teacher's sentence."""
+    _, decoder, books = voice
+    frames = -(-record["samples"] // FRAME)
+    padded, pitch = torch.zeros(frames * FRAME), torch.zeros(frames * 4)
+    padded[: len(wave)] = torch.tensor(wave, dtype=torch.float32)
+    track = torch.tensor(record["pitch"][: frames * 4])
+    pitch[: len(track)] = track
+    phone = symbols_of(lm.Text(record["phone"], record["phrase"], record["place"]), pointer_path(record, frames))
+    z = encoder(log_mel(padded)[None], pitch[None], torch.full((1, frames), index), phone[None])
+    quantiser = codec.Quantiser()
+    quantiser.books.copy_(books)
+    return codec.decode(decoder, quantiser.decode(quantiser.encode(z))[0], phone, one_speaker(index)).clamp(-1, 1).numpy()
 
 
 def one_speaker(index):
@@ -136,20 +153,22 @@ def sound(records, paths, teacher_waves, made, count=60):
     }
 
 
-def measure_speaker(voice, index, folder, temperature, limit, by_word):
+def measure_speaker(voice, encoder, index, args):
     """All figures of one speaker as a dict, and (text, teacher's samples, own samples) to show."""
     teacher = list(TEACHERS)[index]
-    records, teacher_waves = sentences_of(folder, teacher, limit)
+    records, teacher_waves = sentences_of(args.spoken, teacher, args.limit)
     texts = [r["text"] for r in records]
-    made, paths, ended = speak(voice, records, one_speaker(index), temperature, by_word=by_word)
+    made, paths, ended = speak(voice, records, one_speaker(index), args.temperature, seed=args.seed, by_word=args.by_word)
     rate, exact = word_errors(texts, made)
-    base, base_exact = teacher_words(folder, teacher, texts, teacher_waves)
+    base, base_exact = teacher_words(args.spoken, teacher, texts, teacher_waves)
+    total = hear.word_count(texts)
     lengths = np.array([len(m) / len(t) for m, t in zip(made, teacher_waves)])
     level = np.array([measure.loudness(w) for w in made])
     leads = np.array([measure.lead(w) for w in made])
     border, inside = measure.seams(made)
     figures = {
         "word errors %": 100 * rate, "teacher's %": 100 * base, "ratio": rate / base,
+        "wrong words (teacher)": f"{rate * total:.0f} ({base * total:.0f}) of {total}",
         "exact": f"{exact} ({base_exact}) of {len(texts)}",
         "ended": f"{sum(ended)} of {len(ended)}",
         "longest / teacher": lengths.max(),
@@ -158,9 +177,12 @@ def measure_speaker(voice, index, folder, temperature, limit, by_word):
         "LUFS": f"{level.mean():.1f} +- {level.std():.1f}",
         "flux at / inside chunks": f"{border:.3f} / {inside:.3f}",
     }
+    if encoder:
+        coded = [through_codes(voice, encoder, *row, index) for row in zip(records, teacher_waves)]
+        figures["wrong words of its codes"] = round(word_errors(texts, coded)[0] * total)
     figures |= sound(records, paths, teacher_waves, made)
     for speed in (0.7, 1.4):
-        fast, _, _ = speak(voice, records[:20], one_speaker(index), temperature, speed)
+        fast, _, _ = speak(voice, records[:20], one_speaker(index), args.temperature, speed)
         figures[f"length at {speed}"] = np.mean(
             [len(f) / len(m) * speed for f, m in zip(fast, made)])
     shown = [(texts[i], teacher_waves[i], made[i]) for i in SHOWN]
@@ -174,16 +196,17 @@ def main():
     args.add_argument("--temperature", type=float, default=0.4)
     args.add_argument("--report")
     args.add_argument("--limit", type=int)
+    args.add_argument("--seed", type=int, default=1)
+    args.add_argument("--encoder")
     args.add_argument("--by-word", action="store_true")
     args.add_argument("--speakers", default=",".join(TEACHERS.values()))
     args = args.parse_args()
     torch.set_num_threads(1)
-    voice = from_folder(args.voice)
+    voice, encoder = from_folder(args.voice), args.encoder and encoder_of(args.encoder)
     figures, shown = {}, {}
     for name in args.speakers.split(","):
         index = list(TEACHERS.values()).index(name)
-        figures[name], shown[name] = measure_speaker(voice, index, args.spoken, args.temperature,
-                                                     args.limit, args.by_word)
+        figures[name], shown[name] = measure_speaker(voice, encoder, index, args)
         print(name, ", ".join(f"{k}: {report.shown(v)}" for k, v in figures[name].items()),
               flush=True)
     if args.report:

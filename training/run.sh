@@ -56,7 +56,7 @@ step text write_text
 step audio speak_all
 step corpus "$python" "$here/corpus.py" corpus audio
 step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-40}" \
-  ${START:+--start "$START"} "${encoder[@]}" --resume
+  ${START:+--start "$START"} "${encoder[@]}" --rate "${CODEC_RATE:-1.5e-3}" --resume
 step codes "$python" "$here/codes.py" corpus codec.pt
 learn() {  # learn lm|decoder; neither needs the other
   case $1 in

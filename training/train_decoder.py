@@ -14,15 +14,10 @@ from torch import nn
 
 from clear import Clear
 from corpus import Corpus
-from train_codec import BATCH, FRAMES, WEIGHTS as CODEC_WEIGHTS
-from train_codec import (Codec, adamw, bands_of, compiled, frame_losses, hide_ahead, save,
+from train_codec import (BATCH, FRAMES, WEIGHTS, Codec, adamw, compiled, frame_losses, hide_ahead, save,
                          wave_loss)
 
 EMA = 0.995
-# Set so that what `clear` and `doubt` ask of the samples is a third and as much as what `ear` does (norms of the
-# gradients on the shipped decoder: 3.4, 13.9 and 1.0). A phone is clearer without noise: `breath` has to be three
-# times as strong as in the codec, or voices come out half a dB too periodic from 2 to 4 kHz.
-WEIGHTS = {**CODEC_WEIGHTS, "clear": 0.15, "doubt": 0.1, "breath": 0.3}
 
 
 def learning_rate(part, step, most):
@@ -37,8 +32,7 @@ def batch_losses(decoder, quantiser, codes, corpus, clear, rng):
     z, phone = hide_ahead(quantiser.decode(torch.tensor(code)), phone, rng)
     hidden, losses = frame_losses(decoder, z, phone, mel, pitch, speaker)
     del losses["mel"]  # only codes need it; of a voice that was exported its layer is missing
-    heard = lambda made, true: clear.losses(made, true, phone[:, 1:], speaker[:, 1:])
-    return {**losses, **wave_loss(decoder, hidden, wave, pitch, bands_of(speaker), rng, heard)}
+    return {**losses, **wave_loss(decoder, hidden, wave, pitch, phone, speaker, clear, rng)}
 
 
 def main():

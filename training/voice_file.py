@@ -122,3 +122,10 @@ def from_tensors(tensors):
     books = torch.stack([torch.tensor(tensors[f"decoder.book.{b}"].astype(np.float32))
                          for b in range(codec.BOOKS)])
     return speech_lm.eval(), decoder.eval(), books
+
+
+def encoder_of(path):
+    """The encoder of a file that export.py wrote beside a voice."""
+    encoder = codec.Encoder()
+    load_known(encoder, "encoder.", read_safetensors(path))
+    return encoder.eval()
