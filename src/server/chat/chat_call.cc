@@ -24,7 +24,6 @@ constexpr size_t kMaxJsonValues = 1'000'000;
 constexpr size_t kMaxStops = 4, kMaxStopBytes = 1000;
 constexpr size_t kMaxTools = 128;
 constexpr int kMaxLogprobs = 20;
-constexpr size_t kMaxRecordings = 64;
 constexpr std::array<std::string_view, 9> kSentFormats{"wav", "mp3", "flac", "ogg", "opus",
                                                        "aac", "m4a", "mp4",  "webm"};
 

@@ -22,6 +22,8 @@ namespace syrinx {
 class DecodeHelper;
 
 /// An answer of this server that a client names by its id.
+constexpr size_t kMaxRecordings = 64;  ///< of a conversation
+
 struct NamedAnswer {
   EarlierAnswer made;  ///< without ids: only the text is known
   std::string text = {};

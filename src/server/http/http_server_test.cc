@@ -325,6 +325,22 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
   EXPECT_LT(backend_->max_unread_s(), 2.2);
 }
 
+/// What bounds a client is how long it reads nothing, not how long it takes for all.
+TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
+  start(0, {.stall_timeout_s = 1});
+  TestClient slow(port(), 4096);
+  slow.post(R"({"stream": false, "response_format": "wav", "input": ")" + std::string(250, 'a') +
+            "\"}");
+  TestAnswer answer = slow.read_head();
+  for (int i = 0; i < 200; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    ASSERT_TRUE(slow.read_more());
+  }
+  slow.read_body(answer);
+  EXPECT_TRUE(answer.whole);
+  EXPECT_EQ(std::to_string(answer.body.size()), answer.header("Content-Length"));
+}
+
 /// The kernel takes a little of each write, and again a little: nothing is lost or said twice, and
 /// whoever reads faster does not wait.
 TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {

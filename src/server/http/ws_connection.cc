@@ -56,6 +56,14 @@ std::string_view chosen_protocol(std::string_view offered) {
                                                                                         : first;
 }
 
+websocket::stream_base::timeout deadlines(std::chrono::steady_clock::duration silence) {
+  websocket::stream_base::timeout out{};
+  out.handshake_timeout = kHandshake;
+  out.idle_timeout = silence;
+  out.keep_alive_pings = true;
+  return out;
+}
+
 /// What an upgrade is let through with.
 struct Admission {
   std::string path, query;
@@ -87,10 +95,11 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   net::awaitable<void> read_all();
   net::awaitable<bool> read_message(boost::beast::flat_buffer& buffer);
   net::awaitable<void> take_message(std::string_view bytes);
+  void hold(bool held);
   net::awaitable<void> sleep(std::chrono::milliseconds time);
   net::awaitable<void> write_all();
   net::awaitable<void> say_goodbye();
-  const char* too_slow(double now) const;
+  const char* gives_up(double now) const;
   void tick();
   void cut();
   void cut_after(std::chrono::seconds wait);
@@ -106,20 +115,17 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   std::shared_ptr<WireSession> session_;
   std::shared_ptr<void> place_;  // of the message that is read, where it is long
   bool reading_ = false;         // the reader is at work
+  bool held_ = false;            // but reads nothing, since there is no room for more
   bool leaving_ =
       false;           // the client said goodbye: its speech ends, Beast answers and waits for it
   bool over_ = false;  // nothing more is read or written
-  double writing_since_s_ = 0;
+  bool writing_ = false;
   double reading_since_s_ = 0;  // a long message, which is not all there
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
   connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines take over
-  websocket::stream_base::timeout deadlines{};
-  deadlines.handshake_timeout = kHandshake;
-  deadlines.idle_timeout = kSilence;
-  deadlines.keep_alive_pings = true;
-  ws_.set_option(deadlines);
+  ws_.set_option(deadlines(kSilence));
   ws_.auto_fragment(false);
   const std::string_view wish = view(request[http::field::sec_websocket_protocol]);
   const std::string protocol(chosen_protocol(wish));
@@ -181,6 +187,12 @@ net::awaitable<void> WsConnection::sleep(std::chrono::milliseconds time) {
   co_await pause_.async_wait(net::redirect_error(net::use_awaitable, ignored));
 }
 
+/// While nothing is read, Beast does not see that the client is there; tick() sees when it leaves.
+void WsConnection::hold(bool held) {
+  if (std::exchange(held_, held) == held) return;
+  ws_.set_option(deadlines(held ? websocket::stream_base::none() : kSilence));
+}
+
 /// False at the end. A long message needs a place among the large bodies of all connections.
 net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffer) {
   do {
@@ -190,10 +202,12 @@ net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffe
         place_ = std::shared_ptr<void>(&server_, [server = &server_](void*) { --server->uploads; });
         reading_since_s_ = now_s();
       } else {
+        hold(true);
         co_await sleep(std::chrono::milliseconds(20));
       }
     }
     if (over_) co_return false;
+    hold(false);
     SystemError error;
     co_await ws_.async_read_some(buffer, kReadBytes,
                                  net::redirect_error(net::use_awaitable, error));
@@ -207,6 +221,7 @@ net::awaitable<void> WsConnection::take_message(std::string_view bytes) {
   const std::shared_ptr<WireSession> session = session_;  // its end may come meanwhile
   const bool binary = ws_.got_binary();
   WireSession::Step step;
+  hold(true);
   if (bytes.size() > kLongMessage) {
     const auto task = [&] { step = session->read(bytes, binary); };
     co_await run_on(server_.worker, task);
@@ -260,11 +275,11 @@ net::awaitable<void> WsConnection::write_all() {
         continue;
       }
       ws_.binary(frame->binary);
-      writing_since_s_ = now_s();
+      writing_ = true;
       SystemError error;
       const net::const_buffer bytes = net::buffer(frame->bytes);
       co_await ws_.async_write(bytes, net::redirect_error(net::use_awaitable, error));
-      writing_since_s_ = 0;
+      writing_ = false;
       if (error) break;
       session_->written();
       room_->notify();
@@ -287,12 +302,13 @@ net::awaitable<void> WsConnection::say_goodbye() {
   co_await ws_.async_close(reason, net::redirect_error(net::use_awaitable, error));
 }
 
-/// What a client takes too long for; null: nothing.
-const char* WsConnection::too_slow(double now) const {
+/// Why nobody waits for the client any longer; null: one does.
+const char* WsConnection::gives_up(double now) const {
   const ServerOptions& options = server_.options;
-  if (writing_since_s_ > 0 && now - writing_since_s_ > options.stall_timeout_s) {
+  if (writing_ && now - connection_->stream().piece_began_s() > options.stall_timeout_s) {
     return "the client does not read";
   }
+  if (held_ && connection_->left()) return "the client has left";
   if (reading_since_s_ > 0 && now - reading_since_s_ > options.body_timeout_s) {
     return "a long message does not come to its end";
   }
@@ -306,7 +322,7 @@ void WsConnection::tick() {
   timer_.async_wait([self = shared_from_this()](const SystemError& error) {
     if (error || self->over_ || !self->session_) return;
     const double now = now_s();
-    if (const char* fault = self->too_slow(now)) {
+    if (const char* fault = self->gives_up(now)) {
       self->server_.log(concat(self->id_, " websocket: ", fault));
       self->over_ = true;
       self->cut();

@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "base/check.h"
+#include "base/clock.h"
 
 namespace syrinx {
 
@@ -20,6 +21,7 @@ void ByteStream::read_some(const FewBuffers<net::mutable_buffer>& buffers, Moved
 }
 
 void ByteStream::write_some(const FewBuffers<net::const_buffer>& buffers, Moved then) {
+  piece_began_s_ = now_s();
   if (tls_) return tls_->async_write_some(buffers, std::move(then));
   tcp_.async_write_some(buffers, std::move(then));
 }

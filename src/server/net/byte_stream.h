@@ -97,6 +97,9 @@ class ByteStream {
   next_layer_type& lowest() { return tcp_; }
   net::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool has_tls() const { return tls_.has_value(); }
+  /// When the last piece was given to be written, as now_s(): while something is, so long ago the client
+  /// took the one before.
+  double piece_began_s() const { return piece_began_s_; }
 
   template <typename Buffers, typename Token>
   auto async_read_some(const Buffers& buffers, Token&& token) {
@@ -140,6 +143,7 @@ class ByteStream {
   std::shared_ptr<TlsContext> context_;
   next_layer_type tcp_;
   std::optional<boost::asio::ssl::stream<next_layer_type&>> tls_;
+  double piece_began_s_ = 0;
 };
 
 // How Beast ends a stream of ours; found by the type of the stream.

@@ -4,7 +4,6 @@
 
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/asio/write.hpp>
 #include <chrono>
 
 #include "server/net/run_on.h"
@@ -75,9 +74,10 @@ net::awaitable<void> Connection::shut_tls() {
 
 net::awaitable<bool> Connection::write(const std::string& bytes, double timeout_s) {
   SystemError error;
-  expires_after_s(timeout_s);
-  co_await net::async_write(stream_, net::buffer(bytes),
-                            net::redirect_error(net::use_awaitable, error));
+  for (net::const_buffer rest = net::buffer(bytes); rest.size() > 0 && !error;) {
+    expires_after_s(timeout_s);
+    rest += co_await stream_.async_write_some(rest, net::redirect_error(net::use_awaitable, error));
+  }
   co_return !error;
 }
 
@@ -130,13 +130,15 @@ void Connection::on_readable() {
   }
 }
 
+bool Connection::left() {
+  pollfd state{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
+  return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 /// What came is not looked at while TLS is writing. Whether the client has hung up behind it, the
 /// kernel knows; it is asked now and then.
 void Connection::poll_later() {
-  pollfd state{.fd = stream_.socket().native_handle(), .events = POLLRDHUP, .revents = 0};
-  if (poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) {
-    return report_gone();
-  }
+  if (left()) return report_gone();
   poll_timer_.expires_after(kPollEvery);
   poll_timer_.async_wait([self = shared_from_this()](const SystemError& error) {
     if (!error && self->wakeup_) self->poll_later();

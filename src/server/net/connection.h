@@ -40,8 +40,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Deadline of what is read or written next.
   void expires_after_s(double seconds);
-  /// Writes all of it within timeout_s; false when the client is gone or does not read.
-  /// `bytes` stay with the caller, who waits.
+  /// Writes all of it; false when the client is gone or reads nothing for timeout_s. `bytes` stay
+  /// with the caller, who waits.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
   /// With TLS, agrees on keys; false when that fails or takes longer. Without, nothing to do.
   net::awaitable<bool> handshake(double timeout_s);
@@ -58,6 +58,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void watch(std::shared_ptr<Wakeup> wakeup);
   void unwatch();
   bool gone() const { return gone_; }
+  /// Whether it is known without reading that the client has hung up, or sends no more.
+  bool left();
   /// Ends everything that is under way.
   void close();
 

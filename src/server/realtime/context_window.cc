@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "server/request/wire.h"
@@ -33,6 +35,20 @@ int64_t most_tokens(const SpeechRequest& request) {
   return static_cast<int64_t>(out);
 }
 
+/// For each message where the call stands that it is the result of; of others, itself.
+std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
+  std::map<std::string, size_t> calls;
+  std::vector<size_t> out;
+  for (const JsonIn& message : messages) {
+    const size_t here = out.size();
+    const auto at = calls.find(message.value("tool_call_id", ""));
+    out.push_back(at == calls.end() ? here : at->second);
+    if (!message.contains("tool_calls")) continue;
+    for (const JsonIn& call : message["tool_calls"]) calls[call.value("id", "")] = here;
+  }
+  return out;
+}
+
 /// A body with fewer messages, and what its prompt takes.
 class Shortener {
  public:
@@ -42,18 +58,17 @@ class Shortener {
         window_(window),
         messages_(body.at("messages").get_ref<const JsonIn::array_t&>()) {
     rest_.erase("messages");
-    size_t last = messages_.size();
-    while (last > window_.instructions && gave(last - 1)) --last;
-    most_ = last > window_.instructions ? last - 1 - window_.instructions : 0;
+    const std::vector<size_t> callers = callers_of(messages_);
+    size_t stays = messages_.size();  // the first that may not leave if all behind it stay
+    for (size_t first = messages_.size(); first-- > window_.instructions + 1;) {
+      stays = std::min(stays, callers[first]);
+      if (stays >= first) cuts_.push_back(first - window_.instructions);
+    }
+    std::reverse(cuts_.begin(), cuts_.end());
   }
 
-  /// All but the last message, and the call that it belongs to if a tool gave it.
-  size_t most() const { return most_; }
-  /// How many leave if `left` do: what tools gave goes with their calls.
-  size_t whole(size_t left) const {
-    while (left < most_ && gave(window_.instructions + left)) ++left;
-    return left;
-  }
+  /// How many messages may leave, fewest first: not all, and no call without its results.
+  const std::vector<size_t>& cuts() const { return cuts_; }
   CheckedChat without(size_t left) const {
     JsonIn::array_t kept = first(window_.instructions);
     kept.insert(kept.end(),
@@ -75,8 +90,6 @@ class Shortener {
   }
 
  private:
-  /// Whether a tool gave that message.
-  bool gave(size_t at) const { return messages_[at].value("role", "") == "tool"; }
   JsonIn::array_t first(size_t count) const {
     return {messages_.begin(), messages_.begin() + static_cast<std::ptrdiff_t>(count)};
   }
@@ -90,17 +103,18 @@ class Shortener {
   const ChatAbility& ability_;
   const ContextWindow& window_;
   const JsonIn::array_t& messages_;
-  size_t most_ = 0;
+  std::vector<size_t> cuts_;
 };
 
 /// The fewest messages that leave when `most` tokens are to be enough; all that may, where they are
 /// not. Mostly few leave, and each look takes as long as a prompt does.
 size_t fewest(const Shortener& chat, int64_t most) {
-  const auto enough = [&](size_t left) {
-    return left >= chat.most() || chat.tokens(chat.without(chat.whole(left))) <= most;
+  const size_t last = chat.cuts().size() - 1;
+  const auto enough = [&](size_t cut) {
+    return cut >= last || chat.tokens(chat.without(chat.cuts()[cut])) <= most;
   };
-  size_t low = 1, high = 1;
-  while (!enough(high)) low = high + 1, high = std::min(2 * high, chat.most());
+  size_t low = 0, high = 0;
+  while (!enough(high)) low = high + 1, high = std::min(2 * high + 1, last);
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
     if (enough(middle)) {
@@ -109,7 +123,7 @@ size_t fewest(const Shortener& chat, int64_t most) {
       low = middle + 1;
     }
   }
-  return chat.whole(high);
+  return chat.cuts()[high];
 }
 
 }  // namespace
@@ -139,7 +153,7 @@ std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbi
                     .param = "session.truncation",
                     .code = "context_length_exceeded"};
   }
-  if (chat.most() == 0) return whole();
+  if (chat.cuts().empty()) return whole();
   const auto target = static_cast<int64_t>(how.keep * static_cast<double>(room));
   const size_t left = fewest(chat, target);
   CheckedChat kept = chat.without(left);

@@ -33,7 +33,7 @@ struct FittedChat {
 
 /// Checks the body of a chat request. The last message never leaves, nor the call that gave it;
 /// what does not fit without all others is left to the model to refuse. A call of a tool leaves
-/// with what it gave.
+/// with what it gave, and with what was said until then.
 std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,
                                                const ContextWindow& window);
 

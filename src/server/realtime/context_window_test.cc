@@ -56,13 +56,20 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
   EXPECT_NE(fitted(messages, window).call.request.chat->messages.find("system"), std::string::npos);
   JsonIn call = says("assistant", 100);
   call["tool_calls"] = JsonIn::parse(R"([{"id": "c", "function": {"name": "f"}}])");
-  const JsonIn called = {says("user", 100), call, says("tool", 10), says("tool", 10),
-                         says("user", 100)};
+  JsonIn gave = says("tool", 10);
+  gave["tool_call_id"] = "c";
+  const JsonIn called = {says("user", 100), call, gave, gave, says("user", 100)};
   EXPECT_EQ(fitted(called, window_of(300)).left, 1u);
   EXPECT_EQ(fitted(called, window_of(150)).left, 4u) << "what tools gave goes with their calls";
-  const JsonIn given = {says("user", 100), call, says("tool", 10), says("tool", 10)};
+  const JsonIn given = {says("user", 100), call, gave, gave};
   EXPECT_EQ(fitted(given, window_of(50)).left, 1u) << "nobody is told what no call gave";
-  EXPECT_EQ(fitted({call, says("tool", 10)}, window_of(50)).left, 0u);
+  EXPECT_EQ(fitted({call, gave}, window_of(50)).left, 0u);
+  // Somebody spoke while the tool was at work.
+  const JsonIn spoken = {says("user", 100), call, says("user", 10), gave, says("user", 100)};
+  EXPECT_EQ(fitted(spoken, window_of(300)).left, 1u);
+  EXPECT_EQ(fitted(spoken, window_of(215)).left, 4u);
+  const JsonIn hurried = {says("user", 100), call, says("user", 10), gave};
+  EXPECT_EQ(fitted(hurried, window_of(50)).left, 1u);
 }
 
 TEST(ContextWindow, MoreMayLeaveThanMust) {

@@ -24,6 +24,10 @@ size_t audio_bytes_of(const ItemPart& part) {
   return part.bytes.size() + part.samples.size() * sizeof(int16_t);
 }
 
+double seconds_of(const ItemPart& said) {
+  return static_cast<double>(said.samples.size()) / kHearingRate;
+}
+
 size_t text_bytes_of(const RealtimeItem& item) {
   size_t bytes =
       item.call_id.size() + item.name.size() + item.arguments.size() + item.output.size();
@@ -105,6 +109,11 @@ const ItemPart* made_of(const RealtimeItem& item) {
   return &item.parts.front();
 }
 
+/// What was said goes along as a recording, where the model hears.
+bool sounds(const ItemPart& part) {
+  return part.kind == ItemPart::kInputAudio && !part.samples.empty() && !part.read;
+}
+
 JsonIn recording_part(std::span<const int16_t> samples) {
   return {{"type", "input_audio"},
           {"input_audio", {{"data", base64(wav_of(samples))}, {"format", "wav"}}}};
@@ -115,7 +124,7 @@ JsonIn message_of(const RealtimeItem& item, bool heard) {
   JsonIn parts = JsonIn::array();
   bool recordings = false;
   for (const ItemPart& part : item.parts) {
-    if (heard && part.kind == ItemPart::kInputAudio && !part.samples.empty()) {
+    if (heard && sounds(part)) {
       recordings = true;
       parts.push_back(recording_part(part.samples));
       continue;
@@ -176,6 +185,12 @@ RealtimeItem read_item(const EventFields& fields, RealtimeFormat format) {
                                  "'function_call_output'."));
   }
   return out;
+}
+
+ApiError taken_id(const std::string& id) {
+  return {.message = concat("There is an item with the id '", id, "' already."),
+          .param = "item.id",
+          .code = "item_create_duplicate_item_id"};
 }
 
 JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat input) {
@@ -256,9 +271,7 @@ const std::string* Conversation::previous(std::string_view id) const {
 
 RealtimeItem& Conversation::add(RealtimeItem item, const std::optional<std::string>& previous) {
   if (find(item.id) != nullptr) {
-    throw ApiError{.message = concat("There is an item with the id '", item.id, "' already."),
-                   .param = "item.id",
-                   .code = "item_create_duplicate_item_id"};
+    throw taken_id(item.id);
   }
   size_t bytes = text_bytes_of(item);
   for (const RealtimeItem& each : items_) bytes += text_bytes_of(each);
@@ -312,13 +325,36 @@ void Conversation::bound_audio() {
   }
 }
 
+void Conversation::hear_newest(double most_s) {
+  double all_s = 0;
+  std::vector<ItemPart*> said;
+  for (RealtimeItem& item : items_) {
+    for (ItemPart& part : item.parts) {
+      if (!sounds(part)) continue;
+      said.push_back(&part);
+      all_s += seconds_of(part);
+    }
+  }
+  size_t count = said.size();
+  if (all_s <= most_s && count <= kMaxRecordings) return;
+  for (ItemPart* part : said) {
+    if (all_s <= 0.75 * most_s && count <= kMaxRecordings / 4 * 3) return;
+    if (count == 1) return;  // the newest is refused by who hears it, if it is too long
+    part->read = true;
+    all_s -= seconds_of(*part);
+    --count;
+  }
+}
+
 std::map<std::string, NamedAnswer> Conversation::answers() const {
   std::map<std::string, NamedAnswer> out;
   for (const RealtimeItem& item : items_) {
     const ItemPart* part = made_of(item);
     if (part == nullptr) continue;
     auto ids = std::make_shared<const std::vector<int32_t>>(part->ids);
-    out[item.id] = {.made = {std::move(ids), part->heard_s}, .text = part->text};
+    std::optional<double> heard_s = part->heard_s;
+    if (heard_s) *heard_s *= part->speed;
+    out[item.id] = {.made = {std::move(ids), heard_s}, .text = part->text};
   }
   return out;
 }

@@ -42,6 +42,8 @@ struct ItemPart {
   /// The answer as the model made it, as far as that is kept; not of one that was cut before.
   std::vector<int32_t> ids = {};
   std::optional<double> heard_s = {};  ///< where it was cut
+  double speed = 1;                    ///< of an answer: so much of it as it was made is played in 1 s
+  bool read = false;                   ///< of what was said: its transcript is told, not its sound
 };
 
 /// A message, a call of a tool, or what it gave.
@@ -62,6 +64,8 @@ struct RealtimeItem {
 /// left as samples at kHearingRate, its transcript pending where none came along. Throws ApiError,
 /// also of audio that is longer than a conversation keeps.
 RealtimeItem read_item(const EventFields& fields, RealtimeFormat format);
+/// There is one of this id already.
+ApiError taken_id(const std::string& id);
 /// As it is told. Audio only where that is asked for.
 JsonOut item_object(const RealtimeItem& item, bool with_audio = false, RealtimeFormat input = {});
 
@@ -94,6 +98,9 @@ class Conversation {
   bool pending() const;
   /// Forgets the oldest audio and ids past their bounds.
   void bound_audio();
+  /// Where what was said is longer than `most_s`, or in more pieces than a prompt takes, the oldest is
+  /// read from now on, down to three quarters: so that prompts begin alike for a while.
+  void hear_newest(double most_s);
 
   /// The answers whose ids are kept, by item.
   std::map<std::string, NamedAnswer> answers() const;

@@ -178,6 +178,31 @@ TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   }
 }
 
+/// A model that hears is given no more recordings than it takes; what was said before is read.
+TEST(Conversation, TheOldestRecordingsAreReadOnceThereAreTooMany) {
+  const auto heard = [](int count, double each_s, double most_s) {
+    Conversation conversation;
+    std::string out;
+    for (int i = 0; i < count; ++i) {
+      RealtimeItem item{.id = concat("item_", i), .role = "user"};
+      item.parts.push_back({.kind = ItemPart::kInputAudio, .text = concat("said ", i)});
+      item.parts.back().samples.resize(static_cast<size_t>(each_s * kHearingRate));
+      conversation.add(std::move(item));
+      conversation.hear_newest(most_s);
+    }
+    for (const JsonIn& message : conversation.messages("", true)) {
+      out += message["content"].is_array() ? 's' : 'r';
+    }
+    return out;
+  };
+  EXPECT_EQ(heard(4, 10, 40), "ssss");
+  EXPECT_EQ(heard(5, 10, 40), "rrsss") << "three quarters stay";
+  EXPECT_EQ(heard(6, 10, 40), "rrssss") << "and prompts begin alike for a while";
+  EXPECT_EQ(heard(2, 100, 40), "rs") << "the last is refused by who hears it";
+  EXPECT_EQ(heard(64, 0.1, 1000), std::string(64, 's'));
+  EXPECT_EQ(heard(65, 0.1, 1000), std::string(17, 'r') + std::string(48, 's'));
+}
+
 TEST(Conversation, IdsOfAnswersAreBounded) {
   Conversation conversation;
   for (int i = 0; i < 6; ++i) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -16,6 +17,7 @@ namespace syrinx {
 struct RealtimeFacts : RealtimeAbility {
   std::string id = {};  ///< what ids are made of
   bool hears = false;   ///< what answers hears by itself: no transcript is waited for
+  double hears_s = std::numeric_limits<double>::infinity();  ///< of recordings in a prompt, at most
   /// And while it is spoken; as PipelineInfo.
   std::optional<PipelineInfo::Stretches> hears_ahead = {};
   bool beta = false;  ///< events have the names of the beta, in and out

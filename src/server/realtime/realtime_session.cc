@@ -126,6 +126,7 @@ void RealtimeSession::update_session(const EventFields& event) {
   config_ = std::move(config);
   if (!config_.predict || otherwise || (!turn_ && typed_.empty())) forget_foreseen();
   out_.send("session.updated", {{"session", session_object(config_, facts_, "sess_" + facts_.id)}});
+  answer_if_due();  // the turn that it waited for may be gone
 }
 
 void RealtimeSession::clear_output(const EventFields& event) {
@@ -156,7 +157,11 @@ void RealtimeSession::hear_piece() try {
   std::span<const float> rest = piece;
   const auto said = [this] { return turn_ ? hearings_.so_far(*turn_) : ""; };
   while (const auto turn = audio_.hear(rest, said())) {
-    turn->kind == TurnEvent::kStarted ? begin_turn(turn->at_ms) : end_turn(turn->at_ms);
+    try {
+      turn->kind == TurnEvent::kStarted ? begin_turn(turn->at_ms) : end_turn(turn->at_ms);
+    } catch (const ApiError& error) {  // the conversation is full; the rest is heard all the same
+      out_.send_error(error, "");
+    }
   }
   if (turn_) give_samples(*turn_);
   hear_ahead();
@@ -258,7 +263,7 @@ void RealtimeSession::commit_said(const std::string& id, bool answer) {
     hearings_.drop(id, out_);
     throw;
   }
-  conversation_.bound_audio();
+  bound_audio();
   if (heard) {
     hearings_.commit(id, answer, out_);
     if (end_hearing(id) || !facts_.hears) return;
@@ -288,6 +293,7 @@ void RealtimeSession::clear_audio(const EventFields&) {
   audio_.take();
   if (typed_.empty()) forget_foreseen();
   out_.send("input_audio_buffer.cleared", JsonOut::object());
+  answer_if_due();
 }
 
 void RealtimeSession::heard(const std::string& item, const HearingNews& news,
@@ -361,6 +367,7 @@ void RealtimeSession::clear_text(const EventFields&) {
 void RealtimeSession::create_item(const EventFields& event) {
   RealtimeItem item = read_item(event.need_object("item"), config_.input);
   if (item.id.empty()) item.id = out_.new_id("item");
+  if (item.id == turn_ || hearings_.contains(item.id)) throw taken_id(item.id);
   const auto pending = [](const ItemPart& part) { return part.pending; };
   const auto sounds = std::count_if(item.parts.begin(), item.parts.end(), pending);
   if (sounds > 1) {
@@ -371,7 +378,12 @@ void RealtimeSession::create_item(const EventFields& event) {
   if (sounds > 0) {
     hear_part(added.id, *std::find_if(added.parts.begin(), added.parts.end(), pending));
   }
+  bound_audio();
+}
+
+void RealtimeSession::bound_audio() {
   conversation_.bound_audio();
+  conversation_.hear_newest(facts_.hears_s);
 }
 
 /// A recording that a client put into an item.
@@ -395,6 +407,7 @@ void RealtimeSession::delete_item(const EventFields& event) {
   hearings_.drop(deleted["item_id"].get<std::string>(), out_);
   out_.send("conversation.item.deleted", deleted);
   begin_waiting();
+  answer_if_due();
 }
 
 void RealtimeSession::truncate_item(const EventFields& event) {

@@ -73,6 +73,7 @@ class RealtimeSession {
   void commit_text(const EventFields& event);
   void clear_text(const EventFields& event);
   void create_item(const EventFields& event);
+  void bound_audio();
   void hear_part(const std::string& item, ItemPart& part);
   void retrieve_item(const EventFields& event);
   void delete_item(const EventFields& event);

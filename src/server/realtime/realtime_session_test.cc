@@ -430,6 +430,41 @@ TEST(RealtimeSession, NobodyHearsAheadWhereNothingStays) {
   }
 }
 
+/// What was said is answered though what was said after it is thrown away.
+TEST(RealtimeSession, AnAnswerThatIsDueDoesNotWaitForATurnThatIsDropped) {
+  const JsonIn clear = {{"type", "input_audio_buffer.clear"}};
+  const JsonIn mute = session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}});
+  for (const JsonIn& drop : {clear, mute}) {
+    RealtimePeer peer;
+    const std::string item = peer.turn();
+    peer.say(600, true);
+    peer.hear_all(item, "What time is it?");
+    EXPECT_TRUE(peer.begun.empty()) << "somebody speaks";
+    peer.send(drop);
+    EXPECT_EQ(peer.begun.size(), 1u) << drop;
+  }
+  RealtimePeer peer;
+  const std::string item = peer.turn(), other = peer.turn();
+  peer.hear_all(item, "What time is it?");
+  EXPECT_TRUE(peer.begun.empty()) << "it is not known yet what was said last";
+  peer.send({{"type", "conversation.item.delete"}, {"item_id", other}});
+  EXPECT_EQ(peer.begun.size(), 1u);
+}
+
+TEST(RealtimeSession, TheIdOfWhatIsBeingSaidIsTaken) {
+  RealtimePeer peer;
+  peer.say(300, false);
+  peer.say(600, true);
+  const std::string item = peer.opened.back().item;
+  JsonIn event = user_says("");
+  event["item"]["id"] = item;
+  event["item"]["content"] = {{{"type", "input_audio"}, {"audio", base64(pcm_24k(500, true))}}};
+  EXPECT_EQ(kinds_of(peer.send(event)), "error:\"item_create_duplicate_item_id\"");
+  peer.say(700, false);
+  peer.hear_all(item, "What time is it?");
+  EXPECT_EQ(peer.begun.size(), 1u);
+}
+
 TEST(RealtimeSession, SilenceAfterAnAnswerIsAnsweredWhereThatIsWanted) {
   RealtimePeer peer;
   const JsonIn turns = {{"type", "server_vad"}, {"idle_timeout_ms", 6000}};

@@ -13,6 +13,7 @@ namespace {
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
 constexpr int kAheadVoices = 2;  // besides, that nobody wants yet
+constexpr int kMostSentences = 4096;  // of an answer: text models write faster than voices speak
 
 bool ended_badly(const Outcome& outcome) {
   return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
@@ -28,6 +29,7 @@ RealtimeTalk::RealtimeTalk(RealtimeCast cast, std::function<void()> wake)
   if (cast_.speaker && !by_itself()) {
     contexts_.emplace(cast_.speaker,
                       ContextLimits{.max_contexts = kMostVoices + kAheadVoices,
+                                    .max_utterances = kMostSentences,
                                     .client = cast_.client,
                                     .voices = cast_.voices},
                       wake_);
@@ -57,6 +59,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   if (cast.writer) {
     facts.model = cast.writer->info().model;
     facts.hears = cast.writer->info().hears_s > 0 && cast.writer->info().converses;
+    if (facts.hears) facts.hears_s = cast.writer->info().hears_s;
     facts.hears_ahead = cast.writer->info().hears_ahead;
     facts.calls_tools = cast.writer->info().calls_tools;
   } else {

@@ -33,6 +33,21 @@ TEST(RealtimeTalk, NothingCannotBeAnswered) {
   EXPECT_EQ(caller.events.back()["response"]["status"], "completed");
 }
 
+/// However many sentences a text model writes before the voice has spoken them.
+TEST(RealtimeTalk, LongAnswersAreSpokenWhole) {
+  const auto speaker = std::make_shared<FakeBackend>();
+  speaker->mutable_info().late_text = LateText::kNone;
+  const auto writer = std::make_shared<FakeWriter>();
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "No. ";
+  writer->say({text});
+  RealtimeCaller caller(writer, speaker);
+  caller.send(user_says("Well?"));
+  caller.send(respond());
+  EXPECT_TRUE(caller.wait([&] { return caller.count("response.done") == 1; }));
+  EXPECT_EQ(caller.events.back()["response"]["status"], "completed") << caller.events.back();
+}
+
 /// Together the recordings of a session may wait for two minutes of hearing.
 TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever);

@@ -158,6 +158,7 @@ void RealtimeResponse::begin_message(Conversation& session, RealtimeOutbox& out)
   message_ = id;
   ItemPart part{.kind = wish_.config.spoken ? ItemPart::kOutputAudio : ItemPart::kOutputText};
   part.format = wish_.config.format;
+  part.speed = wish_.config.speed;
   home(session).find(id)->parts.push_back(std::move(part));
   out.send("response.content_part.added", with_field(place(), "part", told_part("")));
 }

@@ -157,6 +157,22 @@ TEST(RealtimeResponse, AnswersAreToldAsTheyWereMade) {
              {"audio_end_ms", 800}});
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.8);
+  // Of what was played faster, more was heard.
+  peer.end();
+  peer.send(session_update({{"audio", {{"output", {{"speed", 1.5}}}}}}));
+  peer.send(respond());
+  peer.answer({.text = "Fast.", .audio = std::string(96000, 'a'), .ids = {5, 6}});
+  const std::string fast = peer.events.back()["item_id"];
+  peer.end();
+  peer.send({{"type", "conversation.item.truncate"},
+             {"item_id", fast},
+             {"content_index", 0},
+             {"audio_end_ms", 1000}});
+  peer.send(respond());
+  EXPECT_EQ(peer.begun.back().answers.at(fast).made.heard_s, 1.5);
+  peer.end();
+  peer.send({{"type", "conversation.item.delete"}, {"item_id", fast}});
+  peer.send(respond());
   // What is written has no such ids, and neither has what a client tells again.
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", item}});

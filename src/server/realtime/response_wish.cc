@@ -73,6 +73,7 @@ ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& 
     out.input->add(std::move(item));
     out.input->bound_audio();
   }
+  out.input->hear_newest(facts.hears_s);
   return out;
 }
 
