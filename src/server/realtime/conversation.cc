@@ -359,10 +359,9 @@ std::map<std::string, NamedAnswer> Conversation::answers() const {
   return out;
 }
 
-JsonIn Conversation::messages(
-    const std::string& instructions, bool heard,
-    const std::function<std::string(const std::string& id)>& pending,
-    std::vector<std::string>* items) const {
+JsonIn Conversation::messages(const std::string& instructions, bool heard,
+                              const std::function<std::string(const std::string& id)>& pending,
+                              std::vector<std::string>* items) const {
   JsonIn out = JsonIn::array();
   if (!trimmed(instructions).empty()) {
     out.push_back({{"role", "system"}, {"content", instructions}});

@@ -42,8 +42,8 @@ struct ItemPart {
   /// The answer as the model made it, as far as that is kept; not of one that was cut before.
   std::vector<int32_t> ids = {};
   std::optional<double> heard_s = {};  ///< where it was cut
-  double speed = 1;                    ///< of an answer: so much of it as it was made is played in 1 s
-  bool read = false;                   ///< of what was said: its transcript is told, not its sound
+  double speed = 1;   ///< of an answer: so much of it as it was made is played in 1 s
+  bool read = false;  ///< of what was said: its transcript is told, not its sound
 };
 
 /// A message, a call of a tool, or what it gave.
@@ -98,8 +98,8 @@ class Conversation {
   bool pending() const;
   /// Forgets the oldest audio and ids past their bounds.
   void bound_audio();
-  /// Where what was said is longer than `most_s`, or in more pieces than a prompt takes, the oldest is
-  /// read from now on, down to three quarters: so that prompts begin alike for a while.
+  /// Where what was said is longer than `most_s`, or in more pieces than a prompt takes, the oldest
+  /// is read from now on, down to three quarters: so that prompts begin alike for a while.
   void hear_newest(double most_s);
 
   /// The answers whose ids are kept, by item.
