@@ -125,6 +125,28 @@ TEST_F(Qwen3TtsTest, LongTextIsSpokenInSegments) {
   EXPECT_EQ(frames.size(), 3 * codes.size());
 }
 
+TEST_F(Qwen3TtsTest, AllSegmentsTogetherHaveOneBound) {
+  std::string text;
+  while (text.size() < 9000) text += "The quick brown fox jumps over the lazy dog. ";
+  auto opened = model_.open(request(text));  // of 60 frames
+  ASSERT_TRUE(opened.ok());
+  Sequence& state = opened.value().sequence();
+  std::vector<int32_t> codes(model_.config().codebooks, 1), frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const auto say = [&](int count) {
+    for (int i = 0; i < count; ++i) EXPECT_EQ(state.advance(codes, out).next, Verdict::kContinue);
+    std::vector<int32_t> end = codes;
+    end[0] = model_.config().codec.eos;
+    return state.advance(end, out);
+  };
+  EXPECT_EQ(state.max_steps(), 60);
+  EXPECT_EQ(say(20).next, Verdict::kNextSegment);
+  EXPECT_EQ(state.max_steps(), 40);
+  EXPECT_EQ(say(39).next, Verdict::kNextSegment);
+  EXPECT_EQ(state.max_steps(), 1);
+}
+
 /// What comes late belongs to the last segment, which is as long as it would be alone.
 TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
   const std::string sentence = "The quick brown fox jumps over the lazy dog. ";

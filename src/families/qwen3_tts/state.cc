@@ -203,7 +203,7 @@ int State::max_steps() const {
   const int64_t room = max_positions_ - prompt_rows();
   const int64_t bound = kSpareFrames + kFramesPerId * text_ids_;
   const int64_t limit =
-      max_frames_ > 0 ? max_frames_ : std::min(bound, config_.defaults.max_frames);
+      max_frames_ > 0 ? max_frames_ - frames_before_ : std::min(bound, config_.defaults.max_frames);
   return static_cast<int>(std::max<int64_t>(1, std::min(limit, room)));
 }
 
@@ -231,15 +231,21 @@ std::span<const int32_t> State::history(int k) const {
 }
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
-  if (codes[0] == config_.codec.eos) {
-    if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
-    begin_segment();
-    return {Verdict::kNextSegment, FinishReason::kStop};
-  }
+  if (codes[0] == config_.codec.eos) return end_segment();
   out.frame(codes);
   frames_.insert(frames_.end(), codes.begin(), codes.end());
   firsts_.push_back(codes[0]);
   return {};
+}
+
+Verdict State::end_segment() {
+  frames_before_ += steps();
+  if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && frames_before_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  begin_segment();
+  return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
 int32_t State::input(int pos, std::span<int32_t> codes) const {

@@ -43,6 +43,7 @@ class State : public Sequence {
       : config_(config), frontend_(frontend), max_positions_(max_positions) {}
   void set_sampling(const SpeechRequest& request);
   void begin_segment();
+  Verdict end_segment();
   void take_text(bool final);
   void put_beside(int32_t id);
   int64_t pending_rows() const { return static_cast<int64_t>(prompt_.size()) - head_rows_; }
@@ -75,6 +76,7 @@ class State : public Sequence {
   std::vector<int32_t> beside_;  // text id of the row of each frame
   std::vector<int32_t> frames_;  // [steps, C]
   std::vector<int32_t> firsts_;  // codebook 0 of each
+  int64_t frames_before_ = 0;    // of earlier segments
 };
 
 }  // namespace syrinx::qwen3_tts
