@@ -35,4 +35,22 @@ std::vector<std::vector<int32_t>> prompts_of_late_text(Sequence& state, const st
   return all;
 }
 
+/// How many segments are spoken where none is ended by the model: `step` takes one step of the
+/// segment. Each takes its bound, and the last is told as cut.
+template <typename Step>
+int segments_without_ends(Sequence& state, Step step) {
+  for (int segments = 1;; ++segments) {
+    const int most = state.max_steps();
+    Verdict verdict;
+    for (int i = 0; i < most; ++i) {
+      EXPECT_EQ(verdict.next, Verdict::kContinue) << i << " of " << most;
+      verdict = step(i);
+    }
+    if (verdict.next == Verdict::kNextSegment) continue;
+    EXPECT_EQ(verdict.next, Verdict::kFinished);
+    EXPECT_EQ(verdict.reason, FinishReason::kLength);
+    return segments;
+  }
+}
+
 }  // namespace syrinx

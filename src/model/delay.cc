@@ -69,6 +69,12 @@ bool DelayedStreams::marked(int step, int s) const {
 
 void DelayedStreams::end_with_tail() { end_at(std::max(0, whole())); }
 
+bool DelayedStreams::cut_at(int most) {
+  if (done() || steps() < most) return false;
+  end_with_tail();
+  return true;
+}
+
 void DelayedStreams::push(std::span<const int32_t> codes) {
   SYRINX_CHECK(codes.size() >= columns_.size(), "delay: ", codes.size(), " codes of ",
                columns_.size());

@@ -66,6 +66,8 @@ class DelayedStreams {
   void end_now() { end_at(steps()); }
   /// The model made the tail by itself: only what is whole is spoken, and nothing is to follow.
   void end_with_tail();
+  /// Ends here, with the frames that are whole, what has not ended in `most` steps; whether it did.
+  bool cut_at(int most);
   bool ending() const { return end_ >= 0; }
   /// The number of frames that are spoken, once ending().
   int end_frame() const { return end_; }

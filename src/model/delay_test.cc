@@ -129,6 +129,31 @@ TEST(DelayedStreams, ATailOfTheModelsOwnEndsAtOnce) {
   EXPECT_EQ(streams.end_frame(), 6);
 }
 
+TEST(DelayedStreams, WhatDoesNotEndIsCutOnce) {
+  DelayedStreams streams(staggered(3, DelayDrain::kForced));
+  const std::vector<int32_t> codes{1, 2, 3};
+  for (int step = 0; step < 6; ++step) {
+    streams.push(codes);
+    EXPECT_EQ(streams.cut_at(6), step == 5) << step;
+  }
+  EXPECT_TRUE(streams.done());
+  EXPECT_EQ(streams.end_frame(), 4) << "those that are whole";
+  streams.restart(0);
+  for (int step = 0; step < 6; ++step) {
+    if (step == 5) streams.end_now();
+    streams.push(codes);
+  }
+  EXPECT_TRUE(streams.cut_at(6)) << "the frames before the end are not whole yet";
+  streams.restart(0);
+  for (int step = 0; step < 6; ++step) {
+    if (step == 3) streams.end_now();
+    streams.push(codes);
+  }
+  EXPECT_TRUE(streams.done());
+  EXPECT_FALSE(streams.cut_at(6)) << "it ended by itself";
+  EXPECT_EQ(streams.end_frame(), 3);
+}
+
 TEST(DelayedStreams, AFreeModelFillsWhatComesBeforeTheFirstCodeToo) {
   DelayedStreams streams(staggered(3, DelayDrain::kFree));
   std::vector<int32_t> frame(3);

@@ -265,7 +265,8 @@ class Sequence {
   virtual int prompt_rows() const = 0;
   /// Of the first `rows` of them, those of recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }
-  /// Steps that the current segment may take at most; reaching it ends the request (kLength).
+  /// Steps that the current segment may take at most. The last of them ends the request (kLength)
+  /// unless its advance() begins the next segment, as it should where text waits.
   virtual int max_steps() const = 0;
   /// Whether the next step can be taken now; false while text to speak has not arrived.
   virtual bool ready() const { return true; }

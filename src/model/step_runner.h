@@ -90,6 +90,7 @@ struct Track {
   int cached = 0;  // positions
   int steps = 0;   // of the segment
   bool finished = false;
+  bool ended = false;  // finished by itself, not at its bound
   std::vector<int32_t> frames;
   std::string text;                        // StepOutput::text()
   std::vector<std::vector<float>> logits;  // of codebook 0, each step
@@ -218,6 +219,7 @@ inline void Runner::step(std::span<Track*> tracks, int chunk) {
     const Verdict verdict = running[e]->state->advance(
         std::span(memory).subspan(e * codes_per_step, codes_per_step), out);
     running[e]->finished = verdict.next == Verdict::kFinished;
+    running[e]->ended = running[e]->finished && verdict.reason == FinishReason::kStop;
     running[e]->text += out.written();
     ++running[e]->steps;
     if (verdict.next == Verdict::kNextSegment) {

@@ -10,6 +10,7 @@
 #include "base/worst.h"
 #include "families/chatterbox/pipeline.h"
 #include "families/chatterbox/state.h"
+#include "families/late_segments.h"
 #include "families/s3/fixture.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
@@ -240,6 +241,17 @@ TEST(Chatterbox, LongTextsArePartsAndRefusalsNameTheField) {
   EXPECT_EQ(fault([](SpeechRequest& r) { r.language = "german"; }), "language");
   EXPECT_EQ(fault([](SpeechRequest& r) { r.instructions = "softly"; }), "instructions");
   EXPECT_EQ(fault([](SpeechRequest& r) { r.top_k = 5; }), "top_k");
+}
+
+TEST(Chatterbox, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest request;
+  for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = model().open(request).take().only();
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t code = 5;
+  EXPECT_EQ(segments_without_ends(*state, [&](int) { return state->advance({&code, 1}, out); }), 2);
 }
 
 TEST(Chatterbox, MissingAndDamagedFilesAreFaults) {

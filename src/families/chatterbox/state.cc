@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "families/cut.h"
 #include "text/sentences.h"
 
 namespace syrinx::chatterbox {
@@ -127,11 +128,7 @@ SampleRule State::rule(int) const {
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   const int32_t code = codes[0];
-  if (code == kStopSpeech) {
-    if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
-    begin_segment();
-    return {Verdict::kNextSegment, FinishReason::kStop};
-  }
+  if (code == kStopSpeech) return end_segment();
   history_.push_back(code);
   if (code < kSpeechCodes) {  // others are fed back but never spoken
     const int32_t frame[] = {code | (begins_ ? kS3SegmentStart : 0)};
@@ -139,7 +136,16 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
     begins_ = false;
     ++frames_;
   }
-  return {};
+  return std::ssize(history_) <= max_steps() ? Verdict{} : cut(end_segment());
+}
+
+Verdict State::end_segment() {
+  if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && frames_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  begin_segment();
+  return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
 Row State::input(int pos, bool companion) const {

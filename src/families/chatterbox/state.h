@@ -44,6 +44,7 @@ class State : public Sequence, public S3State {
   State(const ModelConfig& config, const TextTokenizer& tokenizer)
       : config_(config), tokenizer_(tokenizer) {}
   void begin_segment();
+  Verdict end_segment();
   int voice_count() const { return static_cast<int>(voice_rows().shape[0]); }
 
   const ModelConfig& config_;

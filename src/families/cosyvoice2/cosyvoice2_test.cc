@@ -75,6 +75,28 @@ TEST(CosyVoice2, LongTextsArePartsOfOneRequest) {
   EXPECT_EQ(frames, (std::vector<int32_t>{3, 3, 3, 3, 3 | kS3SegmentStart, 3}));
 }
 
+TEST(CosyVoice2, WhatIsTooLongForTheFullFlowGoesOn) {
+  SpeechRequest request = hello();
+  while (request.text.size() < 1200) request.text += " The quick brown fox jumps over the dog.";
+  const auto parts = static_cast<int>(model().frontend().parts(request.text).size());
+  request.flow = FlowMode::kFull;
+  const auto state = open(request);
+  EXPECT_EQ(state->max_steps(), kMostFullTokens);
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t code = 3, end = static_cast<int32_t>(model().config().speech_codes);
+  for (int part = 1; part < parts; ++part) {
+    Verdict verdict;
+    while (verdict.next == Verdict::kContinue) {
+      const bool over = static_cast<const State&>(*state).rule(0).forced == end;
+      verdict = state->advance({over ? &end : &code, 1}, out);
+    }
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+  }
+  EXPECT_GE(frames.size(), static_cast<size_t>(kMostFullTokens * (parts - 1)) / 2);
+}
+
 TEST(CosyVoice2, SpeechEndsAsItsAuthorsEndIt) {
   const auto state = open(hello());
   const auto codes = static_cast<int32_t>(model().config().speech_codes);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "families/cut.h"
+
 namespace syrinx::cosyvoice2 {
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Frontend& frontend,
@@ -104,6 +106,9 @@ SampleRule State::rule(int) const {
 Verdict State::next() {
   spoken_ += steps();
   if (later_.empty()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && spoken_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
   begin_segment();
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
@@ -114,7 +119,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   const int32_t frame[] = {codes[0] | (begins ? kS3SegmentStart : 0)};
   out.frame(frame);
   tokens_.push_back(codes[0]);
-  return {};
+  return steps() < max_steps() ? Verdict{} : cut(next());
 }
 
 Row State::input(int pos) const {

@@ -126,7 +126,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   SpeechRequest r = request(text);
   r.max_frames = 0;
   r.ignore_stop = false;
-  r.context = {{"1", "how are you?", frames(7, 5)}};
+  r.context = {{"1", "how are you?", frames(600, 5)}};
   const auto state = open(r);
   const int first = state->prompt_rows();
   say(*state, frames(30, 4));
@@ -141,8 +141,8 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   ASSERT_EQ(static_cast<int>(new_keys.size()), second);
   EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()));
 
-  say(*state, frames(1900, 4));  // more than is worth hearing again
-  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+  // More than is worth hearing again.
+  EXPECT_EQ(say(*state, frames(state->max_steps(), 4)).next, Verdict::kNextSegment);
   EXPECT_LT(state->prompt_rows(), second);
   say(*state, frames(5, 4));
   EXPECT_EQ(end(*state).next, Verdict::kFinished);
@@ -163,6 +163,15 @@ TEST_F(CsmTest, AllSegmentsTogetherHaveOneBound) {
   const Verdict verdict = end(*state);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
+}
+
+TEST_F(CsmTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = request("");
+  r.max_frames = 0, r.ignore_stop = false;
+  while (r.text.size() < 1000) r.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(r);
+  const auto step = [&](int) { return say(*state, frames(1, 4)); };
+  EXPECT_EQ(segments_without_ends(*state, step), 3);
 }
 
 TEST_F(CsmTest, ASegmentMayBeFull) {

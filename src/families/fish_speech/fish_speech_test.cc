@@ -207,6 +207,15 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   EXPECT_EQ(end(*state).next, Verdict::kFinished);
 }
 
+TEST_F(FishSpeechTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = request("<|speaker:0|>" + std::string(290, 'a') + "<|speaker:1|>" +
+                            std::string(290, 'b') + "<|speaker:0|>c");
+  r.max_frames = 0, r.ignore_stop = false;
+  const auto state = open(r);
+  const auto step = [&](int) { return say(*state, frames(1, 4)); };
+  EXPECT_EQ(segments_without_ends(*state, step), 3);
+}
+
 TEST_F(FishSpeechTest, LateTextIsAMessageForEachSentence) {
   const std::string text =
       "<|speaker:1|>Hello there. How are you?  It isn't <|speaker:0|>12; it is.";

@@ -4,6 +4,7 @@
 #include "codec/qwen3_audio_fixture.h"
 #include "families/checkpoint_copy.h"
 #include "families/higgs/fixture.h"
+#include "families/late_segments.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "model/same_steps.h"
@@ -173,6 +174,15 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   const Verdict full = speak(*short_of, 20);
   EXPECT_EQ(full.next, Verdict::kFinished);
   EXPECT_EQ(full.reason, FinishReason::kLength);
+}
+
+TEST_F(HiggsTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = request("");
+  r.max_frames = 0, r.ignore_stop = false;
+  while (r.text.size() < 1000) r.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(r);
+  const auto one = [&](int i) { return step(*state, i % 20); };
+  EXPECT_EQ(segments_without_ends(*state, one), 3);
 }
 
 TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {

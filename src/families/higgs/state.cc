@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "families/cut.h"
 #include "families/higgs/voice.h"
 #include "families/past.h"
 #include "io/digest.h"
@@ -231,6 +232,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
     out.frame(frame);
     now_.frames.insert(now_.frames.end(), frame.begin(), frame.end());
   }
+  if (streams_.cut_at(max_steps())) return cut(end_segment());
   return streams_.done() ? end_segment() : Verdict{};
 }
 

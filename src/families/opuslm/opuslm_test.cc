@@ -2,6 +2,7 @@
 // late text, voices, checks, faults.
 #include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
+#include "families/late_segments.h"
 #include "families/opuslm/fixture.h"
 #include "io/torch_pickle.h"
 #include "model/same_steps.h"
@@ -212,6 +213,15 @@ TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
   EXPECT_EQ(writer->step_guidance(0), 1.f) << "words are not guided";
   r.guidance = 101.f;
   EXPECT_EQ(refusal(model_, r).param, "guidance");
+}
+
+TEST_F(OpusLmTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = request("");
+  r.max_frames = 0, r.ignore_stop = false;
+  while (r.text.size() < 1000) r.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(model_, r);
+  const auto one = [&](int) { return step(*state, 3, 1); };
+  EXPECT_EQ(segments_without_ends(*state, one), 3);
 }
 
 TEST_F(OpusLmTest, LateTextIsReadBySentence) {

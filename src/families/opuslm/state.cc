@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "families/cut.h"
 #include "families/opuslm/voice.h"
 #include "io/digest.h"
 
@@ -272,6 +273,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
     for (int32_t& code : frame.subspan(1)) code = std::max(code - 1, 0);
     out.frame(frame.subspan(1));
   }
+  if (streams_.cut_at(max_steps())) return cut(end_speech());
   return streams_.done() ? end_speech() : Verdict{};
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "families/checkpoint_copy.h"
+#include "families/late_segments.h"
 #include "families/orpheus/pipeline.h"
 #include "families/orpheus/state.h"
 #include "io/expect_fault.h"
@@ -122,11 +123,24 @@ TEST_F(OrpheusTest, AllSegmentsTogetherHaveOneBound) {
   for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
   EXPECT_EQ(feed(*state, 0).next, Verdict::kNextSegment);
   EXPECT_EQ(state->max_steps(), 14);
+  for (int step = 0; step < 13; ++step) feed(*state, token(step, 1));
+  EXPECT_EQ(feed(*state, token(13, 1)).reason, FinishReason::kLength);
 
   request.ignore_stop = true;
   const auto endless = open(request);
   for (int step = 0; step < 7; ++step) feed(*endless, token(step, 1));
   EXPECT_EQ(endless->rule(0).ranges, 1) << "the end is not among them";
+}
+
+TEST_F(OrpheusTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = say("");
+  while (r.text.size() < 1500) r.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(r);
+  const auto step = [&](int i) { return feed(*state, token(i, 1)); };
+  EXPECT_EQ(segments_without_ends(*state, step), 5);
+  r.max_frames = 12;
+  const auto bounded = open(r);
+  EXPECT_EQ(segments_without_ends(*bounded, [&](int i) { return feed(*bounded, token(i, 1)); }), 1);
 }
 
 TEST_F(OrpheusTest, OpenTextWaitsForWholeSentences) {

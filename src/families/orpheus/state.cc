@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "families/cut.h"
+
 namespace syrinx::orpheus {
 namespace {
 
@@ -99,7 +101,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const T
 
 /// The next segment's prompt; false when no text waits.
 bool State::begin_segment() {
-  frames_before_ += static_cast<int64_t>(spoken_.size()) / kFrameTokens * kFrameLatents;
+  frames_before_ = frames_;
   spoken_.clear();
   const std::string text = text_.next();
   speaking_ = !text.empty();
@@ -166,14 +168,17 @@ SampleRule State::rule(int) const {
 }
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
-  if (codes[0] == 0) {
-    if (begin_segment() || text_.open()) return {Verdict::kNextSegment, FinishReason::kStop};
-    return {Verdict::kFinished, FinishReason::kStop};
-  }
+  if (codes[0] == 0) return end_segment();
   spoken_.push_back(codes[0]);
+  tell_latent(out);
+  return std::ssize(spoken_) < max_steps() ? Verdict{} : cut(end_segment());
+}
+
+/// The latent frame that the last token made complete, if it did.
+void State::tell_latent(StepOutput& out) {
   const int made = place() == 0 ? kFrameTokens : place();
   const auto found = std::find(kComplete.begin(), kComplete.end(), made);
-  if (found == kComplete.end()) return {};
+  if (found == kComplete.end()) return;
   const size_t frame = spoken_.size() - static_cast<size_t>(made);
   std::array<int32_t, kQuantizers> latent;
   for (int q = 0; q < kQuantizers; ++q) {
@@ -181,7 +186,15 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
     latent[q] = spoken_[frame + at] - config_.block_begin(at);
   }
   out.frame(latent);
-  return {};
+  ++frames_;
+}
+
+Verdict State::end_segment() {
+  if (!begin_segment() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && frames_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
 int32_t State::input(int pos) const {

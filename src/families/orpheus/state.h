@@ -18,8 +18,8 @@ class State : public Sequence {
  public:
   /// Checks the request.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
-                                                    const Tokenizer& tokenizer,
-                                                    const SpeechRequest& request);
+                                                const Tokenizer& tokenizer,
+                                                const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
   int max_steps() const override;
@@ -40,6 +40,8 @@ class State : public Sequence {
  private:
   State(const ModelConfig& config, const Tokenizer& tokenizer, const SpeechRequest& request);
   bool begin_segment();
+  Verdict end_segment();
+  void tell_latent(StepOutput& out);
   std::vector<int32_t> text_ids(std::string_view text) const;
   void set_prompt(std::string_view text);
   int place() const { return static_cast<int>(spoken_.size() % kFrameTokens); }
@@ -52,9 +54,9 @@ class State : public Sequence {
   int max_frames_ = 0;  // latent frames of the request; 0: a bound by the text
   bool ignore_stop_ = false;
 
-  SegmentQueue text_;          // still to be spoken
-  bool speaking_ = false;      // there is a prompt with text
-  int64_t frames_before_ = 0;  // latent frames of earlier segments
+  SegmentQueue text_;                       // still to be spoken
+  bool speaking_ = false;                   // there is a prompt with text
+  int64_t frames_ = 0, frames_before_ = 0;  // latent frames, of all segments and of earlier ones
   std::vector<int32_t> prompt_;
   std::vector<int32_t> spoken_;  // ids of this segment, counted from audio_begin()
 };

@@ -1,5 +1,6 @@
 // Promises of the family that need no golden: batches, recomputation, late text, checks, faults.
 #include "families/golden_checks.h"
+#include "families/late_segments.h"
 #include "families/qwen3_tts/checkpoint_copy.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/test_dir.h"
@@ -145,6 +146,19 @@ TEST_F(Qwen3TtsTest, AllSegmentsTogetherHaveOneBound) {
   EXPECT_EQ(state.max_steps(), 40);
   EXPECT_EQ(say(39).next, Verdict::kNextSegment);
   EXPECT_EQ(state.max_steps(), 1);
+}
+
+TEST_F(Qwen3TtsTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = request("");
+  r.max_frames = 0, r.ignore_stop = false;
+  while (r.text.size() < 9000) r.text += "The quick brown fox jumps over the lazy dog. ";
+  auto opened = model_.open(r);
+  ASSERT_TRUE(opened.ok());
+  Sequence& state = opened.value().sequence();
+  std::vector<int32_t> codes(model_.config().codebooks, 1), frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  EXPECT_EQ(segments_without_ends(state, [&](int) { return state.advance(codes, out); }), 3);
 }
 
 /// What comes late belongs to the last segment, which is as long as it would be alone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "families/cut.h"
 #include "io/digest.h"
 #include "text/sentences.h"
 
@@ -235,7 +236,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   out.frame(codes);
   frames_.insert(frames_.end(), codes.begin(), codes.end());
   firsts_.push_back(codes[0]);
-  return {};
+  return steps() < max_steps() ? Verdict{} : cut(end_segment());
 }
 
 Verdict State::end_segment() {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/ascii.h"
+#include "families/cut.h"
 #include "families/recorded_voice.h"
 #include "families/voxcpm2/voice.h"
 #include "io/digest.h"
@@ -272,7 +273,8 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   out.row(out.values());
   patches_.insert(patches_.end(), out.values().begin(), out.values().end());
   ++steps_;
-  return codes[0] == 1 ? end_part() : Verdict{};
+  if (codes[0] == 1) return end_part();
+  return steps_ < max_steps_ ? Verdict{} : cut(end_part());
 }
 
 }  // namespace syrinx::voxcpm2

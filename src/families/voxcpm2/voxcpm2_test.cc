@@ -2,6 +2,7 @@
 // faults.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
+#include "families/late_segments.h"
 #include "families/voxcpm2/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
@@ -240,6 +241,14 @@ TEST_F(VoxCpm2Test, APartThatTookTooLongIsNotHeardAgain) {
   EXPECT_EQ(prompt[1 + model_.config().max_positions / 8], Prompter::kReferenceEnd)
       << "in the voice of the beginning";
   EXPECT_GT(state->max_steps(), 100);
+}
+
+TEST_F(VoxCpm2Test, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r;
+  r.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
+  const auto state = open(r);
+  const auto step = [&](int) { return said(*state, 3, false); };
+  EXPECT_EQ(segments_without_ends(*state, step), 2);
 }
 
 TEST_F(VoxCpm2Test, LateTextIsAPartForEachSentence) {

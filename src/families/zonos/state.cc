@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/ascii.h"
+#include "families/cut.h"
 #include "families/zonos/numbers.h"
 #include "io/digest.h"
 
@@ -280,10 +281,16 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   std::array<int32_t, 64> buffer;
   const std::span frame = std::span(buffer).first(codes.size());
   if (streams_.frame(frame)) out.frame(frame);
-  if (!streams_.done()) return {};
-  const bool more = begin_segment();
-  if (more || text_.open()) return {Verdict::kNextSegment, FinishReason::kStop};
-  return {Verdict::kFinished, FinishReason::kStop};
+  if (streams_.cut_at(max_steps())) return cut(end_segment());
+  return streams_.done() ? end_segment() : Verdict{};
+}
+
+Verdict State::end_segment() {
+  if (!begin_segment() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && frames_before_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
 const PrefixConditioner::Row* State::input(int pos, bool companion,

@@ -58,6 +58,7 @@ class State : public Sequence {
   std::vector<Saying> sayings_in(std::string_view part) const;
   Status take(std::string_view text, bool last);
   bool begin_segment();
+  Verdict end_segment();
 
   const Frontend& frontend_;
   Conditions conditions_;

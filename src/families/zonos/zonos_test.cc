@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "families/checkpoint_copy.h"
+#include "families/late_segments.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
@@ -289,6 +290,30 @@ TEST_F(ZonosTest, TextInParts) {
   EXPECT_TRUE(waiting->ready());
   EXPECT_EQ(waiting->prompt_ids().size(), 12u + 2);
   EXPECT_EQ(refusal(say(" ")).param, "input");
+}
+
+TEST_F(ZonosTest, WhatDoesNotEndGoesOnAtItsBound) {
+  SpeechRequest r = say("");
+  while (r.text.size() < 700) r.text += "The quick brown fox jumps over the lazy dog. ";
+  const auto state = open(r);
+  const auto step = [&](int i) { return feed(*state, i % 10); };
+  EXPECT_EQ(segments_without_ends(*state, step), 4);
+  EXPECT_EQ(frames_.size() % 9, 0u);
+  EXPECT_GT(frames_.size(), 4u * 9 * 430) << "all that is whole is spoken";
+
+  r.max_frames = 20;
+  const auto bounded = open(r);
+  EXPECT_EQ(segments_without_ends(*bounded, [&](int i) { return feed(*bounded, i % 10); }), 1);
+  // An end whose frames are not whole at the bound.
+  const auto late = open(r);
+  for (int i = 0; i < 24; ++i) feed(*late, i % 10, i == 23);
+  frames_.clear();
+  EXPECT_EQ(feed(*late, 4).next, Verdict::kContinue);
+  for (int i = 25; i < 27; ++i) feed(*late, i % 10);
+  const Verdict verdict = feed(*late, 7);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  EXPECT_EQ(frames_.size(), 4u * 9);
 }
 
 /// What loading a changed copy of the small checkpoint says.
