@@ -85,6 +85,12 @@ TEST_F(ChatterboxCloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
   EXPECT_EQ(model.voice(ours).take(), got) << "prepared once";
 }
 
+TEST_F(ChatterboxCloning, OtherVoicesLeaveTheCheckpointsOwnTheDefault) {
+  ASSERT_EQ(model.voices().begin()->first, "cloned");
+  EXPECT_EQ(model.info().default_voice, "default");
+  EXPECT_EQ(model.voice({}).take().get(), &model.voices().at("default"));
+}
+
 // The same samples as recordings at other rates: 13.2 s at 8 kHz (more than either network
 // hears), 4.4 s at 24, 2.4 s at 44.1, 2.2 s at 48.
 TEST_F(ChatterboxCloning, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {

@@ -76,7 +76,9 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
   info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "stored voice"});
-  if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
+  if (!voices_.empty()) {
+    info_.default_voice = voices_.contains(kDefaultVoice) ? kDefaultVoice : voices_.begin()->first;
+  }
   info_.languages = {"english"};
   info_.flow = info_.exaggeration = true;
   info_.parts = {
@@ -101,11 +103,12 @@ Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
 }
 
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
-  return who_speaks(request, voices_, "conds.pt", recent_, [this](const syrinx::Voice& data) {
-    Result<Voice> made = voice_of(data, config_, *flow_);
-    if (made) lm_->prepare(made.value());
-    return made;
-  });
+  return who_speaks(request, voices_, info_.default_voice, "conds.pt", recent_,
+                    [this](const syrinx::Voice& data) {
+                      Result<Voice> made = voice_of(data, config_, *flow_);
+                      if (made) lm_->prepare(made.value());
+                      return made;
+                    });
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -96,7 +96,7 @@ Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flo
 Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow) {
   Voices voices;
   const std::string path = join_path(dir, "conds.pt");
-  if (is_file(path)) voices.emplace("default", load_voice(path, config, flow));
+  if (is_file(path)) voices.emplace(kDefaultVoice, load_voice(path, config, flow));
   std::error_code error;
   for (std::filesystem::directory_iterator each(join_path(dir, "voices"), error), end;
        !error && each != end; each.increment(error)) {

@@ -15,7 +15,8 @@
 
 namespace syrinx::chatterbox {
 
-inline constexpr float kDefaultEmotion = 0.5f;  ///< of 0 to 2
+inline constexpr const char* kDefaultVoice = "default";  ///< conds.pt
+inline constexpr float kDefaultEmotion = 0.5f;           ///< of 0 to 2
 
 struct Voice {
   std::vector<float> speaker;          ///< [ModelConfig::speaker]

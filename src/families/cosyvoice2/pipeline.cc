@@ -88,9 +88,9 @@ Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
 }
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {
-  return who_speaks(request, voices_, "spk2info.pt", recent_, [this](const syrinx::Voice& data) {
-    return voice_of(data, config_, *frontend_, *flow_);
-  });
+  return who_speaks(
+      request, voices_, info_.default_voice, "spk2info.pt", recent_,
+      [this](const syrinx::Voice& data) { return voice_of(data, config_, *frontend_, *flow_); });
 }
 
 Result<syrinx::Voice> CosyVoice2::voice_of_embedding(std::span<const float> embedding) const {

@@ -17,13 +17,13 @@
 namespace syrinx {
 
 /// The voice that came with the request, which `make` makes a Voice of unless it is a recent one,
-/// or one of the checkpoint's `file`, by its name or the first. `stored` must outlive what is
-/// given.
+/// or one of the checkpoint's `file`, by its name; without one it is `usual`. `stored` must outlive
+/// what is given.
 template <typename Voice, typename Make>
 Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
                                                 const std::map<std::string, Voice>& stored,
-                                                const char* file, Recent<Voice>& recent,
-                                                const Make& make) {
+                                                const std::string& usual, const char* file,
+                                                Recent<Voice>& recent, const Make& make) {
   if (request.voice_data) {
     const uint64_t key = voice_hash(*request.voice_data);
     if (std::shared_ptr<const Voice> known = recent.find(key)) return known;
@@ -37,7 +37,7 @@ Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
                         "); give a recording or a voice made of one"),
                  "voice"};
   }
-  const auto found = request.voice.empty() ? stored.begin() : stored.find(request.voice);
+  const auto found = stored.find(request.voice.empty() ? usual : request.voice);
   if (found == stored.end()) {
     std::string names;
     for (const auto& [name, voice] : stored) names += (names.empty() ? "" : ", ") + name;
