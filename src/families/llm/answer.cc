@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+#include "base/check.h"
+
 namespace syrinx::llm {
 namespace {
 
@@ -92,6 +95,20 @@ Status check_answerable(const SpeechRequest& request) {
   for (const std::string& stop : request.stop)
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   return ok_status();
+}
+
+Status check_language(const PipelineInfo& info, const SpeechRequest& request) {
+  const std::vector<std::string>& known = info.languages;
+  const std::string language = lower_ascii(request.language);
+  if (language.empty() || language == "auto" ||
+      std::find(known.begin(), known.end(), language) != known.end()) {
+    return ok_status();
+  }
+  std::string names = "auto";
+  for (const std::string& each : known) names += ", " + each;
+  return Error{ErrorCode::kUnsupported,
+               concat("the language \"", request.language, "\" is not known; known are ", names),
+               "language"};
 }
 
 Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,

@@ -14,12 +14,16 @@
 #include "families/llm/beginnings.h"
 #include "families/llm/config.h"
 #include "families/llm/prompter.h"
+#include "model/pipeline.h"
 #include "model/request.h"
 
 namespace syrinx::llm {
 
 /// Refuses what no model that answers can do: text that comes later, guidance, a stop at nothing.
 Status check_answerable(const SpeechRequest& request);
+/// What a request may say of its language where the model finds that by itself: `auto`, or one that
+/// it knows.
+Status check_language(const PipelineInfo& info, const SpeechRequest& request);
 
 class Answer : public Sequence {
  public:
