@@ -538,19 +538,29 @@ std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow>
   return specs;
 }
 
+/// What a row's draw looks at of its history: the last ids, as far as penalise() and repeats() go
+/// back.
+std::span<const int32_t> looked_at(const SampleRow& row) {
+  const SampleParams& p = row.params;
+  const size_t all = row.history.size();
+  const size_t window = p.penalty_window > 0 ? static_cast<size_t>(p.penalty_window) : all;
+  const size_t punished = p.repetition_penalty == 1 ? 0 : window;
+  const size_t counted = static_cast<size_t>(std::max(0, p.ras_window));
+  return row.history.last(std::min(all, std::max(punished, counted)));
+}
+
 /// Uploads rows and histories and launches; the call has its outputs already.
 void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
            std::span<DeviceSampleRow> specs) {
   int64_t total = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     specs[i].history_begin = static_cast<int32_t>(total);
-    specs[i].history_count = static_cast<int32_t>(rows[i].history.size());
+    specs[i].history_count = static_cast<int32_t>(looked_at(rows[i]).size());
     total += specs[i].history_count;
   }
   std::span<int32_t> history = take_array<int32_t>(ctx, total);
   for (size_t i = 0; i < rows.size(); ++i)
-    std::copy(rows[i].history.begin(), rows[i].history.end(),
-              history.begin() + specs[i].history_begin);
+    std::ranges::copy(looked_at(rows[i]), history.begin() + specs[i].history_begin);
   call.logits = logits.f32();
   call.vocabulary = logits.shape[1];
   call.rows = upload(ctx, std::span<const DeviceSampleRow>(specs));

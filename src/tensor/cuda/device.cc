@@ -152,7 +152,13 @@ std::string device_missing(Device device) {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(error);
-  return count > 0 ? "" : "no GPU in this machine";
+  if (count == 0) return "no GPU in this machine";
+  constexpr int kOldest = 8;  // cmake/syrinx_cuda.cmake compiles for nothing older
+  int major = 0;
+  check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
+  if (major >= kOldest) return "";
+  return concat("the GPU is too old: its compute capability is ", major, ".x, and ", kOldest,
+                ".0 is the least");
 }
 
 void* device_allocate(Device, size_t bytes) {

@@ -323,7 +323,7 @@ void bench_sample(Machine& m, Report& report, const Model& model) {
     Tensor on_device({bytes}, DType::kU8, Device::kCuda);
     device_copy({rows.data(), DType::kU8, {bytes}}, on_device);
     const Tensor ids({batch}, DType::kI32, Device::kCuda),
-        status({batch}, DType::kU8, Device::kCuda);
+        status({batch}, DType::kI32, Device::kCuda);
     const Tensor work({batch, model.vocabulary}, DType::kF32, Device::kCuda);
     SampleCall call;
     call.logits = logits.f32();
