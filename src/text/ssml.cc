@@ -39,13 +39,14 @@ class SsmlAttributes {
   const XML_Char** pairs_;
 };
 
+/// A number as it is written: "nan" and "inf", which from_chars takes, are none.
 std::optional<float> decimal_of(std::string_view text) {
   float value = 0;
   if (text.starts_with('+')) text.remove_prefix(1);
   const auto read =
       std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
   const bool all = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return all && !text.empty() ? std::optional(value) : std::nullopt;
+  return all && !text.empty() && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 /// "+10%", "80%" and "1.2" as factors: a sign says that it is a change.

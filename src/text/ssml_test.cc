@@ -138,6 +138,11 @@ TEST(Ssml, FaultsNameTheLine) {
         "<speak><break strength='huge'/></speak>",
         "<speak><prosody rate='quick'>a</prosody></speak>",
         "<speak><prosody pitch='up'>a</prosody></speak>",
+        "<speak><prosody rate='nan'>a</prosody></speak>",
+        "<speak><prosody rate='inf%'>a</prosody></speak>",
+        "<speak><prosody pitch='nanst'>a</prosody></speak>",
+        "<speak><prosody pitch='+inf%'>a</prosody></speak>",
+        "<speak><break time='nans'/></speak>", "<speak><break time='infms'/></speak>",
         "<speak><phoneme ph='a' alphabet='x'>b</phoneme></speak>", "<speak>\xff</speak>", ""}) {
     EXPECT_NE(fault(bad), "") << bad;
   }
