@@ -143,6 +143,23 @@ class Cutter {
   size_t count_;
 };
 
+/// Where the run ends that begins at `from`: before white space, behind a dash, and behind the dots
+/// of an ellipsis between words ("well...maybe").
+size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
+  const size_t most = std::min(text.size(), from + kMaxRun);
+  size_t dots = 0;
+  for (size_t at = from; at < most; ++at) {
+    const char c = text[at].ch;
+    if (c == ' ' || c == '\n') return at;
+    if (c == kPause) return at + 1;
+    const bool behind_word = dots >= 3 && at > from + dots && is_letter(text[at - dots - 1].ch);
+    const bool quote = (c == '"' || c == '\'') && at + 1 < most && is_letter(text[at + 1].ch);
+    if (behind_word && (quote || is_letter(c))) return at;
+    dots = c == '.' ? dots + 1 : 0;
+  }
+  return most;
+}
+
 /// Faces drawn with letters: nothing to say.
 bool is_emoticon(const FoldedChar* chars, size_t count) {
   if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
@@ -160,11 +177,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
       ++i;
       continue;
     }
-    size_t end = i;
-    // A dash ends a run like a space does, and closes it like a bracket.
-    while (end < text.size() && text[end].ch != ' ' && text[end].ch != '\n' && end < i + kMaxRun) {
-      if (text[end++].ch == kPause) break;
-    }
+    const size_t end = run_end(text, i);
     Run run = Cutter(&text[i], end - i).cut();
     const bool face = is_emoticon(&text[i], end - i);
     // "> quoted", "* item", "[x] done" at the start of a line.
