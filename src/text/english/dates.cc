@@ -1,6 +1,7 @@
 // Dates and times of day.
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
@@ -103,19 +104,11 @@ std::string_view year_after(const Tokens& tokens, size_t i) {
   return near && is_year(tokens.core(i + 1)) ? tokens.core(i + 1) : std::string_view();
 }
 
-bool is_half_day(std::string_view core, std::string& words) {
-  std::string plain;
-  for (const char c : lower(core)) {
-    if (c != '.') plain += c;
-  }
-  if (plain != "am" && plain != "pm") return false;
-  words = plain == "am" ? "A M" : "P M";
-  return true;
-}
-
 /// The clock without "am" or "pm"; `half`: one of them follows.
 std::string clock_words(std::string_view clock, bool half) {
-  const auto parts = split(clock, ':');
+  if (half && is_digits(clock, 1, 2) && value_of(clock) <= 12) return cardinal_words(clock);
+  const bool dotted = half && clock.find(':') == clock.npos;  // "9.30am"
+  const auto parts = split(clock, dotted ? '.' : ':');
   if (parts.size() < 2 || parts.size() > 3 || !is_digits(parts[0], 1, 2)) return {};
   for (size_t p = 1; p < parts.size(); ++p) {
     if (!is_digits(parts[p], 2, 2) || parts[p][0] > '5') return {};
@@ -131,6 +124,39 @@ std::string clock_words(std::string_view clock, bool half) {
         parts[p][0] == '0' ? "oh " + digit_words(parts[p].substr(1)) : cardinal_words(parts[p]));
   }
   return out;
+}
+
+/// A time of day as it is written without spaces: "9", "17:05", "5:30p.m.".
+struct Time {
+  std::string_view clock, half;  ///< half: "A M", "P M" or ""
+
+  /// `halved`: the clock is told of by halves of the day, here or beside it.
+  std::string words(bool halved) const {
+    std::string out = clock_words(clock, halved);
+    if (!out.empty()) add(out, half);
+    return out;
+  }
+};
+
+std::optional<Time> time_of(std::string_view text) {
+  const size_t letters = std::min(text.find_first_not_of("0123456789:."), text.size());
+  const Time time{text.substr(0, letters), half_day(text.substr(letters))};
+  if (letters == 0 || (letters < text.size() && time.half.empty())) return {};
+  return time;
+}
+
+/// "9am-5pm", "7:30-9p.m.", "10-11:30": from when to when; "" for anything else.
+std::string hours_words(std::string_view text) {
+  const size_t dash = text.find_first_of("-\x1E");
+  if (dash == text.npos) return {};
+  const auto from = time_of(text.substr(0, dash)), to = time_of(text.substr(dash + 1));
+  if (!from || !to) return {};
+  const bool halved = !from->half.empty() || !to->half.empty();
+  if (!halved && is_digits(to->clock)) return {};
+  const bool hour = !halved && is_digits(from->clock, 1, 2);
+  const std::string first = hour ? cardinal_words(from->clock) : from->words(halved);
+  const std::string last = to->words(halved);
+  return first.empty() || last.empty() ? std::string() : first + " to " + last;
 }
 
 Reading read_named_date(const Tokens& tokens, size_t i) {
@@ -213,15 +239,25 @@ Reading read_date(const Tokens& tokens, size_t i) {
   return {};
 }
 
-std::string time_words(std::string_view core) {
-  std::string half;
-  const size_t letters = core.find_first_not_of("0123456789:");
-  if (letters == core.npos) return clock_words(core, false);
-  if (letters == 0 || !is_half_day(core.substr(letters), half)) return {};
-  const std::string_view clock = core.substr(0, letters);
-  const bool hour = is_digits(clock, 1, 2) && value_of(clock) <= 12;
-  const std::string words = hour ? cardinal_words(clock) : clock_words(clock, true);
-  return words.empty() ? words : words + ' ' + half;
+std::string_view half_day(std::string_view core) {
+  std::string plain = lower(core);
+  std::erase(plain, '.');
+  return plain == "am" ? "A M" : plain == "pm" ? "P M" : std::string_view();
+}
+
+Reading read_hours(const Tokens& tokens, size_t i) {
+  if (!is_digit(tokens.core(i)[0])) return {};
+  Reading longest;
+  std::string text;
+  for (size_t used = 1; used <= 5 && i + used <= tokens.size(); ++used) {
+    const Token& token = tokens[i + used - 1];
+    if (!text.empty() && is_digit(text.back()) && is_digit(token.core[0])) break;
+    text += token.core;
+    if (std::string words = hours_words(text); !words.empty()) longest = Spoken{words, used};
+    const bool stop = token.close == '.' && (token.core.back() == 'm' || token.core.back() == 'M');
+    if (!tokens.joined(i + used - 1) && !(stop && !token.closes)) break;
+  }
+  return longest;
 }
 
 Reading read_calendar(const Tokens& tokens, size_t i) {
@@ -265,14 +301,16 @@ Reading read_calendar(const Tokens& tokens, size_t i) {
 
 Reading read_time(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
-  std::string half;
-  const bool followed = is_half_day(tokens.after(i), half);
-  const bool hour = is_digits(core, 1, 2) && value_of(core) <= 12;
-  if (followed && (hour || !clock_words(core, true).empty())) {
-    const std::string words = hour ? cardinal_words(core) : clock_words(core, true);
-    return Spoken{words + ' ' + half, 2};
+  const std::string_view half = half_day(tokens.after(i));
+  if (!half.empty()) {
+    if (std::string words = clock_words(core, true); !words.empty()) {
+      return Spoken{words + ' ' + std::string(half), 2};
+    }
   }
-  if (std::string words = time_words(core); !words.empty()) return Spoken{words};
+  const auto time = time_of(core);
+  if (time && !(time->half.empty() && is_digits(time->clock))) {
+    if (std::string words = time->words(!time->half.empty()); !words.empty()) return Spoken{words};
+  }
   // A ratio: "3:1", "16:9".
   const auto parts = split(core, ':');
   if (parts.size() == 2 && is_digits(parts[0], 1, 4) && is_digits(parts[1], 1, 4)) {

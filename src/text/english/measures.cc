@@ -147,10 +147,6 @@ Reading read_range(const Tokens& tokens, size_t i) {
   if (at == core.npos || at == 0 || at + 1 >= core.size()) return {};
   const std::string_view first = core.substr(0, at), second = core.substr(at + 1);
   if (second.find(kEnDash) != second.npos || second.find('-', 1) != second.npos) return {};
-  const std::string from = time_words(first), to = time_words(second);
-  if (!to.empty() && (!from.empty() || is_digits(first, 1, 2))) {
-    return Spoken{(from.empty() ? cardinal_words(first) : from) + " to " + to};
-  }
   const auto undotted = [](std::string_view name) {
     return name.ends_with('.') ? name.substr(0, name.size() - 1) : name;
   };

@@ -27,11 +27,11 @@ Reading read_number(const Tokens& tokens, size_t i);
 
 // dates.cc
 Reading read_date(const Tokens& tokens, size_t i);
+/// From when to when: "9 a.m.-5 p.m.", "10:00 - 11:30".
+Reading read_hours(const Tokens& tokens, size_t i);
 Reading read_time(const Tokens& tokens, size_t i);
 /// Days and months that are abbreviated without a date: "Mon to Fri", "every Tue".
 Reading read_calendar(const Tokens& tokens, size_t i);
-/// "5pm", "17:05", "5:30"; "" for anything else.
-std::string time_words(std::string_view core);
 /// The month or the day of the week that an abbreviation means: "Jan" -> "January"; "" for none.
 std::string_view calendar_name(std::string_view core);
 

@@ -196,9 +196,11 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     if (face || line_mark) continue;
     // "3 - 2", "10 – 12": a sign, not a pause.
     const bool dash = run.token.core == "-" || run.token.core == std::string_view("\x1E");
-    const bool between = !tokens.empty() && any(tokens.back().core, is_digit) &&
-                         tokens.back().close == 0 && i + 1 < text.size() && text[i].ch == ' ' &&
-                         is_digit(text[i + 1].ch);
+    const bool counted =
+        !tokens.empty() && tokens.back().close == 0 && any(tokens.back().core, is_digit);
+    const bool timed = !tokens.empty() && !half_day(tokens.back().core).empty();
+    const bool between =
+        (counted || timed) && i + 1 < text.size() && text[i].ch == ' ' && is_digit(text[i + 1].ch);
     const bool home = run.token.core == "~" && !tokens.empty() &&
                       listed(" cd ls cp mv ", lower(tokens.back().core));
     if ((dash && between) || home) run.bare = run.token.closes = false;

@@ -52,6 +52,9 @@ class Tokens {
 /// "Cl", "HCO3": what a minus behind it belongs to. In chemistry.cc.
 bool is_negative_ion(std::string_view core);
 
+/// "A M" for "am", "a.m." or "AM", "P M" likewise; "" for anything else. In dates.cc.
+std::string_view half_day(std::string_view core);
+
 Tokens tokenise(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english
