@@ -1,8 +1,12 @@
 // Money, quantities, fractions, ranges and plain numbers.
+#include <algorithm>
+#include <optional>
+
 #include "text/english/amounts.h"
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/english/spelling.h"
 
 namespace syrinx::english {
 namespace {
@@ -40,6 +44,91 @@ Reading read_feet(const Tokens& tokens, size_t i) {
   if (token.quote == '"') return Spoken{number_words(core) + (one ? " inch" : " inches")};
   if (token.quote == '\'') return Spoken{number_words(core) + (one ? " foot" : " feet")};
   return {};
+}
+
+constexpr std::string_view kDashes = "-\x1E";
+
+struct Fraction {
+  int64_t top, bottom;
+};
+
+/// "1/2", "24/7".
+std::optional<Fraction> fraction_of(std::string_view text) {
+  const auto parts = split(text, '/');
+  if (parts.size() != 2 || !is_digits(parts[0], 1, 4) || !is_digits(parts[1], 1, 4)) return {};
+  const Fraction found{value_of(parts[0]), value_of(parts[1])};
+  return found.bottom > 0 ? std::optional(found) : std::nullopt;
+}
+
+/// A part of a whole as rulers and kitchens have it: no date and no score.
+bool is_part(const Fraction& fraction) {
+  return fraction.top < fraction.bottom &&
+         listed(" 2 3 4 5 6 8 10 12 16 32 64 ", std::to_string(fraction.bottom));
+}
+
+/// "1", "1/2", "1 1/2" and "1-1/2" in words; "" for anything else.
+std::string mixed_words(std::string_view text) {
+  if (is_digits(text, 1, 6)) return cardinal_words(text);
+  const size_t gap = text.find_first_of(" -");
+  const auto part = fraction_of(gap == text.npos ? text : text.substr(gap + 1));
+  if (!part || part->top >= part->bottom) return {};
+  const std::string words = fraction_words(part->top, part->bottom);
+  if (gap == text.npos) return is_part(*part) ? words : std::string();
+  const std::string_view whole = text.substr(0, gap);
+  if (!is_digits(whole, 1, 6)) return {};
+  const bool one = part->top == 1 && (part->bottom == 2 || part->bottom == 4);
+  return cardinal_words(whole) + " and " + (one ? 'a' + words.substr(3) : words);
+}
+
+/// "1-1/2", "1/4-1/2", "1 1/2-2": one number or two.
+std::string joined_fraction_words(std::string_view text) {
+  if (std::string words = mixed_words(text); !words.empty()) return words;
+  for (size_t dash = text.find_first_of(kDashes); dash != text.npos;
+       dash = text.find_first_of(kDashes, dash + 1)) {
+    const std::string from = mixed_words(text.substr(0, dash));
+    const std::string to = mixed_words(text.substr(dash + 1));
+    if (!from.empty() && !to.empty()) return from + " to " + to;
+  }
+  return {};
+}
+
+/// "-inch", "-cup" behind a fraction.
+std::string behind_hyphen(std::string_view text) {
+  std::string words;
+  for (const std::string_view part : split(text, '-')) {
+    const std::string unit = unit_words(part, true);
+    add(words, unit.empty() ? word_words(part) : unit);
+  }
+  return words;
+}
+
+/// Fractions that stand with a whole number, another fraction or what they are of: "1 1/2 cups",
+/// "1/4-1/2 tsp", "1 1/2-inch".
+Reading read_joined_fraction(const Tokens& tokens, size_t i) {
+  if (!is_digit(tokens.core(i)[0])) return {};
+  Reading longest;
+  std::string text;
+  for (size_t used = 1; used <= 3; ++used) {
+    text += tokens.core(i + used - 1);
+    const size_t word = std::find_if(text.begin(), text.end(), is_letter) - text.begin();
+    const bool hyphen = word < text.size() && text[word - 1] == '-';
+    const std::string_view number = std::string_view(text).substr(0, word - (hyphen ? 1 : 0));
+    std::string words = joined_fraction_words(number);
+    const bool fraction = number.find('/') != number.npos;
+    if (fraction && hyphen && !words.empty()) {
+      add(words, behind_hyphen(std::string_view(text).substr(word)));
+      return Spoken{words, used};
+    }
+    if (fraction && word == text.size() && !words.empty() && !fraction_of(number)) {
+      const bool part = fraction_of(number.substr(0, number.find_first_of(kDashes))).has_value();
+      const std::string unit = unit_after(tokens, i + used - 1, part);
+      add(words, unit);
+      longest = Spoken{words, used + (unit.empty() ? 0 : 1)};
+    }
+    if (word < text.size() || tokens.after(i + used - 1).empty()) break;
+    text += ' ';
+  }
+  return longest;
 }
 
 }  // namespace
@@ -97,27 +186,13 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
 }
 
 Reading read_fraction(const Tokens& tokens, size_t i) {
-  const auto parse = [](std::string_view core, int64_t& top, int64_t& bottom) {
-    const auto parts = split(core, '/');
-    if (parts.size() != 2 || !is_digits(parts[0], 1, 4) || !is_digits(parts[1], 1, 4)) return false;
-    top = value_of(parts[0]);
-    bottom = value_of(parts[1]);
-    return bottom > 0;
-  };
-  int64_t top = 0, bottom = 0;
+  if (auto reading = read_joined_fraction(tokens, i)) return reading;
   const std::string_view core = tokens.core(i);
-  if (is_digits(core, 1, 6) && parse(tokens.after(i), top, bottom) && top < bottom) {  // "1 1/2"
-    std::string words = cardinal_words(core) + " and ";
-    words += top == 1 && bottom == 2   ? "a half"
-             : top == 1 && bottom == 4 ? "a quarter"
-                                       : fraction_words(top, bottom);
-    const std::string unit = unit_after(tokens, i + 1, false);
-    add(words, unit);
-    return Spoken{words, unit.empty() ? size_t{2} : 3};
-  }
-  if (!parse(core, top, bottom)) return {};
+  const auto fraction = fraction_of(core);
+  if (!fraction) return {};
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};
+  const auto [top, bottom] = *fraction;
   if (top == bottom) {  // "50/50"
     const std::string side = cardinal_words(std::to_string(top));
     return Spoken{side + ' ' + side};
