@@ -26,6 +26,7 @@ constexpr std::string_view kNumbers =
 constexpr std::string_view kSometimes =
     " etc inc ltd co corp bros llc jr sr al ave blvd rd dept est esq usw a.m p.m ph.d b.a m.a m.d"
     " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs ";
+constexpr std::string_view kUnits = " in sq cu fl tbsp tsp qt pt pkg gal yd mi min wk wks yr yrs ";
 constexpr std::string_view kStarters =
     " the a an it he she we i you they but and in on at this that these those there then so if when"
     " what who how why where his her its my our your their however for as no yes not after before"
@@ -83,6 +84,7 @@ Abbreviation abbreviation_of(std::string_view word) {
   }
   if (listed(kTitles, small)) return Abbreviation::kNever;
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
+  if (listed(kUnits, small)) return Abbreviation::kUnit;
   const bool initial = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z' && word[0] != 'I';
   if (initial || (letter_dot_letter && word.size() % 2) || listed(kSometimes, small))
     return Abbreviation::kSometimes;

@@ -29,6 +29,7 @@ enum class Abbreviation {
   kNever,      ///< a sentence does not end here: "Dr"
   kNumber,     ///< not when a number follows: "No"
   kSometimes,  ///< when a word follows that sentences begin with: "Inc"
+  kUnit,       ///< behind a number, only when a capital follows: "in"
 };
 Abbreviation abbreviation_of(std::string_view word);
 

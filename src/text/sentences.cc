@@ -158,8 +158,12 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   if (known == Abbreviation::kNumber && is_digit(first)) return false;
   if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));
   if (!is_lower(first)) return true;
+  const size_t before = dot - word.size();
+  if (known == Abbreviation::kUnit && before > begin_ + 1 && is_digit(text_[before - 2]))
+    return false;
   // Text in small letters throughout: an ordinary word ends a sentence, anything else may not.
-  return known == Abbreviation::kNone && word.size() >= 2 &&
+  const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
+  return ordinary && word.size() >= 2 &&
          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 

@@ -42,6 +42,8 @@ TEST(Sentences, KnowAbbreviationsAndNumbers) {
             (Strings{"In the U.S. Army, e.g. here, at 5 p.m. Monday.", "In the U.S.", "The end."}));
   EXPECT_EQ(split("Acme Inc. Chairman Bob vs. Al. Go to example.org now. Done."),
             (Strings{"Acme Inc. Chairman Bob vs. Al. Go to example.org now.", "Done."}));
+  EXPECT_EQ(split("it is 3 in. wide, 500 sq. ft. in all. he came in. it shut."),
+            (Strings{"it is 3 in. wide, 500 sq. ft. in all.", "he came in.", "it shut."}));
   EXPECT_EQ(split("1. First item. 2. Second."), (Strings{"1. First item.", "2. Second."}));
   EXPECT_EQ(split("Born in 1990. Then more."), (Strings{"Born in 1990.", "Then more."}));
   EXPECT_EQ(split("So do I. Then Plan B. We act on Jan. 5."),

@@ -35,9 +35,19 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"oz", "ounce", "ounces"},
     {"gal", "gallon", "gallons"},
     {"tbsp", "tablespoon", "tablespoons"},
+    {"Tbsp", "tablespoon", "tablespoons"},
+    {"TBSP", "tablespoon", "tablespoons"},
     {"tsp", "teaspoon", "teaspoons"},
+    {"TSP", "teaspoon", "teaspoons"},
+    {"qt", "quart", "quarts"},
+    {"qts", "quart", "quarts"},
+    {"pt", "pint", "pints"},
+    {"pkg", "package", "packages"},
+    {"pkgs", "package", "packages"},
     {"ml", "milliliter", "milliliters"},
     {"mL", "milliliter", "milliliters"},
+    {"dL", "deciliter", "deciliters"},
+    {"dl", "deciliter", "deciliters"},
     {"cl", "centiliter", "centiliters"},
     {"l", "liter", "liters"},
     {"L", "liter", "liters"},
@@ -52,6 +62,8 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"h", "hour", "hours"},
     {"hr", "hour", "hours"},
     {"hrs", "hour", "hours"},
+    {"wk", "week", "weeks"},
+    {"wks", "week", "weeks"},
     {"mo", "month", "months"},
     {"yr", "year", "years"},
     {"yrs", "year", "years"},
@@ -74,6 +86,8 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"KiB", "kibibyte", "kibibytes"},
     {"MiB", "mebibyte", "mebibytes"},
     {"GiB", "gibibyte", "gibibytes"},
+    {"Mb", "megabit", "megabits"},
+    {"Gb", "gigabit", "gigabits"},
     {"kbps", "kilobit per second", "kilobits per second"},
     {"Mbps", "megabit per second", "megabits per second"},
     {"Gbps", "gigabit per second", "gigabits per second"},
@@ -94,6 +108,8 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"kJ", "kilojoule", "kilojoules"},
     {"kPa", "kilopascal", "kilopascals"},
     {"hPa", "hectopascal", "hectopascals"},
+    {"mmHg", "millimeter of mercury", "millimeters of mercury"},
+    {"mmol", "millimole", "millimoles"},
     {"psi", "pound per square inch", "pounds per square inch"},
     {"px", "pixel", "pixels"},
     {"dpi", "dot per inch", "dots per inch"},
@@ -113,6 +129,10 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"M", "million", "million"},
     {"bn", "billion", "billion"},
 });
+
+/// What units are told for, beside other units: "mg/day".
+constexpr std::string_view kShares =
+    " second minute hour day night week month year person serving head dose capita ";
 
 struct Currency {
   std::string_view sign, one, many, cent, cents;
@@ -210,7 +230,8 @@ std::string unit_words(std::string_view sign, bool one) {
   std::string out = simple_unit(parts[0], one, false);
   if (out.empty() || parts.size() == 1) return out;
   const std::string below = simple_unit(parts[1], true, true);
-  return below.empty() ? below : out + " per " + below;
+  if (below.empty() && !listed(kShares, parts[1])) return {};
+  return out + " per " + (below.empty() ? std::string(parts[1]) : below);
 }
 
 bool is_currency(std::string_view sign) { return trailing(sign) != nullptr; }
@@ -269,6 +290,7 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
     add(amount.words, size);
     return amount;
   }
+  if (rest == "pt") return {};  // "12pt": of a font
   amount.unit = unit_words(rest, amount.number == "1");
   if (amount.unit.empty() && rest[0] == '/') {
     amount.unit = per_words(rest);

@@ -16,18 +16,52 @@ constexpr std::string_view kGluedOnly = " x in us mo K k M l \xD7 ";
 
 bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
 
-/// Whether the amount at i belongs to a noun: "a $5 meal", "$100 bill".
-bool stands_before_noun(const Tokens& tokens, size_t i) {
-  const std::string_view next = tokens.after(i);
+/// Whether the amount of `used` tokens at i belongs to a noun: "a $5 meal", "$100 bill", "a 5 km
+/// run".
+bool stands_before_noun(const Tokens& tokens, size_t i, size_t used = 1) {
+  const std::string_view next = tokens.after(i + used - 1);
   if (listed(" bill bills note notes coin coins fee fine tip ", next)) return true;
   return is_article(tokens.before(i)) && all(next, is_lower) &&
-         !listed(" of in on at to for and or is was per from by ", next);
+         !listed(" of in on at to for and or is was per from by with than before after as but ",
+                 next);
 }
 
-/// The unit that the token after i names; "" for none.
-std::string unit_after(const Tokens& tokens, size_t i, bool one) {
+/// A unit and how many tokens it takes; none where there is no unit.
+struct UnitFound {
+  std::string words = {};
+  size_t used = 0;
+};
+
+/// Units of two words, whose full stops may stand: "sq. ft.", "fl oz".
+UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
+  const std::string_view first = tokens.core(at), second = tokens.core(at + 1);
+  const bool near = tokens.joined(at) || (at + 1 < tokens.size() && tokens[at].close == '.');
+  const std::string unit = near ? unit_words(second, one) : std::string();
+  if (unit.empty()) return {};
+  if (first == "sq") return {"square " + unit, 2};
+  if (first == "cu") return {"cubic " + unit, 2};
+  if (first == "fl" && second == "oz") return {"fluid " + unit, 2};
+  return {};
+}
+
+/// The unit that begins behind token i.
+UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
   const std::string_view next = tokens.after(i);
-  return listed(kGluedOnly, next) ? std::string() : unit_words(next, one);
+  if (next.empty()) return {};
+  if (UnitFound two = unit_of_two(tokens, i + 1, one); two.used > 0) return two;
+  const bool inches = next == "in" && tokens[i + 1].close == '.' && i + 2 < tokens.size();
+  const bool points = next == "pt" && listed(" font type text ", lower(tokens.after(i + 1)));
+  if ((listed(kGluedOnly, next) && !inches) || points) return {};
+  std::string words = unit_words(next, one);
+  const size_t used = words.empty() ? 0 : 1;
+  return {std::move(words), used};
+}
+
+/// The same behind the number at i, which takes `used` tokens; one before a noun: "a 10 lb bag".
+UnitFound unit_after(const Tokens& tokens, size_t i, size_t used, bool one) {
+  UnitFound found = unit_behind(tokens, i + used - 1, one);
+  const bool before_noun = found.used > 0 && stands_before_noun(tokens, i, used + found.used);
+  return before_noun && !one ? unit_behind(tokens, i + used - 1, true) : found;
 }
 
 /// Feet and inches: 6'2" and 27".
@@ -92,10 +126,11 @@ std::string joined_fraction_words(std::string_view text) {
   return {};
 }
 
-/// "-inch", "-cup" behind a fraction.
+/// "inch", "cup", "year-old" behind a number and a hyphen; "" for anything but words.
 std::string behind_hyphen(std::string_view text) {
   std::string words;
   for (const std::string_view part : split(text, '-')) {
+    if (!all(part, is_letter)) return {};
     const std::string unit = unit_words(part, true);
     add(words, unit.empty() ? word_words(part) : unit);
   }
@@ -116,19 +151,49 @@ Reading read_joined_fraction(const Tokens& tokens, size_t i) {
     std::string words = joined_fraction_words(number);
     const bool fraction = number.find('/') != number.npos;
     if (fraction && hyphen && !words.empty()) {
-      add(words, behind_hyphen(std::string_view(text).substr(word)));
-      return Spoken{words, used};
+      const std::string noun = behind_hyphen(std::string_view(text).substr(word));
+      return noun.empty() ? Reading() : Spoken{words + ' ' + noun, used};
     }
     if (fraction && word == text.size() && !words.empty() && !fraction_of(number)) {
       const bool part = fraction_of(number.substr(0, number.find_first_of(kDashes))).has_value();
-      const std::string unit = unit_after(tokens, i + used - 1, part);
-      add(words, unit);
-      longest = Spoken{words, used + (unit.empty() ? 0 : 1)};
+      const UnitFound unit = unit_after(tokens, i, used, part);
+      add(words, unit.words);
+      longest = Spoken{words, used + unit.used};
     }
     if (word < text.size() || tokens.after(i + used - 1).empty()) break;
     text += ' ';
   }
   return longest;
+}
+
+/// "1920x1080", "2x4", "3×4"; "" for anything else.
+std::string product_words(std::string_view text) {
+  const size_t at = text.find_first_of("x\xD7");
+  if (at == text.npos) return {};
+  const std::string_view first = text.substr(0, at), second = text.substr(at + 1);
+  if (!is_digits(first, 1, 6) || !is_digits(second, 1, 6)) return {};
+  const bool large = first.size() > 2 && second.size() > 2;
+  const auto side = [](std::string_view digits) {
+    return digits.size() == 3 || digits.size() == 4 ? pair_words(digits) : cardinal_words(digits);
+  };
+  if (text[at] == kTimes && !large) {
+    return cardinal_words(first) + " times " + cardinal_words(second);
+  }
+  return side(first) + " by " + side(second);
+}
+
+/// The product `text`, which `used` tokens from i on hold, with its unit: "12x16 ft", "9x13-inch".
+Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::string_view text) {
+  std::string words = product_words(text);
+  if (words.empty()) return {};
+  const std::string_view last = tokens.core(i + used - 1);
+  if (const size_t hyphen = last.find('-'); hyphen != last.npos) {
+    const std::string noun = behind_hyphen(last.substr(hyphen + 1));
+    return noun.empty() ? Reading() : Spoken{words + ' ' + noun, used};
+  }
+  const UnitFound unit = unit_after(tokens, i, used, false);
+  add(words, unit.words);
+  return Spoken{words, used + unit.used};
 }
 
 }  // namespace
@@ -160,8 +225,9 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
     if (core.ends_with("0s") && (is_digits(digits, 2, 2) || is_digits(digits, 4, 4))) return {};
     return Spoken{amount->text(before_noun)};
   }
-  if (is_letter(core[0]) && core.find('/') != core.npos && core.find('^') != core.npos) {
-    const std::string unit = unit_words(core, false);  // "m/s^2"
+  const bool ratio = is_letter(core[0]) && core.find('/') != core.npos;
+  if (ratio && (core.find('^') != core.npos || tokens.before(i).find('^') != core.npos)) {
+    const std::string unit = unit_words(core, false);  // "m/s^2", "10^8 m/s"
     if (!unit.empty()) return Spoken{unit};
   }
   const size_t hyphen = core.find('-', 1);  // "a 5-km run"
@@ -172,17 +238,27 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   if (!is_number(core) || next.empty()) return {};
   const bool one = core == "1";
   std::string words = cardinal_words(core);
-  if (next == "sq") {  // "500 sq ft"
-    const std::string unit = unit_words(tokens.after(i + 1), one);
-    if (!unit.empty()) return Spoken{words + " square " + unit, 3};
-  }
   if (next == "ft" && is_digits(tokens.after(i + 1), 1, 2) && tokens.after(i + 2) == "in") {
     words += one ? " foot " : " feet ";
     return Spoken{words + cardinal_words(tokens.core(i + 2)) + " inches", 4};
   }
-  const std::string unit = unit_after(tokens, i, one);
-  if (unit.empty()) return {};
-  return Spoken{words + ' ' + unit, 2};
+  const UnitFound unit = unit_after(tokens, i, 1, one);
+  if (unit.used == 0) return {};
+  return Spoken{words + ' ' + unit.words, 1 + unit.used};
+}
+
+Reading read_product(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (is_digits(core, 1, 4) && tokens.after(i) == "x") {  // "9 x 13 inch"
+    const std::string_view second = tokens.after(i + 1);
+    const std::string text =
+        std::string(core) + 'x' + std::string(second.substr(0, second.find('-')));
+    const Reading spaced = read_measured_product(tokens, i, 3, text);
+    const bool measured = spaced && (second.find('-') != second.npos || spaced->used > 3 ||
+                                     listed(" inch inches foot feet pan ", tokens.after(i + 2)));
+    return measured ? spaced : Reading();
+  }
+  return read_measured_product(tokens, i, 1, core.substr(0, core.find('-')));
 }
 
 Reading read_fraction(const Tokens& tokens, size_t i) {
@@ -203,9 +279,9 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
                   cardinal_words(std::to_string(bottom))};
   }
   std::string words = fraction_words(top, bottom);
-  const std::string unit = unit_after(tokens, i, true);
-  add(words, unit);
-  return Spoken{words, unit.empty() ? size_t{1} : 2};
+  const UnitFound unit = unit_after(tokens, i, 1, true);
+  add(words, unit.words);
+  return Spoken{words, 1 + unit.used};
 }
 
 Reading read_range(const Tokens& tokens, size_t i) {
@@ -246,8 +322,9 @@ Reading read_range(const Tokens& tokens, size_t i) {
   std::string words = left->text() + " to " + right->text();
   size_t used = 1;
   if (right->unit.empty()) {  // "5-10 km"
-    const std::string unit = unit_after(tokens, i, false);
-    if (!unit.empty()) add(words, unit), used = 2;
+    const UnitFound unit = unit_after(tokens, i, 1, false);
+    add(words, unit.words);
+    used += unit.used;
   }
   return Spoken{words, used};
 }

@@ -18,8 +18,8 @@ using Rule = Reading (*)(const Tokens&, size_t);
 // The first that knows the token reads it.
 constexpr std::array kRules = std::to_array<Rule>(
     {read_scripture, read_formula, read_date, read_calendar, read_abbreviation, read_code,
-     read_money, read_ratio, read_hours, read_time, read_digit_groups, read_fraction, read_range,
-     read_address, read_quantity, read_number, read_roman, read_dotted});
+     read_money, read_product, read_ratio, read_hours, read_time, read_digit_groups, read_fraction,
+     read_range, read_address, read_quantity, read_number, read_roman, read_dotted});
 
 constexpr size_t kMaxSaid = 40;  // letters of a word that has phones
 
@@ -53,7 +53,9 @@ char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
   if (token.close == '?') return '?';  // "Who is it?" she asked.
   if (token.close == '.' && !token.ellipsis) {
     const bool item = token.starts_line && all(token.core, is_digit);  // "1. First"
-    const bool stop = !by_rule && abbreviation_of(token.core) == Abbreviation::kNone;
+    const Abbreviation known = abbreviation_of(token.core);
+    const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
+    const bool stop = !by_rule && ordinary;
     const std::string_view next = tokens.core(i + 1);  // "on Main St. The house"
     const bool starts = !next.empty() && is_upper(next[0]) && is_starter(lower(next));
     return item || stop || starts || token.closes ? ',' : '\0';

@@ -21,6 +21,8 @@ using Reading = std::optional<Spoken>;
 // measures.cc
 Reading read_money(const Tokens& tokens, size_t i);
 Reading read_quantity(const Tokens& tokens, size_t i);
+/// "1920x1080", "2x4", "9 x 13 inch".
+Reading read_product(const Tokens& tokens, size_t i);
 Reading read_fraction(const Tokens& tokens, size_t i);
 Reading read_range(const Tokens& tokens, size_t i);
 Reading read_number(const Tokens& tokens, size_t i);

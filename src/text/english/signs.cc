@@ -220,22 +220,6 @@ class SignReader {
   std::string out_;
 };
 
-/// "1920x1080", "2x4", "3×4".
-std::string product_words(std::string_view core) {
-  const size_t at = core.find_first_of("x\xD7");
-  if (at == core.npos) return {};
-  const std::string_view first = core.substr(0, at), second = core.substr(at + 1);
-  if (!is_digits(first, 1, 6) || !is_digits(second, 1, 6)) return {};
-  const bool large = first.size() > 2 && second.size() > 2;
-  const auto side = [](std::string_view digits) {
-    return digits.size() == 3 || digits.size() == 4 ? pair_words(digits) : cardinal_words(digits);
-  };
-  if (core[at] == kTimes && !large) {
-    return cardinal_words(first) + " times " + cardinal_words(second);
-  }
-  return side(first) + " by " + side(second);
-}
-
 /// "A" is the article, except where it names something.
 bool is_letter_a(const Tokens& tokens, size_t i) {
   const std::string_view before = tokens.before(i), after = tokens.after(i);
@@ -263,7 +247,6 @@ bool is_accented(const Tokens& tokens, size_t i) {
 Spoken read_signs(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core == "a" || core == "A") return {is_letter_a(tokens, i) ? "A" : "a"};
-  if (std::string words = product_words(core); !words.empty()) return {words};
   const bool heading = core.find_first_not_of('#') == core.npos;
   if (heading) return {};
   const bool shouting = all(core.substr(0, core.find('\'')), is_upper) &&
