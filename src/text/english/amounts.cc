@@ -198,6 +198,7 @@ void set_money(Amount& amount, const Currency& currency, std::string_view size) 
   amount.unit = one ? currency.one : currency.many;
   amount.singular = currency.one;
   amount.words = cardinal_words(number);
+  amount.size = size;
   add(amount.words, size);
   const size_t dot = number.find('.');
   if (dot == number.npos || !size.empty()) return;
@@ -232,6 +233,11 @@ std::string unit_words(std::string_view sign, bool one) {
   const std::string below = simple_unit(parts[1], true, true);
   if (below.empty() && !listed(kShares, parts[1])) return {};
   return out + " per " + (below.empty() ? std::string(parts[1]) : below);
+}
+
+std::string_view leading_currency(std::string_view core) {
+  const Currency* currency = leading(core);
+  return currency == nullptr ? std::string_view() : currency->sign;
 }
 
 bool is_currency(std::string_view sign) { return trailing(sign) != nullptr; }
@@ -275,14 +281,13 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
     return amount;
   }
   if (currency != nullptr) {
-    if (rest.empty() || !magnitude(rest).empty()) {
-      set_money(amount, *currency, rest.empty() ? size : magnitude(rest));
-      return amount;
-    }
-    const std::string per = per_words(rest);
-    if (per.empty()) return {};
-    set_money(amount, *currency, {});
-    add(amount.cents.empty() ? amount.unit : amount.cents, per);
+    const size_t slash = std::min(rest.find('/'), rest.size());
+    const std::string_view glued = rest.substr(0, slash);  // "$60k/year"
+    const std::string per = per_words(rest.substr(slash));
+    if (!glued.empty() && magnitude(glued).empty()) return {};
+    if (slash < rest.size() && per.empty()) return {};
+    set_money(amount, *currency, rest.empty() ? size : magnitude(glued));
+    if (!per.empty()) add(amount.cents.empty() ? amount.unit : amount.cents, per);
     return amount;
   }
   if (rest.empty()) {

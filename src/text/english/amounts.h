@@ -10,6 +10,8 @@ namespace syrinx::english {
 /// The name of a unit: "km/h" -> "kilometers per hour", "m^2" -> "square meters"; "" for none.
 std::string unit_words(std::string_view sign, bool one);
 
+/// The sign of a currency that stands at the beginning; "" for none.
+std::string_view leading_currency(std::string_view core);
 /// "€", "$", "USD": the whole of `sign`.
 bool is_currency(std::string_view sign);
 /// Whether a sign of a currency stands before or after.
@@ -22,6 +24,7 @@ struct Amount {
   std::string unit;      ///< words; "" for a plain number
   std::string singular;  ///< the unit as it stands before a noun
   std::string cents;     ///< "fifty cents"
+  std::string_view size;  ///< "million" of money; in the words as well
   bool negative = false;
 
   std::string text(bool before_noun = false) const;

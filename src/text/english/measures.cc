@@ -196,6 +196,44 @@ Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::
   return Spoken{words, used + unit.used};
 }
 
+/// "million" for the word behind token i: of money.
+std::string_view size_after(const Tokens& tokens, size_t i) {
+  const std::string_view next = tokens.after(i);
+  return next.size() > 1 && next != "mm" ? magnitude(next) : std::string_view();
+}
+
+/// "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr": sign and size are told once where they
+/// are the same.
+Reading read_money_range(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i), sign = leading_currency(core);
+  if (sign.empty()) return {};
+  size_t dash = std::min(core.find_first_of(kDashes, sign.size() + 1), core.size());
+  std::string_view first = core.substr(0, dash),
+                   second = core.substr(std::min(dash + 1, core.size()));
+  size_t used = 1;
+  if (dash == core.size()) {  // with spaces around the dash
+    const std::string_view apart = tokens.after(i);
+    if (apart.size() != 1 || kDashes.find(apart[0]) == kDashes.npos) return {};
+    second = tokens.after(i + 1);
+    used = 3;
+  }
+  const bool signs = !leading_currency(second).empty();
+  if (second.empty() || !(signs || is_digit(second[0]))) return {};
+  const bool sized = !is_letter(second.back());
+  const std::string_view size = sized ? size_after(tokens, i + used - 1) : std::string_view();
+  const auto left = parse_amount(first);
+  const auto right =
+      parse_amount(signs ? std::string(second) : std::string(sign) + std::string(second), size);
+  if (!left || !right) return {};
+  if (!size.empty()) ++used;
+  const bool whole =
+      !left->cents.empty() || (signs && (right->size.empty() || !left->size.empty()));
+  const std::string from = whole                       ? left->text()
+                           : left->size == right->size ? cardinal_words(left->number)
+                                                       : left->words;
+  return Spoken{from + " to " + right->text(stands_before_noun(tokens, i, used)), used};
+}
+
 }  // namespace
 
 Reading read_money(const Tokens& tokens, size_t i) {
@@ -207,7 +245,8 @@ Reading read_money(const Tokens& tokens, size_t i) {
     return Spoken{parse_amount(std::string(core) + std::string(next))->text(), 2};
   }
   if (!is_money(core)) return {};
-  const std::string_view size = next.size() > 1 && next != "mm" ? magnitude(next) : "";
+  if (auto range = read_money_range(tokens, i)) return range;
+  const std::string_view size = size_after(tokens, i);
   const bool glued_size = is_letter(core.back());
   const auto amount = parse_amount(core, glued_size ? std::string_view() : size);
   if (!amount) return {};

@@ -199,8 +199,9 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     const bool counted =
         !tokens.empty() && tokens.back().close == 0 && any(tokens.back().core, is_digit);
     const bool timed = !tokens.empty() && !half_day(tokens.back().core).empty();
-    const bool between =
-        (counted || timed) && i + 1 < text.size() && text[i].ch == ' ' && is_digit(text[i + 1].ch);
+    const size_t behind = i + 1 < text.size() && is_currency(text[i + 1].ch) ? i + 2 : i + 1;
+    const bool between = (counted || timed) && behind < text.size() && text[i].ch == ' ' &&
+                         is_digit(text[behind].ch);
     const bool home = run.token.core == "~" && !tokens.empty() &&
                       listed(" cd ls cp mv ", lower(tokens.back().core));
     if ((dash && between) || home) run.bare = run.token.closes = false;
