@@ -1,5 +1,6 @@
 // Money, quantities, fractions, ranges and plain numbers.
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "text/english/amounts.h"
@@ -234,6 +235,42 @@ Reading read_money_range(const Tokens& tokens, size_t i) {
   return Spoken{from + " to " + right->text(stands_before_noun(tokens, i, used)), used};
 }
 
+/// "80s", "1,000s": a number with an s behind it.
+bool is_plural_number(std::string_view core) {
+  return core.size() > 1 && core.back() == 's' && is_digit(core[0]) &&
+         is_number(core.substr(0, core.size() - 1));
+}
+
+/// 80 for "80s", "'80s" and "80's", 1990 for "1990s"; 0 for anything else.
+int64_t decade_of(std::string_view core) {
+  if (core.starts_with('\'')) core.remove_prefix(1);
+  if (!core.ends_with('s')) return 0;
+  core.remove_suffix(core.ends_with("'s") ? 2 : 1);
+  const bool years = is_digits(core, 2, 2) || is_digits(core, 4, 4);
+  return years && core.back() == '0' ? value_of(core) : 0;
+}
+
+/// "1h30m" in words, one for each part; none for anything else. `last`: the place in kTimes of the
+/// part before, which was longer.
+std::vector<std::string> duration_words(std::string_view core, size_t& last) {
+  constexpr std::string_view kTimes = " wdhms";
+  constexpr std::array<std::string_view, 6> kNames = {"",     "week",   "day",
+                                                      "hour", "minute", "second"};
+  std::vector<std::string> out;
+  for (size_t at = 0; at < core.size();) {
+    const size_t end = std::min(core.find_first_not_of("0123456789", at), core.size());
+    const size_t time = end < core.size() ? kTimes.find(core[end]) : kTimes.npos;
+    if (!is_digits(core.substr(at, end - at), 1, 4) || time == kTimes.npos || time <= last)
+      return {};
+    const std::string_view number = core.substr(at, end - at);
+    out.push_back(cardinal_words(number) + ' ' + std::string(kNames[time]) +
+                  (number == "1" ? "" : "s"));
+    last = time;
+    at = end + 1;
+  }
+  return out;
+}
+
 }  // namespace
 
 Reading read_money(const Tokens& tokens, size_t i) {
@@ -254,16 +291,53 @@ Reading read_money(const Tokens& tokens, size_t i) {
   return Spoken{amount->text(before_noun), !glued_size && !size.empty() ? size_t{2} : 1};
 }
 
+Reading read_decade(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i), next = tokens.after(i);
+  if (next == "of" && is_plural_number(core)) {  // "100s of people"
+    std::string digits(core.substr(0, core.size() - 1));
+    std::erase(digits, ',');
+    const std::string words = cardinal_words(digits);
+    const bool one = words.starts_with("one ") && words.find(' ', 4) == words.npos;
+    if (one) return Spoken{words.substr(4) + 's'};
+  }
+  const int64_t decade = decade_of(core);
+  if (decade < 20) return {};
+  constexpr std::string_view kNouns =
+      " music band bands song songs hit hits rock pop disco style fashion hair kid kids movie "
+      "movies"
+      " film films show shows sitcom era theme party icon icons nostalgia ";
+  const std::string before = lower(tokens.before(i));
+  const auto beside = [&](size_t word, size_t other) {
+    return listed(" and or to through & ", lower(tokens.core(word))) &&
+           decade_of(tokens.core(other)) > 0;
+  };
+  const bool certain = core[0] == '\'' || core.ends_with("'s") || decade > 99;
+  const bool cued = listed(" the her his their its my our early mid late ", before) ||
+                    listed(kNouns, lower(next)) || (before == "an" && all(next, is_lower)) ||
+                    (tokens.joined(i) && beside(i + 1, i + 2)) || (i > 1 && beside(i - 1, i - 2));
+  return certain || cued ? Reading(Spoken{decade_words(decade)}) : Reading();
+}
+
+Reading read_duration(const Tokens& tokens, size_t i) {
+  std::string words;
+  size_t used = 0, parts = 0, last = 0;
+  while (used == 0 || tokens.joined(i + used - 1)) {
+    const auto part = duration_words(tokens.core(i + used), last);
+    if (part.empty()) break;
+    parts += part.size();
+    for (const std::string& one : part) add(words, one);
+    ++used;
+  }
+  const bool ago = used == 1 && listed(" ago later ", tokens.after(i));
+  return parts > 1 || ago ? Reading(Spoken{words, used}) : Reading();
+}
+
 Reading read_quantity(const Tokens& tokens, size_t i) {
   if (auto feet = read_feet(tokens, i)) return feet;
   const std::string_view core = tokens.core(i), next = tokens.after(i);
   const bool before_noun = stands_before_noun(tokens, i);
   const auto amount = parse_amount(core);
-  if (amount && !amount->unit.empty()) {
-    const std::string_view digits = core.substr(0, core.size() - 1);  // "30s" may be a decade
-    if (core.ends_with("0s") && (is_digits(digits, 2, 2) || is_digits(digits, 4, 4))) return {};
-    return Spoken{amount->text(before_noun)};
-  }
+  if (amount && !amount->unit.empty()) return Spoken{amount->text(before_noun)};
   const bool ratio = is_letter(core[0]) && core.find('/') != core.npos;
   if (ratio && (core.find('^') != core.npos || tokens.before(i).find('^') != core.npos)) {
     const std::string unit = unit_words(core, false);  // "m/s^2", "10^8 m/s"
@@ -386,7 +460,7 @@ Reading read_number(const Tokens& tokens, size_t i) {
     }
     return Spoken{number_words(core)};
   }
-  // Ordinals and decades: "22nd", "1,000th", "1990s", "'90s".
+  // Ordinals: "22nd", "1,000th".
   const size_t length = number_length(core);
   std::string digits;
   for (const char c : core.substr(0, length)) {
@@ -396,20 +470,9 @@ Reading read_number(const Tokens& tokens, size_t i) {
   const bool whole = !digits.empty() && digits.size() <= 15 && is_digit(core[0]) &&
                      core.substr(0, length).find('.') == core.npos;
   if (whole && listed(" st nd rd th ", end)) return Spoken{ordinal_words(value_of(digits))};
-  const bool decade = whole && (end == "s" || end == "'s") && digits.back() == '0';
-  if (decade && (digits.size() == 4 || digits.size() == 2)) {
-    const bool decades =
-        digits.size() == 4 || listed(" the her his their its my our early mid late ", before);
-    if (decades && value_of(digits) >= 20) return Spoken{decade_words(value_of(digits))};
-    if (end == "s") return Spoken{cardinal_words(digits) + " seconds"};
-  }
   if (core.starts_with('\'') && is_digits(core.substr(1), 2, 2)) {
     return Spoken{core[1] == '0' ? "oh " + digit_words(core.substr(2))
                                  : cardinal_words(core.substr(1))};
-  }
-  if (core.size() == 4 && core[0] == '\'' && core[3] == 's' && is_digits(core.substr(1, 2)) &&
-      core[2] == '0' && core[1] > '1') {
-    return Spoken{decade_words(value_of(core.substr(1, 2)))};
   }
   // "1e6"
   const size_t e = core.find_first_of("eE");

@@ -20,6 +20,10 @@ using Reading = std::optional<Spoken>;
 
 // measures.cc
 Reading read_money(const Tokens& tokens, size_t i);
+/// "1990s", "80s music"; "100s of people".
+Reading read_decade(const Tokens& tokens, size_t i);
+/// "1h 20m", "2d5h", "5m ago".
+Reading read_duration(const Tokens& tokens, size_t i);
 Reading read_quantity(const Tokens& tokens, size_t i);
 /// "1920x1080", "2x4", "9 x 13 inch".
 Reading read_product(const Tokens& tokens, size_t i);
