@@ -234,6 +234,36 @@ Reading read_roman_year(std::string_view core) {
   return Spoken{number_words(std::to_string(value))};
 }
 
+bool is_numeral_letter(std::string_view core) { return core == "I" || core == "V" || core == "X"; }
+bool is_small_numeral(std::string_view core) {
+  return core.size() > 1 && core.find_first_not_of("IVX") == core.npos && roman_value(core) > 0;
+}
+
+/// Chapters: "IV" as a whole sentence, "II. The Storm", "IV: Results". A lone "I." is the pronoun.
+bool is_heading(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  const Token& token = tokens[i];
+  if (i > 0 || (core == "I" && token.close != 0)) return false;
+  if (tokens.size() == 1) return is_numeral_letter(core) || is_small_numeral(core);
+  return is_small_numeral(core) && (token.close == '.' || token.close == ':' || token.closes);
+}
+
+/// "II, III and IV": beside another numeral.
+bool is_numeral_in_list(const Tokens& tokens, size_t i) {
+  constexpr std::string_view kLinks = " and or to & ";
+  const std::string_view core = tokens.core(i);
+  const bool letter = is_numeral_letter(core);
+  if (!letter && !is_small_numeral(core)) return false;
+  const auto numeral = [&](size_t k) {  // of two letters none need mean a number
+    return is_small_numeral(tokens.core(k)) || (!letter && is_numeral_letter(tokens.core(k)));
+  };
+  if (tokens[i].close == ',' && numeral(i + 1)) return true;
+  if (listed(kLinks, tokens.after(i)) && numeral(i + 2)) return true;
+  if (i == 0 || core == "I") return false;  // "Part II and I left"
+  if (tokens[i - 1].close == ',' && numeral(i - 1)) return true;
+  return i > 1 && listed(kLinks, tokens.before(i)) && numeral(i - 2);
+}
+
 Reading read_roman(const Tokens& tokens, size_t i) {
   if (auto century = read_century(tokens, i)) return century;
   if (auto year = read_roman_year(tokens.core(i))) return year;
@@ -251,8 +281,9 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   const std::string number = cardinal_words(std::to_string(value));
   const bool plain = upper.find_first_not_of("IVXL") == upper.npos;
   const bool ruler = is_name(before) && listed(kRulers, lower(before));
+  if (is_heading(tokens, i) || is_numeral_in_list(tokens, i)) return spoken(number);
   if (upper.size() == 1) {
-    if (upper != "I" && upper != "V" && upper != "X") return {};
+    if (!is_numeral_letter(upper)) return {};
     const bool titled = i > 1 && tokens.joined(i - 2) && listed(kTitles, lower(tokens.core(i - 2)));
     if (part && (upper != "I" || is_name(before))) return spoken(number);
     const bool ends = i + 1 == tokens.size();  // "He admired Napoleon I."
