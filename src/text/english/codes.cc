@@ -185,6 +185,17 @@ Reading read_flag(const Tokens& tokens, size_t i) {
   return Spoken{words};
 }
 
+/// States whose codes are words as well: "Portland, OR 97201".
+Reading read_state(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i), zip = tokens.after(i);
+  const bool place = i > 0 && is_upper(tokens.core(i - 1)[0]);
+  if (!place || !listed(" HI IN LA MA ME OH OK OR PA ", core)) return {};
+  const bool plain = is_digits(zip, 5, 5);
+  const bool longer = zip.size() == 10 && zip[5] == '-' && is_digits(zip.substr(0, 5));
+  if (!plain && !longer) return {};
+  return Spoken{letter_names(core) + ' ' + digit_words(zip), 2};
+}
+
 /// "UA857", "A320neo", "U-235": capitals and a figure of three or four digits.
 Reading read_type(std::string_view core) {
   size_t letters = 0;
@@ -211,6 +222,7 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (auto reading = read_root(tokens, i)) return reading;
   if (auto reading = read_national(tokens, i)) return reading;
   if (auto reading = read_type(core)) return reading;
+  if (auto reading = read_state(tokens, i)) return reading;
   if (core.starts_with("localhost:") && is_digits(core.substr(10), 2, 5)) {
     return Spoken{"localhost colon " + pair_words(core.substr(10))};
   }

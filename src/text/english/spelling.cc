@@ -14,21 +14,44 @@ struct Special {
 };
 // What neither its letters nor the rules below give; in small letters.
 constexpr std::array kSpecial = std::to_array<Special>({
-    {"json", "jason"},    {"ok", "okay"},       {"usr", "user"},      {"txt", "text"},
-    {"readme", "readme"}, {"jpeg", "jay peg"},  {"phd", "P H D"},     {"latex", "latex"},
-    {"khz", "kilohertz"}, {"mhz", "megahertz"}, {"ghz", "gigahertz"}, {"vs", "versus"},
-    {"hmm", "hmm"},       {"iot", "I O T"},     {"utf", "U T F"},     {"api", "A P I"},
-    {"apis", "A P I's"},  {"cpu", "C P U"},     {"gpu", "G P U"},     {"url", "U R L"},
-    {"uri", "U R I"},     {"usb", "U S B"},     {"faq", "F A Q"},
-    {"tmp", "temp"},      {"ssh", "S S H"},
+    {"json", "jason"},
+    {"ok", "okay"},
+    {"usr", "user"},
+    {"txt", "text"},
+    {"readme", "readme"},
+    {"jpeg", "jay peg"},
+    {"phd", "P H D"},
+    {"latex", "latex"},
+    {"khz", "kilohertz"},
+    {"mhz", "megahertz"},
+    {"ghz", "gigahertz"},
+    {"vs", "versus"},
+    {"hmm", "hmm"},
+    {"iot", "I O T"},
+    {"utf", "U T F"},
+    {"api", "A P I"},
+    {"apis", "A P I's"},
+    {"cpu", "C P U"},
+    {"gpu", "G P U"},
+    {"url", "U R L"},
+    {"uri", "U R I"},
+    {"usb", "U S B"},
+    {"faq", "F A Q"},
+    {"wwi", "world war one"},
+    {"wwii", "world war two"},
+    {"ww2", "world war two"},
+    {"tmp", "temp"},
+    {"ssh", "S S H"},
 });
 
 /// Pronounceable, but their letters are said.
 constexpr std::string_view kSpelled =
-    " aarp ac ads ai api asap atm cad ceo cfo cio coo cto cod cpa dc diy dna dob dui dvd ei esl eta"
-    " etf eu ev faq gop gui hiv hud id ide ieee io ios ip iou ipo iq ira iso isis it ivf la led lax"
-    " lat mit mia nas ny os oem oled pov pow pto ps pr sat sec sos suv sas tba tbd tts tv"
-    " uae uav ucla uefa ufo ui uk url us usa usaid usb usc uv ux va vat vip vr wip ";
+    " aarp ac ads ai api asap atm cad ceo cet cfo cio coo cto cod cpa dc diy dna dob doj dui dvd "
+    "ei esl eta"
+    " etf eu ev faq gop gui hiv hud id ide ieee imho io ios ip iou ipo iq ira iso isis it ivf kyc "
+    "la led lax"
+    " lat mit mia nas nih ny nyc os oem oled pov pow pto ps pr sat sec sos suv sas tba tbd tts tv"
+    " uae uav ucla uefa uefi ufo ui uk url us usa usaid usb usc uv ux va vat vip vr wip ";
 /// Not what the rules would think, yet words.
 constexpr std::string_view kSaid = " aids ascii sars opec unicef laser radar scuba nafta ";
 /// Words of two and three letters that may be written in capitals, for emphasis.
