@@ -17,16 +17,19 @@ bool listed(std::string_view list, std::string_view word) {
 constexpr std::string_view kTitles =
     " mr mrs ms mx dr drs prof st mt rev fr hon gen col maj capt cpt cmdr cdr lt sgt adm gov sen "
     "rep"
-    " pres supt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b d.h u.a bzw ca ";
+    " pres supt cpl pvt det insp brig atty pt messrs mme mlle dra sra srta vs e.g i.e cf viz z.b "
+    "d.h u.a bzw ca ";
 constexpr std::string_view kNumbers =
-    " no nos nr fig figs vol vols ch chap sec sect p pp pg c art eq approx jan feb mar apr jun jul "
+    " no nos nr c art eq ste bldg rte approx jan feb mar apr jun jul "
     "aug"
     " sep sept oct nov dec tel ext op apt deut matt ps cor rom thess eph heb exod lev judg neh prov"
     " eccl isa jer ezek hos zech kgs chr ";
+constexpr std::string_view kParts = " fig figs vol vols ch chap sec sect p pp pg ";
 constexpr std::string_view kSometimes =
-    " etc inc ltd co corp bros llc jr sr al ave blvd rd dept est esq usw a.m p.m ph.d b.a m.a m.d"
+    " etc inc ltd co corp bros llc jr sr al ave blvd rd sts dept est esq usw a.m p.m ph.d b.a m.a "
+    "m.d"
     " u.s u.k u.n e.u u.s.a d.c b.c a.d hr hrs ft oz lb lbs ";
-constexpr std::string_view kUnits = " in sq cu fl tbsp tsp qt pt pkg gal yd mi min wk wks yr yrs ";
+constexpr std::string_view kUnits = " in sq cu fl tbsp tsp qt pkg gal yd mi min wk wks yr yrs ";
 constexpr std::string_view kStarters =
     " the a an it he she we i you they but and in on at this that these those there then so if when"
     " what who how why where his her its my our your their however for as no yes not after before"
@@ -84,11 +87,16 @@ Abbreviation abbreviation_of(std::string_view word) {
   }
   if (listed(kTitles, small)) return Abbreviation::kNever;
   if (listed(kNumbers, small)) return Abbreviation::kNumber;
+  if (listed(kParts, small)) return Abbreviation::kPart;
   if (listed(kUnits, small)) return Abbreviation::kUnit;
   const bool initial = word.size() == 1 && word[0] >= 'A' && word[0] <= 'Z' && word[0] != 'I';
   if (initial || (letter_dot_letter && word.size() % 2) || listed(kSometimes, small))
     return Abbreviation::kSometimes;
   return Abbreviation::kNone;
+}
+
+bool may_be_numeral(std::string_view word) {
+  return !word.empty() && word.find_first_not_of("ivxlc") == word.npos;
 }
 
 bool is_starter(std::string_view word) { return !word.empty() && listed(kStarters, word); }

@@ -28,10 +28,14 @@ enum class Abbreviation {
   kNone,
   kNever,      ///< a sentence does not end here: "Dr"
   kNumber,     ///< not when a number follows: "No"
+  kPart,       ///< of a book; nor when a Roman numeral follows: "Vol"
   kSometimes,  ///< when a word follows that sentences begin with: "Inc"
   kUnit,       ///< behind a number, only when a capital follows: "in"
 };
 Abbreviation abbreviation_of(std::string_view word);
+
+/// Whether a word in small letters may be a Roman numeral: "iv".
+bool may_be_numeral(std::string_view word);
 
 /// Whether a capitalised word (here in small letters) is one that sentences often begin with.
 bool is_starter(std::string_view word);

@@ -155,7 +155,9 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   if (is_digits(word) && skip_gap(begin_).end + word.size() == dot) return false;  // "1. Item"
   const Abbreviation known = abbreviation_of(word);
   if (known == Abbreviation::kNever) return false;
-  if (known == Abbreviation::kNumber && is_digit(first)) return false;
+  const bool part = known == Abbreviation::kPart;
+  if ((part || known == Abbreviation::kNumber) && is_digit(first)) return false;
+  if (part && may_be_numeral(small_word_at(next))) return false;
   if (known == Abbreviation::kSometimes) return is_upper(first) && is_starter(small_word_at(next));
   if (!is_lower(first)) return true;
   const size_t before = dot - word.size();

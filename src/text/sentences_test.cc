@@ -44,6 +44,9 @@ TEST(Sentences, KnowAbbreviationsAndNumbers) {
             (Strings{"Acme Inc. Chairman Bob vs. Al. Go to example.org now.", "Done."}));
   EXPECT_EQ(split("it is 3 in. wide, 500 sq. ft. in all. he came in. it shut."),
             (Strings{"it is 3 in. wide, 500 sq. ft. in all.", "he came in.", "it shut."}));
+  EXPECT_EQ(
+      split("Cpl. Jones read Vol. III and ch. IV. Chapters. I said no. I left."),
+      (Strings{"Cpl. Jones read Vol. III and ch. IV.", "Chapters.", "I said no.", "I left."}));
   EXPECT_EQ(split("1. First item. 2. Second."), (Strings{"1. First item.", "2. Second."}));
   EXPECT_EQ(split("Born in 1990. Then more."), (Strings{"Born in 1990.", "Then more."}));
   EXPECT_EQ(split("So do I. Then Plan B. We act on Jan. 5."),

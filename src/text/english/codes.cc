@@ -20,7 +20,8 @@ constexpr std::string_view kBetween =
     " is was are number no code numbers ending in on the back reads equals plate of # ";
 /// What is named by a figure: "room 237".
 constexpr std::string_view kPlaces =
-    " flight room suite apartment apt classroom bus route highway hwy interstate exit channel train"
+    " flight room suite ste apartment apt classroom bus route rte highway hwy interstate exit "
+    "channel train"
     " locker unit gate boeing airbus porsche peugeot intel lot box pier studio fahrenheit port "
     "model"
     " error status bmw engine squadron platform hall building ";

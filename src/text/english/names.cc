@@ -5,6 +5,7 @@
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/sentence_rules.h"
 
 namespace syrinx::english {
 namespace {
@@ -14,6 +15,7 @@ enum class When {
   kAlways,
   kDotted,   ///< a full stop follows
   kNumber,   ///< a number follows
+  kPart,     ///< of a book: a number follows, or a Roman numeral
   kName,     ///< a capitalised word follows
   kCapital,  ///< it has a capital itself and a full stop, or a name follows
   kAfter,    ///< it follows a capitalised word
@@ -41,6 +43,18 @@ constexpr std::array kAbbreviations = std::to_array<ShortForm>({
     {"capt", "captain", When::kName},
     {"lt", "lieutenant", When::kName},
     {"sgt", "sergeant", When::kName},
+    {"cpl", "corporal", When::kName},
+    {"pvt", "private", When::kName},
+    {"det", "detective", When::kName},
+    {"insp", "inspector", When::kName},
+    {"supt", "superintendent", When::kName},
+    {"brig", "brigadier", When::kName},
+    {"atty", "attorney", When::kName},
+    {"pt", "point", When::kName},
+    {"sts", "streets", When::kAfter},
+    {"ste", "suite", When::kNumber},
+    {"rte", "route", When::kNumber},
+    {"bldg", "building", When::kAlways},
     {"adm", "admiral", When::kName},
     {"sen", "senator", When::kName},
     {"rep", "representative", When::kName},
@@ -79,18 +93,18 @@ constexpr std::array kAbbreviations = std::to_array<ShortForm>({
     {"ca", "circa", When::kNumber},
     {"no", "number", When::kNumber},
     {"nos", "numbers", When::kNumber},
-    {"fig", "figure", When::kNumber},
-    {"figs", "figures", When::kNumber},
-    {"vol", "volume", When::kNumber},
-    {"vols", "volumes", When::kNumber},
-    {"ch", "chapter", When::kNumber},
-    {"chap", "chapter", When::kNumber},
-    {"sec", "section", When::kNumber},
-    {"sect", "section", When::kNumber},
+    {"fig", "figure", When::kPart},
+    {"figs", "figures", When::kPart},
+    {"vol", "volume", When::kPart},
+    {"vols", "volumes", When::kPart},
+    {"ch", "chapter", When::kPart},
+    {"chap", "chapter", When::kPart},
+    {"sec", "section", When::kPart},
+    {"sect", "section", When::kPart},
     {"eq", "equation", When::kNumber},
-    {"p", "page", When::kNumber},
-    {"pp", "pages", When::kNumber},
-    {"pg", "page", When::kNumber},
+    {"p", "page", When::kPart},
+    {"pp", "pages", When::kPart},
+    {"pg", "page", When::kPart},
     {"apt", "apartment", When::kNumber},
     {"tel", "telephone", When::kDotted},
     {"ext", "extension", When::kNumber},
@@ -132,38 +146,6 @@ std::string_view next_name(const Tokens& tokens, size_t i) {
   return tokens[i].close == 0 || tokens[i].close == '.' ? tokens.core(i + 1) : std::string_view();
 }
 
-bool holds(When when, const Tokens& tokens, size_t i) {
-  const bool dotted = tokens[i].close == '.';
-  const std::string_view next = next_name(tokens, i);
-  switch (when) {
-    case When::kAlways:
-      return true;
-    case When::kDotted:
-      return dotted;
-    case When::kNumber:  // "C. 5" is no year
-      return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
-    case When::kName:
-      return is_upper(tokens[i].core[0]) && dotted && is_name(next);
-    case When::kCapital:
-      return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
-    case When::kAfter:
-      return dotted && i > 0 && (is_place(tokens.before(i)) || tokens.before(i) == "&");
-  }
-  return false;
-}
-
-/// "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
-Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
-  const std::string_view core = tokens.core(i);
-  if (core != "Dr" && core != "St") return {};
-  const bool after_place = is_place(tokens.before(i)) && tokens.before(i) != core;
-  const bool before_name = is_name(next_name(tokens, i));
-  const bool street = after_place && (!before_name || core == "St");
-  if (core == "Dr") return Spoken{street ? "drive" : "doctor"};
-  if (street) return Spoken{"street"};
-  return before_name ? Reading(Spoken{"saint"}) : Spoken{"street"};
-}
-
 int roman_value(std::string_view text) {
   static constexpr std::array<std::pair<std::string_view, int>, 13> kParts = {{{"M", 1000},
                                                                                {"CM", 900},
@@ -188,6 +170,47 @@ int roman_value(std::string_view text) {
     }
   }
   return text.empty() ? value : 0;
+}
+
+/// "IV", "xii".
+bool is_numeral(std::string_view word) {
+  std::string upper(word);
+  if (upper == lower(word)) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
+  return !word.empty() && word.size() < 10 && roman_value(upper) > 0;
+}
+
+bool holds(When when, const Tokens& tokens, size_t i) {
+  const bool dotted = tokens[i].close == '.';
+  const std::string_view next = next_name(tokens, i);
+  switch (when) {
+    case When::kAlways:
+      return true;
+    case When::kDotted:
+      return dotted;
+    case When::kNumber:  // "C. 5" is no year
+      return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
+    case When::kPart:
+      return dotted && (any(next, is_digit) || is_numeral(next));
+    case When::kName:
+      return is_upper(tokens[i].core[0]) && dotted && is_name(next);
+    case When::kCapital:
+      return is_upper(tokens[i].core[0]) && (dotted || is_name(next));
+    case When::kAfter:
+      return dotted && i > 0 && (is_place(tokens.before(i)) || tokens.before(i) == "&");
+  }
+  return false;
+}
+
+/// "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
+Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (core != "Dr" && core != "St") return {};
+  const bool after_place = is_place(tokens.before(i)) && tokens.before(i) != core;
+  const bool before_name = is_name(next_name(tokens, i));
+  const bool street = after_place && (!before_name || core == "St");
+  if (core == "Dr") return Spoken{street ? "drive" : "doctor"};
+  if (street) return Spoken{"street"};
+  return before_name ? Reading(Spoken{"saint"}) : Spoken{"street"};
 }
 
 constexpr std::string_view kParts =
@@ -270,9 +293,12 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   std::string_view core = tokens.core(i);
   const bool owns = core.ends_with("'s");
   if (owns) core.remove_suffix(2);
-  const bool small = core.size() > 1 && core.find_first_not_of("ivx") == core.npos;
   const std::string_view before = tokens.before(i);
-  const bool part = listed(kParts, lower(before));
+  const bool behind_short = i > 0 && tokens[i - 1].close == '.' && !tokens[i].opens &&
+                            abbreviation_of(tokens.core(i - 1)) == Abbreviation::kPart;  // "Vol."
+  const bool small =
+      (core.size() > 1 || behind_short) && core.find_first_not_of("ivx") == core.npos;
+  const bool part = behind_short || listed(kParts, lower(before));
   std::string upper(core);
   if (small && part) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
   const int value = core.size() <= 9 && !core.empty() ? roman_value(upper) : 0;
@@ -285,7 +311,7 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   if (upper.size() == 1) {
     if (!is_numeral_letter(upper)) return {};
     const bool titled = i > 1 && tokens.joined(i - 2) && listed(kTitles, lower(tokens.core(i - 2)));
-    if (part && (upper != "I" || is_name(before))) return spoken(number);
+    if (part && (upper != "I" || behind_short || is_name(before))) return spoken(number);
     const bool ends = i + 1 == tokens.size();  // "He admired Napoleon I."
     if (ruler && (upper != "I" || titled || ends)) return spoken("the " + ordinal_words(value));
     return {};

@@ -59,7 +59,8 @@ char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
     const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
     const bool stop = !by_rule && ordinary;
     const std::string_view next = tokens.core(i + 1);  // "on Main St. The house"
-    const bool starts = !next.empty() && is_upper(next[0]) && is_starter(lower(next));
+    const bool starts = known != Abbreviation::kPart && !next.empty() && is_upper(next[0]) &&
+                        is_starter(lower(next));  // but "Vol. I"
     return item || stop || starts || token.closes ? ',' : '\0';
   }
   const bool opens = i + 1 < tokens.size() && tokens[i + 1].opens;
