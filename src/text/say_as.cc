@@ -64,6 +64,8 @@ std::string spelled_out(std::string_view text, bool english) {
       english::add(out, sign->name);
     } else {
       english::add(out, std::string(1, english::to_upper(one[0])) + std::string(one.substr(1)));
+      const bool article = out.ends_with('A') && at < text.size() && !english::is_letter(text[at]);
+      if (article) out += ',';  // else "A seven" would have it
     }
   }
   return out;

@@ -14,6 +14,8 @@
 #include "base/check.h"
 #include "text/phones.h"
 #include "text/say_as.h"
+#include "text/sentence_rules.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace syrinx {
@@ -143,6 +145,23 @@ std::string in_words(XML_Error fault) {
   }
 }
 
+bool is_ascii_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// The full stop that a sentence lacks behind its last word, which quotes may follow.
+std::string_view full_stop_for(std::string_view sentence) {
+  while (!sentence.empty()) {
+    const CodePoint last = utf8_before(sentence, sentence.size());
+    if (is_letter(last.value) || is_digit(last.value)) {
+      return is_wide_letter(last.value) ? "。" : ".";
+    }
+    if (!is_closer(last.value)) break;
+    sentence.remove_suffix(last.size);
+  }
+  return {};
+}
+
 class SsmlReader {
  public:
   SsmlReader(std::string_view document, bool english)
@@ -229,6 +248,7 @@ class SsmlReader {
   std::vector<OpenElement> open_;
   Delivery now_;
   size_t elements_ = 0;
+  size_t apart_ = 0;  // where the words of a say-as end last
   int silent_ = 0;  // elements around whose text is not spoken
   std::string fault_;
   unsigned long line_ = 0;
@@ -246,7 +266,9 @@ void SsmlReader::characters(std::string_view text) {
 }
 
 void SsmlReader::add(std::string_view text) {
-  if (open_.empty()) return;
+  if (open_.empty() || text.empty()) return;
+  const bool joined = apart_ > 0 && apart_ == out_.text.size() && is_ascii_word(text[0]);
+  if (joined) out_.text += ' ';  // "<say-as>5</say-as>km"
   out_.text += text;
 }
 
@@ -408,10 +430,8 @@ void SsmlReader::end() {
     case OpenElement::kSentence:
       if (!inside.empty()) {
         text.erase(text.find_last_not_of(kXmlSpace) + 1);
-        const char last = text.back();
-        const bool word = (last >= '0' && last <= '9') || (last >= 'a' && last <= 'z') ||
-                          (last >= 'A' && last <= 'Z');
-        text += word ? ". " : " ";
+        text += full_stop_for(text);
+        text += ' ';
         cut(text.size());  // it may have become shorter
       }
       return;
@@ -420,7 +440,12 @@ void SsmlReader::end() {
       if (inside.size() > kMostSaid)
         return fail(concat("<say-as> of more than ", kMostSaid, " bytes"));
       const auto said = say_as(lower_ascii(open.value), open.format, inside, english_);
-      if (said) return replace(*said);
+      if (said) {
+        const bool joined = begin > 0 && is_ascii_word(text[begin - 1]);
+        replace(joined ? ' ' + *said : *said);
+        apart_ = text.size();
+        return;
+      }
       return ignore(concat("say-as '", open.value.substr(0, 40), "' of what it does not fit"));
     }
     case OpenElement::kSub:

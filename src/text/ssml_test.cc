@@ -43,6 +43,8 @@ TEST(Ssml, WhiteSpaceIsOneSpace) {
             "Hello, world & all.");
   EXPECT_EQ(text("<p>One.</p>\n<p>Two.</p>"), "One.\n\nTwo.");
   EXPECT_EQ(text("<s>One</s><s>Two?</s>"), "One. Two?");
+  EXPECT_EQ(text("<s>I like café</s><s>He said \"no\"</s><s>“So!”</s><s>好</s>"),
+            "I like café. He said \"no\". “So!” 好。");
   EXPECT_EQ(text("<![CDATA[<b>]]>"), "<b>");
 }
 
@@ -57,6 +59,9 @@ TEST(Ssml, BreaksBecomeTags) {
 TEST(Ssml, SubstitutesAndSays) {
   EXPECT_EQ(text("the <sub alias='World Wide Web'>WWW</sub>."), "the World Wide Web.");
   EXPECT_EQ(text("<say-as interpret-as='characters'>aB3</say-as>!"), "A B three!");
+  EXPECT_EQ(text("<say-as interpret-as='characters'>CA7</say-as>"), "C A, seven");
+  EXPECT_EQ(text("km<say-as interpret-as='cardinal'>5</say-as>km"), "km five km");
+  EXPECT_EQ(text("<say-as interpret-as='ordinal'>5</say-as>-day"), "fifth-day");
   EXPECT_EQ(text("<say-as interpret-as='cardinal'>1,984</say-as>"),
             "one thousand nine hundred eighty four");
   EXPECT_EQ(text("<say-as interpret-as='odd'>x</say-as>"), "x");
