@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "text/phones.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace syrinx {
@@ -16,14 +17,55 @@ namespace {
 constexpr size_t kMostFileBytes = size_t{16} << 20;
 constexpr int kMostLinks = 16;      // a request's, the server's
 constexpr size_t kMostHeld = 4096;  // bytes without a space: no word
-constexpr std::string_view kWordSpace = " \t\r\n\v\f";
 
-bool is_word_byte(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         static_cast<unsigned char>(c) >= 0x80;
+constexpr std::string_view kApostrophe = "’";
+
+/// Bytes of the letter, digit or mark of a letter at `at`; 0 where something else stands.
+size_t word_bytes(std::string_view text, size_t at) {
+  const CodePoint code = utf8_at(text, at);
+  return code.valid && code.value != '_' && is_word(code.value) ? code.size : 0;
 }
-/// Inside of a word, but not at its ends.
-bool is_joint(char c) { return c == '\'' || c == '-' || c == '.' || c == '&' || c == '+'; }
+/// The same of what may stand inside of a word, but not at its ends.
+size_t joint_bytes(std::string_view text, size_t at) {
+  if (text.substr(at).starts_with(kApostrophe)) return kApostrophe.size();
+  return std::string_view("'-.&+").find(text[at]) != std::string_view::npos ? 1 : 0;
+}
+
+/// The word that begins at `at` ends at `end`; joints that stand behind it, at `next`.
+struct WordEnd {
+  size_t end, next;
+};
+WordEnd word_end(std::string_view text, size_t at) {
+  WordEnd out{at, at};
+  while (out.next < text.size()) {
+    const size_t word = word_bytes(text, out.next);
+    const size_t size = word > 0 ? word : joint_bytes(text, out.next);
+    if (size == 0) break;
+    out.next += size;
+    if (word > 0) out.end = out.next;
+  }
+  return out;
+}
+
+/// As words are kept: with one kind of apostrophe.
+std::string plain_word(std::string_view word) {
+  std::string out(word);
+  for (size_t at; (at = out.find(kApostrophe)) != out.npos;) {
+    out.replace(at, kApostrophe.size(), "'");
+  }
+  return out;
+}
+
+/// Where the last word begins that more text may change.
+size_t open_word(std::string_view text) {
+  size_t certain = 0;
+  for (size_t at = 0; at < text.size();) {
+    const bool word = word_bytes(text, at) > 0 || joint_bytes(text, at) > 0;
+    at += utf8_at(text, at).size;
+    if (!word) certain = at;
+  }
+  return certain;
+}
 
 /// "'s" or "’s" at the end of a word: how many bytes.
 size_t possessive_bytes(std::string_view word) {
@@ -46,10 +88,9 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
     return lexicon_fault(concat("'", word.substr(0, kMostWordBytes), "': ", what...));
   };
   if (word.size() > kMostWordBytes) return wrong("at most ", kMostWordBytes, " bytes");
-  const bool good =
-      !word.empty() && is_word_byte(word.front()) && is_word_byte(word.back()) &&
-      std::all_of(word.begin(), word.end(), [](char c) { return is_word_byte(c) || is_joint(c); });
-  if (!good || !utf8_valid(word)) {
+  const bool good = !word.empty() && utf8_valid(word) && word_bytes(word, 0) > 0 &&
+                    word_end(word, 0).end == word.size();
+  if (!good) {
     return wrong("a word has letters and digits, and ' - . & + between them");
   }
   if (how.empty()) return wrong("how is it said? /IPA/, {ARPAbet} or other words");
@@ -72,7 +113,7 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
     }
     entry.words = how;
   }
-  entries_[std::string(word)] = std::move(entry);
+  entries_[plain_word(word)] = std::move(entry);
   if (entries_.size() > kMostEntries) return wrong("more than ", kMostEntries, " words");
   return ok_status();
 }
@@ -151,8 +192,9 @@ std::shared_ptr<const Lexicon> Lexicon::read(ByteReader& in) {
 }
 
 const Lexicon::Entry* Lexicon::entry(std::string_view word) const {
-  auto found = entries_.find(std::string(word));
-  if (found == entries_.end()) found = entries_.find(lower_ascii(word));
+  const std::string plain = plain_word(word);
+  auto found = entries_.find(plain);
+  if (found == entries_.end()) found = entries_.find(lower_ascii(plain));
   if (found != entries_.end()) return &found->second;
   return next_ ? next_->entry(word) : nullptr;
 }
@@ -175,14 +217,11 @@ void Lexicon::find(std::string_view text, std::vector<Saying>& out) const {
     return known != nullptr;
   };
   for (size_t at = 0; at < text.size();) {
-    if (!is_word_byte(text[at])) {
-      ++at;
+    if (word_bytes(text, at) == 0) {
+      at += utf8_at(text, at).size;
       continue;
     }
-    size_t end = at;
-    while (end < text.size() && (is_word_byte(text[end]) || is_joint(text[end]))) ++end;
-    const size_t next = end;
-    while (is_joint(text[end - 1])) --end;
+    const auto [end, next] = word_end(text, at);
     if (end - at <= kMostWordBytes + 4 && !look(at, end)) {
       for (size_t part = at; part < end;) {
         size_t to = part;
@@ -214,8 +253,7 @@ std::string Respeller::push(std::string_view text, bool last) {
   held_ += text;
   size_t certain = held_.size();
   if (!last && held_.size() < kMostHeld) {
-    const size_t space = held_.find_last_of(kWordSpace);
-    certain = space == held_.npos ? 0 : space + 1;
+    certain = open_word(std::string_view(held_).substr(0, certain - utf8_unfinished(held_)));
   }
   const std::string_view now = std::string_view(held_).substr(0, certain);
   std::vector<Saying> sayings;

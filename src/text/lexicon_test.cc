@@ -39,6 +39,11 @@ TEST(Lexicon, KnowsWholeWords) {
             "Jean-Luc's=ʒˈɑːnluːks;nginx=engine X;nginx's=engine X's;");
   EXPECT_EQ(found(*lexicon, "Syrinx’s"), "Syrinx’s=ˈsɪɹɪŋksɪz;");
   EXPECT_EQ(found(*lexicon, ""), "");
+  EXPECT_EQ(found(*lexicon, "“nginx” nginx—fast nginx…"),
+            "nginx=engine X;nginx=engine X;nginx=engine X;");
+  const auto names = parse("O'Reilly a\nD’Arcy b\ncafé c");
+  EXPECT_EQ(found(*names, "O’Reilly O'Reilly’s D'Arcy «café» cafés"),
+            "O’Reilly=a;O'Reilly’s=a's;D'Arcy=b;café=c;");
 }
 
 TEST(Lexicon, FaultsNameLineAndSymbol) {
@@ -60,6 +65,12 @@ TEST(Lexicon, TheFirstOfTwoIsAskedFirst) {
   EXPECT_EQ(found(*both, "a b"), "a=one;b=three;");
   EXPECT_EQ(both->size(), 3u);
   EXPECT_FALSE(Lexicon::both(nullptr, nullptr));
+}
+
+TEST(Respeller, HoldsNoMoreThanAWord) {
+  Respeller respeller(parse("nginx engine X"));
+  EXPECT_EQ(respeller.push("今日は、nginx", false), "今日は、");
+  EXPECT_EQ(respeller.push("—“", false), "engine X—“");
 }
 
 TEST(Respeller, MakesTheSameOfAnyPieces) {
