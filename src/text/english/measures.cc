@@ -271,6 +271,13 @@ std::vector<std::string> duration_words(std::string_view core, size_t& last) {
   return out;
 }
 
+bool is_equation(const Tokens& tokens) {
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (tokens.core(i).find('=') != std::string_view::npos) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Reading read_money(const Tokens& tokens, size_t i) {
@@ -397,6 +404,16 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   return Spoken{words, 1 + unit.used};
 }
 
+Reading read_term(const Tokens& tokens, size_t i) {
+  const std::string_view core = tokens.core(i);
+  if (!core.ends_with('x') || !is_number(core.substr(0, core.size() - 1))) return {};
+  const auto is_sign = [&](std::string_view sign) {
+    return sign == "=" || sign == "+" || (listed(" - * < > ", sign) && is_equation(tokens));
+  };
+  if (!is_sign(tokens.before(i)) && !is_sign(tokens.after(i))) return {};
+  return Spoken{cardinal_words(core.substr(0, core.size() - 1)) + " X"};
+}
+
 Reading read_range(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   size_t at = core.find(kEnDash);
@@ -404,7 +421,7 @@ Reading read_range(const Tokens& tokens, size_t i) {
   // "10 – 12", "5% - 10%"; but "3 - 2 = 1" is arithmetic.
   const std::string_view sign = tokens.after(i);
   const bool dash = sign == std::string_view("\x1E") || sign == "-";
-  if (at == core.npos && dash && tokens.after(i + 2) != "=") {
+  if (at == core.npos && dash && tokens.before(i) != "=" && tokens.after(i + 2) != "=") {
     const auto left = parse_amount(core), right = parse_amount(tokens.after(i + 1));
     if (left && right) return Spoken{left->text() + " to " + right->text(), 3};
   }

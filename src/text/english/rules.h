@@ -28,6 +28,8 @@ Reading read_quantity(const Tokens& tokens, size_t i);
 /// "1920x1080", "2x4", "9 x 13 inch".
 Reading read_product(const Tokens& tokens, size_t i);
 Reading read_fraction(const Tokens& tokens, size_t i);
+/// "2x" in "2x + 1 = 5".
+Reading read_term(const Tokens& tokens, size_t i);
 Reading read_range(const Tokens& tokens, size_t i);
 Reading read_number(const Tokens& tokens, size_t i);
 

@@ -244,11 +244,19 @@ bool is_accented(const Tokens& tokens, size_t i) {
   return core == "IT" && listed(" did didn't saw hate hated love loved took ", before);
 }
 
+/// "10 / 2 = 5", or "10 / 2" and no more; elsewhere a slash parts alternatives: "first / last".
+bool is_division(const Tokens& tokens, size_t i) {
+  if (tokens.core(i) != "/") return false;
+  const bool numbers = is_number(tokens.before(i)) && is_number(tokens.after(i));
+  return numbers && (tokens.size() == 3 || tokens.after(i + 1) == "=");
+}
+
 }  // namespace
 
 Spoken read_signs(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core == "a" || core == "A") return {is_letter_a(tokens, i) ? "A" : "a"};
+  if (is_division(tokens, i)) return {"divided by"};
   const bool heading = core.find_first_not_of('#') == core.npos;
   if (heading) return {};
   const bool shouting = all(core.substr(0, core.find('\'')), is_upper) &&
