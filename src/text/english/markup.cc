@@ -147,9 +147,13 @@ size_t Stripper::link_target() const {
   return 0;
 }
 
-/// "[12]" right after a word. "[0]" counts elements, so it is no footnote.
+/// "[12]" right after a word, "[^1]". "[0]" counts elements, so it is no footnote.
 size_t Stripper::footnote() const {
   size_t i = at_ + 1;
+  if (ch(i) == '^') {
+    while (is_alnum(ch(i + 1)) && i < at_ + 12) ++i;
+    return i > at_ + 1 && ch(i + 1) == ']' ? i + 2 - at_ : 0;
+  }
   while (is_digit(ch(i)) && i <= at_ + 3) ++i;
   const bool digits = i > at_ + 1 && ch(at_ + 1) != '0';
   return digits && ch(i) == ']' && (is_letter(last()) || last() == '.') ? i + 1 - at_ : 0;

@@ -278,6 +278,20 @@ bool is_equation(const Tokens& tokens) {
   return false;
 }
 
+/// "4.5/5" and the season "2023/24".
+Reading read_rating(std::string_view core) {
+  const auto parts = split(core, '/');
+  if (parts.size() != 2 || !is_digits(parts[1])) return {};
+  const bool whole = parts[0].find('.') == core.npos;
+  if (!whole && is_number(parts[0]) && listed(" 4 5 10 20 100 ", parts[1])) {
+    return Spoken{cardinal_words(parts[0]) + " out of " + cardinal_words(parts[1])};
+  }
+  const bool season = is_digits(parts[0], 4, 4) && parts[1].size() == 2 && parts[0] > "1800" &&
+                      (value_of(parts[0]) + 1) % 100 == value_of(parts[1]);
+  return season ? Reading(Spoken{number_words(parts[0]) + ' ' + number_words(parts[1])})
+                : Reading();
+}
+
 }  // namespace
 
 Reading read_money(const Tokens& tokens, size_t i) {
@@ -382,6 +396,7 @@ Reading read_product(const Tokens& tokens, size_t i) {
 }
 
 Reading read_fraction(const Tokens& tokens, size_t i) {
+  if (auto reading = read_rating(tokens.core(i))) return reading;
   if (auto reading = read_joined_fraction(tokens, i)) return reading;
   const std::string_view core = tokens.core(i);
   const auto fraction = fraction_of(core);
