@@ -133,9 +133,31 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfTheTime) {
     EXPECT_EQ(model.metrics.background_s.value(), model.metrics.busy_s.value());
     EXPECT_LE(model.metrics.background_s.value(),
               share * machine.now() + TimeShare::kBurst_s + 0.021);
+    EXPECT_EQ(model.metrics.preemptions.value(), 0) << "there were pages for all";
     return machine.now();
   };
   EXPECT_GT(seconds(0.1), 4 * seconds(1));
+}
+
+/// One executor waits for the share of time while the other one has a live batch.
+TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
+  EngineOptions options = patient();
+  options.background_share = 0.1;
+  ScriptedMachine machine({.options = options,
+                           .places = {{{1, true}, {1, true}}, false, true},
+                           .batch_s = ninety_ms_a_second});
+  ResidentModel& live = machine.add(make_toy_pipeline());
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  ASSERT_NE(live.nodes[0].place, model.nodes[0].place);
+  for (int i = 0; i < 4; ++i) {
+    SpeechRequest request = ask_bytes(150, 500 + i);
+    request.background = true;
+    ASSERT_TRUE(machine.submit(request, 1));
+  }
+  for (int i = 0; i < 8; ++i) ASSERT_TRUE(machine.submit(ask_bytes(300, i)));
+  machine.run_to_end();
+  EXPECT_EQ(model.metrics.preemptions.value(), 0);
+  EXPECT_EQ(live.metrics.preemptions.value(), 0);
 }
 
 /// Whoever is not the oldest takes no pages past their share; all end.

@@ -78,20 +78,17 @@ void Scheduler::look_for_prefix(Active& request, int n) {
   }
 }
 
-/// Where a node stands still because there are no pages for any of its sequences: for the sake of
-/// the oldest takes the pages of one that rests (its reader is slow, its input has not come), or
-/// else of the youngest; the loser computes its cache again later (I2).
-bool Scheduler::make_room() {
+/// The place has nothing to do, and nothing was planned of what there is for it. A node of it that
+/// stands still has no pages for any of its sequences: for the sake of the oldest takes the pages of
+/// one that rests (its reader is slow, its input has not come), or else of the youngest; the loser
+/// computes its cache again later (I2).
+bool Scheduler::make_room(const Place& place) {
   bool made = false;
   for (int spot = 0; spot < static_cast<int>(spots_.size()); ++spot) {
     ResidentModel& model = *spots_[spot].model;
     const int n = spots_[spot].node;
     const ResidentNode& node = model.nodes[n];
-    // An executor that could step it has nothing to do, and yet nothing was planned.
-    const bool still = std::any_of(places_.begin(), places_.end(), [&](const Place& place) {
-      return may_step(place, node) && place.free.size() == place.batches.size();
-    });
-    if (!node.ar || node.steps_in_flight > 0 || !still) continue;
+    if (!node.ar || node.steps_in_flight > 0 || !may_step(place, node)) continue;
     const SequenceView* oldest = nullptr;
     for (const Views& views : views_) {
       for (const SequenceView& view : views.sequences) {

@@ -17,7 +17,7 @@ constexpr double kNever_s = std::numeric_limits<double>::infinity();
 }  // namespace
 
 void Scheduler::look(const Place& place, double now) {
-  for (Views& views : views_) views.sequences.clear(), views.chunks.clear();
+  for (Views& views : views_) views.clear();
   snapshot_.nodes.clear();
   snapshot_.ahead = place.free.size() < place.batches.size();
   for (const Spot& spot : spots_) {

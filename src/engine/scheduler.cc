@@ -264,13 +264,15 @@ bool Scheduler::dispatch() {
   bool any = false;
   for (const bool away : {true, false}) {  // what runs elsewhere keeps nobody here
     for (Place& place : places_) {
-      while (place.away == away && !place.free.empty() && fill(place)) {
+      if (place.away != away) continue;
+      while (!place.free.empty() && fill(place)) {
         any = true;
         if (spec_.inline_run && !away) return true;  // it has run; the mail comes first
       }
+      const bool idle = place.free.size() == place.batches.size();
+      if (idle && make_room(place)) return true;  // to be planned anew
     }
   }
-  if (make_room()) any = true;
   for (const auto& request : active_) {
     any = any || (!request->sink && !request->in_flight());  // it failed now: to be swept
   }
@@ -332,10 +334,7 @@ bool Scheduler::plan(Urgency urgency, double now) {
   if (urgency == kBackground) {
     // Whoever comes next finds the executor free soon.
     if (snapshot_.ahead) return false;
-    if (!background_time_.may(now)) {
-      paused_ = true;  // look again soon
-      return false;
-    }
+    if (!background_time_.may(now)) views.clear();
     const double patience_s = patience_of_listeners(now);
     double longest_s = kLongestBackground_s;
     for (const SequenceView& view : views.sequences) {

@@ -90,6 +90,7 @@ class Scheduler {
     std::vector<SequenceView> sequences;
     std::vector<ChunkView> chunks;
     bool empty() const { return sequences.empty() && chunks.empty(); }
+    void clear() { sequences.clear(), chunks.clear(); }
   };
 
   void settle_nodes();
@@ -114,7 +115,7 @@ class Scheduler {
   double pipe_s(Active& request);
   double audio_slack_s(Active& request, double now);
   ChunkCut next_cut(Active& request, int node, double slack_s);
-  bool make_room();
+  bool make_room(const Place& place);
   bool make_room(ResidentModel& model, int node, const Active* keep, bool resting_only);
   bool start_alone(Active& request, int node);
   void give_back(Active& request, int node);
