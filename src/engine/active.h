@@ -153,6 +153,10 @@ struct Active {
   }
   /// Seconds until the listener has played all that was delivered.
   double slack_s(double now) const { return playing_since_s + outcome.audio_s - now; }
+  /// The same of the reader of its text.
+  double text_slack_s(double now) const {
+    return text_since_s + static_cast<double>(tokens_read) / kTokensReadASecond - now;
+  }
 };
 
 /// The record of a request that check_request() let pass; id and runs are still to come. Of one

@@ -457,11 +457,13 @@ void Scheduler::deliver(Active& request, std::span<const float> samples, double 
     note_first_output(request, outcome.first_audio_s, now);
     if (trace_) trace_->request_moment(request.id, "first audio", now);
   } else {
-    metrics.slack_s.observe(slack);
-    if (request.chunks_delivered == 1 && request.first_frames == 0 && model.first_link >= 0) {
+    const bool counts = !request.starved && !request.background;  // else it comes when it comes
+    const bool late = counts && slack < 0;
+    if (counts) metrics.slack_s.observe(slack);
+    if (counts && request.chunks_delivered == 1 && request.first_frames == 0 &&
+        model.first_link >= 0) {
       model.nodes[model.first_link].first_chunk.second_chunk(slack, outcome.audio_s);
     }
-    const bool late = slack < 0 && !request.starved && !request.background;
     model.chunk_rate.add(1, now);
     model.limit.chunk(late);
     if (slack < 0) request.playing_since_s -= slack;  // the player waits and goes on from here
@@ -529,8 +531,7 @@ void Scheduler::deliver(Active& request, const StepOutput& out, double now) {
     if (!request.speaks()) note_first_output(request, request.outcome.first_text_s, now);
     if (trace_) trace_->request_moment(request.id, "first text", now);
   }
-  const double read_s = static_cast<double>(request.tokens_read) / kTokensReadASecond;
-  request.text_since_s = std::max(request.text_since_s, now - read_s);
+  request.text_since_s += std::max(0.0, -request.text_slack_s(now));
   ++request.tokens_read;
   request.model->metrics.text_tokens.add();
   if (!request.speaks()) request.model->made_s += 1 / kTokensReadASecond;

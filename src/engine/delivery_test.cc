@@ -7,6 +7,7 @@
 
 #include "engine/breakable_model.h"
 #include "engine/scripted_asks.h"
+#include "model/toy/duet.h"
 
 namespace syrinx {
 namespace {
@@ -87,6 +88,114 @@ TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   EXPECT_GT(client->pieces.back().at_s, 18) << "it was waited for";
   EXPECT_EQ(client->outcome.underruns, 0);
   EXPECT_EQ(model.metrics.underruns.value(), 0);
+}
+
+/// Who has not taken what there is has not played it either, however long that takes.
+TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
+  for (const double from_s : {0.0, 0.1}) {  // from its first piece on, and later
+    ScriptedMachine machine({.options = patient()});
+    ResidentModel& model = machine.add(make_toy_pipeline());
+    const Client client = machine.submit(ask_bytes(100));
+    machine.run_until(from_s);
+    client->unread = 60;
+    machine.run_until(60);
+    ASSERT_FALSE(client->done);
+    const double made_s = client->active->outcome.audio_s;
+    EXPECT_NEAR(client->active->slack_s(machine.now()), made_s, 0.011);
+    client->unread = made_s / 2;
+    machine.run_until(machine.now() + 0.01);
+    EXPECT_GE(client->active->slack_s(machine.now()), made_s / 2);
+    client->unread = 0;
+    machine.run_to_end();
+    EXPECT_EQ(client->outcome.underruns, 0);
+    EXPECT_GE(model.metrics.slack_s.sum(), 0);
+    EXPECT_EQ(model.nodes[1].first_chunk.frames(), 2);
+  }
+}
+
+/// A sink that says more than it may have holds what it may have.
+TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
+  EngineOptions options = patient();
+  options.max_unread_s = 0.5;
+  ScriptedMachine machine({.options = options});
+  machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_bytes(200));
+  machine.turn();
+  while (client->active->outcome.audio_s < 2) ASSERT_TRUE(machine.next());
+  client->unread = 1e6;
+  machine.run_until(machine.now() + 10);
+  EXPECT_NEAR(client->active->slack_s(machine.now()), 0.5, 0.011);
+  client->unread = 0;
+  machine.run_to_end();
+  EXPECT_EQ(client->outcome.underruns, 0);
+}
+
+/// Who does not take its audio is not waiting for words either.
+TEST(Delivery, AReaderThatStopsReadsNothing) {
+  ScriptedMachine machine({.options = patient()});
+  machine.add(make_duet_pipeline());
+  const Client client = machine.submit(ask_bytes(40));
+  machine.turn();
+  while (client->pieces.empty()) ASSERT_TRUE(machine.next());
+  client->unread = 60;
+  machine.run_until(60);
+  ASSERT_FALSE(client->done);
+  EXPECT_NEAR(client->active->text_slack_s(machine.now()), 0, 0.011);
+  client->unread = 0;
+  machine.run_to_end();
+}
+
+/// What was spoken on suspicion is heard from the moment on at which it is wanted.
+TEST(Delivery, WhoIsHurriedHasHadNoListenerBefore) {
+  EngineOptions options = patient();
+  options.background_share = 0.001;
+  ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
+  ResidentModel& model = machine.add(make_toy_pipeline());
+  SpeechRequest request = ask_bytes(300);
+  request.background = true;
+  const Client client = machine.submit(request);
+  machine.run_until(20);  // its share of the time is used up
+  const double made_s = client->active->outcome.audio_s;
+  ASSERT_GT(made_s, 1);
+  ASSERT_LT(made_s, 6);
+  machine.scheduler.hurry(client->id);
+  EXPECT_NEAR(client->active->slack_s(machine.now()), made_s, 1e-9);
+  machine.run_until(machine.now() + 0.01);
+  const double since_s = client->active->playing_since_s;
+  machine.scheduler.hurry(client->id);
+  EXPECT_EQ(client->active->playing_since_s, since_s) << "it had begun";
+  machine.run_to_end();
+  EXPECT_EQ(client->outcome.underruns, 0);
+  EXPECT_EQ(model.metrics.underruns.value(), 0);
+}
+
+/// Nor a reader.
+TEST(Delivery, WhoIsHurriedHasHadNoReaderBefore) {
+  EngineOptions options = patient();
+  options.background_share = 0.001;
+  ScriptedMachine machine({.options = options, .batch_s = [](const Batch&) { return 0.04; }});
+  machine.add(make_duet_pipeline());
+  SpeechRequest request = ask_bytes(100);
+  request.text_only = request.background = true;
+  const Client client = machine.submit(request);
+  machine.run_until(20);
+  ASSERT_GT(client->active->tokens_read, 0);
+  ASSERT_FALSE(client->done);
+  machine.scheduler.hurry(client->id);
+  EXPECT_EQ(client->active->text_since_s, machine.now());
+  machine.run_to_end();
+}
+
+/// When a request in the background goes on is no matter of chunks' sizes.
+TEST(Delivery, TheBackgroundTeachesNothingAboutFirstChunks) {
+  ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 0.1; }});
+  const ResidentModel& model = machine.add(make_toy_pipeline());
+  SpeechRequest request = ask_bytes(20);
+  request.background = true;
+  ASSERT_TRUE(machine.submit(request));
+  machine.run_to_end();
+  EXPECT_EQ(model.nodes[1].first_chunk.frames(), 2);
+  EXPECT_EQ(model.metrics.slack_s.sum(), 0);
 }
 
 TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {

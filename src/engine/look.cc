@@ -64,11 +64,18 @@ void Scheduler::tell_pages(ResidentModel& model) {
 void Scheduler::look_at(Active& request, int slot, double now) {
   const ResidentModel& model = *request.model;
   guarded(request, [&] {
-    request.unread = (request.heard() || request.tokens_read > 0) &&
-                     request.sink->unread_s() > model.options.max_unread_s;
+    const double most_s = model.options.max_unread_s;
+    const bool has_some = request.heard() || request.tokens_read > 0;
+    const double unread_s = has_some ? request.sink->unread_s() : 0;
+    request.unread = unread_s > most_s;
+    if (unread_s <= 0) return;
+    // Nobody has played what was not taken.
+    const double left_s = std::min({unread_s, most_s, request.outcome.audio_s});
+    request.playing_since_s += std::max(0.0, left_s - request.slack_s(now));
   });
   if (!request.sink) return;
   if (request.unread) {
+    request.text_since_s += std::max(0.0, -request.text_slack_s(now));
     paused_ = true;
     return;
   }
@@ -143,10 +150,7 @@ void Scheduler::look_at_steps(Active& request, int n, int slot, double now) {
   view.slack_s = request.submitted_s - now;
   if (view.started) {
     view.slack_s = speaks ? audio_slack_s(request, now) : kNever_s;
-    if (writes) {
-      const double read_s = static_cast<double>(request.tokens_read) / kTokensReadASecond;
-      view.slack_s = std::min(view.slack_s, request.text_since_s + read_s - now);
-    }
+    if (writes) view.slack_s = std::min(view.slack_s, request.text_slack_s(now));
   }
   views_now_->sequences.push_back(view);
 }

@@ -48,8 +48,12 @@ void Scheduler::cancel(RequestId id) {
   if (Active* request = find(id)) finish(*request, FinishReason::kCancelled);
 }
 
+/// Who hears or reads it begins now.
 void Scheduler::hurry(RequestId id) {
-  if (Active* request = find(id)) request->background = false;
+  Active* request = find(id);
+  if (!request || !request->background) return;
+  request->background = false;
+  request->playing_since_s = request->text_since_s = now();
 }
 
 void Scheduler::append_text(RequestId id, std::string text, bool last) {
