@@ -3,7 +3,7 @@
 // "rule 3", "advance 1 memory", "cut 2 nothing" (an exception without a word), "run 1 number" (no
 // exception at all); an empty text breaks nothing. It takes max_frames steps in segments of four,
 // two frames a step, each frame one number that follows from seed and step ("same 0": from the seed
-// alone); a frame is one sample.
+// alone); a frame is one sample. "early 0" takes them before its text is whole.
 // Counts what is alive, so that a test can tell a leak.
 #pragma once
 
@@ -39,6 +39,7 @@ class Breaker {
   }
   bool broke() const { return call_ > 0 && reached_ >= call_; }
   bool all_the_same() const { return where_ == "same"; }
+  bool early() const { return where_ == "early"; }
 
  private:
   std::string where_, what_;
@@ -66,7 +67,7 @@ class BreakableSequence : public Sequence {
   int prompt_rows() const override { return reach("prompt_rows"), kRows; }
   int companion_rows() const override { return reach("companion_rows"), kRows; }
   int max_steps() const override { return reach("max_steps"), kStepsASegment + 1; }
-  bool ready() const override { return reach("ready"), !open_; }
+  bool ready() const override { return reach("ready"), !open_ || breaker->early(); }
   int known_rows() const override { return reach("known_rows"), kRows; }
   std::optional<float> guidance() const override { return reach("guidance"), guidance_; }
   void prefix_keys(bool, std::vector<uint64_t>& keys) const override {

@@ -327,8 +327,11 @@ void Scheduler::end_streams(Active& request, int n) {
   close_edges(request);
 }
 
-/// New streams of the chunk nodes behind node `n`, once the old ones are through.
+/// New streams of the chunk nodes behind node `n`, once the old ones are through and its sequence
+/// is here to be asked.
 void Scheduler::begin_streams(Active& request, int n) {
+  ArRun& run = *request.runs[n].ar;
+  if (run.away()) return;
   const Graph& graph = request.model->graph();
   std::vector<int> behind;
   const auto follow = [&](int from) {
@@ -342,7 +345,6 @@ void Scheduler::begin_streams(Active& request, int n) {
   for (const int node : behind)
     if (!request.runs[node].ended) return;
   request.frames_before += frames_of(request);
-  ArRun& run = *request.runs[n].ar;
   for (const int node : behind) {
     request.runs[node].chunk = open_chunk_run(request.model->nodes[node], *run.sequence);
     request.runs[node].ended = false;

@@ -215,6 +215,27 @@ TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {
   }
 }
 
+/// A model may end before its text does. What comes for it during its last step is not told to it,
+/// and the next part begins.
+TEST(Delivery, TextThatComesWithTheLastStepIsTooLate) {
+  int steps = 0;
+  ScriptedMachine machine({.options = patient(),
+                           .batch_s = [](const Batch&) { return 0.1; },
+                           .job_s = [](const HostJob& job) { return job.request ? 0.0 : 5.0; },
+                           .begins = [&](const Batch& b) { steps += b.kind() == Plan::kAr; }});
+  machine.add(std::make_shared<BreakableModel>());
+  SpeechRequest request = ask_open("early 0");
+  request.max_frames = 3;
+  const Client client = machine.submit_soon(request);
+  machine.turn();
+  while (steps < 3) ASSERT_TRUE(machine.next());
+  machine.scheduler.append_text(client->id, " and more[pause 1s]early 0", true);
+  machine.run_to_end(4);
+  ASSERT_TRUE(client->done);
+  EXPECT_EQ(client->outcome.reason, FinishReason::kStop) << client->outcome.error.message;
+  EXPECT_EQ(client->outcome.frames, 6 + 2) << "the second part takes the one step that is left";
+}
+
 /// Only a second chunk says whether the first was long enough.
 TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
   ScriptedMachine machine(late_at({{4, 2.0}, {6, 2.0}}));

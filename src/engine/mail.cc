@@ -89,10 +89,11 @@ void Scheduler::give(Active& request, int node, Late late) {
   if (!run.away()) give_late(request, node);
 }
 
-/// What waits for a sequence that is here: frames at once, text by way of a host thread.
+/// What waits for a sequence that is here and goes on: frames at once, text by way of a host
+/// thread.
 void Scheduler::give_late(Active& request, int node) {
   ArRun& run = *request.runs[node].ar;
-  while (!run.late.empty() && request.sink && !run.away()) {
+  while (run.open && !run.late.empty() && request.sink && !run.away()) {
     Late late = std::move(run.late.front());
     run.late.pop_front();
     if (late.port < 0) {
@@ -129,7 +130,8 @@ void Scheduler::commit(std::unique_ptr<HostJob> job) {
     if (request.promoted && !run.begun) begin_segment(request, job->node);
     // Text may have made the segment longer than there is room for.
     const std::string problem = misfit(request.model->nodes[job->node], *run.sequence);
-    if (!problem.empty()) fail(request, {ErrorCode::kInvalid, problem, "input"});
+    if (!problem.empty()) return fail(request, {ErrorCode::kInvalid, problem, "input"});
+    if (run.drains) close_edges(request);  // new streams waited for it
     give_late(request, job->node);
   });
 }

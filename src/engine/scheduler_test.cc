@@ -330,6 +330,31 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNobody) {
   EXPECT_EQ(machine.scheduler.away(), 0);
 }
 
+/// New streams are opened from what the sequence knows; a host thread that tells it text has it.
+TEST(Scheduler, NewStreamsWaitForASequenceThatIsAway) {
+  ScriptedMachine machine({.options = patient(),
+                           .batch_s = [](const Batch& b) { return b.node == 0 ? 1e-3 : 0.5; },
+                           .job_s = [](const HostJob&) { return 5.0; }});
+  machine.add(make_toy_pipeline());
+  const Client client = machine.submit(ask_open("aaaaaaaa@bb"));
+  const ArRun& run = *client->active->runs[0].ar;
+  machine.turn();
+  while (!run.drains) ASSERT_TRUE(machine.next());
+  const double began_s = machine.now();
+  machine.scheduler.append_text(client->id, "cc", false);
+  machine.scheduler.append_text(client->id, "dd", true);
+  ASSERT_TRUE(run.preparing);
+  machine.run_until(began_s + 4.9);
+  EXPECT_TRUE(run.drains) << "its streams were opened meanwhile";
+  machine.run_until(began_s + 5.1);
+  EXPECT_FALSE(run.drains);
+  machine.run_to_end();
+  ASSERT_TRUE(client->done);
+  const Client whole = machine.submit(ask("aaaaaaaa@bbccdd"));
+  machine.run_to_end();
+  EXPECT_EQ(client->samples, whole->samples);
+}
+
 TEST(Scheduler, TextThatCannotBePreparedFailsItsRequest) {
   ScriptedMachine machine({.options = patient(), .job_s = [](const HostJob&) { return 0.1; }});
   ResidentModel& model = machine.add(make_toy_pipeline());
