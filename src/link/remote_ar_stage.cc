@@ -123,11 +123,12 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
 }
 
 /// Where the next step runs: where the last one did, while that is there; one that is about to end
-/// is left where there is another.
+/// is left where there is another, when all that lives there can be computed again.
 bool RemoteArStage::find_home(int pages) const {
   home_.homes.resize(static_cast<size_t>(pages), 0);
   const bool there = home_.place && home_.link().epoch() == home_.epoch;
-  if (there && !home_.link().state().leaving) return true;
+  const LinkState state = there ? home_.link().state() : LinkState{};
+  if (there && (!state.leaving || state.bound > 0)) return true;
   const RemotePlace* const next = choose_place(places_);
   if (there && next == home_.place) return true;
   home_.place = next;

@@ -23,7 +23,7 @@ RemoteSequence::RemoteSequence(std::unique_ptr<Sequence> here,
 RemoteSequence::~RemoteSequence() { leave(); }
 
 void RemoteSequence::leave() {
-  if (place_) place_->link->close_stream(epoch_, number_);
+  if (place_) place_->link->close_stream(epoch_, number_, forgotten_ > 0);
   place_ = nullptr;
 }
 
@@ -48,6 +48,7 @@ bool RemoteSequence::settle(const RemotePlace& place, uint64_t epoch, std::strin
     append_call(bytes, {number_, calls_[told_ - forgotten_]});
   }
   if (bytes_ > most_bytes_) {
+    if (forgotten_ == 0) place.link->bind_stream();
     forgotten_ = told_;
     calls_.clear();
     bytes_ = 0;

@@ -312,9 +312,15 @@ void StageLink::open_stream(bool recovered) {
   impl_->state.recovered += recovered ? 1 : 0;
 }
 
-void StageLink::close_stream(uint64_t epoch, uint64_t stream) {
+void StageLink::bind_stream() {
+  const std::lock_guard lock(impl_->mutex);
+  ++impl_->state.bound;
+}
+
+void StageLink::close_stream(uint64_t epoch, uint64_t stream, bool bound) {
   const std::lock_guard lock(impl_->mutex);
   --impl_->state.streams;
+  impl_->state.bound -= bound ? 1 : 0;
   if (!impl_->state.up || impl_->state.ups != epoch) return;
   std::string bytes;
   append_close(bytes, stream);

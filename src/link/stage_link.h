@@ -37,6 +37,7 @@ struct LinkState {
   uint64_t batches = 0, lost_batches = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
   int streams = 0;         ///< that live there
+  int bound = 0;           ///< of them, those that cannot be computed again elsewhere
   uint64_t recovered = 0;  ///< streams that were lost elsewhere, or here before, and computed again
   double down_since_s = 0;  ///< as now_s()
 
@@ -71,8 +72,10 @@ class StageLink {
   Result<Message> receive(Batch& batch);
   /// Counts a stream that begins to live there.
   void open_stream(bool recovered);
+  /// One of them cannot be computed again any more.
+  void bind_stream();
   /// A stream of connection `epoch` has ended, which is told if that is still there. Does not wait.
-  void close_stream(uint64_t epoch, uint64_t stream);
+  void close_stream(uint64_t epoch, uint64_t stream, bool bound = false);
   /// Gives up connection `epoch`, whose peer sends nonsense.
   void drop(uint64_t epoch, const std::string& why);
 

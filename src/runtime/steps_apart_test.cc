@@ -291,6 +291,58 @@ TEST(StepsApart, WhoLeavesIsLeftForAnother) {
   for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_EQ(node.lost_batches, 0u);
 }
 
+/// But not while it has a sequence that was told more than is remembered, which ends where it is.
+TEST(StepsApart, WhoLeavesFinishesWhatCannotMove) {
+  Engine here(toy(), with_places(0));
+  std::vector<SpeechRequest> requests = long_requests(3);
+  requests.push_back(speech_of("so it goes", 7));
+  const std::vector<Said> want = say(here, requests);
+  TestDir dir;
+  StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
+  EngineOptions options = with_places(2);
+  options.max_batch = 1;  // steps of one that could move come between
+  Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 300), options);
+  ASSERT_TRUE(soon([&] { return everything_up(far); }));
+  std::vector<std::shared_ptr<Listener>> listeners;
+  const auto submit = [&](const SpeechRequest& request) {
+    listeners.push_back(std::make_shared<Listener>());
+    ASSERT_TRUE(far.submit(request, listeners.back()).ok());
+  };
+  for (size_t i = 0; i < 3; ++i) submit(requests[i]);
+  ASSERT_TRUE(soon([&] { return one.held->state().batches > 150; }));
+  one.held->leave();
+  ASSERT_TRUE(soon([&] { return !everything_up(far); }));
+  submit(requests[3]);
+  std::vector<Said> got;
+  for (const auto& listener : listeners) got.push_back(heard(*listener));
+  expect_alike(got, want);
+  EXPECT_TRUE(soon([&] { return one.held->state().servers == 0; }));
+  expect_alike(say(far, {requests[3]}), {want[3]});
+  EXPECT_GT(other.held->state().batches, 0u);
+}
+
+/// Nor is one kept by such a sequence once that has ended.
+TEST(StepsApart, WhatHasEndedKeepsNobody) {
+  TestDir dir;
+  StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
+  Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 6000), with_places(2));
+  ASSERT_TRUE(soon([&] { return everything_up(far); }));
+  say(far, long_requests(1));  // 400 steps of 17 bytes
+  const uint64_t before = one.held->state().batches;
+  std::vector<std::shared_ptr<Listener>> listeners;
+  for (uint64_t seed = 0; seed < 3; ++seed) {
+    listeners.push_back(std::make_shared<Listener>());
+    ASSERT_TRUE(far.submit(speech_of(std::string(330, 'a'), seed), listeners.back()).ok());
+  }
+  ASSERT_TRUE(soon([&] { return one.held->state().batches > before + 20; }));
+  one.held->leave();
+  EXPECT_TRUE(soon([&] { return one.held->state().servers == 0; }));
+  EXPECT_GT(far.stats().requests, 0);
+  for (const auto& listener : listeners) {
+    EXPECT_EQ(listener->wait().reason, FinishReason::kStop);
+  }
+}
+
 /// How long a sound has lasted decides when the next begins: that comes back with each step, and is
 /// known to the process that takes over in the middle of a sound.
 TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
