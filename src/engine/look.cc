@@ -20,11 +20,16 @@ void Scheduler::look(const Place& place, double now) {
   for (Views& views : views_) views.clear();
   snapshot_.nodes.clear();
   snapshot_.ahead = place.free.size() < place.batches.size();
+  snapshot_.busy_s = snapshot_.ahead ? std::max(0.0, place.until_s - now) : 0;
   for (const Spot& spot : spots_) {
     const ResidentNode& node = spot.model->nodes[spot.node];
+    const bool mine = may_run(place, node);
+    // Nobody waits on an executor behind a batch of another model, whose steps may be long.
+    const bool taken = snapshot_.ahead && place.running != spot.model;
     snapshot_.nodes.push_back({.model = spot.model->number,
                                .ar = node.ar != nullptr,
-                               .here = may_run(place, spot),
+                               .here = mine && !taken,
+                               .next = mine && taken,
                                .cost = node.cost.cost(),
                                .pages_free = 0,
                                .steps_in_flight = node.steps_in_flight});

@@ -92,7 +92,7 @@ double slack_of(const SequenceView& view) {
 double slack_of(const ChunkView& view) { return view.slack_s; }
 
 /// Seconds that a batch of `model` may take so that no started stream of another model runs dry
-/// meanwhile. Readers hear no gap.
+/// until it is over. Readers hear no gap.
 double patience_of_others(const Snapshot& snapshot, int model) {
   double slack_s = kForever_s;
   const auto look = [&](const auto& views) {
@@ -104,7 +104,7 @@ double patience_of_others(const Snapshot& snapshot, int model) {
   };
   look(snapshot.sequences);
   look(snapshot.chunks);
-  return std::max(kLeastBatch_s, slack_s - kStreamingRules.margin_s);
+  return std::max(kLeastBatch_s, slack_s - snapshot.busy_s - kStreamingRules.margin_s);
 }
 
 /// Chunks of one node, in the order of the list, as far as the batch and its time go.
@@ -313,11 +313,12 @@ void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan
   add_drafts(snapshot, filler, std::min(patience_s, longest_s), plan);
 }
 
-/// The first view of a node that the executor runs; null: none.
+/// The first view of a node that the executor runs, or would run next; null: none.
 template <typename View>
-const View* first_here(const Snapshot& snapshot, const std::vector<View>& views) {
+const View* first_of(const Snapshot& snapshot, const std::vector<View>& views,
+                     bool NodeView::*which = &NodeView::here) {
   for (const View& view : views) {
-    if (snapshot.nodes[view.node].here) return &view;
+    if (snapshot.nodes[view.node].*which) return &view;
   }
   return nullptr;
 }
@@ -344,12 +345,15 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
   Ranking ranking(snapshot);
   ranking.sort(snapshot.sequences);
   ranking.sort(snapshot.chunks);
-  const SequenceView* seq = first_here(snapshot, snapshot.sequences);
-  const ChunkView* chunk = first_here(snapshot, snapshot.chunks);
-  const Rank nothing{3, 0};
-  const Rank step_rank = seq ? ranking.of(*seq) : nothing;
-  const Rank chunk_rank = chunk ? ranking.of(*chunk) : nothing;
+  const auto rank_of = [&](const auto* view) { return view ? ranking.of(*view) : Rank{3, 0}; };
+  const SequenceView* seq = first_of(snapshot, snapshot.sequences);
+  const ChunkView* chunk = first_of(snapshot, snapshot.chunks);
+  const Rank step_rank = rank_of(seq), chunk_rank = rank_of(chunk);
 
+  // Another model whose turn it is finds the executor free when its batch is over.
+  const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
+                             rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
+  if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
   // Of equal tiers chunks go first: they are what becomes audible.
   if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
     return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
@@ -371,7 +375,7 @@ void plan_throughput(Snapshot& snapshot, Plan& plan) {
 
 void plan_fcfs(Snapshot& snapshot, Plan& plan) {
   plan.clear();
-  if (const ChunkView* chunk = first_here(snapshot, snapshot.chunks)) {
+  if (const ChunkView* chunk = first_of(snapshot, snapshot.chunks)) {
     return take_chunks(snapshot, chunk->node, plan);
   }
   if (snapshot.ahead) return;

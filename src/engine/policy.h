@@ -18,7 +18,8 @@ namespace syrinx {
 struct NodeView {
   int model = 0;  ///< of one model, nodes are planned together
   bool ar = false;
-  bool here = true;  ///< the executor that is free runs it
+  bool here = true;   ///< the executor that is free runs it
+  bool next = false;  ///< would run it now, but has a batch of another model
   StageCost cost = {};
   int pages_free = 0;       ///< of an AR node's cache
   int steps_in_flight = 0;  ///< sequences in its batches that run now and come back soon
@@ -62,6 +63,7 @@ struct Snapshot {
   /// What a batch may take at most, as far as something can be left out.
   double longest_s = std::numeric_limits<double>::infinity();
   bool ahead = false;  ///< the executor is busy: plan only what would not be planned better later
+  double busy_s = 0;   ///< and probably for so long
   std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order
   std::vector<ChunkView> chunks{};        ///< in admission order

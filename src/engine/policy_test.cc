@@ -301,6 +301,30 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
   EXPECT_EQ(str(plan), "ar 0x1 2x1");
 }
 
+/// What is laid out behind a batch keeps the executor for its model.
+TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream) {
+  Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50, .ahead = true};
+  snapshot.nodes = two_models();
+  snapshot.nodes[2].here = false, snapshot.nodes[2].next = true;
+  const auto plan_beside = [&](SequenceView mine, SequenceView other) {
+    other.node = 2;
+    snapshot.sequences = {mine, other};
+    Plan plan;
+    plan_streaming(snapshot, plan);
+    return str(plan);
+  };
+  EXPECT_EQ(plan_beside(prompt(0, 5), decode(1, 0.01)), "idle");
+  EXPECT_EQ(plan_beside(prompt(0, 5), decode(1, 3)), "ar 0x5") << "it is in no hurry";
+  EXPECT_EQ(plan_beside(decode(0, 0.01), decode(1, 0.02)), "ar 0x1");
+  EXPECT_EQ(plan_beside(decode(0, 0.02), decode(1, 0.01)), "idle");
+  EXPECT_EQ(plan_beside(prompt(0, 5), prompt(1, 5)), "ar 0x5") << "it came later";
+  snapshot.max_batch = 1;
+  EXPECT_EQ(plan_beside(decode(0, 3), decode(1, 2)), "ar 0x1") << "a full batch, and nobody urgent";
+  snapshot.max_batch = 8;
+  snapshot.nodes[2].next = false;
+  EXPECT_EQ(plan_beside(prompt(0, 5), decode(1, 0.01)), "ar 0x5") << "another executor's";
+}
+
 TEST(StreamingPolicy, ReadersComeBehindThoseWhoListenUntilTheyAreVeryLate) {
   Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
   snapshot.nodes = two_models();
@@ -354,6 +378,11 @@ TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
   plan_streaming(snapshot, plan);
   // 140 ms of audio less the margin of 30 are 10 ms and ten rows.
   EXPECT_EQ(str(plan), "ar 1x10");
+  snapshot.ahead = true, snapshot.busy_s = 0.05;
+  snapshot.sequences = {decode(0, 0.19), text};
+  plan_streaming(snapshot, plan);
+  EXPECT_EQ(str(plan), "ar 1x10") << "another 50 ms pass before it begins";
+  snapshot.ahead = false, snapshot.busy_s = 0;
   snapshot.sequences = {text};
   snapshot.chunks = {chunk(0, 0.14)};
   plan_streaming(snapshot, plan);

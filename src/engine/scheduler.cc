@@ -132,14 +132,8 @@ bool Scheduler::may_step(const Place& place, const ResidentNode& node) const {
   return spec_.split || node.away ? node.place == place.index : place.steps;
 }
 
-/// Whether a batch of the node may be given to the place now. Nobody waits there behind a batch of
-/// another model, whose steps may be long.
-bool Scheduler::may_run(const Place& place, const Spot& spot) const {
-  const ResidentNode& node = spot.model->nodes[spot.node];
-  if (node.away != place.away) return false;
-  const bool busy = place.free.size() < place.batches.size();
-  if (busy && place.running != spot.model) return false;
-  return !node.ar || may_step(place, node);
+bool Scheduler::may_run(const Place& place, const ResidentNode& node) const {
+  return node.ar ? may_step(place, node) : node.away == place.away;
 }
 
 // ---------------------------------------------------------------------------- places
@@ -308,6 +302,8 @@ bool Scheduler::fill(Place& place) {
   try {
     plan_.kind == Plan::kAr ? lay_out_step(batch, began_s) : lay_out_chunks(batch);
     laid_out = true;
+    const double takes_s = spot.model->nodes[spot.node].cost.cost().of(batch.units());
+    place.until_s = std::max(place.until_s, began_s) + takes_s;
     spot.model->metrics.overhead_s.add(now() - began_s);
     has_run = platform_.run(place.index, batch);
   } catch (const std::exception& e) {

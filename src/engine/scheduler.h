@@ -79,6 +79,7 @@ class Scheduler {
     std::deque<Batch> batches;
     std::vector<Batch*> free;
     const ResidentModel* running = nullptr;  ///< whose batch it was given last
+    double until_s = 0;                      ///< when that is probably over
   };
   struct Spot {
     ResidentModel* model = nullptr;
@@ -98,7 +99,7 @@ class Scheduler {
   void give_up(Batch& batch, bool laid_out, const char* why);
   void warm(Batch& batch) const;
   bool may_step(const Place& place, const ResidentNode& node) const;
-  bool may_run(const Place& place, const Spot& spot) const;
+  bool may_run(const Place& place, const ResidentNode& node) const;
   bool fill(Place& place);
   bool plan(Urgency urgency, double now);
   double patience_of_listeners(double now);

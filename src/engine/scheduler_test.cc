@@ -482,6 +482,41 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   EXPECT_EQ(other->outcome.reason, FinishReason::kStop);
 }
 
+/// One model's prompts do not keep an executor to themselves, batch behind batch, while a listener
+/// of another model whose steps are taken there runs dry.
+TEST(Scheduler, NobodyRunsDryBehindTheBatchesOfOneModel) {
+  const ResidentModel* heavy = nullptr;
+  Script script{.options = patient(), .places = {{{1, true}, {1, true}}, false, true}};
+  script.options.max_prefill_rows = 512;
+  script.batch_s = [&](const Batch& batch) {
+    return batch.model == heavy && batch.kind() == Plan::kAr ? 0.01 * batch.units() : 1e-3;
+  };
+  ScriptedMachine machine(script);
+  heavy = &machine.add(make_toy_pipeline());
+  machine.add(make_toy_pipeline());
+  const ResidentModel& other = machine.add(make_toy_pipeline());
+  ASSERT_EQ(heavy->nodes[0].place, other.nodes[0].place);
+  for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
+    SpeechRequest request = ask_bytes(5);
+    request.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
+    ASSERT_TRUE(machine.submit(request, 0));
+    machine.run_to_end();
+  }
+  const Client listener = machine.submit(ask_bytes(100), 2);
+  machine.turn();
+  while (listener->active->outcome.audio_s < 0.3) ASSERT_TRUE(machine.next());
+  std::vector<Client> newcomers;
+  for (const char byte : {'x', 'y'}) {
+    SpeechRequest request = ask_bytes(5);
+    request.instructions = std::string(300, byte);  // three seconds of prompt
+    newcomers.push_back(machine.submit(request, 0));
+  }
+  machine.run_to_end();
+  EXPECT_LT(listener->outcome.max_underrun_s, 0.1) << "the few rows of one batch";
+  EXPECT_LT(listener->ended_s, newcomers.front()->ended_s);
+  for (const Client& newcomer : newcomers) EXPECT_TRUE(newcomer->done);
+}
+
 /// A text model that cannot keep its readers' pace is always late, and must not keep newcomers
 /// waiting for a voice, nor be kept waiting for ever.
 TEST(Scheduler, LateReadersDoNotKeepNewcomersWaiting) {
