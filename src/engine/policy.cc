@@ -256,7 +256,8 @@ class Ranking {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
       // As urgent as streams about to run dry, but after them: the long prompt of one model would
-      // else keep its turn until the streams of another were as late as it is.
+      // else keep its turn until the streams of another were as late as it is. A first chunk does
+      // not wait for their steps: a batch of chunks is short.
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }
