@@ -201,6 +201,10 @@ void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end)
   }
 }
 
+void NewFile::sync() {
+  if (!in_place() && ::fdatasync(fd_) != 0) fail("write");
+}
+
 void NewFile::commit() {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");

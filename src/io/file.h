@@ -67,6 +67,8 @@ class NewFile {
   /// Appends bytes [begin, end) of what `other` holds.
   void append_part_of(const NewFile& other, uint64_t begin, uint64_t end);
   uint64_t size() const { return size_; }
+  /// What is there so far is on disk when it returns.
+  void sync();
   void commit();
 
  private:

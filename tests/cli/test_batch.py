@@ -75,6 +75,12 @@ class Batch(unittest.TestCase):
         self.assertEqual(os.stat(os.path.join(self.out, "t0.wav")).st_mtime_ns, kept)
         self.assertGreater(len(self.read("t2.wav")), len(before))
         self.assertEqual([entry["id"] for entry in self.manifest()], ["t0", "t1", "t2", "t3", "new"])
+        # And so is what the options say otherwise.
+        for options in (["--format", "flac"], ["--format", "flac", "--weights", "f32"]):
+            done = self.batch(self.write(lines), *options)
+            self.assertNotIn(b"going on", done.stderr, options)
+            self.assertTrue(self.read("t0.flac").startswith(b"fLaC"))
+            self.assertIn(b"going on: 4 of 4 are done", self.batch(self.write(lines), *options).stderr)
 
     def test_interrupted_and_killed(self):
         path = self.write([{"id": f"t{i}", "text": harness.SENTENCE * 3} for i in range(30)])

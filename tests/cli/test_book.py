@@ -125,6 +125,18 @@ class Book(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, rb"^going on after \d+:\d\d of audio\n")
         self.assertTrue(self.read("cut.wav") == self.read("whole.wav"))
+        # Files of two formats would be no book.
+        process = subprocess.Popen([*command[:5], "-o", "cut/", "--jobs", "1"], cwd=self.dir, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 60
+        while not os.path.exists(self.path("cut", "01-chapter-1.wav")) and time.monotonic() < deadline:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        if os.path.exists(self.path("cut", "book.m3u8")):
+            return  # it was faster
+        other = self.book("birds.txt", "-o", "cut/", "--format", "mp3")
+        self.assertEqual(other.returncode, 1)
+        self.assertIn(b"--restart", other.stderr)
 
     def test_a_finished_book_is_left_alone(self):
         self.write(book_text(2, 1))
@@ -154,6 +166,9 @@ class Book(unittest.TestCase):
         self.assertIn("01-chapter-1.wav", os.listdir(self.path("name")))
         self.assertEqual(self.book("birds.txt", "-o", "whole", "--format", "flac").returncode, 0)
         self.assertTrue(self.read("whole").startswith(b"fLaC"))
+        os.mkdir(self.path("v1.2"))  # its dot ends no file's name
+        self.assertEqual(self.book("birds.txt", "-o", "v1.2/whole", "--format", "flac").returncode, 0)
+        self.assertEqual(sorted(os.listdir(self.path("v1.2"))), ["whole", "whole.cue"])
 
     def test_gutenbergs_headings(self):
         self.write("".join(f"CHAPTER {n}.\nThe {title}\n\n\n{SENTENCE}\n\n\n"

@@ -4,6 +4,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import sys
 import tempfile
@@ -14,7 +15,7 @@ import wave
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "http"))
 import harness  # noqa: E402
-from harness import run_cli  # noqa: E402
+from harness import BIN, run_cli  # noqa: E402
 
 TEXT_MODEL = os.path.join(HERE, "..", "parity", "llm", "qwen3")
 COMMON = ["chat", "--model", TEXT_MODEL, "--max-tokens", "40", "--temperature", "0", "--weights", "f32"]
@@ -110,8 +111,8 @@ class BuiltIn(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout.decode(), r"^It is \d\d:\d\d\.\n$")
 
-    def test_spoken_questions(self):
-        """The recorder plays a question once, and has nothing when it is started again."""
+    def question(self):
+        """A file of what a recorder gives."""
         question, raw = self.path("question.wav"), self.path("question.raw")
         self.assertEqual(run_cli("say", "What time is it?", "--voice", "curlew", "-o", question).returncode, 0)
         with wave.open(question) as file, open(raw, "wb") as out:
@@ -120,12 +121,37 @@ class BuiltIn(unittest.TestCase):
             heard = ((spoken[3 * i // 2] + spoken[(3 * i + 1) // 2]) // 2
                      for i in range(len(spoken) * 2 // 3))
             out.write(bytes(32000) + array.array("h", heard).tobytes() + bytes(48000))
+        return raw
+
+    def test_spoken_questions(self):
+        """The recorder plays a question once, and has nothing when it is started again."""
+        raw = self.question()
         recorder = f"cat {raw} 2>/dev/null; rm -f {raw}"
         done = run_cli("chat", "--listen", "-o", self.path("answer.wav"), env={"SYRINX_RECORDER": recorder})
         if b"install" in done.stderr:
             self.skipTest(done.stderr.decode())
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout.decode(), r"^> what time is it\nIt is \d\d:\d\d\.\n$")
+
+    def test_interrupted_the_recording_is_kept(self):
+        raw = self.question()
+        recorder = f"cat {raw} 2>/dev/null && rm -f {raw} || cat /dev/zero"
+        process = subprocess.Popen([BIN, "chat", "--listen", "-o", self.path("answer.wav")], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env={**os.environ, "SYRINX_RECORDER": recorder})
+        try:
+            heard = process.stdout.readline()
+            if not heard:
+                self.skipTest(process.stderr.read().decode())
+            self.assertIn(b"It is", process.stdout.readline())
+            time.sleep(0.5)  # it listens again
+            process.send_signal(signal.SIGINT)
+            self.assertEqual(process.wait(30), -signal.SIGINT)
+        finally:
+            process.kill()
+            process.communicate()
+        self.assertEqual(sorted(os.listdir(self.dir.name)), ["answer.wav", "question.wav"])
+        with wave.open(self.path("answer.wav")) as file:
+            self.assertGreater(file.getnframes(), 24000)
 
     def test_once_is_not_listened_to(self):
         self.assertEqual(run_cli("chat", "--listen", "--once", "Hi").returncode, 2)

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "cli/files/batch_list.h"
 #include "cli/files/batch_servers.h"
+#include "cli/files/book_work.h"
 #include "cli/files/http_client.h"
 #include "cli/files/many_files.h"
 #include "cli/line/arguments.h"
@@ -34,6 +35,7 @@
 #include "cli/line/interrupt.h"
 #include "cli/line/progress_line.h"
 #include "cli/line/ranges.h"
+#include "cli/speak/text_input.h"
 #include "cli/speak/voice_choice.h"
 #include "io/file.h"
 #include "server/http/http_server.h"
@@ -316,9 +318,20 @@ std::string manifest_name(const BatchShard& shard) {
   return concat("manifest-", shard.index + 1, "-of-", shard.count, ".jsonl");
 }
 
+/// What files depend on besides their lines; which model a server has is the server's matter.
+std::string made_by(const BatchOptions& options) {
+  const LoadOptions& load = options.load;
+  std::string out = concat('\0', options.format);
+  if (!options.servers.empty()) return out;
+  out += concat('\0', load.model, '\0', load.weights);
+  return load.lexicon.empty() ? out : concat(out, '\0', read_text(load.lexicon));
+}
+
 int run_batch(const BatchOptions& options) {
   const BatchShard shard = options.shard.empty() ? BatchShard{} : read_shard(options.shard);
-  const std::vector<BatchItem> all = read_batch(options.list, options.fields, shard);
+  std::vector<BatchItem> all = read_batch(options.list, options.fields, shard);
+  const std::string by = made_by(options);
+  for (BatchItem& item : all) item.key = fingerprint_of(item.body + by);
   if (mkdir(options.output.c_str(), 0777) != 0 && errno != EEXIST) {
     throw LoadError("cannot make " + options.output + ": " + std::strerror(errno));
   }

@@ -13,7 +13,8 @@ namespace syrinx {
 struct BatchItem {
   std::string id;    ///< of its file too
   std::string body;  ///< of a speech request (JSON)
-  std::string key;   ///< changes with the body: what was made of another text is made again
+  std::string
+      key;  ///< changes with what it is made of: what was made of another text is made again
 };
 
 /// Which lines a machine takes: those whose number, from 0, is `index` modulo `count`.

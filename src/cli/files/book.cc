@@ -243,6 +243,7 @@ std::string Book::identity() const {
       number(r.top_p), ' ', number(r.top_k), ' ', number(r.min_p), ' ',
       number(r.repetition_penalty), ' ', number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
       options_identity(r), lexicon_identity(options_.load.lexicon), '\0', target_.directory,
+      target_.directory ? audio_format_name(format_) : "",  // one file is encoded at its end
       markup_identity(manuscript_.ssml)));
 }
 
@@ -392,6 +393,9 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--restart", book.restart,
                 "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
+  // Nobody listens, and a part that waits for its turn is no reason to stop.
+  book.load.engine.policy = "throughput";
+  book.load.engine.max_wait_s = 1e9;
   add_request(*sub, book.request);
   add_volume(*sub, book.volume);
   add_store(*sub, book.voice.store);

@@ -13,6 +13,7 @@
 
 #include "audio/wav.h"
 #include "base/error.h"
+#include "cli/speak/audio_file.h"
 #include "io/file.h"
 #include "io/json.h"
 
@@ -126,9 +127,11 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
   out.append(rest.data(), rest.size());
   const std::string first = encoder.value()->first_bytes();  // now the length is known
   if (!first.empty()) out.overwrite(0, first.data(), first.size());
+  out.sync();  // before its samples are thrown away
   out.commit();
   if (marks.size() > 1) {
-    write_new(file.substr(0, file.rfind('.')) + ".cue",
+    const size_t ending = ending_of(file).empty() ? file.size() : file.rfind('.');
+    write_new(file.substr(0, ending) + ".cue",
               cue_sheet(file.substr(file.rfind('/') + 1), audio.in_rate_hz, marks));
   }
   place_.samples = 0;

@@ -137,7 +137,8 @@ class Conversation {
     turn_->cancel();
     finish();
   }
-  void listen(Listening& ears) {
+  /// Ends with the recorder, or interrupted: what was said until then is kept.
+  void listen(Listening& ears) try {
     for (;;) {
       begin_turn();
       const auto said = ears.turn([&](const std::string& words) { turn_->hear(with(words)); });
@@ -149,6 +150,10 @@ class Conversation {
     }
     turn_->cancel();
     finish();
+  } catch (const Interrupted&) {
+    turn_->cancel();
+    if (file_) file_->finish();
+    throw;
   }
   void once(const std::string& question) {
     begin_turn();
