@@ -84,7 +84,7 @@ TEST(English, ReadsFiguresThatAreNames) {
 /// Of 90 cases written before the rules were mended for them, 65 were read so; one came later.
 TEST(English, ReadsCommandsAndFormulas) {
   const Count count = read_table("technical.tsv");
-  EXPECT_EQ(count.cases, 91);
+  EXPECT_EQ(count.cases, 92);
   EXPECT_EQ(count.right, count.cases) << count.wrong;
 }
 

@@ -226,8 +226,7 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   if (is_operator(before) || is_operator(after)) return true;
   if (after.size() == 1 && is_upper(after[0]) && after != "I") return true;  // "A B C"
   if (tokens.core(i) == "a") return false;
-  const bool spelled = before.size() == 1 && is_upper(before[0]) && before != "I";  // "N A S A"
-  if (spelled || listed(" zero one two three four five six seven eight nine ", before)) return true;
+  if (listed(" zero one two three four five six seven eight nine ", before)) return true;
   constexpr std::string_view kNamed =
       " the grade plan vitamin class type section option point group letter part exhibit appendix"
       " hepatitis level an ";
