@@ -286,7 +286,8 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
 }
 
 Verdict State::end_segment() {
-  if (!begin_segment() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
+  if (waiting_.empty() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
+  begin_segment();
   if (max_frames_ > 0 && frames_before_ >= max_frames_) {
     return {Verdict::kFinished, FinishReason::kLength};
   }
