@@ -296,7 +296,12 @@ void Folder::put_unlisted(char32_t code) {
   const auto sign =
       std::find_if(kSigns.begin(), kSigns.end(), [code](const Sign& s) { return s.code == code; });
   if (sign != kSigns.end()) return write(sign->plain);
-  if (is_invisible(code)) return;
+  if (is_invisible(code)) {
+    const bool accent = code >= 0x300 && code < 0x370;  // of the letter before it
+    if (accent && !out_.empty() && out_.back().end == begin_)
+      out_.back().end = static_cast<int64_t>(at_);
+    return;
+  }
   if (code == 0xB5) return write("u");
   std::string one;
   utf8_append(one, code);

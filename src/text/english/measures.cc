@@ -18,9 +18,11 @@ constexpr std::string_view kGluedOnly = " x in us mo K k M l \xD7 ";
 bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
 
 /// Whether the amount of `used` tokens at i belongs to a noun: "a $5 meal", "$100 bill", "a 5 km
-/// run".
+/// run", "an 8 fl. oz. can".
 bool stands_before_noun(const Tokens& tokens, size_t i, size_t used = 1) {
-  const std::string_view next = tokens.after(i + used - 1);
+  const size_t last = i + used - 1;
+  const bool dotted = used > 1 && tokens[last].close == '.' && !tokens[last].closes;
+  const std::string_view next = dotted ? tokens.core(last + 1) : tokens.after(last);
   if (listed(" bill bills note notes coin coins fee fine tip ", next)) return true;
   return is_article(tokens.before(i)) && all(next, is_lower) &&
          !listed(" of in on at to for and or is was per from by with than before after as but ",
@@ -381,7 +383,18 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   return Spoken{words + ' ' + unit.words, 1 + unit.used};
 }
 
+/// The x in "5 in. x 3 in.", "2 m x 3 m".
+bool is_between_lengths(const Tokens& tokens, size_t i) {
+  if (i < 2 || (tokens.core(i) != "x" && tokens.core(i) != "\xD7") || !is_number(tokens.after(i)))
+    return false;
+  const Token& unit = tokens[i - 1];
+  const bool near = unit.close == 0 || unit.close == '.';
+  return near && !unit.closes && is_number(tokens.before(i - 1)) &&
+         !unit_words(unit.core, true).empty();
+}
+
 Reading read_product(const Tokens& tokens, size_t i) {
+  if (is_between_lengths(tokens, i)) return Spoken{"by"};
   const std::string_view core = tokens.core(i);
   if (is_digits(core, 1, 4) && tokens.after(i) == "x") {  // "9 x 13 inch"
     const std::string_view second = tokens.after(i + 1);

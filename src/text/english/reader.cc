@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "text/english/accents.h"
 #include "text/english/chars.h"
 #include "text/english/fold.h"
 #include "text/english/numbers.h"
@@ -150,6 +151,9 @@ std::vector<Piece> read_sentence(std::string_view sentence, bool whole,
                    (!found.by_rule && is_loud(tokens, i, piece.words));
     piece.begin = tokens[i].begin;
     piece.end = tokens[last].end;
+    if (piece.phones.empty() && !found.by_rule) {
+      piece.phones = accented_phones(sentence.substr(piece.begin, piece.end - piece.begin));
+    }
     if (!piece.words.empty()) {
       pieces.push_back(std::move(piece));
     } else if (!pieces.empty() && pieces.back().mark == 0) {

@@ -72,6 +72,22 @@ TEST(English, ReadsAsTheTableSays) {
   EXPECT_EQ(count.right, count.cases) << count.wrong;
 }
 
+TEST(English, AccentsTellWordsApart) {
+  const auto sounds = [](std::string_view text) {
+    const std::vector<Piece> pieces = read_sentence(text);
+    return pieces.empty() ? std::vector<std::string>() : pieces.back().phones.arpabet;
+  };
+  const std::vector<std::string> resume = {"r", "eh1", "z", "ax0", "m", "ey2"};
+  EXPECT_EQ(sounds("my résumé"), resume);
+  EXPECT_EQ(sounds("my re\xCC\x81sume\xCC\x81"), resume);
+  EXPECT_EQ(sounds("My RÉSUMÉ."), resume);
+  EXPECT_EQ(sounds("two résumés").size(), 7u);
+  EXPECT_EQ(sounds("the résumé’s").back(), "z");
+  EXPECT_TRUE(sounds("they resume").empty());
+  EXPECT_TRUE(sounds("a café").empty());
+  EXPECT_TRUE(sounds("a rose").empty());
+}
+
 /// 600 cases written before the rules that read them; a quarter was not looked at while they were
 /// made.
 TEST(English, ReadsFiguresThatAreNames) {

@@ -155,8 +155,8 @@ class SignReader {
         if (operator_at(core_.substr(at_)) != nullptr) {
           ++used;  // "->", "-="
           add(out_, operator_at(core_.substr(at_))->words);
-        } else if ((is_digit(after) && !is_alnum(before)) || (numbers && (equation_ || core_.find('^') != core_.npos)) ||
-                   core_.size() == 1) {
+        } else if ((is_digit(after) && !is_alnum(before)) ||
+                   (numbers && (equation_ || core_.find('^') != core_.npos)) || core_.size() == 1) {
           add(out_, "minus");
         } else if (at_ == 0) {
           option(used);
@@ -224,7 +224,11 @@ class SignReader {
 bool is_letter_a(const Tokens& tokens, size_t i) {
   const std::string_view before = tokens.before(i), after = tokens.after(i);
   if (is_operator(before) || is_operator(after)) return true;
-  if (after.size() == 1 && is_upper(after[0]) && after != "I") return true;  // "A B C"
+  const auto capital = [](std::string_view core) {
+    return core.size() == 1 && is_upper(core[0]) && core != "I";
+  };
+  if (capital(after)) return true;                                             // "A B C"
+  if (i > 1 && capital(before) && capital(tokens.before(i - 1))) return true;  // "N A S A said"
   if (tokens.core(i) == "a") return false;
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
   constexpr std::string_view kNamed =

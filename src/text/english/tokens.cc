@@ -58,7 +58,7 @@ class Cutter {
           token.core.size() <= 3 && !has("-#~", token.core[0]) && token.core[0] != kEnDash;
       const bool measure =
           token.core[0] == '%' || token.core[0] == kDegree || is_currency(token.core[0]);
-      const bool drawn = !measure && (last < count_ || first > 0);  // ">_<", "=)"
+      const bool drawn = !measure && (last < count_ || first > 0);              // ">_<", "=)"
       const bool root = first == 0 && token.core == "/" && token.close == '.';  // "in /."
       run.bare = !sign || (drawn && !root);
       if (!sign) token.closes = true;
@@ -166,6 +166,51 @@ bool is_emoticon(const FoldedChar* chars, size_t count) {
   return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
 }
 
+/// Whether no mark stands between two tokens.
+bool are_joined(const Token& one, const Token& next) {
+  return one.close == 0 && !one.closes && !next.opens;
+}
+
+/// How many tokens from i on are the groups of one number, "1 000 000" or "10 000"; 1 for anything
+/// else. `before`: the token before it, if any. Digits of telephones and codes come in such groups
+/// too: a number's last is "000", or it has three.
+size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token* before) {
+  constexpr std::string_view kCodes =
+      " number no code pin call dial text phone telephone tel fax id order account card serial ";
+  std::string_view first = tokens[i].core;
+  while (!first.empty() && (is_currency(first[0]) || first[0] == '-')) first.remove_prefix(1);
+  if (first.size() > 3 || !all(first, is_digit) || first[0] == '0') return 1;
+  const bool named = before != nullptr && are_joined(*before, tokens[i]) &&
+                     (is_digit(before->core.back()) || listed(kCodes, lower(before->core)));
+  if (named) return 1;
+  const auto digit_behind = [&](size_t last) {
+    return last + 1 < tokens.size() && are_joined(tokens[last], tokens[last + 1]) &&
+           is_digit(tokens[last + 1].core[0]);
+  };
+  size_t last = i;
+  while (digit_behind(last) && tokens[last + 1].core.size() == 3 &&
+         all(tokens[last + 1].core, is_digit))
+    ++last;
+  const bool round = last > i && tokens[last].core == "000";
+  return !digit_behind(last) && (round || (last > i + 1 && first.size() < 3)) ? last - i + 1 : 1;
+}
+
+/// With such groups as one token: "1,000,000".
+std::vector<Token> with_thousands(const std::vector<Token>& tokens) {
+  std::vector<Token> out;
+  for (size_t i = 0; i < tokens.size();) {
+    const size_t used = grouped_thousands(tokens, i, i > 0 ? &tokens[i - 1] : nullptr);
+    Token token = tokens[i + used - 1];  // with the marks behind it
+    for (size_t k = i + used - 1; k-- > i;) token.core = tokens[k].core + ',' + token.core;
+    token.begin = tokens[i].begin;
+    token.opens = tokens[i].opens;
+    token.starts_line = tokens[i].starts_line;
+    out.push_back(std::move(token));
+    i += used;
+  }
+  return out;
+}
+
 }  // namespace
 
 Tokens tokenise(const std::vector<FoldedChar>& text) {
@@ -214,7 +259,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
       before.closes |= run.token.opens || run.token.closes;
     }
   }
-  return Tokens(std::move(tokens));
+  return Tokens(with_thousands(tokens));
 }
 
 }  // namespace syrinx::english

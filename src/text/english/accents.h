@@ -1,0 +1,14 @@
+// Words that only their accents tell from others: "résumé" and "resume". Pure functions.
+#pragma once
+
+#include <string_view>
+
+#include "text/saying.h"
+
+namespace syrinx::english {
+
+/// How such a word is said, a possessive or several too; none for any other. `written`: UTF-8, its accents composed
+/// or not.
+Phones accented_phones(std::string_view written);
+
+}  // namespace syrinx::english
