@@ -26,6 +26,12 @@ constexpr size_t kMostSaid = 1000;  // bytes that say-as, sub and phoneme are ab
 constexpr std::string_view kXmlSpace = " \t\r\n";
 constexpr float kLeastRate = 0.2f, kMostRate = 5, kMostPitch = 24;
 
+/// The beginning of a name for a message, whole characters.
+std::string_view shown(std::string_view name) {
+  const std::string_view cut = name.substr(0, 40);
+  return cut.substr(0, cut.size() - utf8_unfinished(cut));
+}
+
 /// An attribute's value; empty where there is none.
 class SsmlAttributes {
  public:
@@ -249,7 +255,7 @@ class SsmlReader {
   Delivery now_;
   size_t elements_ = 0;
   size_t apart_ = 0;  // where the words of a say-as end last
-  int silent_ = 0;  // elements around whose text is not spoken
+  int silent_ = 0;    // elements around whose text is not spoken
   std::string fault_;
   unsigned long line_ = 0;
 };
@@ -347,6 +353,9 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
   OpenElement open;
   const auto needs = [&](std::string_view what) {
     if (given[what].empty()) fail(concat("<", name, "> needs '", what, "'"));
+    if (given[what].size() > kMostSaid) {
+      fail(concat("'", what, "' of <", name, "> has more than ", kMostSaid, " bytes"));
+    }
     return std::string(given[what].substr(0, kMostSaid));
   };
   if (name == "break") {
@@ -394,7 +403,7 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
   } else if (name == "speak") {
     if (!open_.empty()) return fail("<speak> inside of <speak>");
   } else if (name != "w" && name != "token") {
-    ignore(concat("<", name.substr(0, 40), ">"));
+    ignore(concat("<", shown(name), ">"));
   }
   open.begin = out_.text.size();
   open.sayings = out_.sayings.size();
@@ -446,7 +455,7 @@ void SsmlReader::end() {
         apart_ = text.size();
         return;
       }
-      return ignore(concat("say-as '", open.value.substr(0, 40), "' of what it does not fit"));
+      return ignore(concat("say-as '", shown(open.value), "' of what it does not fit"));
     }
     case OpenElement::kSub:
       return replace(open.value);

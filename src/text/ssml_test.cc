@@ -6,6 +6,7 @@
 
 #include "base/fuzzing.h"
 #include "text/say_as.h"
+#include "text/utf8.h"
 
 namespace syrinx {
 namespace {
@@ -137,20 +138,37 @@ TEST(Ssml, FaultsNameTheLine) {
             std::string::npos)
       << fault("<speak>\n<phoneme ph='t#'>x</phoneme></speak>");
   EXPECT_NE(fault("<speak>\n\n<break time='5'/></speak>").find("line 3"), std::string::npos);
-  for (const char* bad :
-       {"<speak>", "<speak><p></speak>", "<p>a</p>", "<speak>a</speak>b", "<speak>&x;</speak>",
-        "<speak><speak/></speak>", "<speak><sub>a</sub></speak>", "<speak><mark/></speak>",
-        "<speak><break strength='huge'/></speak>",
-        "<speak><prosody rate='quick'>a</prosody></speak>",
-        "<speak><prosody pitch='up'>a</prosody></speak>",
-        "<speak><prosody rate='nan'>a</prosody></speak>",
-        "<speak><prosody rate='inf%'>a</prosody></speak>",
-        "<speak><prosody pitch='nanst'>a</prosody></speak>",
-        "<speak><prosody pitch='+inf%'>a</prosody></speak>",
-        "<speak><break time='nans'/></speak>", "<speak><break time='infms'/></speak>",
-        "<speak><phoneme ph='a' alphabet='x'>b</phoneme></speak>", "<speak>\xff</speak>", ""}) {
+  for (const char* bad : {"<speak>",
+                          "<speak><p></speak>",
+                          "<p>a</p>",
+                          "<speak>a</speak>b",
+                          "<speak>&x;</speak>",
+                          "<speak><speak/></speak>",
+                          "<speak><sub>a</sub></speak>",
+                          "<speak><mark/></speak>",
+                          "<speak><break strength='huge'/></speak>",
+                          "<speak><prosody rate='quick'>a</prosody></speak>",
+                          "<speak><prosody pitch='up'>a</prosody></speak>",
+                          "<speak><prosody rate='nan'>a</prosody></speak>",
+                          "<speak><prosody rate='inf%'>a</prosody></speak>",
+                          "<speak><prosody pitch='nanst'>a</prosody></speak>",
+                          "<speak><prosody pitch='+inf%'>a</prosody></speak>",
+                          "<speak><break time='nans'/></speak>",
+                          "<speak><break time='infms'/></speak>",
+                          "<speak><phoneme ph='a' alphabet='x'>b</phoneme></speak>",
+                          "<speak>\xff</speak>",
+                          ""}) {
     EXPECT_NE(fault(bad), "") << bad;
   }
+}
+
+TEST(Ssml, WhatIsToldIsWholeCharacters) {
+  EXPECT_NE(
+      fault("<speak><mark name='" + std::string(1001, 'a') + "'/></speak>").find("1000 bytes"),
+      std::string::npos);
+  const Ssml odd = read("<say-as interpret-as='aéééééééééééééééééééé'>b</say-as>");
+  ASSERT_EQ(odd.ignored.size(), 1u);
+  EXPECT_TRUE(utf8_valid(odd.ignored[0]));
 }
 
 TEST(Ssml, HostileDocumentsAreRefused) {

@@ -418,6 +418,13 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
     ASSERT_EQ(llama.calls.size(), 1u);
     EXPECT_EQ(llama.calls[0].arguments, "{\"x\": [1]}");
 
+    for (const char* none : {"null", "\"\"", "\" \"", "{}", "\"{}\""}) {
+      const Parsed bare = parsed_calls(
+          concat("<tool_call>{\"name\": \"f\", \"arguments\": ", none, "}</tool_call>"), size);
+      ASSERT_EQ(bare.calls.size(), 1u) << none;
+      EXPECT_EQ(bare.calls[0].arguments, "{}");
+    }
+
     const Parsed lines = parsed_calls(
         "Wait.<tool_call>function\nf\n{\"b\": \"ü\\n\", \"a\": [1]}</tool_call>\n"
         "<tool_call>function\nget\n</tool_call>",
@@ -432,6 +439,9 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
     for (const char* text :
          {"no call < here <tool", "<tool_call>function\nf\n{</tool_call>",
           "<tool_call>function\nf\n[1]</tool_call>", "<tool_call>function\n</tool_call>",
+          "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>",
+          "<tool_call>{\"name\": \"f\", \"arguments\": 5}</tool_call>",
+          "<tool_call>{\"name\": \"f\", \"arguments\": \"now\"}</tool_call>",
           "<tool_call></tool_call>", "<tool_call>method\nf\n{}</tool_call>",
           "{\"name\": \"other\", \"parameters\": {}}", "{\"a\": 1}", "{",
           "<tool_call>not JSON</tool_call> and on", "a \n b\n", "<tool_call>{\"name\": \"f\"",

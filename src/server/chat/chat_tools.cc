@@ -70,6 +70,18 @@ std::optional<WrittenCall> read_lined_call(std::string_view body) {
   return call.arguments ? std::optional(call) : std::nullopt;
 }
 
+/// The object that a call's arguments must be, as JSON; nothing where they are something else.
+std::optional<std::string> arguments_object(const std::optional<jinja::Value>& given) {
+  if (!given || given->is_none()) return "{}";
+  if (given->is_text()) {  // JSON in a string
+    if (trimmed_blanks(given->text()).empty()) return "{}";
+    return read_object(given->text()) ? std::optional(given->text()) : std::nullopt;
+  }
+  if (!given->is_map()) return std::nullopt;
+  jinja::Budget budget(std::numeric_limits<uint64_t>::max());
+  return to_json(*given, {}, budget);
+}
+
 }  // namespace
 
 void ToolCallFinder::tell(size_t size, Found& found) {
@@ -85,14 +97,9 @@ bool ToolCallFinder::add_call(std::string_view body, bool known_only, Found& fou
   const auto& [name, arguments] = *written;
   const bool known = std::find(names_.begin(), names_.end(), name) != names_.end();
   if (known_only && (!known || !arguments)) return false;
-  ToolCall call{name, "{}"};
-  if (arguments && arguments->is_text()) {
-    call.arguments = arguments->text();
-  } else if (arguments) {
-    jinja::Budget budget(std::numeric_limits<uint64_t>::max());
-    call.arguments = to_json(*arguments, {}, budget);
-  }
-  found.calls.push_back(std::move(call));
+  auto object = arguments_object(arguments);
+  if (!object) return false;
+  found.calls.push_back({name, std::move(*object)});
   ++calls_;
   return true;
 }

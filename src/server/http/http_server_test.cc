@@ -400,7 +400,11 @@ TEST_F(HttpServerTest, LoadingServerSaysSo) {
   EXPECT_EQ(get("/health").status, 200);
   EXPECT_EQ(get("/").status, 200);
   EXPECT_EQ(get("/ready").status, 503);
-  EXPECT_EQ(get("/v1/models").status, 503);
+  for (const char* path : {"/v1/models", "/v1/models/finch"})
+    EXPECT_EQ(get(path).status, 503) << path;
+  TestClient client(port());
+  client.send("POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(client.read().status, 503);
   const TestAnswer answer = speak(R"({"input": "hello"})");
   EXPECT_EQ(answer.status, 503);
   EXPECT_EQ(answer.header("Retry-After"), "1");
@@ -473,6 +477,10 @@ TEST_F(HttpServerTest, Batch) {
   EXPECT_TRUE(has(answer.body, R"("code":"voice_not_found")"));
   EXPECT_TRUE(has(answer.body, R"("media_type":"audio/mpeg")"));
   EXPECT_TRUE(has(answer.body, R"("total":5,"succeeded":2,"failed":3)"));
+  const TestAnswer warned = post(  // what is told of it would end within a character
+      R"({"items": [{"input": "<speak><say-as interpret-as='aéééééééééééééééééééé'>b</say-as></speak>"}]})");
+  EXPECT_EQ(warned.status, 200);
+  EXPECT_TRUE(has(warned.body, "warnings"));
   EXPECT_EQ(post(R"({"items": []})").status, 400);
   EXPECT_EQ(post(R"({"items": ["a"]})").status, 400);
   EXPECT_EQ(post(R"({"input": "a"})").status, 400);

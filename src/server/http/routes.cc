@@ -241,6 +241,7 @@ std::optional<Reply> refuse_speech(const RequestHead& head, const ServerView& se
 std::optional<Reply> refuse_transcription(const RequestHead& head, const ServerView& server) {
   if (head.method != "POST") return wrong_method(head, "POST");
   if (!may_transcribe(server)) {
+    if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
     return reply_of({.status = 400,
                      .message = "Nothing that recognises speech is served here "
                                 "(syrinx serve --ears NAME, or a model that hears).",
@@ -351,8 +352,9 @@ Route route(const RequestHead& head, const ServerView& server) {
       head.path.starts_with(kVoicePrefix) || head.path.starts_with(kConsentPrefix)) {
     return route_voices(head, server);
   }
-  if (server.models != nullptr && head.path.starts_with(kModelPrefix)) {
+  if (head.path.starts_with(kModelPrefix)) {
     if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
+    if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
     return model_reply(percent_decoded(head.path.substr(kModelPrefix.size())), server);
   }
   if (is_websocket_path(head.path)) {

@@ -21,7 +21,9 @@ TEST_F(HttpServerTest, LimitsOfABody) {
       "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
       "Transfer-Encoding: chunked\r\n\r\n");
   for (int i = 0; i < 40; ++i) client.send("20\r\n" + std::string(32, ' ') + "\r\n");
-  EXPECT_EQ(client.read().status, 413);
+  const TestAnswer chunked = client.read();
+  EXPECT_EQ(chunked.status, 413);
+  EXPECT_EQ(chunked.header("Connection"), "close");
   EXPECT_TRUE(client.wait_closed(5));
 }
 

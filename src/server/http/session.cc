@@ -177,7 +177,6 @@ net::awaitable<bool> Session::serve_one() {
   auto routed = route(incoming.head(), server_.view());
   if (Reply* reply = std::get_if<Reply>(&routed)) {
     if (!incoming.parser.is_done()) {  // its body would be taken for the next request
-      incoming.keep_alive = false;
       co_await refuse(incoming, *reply);
       co_return false;
     }
@@ -188,7 +187,6 @@ net::awaitable<bool> Session::serve_one() {
   ClientLimits::Verdict verdict = server_.limits.admit(who, now_s());
   incoming.headers.insert(incoming.headers.end(), verdict.headers.begin(), verdict.headers.end());
   if (verdict.refusal) {
-    incoming.keep_alive = false;
     const Reply refusal = reply_of(*verdict.refusal);
     co_await refuse(incoming, refusal);
     co_return false;
@@ -202,7 +200,6 @@ net::awaitable<bool> Session::serve_one() {
       to_write_down != nullptr ||
       (chats ? may_hear(served) : (wish == nullptr || !wish->batch) && may_clone(served));
   if (const auto refusal = make_room(incoming, may_be_large)) {
-    incoming.keep_alive = false;
     co_await refuse(incoming, *refusal);
     co_return false;
   }
@@ -330,7 +327,8 @@ net::awaitable<bool> Session::read_body(Incoming& incoming) {
 }
 
 /// For requests that are not read to their end: the connection is of no more use.
-net::awaitable<void> Session::refuse(const Incoming& incoming, const Reply& reply) {
+net::awaitable<void> Session::refuse(Incoming& incoming, const Reply& reply) {
+  incoming.keep_alive = false;
   const bool sent = co_await send(incoming, reply);
   if (!sent) co_return;
   co_await connection_->linger();

@@ -36,7 +36,7 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<bool> read_body(Incoming& incoming);
   std::optional<Reply> make_room(Incoming& incoming, bool may_be_large);
   net::awaitable<bool> change_voices(Incoming& incoming, const VoiceRoute& wish, uint64_t who);
-  net::awaitable<void> refuse(const Incoming& incoming, const Reply& reply);
+  net::awaitable<void> refuse(Incoming& incoming, const Reply& reply);
   net::awaitable<bool> send(const Incoming& incoming, const Reply& reply);
 
   uint64_t client(const Incoming& incoming) const;

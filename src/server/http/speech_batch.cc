@@ -11,6 +11,7 @@
 #include "server/http/server_state.h"
 #include "server/http/speech_job.h"
 #include "server/net/connection.h"
+#include "server/request/fields.h"
 #include "server/request/reply.h"
 #include "server/request/wire.h"
 
@@ -156,7 +157,7 @@ Reply SpeechBatch::answer() const {
                             {"total", total},
                             {"succeeded", total - failed},
                             {"failed", failed}};
-  return {.status = 200, .body = out.dump() + "\n"};
+  return {.status = 200, .body = dump_json(out) + "\n"};
 }
 
 net::awaitable<bool> SpeechBatch::run() {

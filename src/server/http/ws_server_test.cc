@@ -60,7 +60,9 @@ TEST_F(WsServerTest, WhatIsNoWebSocket) {
   EXPECT_EQ(WsClient(port(), "/v1/audio/speech").status(), 404);
   EXPECT_EQ(WsClient(port(), "/v1/speak?encoding=morse").status(), 400);
   EXPECT_EQ(WsClient(port(), "/v1/text-to-speech/nobody/stream-input").status(), 400);
-  EXPECT_EQ(WsClient(port(), kDeepgram, "Origin: http://evil.example\r\n").status(), 403);
+  const WsClient evil(port(), kDeepgram, "Origin: http://evil.example\r\n");
+  EXPECT_EQ(evil.status(), 403);
+  EXPECT_TRUE(mentions(evil.head(), "Connection: close\r\n"));
   EXPECT_EQ(WsClient(port(), kDeepgram, "Origin: http://127.0.0.1\r\n").status(), 101);
   server_ = std::make_unique<HttpServer>(ServerOptions{.port = 0});  // without a model
   EXPECT_EQ(WsClient(port(), kDeepgram).status(), 503);

@@ -44,7 +44,9 @@ std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
     const auto at = calls.find(message.value("tool_call_id", ""));
     out.push_back(at == calls.end() ? here : at->second);
     if (!message.contains("tool_calls")) continue;
-    for (const JsonIn& call : message["tool_calls"]) calls[call.value("id", "")] = here;
+    for (const JsonIn& call : message["tool_calls"]) {
+      if (const std::string id = call.value("id", ""); !id.empty()) calls[id] = here;
+    }
   }
   return out;
 }

@@ -70,6 +70,13 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
   EXPECT_EQ(fitted(spoken, window_of(215)).left, 4u);
   const JsonIn hurried = {says("user", 100), call, says("user", 10), gave};
   EXPECT_EQ(fitted(hurried, window_of(50)).left, 1u);
+  // A call without a name of its own is nobody's.
+  JsonIn nameless = says("assistant", 100);
+  nameless["tool_calls"] = JsonIn::parse(R"([{"id": "", "function": {"name": "f"}}])");
+  EXPECT_EQ(fitted({nameless, says("user", 100), says("assistant", 100), says("user", 100)},
+                   window_of(100))
+                .left,
+            3u);
 }
 
 TEST(ContextWindow, MoreMayLeaveThanMust) {

@@ -8,6 +8,7 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "server/request/wire.h"
+#include "text/sentence_rules.h"
 #include "text/utf8.h"
 
 namespace syrinx {
@@ -219,9 +220,42 @@ JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat in
   return out;
 }
 
+namespace {
+
+constexpr double kCharactersASecond = 15;
+constexpr double kWideLetter =
+    3;  // of these: 好 is a syllable, and five of them are said in a second
+
+/// How many bytes of a text were said when so many of its characters were, each as much as
+/// `weight`.
+template <class Weight>
+size_t said_bytes(std::string_view text, double characters, Weight weight) {
+  size_t end = 0;
+  while (end < text.size()) {
+    const CodePoint next = utf8_at(text, end);
+    characters -= weight(next.value);
+    if (characters < 0) break;
+    end += next.size;
+  }
+  return end;
+}
+
+/// Where the last word before `end` is whole; writing without blanks may be cut anywhere.
+size_t word_end(std::string_view text, size_t end) {
+  if (end >= text.size() || is_wide_letter(utf8_at(text, end).value)) return end;
+  for (size_t at = end; at > 0;) {
+    if (text[at] == ' ' || text[at] == '\n') return at;
+    const CodePoint before = utf8_before(text, at);
+    if (is_wide_letter(before.value)) return at;
+    at -= before.size;
+  }
+  return text[0] == ' ' || text[0] == '\n' ? 0 : end;
+}
+
+}  // namespace
+
 bool truncate_part(ItemPart& part, double heard_s) {
   constexpr double kSlack_s = 0.1;  // clients count in frames of their own
-  constexpr double kCharactersASecond = 15;
   if (part.audio_s > 0 && heard_s > part.audio_s + kSlack_s) return false;
   part.cut = true;
   part.heard_s = std::min(heard_s, part.heard_s.value_or(heard_s));
@@ -234,12 +268,9 @@ bool truncate_part(ItemPart& part, double heard_s) {
   } else {
     const double rate =
         part.whole ? static_cast<double>(utf8_count(part.text)) / part.audio_s : kCharactersASecond;
-    const auto share = static_cast<size_t>(rate * heard_s);
-    for (size_t i = 0; i < share && end < part.text.size(); ++i) {
-      end += utf8_at(part.text, end).size;
-    }
-    const size_t blank = end < part.text.size() ? part.text.find_last_of(" \n", end) : end;
-    if (blank != std::string::npos) end = std::min(end, blank);
+    end = word_end(part.text, said_bytes(part.text, rate * heard_s, [&](char32_t letter) {
+                     return !part.whole && is_wide_letter(letter) ? kWideLetter : 1.0;
+                   }));
   }
   part.text.resize(std::min(end, part.text.size()));
   const auto kept = static_cast<size_t>(heard_s * part.format.rate_hz()) *
@@ -308,7 +339,7 @@ bool Conversation::pending() const {
 }
 
 void Conversation::bound_audio() {
-  size_t bytes = 0, id_bytes = 0;
+  size_t said = 0, answered = 0, id_bytes = 0;
   for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
     for (ItemPart& part : item->parts) {
       id_bytes += part.ids.size() * sizeof(int32_t);
@@ -316,8 +347,10 @@ void Conversation::bound_audio() {
         id_bytes -= part.ids.size() * sizeof(int32_t);
         part.ids = std::vector<int32_t>();
       }
+      if (!is_audio(part)) continue;
+      size_t& bytes = part.kind == ItemPart::kInputAudio ? said : answered;
       bytes += audio_bytes_of(part);
-      if (bytes <= kMaxAudioBytes || !is_audio(part)) continue;
+      if (bytes <= kMaxAudioBytes) continue;
       bytes -= audio_bytes_of(part);
       part.samples = std::vector<int16_t>();  // and their memory
       std::string().swap(part.bytes);

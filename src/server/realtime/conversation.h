@@ -78,7 +78,8 @@ class Conversation {
  public:
   static constexpr size_t kMaxItems = 2000;
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
-  /// Of audio that is kept to be fetched, six minutes of what was said; the oldest goes first.
+  /// Of audio that is kept, six minutes of what was said, and as many bytes of answers; the oldest
+  /// goes first.
   static constexpr int kMaxAudio_s = 360;
   static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
   /// Of answers as they were made, likewise: they are text from then on.

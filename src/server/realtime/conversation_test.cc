@@ -115,6 +115,51 @@ TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
   ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
   EXPECT_TRUE(truncate_part(begun, 1));
   EXPECT_EQ(begun.text, std::string(15, 'a'));
+  // Writing without blanks is cut anywhere, and a sign of it is a syllable.
+  const auto signs = [](int count) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += "好";
+    return out;
+  };
+  ItemPart unfinished{.kind = ItemPart::kOutputAudio, .text = signs(100), .audio_s = 2};
+  EXPECT_TRUE(truncate_part(unfinished, 2));
+  EXPECT_EQ(unfinished.text, signs(10));
+  ItemPart mixed{.kind = ItemPart::kOutputAudio,
+                 .text = "我 Python " + signs(90),
+                 .audio_s = 9.9,
+                 .whole = true};
+  EXPECT_TRUE(truncate_part(mixed, 5));
+  EXPECT_EQ(mixed.text, "我 Python " + signs(41));
+}
+
+TEST(Conversation, AnswersDoNotPushOutWhatWasSaid) {
+  Conversation conversation;
+  RealtimeItem said{.id = "a", .role = "user"}, answer{.id = "b", .role = "assistant"};
+  said.parts.push_back({.kind = ItemPart::kInputAudio, .samples = std::vector<int16_t>(160'000)});
+  answer.parts.push_back(
+      {.kind = ItemPart::kOutputAudio, .bytes = filled_with(Conversation::kMaxAudioBytes, 'a')});
+  conversation.add(said);
+  conversation.add(answer);
+  conversation.bound_audio();
+  EXPECT_EQ(conversation.find("a")->parts[0].samples.size(), 160'000u);
+  EXPECT_EQ(conversation.find("b")->parts[0].bytes.size(), Conversation::kMaxAudioBytes);
+  answer.id = "c";
+  conversation.add(answer);
+  conversation.bound_audio();
+  EXPECT_EQ(conversation.find("b")->parts[0].bytes.size(), 0u) << "the oldest goes first";
+  EXPECT_EQ(conversation.find("a")->parts[0].samples.size(), 160'000u);
+}
+
+TEST(Conversation, WhatIsAskedForByNameIsReadThoughItHasLeft) {
+  RealtimePeer peer;
+  const std::string id = peer.send(user_says("Remember seven."))[0]["item"]["id"];
+  peer.session->leave_out(id);
+  peer.send({{"type", "response.create"},
+             {"response",
+              {{"conversation", "none"}, {"input", {{{"type", "item_reference"}, {"id", id}}}}}}});
+  ASSERT_EQ(peer.begun.size(), 1u);
+  ASSERT_EQ(peer.begun[0].body["messages"].size(), 1u);
+  EXPECT_EQ(peer.begun[0].body["messages"][0]["content"], "Remember seven.");
 }
 
 TEST(Conversation, TextIsBoundedWhateverItIs) {
@@ -132,7 +177,8 @@ TEST(Conversation, TextIsBoundedWhateverItIs) {
   }
 }
 
-/// Of recordings in items six minutes are kept, the newest, whether anybody writes them down or not.
+/// Of recordings in items six minutes are kept, the newest, whether anybody writes them down or
+/// not.
 TEST(Conversation, AudioIsBoundedHoweverItCame) {
   constexpr size_t kMinute = size_t{60} * 8000;
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });

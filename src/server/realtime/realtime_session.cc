@@ -114,7 +114,10 @@ void RealtimeSession::update_session(const EventFields& event) {
   RealtimeConfig config = config_;
   merge_session(event.need_object("session"), facts_, config);
   facts_.check_voice(config.answer, config_.answer, "session.audio.output.voice");
-  if (sounded_ && config.answer.voice != config_.answer.voice) {
+  const auto voice_of = [this](const AnswerConfig& answer) {  // as it is told
+    return answer.voice.empty() ? facts_.default_voice : answer.voice;
+  };
+  if (sounded_ && voice_of(config.answer) != voice_of(config_.answer)) {
     throw ApiError{.message = "Cannot update a conversation's voice if assistant audio is present.",
                    .param = "session.audio.output.voice",
                    .code = "cannot_update_voice"};
@@ -266,7 +269,8 @@ void RealtimeSession::commit_said(const std::string& id, bool answer) {
   bound_audio();
   if (heard) {
     hearings_.commit(id, answer, out_);
-    if (end_hearing(id) || !facts_.hears) return;
+    end_hearing(id);  // that nobody understood it may be known already
+    if (!facts_.hears) return;
   }
   due_ = due_ || answer;
   answer_if_due();
@@ -512,7 +516,10 @@ void RealtimeSession::begin_waiting() {
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(conversation_);
     begin.truncation = config_.truncation;
-    if (begin.foreseen) foreseen_.clear();
+    if (begin.foreseen) {  // it reads all that was said: nothing else is due
+      foreseen_.clear();
+      due_ = false;
+    }
     out_.ask(std::move(begin));
   }
 }

@@ -328,6 +328,13 @@ TEST(RealtimeSession, VoicesAreFixedOnceTheyAreHeard) {
   EXPECT_EQ(kinds_of(peer.send(other)), "session.updated");  // no change
   EXPECT_EQ(kinds_of(peer.send(session_update({{"audio", {{"output", {{"voice", "low"}}}}}}))),
             "error:\"cannot_update_voice\"");
+  RealtimePeer unset;  // who gives back what the session told
+  unset.send(user_says("Hi"));
+  unset.send(respond());
+  unset.answer({.text = "Hi", .audio = "aa"});
+  EXPECT_EQ(kinds_of(unset.send(session_update({{"audio", {{"output", {{"voice", "low"}}}}}}))),
+            "session.updated");
+  EXPECT_EQ(kinds_of(unset.send(other)), "error:\"cannot_update_voice\"");
 }
 
 TEST(RealtimeSession, NobodyToAnswer) {
@@ -377,6 +384,30 @@ TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsTold) {
   peer.end();
   EXPECT_EQ(kinds_of(peer.hear_all(item, "hello")),
             "conversation.item.input_audio_transcription.completed");
+  EXPECT_EQ(peer.begun.size(), 1u);
+}
+
+TEST(RealtimeSession, AModelThatHearsAnswersThoughNobodyWritesItDown) {
+  for (const char* input : {R"({"transcription": {"model": "x"}})",
+                            R"({"turn_detection": {"type": "semantic_vad"}})"}) {
+    RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
+    peer.send(session_update({{"audio", {{"input", JsonIn::parse(input)}}}}));
+    peer.say(300, false);
+    peer.say(600, true);
+    peer.hear(peer.opened.back().item,
+              {.error = ApiError{.message = "deaf"}});  // before the turn ends
+    for (int i = 0; i < 10 && peer.begun.empty(); ++i) peer.say(700, false);
+    EXPECT_EQ(peer.begun.size(), 1u) << input;
+  }
+}
+
+TEST(RealtimeSession, WhatAClientAsksForIsNotAnsweredAgain) {
+  RealtimePeer peer;
+  const std::string item = peer.turn();
+  peer.send(respond());  // it waits for the transcript
+  peer.hear_all(item, "hello");
+  ASSERT_EQ(peer.begun.size(), 1u);
+  peer.end();
   EXPECT_EQ(peer.begun.size(), 1u);
 }
 
@@ -562,8 +593,8 @@ TEST(RealtimeSession, EventsWithoutAudioAreShort) {
   EXPECT_EQ(kinds_of(events), "error:\"event_too_long\"");
   EXPECT_EQ(events.at(0)["error"]["event_id"], "mine");
   const auto asked = [&](const char* name, JsonIn value) {
-    return kinds_of(peer.send({{"type", "response.create"},
-                               {"response", {{"input", JsonIn::array()}, {name, value}}}}));
+    return kinds_of(peer.send(
+        {{"type", "response.create"}, {"response", {{"input", JsonIn::array()}, {name, value}}}}));
   };
   EXPECT_EQ(asked("metadata", {{"note", more}}), "error:\"event_too_long\"");
   EXPECT_EQ(asked("metadata", {{"note", most}}), "response.created");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
-constexpr int kAheadVoices = 2;  // besides, that nobody wants yet
+constexpr int kAheadVoices = 2;       // besides, that nobody wants yet
 constexpr int kMostSentences = 4096;  // of an answer: text models write faster than voices speak
 
 bool ended_badly(const Outcome& outcome) {
@@ -181,8 +181,9 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   if (begin.foreseen) answer.foresight = std::move(foresight_);
   if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running(begin.body);
   if (begin.body["messages"].empty()) {
-    answer.error = ApiError{.message = "There is nothing to answer: no item that is read has words "
-                                       "in it, and there are no 'instructions'.",
+    answer.error = ApiError{.message =
+                                "There is nothing to answer: no item that is read has words "
+                                "in it, and there are no 'instructions'.",
                             .param = "response",
                             .code = "nothing_to_answer"};
     return wake_();

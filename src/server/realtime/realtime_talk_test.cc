@@ -22,6 +22,18 @@ TEST(RealtimeTalk, WhoIsNotUnderstoodMaySpeakOn) {
   EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 1);
 }
 
+/// What a language is called is what clients call it elsewhere.
+TEST(RealtimeTalk, LanguagesAreKnownByTheirNames) {
+  for (const char* called : {"en-GB", "EN", "English"}) {
+    RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
+    caller.set({{"audio", {{"input", {{"transcription", {{"language", called}}}}}}}});
+    caller.sound(600, true);
+    caller.sound(700, false);
+    EXPECT_EQ(caller.count("input_audio_buffer.committed"), 1);
+    EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 0) << called;
+  }
+}
+
 TEST(RealtimeTalk, NothingCannotBeAnswered) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.send(respond());

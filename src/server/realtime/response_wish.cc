@@ -32,6 +32,8 @@ RealtimeItem read_input_item(const EventFields& fields, const RealtimeConfig& co
     const RealtimeItem* known = conversation.find(id);
     if (known == nullptr) throw no_item("referencing", "reference", id);
     out = *known;
+    out.left_out = false;  // it is asked for
+    for (ItemPart& part : out.parts) part.read = false;
   } else {
     out = read_item(fields, config.input);
   }

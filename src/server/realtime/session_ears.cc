@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ears/languages.h"
 #include "ears/transcript_text.h"
 
 namespace syrinx {
@@ -38,7 +39,7 @@ Result<std::unique_ptr<Listener>> SessionEars::listen(const TranscriptionWish& w
   const auto found = recogniser(wish.model);
   if (!found) return found.error();
   const RecogniserInfo& info = found.value()->info();
-  ListenOptions options{.language = wish.language, .live = true, .client = client_};
+  ListenOptions options{.language = language_code(wish.language), .live = true, .client = client_};
   if (info.prompts) options.prompt = wish.prompt;
   options.scores = wish.scores && info.scores;
   if (const Status fit = check_listen(info, options); !fit.ok()) return fit.error();

@@ -5,13 +5,14 @@
 #include <nlohmann/json.hpp>
 
 #include "model/markup.h"
+#include "server/request/fields.h"
 
 namespace syrinx {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::string event(const ordered_json& data) { return "data: " + data.dump() + "\n\n"; }
+std::string event(const ordered_json& data) { return "data: " + dump_json(data) + "\n\n"; }
 
 /// Code points of valid UTF-8.
 int64_t characters(std::string_view text) {

@@ -37,6 +37,8 @@ TEST(Wire, Done) {
   outcome.phones = {{"ay1", 4}};
   EXPECT_TRUE(done_event(call, outcome, info)
                   .ends_with("\"stop\",\"phones\":[{\"phone\":\"ay1\",\"start_s\":0.4}]}\n\n"));
+  EXPECT_NE(error_event({.message = "cut in a character: \xc3"}).find("character: \xef\xbf\xbd"),
+            std::string::npos);
 }
 
 }  // namespace
