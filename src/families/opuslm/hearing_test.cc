@@ -137,6 +137,9 @@ TEST_F(OpusLmHearing, RowsBeforeARecordingAreKnownAndOnlyTheyHaveKeys) {
   ASSERT_TRUE(state->take(State::kHearing, {.type = type, .count = 2, .floats = rows}).ok());
   EXPECT_EQ(state->known_rows(), 5);
   EXPECT_FALSE(state->ready());
+  // They may run now.
+  EXPECT_EQ(input(*state, 3)[0], model_.config().first_unit + 1);
+  EXPECT_EQ(input(*state, 4)[1], model_.config().id_of(1, 2)) << "the frame before";
   rows[3] = 16;
   const Status wrong = state->take(State::kHearing, {.type = type, .count = 2, .floats = rows});
   ASSERT_FALSE(wrong.ok());

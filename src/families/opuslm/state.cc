@@ -202,10 +202,10 @@ Status State::take(int port, const Frames& frames) {
     Result<std::vector<int32_t>> ids = prompter_.ids_of(codes, "recordings");
     if (!ids) return ids.error();
     rows_.tell(ids.value());
+    set_prompt();  // known rows run before the others are told
   }
   SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
                rows_.count(), " rows are told");
-  if (rows_.known() == rows_.count()) set_prompt();
   return ok_status();
 }
 

@@ -95,6 +95,34 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   }
 }
 
+/// Rows run while the rest of a recording is still told: as if all of it had been there.
+TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
+  const ModelDir dir(false, true);
+  EngineOptions options;
+  options.threads = 2;
+  options.repetition_s = 0;
+  Engine server(load({dir.path(), "tiny"}), options);
+  auto recording =
+      std::make_shared<Recording>(Recording{fixture::golden_signal(5 * 16000, 5), 16000});
+  SpeechRequest told = server.pipeline().dictation({recording}).take();
+  told.ignore_stop = true;
+  told.max_tokens = 20;
+  const VoiceEncoder& ears = *server.pipeline().voice_encoder();
+  const auto encoding = ears.open(*recording);
+  fixture::Bench bench(1);
+  VoiceEncoding* const batch[] = {encoding.get()};
+  while (!encoding->done()) ears.run(bench.ctx, batch);
+  auto hearing = std::make_shared<Hearing>();
+  hearing->frames = ints(*encoding->take().find("codes"));
+  EXPECT_GT(std::ssize(hearing->frames), 9 * 128) << "more than one chunk tells";
+  SpeechRequest given = told;
+  given.recordings.clear();
+  given.task = hearing;
+  const std::string answer = answered(server, given)->text();
+  EXPECT_FALSE(answer.empty());
+  EXPECT_EQ(answered(server, told)->text(), answer);
+}
+
 TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
   const auto server = engine(true);
   for (const char* name : {"spoken", "voiced"}) {
