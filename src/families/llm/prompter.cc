@@ -5,6 +5,8 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
 
 namespace syrinx::llm {
 namespace {
@@ -40,14 +42,25 @@ std::string Prompter::harmless(std::string_view text) const {
   const std::string clean = without_marks(text);
   std::string out;
   size_t at = 0;
-  for (const Section& token : tokenizer_.specials_in(clean)) {
-    if (token.begin < at) continue;
-    // A token may take blanks along; the mark goes behind the first byte that is none.
-    const size_t cut = std::min(clean.find_first_not_of(" \t\r\n", token.begin), token.end - 1) + 1;
+  const auto part_at = [&](size_t place) {
+    const size_t cut = place + utf8_at(clean, place).size;
     out.append(clean, at, cut - at);
     out += kMark;
     at = cut;
+  };
+  for (const Section& token : tokenizer_.specials_in(clean)) {
+    if (token.begin < at) continue;
+    // A token may take spaces along; the mark goes behind the first character that is none.
+    size_t place = token.begin;
+    for (CodePoint c; is_space((c = utf8_at(clean, place)).value) && place + c.size < token.end;)
+      place += c.size;
+    part_at(place);
   }
+  // A template may write texts with nothing between them, of which the next ends what is begun.
+  const auto begun = [&] {
+    return at + tokenizer_.special_begun(std::string_view(clean).substr(at));
+  };
+  for (size_t place; (place = begun()) < clean.size();) part_at(place);
   return out.append(clean, at);
 }
 

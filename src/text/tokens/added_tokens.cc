@@ -125,4 +125,18 @@ std::vector<Section> AddedTokens::find_final(std::string_view text, bool special
   return scan(text, specials, true, done);
 }
 
+size_t AddedTokens::special_begun(std::string_view text) const {
+  const auto before = [](const AddedToken& token, std::string_view end) {
+    return token.content < end;
+  };
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (!first_[static_cast<uint8_t>(text[at])]) continue;
+    const std::string_view end = text.substr(at);
+    auto token = std::lower_bound(tokens_.begin(), tokens_.end(), end, before);
+    for (; token != tokens_.end() && token->content.starts_with(end); ++token)
+      if (token->special && token->content.size() > end.size()) return at;
+  }
+  return text.size();
+}
+
 }  // namespace syrinx

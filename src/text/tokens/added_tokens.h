@@ -45,6 +45,9 @@ class AddedTokens {
   /// gives that place in `done`. A plain last section ends there, it is not final by itself.
   std::vector<Section> find_final(std::string_view text, bool specials, size_t& done) const;
 
+  /// Where the end of a text is the beginning of a special token; its size: nowhere.
+  size_t special_begun(std::string_view text) const;
+
  private:
   struct Hit {
     const AddedToken* token = nullptr;  ///< the longest at the place

@@ -131,6 +131,10 @@ std::vector<Section> Tokenizer::specials_in(std::string_view text) const {
   return out;
 }
 
+size_t Tokenizer::special_begun(std::string_view text) const {
+  return std::min(parts_->raw.special_begun(text), parts_->normalized.special_begun(text));
+}
+
 std::optional<int32_t> Tokenizer::id(std::string_view token) const {
   const auto added = parts_->added_ids.find(std::string(token));
   if (added != parts_->added_ids.end()) return added->second;

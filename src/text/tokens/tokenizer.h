@@ -49,6 +49,8 @@ class Tokenizer {
   std::string bytes(int32_t id) const;
   /// Where special tokens are written in a text, from left to right.
   std::vector<Section> specials_in(std::string_view text) const;
+  /// Where the end of a text is the beginning of a special token; its size: nowhere.
+  size_t special_begun(std::string_view text) const;
 
   /// The id of a token by its text, added or ordinary: id("<|im_start|>").
   std::optional<int32_t> id(std::string_view token) const;
