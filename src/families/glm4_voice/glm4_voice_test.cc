@@ -133,6 +133,13 @@ TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
   EXPECT_EQ(text, said);
 }
 
+TEST(GlmVoice, AReadingsBoundCountsCodes) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
+  const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
+  llm::expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
+}
+
 /// What else may be drawn, and how likely: tests/parity/sampling.
 TEST(GlmVoice, DrawsAsTheAuthorsDemo) {
   const auto opened = model()->open(chat_of(cases()["text"]["messages"]));

@@ -204,8 +204,13 @@ Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
   if (!prompt.ok()) return prompt.error();
   SpeechRequest answer = request;
   if (speaks) {
-    const int wish = answer.max_tokens > 0 ? answer.max_tokens : answer.max_frames;
-    answer.max_tokens = wish > 0 ? std::min(wish, kMostSpokenIds) : kMostSpokenIds;
+    // So many codes, and the ids of a text that is read aloud, of which a run stands before theirs.
+    const int64_t codes = answer.max_frames, said = std::ssize(prompt.value().said);
+    const int64_t runs = (codes + VoiceAnswer::kAudioRun - 1) / VoiceAnswer::kAudioRun;
+    const int64_t ids = codes + std::min(said, runs * VoiceAnswer::kTextRun);
+    const int64_t wish = answer.max_tokens > 0 ? answer.max_tokens : ids;
+    answer.max_tokens =
+        static_cast<int>(wish > 0 ? std::min<int64_t>(wish, kMostSpokenIds) : kMostSpokenIds);
   }
   opened.sequences.push_back(std::make_unique<VoiceAnswer>(
       ids_, config_.lm, generation_, *tokenizer_, answer, prompt.take(), speaks));

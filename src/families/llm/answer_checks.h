@@ -69,4 +69,20 @@ inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest r
   EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
+/// A text that is read aloud with a bound has so many codes, which `is_code` tells from text, and
+/// none fewer for the text. It is long enough that none may end it before.
+template <typename IsCode>
+void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&& is_code) {
+  for (const int codes : {10, 50}) {
+    request.max_frames = codes;
+    Runner runner(model);
+    Track track = runner.open(request);
+    ASSERT_TRUE(track.state);
+    while (!track.finished) runner.step(track);
+    const auto& answer = static_cast<const HearingAnswer&>(*track.state);
+    const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+    EXPECT_EQ(std::count_if(made.begin(), made.end(), is_code), codes);
+  }
+}
+
 }  // namespace syrinx::llm

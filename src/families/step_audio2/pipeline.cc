@@ -253,9 +253,20 @@ Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
   if (!prompt.ok()) return prompt.error();
   SpeechRequest answer = request;
   if (speaks) {
-    const int most = request.flow == FlowMode::kFull ? kMostFullTokens : kMostAnswerIds;
-    const int wish = answer.max_tokens > 0 ? answer.max_tokens : answer.max_frames;
-    answer.max_tokens = wish > 0 ? std::min(wish, most) : most;
+    const bool full = request.flow == FlowMode::kFull;
+    const int64_t said = std::ssize(prompt.value().said), run = VoiceAnswer::kAudioRun;
+    if (full && said > kMostFullTokens / run) {
+      return Error{
+          ErrorCode::kInvalid,
+          concat("the text has ", said, " tokens; with the full flow this model reads at most ",
+                 kMostFullTokens / run, " aloud at once"),
+          "input"};
+    }
+    // So many codes, and the ids of a text that is read aloud, of which one stands before each run.
+    const auto ids = [&](int64_t codes) { return codes + std::min(said, (codes + run - 1) / run); };
+    const int64_t most = full ? ids(kMostFullTokens) : kMostAnswerIds;
+    const int64_t wish = answer.max_tokens > 0 ? answer.max_tokens : ids(answer.max_frames);
+    answer.max_tokens = static_cast<int>(wish > 0 ? std::min(wish, most) : most);
   }
   opened.sequences.push_back(std::make_unique<VoiceAnswer>(ids_, config_.lm, generation_,
                                                            *tokenizer_, answer, prompt.take(),

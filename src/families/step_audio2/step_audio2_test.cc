@@ -126,6 +126,39 @@ TEST(StepVoice, ReadsAloudFourCodesAnId) {
   EXPECT_EQ(text, said);
 }
 
+TEST(StepVoice, AReadingsBoundCountsCodes) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you? Now write about it.";
+  request.voice_data = golden_voice(20);
+  const Ids known = ids();
+  llm::expect_so_many_codes(model(), request, [&](int32_t id) { return known.is_code(id); });
+}
+
+/// With the full flow at most 1000 codes are made, four for each id of the text.
+TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
+  SpeechRequest request;
+  request.voice_data = golden_voice(20);
+  request.flow = FlowMode::kFull;
+  const auto text_of = [](size_t ids) {
+    std::string text;
+    for (size_t i = 0; i < ids; i += 2) text += "§";  // two ids
+    return text;
+  };
+  request.text = text_of(250);
+  auto opened = model().open(request);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(opened.value().sequence().max_steps(), 1250);
+  request.text = text_of(252);
+  opened = model().open(request);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().param, "input");
+  EXPECT_EQ(
+      opened.error().message,
+      "the text has 252 tokens; with the full flow this model reads at most 250 aloud at once");
+  request.flow = FlowMode::kAuto;
+  EXPECT_TRUE(model().open(request).ok());
+}
+
 /// What else may be drawn, and how likely: tests/parity/sampling.
 TEST(StepVoice, DrawsAsTheAuthorsExamples) {
   const auto opened = model().open(request_of(golden_cases()["text"]));
