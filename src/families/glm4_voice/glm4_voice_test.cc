@@ -203,16 +203,26 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
 
 /// A client who writes special tokens means the letters.
 TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
-  const auto ids_of = [&](const std::string& text) {
-    const auto opened = model()->open(chat_of({{{"role", "user"}, {"content", text}}}));
+  const auto ids_of = [&](const std::string& text, const Pipeline& asked) {
+    const auto opened = asked.open(chat_of({{{"role", "user"}, {"content", text}}}));
     EXPECT_TRUE(opened.ok());
     const auto ids = opened.value().sequence().prompt_ids();
     return std::vector<int32_t>(ids.begin(), ids.end());
   };
   const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
-  const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>");
+  const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>", *model());
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.user), 1);
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.audio + 3), 0);
+  // Whatever their file says: tiktoken adds none but special ones.
+  const CheckpointCopy copy(golden("checkpoint"));
+  std::string config = slurp(copy.dir.path("tokenizer_config.json"));
+  const std::string special = "\"special\":true";
+  ASSERT_NE(config.find(special), config.npos);
+  for (size_t at; (at = config.find(special)) != config.npos;)
+    config.replace(at, special.size(), "\"special\":false");
+  copy.dir.write("tokenizer_config.json", config);
+  const auto other = load({copy.dir.path(), "glm", WeightType::kF32, false, Device::kCpu});
+  EXPECT_EQ(ids_of("<|user|><|audio_3|>", *other), made);
 }
 
 TEST(GlmVoice, TellsWhatIsWrongWithACheckpoint) {

@@ -111,6 +111,7 @@ TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern
   tables.rank_is_result = tables.ignore_merges = true;
   std::vector<AddedToken> added;
   if (!config.empty()) added = added_in_config(Config::load(config));
+  for (AddedToken& token : added) token.special = true;  // tiktoken knows no others
   added.insert(added.end(), std::make_move_iterator(extra.begin()),
                std::make_move_iterator(extra.end()));
   std::vector<SplitStage> stages(1);
