@@ -175,7 +175,7 @@ MelExtremes Qwen3AudioTower::extremes(std::span<const float> recording) const {
 std::vector<uint64_t> Qwen3AudioTower::keys(std::span<const float> recording,
                                             const MelExtremes& extremes) const {
   std::vector<uint64_t> out;
-  const int64_t length = std::ssize(recording), reach = mel_.options().n_fft;
+  const int64_t length = std::ssize(recording), reach = mel_.options().n_fft / 2;
   for (int64_t number = 0; window_frames(number, length).second > 0; ++number) {
     const int64_t begin = number * config_.window * mel_.options().hop;
     const int64_t end = begin + config_.window * mel_.options().hop + reach;
