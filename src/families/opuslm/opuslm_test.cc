@@ -188,6 +188,39 @@ TEST_F(OpusLmTest, WordsThatNeverEndAreBounded) {
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
 }
 
+TEST_F(OpusLmTest, AStopStringIsNotSpoken) {
+  const ModelConfig& m = talker_.config();
+  const std::vector<int32_t> hello = talker_.prompter().words("hello");
+  const std::vector<int32_t> stop = talker_.prompter().words("##");
+  SpeechRequest r = chat(R"([{"role": "user", "content": "hello"}])");
+  r.stop = {"##"};
+  r.max_tokens = 20;
+  const auto write = [&](Sequence& state, const std::vector<int32_t>& ids) {
+    Verdict verdict;
+    for (const int32_t id : ids) {
+      EXPECT_EQ(verdict.next, Verdict::kContinue);
+      verdict = step(state, id - m.first_word + m.first_code, 0);
+    }
+    return verdict;
+  };
+  std::vector<int32_t> all = hello;
+  all.insert(all.end(), stop.begin(), stop.end());
+  const auto state = open(talker_, r);
+  std::vector<int32_t> want(state->prompt_ids().begin(), state->prompt_ids().end());
+  const Verdict verdict = write(*state, all);
+  EXPECT_EQ(written_, "hello");
+  EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+  want.insert(want.end(), hello.begin(), hello.end());
+  EXPECT_EQ(verdict.kept, std::ssize(want)) << "rows behind them are run anew";
+  want.resize(want.size() + kS - 1, m.ids.pad);
+  want.push_back(m.ids.assistant), want.push_back(m.ids.speech);
+  EXPECT_EQ(std::vector(state->prompt_ids().begin(), state->prompt_ids().end()), want);
+  const auto silent = open(talker_, r);
+  const Verdict end = write(*silent, stop);
+  EXPECT_EQ(end.next, Verdict::kFinished) << "nothing was written";
+  EXPECT_EQ(end.reason, FinishReason::kStop);
+}
+
 TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
   SpeechRequest r = request("Hello.");
   r.guidance = 1.f;

@@ -288,11 +288,24 @@ Verdict State::write(int32_t choice, StepOutput& out) {
   const int32_t id = config_.id_of(0, choice);
   said_.push_back(id);
   tell(written_.push(prompter_.bytes(id)));
-  if (written_.stopped()) return end_words();
+  if (written_.stopped()) {
+    forget_stop();
+    return said_.empty() ? Verdict{Verdict::kFinished, FinishReason::kStop} : end_words();
+  }
   if (streams_.steps() < max_steps()) return {};
   tell(written_.finish());
   cut_ = true;
   return end_words();
+}
+
+/// What nobody reads is not spoken either: ids that hold some of the stop string.
+void State::forget_stop() {
+  int64_t bytes = 0;
+  const auto reaches_it = [&](int32_t id) {
+    bytes += std::ssize(prompter_.bytes(id));
+    return bytes > written_.told();
+  };
+  said_.erase(std::find_if(said_.begin(), said_.end(), reaches_it), said_.end());
 }
 
 /// What was written is spoken, where it is to be heard and there is room for it.

@@ -74,6 +74,7 @@ class State : public StreamSequence {
   void begin_phase(Rows rows, bool speaking, int64_t words);
   void set_prompt();
   Verdict write(int32_t choice, StepOutput& out);
+  void forget_stop();
   Verdict end_words();
   Verdict end_speech();
 
