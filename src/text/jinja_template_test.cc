@@ -90,6 +90,21 @@ TEST(JinjaRun, NamesTheLine) {
   EXPECT_EQ(rendered("{{ f(1) }}"), "! the chat template, line 1: there is no function 'f' here");
 }
 
+TEST(JinjaRun, TestsMayBeSigns) {
+  const std::string others =
+      "{% for m in messages | selectattr('role', '!=', 'user') %}{{ m.content }} {% endfor %}";
+  EXPECT_EQ(rendered(others, {{"messages", chat_of(4)}}), "message 1 message 3 ");
+  const auto kept = [](const std::string& sign) {
+    return rendered("{{ [1, 2, 3] | select('" + sign + "', 2) | join }}");
+  };
+  EXPECT_EQ(kept("=="), "2");
+  EXPECT_EQ(kept("!="), "13");
+  EXPECT_EQ(kept("<"), "1");
+  EXPECT_EQ(kept("<="), "12");
+  EXPECT_EQ(kept(">"), "3");
+  EXPECT_EQ(kept(">="), "23");
+}
+
 TEST(JinjaRun, EndsWhatHasNoEnd) {
   EXPECT_NE(rendered("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}").find("too deeply"),
             std::string::npos);

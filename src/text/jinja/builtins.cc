@@ -66,7 +66,7 @@ struct TestRow {
   std::string_view name;
   Test test;
 };
-constexpr std::array<TestRow, 29> kTests{{
+constexpr std::array<TestRow, 34> kTests{{
     {"defined", test_defined},
     {"undefined", test_undefined},
     {"none", test_none},
@@ -96,6 +96,11 @@ constexpr std::array<TestRow, 29> kTests{{
     {"even", test_even},
     {"divisibleby", test_divisibleby},
     {"==", test_eq},
+    {"!=", test_ne},
+    {"<", test_lt},
+    {"<=", test_le},
+    {">", test_gt},
+    {">=", test_ge},
 }};
 
 struct GlobalRow {
