@@ -76,8 +76,8 @@ TEST(ChatTemplate, RendersAsTransformers) {
 
 class ChatTemplateFiles : public testing::Test {
  protected:
-  std::string prompt(bool tools = false) const {
-    const auto loaded = ChatTemplate::load(dir.path());
+  std::string prompt(bool tools = false, ChatTemplate::Of of = ChatTemplate::Of::kTokenizer) const {
+    const auto loaded = ChatTemplate::load(dir.path(), of);
     if (!loaded) return "none";
     const auto text = loaded->render(value_of(ordered_json::parse(R"([{"role":"user"}])")),
                                      tools ? value_of({1}) : jinja::Value(), 0);
@@ -106,6 +106,12 @@ TEST_F(ChatTemplateFiles, AreReadInTransformersOrder) {
   EXPECT_EQ(prompt(), "<b><e>user");
   dir.write("chat_template.jinja", "file {{ bos_token }}\n");
   EXPECT_EQ(prompt(), "file <b>");
+  const auto of_processor = [&] { return prompt(false, ChatTemplate::Of::kProcessor); };
+  EXPECT_EQ(of_processor(), "legacy");
+  std::filesystem::remove(dir.path("chat_template.json"));
+  EXPECT_EQ(of_processor(), "file <b>");
+  std::filesystem::remove(dir.path("chat_template.jinja"));
+  EXPECT_EQ(of_processor(), "<b><e>user");
 }
 
 TEST_F(ChatTemplateFiles, MayHaveNames) {

@@ -35,8 +35,9 @@ std::string without_marks(std::string_view text) {
 
 }  // namespace
 
-Prompter::Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids)
-    : tokenizer_(std::move(tokenizer)), template_(ChatTemplate::load(dir)), max_ids_(max_ids) {}
+Prompter::Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
+                   ChatTemplate::Of of)
+    : tokenizer_(std::move(tokenizer)), template_(ChatTemplate::load(dir, of)), max_ids_(max_ids) {}
 
 std::string Prompter::harmless(std::string_view text) const {
   const std::string clean = without_marks(text);

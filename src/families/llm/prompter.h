@@ -18,7 +18,8 @@ class Prompter {
  public:
   /// The chat template is that of `dir`, if it has one. A prompt has at most `max_ids` ids. Throws
   /// LoadError.
-  Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids);
+  Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
+           ChatTemplate::Of of = ChatTemplate::Of::kTokenizer);
 
   /// Of a conversation, through the template; special tokens that are written in its messages or
   /// tools stay text.

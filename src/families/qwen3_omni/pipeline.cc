@@ -63,8 +63,8 @@ Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
                             !is_file(join_path(spec.dir, "vocab.json"));
   Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
   generation_ = generation_of(spec.dir, root, tokenizer, config_);
-  prompter_ =
-      std::make_unique<llm::Prompter>(spec.dir, std::move(tokenizer), shape_.max_positions - 1);
+  prompter_ = std::make_unique<llm::Prompter>(
+      spec.dir, std::move(tokenizer), shape_.max_positions - 1, ChatTemplate::Of::kProcessor);
   const Weights weights(weights_at(spec, spec.dir));
   weights.build([&] { networks_ = std::make_unique<Networks>(config_, weights, spec); });
   join();

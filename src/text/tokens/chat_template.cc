@@ -1,5 +1,6 @@
 #include "text/tokens/chat_template.h"
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "io/file.h"
@@ -10,6 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr const char* kKey = "chat_template";
+constexpr const char* kFile = "chat_template.jinja";
+constexpr const char* kConfig = "tokenizer_config.json";
+constexpr const char* kLegacy = "chat_template.json";
 
 /// The text of a special token: itself, or the content of an added token.
 std::optional<std::string> token_text(const nlohmann::json& value) {
@@ -22,15 +26,18 @@ std::optional<std::string> token_text(const nlohmann::json& value) {
 
 }  // namespace
 
-std::optional<ChatTemplate> ChatTemplate::load(const std::string& directory) {
+std::optional<ChatTemplate> ChatTemplate::load(const std::string& directory, Of of) {
   std::optional<ChatTemplate> out;
-  const std::string file = join_path(directory, "chat_template.jinja");
-  if (is_file(file)) {
-    out = ChatTemplate(read_file(file, jinja::kMaxTemplateBytes), file);
-  }
-  for (const char* name : {"tokenizer_config.json", "chat_template.json"}) {
+  const bool tokenizer = of == Of::kTokenizer;
+  const auto order =
+      tokenizer ? std::array{kFile, kConfig, kLegacy} : std::array{kLegacy, kFile, kConfig};
+  for (const char* name : order) {
     const std::string path = join_path(directory, name);
     if (out || !is_file(path)) continue;
+    if (name == kFile) {
+      out = ChatTemplate(read_file(path, jinja::kMaxTemplateBytes), path);
+      continue;
+    }
     const Config config = Config::load(path);
     if (!config.has(kKey)) continue;
     const std::string where = config.where(kKey);
@@ -53,7 +60,7 @@ std::optional<ChatTemplate> ChatTemplate::load(const std::string& directory) {
 }
 
 void ChatTemplate::read_special_tokens(const std::string& directory) {
-  const std::string path = join_path(directory, "tokenizer_config.json");
+  const std::string path = join_path(directory, kConfig);
   if (!is_file(path)) return;
   const Config config = Config::load(path);
   for (const auto& [key, value] : config.raw().items()) {

@@ -15,10 +15,14 @@ namespace syrinx {
 
 class ChatTemplate {
  public:
+  /// What transformers loads for the model: its processors look elsewhere first.
+  enum class Of { kTokenizer, kProcessor };
+
   /// Of a model's directory: chat_template.jinja, or "chat_template" of tokenizer_config.json (a
   /// text, or a list of named ones of which "default" and "tool_use" are read), or that of
-  /// chat_template.json. Nothing: the model has none. Throws LoadError.
-  static std::optional<ChatTemplate> load(const std::string& directory);
+  /// chat_template.json, which is a processor's first one. Nothing: the model has none. Throws
+  /// LoadError.
+  static std::optional<ChatTemplate> load(const std::string& directory, Of of = Of::kTokenizer);
 
   /// `messages` is a list; `tools` a list, or anything else for none. Variables with names of their
   /// own (enable_thinking) may be given. Errors have the param "messages".

@@ -333,6 +333,21 @@ TEST(Omni, RecordingsMayHaveAnyRate) {
   EXPECT_TRUE(std::equal(heard.begin(), heard.end(), samples.begin())) << "as the authors do";
 }
 
+/// Processors read chat_template.json first.
+TEST(Omni, ItsTemplateIsThatOfItsProcessor) {
+  const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
+  const auto prompt = [&] {
+    const auto pipeline = load_omni(copy.dir.path());
+    const auto opened = pipeline->open(golden_request(golden_cases("other")["heard"]));
+    EXPECT_TRUE(opened.ok()) << opened.error().message;
+    const auto ids = opened.value().sequence().prompt_ids();
+    return std::vector<int32_t>(ids.begin(), ids.end());
+  };
+  const std::vector<int32_t> want = prompt();
+  copy.dir.write("chat_template.jinja", "a tokenizer's");
+  EXPECT_EQ(prompt(), want);
+}
+
 /// Without the parts that speak.
 TEST(Omni, ACheckpointWithoutTalkerWrites) {
   const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
