@@ -1,5 +1,4 @@
 #include "base/thread_pool.h"
-#include "base/cores.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,6 +6,8 @@
 #include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/cores.h"
 
 namespace syrinx {
 namespace {
@@ -73,6 +74,16 @@ struct ThreadPool::Impl {
   std::mutex mutex;
   std::condition_variable wake;
 
+  /// Also where not all threads could be made.
+  ~Impl() {
+    {
+      const std::lock_guard lock(mutex);
+      stop.store(true);
+    }
+    wake.notify_all();
+    for (auto& worker : workers) worker.join();
+  }
+
   void run(Share::Part part) const {
     (*body)(part.begin * grain, std::min(part.end * grain, count));
   }
@@ -131,14 +142,7 @@ ThreadPool::ThreadPool(int threads) : impl_(std::make_unique<Impl>()) {
   for (int i = 1; i < threads; ++i) impl_->workers.emplace_back([this, i] { impl_->loop(i); });
 }
 
-ThreadPool::~ThreadPool() {
-  {
-    std::lock_guard lock(impl_->mutex);
-    impl_->stop.store(true);
-  }
-  impl_->wake.notify_all();
-  for (auto& worker : impl_->workers) worker.join();
-}
+ThreadPool::~ThreadPool() = default;
 
 int ThreadPool::size() const { return static_cast<int>(impl_->workers.size()) + 1; }
 

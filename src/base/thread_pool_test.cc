@@ -1,10 +1,14 @@
 #include "base/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <fstream>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -67,6 +71,28 @@ TEST(ThreadPool, CountsBeyondThirtyTwoBits) {
   });
   EXPECT_EQ(sum.load(), count);
   EXPECT_EQ(last.load(), 1);
+}
+
+/// In a process that has room for some threads' stacks only.
+[[noreturn]] void make_too_many() {
+  rlim_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const rlim_t room = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + (rlim_t{64} << 20);
+  const rlimit limit{room, room};
+  if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(2);
+  try {
+    const ThreadPool pool(4096);
+  } catch (const std::system_error&) {
+    ::_exit(0);
+  }
+  ::_exit(1);
+}
+
+TEST(ThreadPoolDeathTest, AThreadThatCannotBeMadeIsAFaultAndNoEnd) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need more address space than there is";
+#endif
+  EXPECT_EXIT(make_too_many(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
