@@ -63,5 +63,16 @@ TEST(JoblibArray, DamagedFilesAreFaults) {
   EXPECT_NE(joblib_fault("\x78\x9c compressed").find("pickle"), std::string::npos);
 }
 
+/// A file of some bytes for each would fill the memory with names.
+TEST(JoblibArray, GlobalsWithLongNamesAreFaults) {
+  const auto global = [](size_t bytes) {
+    std::string text = {'X', static_cast<char>(bytes & 255), static_cast<char>(bytes >> 8), 0, 0};
+    text += std::string(bytes, 'a');
+    return std::string("\x80\x04", 2) + text + text + "\x93.";
+  };
+  EXPECT_NE(joblib_fault(global(600)).find("a global with a long name"), std::string::npos);
+  EXPECT_EQ(joblib_fault(global(500)).find("a global with a long name"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace syrinx

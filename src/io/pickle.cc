@@ -11,6 +11,7 @@ namespace {
 
 constexpr size_t kMaxValues = 2u << 20;  // of one pickle; a tensor takes about fifteen
 constexpr size_t kMaxText = 1u << 16;    // bytes of one text
+constexpr size_t kMaxGlobal = 1024;      // of a module and a name in it
 constexpr size_t kMaxItems = 8u << 20;   // items of all containers together
 
 class Machine {
@@ -118,6 +119,8 @@ class Machine {
   }
 
   void push_global(std::string_view module, std::string_view name) {
+    // A text is named again and again by two bytes of a file; each global is a text of its own.
+    if (module.size() + name.size() > kMaxGlobal) fail("a global with a long name");
     const std::string whole = concat(module, " ", name);
     if (!allowed_(whole))
       fail(
@@ -128,8 +131,7 @@ class Machine {
     const PickleId name = pop(), module = pop();
     if (out_.values[name].kind != Kind::kText || out_.values[module].kind != Kind::kText)
       fail("expected the text of a global");
-    const std::string module_text = out_.values[module].text, name_text = out_.values[name].text;
-    push_global(module_text, name_text);
+    push_global(out_.values[module].text, out_.values[name].text);
   }
   void call() {
     const PickleId arguments = pop(), function = pop();
