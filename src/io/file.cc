@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "base/check.h"
@@ -157,8 +158,7 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
 }
 
 NewFile::~NewFile() {
-  if (fd_ < 0) return;
-  ::close(fd_);
+  if (fd_ >= 0) ::close(fd_);
   if (!in_place()) ::unlink(temporary_.c_str());
 }
 
@@ -201,15 +201,13 @@ void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end)
   }
 }
 
-void NewFile::sync() {
-  if (!in_place() && ::fdatasync(fd_) != 0) fail("write");
-}
-
-void NewFile::commit() {
+void NewFile::commit(bool durable) {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
+  // Otherwise a power cut could leave the name with nothing behind it.
+  if (durable && !in_place() && ::fdatasync(fd_) != 0) fail("write");
+  if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS tells of a full disk here
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
-  ::close(fd_);
-  fd_ = -1;
+  temporary_.clear();
 }
 
 namespace {

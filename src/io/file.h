@@ -67,15 +67,14 @@ class NewFile {
   /// Appends bytes [begin, end) of what `other` holds.
   void append_part_of(const NewFile& other, uint64_t begin, uint64_t end);
   uint64_t size() const { return size_; }
-  /// What is there so far is on disk when it returns.
-  void sync();
-  void commit();
+  /// Before it gets its name it is on disk, unless it is not `durable`.
+  void commit(bool durable = true);
 
  private:
   [[noreturn]] void fail(const char* doing) const;
   bool in_place() const { return temporary_.empty(); }
   void put(uint64_t offset, const void* data, size_t size);
-  std::string path_, temporary_;  // without a temporary one: a device or a pipe
+  std::string path_, temporary_;  // without a temporary one: a device, a pipe, or committed
   int fd_ = -1;
   uint64_t size_ = 0;
 };

@@ -262,7 +262,7 @@ void WeightsCache::finish() {
     new_file_->append(new_table_.data(), table_bytes);
     new_file_->overwrite(0, &header, sizeof header);
     make_room(static_cast<int64_t>(new_file_->size()));
-    new_file_->commit();
+    new_file_->commit(false);  // checksums tell what is not there; gigabytes would be waited for
   } catch (const LoadError& error) {
     say(concat(error.what(), "; packed weights are not kept"));
   }

@@ -251,7 +251,9 @@ Status VoiceStore::check_room(bool replaces, size_t bytes) const {
 
 void VoiceStore::put_recording(const std::string& hash, const RecordedAudio& audio) const {
   const std::string file = path(kRecordings, hash + ".wav");
-  if (!is_file(file)) write_file(file, recording_wav(audio.samples, audio.sample_rate));
+  const std::string wav = recording_wav(audio.samples, audio.sample_rate);
+  std::error_code none;
+  if (fs::file_size(file, none) != wav.size()) write_file(file, wav);  // none, or a power cut's
 }
 
 Result<StoredVoice> VoiceStore::add(const NewVoice& wish, const RecordedAudio& audio) {

@@ -118,6 +118,15 @@ TEST_F(VoiceStoreTest, TheRecordingComesBackAsAFile) {
   EXPECT_EQ(back.mode, "x-vector");
 }
 
+TEST_F(VoiceStoreTest, ARecordingThatWasCutIsWrittenAnew) {
+  const RecordedAudio audio = some_audio();
+  const auto added = store_.add({.name = "anna"}, audio);
+  ASSERT_TRUE(added.ok());
+  dir_.write("store/recordings/" + added.value().recording + ".wav", "");
+  ASSERT_TRUE(store_.add({.name = "bell"}, audio).ok());
+  EXPECT_EQ(store_.recording_file(added.value()), recording_wav(audio.samples, audio.sample_rate));
+}
+
 TEST_F(VoiceStoreTest, ARecordingOfTwoChannelsIsNone) {
   const auto added = store_.add({.name = "anna"}, some_audio());
   ASSERT_TRUE(added.ok());

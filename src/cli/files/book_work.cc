@@ -127,8 +127,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
   out.append(rest.data(), rest.size());
   const std::string first = encoder.value()->first_bytes();  // now the length is known
   if (!first.empty()) out.overwrite(0, first.data(), first.size());
-  out.sync();  // before its samples are thrown away
-  out.commit();
+  out.commit();  // it is on disk before its samples are thrown away
   if (marks.size() > 1) {
     const size_t ending = ending_of(file).empty() ? file.size() : file.rfind('.');
     write_new(file.substr(0, ending) + ".cue",
