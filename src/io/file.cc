@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 #include <vector>
 
@@ -19,6 +19,8 @@
 
 namespace syrinx {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Closes a descriptor at the end of a scope.
 class Descriptor {
@@ -49,11 +51,46 @@ int open_regular(const std::string& path, uint64_t& size) {
   return fd;
 }
 
-/// Where a link leads; `path` itself where nothing is yet.
-std::string behind_links(const std::string& path) {
-  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr),
-                                                         std::free);
-  return real ? real.get() : path;
+/// Where links lead, also to what is not there yet. A pipe behind /dev/stdout has no other path.
+std::string behind_links(std::string path) {
+  struct stat info {};
+  for (int links = 0; links < 40; ++links) {
+    std::error_code none;
+    const fs::path to = fs::read_symlink(path, none);
+    if (none || (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))) break;
+    path = (fs::path(path).parent_path() / to).string();
+  }
+  return path;
+}
+
+/// What a temporary file's name begins with: of a long name whole characters that leave room.
+std::string beginning_of(const std::string& path) {
+  constexpr size_t kMost = 200;  // of the 255 bytes that a name may have
+  const size_t name = path.rfind('/') + 1;
+  if (path.size() - name <= kMost) return path;
+  size_t end = name + kMost;
+  while (end > name && (static_cast<unsigned char>(path[end]) & 0xc0) == 0x80) --end;
+  return path.substr(0, end);
+}
+
+/// In a directory like /tmp a file is replaced only by its owner or the directory's.
+bool may_replace(const std::string& path, const struct stat& old) {
+  struct stat above {};
+  const std::string directory = fs::path(path).parent_path().string();
+  if (::stat(directory.empty() ? "." : directory.c_str(), &above) != 0) return true;
+  const uid_t we = ::geteuid();
+  return (above.st_mode & S_ISVTX) == 0 || we == 0 || we == old.st_uid || we == above.st_uid;
+}
+
+/// The new file is for whom the old one was.
+void take_rights(int fd, const struct stat& old) {
+  mode_t mode = old.st_mode & 0777;
+  // In place of a group that cannot be kept another one would read: it may what everybody may.
+  if (::fchown(fd, old.st_uid, old.st_gid) != 0 &&
+      ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
+    mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
+  }
+  ::fchmod(fd, mode);
 }
 
 }  // namespace
@@ -141,20 +178,26 @@ MappedFile::~MappedFile() {
 }
 
 NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
-  struct stat info {};
-  if (::stat(path_.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  struct stat old {};
+  const bool there = ::stat(path_.c_str(), &old) == 0;
+  if (!there && errno != ENOENT) fail("create");
+  if (there && !S_ISREG(old.st_mode)) {
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
     if (fd_ < 0) fail("write");
     return;
   }
-  // A name of its own, so that two writers of one path do not mix; the last to commit wins.
-  for (int attempt = 0; attempt < 1000; ++attempt) {
-    temporary_ = concat(path_, ".new-", ::getpid(), "-", attempt);
-    fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd_ >= 0) return;
-    if (errno != EEXIST) break;
+  if (there && !may_replace(path_, old)) {
+    errno = EPERM;
+    fail("replace");
   }
-  fail("create");
+  // A name of its own, so that two writers of one path do not mix; the last to commit wins.
+  for (int attempt = 0; attempt < 1000 && fd_ < 0; ++attempt) {
+    temporary_ = concat(beginning_of(path_), ".new-", ::getpid(), "-", attempt);
+    fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666);
+    if (fd_ < 0 && errno != EEXIST) break;
+  }
+  if (fd_ < 0) fail("create");
+  if (there) take_rights(fd_, old);
 }
 
 NewFile::~NewFile() {

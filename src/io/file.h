@@ -52,8 +52,9 @@ class MappedFile {
 };
 
 /// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. Of a
-/// link, what it leads to is replaced. What is there and no regular file (a device, a pipe) is
-/// written to as it is. One thread at a time.
+/// link, what it leads to is replaced. Who might read and write the file that was there may do so
+/// with the new one. What is there and no regular file (a device, a pipe) is written to as it is.
+/// One thread at a time.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <filesystem>
@@ -110,6 +111,70 @@ TEST(File, BehindALinkTheFileIsReplaced) {
   file.commit();
   EXPECT_TRUE(std::filesystem::is_symlink(dir.path("link")));
   EXPECT_EQ(slurp(dir.path("below/a")), "new");
+}
+
+TEST(File, ALinkThatLeadsToNothingYetStays) {
+  const TestDir dir;
+  dir.write("below/a", "");
+  std::filesystem::create_symlink("below/b", dir.path("link"));
+  NewFile file(dir.path("link"));
+  file.append("new", 3);
+  file.commit();
+  EXPECT_TRUE(std::filesystem::is_symlink(dir.path("link")));
+  EXPECT_EQ(slurp(dir.path("below/b")), "new");
+  std::filesystem::create_symlink("circle", dir.path("circle"));
+  EXPECT_THROW(NewFile(dir.path("circle")), LoadError);
+}
+
+TEST(File, TheNewFileIsForWhomTheOldOneWas) {
+  const TestDir dir;
+  const std::string path = dir.write("a", "old");
+  ASSERT_EQ(::chmod(path.c_str(), 0600), 0);
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(path.c_str(), 1234, 1235), 0);
+  }
+  struct stat old {
+  }, now{};
+  ASSERT_EQ(::stat(path.c_str(), &old), 0);
+  NewFile file(path);
+  for (const auto& each : std::filesystem::directory_iterator(dir.path())) {
+    ASSERT_EQ(::stat(each.path().c_str(), &now), 0);
+    EXPECT_EQ(now.st_mode & 0777u, 0600u) << each.path();
+  }
+  file.commit();
+  ASSERT_EQ(::stat(path.c_str(), &now), 0);
+  EXPECT_EQ(slurp(path), "");
+  EXPECT_EQ(now.st_mode & 0777u, 0600u);
+  EXPECT_EQ(now.st_uid, old.st_uid);
+  EXPECT_EQ(now.st_gid, old.st_gid);
+}
+
+TEST(File, NamesMayBeAsLongAsTheyGet) {
+  std::string name;
+  for (int i = 0; i < 85; ++i) name += "あ";
+  const std::pair<std::string, size_t> kept_of[] = {{name, 198}, {std::string(255, 'x'), 200}};
+  for (const auto& [each, kept] : kept_of) {
+    const TestDir dir;
+    NewFile file(dir.path(each));
+    const auto temporary = std::filesystem::directory_iterator(dir.path())->path().filename();
+    EXPECT_EQ(temporary.string().find(".new-"), kept);
+    file.append("text", 4);
+    file.commit();
+    EXPECT_EQ(slurp(dir.path(each)), "text");
+    EXPECT_THROW(need_writable(dir.path(each + "x")), LoadError);
+  }
+}
+
+TEST(File, InAStickyDirectoryOnlyOnesOwnFilesAreReplaced) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may be somebody else";
+  const TestDir dir;
+  dir.write("a", "old");
+  ASSERT_EQ(::chmod(dir.path().c_str(), 01777), 0);
+  ASSERT_EQ(::seteuid(65534), 0);
+  EXPECT_THROW(need_writable(dir.path("a")), LoadError);
+  EXPECT_NO_THROW(need_writable(dir.path("b")));
+  ASSERT_EQ(::seteuid(0), 0);
+  EXPECT_NO_THROW(need_writable(dir.path("a")));
 }
 
 TEST(File, WhatCannotBeWrittenIsKnownBefore) {

@@ -187,6 +187,8 @@ void WeightsCache::begin_file() {
     fs::permissions(directory, fs::perms::owner_all, error);
   }
   if (error) load_fault(directory.string(), "", "cannot make: " + error.message());
+  // Its rights would be the new file's.
+  if (!is_ours(options_.path)) fs::remove(options_.path, error);
   new_file_ = std::make_unique<NewFile>(options_.path);
   const Header header = header_of(options_.key);
   new_file_->append(&header, sizeof header);
