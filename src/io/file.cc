@@ -1,6 +1,7 @@
 #include "io/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -198,6 +199,7 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
   }
   if (fd_ < 0) fail("create");
   if (there) take_rights(fd_, old);
+  ::flock(fd_, LOCK_EX | LOCK_NB);  // whoever tidies up sees that its writer lives
 }
 
 NewFile::~NewFile() {

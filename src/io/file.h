@@ -54,7 +54,7 @@ class MappedFile {
 /// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. Of a
 /// link, what it leads to is replaced. Who might read and write the file that was there may do so
 /// with the new one. What is there and no regular file (a device, a pipe) is written to as it is.
-/// One thread at a time.
+/// The temporary file is locked (flock) while it is written. One thread at a time.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);

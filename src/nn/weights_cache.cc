@@ -1,5 +1,7 @@
 #include "nn/weights_cache.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -38,6 +40,15 @@ bool is_ours(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;
   return (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & S_IWOTH) == 0;
+}
+
+/// Whether the writer of a NewFile lives: it holds a lock.
+bool is_being_written(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return true;  // not ours, at any rate
+  const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
+  ::close(fd);
+  return locked;
 }
 
 int64_t free_bytes(const std::string& path) {
@@ -187,6 +198,7 @@ void WeightsCache::begin_file() {
     fs::permissions(directory, fs::perms::owner_all, error);
   }
   if (error) load_fault(directory.string(), "", "cannot make: " + error.message());
+  make_room(0);  // of the gigabytes that starts left which were ended
   // Its rights would be the new file's.
   if (!is_ours(options_.path)) fs::remove(options_.path, error);
   new_file_ = std::make_unique<NewFile>(options_.path);
@@ -235,7 +247,8 @@ void WeightsCache::make_room(int64_t bytes) const {
     const auto size = static_cast<int64_t>(file.is_regular_file(gone) ? file.file_size(gone) : 0);
     if (gone || file.path() == options_.path) continue;
     if (name.find(std::string(kSuffix) + ".new-") != std::string::npos) {
-      if (now - used > std::chrono::hours(24)) fs::remove(file.path(), gone);
+      const bool left = now - used > std::chrono::minutes(1) && !is_being_written(file.path());
+      if (left) fs::remove(file.path(), gone);
     } else if (name.ends_with(kSuffix)) {
       files.push_back({used, file.path(), size});
       all += size;

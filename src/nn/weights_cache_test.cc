@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <cstring>
@@ -468,6 +469,23 @@ TEST(WeightsCache, TheFileUnusedForLongestGoes) {
   EXPECT_TRUE(there("a") && !there("b") && there("c"));
   EXPECT_TRUE(fs::exists(dir.path("cache/notes")));
   EXPECT_FALSE(fs::exists(left));
+}
+
+TEST(WeightsCache, WhatAStartLeftThatWasEndedGoesAndWhatIsWrittenStays) {
+  const TestDir dir;
+  const std::string suffix = WeightsCache::kSuffix;
+  const std::string left = dir.write("cache/b" + suffix + ".new-1-0", "gigabytes");
+  const std::string young = dir.write("cache/c" + suffix + ".new-1-0", "");
+  const NewFile other(dir.path("cache/d" + suffix));
+  const std::string written = dir.path("cache/d" + suffix) + concat(".new-", ::getpid(), "-0");
+  for (const std::string& each : {left, written}) {
+    fs::last_write_time(each, fs::file_time_type::clock::now() - std::chrono::minutes(2));
+  }
+  WeightsCache cache(quiet(dir));
+  (void)make({}, &cache);
+  EXPECT_FALSE(fs::exists(left)) << "before the new file needs its room";
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_TRUE(fs::exists(written));
 }
 
 TEST(WeightsCache, ChecksumsChangeWithEveryByte) {
