@@ -138,6 +138,21 @@ class Book(unittest.TestCase):
         self.assertEqual(other.returncode, 1)
         self.assertIn(b"--restart", other.stderr)
 
+    def test_interrupted_it_leaves_no_half_of_a_file(self):
+        self.write(book_text(1, 60))
+        process = subprocess.Popen([BIN, "book", "--model", MODEL, "birds.txt", "-o", "a.opus"], cwd=self.dir,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while process.poll() is None and not any(name.startswith("a.opus.new-") for name in os.listdir(self.dir)):
+            time.sleep(0.001)
+        process.send_signal(signal.SIGINT)
+        if process.wait(60) == 0:
+            self.skipTest("it was faster")
+        self.assertEqual(process.returncode, -signal.SIGINT)
+        self.assertEqual([name for name in os.listdir(self.dir) if ".new-" in name], [])
+        done = self.book("birds.txt", "-o", "a.opus")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("a.opus", os.listdir(self.dir))
+
     def test_a_finished_book_is_left_alone(self):
         self.write(book_text(2, 1))
         for target, first in (("birds/", "birds/01-chapter-1.wav"), ("all.wav", "all.wav")):

@@ -13,6 +13,7 @@
 
 #include "audio/wav.h"
 #include "base/error.h"
+#include "cli/line/interrupt.h"
 #include "cli/speak/audio_file.h"
 #include "io/file.h"
 #include "io/json.h"
@@ -98,17 +99,21 @@ void BookWork::add(std::span<const float> samples, bool begins_chapter, bool cut
   place_.samples += samples.size();
   place_.all_samples += samples.size();
   place_.cut_short += cut_short ? 1 : 0;
+  const InterruptGuard guard;  // a file that is half written is taken along
   write_journal();
+  guard.check();
 }
 
 void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
                            const std::vector<BookMark>& marks) {
   auto encoder = make_encoder(audio);
   if (!encoder) throw LoadError(encoder.error().message);
+  const InterruptGuard guard;  // as above
   NewFile out(file);
   const uint64_t size = 2 * place_.samples;
   std::vector<int16_t> block(kBlock);
   for (uint64_t at = 0; at < size;) {
+    guard.check();
     const size_t want = std::min<uint64_t>(2 * block.size(), size - at);
     const ssize_t got = pread(fd_, block.data(), want, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
@@ -137,6 +142,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
   place_.marks.clear();
   write_journal();
   if (ftruncate(fd_, 0) != 0) fail("shorten", part_path_);
+  guard.check();
 }
 
 void BookWork::finish() {

@@ -1,5 +1,6 @@
 // The unfinished files of a book: what was spoken so far and a journal of it, so that the program
-// may be ended at any moment and goes on where it was. One thread; faults are LoadErrors.
+// may be ended at any moment and goes on where it was. The main thread; faults are LoadErrors, and
+// what writes may throw Interrupted.
 #pragma once
 
 #include <cstdint>
