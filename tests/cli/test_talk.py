@@ -52,8 +52,8 @@ class Chat(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stderr.count(b"first text"), 2)
 
-    def test_typed(self):
-        """What is typed is drafted meanwhile; the answer is the same."""
+    def typed(self):
+        """A chat at a terminal: its process, the terminal, and what waits until it shows something."""
         main, child = pty.openpty()
         process = subprocess.Popen([harness.BIN, *COMMON, "-o", self.wav("typed.wav")],
                                    stdin=child, stdout=child, stderr=child, close_fds=True)
@@ -72,6 +72,11 @@ class Chat(unittest.TestCase):
                     except OSError:
                         break
         until(rb"> ")
+        return process, main, until
+
+    def test_typed(self):
+        """What is typed is drafted meanwhile; the answer is the same."""
+        process, main, until = self.typed()
         os.write(main, b"Who arr")
         until(rb"\x1b\[2m  \S")  # a draft
         os.write(main, b"\x7f")
@@ -83,6 +88,17 @@ class Chat(unittest.TestCase):
         until(rb"first audio \d+ ms; \d+ drafts")
         os.write(main, b"\x04")
         self.assertEqual(process.wait(30), 0)
+        self.once("Who are you?")
+        self.assertTrue(self.read("typed.wav") == self.read())
+
+    def test_typed_and_interrupted_what_was_said_is_kept(self):
+        process, main, until = self.typed()
+        os.write(main, b"Who are you?\n")
+        until(rb"first audio \d+ ms")
+        time.sleep(0.5)  # it waits for the next question
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), -signal.SIGINT)
+        self.assertEqual(os.listdir(self.dir.name), ["typed.wav"])
         self.once("Who are you?")
         self.assertTrue(self.read("typed.wav") == self.read())
 

@@ -124,7 +124,8 @@ class Conversation {
     }
   }
 
-  void talk() {
+  /// Ends with the input, or interrupted: what was said until then is kept.
+  void talk() try {
     Typing typing;
     for (;;) {
       begin_turn();
@@ -136,8 +137,11 @@ class Conversation {
     }
     turn_->cancel();
     finish();
+  } catch (const Interrupted&) {
+    keep();
+    throw;
   }
-  /// Ends with the recorder, or interrupted: what was said until then is kept.
+  /// Ends with the recorder, or interrupted, as talk().
   void listen(Listening& ears) try {
     for (;;) {
       begin_turn();
@@ -151,8 +155,7 @@ class Conversation {
     turn_->cancel();
     finish();
   } catch (const Interrupted&) {
-    turn_->cancel();
-    if (file_) file_->finish();
+    keep();
     throw;
   }
   void once(const std::string& question) {
@@ -233,6 +236,12 @@ class Conversation {
       guard.check();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     }
+  }
+
+  /// Where nothing was said, what the file was stays.
+  void keep() {
+    turn_->cancel();
+    if (file_ && played_until_s_ > 0) file_->finish();
   }
 
   void finish() {
