@@ -186,6 +186,22 @@ class HubPull(unittest.TestCase):
         self.assertEqual(self.pull("Org/Name").returncode, 0)
         self.check()
 
+    def test_a_file_that_was_cut_is_not_there(self):
+        self.assertEqual(self.pull("Org/Name").returncode, 0)
+        for size in (0, 1000):
+            os.truncate(self.blob(WEIGHTS), size)
+            done = self.pull("Org/Name")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.check()
+
+    def test_the_token_lies_beside_the_cache(self):
+        os.makedirs(os.path.join(self.home.name, "x", "huggingface"))
+        with open(os.path.join(self.home.name, "x", "huggingface", "token"), "w", encoding="utf-8") as file:
+            file.write("kept\n")
+        done = self.pull("Org/Name", HF_HOME="", HF_TOKEN_PATH="", XDG_CACHE_HOME=os.path.join(self.home.name, "x"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual({entry[2] for entry in Hub.log}, {"Bearer kept"})
+
     def test_a_busy_hub_is_asked_again(self):
         Hub.faults = [503, 429]
         done = self.pull("Org/Name")

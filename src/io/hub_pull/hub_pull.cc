@@ -254,7 +254,9 @@ std::string Pull::run() {
 void Pull::fetch(const HubFile& file) {
   const std::string blob = folder_ + "/blobs/" + file.hash;
   const fs::path link = fs::path(folder_) / "snapshots" / commit_ / file.path;
-  if (is_file(blob)) {
+  std::error_code none;
+  // What a power cut has cut short is not there.
+  if (is_file(blob) && fs::file_size(blob, none) == static_cast<uintmax_t>(file.size)) {
     log(concat(file.path, ": there already"));
   } else {
     fetch_blob(file, blob);
@@ -283,20 +285,22 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
       std::fopen(partial.c_str(), have > 0 ? "ab" : "wb"), std::fclose);
   if (!out) throw LoadError(partial + ": " + std::strerror(errno));
   if (file.size == 0) return {.status = 200, .trouble = {}};
-  bool disk_failed = false, too_long = false;
+  bool too_long = false;
+  int disk_fault = 0;  // as errno
   TransferResult result = net_.get(
       concat(options_.endpoint, "/", repo(), "/resolve/", commit_, "/", escaped(file.path)), have,
       [&](std::string_view bytes) {
         have += static_cast<int64_t>(bytes.size());
         too_long = have > file.size;
         if (too_long) return false;
-        disk_failed = std::fwrite(bytes.data(), 1, bytes.size(), out.get()) != bytes.size();
+        if (std::fwrite(bytes.data(), 1, bytes.size(), out.get()) != bytes.size()) {
+          disk_fault = errno;
+        }
         if (options_.progress) options_.progress(file.path, have, file.size);
-        return !disk_failed;
+        return disk_fault == 0;
       });
-  if (disk_failed || std::fflush(out.get()) != 0) {
-    throw LoadError(partial + ": " + std::strerror(errno));
-  }
+  if (disk_fault == 0 && std::fflush(out.get()) != 0) disk_fault = errno;
+  if (disk_fault != 0) throw LoadError(partial + ": " + std::strerror(disk_fault));
   if (too_long || result.cannot_continue) {
     fs::remove(partial);  // begin anew
     if (too_long) result.trouble = "more bytes than the hub's list says";
@@ -321,6 +325,8 @@ void Pull::check(const HubFile& file, const std::string& partial) {
                            ": what came has another hash than the hub's list says: expected ",
                            file.hash, ", got ", hash));
   }
+  // What has its name is whole, also after a power cut.
+  if (::fdatasync(fileno(in.get())) != 0) throw LoadError(partial + ": " + std::strerror(errno));
 }
 
 std::string environment(const char* name) {
@@ -339,8 +345,12 @@ std::string hub_endpoint() {
 std::string hub_token() {
   if (const std::string token = environment("HF_TOKEN"); !token.empty()) return token;
   std::string path = environment("HF_TOKEN_PATH");
-  if (path.empty() && !environment("HF_HOME").empty()) path = environment("HF_HOME") + "/token";
-  if (path.empty()) path = environment("HOME") + "/.cache/huggingface/token";
+  if (path.empty()) {  // beside what hub_cache() gives
+    std::string home = environment("HF_HOME"), cache = environment("XDG_CACHE_HOME");
+    if (cache.empty()) cache = environment("HOME") + "/.cache";
+    if (home.empty()) home = cache + "/huggingface";
+    path = home + "/token";
+  }
   if (!is_file(path)) return "";
   std::string token = read_file(path, 4096);
   token.erase(token.find_last_not_of(" \r\n\t") + 1);
