@@ -1,12 +1,16 @@
 """A list of texts spoken by an engine of its own and by servers: resumed, shared out, told about."""
+import http.server
+import io
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
+import wave
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
 import harness  # noqa: E402
@@ -148,6 +152,32 @@ class Batch(unittest.TestCase):
             done = run_cli("batch", path, "-o", self.out, "-s", url, env={"SYRINX_API_KEY": "good"})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn(b"3 of 3 spoken", done.stdout)
+
+    def test_an_answer_that_is_no_audio_costs_one_try(self):
+        sound = io.BytesIO()
+        with wave.open(sound, "wb") as file:
+            file.setparams((1, 2, 24000, 0, "NONE", ""))
+            file.writeframes(bytes(4800))
+        answers = [b"<html>Sign in to the network</html>", sound.getvalue()]
+
+        class Proxy(http.server.BaseHTTPRequestHandler):
+            def do_POST(self):
+                self.rfile.read(int(self.headers["Content-Length"]))
+                body = answers.pop(0)
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as proxy:
+            threading.Thread(target=proxy.serve_forever, daemon=True).start()
+            done = self.batch(self.write([{"id": "x", "text": "Yes."}]), "-s", f"http://127.0.0.1:{proxy.server_port}")
+            proxy.shutdown()
+        self.assertIn(b"1 of 1 spoken", done.stdout)
+        self.assertEqual(self.read("x.wav"), sound.getvalue())
 
     def test_a_server_that_dies_is_replaced(self):
         path = self.write([{"id": f"t{i}", "text": harness.SENTENCE * 2, "seed": 1}

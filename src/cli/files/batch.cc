@@ -18,6 +18,7 @@
 #include <optional>
 #include <random>
 #include <set>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -119,6 +120,17 @@ std::string encoded(const Wav& wav, AudioFormat format) {
   return first + bytes.substr(std::min(first.size(), bytes.size()));
 }
 
+/// An answer's audio, or why there is none.
+std::optional<Wav> audio_of(const HttpAnswer& answer, const std::string& name,
+                            std::string& why) try {
+  if (answer.ok()) return parse_wav(answer.body, name);
+  why = fault_of(answer);
+  return std::nullopt;
+} catch (const LoadError& error) {  // from something between here and the server, most likely
+  why = error.what();
+  return std::nullopt;
+}
+
 class BatchWork {
  public:
   BatchWork(const BatchOptions& options, std::vector<BatchItem> items, BatchManifest& manifest,
@@ -140,7 +152,7 @@ class BatchWork {
  private:
   void work();
   bool speak(const BatchItem& item, HttpClient& client);
-  void keep(const BatchItem& item, const HttpAnswer& answer);
+  void keep(const BatchItem& item, const HttpAnswer& answer, const Wav& wav);
   void fail(const BatchItem& item, const std::string& why);
   void note(const BatchItem& item, BatchEntry entry);
   void stop(const std::string& why);
@@ -199,8 +211,7 @@ void BatchWork::fail(const BatchItem& item, const std::string& why) {
 }
 
 /// The file first, then the entry that says so.
-void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer) {
-  const Wav wav = parse_wav(answer.body, item.id);
+void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer, const Wav& wav) {
   const std::string name = item.id + "." + ending_;
   NewFile file(join_path(options_.output, name));
   const std::string bytes = format_ == AudioFormat::kWav ? answer.body : encoded(wav, format_);
@@ -229,13 +240,12 @@ bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
     }
     const HttpAnswer answer = client.post_json(lease->url + "/v1/audio/speech", item.body,
                                                [this] { return stopped_.load(); });
-    if (answer.ok()) {
+    if (const auto wav = audio_of(answer, item.id, why)) {
       servers_.give_back(*lease, now_s());
-      keep(item, answer);
+      keep(item, answer, *wav);
       return true;
     }
     if (stopped_) break;
-    why = fault_of(answer);
     if (answer.status == 401) {  // so it would go with every item
       stop(concat(lease->url, ": ", why, " (--api-key-file, SYRINX_API_KEY)"));
       break;
@@ -292,8 +302,12 @@ std::string BatchWork::run() {
   const double began_s = now_s();
   std::atomic<size_t> ended = 0;
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < threads_; ++i) {
-    threads.emplace_back([this, &ended] { work(), ++ended; });
+  try {
+    for (size_t i = 0; i < threads_; ++i) {
+      threads.emplace_back([this, &ended] { work(), ++ended; });
+    }
+  } catch (const std::system_error&) {  // there may be no more: these do all
+    if (threads.empty()) throw;
   }
   std::exception_ptr signal;
   while (ended < threads.size()) {
