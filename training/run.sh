@@ -55,15 +55,15 @@ step synth build_synth
 step text write_text
 step audio speak_all
 step corpus "$python" "$here/corpus.py" corpus audio
-step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-40}" \
+step codec.pt "$python" "$here/train_codec.py" corpus codec.pt "${CODEC_MIN:-34}" \
   ${START:+--start "$START"} "${encoder[@]}" --rate "${CODEC_RATE:-1.5e-3}" --resume
 step codes "$python" "$here/codes.py" corpus codec.pt
 learn() {  # learn lm|decoder; neither needs the other
   case $1 in
-    lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-60}" \
+    lm) step lm.pt "$python" "$here/train_lm.py" corpus lm.pt "${LM_MIN:-46}" \
       ${START:+--start "$START"} --rate "${LM_RATE:-2e-3}" --resume ;;
     decoder) step decoder.pt "$python" "$here/train_decoder.py" corpus codec.pt decoder.pt \
-      "${DECODER_MIN:-10}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --rate "${DECODER_RATE:-4e-4}" --resume ;;
+      "${DECODER_MIN:-40}" ${DECODER_STEPS:+--steps "$DECODER_STEPS"} --rate "${DECODER_RATE:-8e-4}" --resume ;;
   esac
 }
 export -f learn
