@@ -22,7 +22,7 @@ class OpenAiClient(unittest.TestCase):
             sys.exit(77)
         cls.client = openai.OpenAI(base_url=f"http://127.0.0.1:{cls.server.port}/v1",
                                    api_key="none", max_retries=0)
-        pcm = cls.server.speak({"input": SENTENCES[1], "response_format": "pcm",
+        pcm = cls.server.speak({"input": SENTENCES[1], "voice": "crake", "response_format": "pcm",
                                 "sample_rate": 16000, "seed": 5})[2]
         cls.file = ("speech.wav", wav(pcm))
 

@@ -235,7 +235,8 @@ class TakeView {
 
   draw() {
     const {take} = this;
-    this.button.disabled = this.save.disabled = !take || take.length === 0;
+    this.button.disabled = !take || take.length === 0;
+    this.save.disabled = this.button.disabled || !take.done;  // no half for a whole
     this.button.textContent = t(this.mine && player.playing ? 'Pause' : 'Play');
     this.button.setAttribute('aria-label', `${this.button.textContent} ${this.name}`);
     this.save.textContent = t('Download {format}', {format: $('format').value});
@@ -282,6 +283,7 @@ function showRunning() {
 
 async function speak() {
   trouble('');
+  $('sound').pause();
   talk.stop();  // two who speak at once
   if ($('text').value.trim() === '') {
     trouble(t('There is no text to speak yet.'));
@@ -298,7 +300,7 @@ async function speak() {
     const body = {seed: anySeed(), ...bodyOf(settings, 'pcm')};
     const view = new TakeView(settings, body, chosen.length);
     view.ready = () => {
-      if (view === views[0]) view.play();
+      if (view === views[0] || isNext(view)) view.play();
       if (voices.length === 0) connect();  // the model was loaded for this
     };
     return view;
@@ -308,6 +310,12 @@ async function speak() {
   if (running !== mine) return;
   running = null;
   showRunning();
+}
+
+/** Whether nothing is left to be heard before B. */
+function isNext(view) {
+  const [a, b] = views;
+  return view === b && (a.take ? player.ended === a.take : Boolean(a.cut));
 }
 
 async function speakOne(view, controller) {
@@ -322,11 +330,14 @@ async function speakOne(view, controller) {
       return;
     }
     view.end(error.status === 200 ? 'cut off' : 'failed');
+    const [a, b] = views;
+    if (view === a && !a.take && b?.take) b.play();
     trouble(explain(error));
   }
 }
 
 function stop() {
+  $('sound').pause();  // a recording that was written down
   running?.abort();
   running = null;
   player.stop();
@@ -397,7 +408,6 @@ async function connect() {
     offerFields();
     describeVoices();
     showSnippet();
-    trouble('');
   } catch (error) {
     if (error.status === 401) {
       trouble(explain(error));
@@ -409,6 +419,9 @@ async function connect() {
 
 /** The conversation is spoken by the first voice; the form's is its own only where that is its model's. */
 function talkVoice() {
+  const writer = models.find((m) => m.id === $('writer').value);
+  if (!writer?.loaded) return '';
+  if (writer.speaks) return writer.id === model.id ? $('voice-a').value : '';  // its answers are its own
   const first = models.find((m) => m.loaded && m.speaks && !m.writes);
   return first?.id === model.id ? $('voice-a').value : '';
 }
@@ -420,6 +433,7 @@ api.key = sessionStorage.getItem(KEY) ?? '';
 $('key').addEventListener('change', () => {
   api.key = $('key').value.trim();
   sessionStorage.setItem(KEY, api.key);
+  trouble('');
   connect();
 });
 $('form').addEventListener('submit', (event) => {

@@ -52,7 +52,7 @@ export class RecordingView {
 
   /** `models` as GET /v1/models tells them. */
   fill(models) {
-    this.ears = models.filter((m) => m.hears);
+    this.ears = models.filter((m) => m.hears || m.transcribes);
     const chosen = $('recogniser').value;
     $('recogniser').replaceChildren(...this.ears.map((m) => new Option(m.id, m.id)));
     if (this.ears.some((m) => m.id === chosen)) $('recogniser').value = chosen;
@@ -69,6 +69,7 @@ export class RecordingView {
     if (!file) return;
     this.stop();
     this.trouble('');
+    $('sound').pause();
     $('transcript').hidden = true;
     if (this.ears.length === 0) {
       $('hear-needs').scrollIntoView({block: 'center'});
@@ -95,7 +96,7 @@ export class RecordingView {
     form.append('model', recogniser.id);
     form.append('response_format', 'verbose_json');
     form.append('timestamp_granularities[]', 'segment');
-    if (recogniser.word_times) form.append('timestamp_granularities[]', 'word');
+    if (recogniser.hears && recogniser.word_times) form.append('timestamp_granularities[]', 'word');
     form.append('file', file);
     const answer = await this.api.request('v1/audio/transcriptions', {method: 'POST', body: form, signal});
     return answer.json();

@@ -28,6 +28,11 @@ export class Samples {
     this.done = true;
   }
 
+  /** Nobody will hear it any more: its memory. */
+  forget() {
+    this.pcm = new Int16Array(0);
+  }
+
   /** Samples [from, from + count) in [-1, 1]. */
   read(from, count) {
     const out = new Float32Array(count);

@@ -23,7 +23,7 @@ export function curl(base, body, key) {
 
 export function python(base, body, key) {
   const extra = Object.entries(body).filter(([name]) => EXTRA.includes(name));
-  const known = Object.entries(without(body, EXTRA));
+  const known = Object.entries({voice: 'alloy', ...without(body, EXTRA)});  // which OpenAI's client wants
   // JSON's strings and numbers are Python's, but not its characters beyond 16 bits.
   const value = (v) => literal(v).replace(/[\ud800-\udbff][\udc00-\udfff]/g, (pair) =>
       `\\U${pair.codePointAt(0).toString(16).padStart(8, '0')}`);

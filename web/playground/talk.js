@@ -208,6 +208,7 @@ export class Talk {
   /** Playing began, ran dry, ended. */
   played() {
     if (this.over || this.player.take) return;
+    this.playing?.audio.forget();
     this.playing = null;
     this.playNext();
     if (!this.playing && this.state === 'answering') this.become('listening');
@@ -225,6 +226,7 @@ export class Talk {
     player.stop();
     for (const turn of cut) {
       turn.heardS = turn === playing ? heardS : 0;
+      turn.audio.forget();
       this.send('conversation.item.truncate', {
         item_id: turn.id, content_index: 0, audio_end_ms: Math.floor(1000 * turn.heardS)});
     }

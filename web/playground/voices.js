@@ -113,6 +113,7 @@ export class VoicesView {
       return;
     }
     this.trouble('');
+    $('record').disabled = true;  // while the browser asks
     try {
       const stream = await navigator.mediaDevices.getUserMedia(
           {audio: {echoCancellation: false, noiseSuppression: false, autoGainControl: false}});
@@ -122,7 +123,7 @@ export class VoicesView {
       this.recorder.onstop = async () => {
         clearTimeout(this.limit);
         for (const track of stream.getTracks()) track.stop();
-        this.recorder = null;
+        this.recorder = this.recorded = null;
         $('voice-file').value = '';
         try {
           this.recorded = await toWav(new Blob(pieces));
@@ -137,6 +138,8 @@ export class VoicesView {
     } catch (error) {
       this.recorder = null;
       this.trouble(t('The microphone cannot be used: {why}', {why: error.message}));
+    } finally {
+      $('record').disabled = false;
     }
     this.show();
   }

@@ -72,6 +72,7 @@ void Orpheus::describe(const LoadSpec& spec) {
   info_.sample_rate = static_cast<int>(codec.sample_rate);
   info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
   for (const std::string& name : voices()) info_.voices.push_back({name, "named speaker"});
+  info_.voices.push_back({"none", "no name before the text"});
   info_.default_voice = voices().front();
   info_.languages = {"english"};
   info_.late_text = LateText::kSentence;

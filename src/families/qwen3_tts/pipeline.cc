@@ -243,6 +243,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
                                       ? "named speaker"
                                       : "named speaker of " + dialect->second});
   }
+  if (!config_.speakers.empty()) info_.voices.push_back({"none", "no speaker row"});
   info_.default_voice = frontend_->default_voice();
   info_.languages = {"auto"};
   for (const auto& [name, id] : config_.languages) info_.languages.push_back(name);

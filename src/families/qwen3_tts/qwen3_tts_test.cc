@@ -317,7 +317,8 @@ TEST_F(Qwen3TtsTest, ControlTokensInTextArePlainText) {
 TEST_F(Qwen3TtsTest, DescribesItself) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.family, "qwen3_tts");
-  EXPECT_EQ(info.voices.size(), 3u);
+  EXPECT_EQ(info.voices.size(), 4u) << "and none";
+  EXPECT_EQ(info.voices.back().id, "none");
   EXPECT_EQ(info.default_voice, "vivian");
   EXPECT_EQ(info.sample_rate, 24000);
   EXPECT_EQ(info.late_text, LateText::kToken);

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "server/chat/sent_recording.h"
+#include "server/models/vendor_names.h"
 #include "server/request/service_tier.h"
 
 namespace syrinx {
@@ -188,6 +189,7 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   if (!audio) return;
   if (!call.speaks) throw bad_field("audio", "'audio' needs \"audio\" among the 'modalities'.");
   call.request.voice = audio->text("voice").value_or("");
+  if (is_vendor_voice(call.request.voice)) call.request.voice.clear();
   const bool pcm = call.stream && !call.apart;
   const std::string name = audio->text("format").value_or(pcm ? "pcm16" : "wav");
   const auto format = spoken_format(name);

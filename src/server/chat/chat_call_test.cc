@@ -185,6 +185,8 @@ TEST(ChatCallBody, ReadsHowAnAnswerIsHeard) {
   EXPECT_EQ(heard.request.voice, "ann");
   EXPECT_EQ(heard.format, AudioFormat::kOpus);
   const std::string both = R"(, "modalities": ["text", "audio"])";
+  EXPECT_EQ(call(both + R"(, "audio": {"voice": "alloy"})").request.voice, "")
+      << "OpenAI's: the default";
   EXPECT_EQ(call(both).format, AudioFormat::kWav);
   EXPECT_EQ(call(both + R"(, "stream": true, "audio": {})").format, AudioFormat::kPcm);
   EXPECT_EQ(call(both + R"(, "audio": {"format": "pcm16"})").format, AudioFormat::kPcm);
