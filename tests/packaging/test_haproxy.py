@@ -120,8 +120,7 @@ class Haproxy(unittest.TestCase):
         for stream in streams:
             self.assertEqual(stream.head().status, 200)
         self.assertRegex(worker.says(), r"^up \d+%\n$")
-        share = int(worker.says()[3:-2])
-        self.assertLess(share, 100)
+        fleet.wait_until(lambda: int(worker.says()[3:-2]) < 100, "it offers less")
         fleet.wait_until(lambda: int(self.fleet.table()["workers", "w1"]["weight"]) < 100,
                          "the weight follows")
         head = worker.get("/v1/models", {"endpoint-load-metrics-format": "JSON"})[1]
