@@ -236,7 +236,7 @@ class TakeView {
   draw() {
     const {take} = this;
     this.button.disabled = !take || take.length === 0;
-    this.save.disabled = this.button.disabled || !take.done;  // no half for a whole
+    this.save.disabled = this.button.disabled || !take.done || Boolean(this.cut);  // no half for a whole
     this.button.textContent = t(this.mine && player.playing ? 'Pause' : 'Play');
     this.button.setAttribute('aria-label', `${this.button.textContent} ${this.name}`);
     this.save.textContent = t('Download {format}', {format: $('format').value});
