@@ -4,7 +4,7 @@
                                [--stop stop.txt] [--limit N] [--teacher] [--at-most RATE]
 
 Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with the
-voice's teacher (program flite). --at-most fails when the word error rate is above RATE: a light
+voice's teacher, where that is one of flite's (program flite). --at-most fails when the word error rate is above RATE: a light
 test.
 """
 import argparse
@@ -27,6 +27,8 @@ def say(program, voice, texts, folder, prefix):
     for i, text in enumerate(texts):
         path = Path(folder) / f"{prefix}{i}.wav"
         if program == "flite":
+            if TEACHERS[voice].startswith("hts"):
+                sys.exit(f"--teacher: {voice} learned from {TEACHERS[voice]}, which flite has not; evaluate.py compares them")
             command = ["flite", "-voice", TEACHERS[voice], "-t", text, "-o", str(path)]
         else:
             command = [program, "say", text, "--voice", voice, "-o", str(path)]

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "audio/resampler.h"
@@ -37,6 +38,12 @@ inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors
   }
 }
 
+/// The ids that an answer has drawn so far; the track's as long as it lives.
+inline std::span<const int32_t> made_of(const Track& track) {
+  const auto& answer = static_cast<const HearingAnswer&>(*track.state);
+  return answer.history(0).subspan(answer.prompt_ids().size());
+}
+
 /// What an answer was made of is what a later prompt tells of it; one in text alone leaves nothing.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().recalls);
@@ -44,8 +51,7 @@ inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest req
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
   while (!track.finished) runner.step(track);
-  const auto& answer = static_cast<const HearingAnswer&>(*track.state);
-  const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+  const auto made = made_of(track);
   EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
   request.text_only = true;
   Track written = runner.open(request);
@@ -79,8 +85,7 @@ void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&&
     Track track = runner.open(request);
     ASSERT_TRUE(track.state);
     while (!track.finished) runner.step(track);
-    const auto& answer = static_cast<const HearingAnswer&>(*track.state);
-    const auto made = answer.history(0).subspan(answer.prompt_ids().size());
+    const auto made = made_of(track);
     EXPECT_EQ(std::count_if(made.begin(), made.end(), is_code), codes);
   }
 }

@@ -223,8 +223,7 @@ JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat in
 namespace {
 
 constexpr double kCharactersASecond = 15;
-constexpr double kWideLetter =
-    3;  // of these: 好 is a syllable, and five of them are said in a second
+constexpr double kWideLetter = 3;  // characters: 好 is a syllable, five are said in a second
 
 /// How many bytes of a text were said when so many of its characters were, each as much as
 /// `weight`.

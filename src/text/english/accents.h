@@ -7,8 +7,8 @@
 
 namespace syrinx::english {
 
-/// How such a word is said, a possessive or several too; none for any other. `written`: UTF-8, its accents composed
-/// or not.
+/// How such a word is said, a possessive or several too; empty for any other. `written`: any bytes,
+/// of UTF-8 accents may be composed or not.
 Phones accented_phones(std::string_view written);
 
 }  // namespace syrinx::english
