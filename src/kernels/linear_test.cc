@@ -211,55 +211,6 @@ TEST_P(LinearTest, GatedIsSiluTimesUp) {
   }
 }
 
-// Off, batch_invariant lets many rows take a library's product; on the CPU there is none.
-TEST_P(LinearOnTest, TheLibrarysProductAgrees) {
-  constexpr int64_t kIn = 100, kRows = 70;
-  fixture::Bench machine(1, GetParam());
-  if (machine.ctx.stream) machine.ctx.stream->batch_invariant = false;
-  const Tensor weight = random({48, kIn}, 1), other = random({20, kIn}, 2), bias = random({20}, 3);
-  const Tensor x = random({kRows, kIn}, 4);
-  Tensor want({kRows, 48}, DType::kF32), want_other({kRows, 20}, DType::kF32);
-  ref::linear(x, weight, {}, want);
-  ref::linear(x, other, bias, want_other);
-  const auto near = [&](const View& got, const View& wanted) {
-    return rms_error(got, wanted) / std::sqrt(kIn + 1.0) < tolerance(WeightType::kBF16);
-  };
-  GuardedOutput got({kRows, 48});
-  const PackedLinear one = PackedLinear::pack(weight, WeightType::kBF16);
-  linear(machine.ctx, machine.weights(one), machine.on(x), machine.on(got.view()));
-  machine.back();
-  EXPECT_TRUE(got.clean());
-  EXPECT_TRUE(near(got.view(), want));
-
-  Tensor added = random({kRows, 48}, 5);
-  const Tensor before = added.clone();
-  linear_add(machine.ctx, machine.weights(one), machine.on(x), machine.on(added));
-  machine.back();
-  for (int64_t i = 0; i < added.view().count(); ++i) added.f32()[i] -= before.f32()[i];
-  EXPECT_TRUE(near(added, want));
-
-  const LinearPart parts[] = {{weight}, {other, bias}};
-  const PackedLinear two = PackedLinear::pack(parts, WeightType::kBF16);
-  GuardedOutput outs[] = {GuardedOutput({kRows, 48}), GuardedOutput({kRows, 20})};
-  const View views[] = {machine.on(outs[0].view()), machine.on(outs[1].view())};
-  linear_parts(machine.ctx, machine.weights(two), machine.on(x), views);
-  machine.back();
-  EXPECT_TRUE(outs[0].clean() && outs[1].clean());
-  EXPECT_TRUE(near(outs[0].view(), want));
-  EXPECT_TRUE(near(outs[1].view(), want_other));
-
-  Tensor gate_out({kRows, 48}, DType::kF32), up_out({kRows, 48}, DType::kF32);
-  const Tensor up = random({48, kIn}, 6);
-  ref::linear(x, up, {}, up_out);
-  ref::silu_gate(want, up_out, gate_out);
-  GuardedOutput gated({kRows, 48});
-  const PackedLinear pair = PackedLinear::pack_gated({weight}, {up}, WeightType::kBF16);
-  linear(machine.ctx, machine.weights(pair), machine.on(x), machine.on(gated.view()));
-  machine.back();
-  EXPECT_TRUE(gated.clean());
-  EXPECT_LT(relative_rms(gated.view(), gate_out), 1e-2);
-}
-
 TEST_P(LinearOnTest, SiluIsSafeAtTheEnds) {
   fixture::Bench machine(1, GetParam());
   Tensor gate({16, 1}, DType::kF32), up({16, 1}, DType::kF32), x({1, 1}, DType::kF32);

@@ -35,7 +35,8 @@ View Arena::take(Shape shape, DType dtype) {
 }
 
 void Arena::reset() {
-  if (blocks_.size() > 1) {
+  // A recorded step (Stream::repeat) has addresses of the device's blocks in it: those never move.
+  if (blocks_.size() > 1 && device_ == Device::kCpu) {
     const size_t total = capacity();
     blocks_.clear();
     blocks_.emplace_back(Shape{static_cast<int64_t>(total)}, DType::kU8, device_);

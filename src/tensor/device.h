@@ -65,11 +65,8 @@ class Stream {
   /// Within repeat(): device memory that has these numbers until it ends. Null elsewhere.
   void* staged(const void* host, size_t bytes);
 
-  /// What the kernels keep for a stream: library handles, counters.
+  /// What the kernels keep for a stream: counters.
   std::shared_ptr<void> kernel_state;
-  /// Rows give the same bits in any batch. Off: products of many rows may take a library's path,
-  /// whose order of sums depends on the number of rows (docs/decisions/0005-cuda-kernels.md).
-  bool batch_invariant = true;
 
  protected:
   /// Copies of any host memory; `to_host` is over after wait().
@@ -85,6 +82,9 @@ class Stream {
   virtual void begin_recording() = 0;
   virtual std::shared_ptr<void> end_recording() = 0;
   virtual void play(void* recording) = 0;
+  /// Changes when device memory is given back to the driver. A recording made before is not played
+  /// again: its copies fail even where the same address is allocated anew.
+  virtual uint64_t memory_version() const = 0;
 
  private:
   /// Calls to be made later, in order.

@@ -84,7 +84,8 @@ void Stream::repeat(const std::function<void()>& work) {
     up_ = static_cast<char*>(pinned(kRoom));
     down_ = static_cast<char*>(pinned(kRoom));
   }
-  signature_ = up_used_ = down_used_ = 0;
+  signature_ = memory_version();
+  up_used_ = down_used_ = 0;
   notes_.clear();
   noting_ = true;
   try {

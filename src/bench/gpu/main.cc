@@ -1,22 +1,28 @@
 // The engine on this machine's GPU with random weights of published shapes: time of a decode step
 // beside the time that reading its bytes takes, of a codec chunk, first audio when idle, and how
 // many listeners can be served at the speed of playback. Needs no checkpoint and no network.
-//   gpu_engine_bench OUT.json [SECONDS [NAME=DIR ...]]    DIR: a config.json of one's own
-// SECONDS is for everything, loading apart; each model gets its share.
+//   gpu_engine_bench OUT.json [SECONDS [MODEL ...]]
+// MODEL is the name of a published shape (bench/gpu/published.h) or NAME=DIR, a folder with a
+// config.json; all published shapes by default. SECONDS is for everything, loading apart; each model
+// gets its share. OUT.json is written again after each model and each part of a model.
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.h"
@@ -40,7 +46,7 @@ constexpr const char* kText =
     "The ferry leaves at seven in the morning, and the captain waits for nobody, not even for the "
     "mayor, who is always late on Mondays.";
 constexpr int kPositions = 1024;  // of each sequence, where steps are timed
-constexpr int kSizes[] = {1, 8, 32, 128};
+constexpr int kSizes[] = {1, 8, 32, 64};
 constexpr double kStreamS = 10;       // audio of each concurrent stream
 constexpr double kLateShare = 0.002;  // of streams that may run dry
 constexpr double kLeastSeconds = 10;  // of a model; less is for trying this program out
@@ -353,13 +359,99 @@ json streams(const std::shared_ptr<const Pipeline>& pipeline, double seconds, do
   return {{"all_in_time", most}, {"runs", runs}};
 }
 
-json measure(const std::string& name, const std::string& dir, double seconds, double rate) {
+/// What an engine served in a run of `took_s` seconds.
+json served(const EngineMetrics& metrics, const std::vector<Outcome>& outcomes, double took_s) {
+  std::vector<double> first;
+  double audio = 0;
+  int dry = 0;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
+    first.push_back(outcome.first_audio_s);
+    audio += outcome.audio_s;
+    dry += outcome.underruns > 0;
+  }
+  const auto count = static_cast<double>(std::max<size_t>(outcomes.size(), 1));
+  return {{"requests", outcomes.size()},
+          {"first_audio_p50_ms", ms(median(first))},
+          {"first_audio_p95_ms", ms(percentile(first, 0.95))},
+          {"underrun_share", dry / count},
+          {"audio_per_second", audio / took_s},
+          {"executors_busy", metrics.busy_s.value() / took_s},
+          {"engine_thread_busy", metrics.overhead_s.value() / took_s}};
+}
+
+void print(const char* what, const json& run) {
+  std::printf(
+      "  %s: %d requests, first audio p50 %.1f ms, p95 %.1f, underruns %.1f %%, %.1f s of audio a "
+      "second, executors busy %.0f %%\n",
+      what, run["requests"].get<int>(), run["first_audio_p50_ms"].get<double>(),
+      run["first_audio_p95_ms"].get<double>(), 100 * run["underrun_share"].get<double>(),
+      run["audio_per_second"].get<double>(), 100 * run["executors_busy"].get<double>());
+}
+
+/// Requests of `audio_s` seconds that arrive at random (Poisson), `rate` a second.
+json arrivals(const std::shared_ptr<const Pipeline>& pipeline, double rate, double seconds,
+              double audio_s) {
+  Engine engine(pipeline, options_for(256));
+  std::mt19937_64 random(1);
+  std::exponential_distribution<double> gap(rate);
+  std::vector<std::shared_ptr<Waiter>> sinks;
+  const double began_s = now_s();
+  double due_s = began_s;
+  while (now_s() - began_s < seconds) {
+    if (now_s() < due_s) {
+      std::this_thread::sleep_for(std::chrono::duration<double>(due_s - now_s()));
+    }
+    due_s += gap(random);
+    sinks.push_back(std::make_shared<Waiter>());
+    const auto id =
+        engine.submit(spoken(*pipeline, audio_s, static_cast<int>(sinks.size())), sinks.back());
+    if (!id.ok()) throw LoadError(id.error().message);
+  }
+  std::vector<Outcome> outcomes;
+  for (const auto& sink : sinks) outcomes.push_back(sink->wait());
+  json run = served(engine.metrics(), outcomes, now_s() - began_s);
+  run["requests_per_second"] = rate;
+  print("arrivals", run);
+  return run;
+}
+
+/// `clients` clients, each of which sends its next request when the last one has ended.
+json closed_loop(const std::shared_ptr<const Pipeline>& pipeline, int clients, double seconds,
+                 double audio_s) {
+  Engine engine(pipeline, options_for(clients));
+  std::mutex mutex;
+  std::vector<Outcome> outcomes;
+  std::vector<std::thread> threads;
+  const double began_s = now_s();
+  for (int c = 0; c < clients; ++c) {
+    threads.emplace_back([&, c] {
+      for (int i = 0; now_s() - began_s < seconds; ++i) {
+        const auto sink = std::make_shared<Waiter>();
+        if (!engine.submit(spoken(*pipeline, audio_s, c + i * clients), sink).ok()) return;
+        const Outcome outcome = sink->wait();
+        const std::lock_guard lock(mutex);
+        outcomes.push_back(outcome);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  json run = served(engine.metrics(), outcomes, now_s() - began_s);
+  run["clients"] = clients;
+  print("closed loop", run);
+  return run;
+}
+
+/// Fills `out` part by part and calls `keep` after each.
+void measure(json& out, const std::string& name, const std::string& dir, double seconds, double rate,
+             const std::function<void()>& keep) {
   std::printf("%s\n", name.c_str());
   const double began_s = now_s();
   const std::shared_ptr<const Pipeline> pipeline = load(dir, name);
   const double loaded_s = now_s() - began_s, weights = step_bytes(*pipeline, dir);
   std::printf("  loaded in %.1f s; a step reads %.2f GB of weights\n", loaded_s, weights / 1e9);
-  json out = {{"name", name}, {"load_s", loaded_s}, {"weight_bytes_a_step", weights}};
+  out["load_s"] = loaded_s;
+  out["weight_bytes_a_step"] = weights;
   const bool whole = seconds >= kLeastSeconds;
   {
     Steps steps(*pipeline, whole ? kSizes[3] : kSizes[1]);
@@ -367,14 +459,20 @@ json measure(const std::string& name, const std::string& dir, double seconds, do
       if (!whole && size > kSizes[1]) continue;
       out["decode"].push_back(steps.decode(size, seconds / 20, weights, rate));
     }
-    for (const int size : {1, 32}) {
+    for (const int size : {1, 8, 32, 64}) {
       if (!whole && size > 1) continue;
-      out["codec"].push_back(steps.chunk(size, seconds / 30));
+      out["codec"].push_back(steps.chunk(size, seconds / 40));
     }
   }
+  keep();
   out["first_audio_idle"] = first_audio(pipeline, seconds / 10);
-  out["concurrent"] = streams(pipeline, seconds / 2, whole ? kStreamS : 0.5);
-  return out;
+  keep();
+  const double audio_s = whole ? kStreamS / 2 : 0.5;
+  out["arrivals"] = arrivals(pipeline, whole ? 20 : 2, seconds / 5, audio_s);
+  keep();
+  out["closed_loop"] = closed_loop(pipeline, whole ? 64 : 2, seconds / 5, audio_s);
+  keep();
+  out["concurrent"] = streams(pipeline, seconds / 4, whole ? kStreamS : 0.5);
 }
 
 int run(int argc, char** argv) {
@@ -387,37 +485,45 @@ int run(int argc, char** argv) {
     return 2;
   }
   std::vector<std::pair<std::string, std::string>> models;
-  for (int i = 3; i < argc; ++i) {
-    const std::string item = argv[i];
-    const size_t at = item.find('=');
-    if (at == std::string::npos) throw LoadError(item + ": expected NAME=DIR");
-    models.emplace_back(item.substr(0, at), item.substr(at + 1));
-  }
   const std::filesystem::path made =
       std::filesystem::temp_directory_path() / ("gpu_engine_bench." + std::to_string(getpid()));
-  if (models.empty()) {
+  const auto add_published = [&](const std::string& name) {
     for (const PublishedModel& model : kPublished) {
+      if (!name.empty() && name != model.name) continue;
       std::filesystem::create_directories(made / model.name);
       std::ofstream(made / model.name / "config.json") << model.config;
       models.emplace_back(model.name, (made / model.name).string());
     }
+  };
+  for (int i = 3; i < argc; ++i) {
+    const std::string item = argv[i];
+    const size_t at = item.find('='), before = models.size();
+    if (at != std::string::npos) {
+      models.emplace_back(item.substr(0, at), item.substr(at + 1));
+    } else if (add_published(item); models.size() == before) {
+      throw LoadError(item + ": neither a published shape nor NAME=DIR");
+    }
   }
+  if (models.empty()) add_published("");
   const double seconds = (argc > 2 ? std::atof(argv[2]) : 160) / static_cast<double>(models.size());
   json out = {{"models", json::array()}};
   bool failed = false;
   const double rate = copy_rate(seconds < kLeastSeconds ? 1 << 20 : size_t{1} << 30);
   out["copy_bytes_per_s"] = rate;
   std::printf("copies %.2f TB/s\n", rate / 1e12);
+  const auto keep = [&] { std::ofstream(argv[1]) << out.dump(1) << "\n"; };
   for (const auto& [name, dir] : models) {
+    out["models"].push_back({{"name", name}});
+    json& model = out["models"].back();
     try {
-      out["models"].push_back(measure(name, dir, seconds, rate));
+      measure(model, name, dir, seconds, rate, keep);
     } catch (const std::exception& fault) {  // the others are measured all the same
       failed = true;
       std::printf("  failed: %s\n", fault.what());
-      out["models"].push_back({{"name", name}, {"failed", fault.what()}});
+      model["failed"] = fault.what();
     }
     std::fflush(stdout);
-    std::ofstream(argv[1]) << out.dump(1) << "\n";  // what is there when time runs out
+    keep();
   }
   std::error_code ignored;
   std::filesystem::remove_all(made, ignored);

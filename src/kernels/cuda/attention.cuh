@@ -15,42 +15,60 @@ namespace syrinx::cuda {
 
 constexpr int kWarps = kGroupPages, kThreads = 32 * kWarps, kMaxDim = AttentionTile::kMaxDim;
 
-/// Eight numbers of a cache of 16 or 32 bits, beginning at element `at`, a multiple of 8.
+/// Sixteen bytes of a cache of 8 or 16 bits, or eight numbers of 32 bits, as they are loaded. Loads
+/// are kept apart from their use: the compiler would wait for each of them otherwise.
 template <DType kType>
-__device__ inline void load8(const char* part, int64_t at, float (&out)[8]) {
-  if constexpr (kType == DType::kF32) {
-    const auto* from = reinterpret_cast<const float4*>(part) + at / 4;
-    const float4 a = from[0], b = from[1];
-    out[0] = a.x, out[1] = a.y, out[2] = a.z, out[3] = a.w;
-    out[4] = b.x, out[5] = b.y, out[6] = b.z, out[7] = b.w;
-  } else {
-    const uint4 raw = gpu::load_streaming(reinterpret_cast<const uint4*>(part) + at / 8);
-    const uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+struct Raw {
+  uint4 words;
+  __device__ void load(const char* part, int64_t at) {  // `at`: a byte, a multiple of 16
+    words = gpu::load_streaming(reinterpret_cast<const uint4*>(part + at));
+  }
+  /// Eight numbers of 16 bits.
+  __device__ void widen(float (&out)[8]) const {
+    const uint32_t all[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       if constexpr (kType == DType::kBF16) {
-        out[2 * i] = gpu::bf16_to_float(words[i] & 0xffff);
-        out[2 * i + 1] = gpu::bf16_to_float(words[i] >> 16);
+        out[2 * i] = gpu::bf16_to_float(all[i] & 0xffff);
+        out[2 * i + 1] = gpu::bf16_to_float(all[i] >> 16);
       } else {
-        out[2 * i] = gpu::f16_to_float(static_cast<uint16_t>(words[i] & 0xffff));
-        out[2 * i + 1] = gpu::f16_to_float(static_cast<uint16_t>(words[i] >> 16));
+        out[2 * i] = gpu::f16_to_float(static_cast<uint16_t>(all[i] & 0xffff));
+        out[2 * i + 1] = gpu::f16_to_float(static_cast<uint16_t>(all[i] >> 16));
       }
     }
   }
-}
-
-/// Eight pairs of 8-bit numbers, from byte `at`, a multiple of 16.
-__device__ inline void load8_pairs(const char* part, int64_t at, float (&first)[8],
-                                   float (&second)[8]) {
-  const uint4 raw = gpu::load_streaming(reinterpret_cast<const uint4*>(part + at));
-  const uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
+  /// Eight pairs of numbers of 8 bits.
+  __device__ void widen_pairs(float (&first)[8], float (&second)[8]) const {
+    const uint32_t all[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const uint32_t pair = words[i / 2] >> (16 * (i % 2));
-    first[i] = static_cast<float>(static_cast<int8_t>(pair & 0xff));
-    second[i] = static_cast<float>(static_cast<int8_t>(pair >> 8 & 0xff));
+    for (int i = 0; i < 8; ++i) {
+      const uint32_t pair = all[i / 2] >> (16 * (i % 2));
+      first[i] = static_cast<float>(static_cast<int8_t>(pair & 0xff));
+      second[i] = static_cast<float>(static_cast<int8_t>(pair >> 8 & 0xff));
+    }
   }
-}
+};
+
+template <>
+struct Raw<DType::kF32> {
+  float4 low, high;
+  __device__ void load(const char* part, int64_t at) {
+    const auto* from = reinterpret_cast<const float4*>(part + at);
+    low = from[0], high = from[1];
+  }
+  __device__ void widen(float (&out)[8]) const {
+    out[0] = low.x, out[1] = low.y, out[2] = low.z, out[3] = low.w;
+    out[4] = high.x, out[5] = high.y, out[6] = high.z, out[7] = high.w;
+  }
+};
+
+/// Loads that a lane keeps in flight.
+template <DType kType>
+constexpr int kInFlight = kType == DType::kF32 ? 4 : 8;
+
+/// Bytes of a number of the cache.
+template <DType kType>
+constexpr int kNumberBytes = kType == DType::kF32 ? 4 : kType == DType::kI8 ? 1 : 2;
 
 /// A softmax over some positions: largest score, sum of weights, weighted sum of one column.
 struct Partial {
@@ -85,29 +103,40 @@ template <int kVectors, DType kType>
 __device__ inline void scores(const AttentionCall& call, const char* keys,
                               const Room<kVectors>& room, int lane, float (&score)[kVectors]) {
   float s[kVectors][8] = {};
+  constexpr int kLoads = kInFlight<kType>;
+  constexpr int kDims = kType == DType::kI8 ? 2 : 1;  // numbers of a position that lie together
   const int64_t column = lane % 4 * 8;
-  if constexpr (kType == DType::kI8) {
-#pragma unroll 4
-    for (int d = lane / 4; d < call.dim / 2; d += 8) {
-      float k0[8], k1[8];
-      load8_pairs(keys, (int64_t{d} * kPage + column) * 2, k0, k1);
+  const int rows = call.dim / kDims;
+  for (int d0 = lane / 4; d0 < rows; d0 += 8 * kLoads) {
+    Raw<kType> raw[kLoads];
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        const float q0 = room.q[v][2 * d], q1 = room.q[v][2 * d + 1];
-#pragma unroll
-        for (int j = 0; j < 8; ++j) s[v][j] = fmaf(q1, k1[j], fmaf(q0, k0[j], s[v][j]));
-      }
+    for (int i = 0; i < kLoads; ++i) {
+      const int d = d0 + 8 * i < rows ? d0 + 8 * i : d0;
+      raw[i].load(keys, (int64_t{d} * kPage + column) * kDims * kNumberBytes<kType>);
     }
-  } else {
-#pragma unroll 4
-    for (int d = lane / 4; d < call.dim; d += 8) {
-      float k[8];
-      load8<kType>(keys, int64_t{d} * kPage + column, k);
+    __syncwarp();
 #pragma unroll
-      for (int v = 0; v < kVectors; ++v) {
-        const float q = room.q[v][d];
+    for (int i = 0; i < kLoads; ++i) {
+      const int d = d0 + 8 * i;
+      if (d >= rows) continue;
+      if constexpr (kType == DType::kI8) {
+        float k0[8], k1[8];
+        raw[i].widen_pairs(k0, k1);
 #pragma unroll
-        for (int j = 0; j < 8; ++j) s[v][j] = fmaf(q, k[j], s[v][j]);
+        for (int v = 0; v < kVectors; ++v) {
+          const float q0 = room.q[v][2 * d], q1 = room.q[v][2 * d + 1];
+#pragma unroll
+          for (int j = 0; j < 8; ++j) s[v][j] = fmaf(q1, k1[j], fmaf(q0, k0[j], s[v][j]));
+        }
+      } else {
+        float k[8];
+        raw[i].widen(k);
+#pragma unroll
+        for (int v = 0; v < kVectors; ++v) {
+          const float q = room.q[v][d];
+#pragma unroll
+          for (int j = 0; j < 8; ++j) s[v][j] = fmaf(q, k[j], s[v][j]);
+        }
       }
     }
   }
@@ -129,35 +158,68 @@ __device__ inline void scores(const AttentionCall& call, const char* keys,
   }
 }
 
-/// Weighted sums of the values of a page: room.mix of this warp.
+/// Which values a lane reads: rows of `lanes` lanes, `rows` of them at a time.
+template <DType kType>
+struct ValueLanes {
+  static constexpr int kLoads = kInFlight<kType>;
+  static constexpr int kSlots = kType == DType::kI8 ? 2 : 1;  // positions that lie together
+  int lanes, rows, mine, column, first, last;
+
+  /// Positions outside [begin, end) may hold anything and are not read.
+  __device__ ValueLanes(int dim, int lane, int begin, int end)
+      : lanes(dim / 8),
+        rows(32 / lanes),
+        mine(lane / lanes),
+        column(lane % lanes * 8),
+        first(begin / kSlots),
+        last((end + kSlots - 1) / kSlots) {}
+  __device__ bool own(int at) const { return mine < rows && at >= first && at < last; }
+  /// The loads of turns turn .. turn + kLoads - 1. A lane without a value of its own loads another.
+  __device__ void load(const AttentionCall& call, const char* values, int turn,
+                       Raw<kType> (&raw)[kLoads]) const {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const int wanted = mine + (turn + i) * rows;
+      const int at = wanted < first ? first : wanted >= last ? last - 1 : wanted;
+      raw[i].load(values, (int64_t{at} * call.dim + column) * kSlots * kNumberBytes<kType>);
+    }
+  }
+};
+
+/// Weighted sums of the values of a page: room.mix of this warp. To load the first values before the
+/// scores was 1 us faster for one sequence and 10 us slower for 64 (H200): it costs registers.
 template <int kVectors, DType kType>
 __device__ inline void mix_values(const AttentionCall& call, const char* values,
-                                  Room<kVectors>& room, int warp, int lane, int begin, int end) {
-  const int lanes = call.dim / 8, rows = 32 / lanes;  // lanes of a row, rows of a pass
-  const int mine = lane / lanes, column = lane % lanes * 8;
+                                  Room<kVectors>& room, int warp, int lane,
+                                  int begin, int end) {
+  constexpr int kLoads = kInFlight<kType>;
+  constexpr int kSlots = ValueLanes<kType>::kSlots;
+  const ValueLanes<kType> own(call.dim, lane, begin, end);
+  const int lanes = own.lanes, rows = own.rows, column = own.column;
   float acc[kVectors][8] = {};
-  if (mine < rows) {
-    if constexpr (kType == DType::kI8) {
-#pragma unroll 4
-      for (int pair = mine; pair < kPage / 2; pair += rows) {
+  for (int turn = 0; turn * rows < kPage / kSlots; turn += kLoads) {
+    Raw<kType> raw[kLoads];
+    own.load(call, values, turn, raw);
+    __syncwarp();
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) {
+      const int at = own.mine + (turn + i) * rows;
+      if (!own.own(at)) continue;
+      if constexpr (kType == DType::kI8) {
         float v0[8], v1[8];
-        load8_pairs(values, (int64_t{pair} * call.dim + column) * 2, v0, v1);
+        raw[i].widen_pairs(v0, v1);
 #pragma unroll
         for (int v = 0; v < kVectors; ++v) {
-          const float w0 = room.weight[warp][v][2 * pair], w1 = room.weight[warp][v][2 * pair + 1];
+          const float w0 = room.weight[warp][v][2 * at], w1 = room.weight[warp][v][2 * at + 1];
 #pragma unroll
           for (int j = 0; j < 8; ++j) acc[v][j] = fmaf(w1, v1[j], fmaf(w0, v0[j], acc[v][j]));
         }
-      }
-    } else {
-#pragma unroll 4
-      for (int slot = mine; slot < kPage; slot += rows) {
-        if (slot < begin || slot >= end) continue;  // nobody sees it, it may hold anything
+      } else {
         float x[8];
-        load8<kType>(values, int64_t{slot} * call.dim + column, x);
+        raw[i].widen(x);
 #pragma unroll
         for (int v = 0; v < kVectors; ++v) {
-          const float w = room.weight[warp][v][slot];
+          const float w = room.weight[warp][v][at];
 #pragma unroll
           for (int j = 0; j < 8; ++j) acc[v][j] = fmaf(w, x[j], acc[v][j]);
         }
@@ -189,6 +251,9 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
   }
   const char* keys = head + int64_t{table[page % call.max_pages]} * call.page_bytes;
   const char* values = keys + call.part_bytes;
+  const auto inside = [&](int64_t p) {
+    return static_cast<int>(p < start ? 0 : p > start + kPage ? kPage : p - start);
+  };
   float score[kVectors];
   scores<kVectors, kType>(call, keys, room, lane, score);
   const int slot = lane_position(lane);
@@ -213,9 +278,6 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
     if (lane == 0) room.top[warp][v] = top, room.total[warp][v] = total;
   }
   __syncwarp();
-  const auto inside = [&](int64_t p) {
-    return static_cast<int>(p < start ? 0 : p > start + kPage ? kPage : p - start);
-  };
   mix_values<kVectors, kType>(call, values, room, warp, lane, inside(low), inside(high));
 }
 
@@ -310,10 +372,22 @@ __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ Atten
       const int e = i * kThreads + thread, v = e / call.dim, d = e % call.dim;
       if (v >= kVectors) continue;
       sum[i] = Partial{};
-      for (int64_t g = 0; g < end - begin; ++g)
-        join(sum[i], {gpu::load_shared_result(at(g, v, call.dim)),
-                      gpu::load_shared_result(at(g, v, call.dim + 1)),
-                      gpu::load_shared_result(at(g, v, d))});
+      constexpr int kTogether = 4;  // groups whose results are loaded at once
+      const int64_t groups = end - begin;
+      for (int64_t g = 0; g < groups; g += kTogether) {
+        Partial part[kTogether];
+#pragma unroll
+        for (int j = 0; j < kTogether; ++j) {
+          const int64_t from_group = g + j < groups ? g + j : groups - 1;
+          part[j] = {gpu::load_shared_result(at(from_group, v, call.dim)),
+                     gpu::load_shared_result(at(from_group, v, call.dim + 1)),
+                     gpu::load_shared_result(at(from_group, v, d))};
+        }
+#pragma unroll
+        for (int j = 0; j < kTogether; ++j) {
+          if (g + j < groups) join(sum[i], part[j]);
+        }
+      }
     }
   }
 #pragma unroll

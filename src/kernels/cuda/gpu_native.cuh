@@ -5,6 +5,9 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include <mutex>
+#include <unordered_set>
+
 #include "tensor/cuda/cuda_check.h"
 
 namespace syrinx::gpu {
@@ -48,6 +51,23 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
 }
 
+/// Allows a kernel the largest dynamic shared memory that the device has, once for each kernel: to set
+/// it for each launch would also lower it, while another thread is between setting and launching.
+inline void allow_shared(const char* name, const void* kernel) {
+  static std::mutex mutex;
+  static std::unordered_set<const void*> allowed;
+  const std::lock_guard lock(mutex);
+  if (!allowed.insert(kernel).second) return;
+  int most = 0, device = 0;
+  cudaFuncAttributes own{};
+  cuda::check(cudaGetDevice(&device), name);
+  cuda::check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device), name);
+  cuda::check(cudaFuncGetAttributes(&own, kernel), name);
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   most - static_cast<int>(own.sharedSizeBytes)),
+              name);
+}
+
 /// Queues kernel(args...) on the stream. `name` is for messages.
 template <typename... P, typename... A>
 void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_t shared,
@@ -55,11 +75,8 @@ void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const auto to = static_cast<cudaStream_t>(stream.native());
   const auto call = [=] {
-    if (shared > 8u << 10) {  // with a kernel's own arrays it may be more than the usual 48 KB
-      cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                       static_cast<int>(shared)),
-                  name);
-    }
+    // With a kernel's own arrays it may be more than the usual 48 KB.
+    if (shared > 8u << 10) allow_shared(name, reinterpret_cast<const void*>(kernel));
     kernel<<<grid, block, shared, to>>>(P(args)...);
     cuda::check(cudaGetLastError(), name);
   };

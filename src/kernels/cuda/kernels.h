@@ -4,8 +4,7 @@
 // host memory and are uploaded by the call. Where the backend is not built, no_cuda/kernels.cc
 // stands for it.
 //
-// Same bits in any batch: every kernel here but the library's product (see library_gemm), which is
-// used only when ctx.stream->batch_invariant is off.
+// A row has the same bits in any batch.
 #pragma once
 
 #include <complex>

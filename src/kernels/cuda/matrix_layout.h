@@ -11,18 +11,26 @@ namespace syrinx::cuda {
 constexpr int64_t kChunk = 64;
 constexpr int64_t matrix_padded_k(int64_t k) { return (k + kChunk - 1) / kChunk * kChunk; }
 
-/// The small-batch product: a block makes kBlockRows outputs; its warps, and `split` blocks side by
-/// side, each take a range of the chunks of k. The split depends on the matrix alone, so the order
-/// of the sums does not depend on the batch.
-constexpr int kSkinnyWarps = 8, kSkinnyPanels = 4, kBlockRows = 16 * kSkinnyPanels;
-/// Blocks that share the k of one output: enough for about 250 blocks, and a chunk for each warp.
+/// The small-batch product: a block makes the outputs of some panels of 16 matrix rows; its warps, and
+/// `split` blocks side by side, each take a range of the chunks of k. The split depends on the matrix
+/// alone, so the order of the sums depends neither on the batch nor on the panels of a block.
+constexpr int kSkinnyWarps = 8;
+/// Blocks that share the k of one output. Joining them costs about 2 us (H200), so only matrices with
+/// few rows are split, and only while each warp keeps a chunk.
 constexpr int skinny_split(int64_t rows, int64_t padded_k) {
-  const int64_t blocks = (rows + kBlockRows - 1) / kBlockRows;
-  const int64_t chunks = padded_k / kChunk;
+  const int64_t panels = (rows + 15) / 16, chunks = padded_k / kChunk;
   int split = 1;
-  while (split < 8 && blocks * split * 2 <= 264 && chunks >= int64_t{kSkinnyWarps} * split * 2)
+  while (split < 8 && panels * split * 2 <= 64 && chunks >= int64_t{kSkinnyWarps} * split * 2)
     split *= 2;
   return split;
+}
+/// Panels of a block (1, 2, or 4 for up to 16 rows) for `tiles` tiles of 8 batch rows. More panels read the activations
+/// less often; fewer make more blocks and a shorter end. A gated pair needs two.
+constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
+  const int64_t panels = (rows + 15) / 16;
+  int each = gated ? 2 : 1;
+  while (each < (tiles >= 4 ? 2 : 4) && panels / each > (tiles == 1 ? 396 : 264)) each *= 2;
+  return each;
 }
 /// First chunk of range `i` of `ranges`.
 constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks * i / ranges; }

@@ -32,7 +32,44 @@ __device__ float add_delta(float* x, const float* delta, int64_t i) {
   return sum;
 }
 
+/// A row of at most kThreads * kEach numbers, kept in registers: all loads are made at once.
+template <int kEach>
 __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant__ RmsRows a) {
+  __shared__ float room[kWarps];
+  const int64_t row = blockIdx.x;
+  float* x = a.x + row * a.x_stride;
+  const float* delta = a.delta ? a.delta + row * a.width : nullptr;
+  float* out = a.out + row * a.out_stride;
+  const auto thread = static_cast<int64_t>(threadIdx.x);
+  float v[kEach], weight[kEach];
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int64_t at = thread + i * kThreads;
+    v[i] = at < a.width ? x[at] : 0.f;
+    weight[i] = at < a.width ? a.weight[at] : 0.f;
+  }
+  if (delta) {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int64_t at = thread + i * kThreads;
+      if (at >= a.width) continue;
+      v[i] += delta[at];
+      x[at] = v[i];
+    }
+  }
+  float squares = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) squares = fmaf(v[i], v[i], squares);
+  const float factor = rms_factor(gpu::block_sum<kWarps>(squares, room), a.width, a.eps);
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int64_t at = thread + i * kThreads;
+    if (at < a.width) out[at] = v[i] * factor * weight[i];
+  }
+}
+
+/// A row of any length.
+__global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_constant__ RmsRows a) {
   __shared__ float room[kWarps];
   const int64_t row = blockIdx.x;
   float* x = a.x + row * a.x_stride;
@@ -70,8 +107,11 @@ void run(StepContext& ctx, const RmsRows& a) {
     gpu::launch("rms_norm", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps), kThreads, 0,
                 stream_of(ctx), a);
   } else {
-    gpu::launch("rms_norm", rms_long_rows, static_cast<unsigned>(a.rows), kThreads, 0,
-                stream_of(ctx), a);
+    const auto kernel = a.width <= 4 * kThreads    ? rms_long_rows<4>
+                        : a.width <= 8 * kThreads  ? rms_long_rows<8>
+                        : a.width <= 16 * kThreads ? rms_long_rows<16>
+                                                   : rms_longest_rows;
+    gpu::launch("rms_norm", kernel, static_cast<unsigned>(a.rows), kThreads, 0, stream_of(ctx), a);
   }
 }
 

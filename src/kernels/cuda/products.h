@@ -12,11 +12,6 @@ const uint16_t* round_to_bf16(StepContext& ctx, const View& x, int64_t padded_k)
 /// Weights of bf16 or 8 bits, any number of rows; made for up to 32 (skinny.cuh).
 void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
 
-/// to [N, rows] f32 = x [N, padded_k] bf16 times the whole matrix of bf16 weights, by cuBLASLt. The
-/// order of its sums depends on N. With `add`, to += instead. Columns of `to` are `stride` apart.
-void library_gemm(StepContext& ctx, const PackedMatrix& w, const uint16_t* x, int64_t n, float* to,
-                  int64_t stride, int64_t rows, bool add);
-
 /// Rows of x are `spans` stretches of `span_len` numbers, `span_step` apart, as in cpu/gemm.h.
 struct TileCall {
   struct Segment {

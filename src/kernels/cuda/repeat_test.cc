@@ -82,6 +82,24 @@ TEST_P(Repeat, PiecesAreApart) {
   EXPECT_EQ(played(), 10u);
 }
 
+// The copies of a recording fail on memory that was freed, even where it was allocated anew.
+TEST_P(Repeat, NoRecordingOutlivesMemoryGivenBack) {
+  for (int step = 0; step < 4; ++step) sum(step, 300);
+  EXPECT_EQ(played(), 2u);
+  { const Tensor large({17 << 20}, DType::kU8, GetParam()); }
+  for (int step = 0; step < 4; ++step) sum(step, 300);
+  EXPECT_EQ(played(), 4u);
+}
+
+TEST_P(Repeat, AnArenaThatGrowsKeepsItsRecordings) {
+  for (int step = 0; step < 4; ++step) sum(step, 300);
+  EXPECT_EQ(played(), 2u);
+  bench_.arena.reset();
+  bench_.ctx.arena.take({32 << 20}, DType::kU8);  // a long prompt
+  for (int step = 0; step < 4; ++step) sum(step, 300);
+  EXPECT_EQ(played(), 6u);
+}
+
 TEST_P(Repeat, WhatHasNoRoomIsQueuedAsUsual) {
   for (int step = 0; step < 4; ++step) sum(step, 3 << 20);
   EXPECT_EQ(played(), 0u);

@@ -11,34 +11,53 @@ struct Round {
   uint16_t* to;
   int64_t k, padded_k;
   __device__ void operator()(int64_t i) const {
+    if (k == padded_k) {
+      to[i] = gpu::float_to_bf16(x[i]);
+      return;
+    }
     const int64_t column = i % padded_k;
     to[i] = column < k ? gpu::float_to_bf16(x[i / padded_k * k + column]) : uint16_t{0};
   }
 };
 
-template <int kTiles, bool kQ8, bool kF32>
+template <int kTiles, int kPanels, bool kQ8, bool kF32>
 void go(StepContext& ctx, SkinnyCall call) {
-  const unsigned blocks = gpu::blocks_for(call.rows, kBlockRows);
+  const unsigned blocks = gpu::blocks_for(call.rows, 16 * kPanels);
   const unsigned tiles = gpu::blocks_for(call.n, 8 * kTiles);
   const Arena::Mark mark(ctx.arena);
+  SYRINX_CHECK(blocks <= 65535, "[linear] ", call.rows, " rows: more blocks than a grid has");
   if (call.split > 1) {
     SYRINX_CHECK(int64_t{blocks} * tiles <= KernelState::kCounters, "[linear] ", call.rows, " x ",
                  call.n, ": more blocks than counters");
-    call.partial = take<float>(ctx, int64_t{blocks} * tiles * call.split * kBlockRows * 8 * kTiles);
+    call.partial =
+        take<float>(ctx, int64_t{blocks} * tiles * call.split * kPanels * 16 * 8 * kTiles);
     call.counters = reinterpret_cast<unsigned*>(state_of(ctx).counters.i32());
   }
-  gpu::launch("linear", skinny<kTiles, kQ8, kF32>, dim3(blocks, tiles, call.split),
+  gpu::launch("linear", skinny<kTiles, kPanels, kQ8, kF32>, dim3(tiles, blocks, call.split),
               32 * kSkinnyWarps, 0, stream_of(ctx), call);
+}
+
+template <int kTiles, bool kQ8, bool kF32>
+void choose_panels(StepContext& ctx, const SkinnyCall& call) {
+  const bool gated = call.out.store == GemmOut::Store::kSiluGate;
+  switch (skinny_panels(call.rows, kTiles, gated)) {
+    case 1: return go<kTiles, 1, kQ8, kF32>(ctx, call);
+    case 2: return go<kTiles, 2, kQ8, kF32>(ctx, call);
+    default:
+      if constexpr (kTiles < 4) go<kTiles, 4, kQ8, kF32>(ctx, call);
+  }
 }
 
 template <bool kQ8>
 void choose(StepContext& ctx, const SkinnyCall& call) {
   if (call.x_f32) {
-    go<1, kQ8, true>(ctx, call);
+    choose_panels<1, kQ8, true>(ctx, call);
   } else if (call.n <= 16) {
-    go<2, kQ8, false>(ctx, call);
+    choose_panels<2, kQ8, false>(ctx, call);
+  } else if (call.n <= 32) {
+    choose_panels<4, kQ8, false>(ctx, call);
   } else {
-    go<4, kQ8, false>(ctx, call);
+    choose_panels<8, kQ8, false>(ctx, call);
   }
 }
 

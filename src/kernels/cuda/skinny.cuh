@@ -1,8 +1,8 @@
 // The product for small batches, bound by reading the weights: bf16 or 8-bit weights go from memory
 // to registers once, in 16-byte pieces, straight into tensor-core fragments; 8-bit weights are
 // widened there. No shared memory on the way, so that many loads are in flight.
-// A block of 8 warps makes 64 outputs of up to 8 * kTiles rows; each warp sums its own range of k,
-// the ranges are added in order. Every row is computed in the same way whatever kTiles is.
+// A block of 8 warps makes 16 * kPanels outputs of up to 8 * kTiles rows; each warp sums its own range of
+// k, the ranges are added in order. The bits of a row depend neither on kTiles nor on kPanels.
 #pragma once
 
 #include "kernels/cuda/gemm_out.cuh"
@@ -16,7 +16,7 @@ struct SkinnyCall {
   const uint16_t* x = nullptr;       // [n][padded_k] bf16
   const float* x_f32 = nullptr;      // instead of x when k is padded_k: [n][padded_k]
   int64_t rows = 0, padded_k = 0, n = 0;
-  float* partial = nullptr;  // split > 1: [row tiles][row blocks][split][64 * 8 * kTiles]
+  float* partial = nullptr;  // split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
   unsigned* counters = nullptr;
   int split = 1;
   GemmOut out;
@@ -47,125 +47,145 @@ __device__ inline uint32_t widen(uint32_t word, int pair) {
   return gpu::pack_bf16(low, high);
 }
 
-/// One chunk of 64 k of bf16 weights: a lane reads k 8t .. 8t + 7 of either half, of rows g, g + 8.
-template <int kTiles, bool kF32>
-__device__ inline void multiply_bf16(const SkinnyCall& call, const int64_t (&row)[kSkinnyPanels],
-                                     int64_t first_n, int64_t k, int g, int t,
-                                     float (&acc)[kSkinnyPanels][kTiles][4]) {
-  const auto* weight = static_cast<const uint16_t*>(call.weight);
+/// What a warp loads for one chunk of 64 k. bf16 weights: a lane reads k 8t .. 8t + 7 of either half,
+/// of rows g and g + 8. 8 bits: k 16t .. 16t + 15 of both rows; the chunk is one group of the scales.
+template <int kTiles, int kPanels, bool kQ8, bool kF32>
+struct Chunk {
+  static constexpr int kHalves = kQ8 ? 1 : 2;
+  uint4 low[kHalves][kPanels], high[kHalves][kPanels], x[2][kTiles];
+  uint32_t scale_low[kPanels], scale_high[kPanels];  // bf16; 8 bits only
+
+  __device__ void load(const SkinnyCall& call, const int64_t (&row)[kPanels], int64_t first_n,
+                       int64_t chunk, int g, int t) {
+    const int64_t k = chunk * kChunk;
 #pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const int64_t at = k + 32 * half + 8 * t;
-    uint4 low[kSkinnyPanels], high[kSkinnyPanels];
+    for (int half = 0; half < kHalves; ++half) {
 #pragma unroll
-    for (int p = 0; p < kSkinnyPanels; ++p) {
-      const uint16_t* w = weight + (row[p] + g) * call.padded_k + at;
-      low[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w));
-      high[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w + 8 * call.padded_k));
-    }
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
-      const uint4 b = load_x<kF32>(call, first_n + 8 * tile + g, at);
-#pragma unroll
-      for (int p = 0; p < kSkinnyPanels; ++p) {
-        gpu::mma_bf16(acc[p][tile], low[p].x, high[p].x, low[p].y, high[p].y, b.x, b.y);
-        gpu::mma_bf16(acc[p][tile], low[p].z, high[p].z, low[p].w, high[p].w, b.z, b.w);
+      for (int p = 0; p < kPanels; ++p) {
+        const int64_t at = (row[p] + g) * call.padded_k + k + (kQ8 ? 16 * t : 32 * half + 8 * t);
+        const auto* w = static_cast<const char*>(call.weight) + at * (kQ8 ? 1 : 2);
+        const int64_t below = 8 * call.padded_k * (kQ8 ? 1 : 2);
+        low[half][p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w));
+        high[half][p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w + below));
       }
     }
-  }
-}
-
-/// One chunk of 8-bit weights: a lane reads k 16t .. 16t + 15 of rows g and g + 8. The chunk is one
-/// group of the scales, which multiply its sums.
-template <int kTiles, bool kF32>
-__device__ inline void multiply_q8(const SkinnyCall& call, const int64_t (&row)[kSkinnyPanels],
-                                   int64_t first_n, int64_t k, int g, int t,
-                                   float (&acc)[kSkinnyPanels][kTiles][4]) {
-  const auto* weight = static_cast<const uint8_t*>(call.weight);
-  const int64_t groups = call.padded_k / kChunk, at = k + 16 * t;
-  uint4 low[kSkinnyPanels], high[kSkinnyPanels];
-  float scale_low[kSkinnyPanels], scale_high[kSkinnyPanels];
+    if constexpr (kQ8) {
+      const int64_t groups = call.padded_k / kChunk;
 #pragma unroll
-  for (int p = 0; p < kSkinnyPanels; ++p) {
-    const uint8_t* w = weight + (row[p] + g) * call.padded_k + at;
-    low[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w));
-    high[p] = gpu::load_streaming(reinterpret_cast<const uint4*>(w + 8 * call.padded_k));
-    const uint16_t* s = call.scales + (row[p] + g) * groups + k / kChunk;
-    scale_low[p] = gpu::bf16_to_float(s[0]);
-    scale_high[p] = gpu::bf16_to_float(s[8 * groups]);
-  }
-  uint4 b[kTiles][2];
-#pragma unroll
-  for (int tile = 0; tile < kTiles; ++tile) {
-    b[tile][0] = load_x<kF32>(call, first_n + 8 * tile + g, at);
-    b[tile][1] = load_x<kF32>(call, first_n + 8 * tile + g, at + 8);
-  }
-#pragma unroll
-  for (int p = 0; p < kSkinnyPanels; ++p) {
-    const uint32_t lows[4] = {low[p].x, low[p].y, low[p].z, low[p].w};
-    const uint32_t highs[4] = {high[p].x, high[p].y, high[p].z, high[p].w};
-    float sum[kTiles][4] = {};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const uint32_t a0 = widen(lows[i], 0), a1 = widen(highs[i], 0);
-      const uint32_t a2 = widen(lows[i], 1), a3 = widen(highs[i], 1);
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile) {
-        const uint4 x = b[tile][i / 2];
-        gpu::mma_bf16(sum[tile], a0, a1, a2, a3, i % 2 ? x.z : x.x, i % 2 ? x.w : x.y);
+      for (int p = 0; p < kPanels; ++p) {
+        const uint16_t* s = call.scales + (row[p] + g) * groups + chunk;
+        scale_low[p] = s[0];
+        scale_high[p] = s[8 * groups];
       }
     }
 #pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile) {
+    for (int half = 0; half < 2; ++half) {
+      const int64_t at = k + (kQ8 ? 16 * t + 8 * half : 32 * half + 8 * t);
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        acc[p][tile][i] = fmaf(sum[tile][i], i < 2 ? scale_low[p] : scale_high[p], acc[p][tile][i]);
+      for (int tile = 0; tile < kTiles; ++tile)
+        x[half][tile] = load_x<kF32>(call, first_n + 8 * tile + g, at);
     }
   }
-}
 
-/// Grid: blocks of 64 matrix rows, tiles of 8 * kTiles batch rows, split.
-template <int kTiles, bool kQ8, bool kF32>
-__global__ void __launch_bounds__(32 * kSkinnyWarps)
+  __device__ void add_to(float (&acc)[kPanels][kTiles][4]) const {
+    if constexpr (kQ8) {
+#pragma unroll
+      for (int p = 0; p < kPanels; ++p) {
+        const uint32_t lows[4] = {low[0][p].x, low[0][p].y, low[0][p].z, low[0][p].w};
+        const uint32_t highs[4] = {high[0][p].x, high[0][p].y, high[0][p].z, high[0][p].w};
+        float sum[kTiles][4] = {};
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const uint32_t a0 = widen(lows[i], 0), a1 = widen(highs[i], 0);
+          const uint32_t a2 = widen(lows[i], 1), a3 = widen(highs[i], 1);
+#pragma unroll
+          for (int tile = 0; tile < kTiles; ++tile) {
+            const uint4 b = x[i / 2][tile];
+            gpu::mma_bf16(sum[tile], a0, a1, a2, a3, i % 2 ? b.z : b.x, i % 2 ? b.w : b.y);
+          }
+        }
+        const float scale[2] = {gpu::bf16_to_float(scale_low[p]), gpu::bf16_to_float(scale_high[p])};
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+#pragma unroll
+          for (int i = 0; i < 4; ++i)
+            acc[p][tile][i] = fmaf(sum[tile][i], scale[i / 2], acc[p][tile][i]);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+#pragma unroll
+        for (int tile = 0; tile < kTiles; ++tile) {
+          const uint4 b = x[half][tile];
+#pragma unroll
+          for (int p = 0; p < kPanels; ++p) {
+            const uint4 top = low[half][p], bottom = high[half][p];
+            gpu::mma_bf16(acc[p][tile], top.x, bottom.x, top.y, bottom.y, b.x, b.y);
+            gpu::mma_bf16(acc[p][tile], top.z, bottom.z, top.w, bottom.w, b.z, b.w);
+          }
+        }
+      }
+    }
+  }
+};
+
+/// Chunks whose loads a warp has in flight together: what fits 128 registers, so that two blocks share a
+/// multiprocessor and one loads while the other joins its ranges.
+template <int kTiles, int kPanels>
+constexpr int kChunksAtOnce = kPanels == 1 && kTiles == 1 ? 3 : kPanels == 1 && kTiles == 2 ? 2 : 1;
+
+/// Grid: tiles of 8 * kTiles batch rows, so that the blocks that share weights run together; blocks of
+/// kPanels panels of the matrix; split.
+template <int kTiles, int kPanels, bool kQ8, bool kF32>
+__global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 : 1)
     skinny(const __grid_constant__ SkinnyCall call) {
   constexpr int kRows = 8 * kTiles;      // batch rows of a block
   constexpr int kElements = 16 * kRows;  // of one panel
   constexpr int kThreads = 32 * kSkinnyWarps;
   constexpr int kOwn = (kElements + kThreads - 1) / kThreads;  // elements of a thread and panel
-  __shared__ float room[kSkinnyWarps][kElements];
+  constexpr int kAtOnce = kChunksAtOnce<kTiles, kPanels>;
+  // Batch rows of a panel lie kStride apart: the lanes of a warp then store to 32 different banks.
+  constexpr int kStride = 20;
+  __shared__ float room[kSkinnyWarps][kRows * kStride];
 
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int g = lane / 4, t = lane % 4;
-  const int64_t first_row = int64_t{blockIdx.x} * kBlockRows, first_n = int64_t{blockIdx.y} * kRows;
-  int64_t row[kSkinnyPanels];  // panels beyond the matrix read the last one and write nothing
+  const int64_t first_row = int64_t{blockIdx.y} * 16 * kPanels;
+  const int64_t first_n = int64_t{blockIdx.x} * kRows;
+  int64_t row[kPanels];  // panels beyond the matrix read the last one and write nothing
 #pragma unroll
-  for (int p = 0; p < kSkinnyPanels; ++p) {
+  for (int p = 0; p < kPanels; ++p) {
     const int64_t wanted = first_row + 16 * p;
     row[p] = wanted < call.rows ? wanted : call.rows - 16;
   }
-  float acc[kSkinnyPanels][kTiles][4] = {};
+  float acc[kPanels][kTiles][4] = {};
   const int64_t chunks = call.padded_k / kChunk;
   const int range = static_cast<int>(blockIdx.z) * kSkinnyWarps + warp;
   const int ranges = call.split * kSkinnyWarps;
   const int64_t end = range_begin(chunks, range + 1, ranges);
-  for (int64_t chunk = range_begin(chunks, range, ranges); chunk < end; ++chunk) {
-    if constexpr (kQ8) {
-      multiply_q8<kTiles, kF32>(call, row, first_n, chunk * kChunk, g, t, acc);
-    } else {
-      multiply_bf16<kTiles, kF32>(call, row, first_n, chunk * kChunk, g, t, acc);
+  for (int64_t chunk = range_begin(chunks, range, ranges); chunk < end; chunk += kAtOnce) {
+    Chunk<kTiles, kPanels, kQ8, kF32> part[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i)
+      part[i].load(call, row, first_n, chunk + i < end ? chunk + i : end - 1, g, t);
+    __syncwarp();  // keeps the loads together: the compiler would move each to its use
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (chunk + i < end) part[i].add_to(acc);
     }
   }
 
   // Element e of a panel: matrix row e % 16, batch row e / 16. A thread owns the same in each.
-  float sums[kSkinnyPanels][kOwn];
+  float sums[kPanels][kOwn];
 #pragma unroll
-  for (int p = 0; p < kSkinnyPanels; ++p) {
+  for (int p = 0; p < kPanels; ++p) {
     __syncthreads();
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        room[warp][(8 * tile + 2 * t + i % 2) * 16 + g + 8 * (i / 2)] = acc[p][tile][i];
+        room[warp][(8 * tile + 2 * t + i % 2) * kStride + g + 8 * (i / 2)] = acc[p][tile][i];
     }
     __syncthreads();
 #pragma unroll
@@ -173,17 +193,18 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps)
       const int e = own * kThreads + static_cast<int>(threadIdx.x);
       sums[p][own] = 0;
       if (e >= kElements) continue;
-      float total = room[0][e];
-      for (int w = 1; w < kSkinnyWarps; ++w) total += room[w][e];
+      const int at = e / 16 * kStride + e % 16;
+      float total = room[0][at];
+      for (int w = 1; w < kSkinnyWarps; ++w) total += room[w][at];
       sums[p][own] = total;
     }
   }
   if (call.split > 1) {
     const int64_t block = int64_t{blockIdx.y} * gridDim.x + blockIdx.x;
-    float* partial = call.partial + block * call.split * kSkinnyPanels * kElements;
-    const auto place = [&](int s, int p, int e) { return (s * kSkinnyPanels + p) * kElements + e; };
+    float* partial = call.partial + block * call.split * kPanels * kElements;
+    const auto place = [&](int s, int p, int e) { return (s * kPanels + p) * kElements + e; };
 #pragma unroll
-    for (int p = 0; p < kSkinnyPanels; ++p) {
+    for (int p = 0; p < kPanels; ++p) {
 #pragma unroll
       for (int own = 0; own < kOwn; ++own) {
         const int e = own * kThreads + static_cast<int>(threadIdx.x);
@@ -192,7 +213,7 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps)
     }
     if (!gpu::last_to_arrive(call.counters + block, static_cast<unsigned>(call.split))) return;
 #pragma unroll
-    for (int p = 0; p < kSkinnyPanels; ++p) {
+    for (int p = 0; p < kPanels; ++p) {
 #pragma unroll
       for (int own = 0; own < kOwn; ++own) {
         const int e = own * kThreads + static_cast<int>(threadIdx.x);
@@ -210,14 +231,14 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps)
     const int64_t n = first_n + e / 16;
     if (e >= kElements || n >= call.n) continue;
 #pragma unroll
-    for (int p = 0; p < kSkinnyPanels; ++p) {
+    for (int p = 0; p < kPanels; ++p) {
       const int64_t matrix_row = first_row + 16 * p + e % 16;
       if (matrix_row >= call.rows) continue;
       if (call.out.store != GemmOut::Store::kSiluGate) {
         put(call.out, nullptr, n, static_cast<int>(matrix_row), sums[p][own]);
-      } else if (p % 2 == 0) {
+      } else if (kPanels % 2 == 0 && p % 2 == 0) {
         put_gated(call.out, n, static_cast<int>(matrix_row), sums[p][own],
-                  sums[(p + 1) % kSkinnyPanels][own]);
+                  sums[(p + 1) % kPanels][own]);
       }
     }
   }

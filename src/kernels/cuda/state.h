@@ -8,12 +8,9 @@
 
 namespace syrinx::cuda {
 
-struct LibraryGemm;  // handles and plans of cuBLASLt
-
 struct KernelState {
   static constexpr int64_t kCounters = 1 << 16;
   Tensor counters{{kCounters}, DType::kI32, Device::kCuda};  // zero between launches
-  std::shared_ptr<LibraryGemm> library;                      // made at its first use
 };
 
 inline KernelState& state_of(StepContext& ctx) {

@@ -29,7 +29,9 @@ __device__ inline Place find_tile(const TileCall& call, int64_t tile) {
 
 // Grid: 64 matrix rows, tiles of batch rows, stretches of k.
 __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__ TileCall call) {
-  __shared__ float xs[kStep][kStride], ws[kStep][kStride];
+  // Read in pieces of 16 bytes: the compiler aligns an array of floats to 4 bytes only.
+  alignas(16) __shared__ float xs[kStep][kStride];
+  alignas(16) __shared__ float ws[kStep][kStride];
   const int64_t first_row = int64_t{blockIdx.x} * kSide;
   const Place at = find_tile(call, blockIdx.y);
   const int64_t left = at.segment->rows - at.first;

@@ -2,6 +2,7 @@
 #include "tensor/device.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <unordered_map>
@@ -15,6 +16,12 @@ namespace {
 using cuda::check;
 
 constexpr size_t kRing = 8u << 20, kHalf = kRing / 2;
+
+/// How often this process gave device memory back to the driver.
+std::atomic<uint64_t>& freed() {
+  static std::atomic<uint64_t> count{0};
+  return count;
+}
 
 class CudaStream final : public Stream {
  public:
@@ -77,6 +84,7 @@ class CudaStream final : public Stream {
     if (!made) return nullptr;
     return {made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); }};
   }
+  uint64_t memory_version() const override { return freed().load(std::memory_order_acquire); }
   void play(void* recording) override {
     check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), stream_), "cudaGraphLaunch");
   }
@@ -176,7 +184,9 @@ void* device_allocate(Device, size_t bytes) {
 }
 
 void device_free(Device, void* memory) noexcept {
-  if (memory && !small_pieces().give_back(memory)) cudaFree(memory);
+  if (!memory || small_pieces().give_back(memory)) return;
+  freed().fetch_add(1, std::memory_order_release);
+  cudaFree(memory);
 }
 
 void device_copy(const View& from, const View& to) {

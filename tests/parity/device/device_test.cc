@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "engine/collector.h"
@@ -45,7 +46,11 @@ const Model kModels[] = {
     {"chatterbox", "chatterbox", "samples", 50, 0, "", 26},
 };
 
-std::string parity_dir() { return SYRINX_BINARY_DIR "/parity/"; }
+/// SYRINX_GOLDENS names the goldens where the tests run on another machine (tools/gpu_kit).
+std::string parity_dir() {
+  const char* other = std::getenv("SYRINX_GOLDENS");
+  return other ? std::string(other) + "/" : SYRINX_BINARY_DIR "/parity/";
+}
 
 std::string golden_dir(const Model& model) {
   const size_t slash = model.dir.find('/');

@@ -1,10 +1,10 @@
-// Times the GPU's kernels at the shapes of real models against the ceilings of this very machine:
-//   gpu_bench [OUT.json]
-// Ceilings first (copy of 2 GB, bf16 product of 8192^3 by the library, random data), then every hot
-// kernel at batch 1, 8, 32 and 128, then whole decode steps of the talker. A share is the time
-// that the bytes a kernel must move (weights or cache once, activations in and out) need at the
-// measured copy bandwidth, over the time it took. Launches are replayed from a graph, over as many
-// copies of the weights as do not fit the cache. Medians of several replays.
+// Times the kernels at the shapes of real models against the ceilings of the same machine:
+//   gpu_bench [OUT.jsonl [PART...]]
+// Parts, in this order when none is named: ceilings launches steps products attention prefill
+// sample conv. A share is the time that the bytes of a kernel (weights or cache once, activations in
+// and out) take at the measured copy bandwidth, over the time of the kernel. Launches are replayed
+// from a graph, over as many copies of the weights as do not fit the cache. Medians of 9 replays.
+// OUT.jsonl has one JSON object a line, so a run that is cut short loses nothing that it measured.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/cuda/bench/launches.h"
+#include "kernels/cuda/bench/library_product.h"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/matrix_layout.h"
@@ -23,7 +25,7 @@
 namespace syrinx::cuda {
 namespace {
 
-constexpr int kBatches[] = {1, 8, 32, 128};
+constexpr int kBatches[] = {1, 8, 16, 32, 64, 128};
 constexpr int kContext = 500;
 
 struct Model {
@@ -31,8 +33,9 @@ struct Model {
   int hidden, layers, heads, kv_heads, dim, ffn, vocabulary;
 };
 constexpr Model kModels[] = {
-    {"qwen3-tts-0.6b", 1024, 28, 16, 8, 128, 3072, 3072},
     {"qwen3-tts-1.7b", 2048, 28, 16, 8, 128, 6144, 3072},
+    {"qwen3-predictor", 1024, 5, 16, 8, 128, 3072, 2048},
+    {"qwen3-tts-0.6b", 1024, 28, 16, 8, 128, 3072, 3072},
     {"orpheus-3b", 3072, 28, 24, 8, 128, 8192, 156940},
     {"csm-1b", 2048, 16, 32, 8, 64, 8192, 2051},
 };
@@ -63,6 +66,7 @@ struct Machine {
   std::unique_ptr<Stream> stream = Stream::create(Device::kCuda);
   Arena host;
   StepContext ctx{pool, arena, host, *stream};
+  LibraryProduct library;
   double copy_bytes_s = 0, gemm_flops = 0;
 
   cudaStream_t native() const { return static_cast<cudaStream_t>(stream->native()); }
@@ -116,46 +120,51 @@ double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
 
 class Report {
  public:
-  explicit Report(const char* path) : file_(path ? std::fopen(path, "w") : nullptr) {
-    if (file_) std::fprintf(file_, "{\n");
-  }
+  explicit Report(const char* path) : file_(path ? std::fopen(path, "w") : nullptr) {}
   ~Report() {
-    if (!file_) return;
-    std::fprintf(file_, "\n  ],\n  \"failed\": %d\n}\n", failed_);
-    std::fclose(file_);
+    if (file_) std::fclose(file_);
   }
+  Report(const Report&) = delete;
+  Report& operator=(const Report&) = delete;
+
+  std::FILE* file() const { return file_; }
   void machine(const char* gpu, double copy, double gemm) {
     std::printf("%s: copy %.0f GB/s, bf16 product %.0f TFLOP/s\n", gpu, copy * 1e-9, gemm * 1e-12);
-    if (!file_) return;
-    std::fprintf(file_,
-                 "  \"gpu\": \"%s\",\n  \"copy_gb_s\": %.1f,\n  \"bf16_tflop_s\": %.1f,\n"
-                 "  \"kernels\": [",
-                 gpu, copy * 1e-9, gemm * 1e-12);
+    if (file_) {
+      std::fprintf(file_,
+                   "{\"part\": \"ceilings\", \"gpu\": \"%s\", \"copy_gb_s\": %.1f, "
+                   "\"bf16_tflop_s\": %.1f}\n",
+                   gpu, copy * 1e-9, gemm * 1e-12);
+    }
+    flush();
   }
   void row(const std::string& model, const std::string& what, int batch, double seconds,
            double floor_seconds) {
     const double share = floor_seconds / seconds;
     std::printf("%-15s %-22s %4d %9.1f us  floor %8.1f us  %3.0f %%\n", model.c_str(), what.c_str(),
                 batch, seconds * 1e6, floor_seconds * 1e6, share * 100);
-    std::fflush(stdout);
-    if (!file_) return;
-    std::fprintf(file_,
-                 "%s\n    {\"model\": \"%s\", \"kernel\": \"%s\", \"batch\": %d, \"us\": %.2f, "
-                 "\"floor_us\": %.2f, \"share\": %.3f}",
-                 first_ ? "" : ",", model.c_str(), what.c_str(), batch, seconds * 1e6,
-                 floor_seconds * 1e6, share);
-    std::fflush(file_);
-    first_ = false;
+    if (file_) {
+      std::fprintf(file_,
+                   "{\"part\": \"kernel\", \"model\": \"%s\", \"kernel\": \"%s\", \"batch\": %d, "
+                   "\"us\": %.2f, \"floor_us\": %.2f, \"share\": %.3f}\n",
+                   model.c_str(), what.c_str(), batch, seconds * 1e6, floor_seconds * 1e6, share);
+    }
+    flush();
   }
   void failure(const std::string& what, const char* why) {
     std::printf("FAILED %s: %s\n", what.c_str(), why);
+    if (file_) std::fprintf(file_, "{\"part\": \"failed\", \"what\": \"%s\"}\n", what.c_str());
+    flush();
     ++failed_;
   }
   int failed() const { return failed_; }
 
  private:
+  void flush() {
+    std::fflush(stdout);
+    if (file_) std::fflush(file_);
+  }
   std::FILE* file_;
-  bool first_ = true;
   int failed_ = 0;
 };
 
@@ -195,18 +204,29 @@ void ceilings(Machine& m, Report& report) {
   check(cudaGetDeviceProperties(&prop, 0), "properties");
   constexpr int64_t kBytes = int64_t{2} << 30;
   const Tensor from = m.random({kBytes}, DType::kU8), to({kBytes}, DType::kU8, Device::kCuda);
-  const double copy = time_of(m, 2, [&](int) {
+  cudaEvent_t begin = nullptr, end = nullptr;  // no graph: its copies are slower
+  check(cudaEventCreate(&begin), "event");
+  check(cudaEventCreate(&end), "event");
+  float ms = 0;
+  for (int i = 0; i < 3; ++i) {  // the last counts
+    check(cudaEventRecord(begin, m.native()), "record");
     check(cudaMemcpyAsync(to.view().data, from.view().data, kBytes, cudaMemcpyDeviceToDevice,
                           m.native()),
           "copy");
-  });
+    check(cudaEventRecord(end, m.native()), "record");
+    check(cudaEventSynchronize(end), "copy");
+    check(cudaEventElapsedTime(&ms, begin, end), "elapsed");
+  }
+  cudaEventDestroy(end);
+  cudaEventDestroy(begin);
+  const double copy = ms * 1e-3;
   m.copy_bytes_s = 2.0 * kBytes / copy;
   constexpr int64_t kSide = 8192;
   const PackedMatrix w = random_matrix(m, kSide, kSide, WeightType::kBF16);
   const Tensor x = m.random({kSide, kSide}, DType::kBF16);
   const Tensor out({kSide, kSide}, DType::kF32, Device::kCuda);
   const double gemm = time_of(m, 2, [&](int) {
-    library_gemm(m.ctx, w, x.view().bf16(), kSide, out.f32(), kSide, kSide, false);
+    m.library.queue(m.native(), w.data.view().data, kSide, kSide, x.view().data, kSide, out.f32());
   });
   m.gemm_flops = 2.0 * kSide * kSide * kSide / gemm;
   report.machine(prop.name, m.copy_bytes_s, m.gemm_flops);
@@ -226,16 +246,19 @@ void bench_linear(Machine& m, Report& report, const Model& model, const char* wh
     const GemmOut put = to_one(to, out, gated ? GemmOut::Store::kSiluGate : GemmOut::Store::kSet);
     const double moved = bytes + 4.0 * batch * (in + out);
     const double flops = 2.0 * batch * rows * in;
-    for (const bool invariant : {true, false}) {
-      // Below its threshold the library is not asked: the same kernel would be timed twice.
-      if (!invariant && (batch < 65 || type == WeightType::kQ8)) continue;
-      m.stream->batch_invariant = invariant;
-      const double s = time_of(m, std::max(copies, 8),
-                               [&](int i) { linear(m.ctx, weights[i % copies], x, put); });
-      report.row(model.name, invariant ? name : name + " lib", batch, s,
-                 std::max(floor_of(m, moved), flops / m.gemm_flops));
-    }
-    m.stream->batch_invariant = true;
+    const double floor = std::max(floor_of(m, moved), flops / m.gemm_flops);
+    report.row(model.name, name, batch, time_of(m, std::max(copies, 8), [&](int i) {
+                 linear(m.ctx, weights[i % copies], x, put);
+               }),
+               floor);
+    if (type != WeightType::kBF16) continue;
+    const Tensor rounded = m.random({batch, matrix_padded_k(in)}, DType::kBF16);
+    const Tensor sums({batch, rows}, DType::kF32, Device::kCuda);
+    report.row(model.name, name + " lib", batch, time_of(m, std::max(copies, 8), [&](int i) {
+                 m.library.queue(m.native(), weights[i % copies].data.view().data, rows,
+                                 matrix_padded_k(in), rounded.view().data, batch, sums.f32());
+               }),
+               floor);
   }
 }
 
@@ -295,18 +318,19 @@ void bench_attention(Machine& m, Report& report, const Model& model, DType dtype
 }
 
 void bench_prefill(Machine& m, Report& report, const Model& model) {
-  constexpr int kRows = 256;
-  const Cache cache(m, model, DType::kF16, 1, 1);
-  const std::vector<int32_t> begin{0, kRows}, length{kRows};
-  const Ragged ragged{begin, length, cache.table, cache.pages_each};
-  const int64_t q_width = int64_t{model.heads} * model.dim;
-  const Tensor q = m.random({kRows, q_width}, DType::kF32);
-  const Tensor out({kRows, q_width}, DType::kF32, Device::kCuda);
-  const double s = time_of(m, 4, [&](int) {
-    syrinx::paged_attention(m.ctx, all_heads(q, model.heads), cache.pool, 0, ragged, {0.1f}, out);
-  });
-  const double flops = 2.0 * kRows * kRows * q_width;  // half of the square, two products
-  report.row(model.name, "prefill attention 256", 1, s, flops / m.gemm_flops);
+  for (const int rows : {32, 128, 256}) {
+    const Cache cache(m, model, DType::kF16, 1, 1);
+    const std::vector<int32_t> begin{0, rows}, length{rows};
+    const Ragged ragged{begin, length, cache.table, cache.pages_each};
+    const int64_t q_width = int64_t{model.heads} * model.dim;
+    const Tensor q = m.random({rows, q_width}, DType::kF32);
+    const Tensor out({rows, q_width}, DType::kF32, Device::kCuda);
+    const double s = time_of(m, 4, [&](int) {
+      syrinx::paged_attention(m.ctx, all_heads(q, model.heads), cache.pool, 0, ragged, {0.1f}, out);
+    });
+    const double flops = 2.0 * rows * rows * q_width;  // half of the square, two products
+    report.row(model.name, "prefill attention", rows, s, flops / m.gemm_flops);
+  }
 }
 
 void bench_sample(Machine& m, Report& report, const Model& model) {
@@ -423,33 +447,45 @@ void attempt(Report& report, const std::string& what, const std::function<void()
   }
 }
 
-int run(const char* path) {
+int run(int count, char** arguments) {
   if (const std::string why = device_missing(Device::kCuda); !why.empty()) {
     std::printf("%s\n", why.c_str());
     return 77;
   }
+  const std::vector<std::string> parts(arguments + std::min(count, 2), arguments + count);
+  const auto wanted = [&](const char* part) {
+    return parts.empty() || std::find(parts.begin(), parts.end(), part) != parts.end();
+  };
   Machine m;
-  Report report(path);
-  ceilings(m, report);
-  attempt(report, "conv", [&] { bench_conv(m, report); });
-  for (const Model& model : kModels) {
-    const int64_t q = int64_t{model.heads} * model.dim, kv = int64_t{model.kv_heads} * model.dim;
-    for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
-      attempt(report, model.name, [&] { bench_step(m, report, model, type); });
-      const auto one = [&](const char* what, int64_t out, int64_t in, bool gated) {
-        attempt(report, what, [&] { bench_linear(m, report, model, what, out, in, gated, type); });
-      };
-      one("qkv", q + 2 * kv, model.hidden, false);
-      one("o", model.hidden, q, false);
-      one("gate+up", model.ffn, model.hidden, true);
-      one("down", model.hidden, model.ffn, false);
-      one("head", model.vocabulary, model.hidden, false);
+  Report report(count > 1 ? arguments[1] : nullptr);
+  ceilings(m, report);  // every share needs them
+  if (wanted("launches")) attempt(report, "launches", [&] { bench_launches(report.file()); });
+  const auto each = [&](const char* part, const std::function<void(const Model&)>& work) {
+    if (!wanted(part)) return;
+    for (const Model& model : kModels) {
+      attempt(report, concat(part, " of ", model.name), [&] { work(model); });
     }
-    for (const DType dtype : {DType::kF16, DType::kI8})
-      attempt(report, "attention", [&] { bench_attention(m, report, model, dtype); });
-    attempt(report, "prefill", [&] { bench_prefill(m, report, model); });
-    attempt(report, "sample", [&] { bench_sample(m, report, model); });
-  }
+  };
+  constexpr WeightType kTypes[] = {WeightType::kBF16, WeightType::kQ8};
+  each("steps", [&](const Model& model) {
+    for (const WeightType type : kTypes) bench_step(m, report, model, type);
+  });
+  each("products", [&](const Model& model) {
+    const int64_t q = int64_t{model.heads} * model.dim, kv = int64_t{model.kv_heads} * model.dim;
+    for (const WeightType type : kTypes) {
+      bench_linear(m, report, model, "qkv", q + 2 * kv, model.hidden, false, type);
+      bench_linear(m, report, model, "o", model.hidden, q, false, type);
+      bench_linear(m, report, model, "gate+up", model.ffn, model.hidden, true, type);
+      bench_linear(m, report, model, "down", model.hidden, model.ffn, false, type);
+      bench_linear(m, report, model, "head", model.vocabulary, model.hidden, false, type);
+    }
+  });
+  each("attention", [&](const Model& model) {
+    for (const DType dtype : {DType::kF16, DType::kI8}) bench_attention(m, report, model, dtype);
+  });
+  each("prefill", [&](const Model& model) { bench_prefill(m, report, model); });
+  each("sample", [&](const Model& model) { bench_sample(m, report, model); });
+  if (wanted("conv")) attempt(report, "conv", [&] { bench_conv(m, report); });
   return report.failed() == 0 ? 0 : 1;
 }
 
@@ -457,5 +493,5 @@ int run(const char* path) {
 }  // namespace syrinx::cuda
 
 int main(int count, char** arguments) {
-  return syrinx::cuda::run(count > 1 ? arguments[1] : nullptr);
+  return syrinx::cuda::run(count, arguments);
 }

@@ -1,0 +1,35 @@
+// The product of cuBLASLt, a yardstick for the kernels of this project. Only the bench uses it: the
+// order of its sums depends on the number of rows, so the engine cannot.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "tensor/tensor.h"
+
+namespace syrinx::cuda {
+
+/// One handle of cuBLASLt and a plan for each shape. Belongs to one thread.
+class LibraryProduct {
+ public:
+  LibraryProduct();
+  ~LibraryProduct();
+  LibraryProduct(const LibraryProduct&) = delete;
+  LibraryProduct& operator=(const LibraryProduct&) = delete;
+
+  /// Queues out [n, rows] f32 = x [n, k] bf16 times w [rows, k] bf16 transposed; k is a multiple of 64.
+  void queue(cudaStream_t stream, const void* w, int64_t rows, int64_t k, const void* x, int64_t n,
+             float* out);
+
+ private:
+  struct Plan;
+  void* handle_ = nullptr;  // cublasLtHandle_t
+  Tensor workspace_;
+  std::map<std::array<int64_t, 3>, std::unique_ptr<Plan>> plans_;  // by rows, k, n
+};
+
+}  // namespace syrinx::cuda
