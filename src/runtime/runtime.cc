@@ -131,9 +131,8 @@ FoundModel find_model(const LoadOptions& options) {
     if (family.claims && family.claims(config)) return {&family, dir};
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
-  throw LoadError(path + ": model_type \"" +
-                  config.opt_s("model_type", "(none)") + "\" is of no known family (" + known +
-                  ")");
+  throw LoadError(path + ": model_type \"" + config.opt_s("model_type", "(none)") +
+                  "\" is of no known family (" + known + ")");
 }
 
 Introduction introduce(const LoadOptions& options, const FoundModel& found) {
@@ -174,7 +173,10 @@ std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const Fo
   cache.path = join_path(dir, key.substr(0, 32) + WeightsCache::kSuffix);
   cache.key = key;
   cache.copied = options.node >= 0;
-  cache.say = [](const std::string& what) { std::fprintf(stderr, "syrinx: %s\n", what.c_str()); };
+  cache.say = [log = options.log](const std::string& what) {
+    if (log) return log("syrinx: " + what);
+    std::fprintf(stderr, "syrinx: %s\n", what.c_str());
+  };
   return std::make_unique<WeightsCache>(std::move(cache));
 }
 

@@ -35,7 +35,9 @@ struct LoadOptions {
   /// networks that run elsewhere take no memory here.
   std::vector<std::string> held_nodes;
   std::string lexicon;  ///< a file that tells how words are said (text/lexicon.h); empty: none
-  std::function<void(const std::string&)> log;  ///< of links that come and go; any thread
+  /// Takes lines about links that come and go and about packed weights; any thread. Empty: lines
+  /// about weights go to the standard error.
+  std::function<void(const std::string&)> log;
   EngineOptions engine;
 };
 

@@ -152,6 +152,30 @@ class Say(unittest.TestCase):
         self.assertEqual(done.stderr, b"syrinx: SYRINX_CPU is 'i386'; it may be portable, avx2, avxvnni, avx512, "
                          b"avx512vnni, avx512bf16 or amx\n")
 
+    def test_a_closed_pipe_behind_the_standard_output(self):
+        for arguments in (["manual"], ["say", "--model", MODEL, SENTENCE * 5, "-o", "-"],
+                          ["top", "http://127.0.0.1:1"]):
+            reader, writer = os.pipe()
+            os.close(reader)
+            done = subprocess.run([harness.BIN, *arguments], stdout=writer, stderr=subprocess.PIPE,
+                                  check=False, timeout=60)
+            os.close(writer)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(b"cannot write to the standard output: Broken pipe", done.stderr)
+
+    def test_a_bound_on_the_size_of_files(self):
+        with open(self.wav, "wb") as old:
+            old.write(b"old")
+        for name in ("out.wav", "out.mp3", "out.flac"):
+            done = subprocess.run(
+                ["bash", "-c", 'ulimit -f 1; exec "$@"', "bash", harness.BIN, "say", "--model", MODEL,
+                 SENTENCE * 3, "-o", os.path.join(self.dir.name, name)],
+                capture_output=True, check=False, timeout=60)
+            self.assertEqual(done.returncode, 1, done.stderr)
+            self.assertIn(b"File too large", done.stderr)
+        self.assertEqual(os.listdir(self.dir.name), ["out.wav"])
+        self.assertEqual(self.read(), b"old")
+
     def test_a_full_disk_behind_the_standard_output(self):
         for arguments in (["inspect", MODEL], ["--help"], ["manual"], ["say", "--help"],
                           ["say", "--model", MODEL, "Hi", "-o", "-"]):

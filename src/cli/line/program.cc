@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -50,6 +51,16 @@ int run(const Program& program, int argc, char** argv) {
   return chosen();
 }
 
+/// A pipe that was closed and a file that reached its largest size (`ulimit -f`) are errors of a
+/// write, which are reported; they do not end the program. A handler and not SIG_IGN, which
+/// programs that are started from here would inherit.
+void survive_failed_writes() {
+  struct sigaction action {};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &action, nullptr);
+}
+
 /// A full disk behind the standard output is told by nobody else.
 int written(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return code;
@@ -63,6 +74,7 @@ int run_program(const Program& program, int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == kDecodeHelperCommand) {
     run_decode_helper();
   }
+  survive_failed_writes();
   try {
     return written(run(program, argc, argv));
   } catch (const UsageError& error) {

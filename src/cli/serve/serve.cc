@@ -1,11 +1,13 @@
 #include "cli/serve/serve.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -17,6 +19,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/cores.h"
+#include "base/line_log.h"
 #include "cli/files/many_files.h"
 #include "cli/line/exit.h"
 #include "cli/line/stop_signal.h"
@@ -30,7 +33,8 @@
 namespace syrinx {
 namespace {
 
-void print_line(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+/// Takes a line of the log; any thread.
+using Report = std::function<void(const std::string&)>;
 
 ApiKeys read_keys(const ServeOptions& options) {
   if (!options.api_key_file.empty()) return ApiKeys::from_file(options.api_key_file);
@@ -104,7 +108,8 @@ PredictWhen predict_when(const ServeOptions& options) {
   return apart ? PredictWhen::kUnlessNot : PredictWhen::kAsked;
 }
 
-ServerOptions server_options(const ServeOptions& options, const DecodeHelper* decoder) {
+ServerOptions server_options(const ServeOptions& options, const DecodeHelper* decoder,
+                             const std::shared_ptr<LineLog>& log, const Report& report) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
     return value >= 0 ? value : loopback ? 0 : beyond;
@@ -142,9 +147,8 @@ ServerOptions server_options(const ServeOptions& options, const DecodeHelper* de
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
                      "to serve everybody.");
   }
-  if (!options.quiet) {
-    out.log = [](const std::string& line) { print_line(line); };
-  }
+  if (!options.quiet) out.log = report;
+  out.lost_lines = [log] { return log->dropped(); };
   return out;
 }
 
@@ -158,7 +162,7 @@ std::vector<Placement> placements(const ServeOptions& options) {
 }
 
 /// Gives the processes that hold stages a moment, so that the first listener finds all warm.
-void wait_for_stages(const Engine& engine) {
+void wait_for_stages(const Engine& engine, const Report& report) {
   constexpr double kPatience_s = 2;
   const double until_s = now_s() + kPatience_s;
   for (;;) {
@@ -166,14 +170,14 @@ void wait_for_stages(const Engine& engine) {
     const auto away = std::find_if(nodes.begin(), nodes.end(), [](const auto& n) { return !n.up; });
     if (away == nodes.end()) return;
     if (now_s() > until_s) {
-      return print_line("the stage '" + away->node + "' is not there yet: " + away->where + ": " +
-                        away->trouble);
+      return report("the stage '" + away->node + "' is not there yet: " + away->where + ": " +
+                    away->trouble);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
 }
 
-std::vector<ModelSource> model_sources(const ServeOptions& options) {
+std::vector<ModelSource> model_sources(const ServeOptions& options, const Report& report) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
   LoadOptions common = options.load;
@@ -184,7 +188,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
     throw UsageError("stages elsewhere are for servers of one model");
   }
   common.engine.away_places = away_places(common.placements);
-  common.log = print_line;
+  common.log = report;
   // All models share one machine: its executors, and one scheduler that knows every deadline. One
   // model alone gets a machine that suits it when it is loaded, and keeps it when loaded again.
   const auto machine = std::make_shared<std::shared_ptr<Machine>>();
@@ -196,13 +200,13 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
     try {  // those behind the first are loaded much later: a slip in a name is told now
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
-      print_line(concat("syrinx: ", error.what(), "; until then requests for it fail"));
+      report(concat("syrinx: ", error.what(), "; until then requests for it fail"));
     }
-    out.push_back({model_name(model), [load, machine, quiet = options.quiet] {
-                     if (!quiet) print_line("loading " + load.model);
+    out.push_back({model_name(model), [load, machine, report, quiet = options.quiet] {
+                     if (!quiet) report("loading " + load.model);
                      auto engine = load_engine(load, *machine);
                      *machine = engine->machine();
-                     wait_for_stages(*engine);
+                     wait_for_stages(*engine, report);
                      warm_up(*engine, load.engine.max_batch);
                      return make_backend(std::move(engine));
                    }});
@@ -210,11 +214,11 @@ std::vector<ModelSource> model_sources(const ServeOptions& options) {
   return out;
 }
 
-void reload(HttpServer& server, const ServeOptions& options) try {
+void reload(HttpServer& server, const ServeOptions& options, const Report& report) try {
   server.reload(read_keys(options));
-  print_line("reloading keys, certificate and models");
+  report("reloading keys, certificate and models");
 } catch (const LoadError& error) {
-  print_line(std::string("nothing is reloaded: ") + error.what());
+  report(std::string("nothing is reloaded: ") + error.what());
 }
 
 std::string url_of(const std::string& host, int port, bool tls) {
@@ -225,23 +229,20 @@ std::string url_of(const std::string& host, int port, bool tls) {
          std::to_string(port);
 }
 
-void print_welcome(const ServeOptions& options, const ModelTable& models, int port, bool keys,
-                   double ready_s) {
+std::string welcome(const ServeOptions& options, const ModelTable& models, int port, bool keys,
+                    double ready_s) {
   const std::string url = url_of(options.host, port, !options.tls_cert.empty());
   const char* key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
   const bool speaks = models.first()->info().speaks;
-  std::printf(
-      "Syrinx serves '%s' at %s (ready after %.2f s). Try:\n\n"
-      "  curl %s%s -H 'Content-Type: application/json' \\\n"
-      "%s"
-      "    -d '%s\n\n"
-      "or open %s in a browser. OpenAI clients: base_url %s/v1. Ctrl-C stops the server.\n",
-      models.list()[0].name.c_str(), url.c_str(), ready_s, url.c_str(),
-      speaks ? "/v1/audio/speech" : "/v1/chat/completions", key,
-      speaks ? R"({"input": "Hello from Syrinx."}' -o hello.mp3)"
-             : R"({"messages": [{"role": "user", "content": "What is 7 times 8?"}]}')",
-      url.c_str(), url.c_str());
-  std::fflush(stdout);
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, "%.2f", ready_s);
+  return concat("Syrinx serves '", models.list()[0].name, "' at ", url, " (ready after ", seconds,
+                " s). Try:\n\n  curl ", url, speaks ? "/v1/audio/speech" : "/v1/chat/completions",
+                " -H 'Content-Type: application/json' \\\n", key, "    -d '",
+                speaks ? R"({"input": "Hello from Syrinx."}' -o hello.mp3)"
+                       : R"({"messages": [{"role": "user", "content": "What is 7 times 8?"}]}')",
+                "\n\nor open ", url, " in a browser. OpenAI clients: base_url ", url,
+                "/v1. Ctrl-C stops the server.");
 }
 
 /// What a client sent at once goes back to the system when it is done with. Left alone, glibc
@@ -270,22 +271,26 @@ int run_serve(const ServeOptions& options) {
     }
   }
   StopSignal stop;
+  // Neither waits for the program that reads it. First here, and so written last.
+  LineLog out({.descriptor = STDOUT_FILENO});
+  const auto log = std::make_shared<LineLog>();
+  const Report report = [log](const std::string& line) { log->add(line); };
   allow_many_files();
   if (decoder && !decoder->filtered() && !options.quiet) {
-    print_line("no seccomp here: recordings that clients send are decoded under " +
-               decoder->confinement());
+    report("no seccomp here: recordings that clients send are decoded under " +
+           decoder->confinement());
   }
-  ServerOptions http = server_options(options, decoder ? &*decoder : nullptr);
+  ServerOptions http = server_options(options, decoder ? &*decoder : nullptr, log, report);
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
   HttpServer server(std::move(http));
   std::optional<AgentPort> agent;
   if (options.agent_port >= 0) agent.emplace(options.agent_host, options.agent_port);
   const auto models = std::make_shared<ModelTable>(
-      model_sources(options),
+      model_sources(options, report),
       ModelTableOptions{.keep_s = options.model_keep_s,
                         .memory_bytes = options.model_memory_mib << 20,
-                        .log = [](const std::string& line) { print_line(line); },
+                        .log = report,
                         .aliases = read_aliases("--model-alias", options.model_aliases)});
   stop.arm();
   std::optional<WyomingServer> wyoming;
@@ -294,34 +299,28 @@ int run_serve(const ServeOptions& options) {
                         .port = options.wyoming_port,
                         .stall_timeout_s = options.stall_timeout_s,
                         .voices = voices};
-    if (!options.quiet) {
-      home.log = [](const std::string& line) { print_line(line); };
-    }
+    if (!options.quiet) home.log = report;
     wyoming.emplace(std::move(home), models);
   }
   server.open(models);
   if (agent) agent->open(models);
-  print_welcome(options, *models, server.port(), keys, now_s() - began_s);
+  out.add(welcome(options, *models, server.port(), keys, now_s() - began_s));
   if (wyoming) {
-    std::printf("Home Assistant (Wyoming): %s, port %d.\n", options.wyoming_host.c_str(),
-                wyoming->port());
-    std::fflush(stdout);
+    out.add(concat("Home Assistant (Wyoming): ", options.wyoming_host, ", port ", wyoming->port(),
+                   "."));
   }
   if (agent) {
-    std::printf("Load balancers (agent-check): %s, port %d.\n", options.agent_host.c_str(),
-                agent->port());
-    std::fflush(stdout);
+    out.add(concat("Load balancers (agent-check): ", options.agent_host, ", port ", agent->port(),
+                   "."));
   }
 
-  while (stop.wait() == StopSignal::Event::kReload) reload(server, options);
-  std::fprintf(stderr, "stopping: running requests get %g s\n", options.drain_timeout_s);
+  while (stop.wait() == StopSignal::Event::kReload) reload(server, options, report);
+  report(concat("stopping: running requests get ", options.drain_timeout_s, " s"));
   const double deadline_s = now_s() + options.drain_timeout_s;
   if (agent) agent->drain();
   bool whole = server.drain(options.drain_timeout_s);
   if (wyoming) whole = wyoming->drain(std::max(0.0, deadline_s - now_s())) && whole;
-  if (!whole) {
-    std::fputs("stopping: some requests were cut off\n", stderr);
-  }
+  if (!whole) report("stopping: some requests were cut off");
   return 0;
 }
 

@@ -1,10 +1,15 @@
 // `syrinx serve --stage`: holds stages of a model for servers of this host or of others.
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
+#include <memory>
 #include <string>
 #include <thread>
 
+#include "base/check.h"
 #include "base/clock.h"
+#include "base/line_log.h"
 #include "cli/files/many_files.h"
 #include "cli/line/exit.h"
 #include "cli/line/stop_signal.h"
@@ -36,7 +41,11 @@ int run_stages(const ServeOptions& options) {
   allow_many_files();
   LoadOptions load = options.load;
   if (!options.models.empty()) load.model = options.models.front();
-  const auto log = [](const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); };
+  // Neither waits for the program that reads it.
+  LineLog out({.descriptor = STDOUT_FILENO});
+  const auto lines = std::make_shared<LineLog>();
+  const auto log = [lines](const std::string& line) { lines->add(line); };
+  load.log = log;
   load.held_nodes = options.stages;
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(load);
   StageServerOptions server{.address = options.listen_stage,
@@ -50,10 +59,10 @@ int run_stages(const ServeOptions& options) {
     names += (names.empty() ? "" : ", ") + stage;
   }
   StageServer running(pipeline, server);
-  std::printf("Syrinx holds %s of '%s' for servers at %s (ready after %.2f s). Ctrl-C stops it.\n",
-              names.c_str(), pipeline->info().model.c_str(), running.address().c_str(),
-              now_s() - began_s);
-  std::fflush(stdout);
+  char ready_s[32];
+  std::snprintf(ready_s, sizeof ready_s, "%.2f", now_s() - began_s);
+  out.add(concat("Syrinx holds ", names, " of '", pipeline->info().model, "' for servers at ",
+                 running.address(), " (ready after ", ready_s, " s). Ctrl-C stops it."));
   stop.arm();
   while (stop.wait() == StopSignal::Event::kReload) log("there is nothing to reload");
   if (!options.quiet) log("stopping: what servers have here is finished");

@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <utility>
@@ -50,8 +49,6 @@ std::optional<std::string> find_player() {
 }
 
 Player::Player(std::string command, int sample_rate_hz) : command_(std::move(command)) {
-  // A player that ends early shall be an error here and not the end of this process.
-  std::signal(SIGPIPE, SIG_IGN);
   pipe_ = popen(command_.c_str(), "w");
   if (pipe_ == nullptr) throw LoadError("cannot run '" + command_ + "'");
   put(wav_header(sample_rate_hz));

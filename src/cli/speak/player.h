@@ -9,7 +9,8 @@
 namespace syrinx {
 
 /// Runs a player as a child and feeds it WAV on its standard input. Every method throws LoadError
-/// when the player cannot be run, has ended or fails; its own words are on the standard error.
+/// when the player cannot be run, has ended or fails; its own words are on the standard error. A write
+/// to a player that has ended must not end the process: run_program() sees to that.
 class Player {
  public:
   /// `command` is for the shell.

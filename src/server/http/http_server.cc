@@ -48,6 +48,7 @@ ServerView ServerState::view() const {
           .connections = static_cast<int>(sessions.size()),
           .streams = streams,
           .requests = requests,
+          .lost_lines = options.lost_lines ? options.lost_lines() : 0,
           .uptime_s = now_s() - started_s};
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -53,6 +54,8 @@ struct ServerOptions {
   bool strict = false;  ///< refuse what a model cannot honour instead of leaving it out
   /// Takes one line per request, on the io thread. Texts and audio are never in it. May be empty.
   std::function<void(const std::string& line)> log = {};
+  /// Counts the lines of the log that were dropped; any thread. May be empty.
+  std::function<uint64_t()> lost_lines = {};
 };
 
 /// Whether only this machine can reach the address (or "localhost"). Throws LoadError when `host`

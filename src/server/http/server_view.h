@@ -26,6 +26,7 @@ struct ServerView {
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered
   int64_t requests = 0;
+  uint64_t lost_lines = 0;  ///< of the log, dropped because it was not read
   double uptime_s = 0;
 };
 

@@ -140,6 +140,9 @@ Reply metrics_reply(const ServerView& server) {
   add("connections", "gauge", "Open connections.", server.connections);
   add("streams", "gauge", "Speech requests being answered.", server.streams);
   add("requests_total", "counter", "HTTP requests.", static_cast<double>(server.requests));
+  add("log_lines_dropped_total", "counter",
+      "Lines of the log that were dropped because it was not read or could not be written.",
+      static_cast<double>(server.lost_lines));
   add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 when speech requests are taken.", is_ready(server) ? 1 : 0);
   if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
