@@ -132,7 +132,9 @@ class LibavEncoder : public Encoder {
   void send_frame();
   void take_packets(bool end);
   void put(std::string_view bytes) { out_->append(bytes); }
-  static int write(void* self, uint8_t* bytes, int count);
+  /// `Byte`: const since FFmpeg 7, not const before.
+  template <typename Byte>
+  static int write(void* self, Byte* bytes, int count);
 
   const AudioFormat format_;
   const int coded_rate_hz_;
@@ -158,7 +160,8 @@ LibavEncoder::~LibavEncoder() {
   av_packet_free(&packet_);
 }
 
-int LibavEncoder::write(void* self, uint8_t* bytes, int count) {
+template <typename Byte>
+int LibavEncoder::write(void* self, Byte* bytes, int count) {
   auto* encoder = static_cast<LibavEncoder*>(self);
   if (encoder->out_ == nullptr) return count;  // nobody listens in the destructor
   encoder->put({reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)});

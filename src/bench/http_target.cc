@@ -289,12 +289,13 @@ class HttpTarget : public BenchTarget {
 
   /// `otherwise`: what an error is that is neither a timeout nor bad HTTP.
   static void fail(Exchange& exchange, const SystemError& error, Failure otherwise) {
-    const auto& bad_http = make_error_code(http::error::bad_method).category();
+    const SystemError bad_http = http::error::bad_method;  // one of its kind
     const bool broke_off =
         error == http::error::end_of_stream || error == http::error::partial_message;
     exchange.failure = otherwise;
     if (error == boost::beast::error::timeout) exchange.failure = Failure::kTimeout;
-    if (error.category() == bad_http && !broke_off) exchange.failure = Failure::kProtocol;
+    if (error.category() == bad_http.category() && !broke_off)
+      exchange.failure = Failure::kProtocol;
     exchange.detail = error.message();
   }
 

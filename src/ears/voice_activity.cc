@@ -9,6 +9,10 @@
 namespace syrinx {
 namespace {
 
+/// Releases 0.3 (Debian 12) and 1.3 (Debian 13) export the same detector.
+constexpr const char* kWebRtcNames[] = {"libwebrtc_audio_processing.so.1",
+                                        "libwebrtc-audio-processing-1.so.3"};
+
 /// The library exports these C functions and installs no header for them.
 struct WebRtcLibrary {
   struct Detector;
@@ -30,10 +34,14 @@ void bind_webrtc(void* library, const char* name, Function*& function) {
 /// Opened once and never closed.
 const WebRtcLibrary& webrtc() {
   static const WebRtcLibrary library = [] {
-    void* const handle = dlopen("libwebrtc_audio_processing.so.1", RTLD_NOW | RTLD_LOCAL);
+    void* handle = nullptr;
+    for (const char* name : kWebRtcNames) {
+      if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    }
     if (handle == nullptr) {
       throw LoadError(concat("the voice detector is not installed (", dlerror(),
-                             "); on Debian: apt install libwebrtc-audio-processing1"));
+                             "); on Debian 13: apt install libwebrtc-audio-processing-1-3, on "
+                             "Debian 12: apt install libwebrtc-audio-processing1"));
     }
     WebRtcLibrary out;
     bind_webrtc(handle, "WebRtcVad_Create", out.create);

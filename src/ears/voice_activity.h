@@ -17,7 +17,8 @@ class VoiceActivity {
   virtual bool speaks(std::span<const int16_t> frame) = 0;
 };
 
-/// WebRTC's detector as Debian has it (libwebrtc-audio-processing1), opened when it is first asked
+/// WebRTC's detector as Debian has it (libwebrtc-audio-processing1, in Debian 13
+/// libwebrtc-audio-processing-1-3), opened when it is first asked
 /// for. `strictness` 0 to 3: the higher, the less noise is taken for a voice. Throws LoadError,
 /// which names the package, where it is not installed.
 std::unique_ptr<VoiceActivity> open_webrtc_activity(int strictness);

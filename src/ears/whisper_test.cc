@@ -62,7 +62,7 @@ ListenOptions listen_options(const json& o) {
 }
 
 void expect_transcript(const Transcript& got, const json& want) {
-  EXPECT_EQ(got.language, want["language"]);
+  EXPECT_EQ(got.language, want["language"].get<std::string>());
   std::vector<json> kept;  // the authors keep segments whose text they cleared
   for (const json& segment : want["segments"])
     if (!segment["tokens"].empty()) kept.push_back(segment);
@@ -71,7 +71,7 @@ void expect_transcript(const Transcript& got, const json& want) {
     const TranscriptSegment& segment = got.segments[i];
     SCOPED_TRACE(i);
     EXPECT_EQ(segment.tokens, kept[i]["tokens"].get<std::vector<int32_t>>());
-    EXPECT_EQ(segment.text, kept[i]["text"]);
+    EXPECT_EQ(segment.text, kept[i]["text"].get<std::string>());
     EXPECT_NEAR(segment.start_s, kept[i]["start"].get<double>(), 1e-9);
     EXPECT_NEAR(segment.end_s, kept[i]["end"].get<double>(), 1e-9);
     EXPECT_FLOAT_EQ(segment.temperature, kept[i]["temperature"].get<float>());
@@ -154,7 +154,7 @@ TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
       ASSERT_EQ(segment.words.size(), kept[s]["words"].size());
       for (size_t w = 0; w < segment.words.size(); ++w) {
         const json& want = kept[s]["words"][w];
-        EXPECT_EQ(segment.words[w].word, want[0]);
+        EXPECT_EQ(segment.words[w].word, want[0].get<std::string>());
         EXPECT_NEAR(segment.words[w].start_s, want[1].get<double>(), 1e-3);
         EXPECT_NEAR(segment.words[w].end_s, want[2].get<double>(), 1e-3);
         EXPECT_NEAR(segment.words[w].probability, want[3].get<double>(), 1e-4);

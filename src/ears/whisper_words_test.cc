@@ -28,11 +28,12 @@ TEST(WhisperWords, AsTheAuthorsCutThem) {
           words_of_ids(tokenizer, c["text"].get<std::vector<int32_t>>(), c["language"] != "zh");
       ASSERT_EQ(words.size(), c["words"].size());
       for (size_t i = 0; i < words.size(); ++i) {
-        EXPECT_EQ(words[i].text, c["words"][i][0]);
+        EXPECT_EQ(words[i].text, c["words"][i][0].get<std::string>());
         EXPECT_EQ(words[i].ids, c["words"][i][1].get<size_t>());
       }
       merge_punctuation(words);
-      for (size_t i = 0; i < words.size(); ++i) EXPECT_EQ(words[i].text, c["merged"][i]);
+      for (size_t i = 0; i < words.size(); ++i)
+        EXPECT_EQ(words[i].text, c["merged"][i].get<std::string>());
     }
   }
 }

@@ -178,7 +178,7 @@ TEST_P(WhisperParity, Windows) {
       ++drawn;
     }
     const Heard& heard = window->heard;
-    EXPECT_EQ(heard.language, c["language"]);
+    EXPECT_EQ(heard.language, c["language"].get<std::string>());
     EXPECT_NEAR(heard.no_speech_prob, c["no_speech_prob"].get<double>(), 1e-5);
     if (!random) {
       EXPECT_EQ(heard.ids, c["ids"].get<std::vector<int32_t>>());

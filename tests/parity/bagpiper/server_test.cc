@@ -250,7 +250,7 @@ TEST_F(BagpiperServer, StreamsThePartsOfAnAnswerInTheirOrder) {
   }
   ASSERT_EQ(parts.size(), 2u);
   const Safetensors golden(bagpiper::golden_path("guided_back.safetensors"));
-  EXPECT_EQ(parts[0].transcript, c["answer"]);
+  EXPECT_EQ(parts[0].transcript, c["answer"].get<std::string>());
   EXPECT_EQ(static_cast<int64_t>(parts[0].bytes), golden.view("frames").shape[0] * 640);
   const std::string more = c["more"][0], last = c["more"][1];
   EXPECT_EQ(parts[1].transcript, "\n\n" + more + "\n\n" + last);
