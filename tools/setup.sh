@@ -1,11 +1,13 @@
 # Sourced by ./run and ./check: packages and builds, each a no-op when nothing is missing.
+# 'A|B' is one package under the names of several releases: the installed one, or the first that apt knows.
 # Output goes to build/*.log; the terminal shows one line for a step that takes time.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-json3-dev libsimdjson-dev
   libcli11-dev libexpat1-dev libpcre2-dev libutf8proc-dev flite1-dev libavcodec-dev libavformat-dev libavutil-dev
   libswresample-dev libsonic-dev libseccomp-dev libssl-dev libcurl4-openssl-dev zlib1g-dev"
 # What hears: opened by the program when it is there.
-packages_ears="libpocketsphinx3 pocketsphinx-en-us libwebrtc-audio-processing1"
+packages_ears="libpocketsphinx3 pocketsphinx-en-us
+  libwebrtc-audio-processing1|libwebrtc-audio-processing-1-3"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
   openssl espeak-ng chromium zsh fish haproxy libgrpc++-dev"
 # tools/neon_check; an aarch64 needs neither.
@@ -14,23 +16,64 @@ packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphin
 say() { printf '%s\n' "$*" >&2; }
 fail() { say "$1"; [ -z "${2:-}" ] || tail -n 25 "$2" >&2; exit 1; }
 
-# install_packages build|check|ears: Debian packages that are not there yet.
+is_installed() {
+  dpkg-query -W -f='${Status}' "$1" 2>/dev/null | grep -q '^install ok installed'
+}
+
+# name_here A|B...: prints which of the names apt knows here; the first one where it knows none.
+name_here() {
+  local name
+  for name in ${1//|/ }; do
+    if apt-cache policy "$name" 2>/dev/null | grep -q '^  Candidate: [^(]'; then
+      echo "$name"
+      return
+    fi
+  done
+  echo "${1%%|*}"
+}
+
+# missing_packages NAME...: prints those that are not installed, a line each.
+missing_packages() {
+  local package name there
+  for package in "$@"; do
+    there=
+    for name in ${package//|/ }; do
+      ! is_installed "$name" || there=yes
+    done
+    [ -n "$there" ] || echo "$package"
+  done
+}
+
+# install_packages build|check|ears: Debian packages that are not there yet. Without root and sudo it says
+# which are missing and how to install them. A build then cannot succeed; what hears and what only tests
+# use may be absent.
 install_packages() {
-  local missing=() package list="$packages_build"
+  local missing=() names=() package list="$packages_build" log="$root/build/packages.log" apt
   [ "$1" = check ] && list="$list $packages_check"
   [ "$1" = ears ] && list="$packages_ears"
-  for package in $list; do
-    dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q '^install ok installed' ||
-      missing+=("$package")
-  done
+  command -v dpkg-query >/dev/null || {
+    say "no Debian packages here: install what this list of Debian's names stands for: $(echo $list)"
+    return 0
+  }
+  mapfile -t missing < <(missing_packages $list)
   [ ${#missing[@]} -gt 0 ] || return 0
-  local apt=(apt-get) log="$root/build/packages.log"
   mkdir -p "$root/build"
-  [ "$(id -u)" = 0 ] || apt=(sudo apt-get)
-  say "installing ${#missing[@]} Debian packages: ${missing[*]}"
+  if [ "$(id -u)" = 0 ]; then
+    apt=(apt-get)
+  elif command -v sudo >/dev/null && { [ -t 0 ] || sudo -n true 2>/dev/null; }; then
+    apt=(sudo apt-get)
+  else
+    for package in "${missing[@]}"; do names+=("$(name_here "$package")"); done
+    say "missing Debian packages, and neither root nor sudo to install them: ${names[*]}"
+    say "an administrator installs them with: apt-get install --no-install-recommends ${names[*]}"
+    [ -z "$(missing_packages $packages_build)" ] || exit 1
+    return 0
+  fi
   export DEBIAN_FRONTEND=noninteractive
   "${apt[@]}" update >"$log" 2>&1 || fail "apt-get update failed" "$log"
-  "${apt[@]}" install -y --no-install-recommends "${missing[@]}" >>"$log" 2>&1 ||
+  for package in "${missing[@]}"; do names+=("$(name_here "$package")"); done
+  say "installing ${#names[@]} Debian packages: ${names[*]}"
+  "${apt[@]}" install -y --no-install-recommends "${names[@]}" >>"$log" 2>&1 ||
     fail "apt-get install failed; the log is $log" "$log"
 }
 
