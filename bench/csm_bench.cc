@@ -39,8 +39,8 @@ csm::ModelConfig published() {
 /// B requests that have taken their prompts.
 class Streams {
  public:
-  Streams(const csm::Backbone& backbone, const csm::Frontend& frontend,
-          const csm::ModelConfig& config, int count)
+  Streams(const CodecLm& backbone, const csm::Frontend& frontend, const csm::ModelConfig& config,
+          int count)
       : backbone_(backbone),
         kv_(backbone.traits().kv[0], int64_t{count} * kPages),
         table_(static_cast<size_t>(count) * kPages),
@@ -93,7 +93,7 @@ class Streams {
 
  private:
   static constexpr int kPages = 8;
-  const csm::Backbone& backbone_;
+  const CodecLm& backbone_;
   std::vector<std::unique_ptr<Sequence>> states_;
   KvPool kv_;
   std::vector<int32_t> table_, codes_;
@@ -106,7 +106,8 @@ void step(benchmark::State& state, WeightType type) {
   const std::string words[] = {csm::Frontend::kBegin, csm::Frontend::kEnd};
   const csm::Frontend frontend(config, byte_tokenizer(words));
   const Weights weights(dummy_weights([](const std::string&) { return true; }));
-  const csm::Backbone backbone(config, weights, type);
+  const auto loaded = csm::load_backbone(config, weights, type);
+  const CodecLm& backbone = *loaded;
   const auto count = static_cast<int>(state.range(0));
   Streams streams(backbone, frontend, config, count);
   double prompt = std::numeric_limits<double>::max(), first = prompt, outer = prompt,
@@ -120,7 +121,7 @@ void step(benchmark::State& state, WeightType type) {
   state.counters["depth_ms"] = inner;
   state.counters["prompt_ms"] = prompt;
   state.counters["weights_MB"] =
-      static_cast<double>(backbone.bytes() + backbone.depth().bytes()) / 1e6;
+      static_cast<double>(backbone.bytes() + backbone.inner_bytes()) / 1e6;
   state.counters["audio_s_per_cpu_s"] = 80.0 * count / (outer + inner);
 }
 

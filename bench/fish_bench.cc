@@ -40,7 +40,7 @@ fish_speech::ModelConfig scaled() {
 /// B requests that have taken their prompts.
 class Streams {
  public:
-  Streams(const fish_speech::DualAr& model, const fish_speech::Prompter& prompter,
+  Streams(const CodecLm& model, const fish_speech::Prompter& prompter,
           const fish_speech::ModelConfig& config, int count, int64_t past)
       : model_(model), codes_(static_cast<size_t>(count * config.codebooks), 5) {
     SpeechRequest request;
@@ -101,7 +101,7 @@ class Streams {
 
  private:
   static constexpr int kMostSteps = 64;
-  const fish_speech::DualAr& model_;
+  const CodecLm& model_;
   std::vector<std::unique_ptr<Sequence>> states_;
   KvPool kv_;
   std::vector<int32_t> table_, codes_;
@@ -115,7 +115,8 @@ void step(benchmark::State& state, WeightType type) {
   config.end_token = *tokenizer.id("<|im_end|>");
   const fish_speech::Prompter prompter(config, std::move(tokenizer));
   const Weights weights(dummy());
-  const fish_speech::DualAr model(config, weights, type);
+  const auto loaded = fish_speech::load_dual_ar(config, weights, type);
+  const CodecLm& model = *loaded;
   const auto count = static_cast<int>(state.range(0));
   Streams streams(model, prompter, config, count, state.range(1));
   double prompt = std::numeric_limits<double>::max(), first = prompt, slow = prompt, fast = prompt;
@@ -126,7 +127,7 @@ void step(benchmark::State& state, WeightType type) {
   }
   state.counters["slow_of_6_layers_ms"] = slow;
   state.counters["fast_ms"] = fast;
-  state.counters["weights_MB"] = static_cast<double>(model.bytes() + model.fast().bytes()) / 1e6;
+  state.counters["weights_MB"] = static_cast<double>(model.bytes() + model.inner_bytes()) / 1e6;
 }
 
 void decoder(benchmark::State& state) {

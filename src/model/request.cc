@@ -20,6 +20,10 @@ const char* finish_reason_name(FinishReason reason) {
   return "unknown";
 }
 
+void Sequence::rows(int, bool, InputRows&) const {
+  SYRINX_CHECK(false, "the sequence describes no rows, as this stage needs them");
+}
+
 Status Sequence::append_text(std::string_view, bool) {
   return Error{ErrorCode::kUnsupported, "this model takes its text at once, not in pieces", "text"};
 }

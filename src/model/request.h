@@ -56,6 +56,8 @@ struct EarlierAnswer {
   std::optional<double> heard_s = {};  ///< so much of it was heard; unset: all
 };
 
+class InputRows;
+
 /// What a family's own front end asks of its pipeline, in words that only that family has.
 struct FamilyTask {
   virtual ~FamilyTask() = default;
@@ -283,6 +285,10 @@ class Sequence {
   virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
   /// Rows of the companion's prompt, at least 1. Constant within a segment.
   virtual int companion_rows() const { return prompt_rows(); }
+
+  /// Writes what the rows from position `first` on are made of, as many as `out` has. All of them
+  /// are rows of the prompt or of steps that were taken. Allocates nothing.
+  virtual void rows(int first, bool companion, InputRows& out) const;
 
   /// Appends one key for each leading row of the prompt whose cache may be shared with other
   /// requests: rows with the same keys before and at them must be fed the same input. A token id is

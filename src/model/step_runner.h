@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/worst.h"
+#include "model/input_rows.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
@@ -81,6 +82,15 @@ inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
   auto opened = model.open(request);
   EXPECT_FALSE(opened.ok());
   return opened.ok() ? Error{} : opened.error();
+}
+
+/// What a row is made of: its ids, into `ids` [T], and its vector.
+inline GivenRow row_of(const Sequence& sequence, int pos, bool companion, std::span<int32_t> ids) {
+  GivenRow given;
+  std::fill(ids.begin(), ids.end(), -1);
+  InputRows rows(static_cast<int>(ids.size()), ids, {&given, 1});
+  sequence.rows(pos, companion, rows);
+  return given;
 }
 
 /// One sequence of a Runner.

@@ -131,7 +131,7 @@ TEST_F(BagpiperTest, TheModelFillsWhatComesBeforeAndTheEndTakesTheTailAlong) {
   EXPECT_EQ(said_, (std::vector<int32_t>{2, 3, 4, 5, 6, 7, 8, 9}));
   std::vector<int32_t> ids(kS);
   const auto& own = static_cast<const State&>(*state);
-  own.input(first, false, ids);
+  row_of(own, first, false, ids);
   for (int s = 0; s < kS; ++s) EXPECT_EQ(ids[s], model_.config().first_code(s) + 1) << s;
   EXPECT_EQ(state->rule(0).ranges, 2);
   verdict = step(*state, kEnd, 1);
@@ -223,14 +223,14 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
   pads[0] = kPad;
   const int rows = state->prompt_rows();
   for (const int pos : {0, rows - 1, rows, rows + 1, rows + 2}) {
-    own.input(pos, true, companion);
+    row_of(own, pos, true, companion);
     EXPECT_EQ(companion, pads) << pos;
-    own.input(pos, false, main);
+    row_of(own, pos, false, main);
     EXPECT_NE(main, pads) << pos;
   }
   for (const int pos : {rows + 3, rows + 4}) {  // where speech begins, and its first step
-    own.input(pos, true, companion);
-    own.input(pos, false, main);
+    row_of(own, pos, true, companion);
+    row_of(own, pos, false, main);
     EXPECT_EQ(main, companion) << pos;
   }
   EXPECT_EQ(main[0], code(3));
@@ -269,9 +269,9 @@ TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
   std::vector<int32_t> main(kS), companion(kS), pads(kS, -1);
   pads[0] = kPad;
   for (const int pos : {rows + 3, spoke - 1, spoke, spoke + 1}) {
-    own.input(pos, true, companion);
+    row_of(own, pos, true, companion);
     EXPECT_EQ(companion, pads) << pos;
-    own.input(pos, false, main);
+    row_of(own, pos, false, main);
     EXPECT_NE(main, pads) << pos;
   }
   EXPECT_EQ(main[0], kAssistant);

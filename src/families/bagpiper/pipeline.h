@@ -11,7 +11,7 @@
 #include "families/dac_stage.h"
 #include "families/family.h"
 #include "families/hearing/tower_stage.h"
-#include "families/streams/stream_lm.h"
+#include "families/spoken/codec_lm.h"
 #include "model/pipeline.h"
 
 namespace syrinx::bagpiper {
@@ -38,7 +38,7 @@ class Bagpiper : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const StreamLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *lm_; }
   const DacCodec& codec() const { return *codec_; }
   const TowerStage& hearing() const { return *hearing_; }
 
@@ -51,7 +51,7 @@ class Bagpiper : public Pipeline {
   std::unique_ptr<Weights> weights_;  // the table is read in place
   std::unique_ptr<Qwen3AudioTower> tower_;
   PackedLinear adaptor_;
-  std::unique_ptr<StreamLm> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<TowerStage> hearing_;
   std::unique_ptr<DacStage> stage_;

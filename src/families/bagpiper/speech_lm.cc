@@ -7,8 +7,8 @@
 
 namespace syrinx::bagpiper {
 
-std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                  WeightType type) {
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type) {
   const Weights model = weights.scope("model");
   Decoder decoder(config.lm, model, type);
   const int64_t width = config.lm.hidden;
@@ -28,9 +28,9 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
     heads.push_back(pack_stream_head(shared, parts, own, at_least_8_bits(type)));
   }
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
-  return std::make_unique<StreamLm>(std::move(decoder),
-                                    std::vector<View>(static_cast<size_t>(config.streams), table),
-                                    std::move(heads), kv, config.max_positions);
+  return std::make_unique<CodecLm>(CodecLmParts{
+      std::move(decoder), std::vector<View>(static_cast<size_t>(config.streams), table),
+      std::move(heads), kv, config.max_positions});
 }
 
 }  // namespace syrinx::bagpiper

@@ -7,14 +7,14 @@
 #include <memory>
 
 #include "families/bagpiper/config.h"
-#include "families/streams/stream_lm.h"
+#include "families/spoken/codec_lm.h"
 #include "io/weights.h"
 
 namespace syrinx::bagpiper {
 
 /// `weights` is the scope that holds "model." and must outlive what is made: the table is not
 /// copied.
-std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                  WeightType type);
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type);
 
 }  // namespace syrinx::bagpiper

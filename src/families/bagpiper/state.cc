@@ -374,8 +374,14 @@ Status State::take(int port, const Frames& frames) {
   return ok_status();
 }
 
-void State::input(int pos, bool companion, std::span<int32_t> ids) const {
-  std::fill(ids.begin(), ids.end(), -1);
+void State::rows(int first, bool companion, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) {
+    row(first + i, companion, out.ids(i));
+    if (!companion) out.give(i, rows_.row(first + i));
+  }
+}
+
+void State::row(int pos, bool companion, std::span<int32_t> ids) const {
   const int turn = pos - prompt_rows(), step = turn - static_cast<int>(std::ssize(said_));
   if (pos < std::ssize(prompt_)) {
     const int32_t id = prompt_[static_cast<size_t>(pos)];
@@ -399,10 +405,6 @@ void State::input(int pos, bool companion, std::span<int32_t> ids) const {
     const int32_t choice = streams_.at(step, static_cast<int>(s));
     ids[s] = config_.id_of(static_cast<int64_t>(s), choice);
   }
-}
-
-std::span<const float> State::row(int pos, bool companion) const {
-  return companion ? std::span<const float>() : rows_.row(pos);
 }
 
 }  // namespace syrinx::bagpiper

@@ -6,8 +6,8 @@
 // is that choice. In words and turns only stream 0 is drawn, the others are pads; in speech code s
 // of a frame comes s steps late, and the model fills what is before and behind. Only speech is
 // guided: all of the companion's rows before are pads, but for the kind of that part. A part that
-// does not end is cut, and so is what the request is told to have ended by, whatever comes behind it.
-// Made on the caller's thread, then touched by one thread at a time. S streams, H width.
+// does not end is cut, and so is what the request is told to have ended by, whatever comes behind
+// it. Made on the caller's thread, then touched by one thread at a time. S streams, H width.
 // Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
 #pragma once
 
@@ -19,14 +19,16 @@
 
 #include "families/bagpiper/prompter.h"
 #include "families/hearing/heard.h"
-#include "families/llm/heard_rows.h"
 #include "families/llm/answer_text.h"
-#include "families/streams/stream_lm.h"
+#include "families/llm/heard_rows.h"
+#include "model/delay.h"
+#include "model/input_rows.h"
+#include "model/request.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::bagpiper {
 
-class State : public StreamSequence, public Hearer {
+class State : public Sequence, public Hearer {
  public:
   static constexpr int kHearing = 1;  ///< input port of the tower's rows
   static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;  ///< steps
@@ -56,14 +58,14 @@ class State : public StreamSequence, public Hearer {
   Status take(int port, const Frames& frames) override;
 
   std::span<const Heard> heard() const override { return heard_; }
-  void input(int pos, bool companion, std::span<int32_t> ids) const override;
-  std::span<const float> row(int pos, bool companion) const override;
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   enum class Phase { kWords, kTurn, kSpeech };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
         std::vector<Heard> heard);
+  void row(int pos, bool companion, std::span<int32_t> ids) const;
   Status begin(const SpeechRequest& request);
   Status take_text(std::string_view text, bool last);
   Status fits(int64_t rows, const char* param) const;

@@ -38,9 +38,9 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   }
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
-    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+    nets_ = load_speech(config_, *weights_, spec.weights);
   });
-  if (spec.device != Device::kCpu) lm_->move_to(spec.device);
+  if (spec.device != Device::kCpu) nets_.lm->move_to(spec.device);
   codec.build(
       [&] {
         {
@@ -56,7 +56,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
   for (auto& [name, voice] : voices_) {
-    lm_->prepare(voice);
+    nets_.voice_rows->prepare(voice);
     voice.key = std::hash<std::string>()(name);
   }
   info_.no_cloning = missing_for_cloning(spec, codec);
@@ -64,7 +64,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
                                                     fade_in(config_.hift.source.sample_rate));
-  graph_ = s3_graph(*lm_, config_.flow, *flow_stage_, *vocoder_stage_);
+  graph_ = s3_graph(*nets_.lm, config_.flow, *flow_stage_, *vocoder_stage_);
   describe(spec);
 }
 
@@ -82,9 +82,9 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.languages = {"english"};
   info_.flow = info_.exaggeration = true;
   info_.parts = {
-      {"language model", shape_text(config_.decoder), lm_->bytes()},
+      {"language model", shape_text(config_.decoder), nets_.lm->bytes()},
       {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab) + " codes",
-       lm_->table_bytes()},
+       nets_.lm->table_bytes()},
       {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
       {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
 }
@@ -95,7 +95,7 @@ Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   // As in the authors' generate(), whatever degree a voice was saved with.
   const float degree = request.exaggeration.value_or(kDefaultEmotion);
   if (degree != who.value()->emotion) {
-    Voice mood = lm_->with_emotion(*who.value(), degree);
+    Voice mood = nets_.voice_rows->with_emotion(*who.value(), degree);
     const uint64_t key = mood.key;
     who = moods_.keep(key, std::make_shared<const Voice>(std::move(mood)));
   }
@@ -106,7 +106,7 @@ Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& requ
   return who_speaks(request, voices_, info_.default_voice, "conds.pt", recent_,
                     [this](const syrinx::Voice& data) {
                       Result<Voice> made = voice_of(data, config_, *flow_);
-                      if (made) lm_->prepare(made.value());
+                      if (made) nets_.voice_rows->prepare(made.value());
                       return made;
                     });
 }

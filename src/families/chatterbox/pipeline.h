@@ -28,7 +28,8 @@ class Chatterbox : public Pipeline {
   const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
 
   const ModelConfig& config() const { return config_; }
-  const SpeechLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *nets_.lm; }
+  const VoiceRows& voice_rows() const { return *nets_.voice_rows; }
   const Voices& voices() const { return voices_; }
   /// Who speaks a request: a stored voice, or the one that came with it.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
@@ -39,7 +40,7 @@ class Chatterbox : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<TextTokenizer> tokenizer_;
   std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
-  std::unique_ptr<SpeechLm> lm_;
+  SpeechNets nets_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
   Voices voices_;

@@ -148,21 +148,32 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-Row State::input(int pos, bool companion) const {
-  Row row;
+/// Every prompt begins with the rows of the voice.
+void State::rows(int first, bool companion, InputRows& out) const {
+  const View& voice = voice_->rows.view();
+  const int64_t width = voice.shape[1];
+  for (int i = 0; i < out.count(); ++i) {
+    const int64_t pos = first + i;
+    if (pos >= voice.shape[0]) {
+      row(first + i, companion, out.ids(i));
+    } else {
+      out.give(i, {voice.f32() + pos * width, static_cast<size_t>(width)});
+    }
+  }
+}
+
+void State::row(int pos, bool companion, std::span<int32_t> ids) const {
   const int text = pos - voice_count(), speech = text - static_cast<int>(text_.size());
-  if (text < 0) return row;
   if (speech < 0) {
-    if (!companion) row.text = text_[static_cast<size_t>(text)];
-    row.text_position = text;
-    return row;
+    if (!companion) ids[0] = text_[static_cast<size_t>(text)];
+    ids[1] = text;
+    return;
   }
   const auto step = static_cast<size_t>(std::max(0, speech - kStarts + 1));  // into history_
   SYRINX_CHECK(step < history_.size(), "row ", pos, " of ", prompt_rows(), " + ",
                history_.size() - 1);
-  row.speech = history_[step];
-  row.speech_position = static_cast<int32_t>(step);
-  return row;
+  ids[2] = history_[step];
+  ids[3] = static_cast<int32_t>(step);
 }
 
 }  // namespace syrinx::chatterbox

@@ -8,14 +8,10 @@
 #include "families/chatterbox/text.h"
 #include "families/chatterbox/voice.h"
 #include "families/s3/state.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 
 namespace syrinx::chatterbox {
-
-/// What a row is made of: ids of four tables that are added up; -1: none.
-struct Row {
-  int32_t text = -1, text_position = -1, speech = -1, speech_position = -1;
-};
 
 class State : public Sequence, public S3State {
  public:
@@ -35,17 +31,16 @@ class State : public Sequence, public S3State {
   std::span<const int32_t> history(int) const override { return history_; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  /// Rows [2 + queries, H] that every prompt begins with.
-  const View& voice_rows() const { return voice_->rows.view(); }
-  /// What row `pos` of the current segment is made of; nothing for rows of the voice.
-  Row input(int pos, bool companion) const;
+  /// A row is a vector of the voice, or ids [4]: text, its position, speech, its position.
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   State(const ModelConfig& config, const TextTokenizer& tokenizer)
       : config_(config), tokenizer_(tokenizer) {}
   void begin_segment();
   Verdict end_segment();
-  int voice_count() const { return static_cast<int>(voice_rows().shape[0]); }
+  void row(int pos, bool companion, std::span<int32_t> ids) const;
+  int voice_count() const { return static_cast<int>(voice_->rows.view().shape[0]); }
 
   const ModelConfig& config_;
   const TextTokenizer& tokenizer_;

@@ -36,7 +36,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
-    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+    lm_ = load_lm(config_, *weights_, spec.weights);
   });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   {

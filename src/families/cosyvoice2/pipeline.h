@@ -31,7 +31,7 @@ class CosyVoice2 : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
-  const SpeechLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *lm_; }
   const Voices& voices() const { return voices_; }
   /// Who speaks a request: a stored voice, or the one that came with it.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
@@ -42,7 +42,7 @@ class CosyVoice2 : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
-  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
   Voices voices_;

@@ -122,7 +122,14 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   return steps() < max_steps() ? Verdict{} : cut(next());
 }
 
-Row State::input(int pos) const {
+void State::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) {
+    const Row made_of = row(first + i);
+    out.ids(i)[static_cast<size_t>(made_of.table)] = made_of.id;
+  }
+}
+
+Row State::row(int pos) const {
   if (pos < prompt_rows()) return prompt_[static_cast<size_t>(pos)];
   const auto step = static_cast<size_t>(pos - prompt_rows());
   SYRINX_CHECK(step < tokens_.size(), "row ", pos, " of ", prompt_rows(), " + ", tokens_.size());

@@ -7,6 +7,7 @@
 
 #include "families/cosyvoice2/frontend.h"
 #include "families/s3/state.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 
 namespace syrinx::cosyvoice2 {
@@ -14,10 +15,9 @@ namespace syrinx::cosyvoice2 {
 class State : public Sequence, public S3State {
  public:
   /// Checks the request; `voice` is who speaks.
-  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
-                                                    const Frontend& frontend,
-                                                    std::shared_ptr<const Voice> voice,
-                                                    const SpeechRequest& request);
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Frontend& frontend,
+                                                std::shared_ptr<const Voice> voice,
+                                                const SpeechRequest& request);
 
   int prompt_rows() const override { return static_cast<int>(prompt_.size()); }
   int max_steps() const override;
@@ -28,8 +28,8 @@ class State : public Sequence, public S3State {
   std::span<const int32_t> history(int) const override { return tokens_; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  /// What row `pos` of the current segment is made of.
-  Row input(int pos) const;
+  /// A row is an entry of one of the three tables: ids [3], by Table.
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   State(const ModelConfig& config, const Frontend& frontend)
@@ -40,6 +40,7 @@ class State : public Sequence, public S3State {
   int64_t least_steps() const { return 2 * text_ids_; }
   int64_t most_steps() const { return 20 * text_ids_; }
   Verdict next();
+  Row row(int pos) const;
 
   const ModelConfig& config_;
   const Frontend& frontend_;

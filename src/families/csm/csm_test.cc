@@ -73,7 +73,7 @@ TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
   const auto opened = open(r);
   say(*opened, frames(1, 4));
   std::vector<int32_t> slots(static_cast<size_t>(model_.config().codebooks) + 1);
-  static_cast<const State&>(*opened).input(opened->prompt_rows(), slots);
+  row_of(*opened, opened->prompt_rows(), false, slots);
   std::vector<int32_t> want = frames(1, 4);
   want.push_back(-1);  // no text
   EXPECT_EQ(slots, want);

@@ -77,7 +77,7 @@ Csm::Csm(const LoadSpec& spec) {
       [&] {
         {
           const AbsentTensors part = spec.part("ar");
-          backbone_ = std::make_unique<Backbone>(config_, *weights_, spec.weights);
+          backbone_ = load_backbone(config_, *weights_, spec.weights);
         }
         const AbsentTensors part = spec.part("codec");
         codec_ = std::make_unique<MimiDecoder>(config_.codec, codec, at_least_8_bits(spec.weights));
@@ -140,7 +140,7 @@ void Csm::describe(const LoadSpec& spec) {
       std::to_string(config_.text_vocab) + " texts, " + std::to_string(config_.codebooks) + " x " +
       std::to_string(config_.code_vocab) + " codes x " + std::to_string(config_.backbone.hidden);
   info_.parts = {{"backbone", shape_of(config_.backbone), backbone_->bytes()},
-                 {"depth decoder", shape_of(config_.depth), backbone_->depth().bytes()},
+                 {"depth decoder", shape_of(config_.depth), backbone_->inner_bytes()},
                  {"tables", tables, backbone_->table_bytes()},
                  {"codec",
                   std::to_string(codec.codebooks) + " x " + std::to_string(codec.codebook_size) +

@@ -52,7 +52,7 @@ class Csm : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
-  const Backbone& backbone() const { return *backbone_; }
+  const CodecLm& backbone() const { return *backbone_; }
   const MimiDecoder& codec() const { return *codec_; }
 
  private:
@@ -64,7 +64,7 @@ class Csm : public Pipeline {
   Defaults defaults_;
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
-  std::unique_ptr<Backbone> backbone_;
+  std::unique_ptr<CodecLm> backbone_;
   std::unique_ptr<MimiDecoder> codec_;
   mutable std::once_flag encoder_once_;
   mutable std::unique_ptr<MimiEncoder> encoder_;

@@ -278,8 +278,11 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-void State::input(int pos, std::span<int32_t> slots) const {
-  std::fill(slots.begin(), slots.end(), -1);
+void State::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) row(first + i, out.ids(i));
+}
+
+void State::row(int pos, std::span<int32_t> slots) const {
   int64_t frame = first_frame_ + pos - prompt_rows();
   if (pos < prompt_rows()) {
     frame = prompt_[pos].frame;

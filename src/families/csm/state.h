@@ -9,6 +9,7 @@
 
 #include "families/csm/frontend.h"
 #include "families/prompt_row.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/sentences.h"
 
@@ -37,8 +38,8 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// What row `pos` is made of: C codes and a text id into slots [C + 1], -1 for none.
-  void input(int pos, std::span<int32_t> slots) const;
+  /// A row is C codes or an id of text: ids [C + 1].
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   State(const ModelConfig& config, const Frontend& frontend)
@@ -51,6 +52,7 @@ class State : public Sequence {
   void begin_segment(const std::string& text);
   void add_turn(const Turn& turn);
   Verdict end_segment();
+  void row(int pos, std::span<int32_t> slots) const;
   int64_t rows_of(const Turn& turn) const;
   int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }
 

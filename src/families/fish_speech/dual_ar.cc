@@ -1,15 +1,9 @@
 #include "families/fish_speech/dual_ar.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "families/fish_speech/state.h"
-#include "families/run_decoder.h"
-#include "kernels/activation.h"
-#include "kernels/embedding.h"
 #include "nn/cache_type.h"
-#include "nn/stream_pass.h"
 
 namespace syrinx::fish_speech {
 namespace {
@@ -31,89 +25,41 @@ PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType 
   return PackedLinear::pack(parts, type);
 }
 
-}  // namespace
-
-FastAr::FastAr(const ModelConfig& config, const Weights& weights, WeightType type)
-    : decoder_(config.fast, weights, type, config.codebooks) {
+/// The fast network. The end is fed as code 0, as the authors clamp it: a row more in the table.
+std::unique_ptr<InnerCodes> fast_network(const ModelConfig& config, const Weights& weights,
+                                         WeightType type) {
   const int64_t v = config.codes, width = config.fast.hidden;
   const View stored = weights.take("embeddings.weight", {v, width});
-  table_ = Tensor({v + 1, width}, stored.dtype);
-  std::memcpy(table_.view().data, stored.data, stored.bytes());
-  const View end = table_.view().slice(v, v + 1);
+  Tensor table({v + 1, width}, stored.dtype);
+  std::memcpy(table.view().data, stored.data, stored.bytes());
+  const View end = table.view().slice(v, v + 1);
   std::memcpy(end.data, stored.data, end.bytes());
-  head_ = load_linear(weights, "output", v, width, false, at_least_8_bits(type));
+  InnerCodesParts parts{
+      InnerDecoder(config.fast, weights, type, config.codebooks), {table.view()}, {}};
+  parts.heads.push_back(load_linear(weights, "output", v, width, false, at_least_8_bits(type)));
+  parts.own_table = std::move(table);
+  return std::make_unique<InnerCodes>(std::move(parts));
 }
 
-/// A step begins with two rows a sequence, the slow network's hidden row and code 0; later one row,
-/// the code before.
-View FastAr::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
-  const View x = take_rows(ctx, hidden.shape[0], hidden.shape[1]);
-  embed_column(ctx, table_, codes, k - 1, x);
-  return k == 1 ? side_by_side(ctx, hidden, x) : x;
-}
+}  // namespace
 
-void FastAr::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
-                    const View& scratch, const View& out) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const View top = decoder_.run(ctx, k, inputs(ctx, k, hidden, codes), scratch);
-  linear(ctx, head_, top, out);
-}
-
-DualAr::DualAr(const ModelConfig& config, const Weights& weights, WeightType type)
-    : config_(config),
-      tables_(input_tables(config, weights)),
-      decoder_(config.slow, weights.scope("text_model").scope("model"), type),
-      head_(tied_head(config, tables_.front(), at_least_8_bits(type))),
-      fast_(config, weights.scope("audio_decoder"), type) {
-  traits_.hidden = config.slow.hidden;
-  traits_.vocab.assign(static_cast<size_t>(config.codebooks), static_cast<int>(config.codes));
-  traits_.vocab[0] += 1;  // the end
-  traits_.kv = {config.slow.kv_spec(cache_type(type))};
-  traits_.max_positions = static_cast<int>(config.max_positions);
-}
-
-size_t DualAr::table_bytes() const {
-  size_t sum = 0;
-  for (const View& table : tables_) sum += table.bytes();
-  return sum;
-}
-
-View DualAr::embed_rows(StepContext& ctx, const ArBatch& batch) const {
-  const View x = take_rows(ctx, batch.rows, config_.slow.hidden);
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const size_t slots = tables_.size();
-  std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * std::ssize(tables_));
-  size_t row = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const State& state = static_cast<const State&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, ++row)
-      state.input(seq.first_pos + i, ids.subspan(row * slots, slots));
-  }
-  embed_sum(ctx, tables_, ids, x);
+std::unique_ptr<CodecLm> load_dual_ar(const ModelConfig& config, const Weights& weights,
+                                      WeightType type) {
+  std::vector<View> tables = input_tables(config, weights);
+  StreamHead head = whole_head(tied_head(config, tables.front(), at_least_8_bits(type)));
   // A frame is the sum of its C + 1 entries over the root of their number.
-  const float scale = 1.f / std::sqrt(static_cast<float>(slots));
-  const auto is_frame = [&](int64_t r) { return ids[r * std::ssize(tables_) + 1] >= 0; };
-  for (int64_t begin = 0; begin < batch.rows;) {
-    int64_t end = begin + 1;
-    while (end < batch.rows && is_frame(end) == is_frame(begin)) ++end;
-    if (is_frame(begin)) scale_inplace(ctx, x.slice(begin, end), scale);
-    begin = end;
-  }
-  return x;
-}
-
-void DualAr::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
-}
-
-void DualAr::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
-                    View out) const {
-  if (k == 0) {
-    linear(ctx, head_, hidden, out);
-  } else {
-    fast_.logits(ctx, k, hidden, codes, batch.scratch, out);
-  }
+  const float scale = 1.f / std::sqrt(static_cast<float>(tables.size()));
+  CodecLmParts parts{Decoder(config.slow, weights.scope("text_model").scope("model"), type),
+                     std::move(tables),
+                     {},
+                     config.slow.kv_spec(cache_type(type)),
+                     config.max_positions};
+  parts.heads.push_back(std::move(head));
+  parts.inner = fast_network(config, weights.scope("audio_decoder"), type);
+  parts.inner_vocab.assign(static_cast<size_t>(config.codebooks - 1),
+                           static_cast<int>(config.codes));
+  parts.frame_scale = scale;
+  return std::make_unique<CodecLm>(std::move(parts));
 }
 
 }  // namespace syrinx::fish_speech

@@ -53,7 +53,7 @@ class FishSpeechTest : public testing::Test {
   /// What row `pos` is made of.
   std::vector<int32_t> row(const Sequence& state, int pos) const {
     std::vector<int32_t> slots(static_cast<size_t>(1 + model_.config().codebooks));
-    static_cast<const State&>(state).input(pos, slots);
+    row_of(state, pos, false, slots);
     return slots;
   }
   std::vector<std::vector<int32_t>> rows_fed(const Sequence& state, int count) const {

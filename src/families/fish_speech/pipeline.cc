@@ -73,7 +73,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
-    dual_ar_ = std::make_unique<DualAr>(config_, *weights_, spec.weights);
+    dual_ar_ = load_dual_ar(config_, *weights_, spec.weights);
   });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage>(*codec_);
@@ -147,7 +147,7 @@ void FishSpeech::describe(const LoadSpec& spec) {
   info_.no_cloning = "codec.pth has no encoder (encoder.*)";
   info_.parts = {
       {"slow network", stack_shape(config_.slow), dual_ar_->bytes()},
-      {"fast network", stack_shape(config_.fast), dual_ar_->fast().bytes()},
+      {"fast network", stack_shape(config_.fast), dual_ar_->inner_bytes()},
       {"tables",
        concat(config_.vocab, " ids, ", config_.codebooks, " x ", config_.codes, " codes x ",
               config_.slow.hidden),

@@ -47,7 +47,7 @@ class FishSpeech : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const DualAr& dual_ar() const { return *dual_ar_; }
+  const CodecLm& dual_ar() const { return *dual_ar_; }
   const FishCodec& codec() const { return *codec_; }
   /// The first call loads it; throws LoadError where the checkpoint has none.
   const FishEncoder& encoder() const;
@@ -59,7 +59,7 @@ class FishSpeech : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_, codec_weights_;  // kept: tables, and what is loaded later
-  std::unique_ptr<DualAr> dual_ar_;
+  std::unique_ptr<CodecLm> dual_ar_;
   std::unique_ptr<FishCodec> codec_;
   mutable std::once_flag encoder_once_;
   mutable std::unique_ptr<FishEncoder> encoder_;

@@ -11,6 +11,7 @@
 
 #include "families/fish_speech/prompter.h"
 #include "families/prompt_row.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/sentences.h"
 
@@ -36,8 +37,8 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// What row `pos` is made of: an id and C codes into slots [1 + C], -1 for none.
-  void input(int pos, std::span<int32_t> slots) const;
+  /// A row is an id of text, or of a frame its first code's id and C codes: ids [1 + C].
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   /// A message that was spoken.
@@ -47,6 +48,7 @@ class State : public Sequence {
       return static_cast<int64_t>(text.size()) + static_cast<int64_t>(frames.size()) / codebooks;
     }
   };
+  void row(int pos, std::span<int32_t> slots) const;
 
   State(const ModelConfig& config, const Prompter& prompter)
       : config_(config), prompter_(prompter) {}

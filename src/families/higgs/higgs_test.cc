@@ -60,7 +60,7 @@ class HiggsTest : public testing::Test {
     std::vector<std::vector<int32_t>> out;
     for (int pos = 0; pos < count; ++pos) {
       out.emplace_back(1 + kC);
-      static_cast<const State&>(state).input(pos, false, out.back());
+      row_of(state, pos, false, out.back());
     }
     return out;
   }
@@ -107,12 +107,12 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
             (std::vector<int32_t>{1, 3, 5, 7, 9, 11, 13, 15}));
   EXPECT_EQ(said_[2 * kC], 0) << "a mark is no code";
   std::vector<int32_t> slots(1 + kC);
-  state.input(opened->prompt_rows() + 2, false, slots);
+  row_of(state, opened->prompt_rows() + 2, false, slots);
   EXPECT_EQ(slots, (std::vector<int32_t>{-1, 33, 3, 4, 32, 32, 32, 32, 32}));
   EXPECT_EQ(step(*opened, 0, true).next, Verdict::kContinue);
   EXPECT_EQ(opened->rule(0).forced, -1) << "the model says the rest";
   for (int i = 0; i < 5; ++i) EXPECT_EQ(step(*opened, 11).next, Verdict::kContinue);
-  state.input(opened->prompt_rows() + 11, false, slots);
+  row_of(state, opened->prompt_rows() + 11, false, slots);
   EXPECT_EQ(slots[1], 11);
   const Verdict last = step(*opened, 12);
   EXPECT_EQ(last.next, Verdict::kFinished);
@@ -162,7 +162,7 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin()));
   EXPECT_EQ(std::count(now.begin(), now.end(), State::kHeard), 4 + 12 + 2 * (kC - 1));
   std::vector<int32_t> slots(1 + kC);
-  static_cast<const State&>(*state).input(first, false, slots);
+  row_of(*state, first, false, slots);
   EXPECT_EQ(slots, (std::vector<int32_t>{-1, 0, 32, 32, 32, 32, 32, 32, 32})) << "as delayed";
   EXPECT_EQ(now[first + 12 + kC - 1], model_.prompter().text());
   EXPECT_EQ(now[first + 12 + kC], words("<|emotion:sadness|>")[0]) << "delivery holds on";

@@ -27,7 +27,7 @@ class Higgs : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const StreamLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *lm_; }
   const DacCodec& codec() const { return *codec_; }
 
  private:
@@ -36,7 +36,7 @@ class Higgs : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // the tables are read in place
-  std::unique_ptr<StreamLm> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
   std::unique_ptr<VoiceMaker> voices_;  // null: the checkpoint has no encoder

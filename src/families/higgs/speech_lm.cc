@@ -7,8 +7,8 @@
 
 namespace syrinx::higgs {
 
-std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                  WeightType type) {
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type) {
   Decoder decoder(config.lm, weights.scope("body"), type);
   const int64_t width = config.lm.hidden, v = config.codes;
   const Weights tied = weights.scope("tied"), scope = tied.scope("embedding");
@@ -22,8 +22,8 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
   }
   tied.ignore("head.*");  // copies
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
-  return std::make_unique<StreamLm>(std::move(decoder), std::move(tables), std::move(heads), kv,
-                                    config.max_positions);
+  return std::make_unique<CodecLm>(CodecLmParts{std::move(decoder), std::move(tables),
+                                                std::move(heads), kv, config.max_positions});
 }
 
 }  // namespace syrinx::higgs

@@ -4,14 +4,14 @@
 #pragma once
 
 #include "families/higgs/config.h"
-#include "families/streams/stream_lm.h"
+#include "families/spoken/codec_lm.h"
 #include "io/weights.h"
 
 namespace syrinx::higgs {
 
 /// `weights` is the checkpoint's root and must outlive what is made: tables are not copied. They
 /// are that of the ids, then those of the C codebooks.
-std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                  WeightType type);
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type);
 
 }  // namespace syrinx::higgs

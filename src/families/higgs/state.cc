@@ -263,8 +263,11 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop, kept};
 }
 
-void State::input(int pos, bool, std::span<int32_t> slots) const {
-  std::fill(slots.begin(), slots.end(), -1);
+void State::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) row(first + i, out.ids(i));
+}
+
+void State::row(int pos, std::span<int32_t> slots) const {
   const int step = pos - prompt_rows();
   if (step >= 0) {
     SYRINX_CHECK(step < streams_.steps(), "row ", pos, " of ", prompt_rows(), " + ",

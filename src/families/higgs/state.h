@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "families/higgs/prompter.h"
-#include "families/streams/stream_lm.h"
 #include "model/delay.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::higgs {
 
-class State : public StreamSequence {
+class State : public Sequence {
  public:
   static constexpr int64_t kMostSteps = 2048;  ///< of a segment: the authors' bound, 82 s
   static constexpr int64_t kMostPast = 1536;   ///< rows of earlier segments: a minute
@@ -37,8 +37,8 @@ class State : public StreamSequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// What row `pos` is made of: an id and C codes into slots [1 + C], -1 for none.
-  void input(int pos, bool companion, std::span<int32_t> slots) const override;
+  /// A row is an id of text or C codes: ids [1 + C].
+  void rows(int first, bool companion, InputRows& out) const override;
 
   static constexpr int32_t kHeard = -100;
 
@@ -59,6 +59,7 @@ class State : public StreamSequence {
   void add_turn(const Turn& turn);
   int64_t rows_of(const Turn& turn) const;
   Verdict end_segment();
+  void row(int pos, std::span<int32_t> slots) const;
 
   const ModelConfig& config_;
   const Prompter& prompter_;

@@ -78,7 +78,7 @@ class OpusLmHearing : public testing::Test {
   }
   static std::vector<int32_t> input(const Sequence& state, int row) {
     std::vector<int32_t> ids(kStreams);
-    static_cast<const State&>(state).input(row, false, ids);
+    row_of(state, row, false, ids);
     return ids;
   }
 

@@ -89,7 +89,7 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
   // Frame 3: code s came at step 3 + s, as choice step + 1, that is code step.
   EXPECT_EQ(said_, (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
   std::vector<int32_t> ids(kS);
-  static_cast<const State&>(*state).input(state->prompt_rows() + 1, false, ids);
+  row_of(*state, state->prompt_rows() + 1, false, ids);
   EXPECT_EQ(ids, (std::vector<int32_t>{unit, m.first_code + 1, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kContinue);
   for (int i = 0; i < 6; ++i) EXPECT_EQ(step(*state, unit, 0).next, Verdict::kContinue);
@@ -132,8 +132,7 @@ TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
   const int words = rows + static_cast<int>(hello.size());
   const auto fed = [&] {
     std::vector<std::vector<int32_t>> out(static_cast<size_t>(words), std::vector<int32_t>(kS));
-    for (int pos = 0; pos < words; ++pos)
-      static_cast<const State&>(*state).input(pos, false, out[static_cast<size_t>(pos)]);
+    for (int pos = 0; pos < words; ++pos) row_of(*state, pos, false, out[static_cast<size_t>(pos)]);
     return out;
   };
   const auto before = fed();
@@ -235,10 +234,10 @@ TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
   step(*state, model_.config().first_unit + 1, 1);
   const State& own = static_cast<const State&>(*state);
   std::vector<int32_t> main(kS), companion(kS);
-  own.input(0, true, companion);
+  row_of(own, 0, true, companion);
   EXPECT_EQ(companion, std::vector<int32_t>(kS, 0));
-  own.input(state->prompt_rows(), false, main);
-  own.input(state->prompt_rows(), true, companion);
+  row_of(own, state->prompt_rows(), false, main);
+  row_of(own, state->prompt_rows(), true, companion);
   EXPECT_EQ(main, companion) << "codes are copied";
   SpeechRequest words = chat(R"([{"role": "user", "content": "hello"}])");
   words.guidance = 3.f;

@@ -38,7 +38,7 @@ class OpusLm : public Pipeline {
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const StreamLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *lm_; }
   const EspnetCodec& codec() const { return *codec_; }
 
  private:
@@ -51,7 +51,7 @@ class OpusLm : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // the table is read in place
-  std::unique_ptr<StreamLm> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<EspnetCodec> codec_;
   std::unique_ptr<CodecStage> stage_;
   std::unique_ptr<LazyEars> ears_;  // null where there are no files of them

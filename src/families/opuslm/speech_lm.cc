@@ -40,8 +40,8 @@ DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
 
 }  // namespace
 
-std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                  WeightType type) {
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type) {
   const bool espnet =
       weights.count("corelm.decoders.model.layers") > 0 || weights.has(kEspnet.table);
   const Names& names = espnet ? kEspnet : kConverted;
@@ -65,9 +65,9 @@ std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weig
     heads.push_back(pack_stream_head(head, parts, own, at_least_8_bits(type)));
   }
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
-  return std::make_unique<StreamLm>(std::move(decoder),
-                                    std::vector<View>(static_cast<size_t>(config.streams), table),
-                                    std::move(heads), kv, config.max_positions);
+  return std::make_unique<CodecLm>(CodecLmParts{
+      std::move(decoder), std::vector<View>(static_cast<size_t>(config.streams), table),
+      std::move(heads), kv, config.max_positions});
 }
 
 }  // namespace syrinx::opuslm

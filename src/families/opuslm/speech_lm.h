@@ -5,14 +5,14 @@
 #pragma once
 
 #include "families/opuslm/config.h"
-#include "families/streams/stream_lm.h"
+#include "families/spoken/codec_lm.h"
 #include "io/weights.h"
 
 namespace syrinx::opuslm {
 
 /// `weights` is the checkpoint's root, with ESPnet's names or those of its converter, and must
 /// outlive what is made: the table is not copied.
-std::unique_ptr<StreamLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                  WeightType type);
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type);
 
 }  // namespace syrinx::opuslm

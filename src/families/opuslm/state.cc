@@ -87,10 +87,11 @@ Status State::set_voice(const SpeechRequest& request) {
     if (!ids) return ids.error();
     voice_ = ids.take();
   } else if (!request.voice.empty() && request.voice != "default") {
-    return Error{ErrorCode::kNotFound,
-                 "the model has no voice \"" + request.voice +
-                     "\": it makes one up (\"default\"), or takes that of a recording or of given codes",
-                 "voice"};
+    return Error{
+        ErrorCode::kNotFound,
+        "the model has no voice \"" + request.voice +
+            "\": it makes one up (\"default\"), or takes that of a recording or of given codes",
+        "voice"};
   }
   return ok_status();
 }
@@ -331,7 +332,11 @@ Verdict State::end_speech() {
   return {Verdict::kFinished, cut_ ? FinishReason::kLength : FinishReason::kStop};
 }
 
-void State::input(int pos, bool companion, std::span<int32_t> ids) const {
+void State::rows(int first, bool companion, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) row(first + i, companion, out.ids(i));
+}
+
+void State::row(int pos, bool companion, std::span<int32_t> ids) const {
   const int step = pos - prompt_rows();
   if (companion && (step < 0 || !speaking_)) {
     std::fill(ids.begin(), ids.end(), config_.ids.pad);

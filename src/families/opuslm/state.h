@@ -13,8 +13,8 @@
 
 #include "families/llm/answer_text.h"
 #include "families/opuslm/prompter.h"
-#include "families/streams/stream_lm.h"
 #include "model/delay.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
@@ -32,7 +32,7 @@ struct Heard {
   int64_t frames = 0;
 };
 
-class State : public StreamSequence {
+class State : public Sequence {
  public:
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request,
@@ -60,11 +60,12 @@ class State : public StreamSequence {
   Status take(int port, const Frames& frames) override;
 
   /// The S ids that row `pos` is made of. A companion's prompt is all pads, and so are its words.
-  void input(int pos, bool companion, std::span<int32_t> ids) const override;
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
         std::vector<Heard> heard);
+  void row(int pos, bool companion, std::span<int32_t> ids) const;
   Status set_voice(const SpeechRequest& request);
   Status begin(const SpeechRequest& request);
   Status begin_task(const SpeechRequest& request);

@@ -31,7 +31,7 @@ Orpheus::Orpheus(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
-    lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+    lm_ = load_lm(config_, *weights_, spec.weights);
   });
   if (spec.device != Device::kCpu) {
     lm_->move_to(spec.device);

@@ -23,7 +23,7 @@ class Orpheus : public Pipeline {
   Result<Opened> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
-  const SpeechLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *lm_; }
   const DacCodec& codec() const { return *codec_; }
 
  private:
@@ -33,7 +33,7 @@ class Orpheus : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
-  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;
   Graph graph_;

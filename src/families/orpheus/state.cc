@@ -197,7 +197,11 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-int32_t State::input(int pos) const {
+void State::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) out.ids(i)[0] = row(first + i);
+}
+
+int32_t State::row(int pos) const {
   if (pos < prompt_rows()) return prompt_[pos];
   const auto step = static_cast<size_t>(pos - prompt_rows());
   SYRINX_CHECK(step < spoken_.size(), "row ", pos, " of ", prompt_rows(), " + ", spoken_.size());

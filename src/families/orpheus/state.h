@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "families/orpheus/config.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
@@ -32,8 +33,8 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// The id that row `pos` is made of.
-  int32_t input(int pos) const;
+  /// A row is an id: ids [1].
+  void rows(int first, bool companion, InputRows& out) const override;
   /// Of the codec's noise.
   uint64_t seed() const { return seed_; }
 
@@ -44,6 +45,7 @@ class State : public Sequence {
   void tell_latent(StepOutput& out);
   std::vector<int32_t> text_ids(std::string_view text) const;
   void set_prompt(std::string_view text);
+  int32_t row(int pos) const;
   int place() const { return static_cast<int>(spoken_.size() % kFrameTokens); }
 
   const ModelConfig& config_;

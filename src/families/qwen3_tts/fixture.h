@@ -31,10 +31,11 @@ struct Case {
 inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) {
   const auto& state = dynamic_cast<const State&>(*track.state);
   const TextIds& text = model.config().text;
-  std::vector<int32_t> codes(static_cast<size_t>(model.config().codebooks)), out;
-  const auto frames = static_cast<int>(track.frames.size() / codes.size());
+  std::vector<int32_t> ids(static_cast<size_t>(model.config().codebooks) + 1), out;
+  const auto frames = static_cast<int>(track.frames.size() / (ids.size() - 1));
   for (int row = 0; row < state.prompt_rows() + frames; ++row) {
-    const int32_t id = state.input(row, codes);
+    row_of(state, row, false, ids);
+    const int32_t id = ids.back();
     if (id != text.tts_pad && id != text.tts_bos) out.push_back(id);
   }
   return out;
@@ -71,9 +72,10 @@ inline void expect_same_text(const Qwen3Tts& model, const Track& track, const Sa
   const std::span<const int32_t> told = track.state->prompt_ids();
   const auto& state = dynamic_cast<const State&>(*track.state);
   ASSERT_EQ(std::ssize(told), state.prompt_rows()) << what;
-  std::vector<int32_t> codes(static_cast<size_t>(model.config().codebooks));
+  std::vector<int32_t> ids(static_cast<size_t>(model.config().codebooks) + 1);
   for (int row = 0; row < state.prompt_rows(); ++row) {
-    EXPECT_EQ(told[static_cast<size_t>(row)], state.input(row, codes)) << what << ", row " << row;
+    row_of(state, row, false, ids);
+    EXPECT_EQ(told[static_cast<size_t>(row)], ids.back()) << what << ", row " << row;
   }
 }
 

@@ -207,8 +207,9 @@ TEST_F(Qwen3TtsTest, TextBesideTheAudioEndsAndIsPadded) {
   const int begin = state.prompt_rows() - 1;
   for (int row = begin; std::ssize(got) < std::ssize(want); ++row) {
     if (row > begin) state.advance(codes, out);
-    std::vector<int32_t> slots(c.codebooks);
-    got.push_back(state.input(row, slots));
+    std::vector<int32_t> slots(c.codebooks + 1);
+    row_of(state, row, false, slots);
+    got.push_back(slots.back());
   }
   EXPECT_EQ(got, want);
 
@@ -219,9 +220,9 @@ TEST_F(Qwen3TtsTest, TextBesideTheAudioEndsAndIsPadded) {
   auto heard = State::open(c, model_.frontend(), 1000, voice, r);
   ASSERT_TRUE(heard.ok()) << heard.error().message;
   EXPECT_TRUE(heard.value()->ready());
-  std::vector<int32_t> slots(c.codebooks);
-  const auto& whole = static_cast<State&>(*heard.value());
-  EXPECT_EQ(whole.input(whole.prompt_rows() - 1, slots), c.text.tts_pad);
+  std::vector<int32_t> slots(c.codebooks + 1);
+  row_of(*heard.value(), heard.value()->prompt_rows() - 1, false, slots);
+  EXPECT_EQ(slots.back(), c.text.tts_pad);
 }
 
 TEST_F(Qwen3TtsTest, TwoStepsMustFitBehindThePrompt) {

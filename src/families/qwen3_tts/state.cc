@@ -249,8 +249,17 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-int32_t State::input(int pos, std::span<int32_t> codes) const {
-  std::fill(codes.begin(), codes.end(), -1);
+void State::rows(int first, bool, InputRows& out) const {
+  const auto width = static_cast<size_t>(config_.talker.hidden);
+  for (int i = 0; i < out.count(); ++i) {
+    const std::span<int32_t> ids = out.ids(i);
+    ids.back() = row(first + i, ids.first(ids.size() - 1));
+    if (first + i == vector_row_) out.give(i, std::span(vector()).first(width));
+  }
+}
+
+/// The id of text of row `pos`; its codes into `codes`.
+int32_t State::row(int pos, std::span<int32_t> codes) const {
   if (pos < prompt_rows()) {
     const PromptRow& row = prompt_[pos];
     SYRINX_CHECK(row.text >= 0, "row ", pos, " has no text yet");

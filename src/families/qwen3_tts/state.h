@@ -8,6 +8,7 @@
 
 #include "families/qwen3_tts/frontend.h"
 #include "families/qwen3_tts/voice.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 
 namespace syrinx::qwen3_tts {
@@ -30,10 +31,9 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// What row `pos` is made of: a text id, and its codes into codes [C] (-1: none).
-  int32_t input(int pos, std::span<int32_t> codes) const;
-  /// The row of the prompt that has the voice's vector() beside its text; -1: none.
-  int vector_row() const { return vector_row_; }
+  /// A row is C codes and an id of text: ids [C + 1]. One of the prompt may have the voice's vector
+  /// beside its text.
+  void rows(int first, bool companion, InputRows& out) const override;
   const std::vector<float>& vector() const { return voice_.vector; }
   /// Frames [T, C] of the voice's recording, which the spoken ones go on from.
   std::span<const int32_t> recording() const { return voice_.frames; }
@@ -44,6 +44,7 @@ class State : public Sequence {
   void set_sampling(const SpeechRequest& request);
   void begin_segment();
   Verdict end_segment();
+  int32_t row(int pos, std::span<int32_t> codes) const;
   void take_text(bool final);
   void put_beside(int32_t id);
   int64_t pending_rows() const { return static_cast<int64_t>(prompt_.size()) - head_rows_; }

@@ -1,8 +1,8 @@
 #include "families/qwen3_tts/talker.h"
 
-#include "families/qwen3_tts/state.h"
 #include "families/run_decoder.h"
 #include "kernels/embedding.h"
+#include "model/input_rows.h"
 #include "nn/cache_type.h"
 
 namespace syrinx::qwen3_tts {
@@ -66,23 +66,14 @@ View Talker::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const int64_t c = config_.codebooks;
   std::span<int32_t> codes = take_array<int32_t>(ctx, batch.rows * c);
   std::span<int32_t> text = take_array<int32_t>(ctx, batch.rows);
-  size_t row = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const State& state = static_cast<const State&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, ++row) {
-      text[row] = state.input(seq.first_pos + i, codes.subspan(row * c, c));
-    }
+  const BatchRows rows = fill_rows(ctx, batch, static_cast<int>(c) + 1);
+  for (size_t row = 0; row < text.size(); ++row) {
+    const std::span<const int32_t> ids = rows.ids.subspan(row * (c + 1), c + 1);
+    std::copy_n(ids.begin(), c, codes.begin() + static_cast<std::ptrdiff_t>(row) * c);
+    text[row] = ids.back();
   }
   embed_sum(ctx, tables_, codes, x);
-  row = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const State& state = static_cast<const State&>(*seq.state);
-    if (const int at = state.vector_row(); at >= seq.first_pos && at < seq.first_pos + seq.rows) {
-      const int64_t to = static_cast<int64_t>(row) + at - seq.first_pos;
-      store(ctx, std::span(state.vector()).first(config_.talker.hidden), x.slice(to, to + 1));
-    }
-    row += static_cast<size_t>(seq.rows);
-  }
+  store_given(ctx, rows, x);
   text_.add(ctx, text, x);
   return x;
 }

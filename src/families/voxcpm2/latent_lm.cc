@@ -7,6 +7,7 @@
 #include "kernels/activation.h"
 #include "kernels/embedding.h"
 #include "kernels/sample.h"
+#include "model/input_rows.h"
 #include "nn/cache_type.h"
 #include "nn/stream_pass.h"
 
@@ -70,21 +71,17 @@ LatentLm::Inputs LatentLm::embed_rows(StepContext& ctx, const ArBatch& batch) co
   const View x = take_rows(ctx, n, h), patches = take_rows(ctx, n, h);
   const std::span<int32_t> audio = take_array<int32_t>(ctx, n);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const std::span<int32_t> ids = take_array<int32_t>(ctx, n);
+  const BatchRows made_of = fill_rows(ctx, batch, 1);
   const View latents = take_rows(ctx, n, size);
-  int64_t row = 0, count = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const State& state = static_cast<const State&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, ++row) {
-      const State::Input input = state.input(seq.first_pos + i);
-      ids[row] = input.id;
-      if (input.id >= 0) continue;
-      std::copy(input.patch.begin(), input.patch.end(), latents.f32() + count * size);
-      audio[count++] = static_cast<int32_t>(row);
-    }
+  int64_t count = 0;
+  for (int64_t row = 0; row < n; ++row) {
+    const GivenRow patch = made_of.given[static_cast<size_t>(row)];
+    if (patch.empty()) continue;
+    std::copy(patch.begin(), patch.end(), latents.f32() + count * size);
+    audio[count++] = static_cast<int32_t>(row);
   }
   const std::span<const int32_t> rows = audio.first(count);
-  embed_sum(ctx, std::span(&table_, 1), ids, x);
+  embed_sum(ctx, std::span(&table_, 1), made_of.ids, x);
   std::fill_n(patches.f32(), patches.count(), 0.f);
   const View made = take_rows(ctx, count, h);
   encoder_.run(ctx, latents.slice(0, count), made);

@@ -32,9 +32,10 @@ TEST_F(VoxCpm2Parity, PromptsAndRecordings) {
     const std::vector<int32_t> audio = ints(c.golden->view("audio_mask"));
     std::vector<float> patches;
     for (size_t i = 0; i < audio.size(); ++i) {
-      const State::Input input = static_cast<const State&>(*track.state).input(static_cast<int>(i));
-      ASSERT_EQ(input.id < 0, audio[i] == 1) << c.name << " row " << i;
-      patches.insert(patches.end(), input.patch.begin(), input.patch.end());
+      int32_t id = -1;
+      const GivenRow patch = row_of(*track.state, static_cast<int>(i), false, {&id, 1});
+      ASSERT_EQ(id < 0, audio[i] == 1) << c.name << " row " << i;
+      patches.insert(patches.end(), patch.begin(), patch.end());
     }
     if (patches.empty()) continue;
     worst = worse(worst, relative(patches, floats(c.golden->view("feats"))));

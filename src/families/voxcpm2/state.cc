@@ -233,11 +233,18 @@ std::span<const float> State::patch(int64_t number) const {
   return std::span(patches_).subspan(static_cast<size_t>(number * size), static_cast<size_t>(size));
 }
 
-State::Input State::input(int pos) const {
-  SYRINX_CHECK(pos < prompt_rows() + steps_, "row ", pos, " of ", prompt_rows(), " + ", steps_);
-  if (pos >= prompt_rows()) return {-1, patch(prompt_patches_ + pos - prompt_rows())};
-  if (prompt_[pos] >= 0) return {prompt_[pos], {}};
-  return {-1, patch(-1 - prompt_[pos])};
+void State::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) {
+    const int pos = first + i;
+    SYRINX_CHECK(pos < prompt_rows() + steps_, "row ", pos, " of ", prompt_rows(), " + ", steps_);
+    if (pos >= prompt_rows()) {
+      out.give(i, patch(prompt_patches_ + pos - prompt_rows()));
+    } else if (prompt_[pos] >= 0) {
+      out.ids(i)[0] = prompt_[pos];
+    } else {
+      out.give(i, patch(-1 - prompt_[pos]));
+    }
+  }
 }
 
 std::span<const float> State::last_patch() const {

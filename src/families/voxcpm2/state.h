@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "families/voxcpm2/prompter.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
@@ -43,12 +44,8 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// What a row is made of: an id, or else (id < 0) a patch [P * D].
-  struct Input {
-    int32_t id = -1;
-    std::span<const float> patch = {};
-  };
-  Input input(int pos) const;
+  /// A row is an id, ids [1], or has a patch [P * D] as its vector.
+  void rows(int first, bool companion, InputRows& out) const override;
   /// The patch before the next one; empty where the prompt ends in text.
   std::span<const float> last_patch() const;
   /// The last patches of the recording that the speech goes on from: [*, P * D], or empty. Until

@@ -160,6 +160,12 @@ TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   EXPECT_EQ(open(r)->max_steps(), 7);
 }
 
+/// The patch that row `pos` has.
+GivenRow patch_of(const Sequence& state, int pos) {
+  int32_t id = -1;
+  return row_of(state, pos, false, {&id, 1});
+}
+
 TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   SpeechRequest r;
   for (int i = 0; i < 60; ++i) r.text += "The fox number " + std::to_string(i) + " said hello. ";
@@ -177,7 +183,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
       EXPECT_EQ(prompt[6], Prompter::kReferenceEnd);
       EXPECT_EQ(std::vector(prompt.end() - 6, prompt.end()),
                 (std::vector<int32_t>{Prompter::kAudioStart, 0, 0, 0, 0, 0}));
-      EXPECT_EQ(own.input(1).patch[0], 0.f) << "the first part's beginning";
+      EXPECT_EQ(patch_of(own, 1)[0], 0.f) << "the first part's beginning";
       EXPECT_EQ(own.last_patch()[0], 4.f) << "goes on from its end";
     }
     EXPECT_LE(state->prompt_rows(), model_.config().max_positions * 3 / 4);
@@ -188,7 +194,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
       verdict = said(*state, static_cast<float>(steps++), i == 4);
     }
     if (parts == 3) {
-      EXPECT_EQ(own.input(1).patch[0], 0.f) << "still the first part";
+      EXPECT_EQ(patch_of(own, 1)[0], 0.f) << "still the first part";
     }
     if (verdict.next == Verdict::kFinished) break;
     EXPECT_EQ(verdict.next, Verdict::kNextSegment);
@@ -214,14 +220,13 @@ TEST_F(VoxCpm2Test, PartsOfAVoiceGoOnFromWhatWasSaid) {
     const bool refers = mode[0] == 'r';
     const auto state = open(r);
     const auto& own = static_cast<const State&>(*state);
-    const float sound =
-        refers ? own.input(1).patch[0] : own.input(1 + first_audio(*state)).patch[0];
+    const float sound = refers ? patch_of(own, 1)[0] : patch_of(own, 1 + first_audio(*state))[0];
     const size_t context = own.context().size();
     EXPECT_EQ(context > 0, mode != std::string("reference"));
     for (int i = 0; i < 4; ++i) said(*state, 3, i == 3);
     const auto prompt = state->prompt_ids();
     EXPECT_EQ(prompt[0], Prompter::kReferenceStart) << mode;
-    EXPECT_EQ(own.input(1).patch[0], sound) << mode << ": the recording stays what it is like";
+    EXPECT_EQ(patch_of(own, 1)[0], sound) << mode << ": the recording stays what it is like";
     EXPECT_EQ(first_audio(*state), std::ssize(prompt) - 5) << mode << ": four patches were said";
     const std::vector<int32_t> description = model_.prompter().text("(warm)");
     const auto words = std::find(prompt.begin(), prompt.end(), Prompter::kReferenceEnd) + 1;

@@ -121,17 +121,18 @@ void PrefixConditioner::move_to(Device device) {
   norm_.move_to(device);
 }
 
-void PrefixConditioner::embed(StepContext& ctx, std::span<const Row* const> rows,
+std::span<const float> PrefixConditioner::vector(const Row& row) const {
+  if (row.phoneme < 0) return row.vector;
+  return {parts_[phonemes_].table.f32() + row.phoneme * width_, static_cast<size_t>(width_)};
+}
+
+void PrefixConditioner::embed(StepContext& ctx, std::span<const std::span<const float>> rows,
                               const View& out) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   const auto count = static_cast<int64_t>(rows.size());
   const View raw = ctx.host.take({count, width_}, DType::kF32);
   float* to = raw.f32();
-  for (const Row* row : rows) {
-    const float* from = row->phoneme >= 0 ? parts_[phonemes_].table.f32() + row->phoneme * width_
-                                          : row->vector.data();
-    to = std::copy_n(from, width_, to);
-  }
+  for (const std::span<const float> row : rows) to = std::copy_n(row.data(), width_, to);
   if (project_.empty()) {
     norm_(ctx, upload(ctx, raw), out);
   } else {

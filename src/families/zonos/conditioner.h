@@ -35,8 +35,10 @@ class PrefixConditioner {
   std::vector<Row> rows(const std::vector<int32_t>& phonemes, const Conditions& conditions,
                         bool companion) const;
 
-  /// out [P, H] = the model's input rows.
-  void embed(StepContext& ctx, std::span<const Row* const> rows, const View& out) const;
+  /// The vector [H] of a row; valid as long as the row and this.
+  std::span<const float> vector(const Row& row) const;
+  /// out [P, H] = the model's input rows, of their vectors.
+  void embed(StepContext& ctx, std::span<const std::span<const float>> rows, const View& out) const;
 
   /// Moves what embed() needs there.
   void move_to(Device device);

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "families/run_decoder.h"
-#include "families/zonos/state.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
+#include "model/input_rows.h"
 #include "nn/cache_type.h"
 
 namespace syrinx::zonos {
@@ -50,22 +50,16 @@ View SpeechLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, width}, DType::kF32);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
   // Rows of the prefix are made together, then put in their places.
-  auto prefix = take_array<const PrefixConditioner::Row*>(ctx, batch.rows);
+  const BatchRows rows = fill_rows(ctx, batch, static_cast<int>(codebooks_));
+  std::span<GivenRow> prefix = take_array<GivenRow>(ctx, batch.rows);
   std::span<int32_t> places = take_array<int32_t>(ctx, batch.rows);
-  std::span<int32_t> codes = take_array<int32_t>(ctx, batch.rows * codebooks_);
-  std::fill(codes.begin(), codes.end(), -1);
-  size_t row = 0, count = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const State& state = static_cast<const State&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, ++row) {
-      const auto* found = state.input(seq.first_pos + i, seq.companion,
-                                      codes.subspan(row * codebooks_, codebooks_));
-      if (found == nullptr) continue;
-      prefix[count] = found;
-      places[count++] = static_cast<int32_t>(row);
-    }
+  size_t count = 0;
+  for (size_t row = 0; row < rows.given.size(); ++row) {
+    if (rows.given[row].empty()) continue;
+    prefix[count] = rows.given[row];
+    places[count++] = static_cast<int32_t>(row);
   }
-  embed_sum(ctx, tables_, codes, x);
+  embed_sum(ctx, tables_, rows.ids, x);
   if (count == 0) return x;
   const View made = ctx.arena.take({static_cast<int64_t>(count), width}, DType::kF32);
   conditioner_.embed(ctx, prefix.first(count), made);

@@ -294,15 +294,20 @@ Verdict State::end_segment() {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-const PrefixConditioner::Row* State::input(int pos, bool companion,
-                                           std::span<int32_t> codes) const {
+void State::rows(int first, bool companion, InputRows& out) const {
   const auto& prefix = companion ? companion_ : prefix_;
-  if (pos < static_cast<int>(prefix.size())) return &prefix[pos];
-  const int step = pos - static_cast<int>(prefix.size()) - 1;  // that made the column
-  SYRINX_CHECK(step < streams_.steps(), "row ", pos, " of ", prefix.size(), " + 1 + ",
-               streams_.steps());
-  for (size_t k = 0; k < codes.size(); ++k) codes[k] = streams_.at(step, static_cast<int>(k));
-  return nullptr;
+  for (int i = 0; i < out.count(); ++i) {
+    const int pos = first + i;
+    if (pos < static_cast<int>(prefix.size())) {
+      out.give(i, frontend_.conditioner.vector(prefix[pos]));
+      continue;
+    }
+    const int step = pos - static_cast<int>(prefix.size()) - 1;  // that made the column
+    SYRINX_CHECK(step < streams_.steps(), "row ", pos, " of ", prefix.size(), " + 1 + ",
+                 streams_.steps());
+    const std::span<int32_t> codes = out.ids(i);
+    for (size_t k = 0; k < codes.size(); ++k) codes[k] = streams_.at(step, static_cast<int>(k));
+  }
 }
 
 }  // namespace syrinx::zonos

@@ -14,6 +14,7 @@
 #include "families/zonos/phonemes.h"
 #include "families/zonos/voice.h"
 #include "model/delay.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 #include "text/segment_queue.h"
 
@@ -47,8 +48,8 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// A row of the prefix, or null for a column, whose codes then go into `codes` [codebooks].
-  const PrefixConditioner::Row* input(int pos, bool companion, std::span<int32_t> codes) const;
+  /// A row of the prefix has a vector, one of a column codes: ids [codebooks].
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
   State(const Frontend& frontend, const SpeechRequest& request);

@@ -41,7 +41,8 @@ class ZonosVoice : public testing::Test {
     const State& state = static_cast<const State&>(opened.value().sequence());
     std::vector<int32_t> codes(model_.config().codebooks);
     for (int i = 0; i + 1 < state.prompt_rows(); ++i) {
-      out.push_back(state.input(i, false, codes)->vector);
+      const GivenRow vector = row_of(state, i, false, codes);
+      out.emplace_back(vector.begin(), vector.end());
     }
     return out;
   }

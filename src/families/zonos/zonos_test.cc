@@ -17,6 +17,7 @@
 #include "io/file.h"
 #include "io/program.h"
 #include "io/test_dir.h"
+#include "model/step_runner.h"
 
 namespace syrinx::zonos {
 namespace {
@@ -167,10 +168,10 @@ TEST_F(ZonosTest, TheDelayPattern) {
                                            100, 201, 302, 403, 504, 605, 706, 807, 908}));
   std::vector<int32_t> codes(9);
   const int prefix = opened->prompt_rows() - 1;
-  EXPECT_NE(state.input(prefix - 1, false, codes), nullptr);
-  EXPECT_EQ(state.input(prefix, false, codes), nullptr);
+  EXPECT_FALSE(row_of(state, prefix - 1, false, codes).empty());
+  EXPECT_TRUE(row_of(state, prefix, false, codes).empty());
   EXPECT_EQ(codes, std::vector<int32_t>(9, 1025));
-  EXPECT_EQ(state.input(prefix + 3, true, codes), nullptr);
+  EXPECT_TRUE(row_of(state, prefix + 3, true, codes).empty());
   EXPECT_EQ(codes, (std::vector<int32_t>{200, 201, 202, 1025, 1025, 1025, 1025, 1025, 1025}));
   EXPECT_EQ(opened->history(2).size(), 11u);
 }
@@ -186,7 +187,7 @@ TEST_F(ZonosTest, TheEndIsDrained) {
     EXPECT_EQ(feed(*opened, step).next, Verdict::kContinue) << step;
   }
   std::vector<int32_t> codes(9);
-  state.input(opened->prompt_rows() - 1 + 6, false, codes);  // step 5, two after the end
+  row_of(state, opened->prompt_rows() - 1 + 6, false, codes);  // step 5, two after the end
   EXPECT_EQ(codes, (std::vector<int32_t>{1025, 1025, 1024, 503, 504, 505, 1025, 1025, 1025}));
   EXPECT_EQ(feed(*opened, 10).next, Verdict::kFinished);
   ASSERT_EQ(frames_.size(), 27u);

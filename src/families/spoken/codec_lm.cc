@@ -1,9 +1,11 @@
-#include "families/streams/stream_lm.h"
+#include "families/spoken/codec_lm.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "base/check.h"
 #include "families/run_decoder.h"
+#include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
 
@@ -88,71 +90,103 @@ StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
   return head;
 }
 
-StreamLm::StreamLm(Decoder decoder, std::vector<View> tables, std::vector<StreamHead> heads,
-                   KvSpec kv, int64_t max_positions)
-    : decoder_(std::move(decoder)), tables_(std::move(tables)), heads_(std::move(heads)) {
-  traits_.hidden = decoder_.config().hidden;
-  for (const StreamHead& head : heads_) traits_.vocab.push_back(static_cast<int>(head.choices()));
-  traits_.kv = {kv};
-  traits_.max_positions = static_cast<int>(max_positions);
+StreamHead whole_head(PackedLinear linear) {
+  StreamHead head;
+  head.parts.push_back(std::move(linear));
+  return head;
 }
 
-size_t StreamLm::bytes() const {
-  size_t sum = decoder_.bytes();
-  for (const StreamHead& head : heads_) sum += head.bytes();
+CodecLm::CodecLm(CodecLmParts parts) : parts_(std::move(parts)) {
+  traits_.hidden = decoder().hidden;
+  for (const StreamHead& head : parts_.heads)
+    traits_.vocab.push_back(static_cast<int>(head.choices()));
+  traits_.vocab.insert(traits_.vocab.end(), parts_.inner_vocab.begin(), parts_.inner_vocab.end());
+  traits_.kv = {parts_.kv};
+  traits_.max_positions = static_cast<int>(parts_.max_positions);
+}
+
+void CodecLm::move_to(Device device) {
+  parts_.decoder.move_to(device);
+  for (StreamHead& head : parts_.heads) {
+    SYRINX_CHECK(head.parts.size() == 1, "a head of ", head.parts.size(), " parts on a GPU");
+    syrinx::move_to(device, head.parts[0]);
+  }
+  for (View& table : parts_.tables) table = moved_.move(device, table);
+  if (parts_.inner) parts_.inner->move_to(device, moved_);
+  device_ = device;
+}
+
+size_t CodecLm::scratch_bytes(int emits) const {
+  return parts_.inner ? parts_.inner->scratch_bytes(emits) : 0;
+}
+
+size_t CodecLm::bytes() const {
+  size_t sum = parts_.decoder.bytes();
+  for (const StreamHead& head : parts_.heads) sum += head.bytes();
   return sum;
 }
 
-size_t StreamLm::table_bytes() const {
+size_t CodecLm::inner_bytes() const { return parts_.inner ? parts_.inner->bytes() : 0; }
+
+size_t CodecLm::table_bytes() const {
   size_t sum = 0;
-  for (size_t i = 0; i < tables_.size(); ++i) {
-    const auto same = [&](const View& other) { return other.data == tables_[i].data; };
-    if (std::none_of(tables_.begin(), tables_.begin() + i, same)) sum += tables_[i].bytes();
+  const std::vector<View>& tables = parts_.tables;
+  for (size_t i = 0; i < tables.size(); ++i) {
+    const auto same = [&](const View& other) { return other.data == tables[i].data; };
+    if (std::none_of(tables.begin(), tables.begin() + static_cast<std::ptrdiff_t>(i), same))
+      sum += tables[i].bytes();
   }
   return sum;
 }
 
-View StreamLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
+/// Rows of frames are scaled, run after run of them.
+void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
+  const int64_t rows = x.shape[0], tables = std::ssize(parts_.tables);
+  const auto is_frame = [&](int64_t r) { return ids[static_cast<size_t>(r * tables + 1)] >= 0; };
+  for (int64_t begin = 0; begin < rows;) {
+    int64_t end = begin + 1;
+    while (end < rows && is_frame(end) == is_frame(begin)) ++end;
+    if (is_frame(begin)) scale_inplace(ctx, x.slice(begin, end), parts_.frame_scale);
+    begin = end;
+  }
+}
+
+View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const size_t width = tables_.size();
-  const std::span<int32_t> ids = take_array<int32_t>(ctx, batch.rows * std::ssize(tables_));
-  size_t row = 0;
-  for (const ArSeq& seq : batch.seqs) {
-    const auto& sequence = static_cast<const StreamSequence&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, ++row) {
-      sequence.input(seq.first_pos + i, seq.companion, ids.subspan(row * width, width));
-    }
-  }
-  embed_sum(ctx, tables_, ids, x);
-  float* to = x.f32();
-  for (const ArSeq& seq : batch.seqs) {
-    const auto& sequence = static_cast<const StreamSequence&>(*seq.state);
-    for (int i = 0; i < seq.rows; ++i, to += traits_.hidden) {
-      const std::span<const float> given = sequence.row(seq.first_pos + i, seq.companion);
-      std::copy(given.begin(), given.end(), to);
-    }
-  }
+  const BatchRows rows = fill_rows(ctx, batch, static_cast<int>(parts_.tables.size()));
+  embed_sum(ctx, parts_.tables, rows.ids, x);
+  if (parts_.frame_scale != 1) scale_frames(ctx, rows.ids, x);
+  store_given(ctx, rows, x);
   return x;
 }
 
-void StreamLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+void CodecLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  run_decoder(ctx, decoder_, batch, embed_rows(ctx, batch), hidden);
+  run_decoder(ctx, parts_.decoder, batch, embed_rows(ctx, batch), hidden);
 }
 
-void StreamLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View,
-                      View out) const {
+/// On a GPU the whole head is run for all rows: no host code writes logits there.
+void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
+                          const View& out) const {
+  const StreamHead& head = parts_.heads[static_cast<size_t>(k)];
+  if (device_ != Device::kCpu) return linear(ctx, head.parts[0], hidden, out);
   const Arena::Mark host_mark(ctx.host);
   const std::span<SampleRule> rules = take_array<SampleRule>(ctx, batch.emits);
   size_t row = 0;
   for (const ArSeq& seq : batch.seqs)
     if (seq.emits > 0) rules[row++] = seq.state->rule(k);
   int64_t begin = 0;
-  for (const PackedLinear& part : heads_[static_cast<size_t>(k)].parts) {
+  for (const PackedLinear& part : head.parts) {
     run_part(ctx, part, rules, begin, hidden, out);
     begin += part.out();
   }
+}
+
+void CodecLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+                     View out) const {
+  if (k < static_cast<int>(parts_.heads.size())) return head_logits(ctx, k, batch, hidden, out);
+  parts_.inner->logits(ctx, k, hidden, codes, batch.scratch, out);
 }
 
 }  // namespace syrinx

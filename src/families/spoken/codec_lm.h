@@ -1,0 +1,90 @@
+// The language model of a family as an AR stage: a decoder whose input row is a sum of embeddings
+// or a given vector, and whose step makes one code by each head and the others, if any, by an inner
+// decoder. The sequence describes its rows as data (Sequence::rows).
+// A step has two halves: fill_rows() asks the sequences on the host, the rest queues the network's
+// work from what was filled in. Const after construction, shared by threads.
+// N rows of the batch, H width, T tables, K codes a step.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "families/spoken/inner_codes.h"
+#include "model/input_rows.h"
+#include "model/stage.h"
+#include "nn/decoder.h"
+
+namespace syrinx {
+
+/// The head of one stream: what it may choose, part after part. Each part is a product of its own,
+/// run over the rows that may choose from it now (Sequence::rule) and over no others: their logits
+/// are -inf there. So words cost nothing in speech, and a stream that is forced nothing at all.
+struct StreamHead {
+  std::vector<PackedLinear> parts;
+
+  int64_t choices() const;
+  size_t bytes() const;
+};
+
+/// Rows [begin, end) of a matrix.
+struct RowRange {
+  int64_t begin = 0, end = 0;
+};
+/// What is always chosen from together.
+using HeadPart = std::vector<RowRange>;
+
+/// The head of one stream of several that share a matrix [V, H]: logits = W (h + e), of the rows
+/// that the stream may choose. What `e` [H] adds is a bias, W e, so that all streams read the same
+/// h and none of the rows of others.
+StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
+                            std::span<const float> e, WeightType type);
+
+/// Tables are views as stored, which must outlive the CodecLm; the same one may stand in several
+/// places.
+struct CodecLmParts {
+  Decoder decoder;
+  std::vector<View> tables;       ///< [T] of [V, H]
+  std::vector<StreamHead> heads;  ///< of the codes that the decoder's hidden row yields
+  KvSpec kv;
+  int64_t max_positions = 0;
+  std::unique_ptr<InnerCodes> inner = {};  ///< of the codes after that of the only head; null: none
+  std::vector<int> inner_vocab = {};       ///< of each of those codes
+  /// Factor of the rows that have an id of table 1, which are frames; 1: all rows stay as they are.
+  float frame_scale = 1;
+};
+
+class CodecLm : public ArStage {
+ public:
+  explicit CodecLm(CodecLmParts parts);
+
+  const ArTraits& traits() const override { return traits_; }
+  Device device() const override { return device_; }
+  /// Heads of several parts stay on the CPU: which part runs is decided there.
+  void move_to(Device device);
+  size_t scratch_bytes(int emits) const override;
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+  /// The input rows of a batch, [N, H]; in the arena.
+  View embed_rows(StepContext& ctx, const ArBatch& batch) const;
+  const DecoderConfig& decoder() const { return parts_.decoder.config(); }
+  size_t bytes() const;        ///< of the decoder and its heads
+  size_t inner_bytes() const;  ///< of the inner decoder
+  size_t table_bytes() const;  ///< of the tables, each counted once
+
+ private:
+  void scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const;
+  void head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
+                   const View& out) const;
+
+  ArTraits traits_;
+  Device device_ = Device::kCpu;
+  CodecLmParts parts_;
+  MovedTables moved_;
+};
+
+/// A head that is one product, for codes that are chosen from all of its outputs.
+StreamHead whole_head(PackedLinear linear);
+
+}  // namespace syrinx

@@ -1,0 +1,48 @@
+#include "families/spoken/inner_codes.h"
+
+#include "kernels/embedding.h"
+
+namespace syrinx {
+namespace {
+
+/// What belongs to number `i` of several, or the one that all share.
+template <typename T>
+const T& of_code(const std::vector<T>& each, int i) {
+  return each[each.size() == 1 ? 0 : static_cast<size_t>(i)];
+}
+
+}  // namespace
+
+size_t InnerCodes::bytes() const {
+  size_t sum = parts_.decoder.bytes() + parts_.projection.bytes() + parts_.own_table.bytes();
+  for (const PackedLinear& head : parts_.heads) sum += head.bytes();
+  return sum;
+}
+
+void InnerCodes::move_to(Device device, MovedTables& moved) {
+  parts_.decoder.move_to(device);
+  syrinx::move_to(device, parts_.projection);
+  for (PackedLinear& head : parts_.heads) syrinx::move_to(device, head);
+  for (View& table : parts_.tables) table = moved.move(device, table);
+}
+
+/// A step begins with two rows a sequence, the hidden row and code 0; later it is one row, the code
+/// before.
+View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
+  View x = ctx.arena.take({hidden.shape[0], hidden.shape[1]}, DType::kF32);
+  embed_column(ctx, of_code(parts_.tables, k - 1), codes, k - 1, x);
+  if (k == 1) x = side_by_side(ctx, hidden, x);
+  if (parts_.projection.empty()) return x;
+  const View narrow = ctx.arena.take({x.shape[0], parts_.decoder.config().hidden}, DType::kF32);
+  linear(ctx, parts_.projection, x, narrow);
+  return narrow;
+}
+
+void InnerCodes::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
+                        const View& scratch, const View& out) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const View top = parts_.decoder.run(ctx, k, inputs(ctx, k, hidden, codes), scratch);
+  linear(ctx, of_code(parts_.heads, k - 1), top, out);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,34 @@
+#include "model/input_rows.h"
+
+#include <algorithm>
+
+#include "model/stage.h"
+
+namespace syrinx {
+
+BatchRows fill_rows(StepContext& ctx, const ArBatch& batch, int tables) {
+  BatchRows rows{take_array<int32_t>(ctx, int64_t{batch.rows} * tables),
+                 take_array<GivenRow>(ctx, batch.rows)};
+  std::fill(rows.ids.begin(), rows.ids.end(), -1);
+  size_t at = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    const auto count = static_cast<size_t>(seq.rows), width = static_cast<size_t>(tables);
+    InputRows out(tables, rows.ids.subspan(at * width, count * width),
+                  rows.given.subspan(at, count));
+    seq.state->rows(seq.first_pos, seq.companion, out);
+    at += count;
+  }
+  rows.any_given =
+      std::any_of(rows.given.begin(), rows.given.end(), [](GivenRow row) { return !row.empty(); });
+  return rows;
+}
+
+void store_given(StepContext& ctx, const BatchRows& rows, const View& x) {
+  if (!rows.any_given) return;
+  for (size_t i = 0; i < rows.given.size(); ++i) {
+    const auto row = static_cast<int64_t>(i);
+    if (!rows.given[i].empty()) store(ctx, rows.given[i], x.slice(row, row + 1));
+  }
+}
+
+}  // namespace syrinx
