@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "families/higgs/pipeline.h"
-#include "families/higgs/state.h"
+#include "families/higgs/script.h"
 #include "families/higgs/voice.h"
 #include "io/file.h"
 #include "io/safetensors.h"

@@ -94,7 +94,6 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
   SpeechRequest r;
   r.text = "Hello.";
   const auto opened = open(r);
-  const State& state = static_cast<const State&>(*opened);
   for (int now = 0; now < 10; ++now) {
     EXPECT_EQ(opened->rule(7).forced, now < 7 ? 32 : -1) << now;
     EXPECT_EQ(opened->rule(0).forced, -1);
@@ -107,12 +106,12 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
             (std::vector<int32_t>{1, 3, 5, 7, 9, 11, 13, 15}));
   EXPECT_EQ(said_[2 * kC], 0) << "a mark is no code";
   std::vector<int32_t> slots(1 + kC);
-  row_of(state, opened->prompt_rows() + 2, false, slots);
+  row_of(*opened, opened->prompt_rows() + 2, false, slots);
   EXPECT_EQ(slots, (std::vector<int32_t>{-1, 33, 3, 4, 32, 32, 32, 32, 32}));
   EXPECT_EQ(step(*opened, 0, true).next, Verdict::kContinue);
   EXPECT_EQ(opened->rule(0).forced, -1) << "the model says the rest";
   for (int i = 0; i < 5; ++i) EXPECT_EQ(step(*opened, 11).next, Verdict::kContinue);
-  row_of(state, opened->prompt_rows() + 11, false, slots);
+  row_of(*opened, opened->prompt_rows() + 11, false, slots);
   EXPECT_EQ(slots[1], 11);
   const Verdict last = step(*opened, 12);
   EXPECT_EQ(last.next, Verdict::kFinished);
@@ -160,7 +159,7 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   const std::span<const int32_t> now = state->prompt_ids();
   ASSERT_GT(std::ssize(now), first + 12 + kC - 1);
   EXPECT_TRUE(std::equal(before.begin(), before.end(), now.begin()));
-  EXPECT_EQ(std::count(now.begin(), now.end(), State::kHeard), 4 + 12 + 2 * (kC - 1));
+  EXPECT_EQ(std::count(now.begin(), now.end(), kHeard), 4 + 12 + 2 * (kC - 1));
   std::vector<int32_t> slots(1 + kC);
   row_of(*state, first, false, slots);
   EXPECT_EQ(slots, (std::vector<int32_t>{-1, 0, 32, 32, 32, 32, 32, 32, 32})) << "as delayed";

@@ -1,10 +1,11 @@
 #include "families/higgs/pipeline.h"
 
 #include "base/check.h"
-#include "families/higgs/state.h"
+#include "families/higgs/script.h"
 #include "families/higgs/voice.h"
 #include "families/weight_files.h"
 #include "io/file.h"
+#include "nn/cache_type.h"
 #include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::higgs {
@@ -17,6 +18,27 @@ constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model"
 /// What turns recordings into frames, which is loaded when one comes.
 const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                               "fc.*", "quantizer.quantizers.*.project_in.*"};
+
+/// A Qwen3 decoder over ids of text and steps of codes, with a head for every codebook, tied with
+/// its table (sglang-omni:sglang_omni/models/higgs_tts/{model,modeling}.py).
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type) {
+  Decoder decoder(config.lm, weights.scope("body"), type);
+  const int64_t width = config.lm.hidden, v = config.codes;
+  const Weights tied = weights.scope("tied"), scope = tied.scope("embedding");
+  std::vector<View> tables{scope.take("text_embedding.weight", {config.vocab, width})};
+  std::vector<StreamHead> heads;
+  const View all =
+      scope.take("modality_embeddings.0.embedding.weight", {config.codebooks * v, width});
+  for (int64_t c = 0; c < config.codebooks; ++c) {
+    const View& table = tables.emplace_back(all.slice(c * v, (c + 1) * v));
+    heads.emplace_back().parts.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
+  }
+  tied.ignore("head.*");  // copies
+  const KvSpec kv = config.lm.kv_spec(cache_type(type));
+  return std::make_unique<CodecLm>(CodecLmParts{std::move(decoder), std::move(tables),
+                                                std::move(heads), kv, config.max_positions});
+}
 
 Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
   if (!spec.dummy || is_file(join_path(spec.dir, "tokenizer.json"))) {
@@ -59,6 +81,7 @@ Higgs::Higgs(const LoadSpec& spec) {
       return encoder;
     });
   }
+  spoken_ = spoken_model(config_);
   stage_ = std::make_unique<DacStage>(*codec_);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
   const Link links[] = {{"codec", stage_.get(), {kInitialFrames, kSteadyFrames, 0, lookahead}}};
@@ -95,7 +118,8 @@ void Higgs::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> Higgs::open(const SpeechRequest& request) const {
-  return State::open(config_, *prompter_, info_.frame_rate, request);
+  return SpokenSequence::open(spoken_, script_of(config_, *prompter_, info_.frame_rate, request),
+                              request);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Higgs>(spec); }

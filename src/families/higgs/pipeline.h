@@ -9,8 +9,9 @@
 #include "families/family.h"
 #include "families/higgs/config.h"
 #include "families/higgs/prompter.h"
-#include "families/higgs/speech_lm.h"
 #include "families/higgs/voice.h"
+#include "families/spoken/codec_lm.h"
+#include "families/spoken/spoken_sequence.h"
 #include "model/pipeline.h"
 
 namespace syrinx::higgs {
@@ -34,6 +35,7 @@ class Higgs : public Pipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // the tables are read in place
   std::unique_ptr<CodecLm> lm_;

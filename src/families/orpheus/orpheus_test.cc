@@ -8,7 +8,6 @@
 #include "families/checkpoint_copy.h"
 #include "families/late_segments.h"
 #include "families/orpheus/pipeline.h"
-#include "families/orpheus/state.h"
 #include "io/expect_fault.h"
 #include "io/file.h"
 #include "io/test_dir.h"

@@ -1,9 +1,10 @@
 #include "families/orpheus/pipeline.h"
 
-#include "families/orpheus/state.h"
+#include "families/orpheus/script.h"
 #include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
+#include "nn/cache_type.h"
 #include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::orpheus {
@@ -14,7 +15,27 @@ constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
 /// Fresh latent frames of the chunks: 43 ms first, then 85 ms, the audio of one frame of tokens.
 constexpr int kInitial = 2, kSteady = 4;
 
-uint64_t seed_of(const Sequence& state) { return static_cast<const State&>(state).seed(); }
+uint64_t seed_of(const Sequence& sequence) {
+  return static_cast<const SpokenSequence&>(sequence).seed();
+}
+
+/// A Llama whose head makes only the ids that can be spoken.
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
+                                 WeightType type) {
+  const int64_t hidden = config.lm.hidden, begin = config.audio_begin();
+  const Weights model = weights.scope("model");
+  const View table = model.take("embed_tokens.weight", {config.vocab, hidden});
+  const View head = config.tied ? table : weights.take("lm_head.weight", {config.vocab, hidden});
+  if (config.tied) weights.ignore("lm_head.weight");
+  CodecLmParts parts{Decoder(config.lm, model, type),
+                     {table},
+                     {},
+                     config.lm.kv_spec(cache_type(type)),
+                     config.max_positions};
+  parts.heads.push_back(whole_head(
+      PackedLinear::pack(head.slice(begin, begin + config.audio_ids()), at_least_8_bits(type))));
+  return std::make_unique<CodecLm>(std::move(parts));
+}
 
 }  // namespace
 
@@ -37,6 +58,7 @@ Orpheus::Orpheus(const LoadSpec& spec) {
     lm_->move_to(spec.device);
     codec_->move_to(spec.device);
   }
+  spoken_ = spoken_model(config_);
   stage_ = std::make_unique<DacStage>(*codec_, seed_of);
   const int lookahead = static_cast<int>(codec_->config().lookahead());
   const Link links[] = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
@@ -93,7 +115,7 @@ void Orpheus::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> Orpheus::open(const SpeechRequest& request) const {
-  return State::open(config_, *tokenizer_, request);
+  return SpokenSequence::open(spoken_, script_of(config_, *tokenizer_, request), request);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -8,7 +8,8 @@
 #include "families/dac_stage.h"
 #include "families/family.h"
 #include "families/orpheus/config.h"
-#include "families/orpheus/speech_lm.h"
+#include "families/spoken/codec_lm.h"
+#include "families/spoken/spoken_sequence.h"
 #include "model/pipeline.h"
 
 namespace syrinx::orpheus {
@@ -31,6 +32,7 @@ class Orpheus : public Pipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;

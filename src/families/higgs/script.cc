@@ -1,0 +1,167 @@
+#include "families/higgs/script.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/check.h"
+#include "families/higgs/voice.h"
+#include "families/past.h"
+
+namespace syrinx::higgs {
+namespace {
+
+constexpr int64_t kSpareFrames = 250;  // ten seconds beyond what the text needs
+constexpr int64_t kFramesPerId = 30;   // slow speech: 1.2 s for one id
+constexpr int64_t kMostSteps = 2048;   // of a segment: the authors' bound, 82 s
+constexpr int64_t kMostIds = 2000;     // of a segment, or of the words of a voice
+
+int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.max_positions / 8); }
+
+class Script : public SpokenScript {
+ public:
+  Script(const ModelConfig& config, const Prompter& prompter, bool ignore_stop)
+      : config_(config), prompter_(prompter), delays_(config.delays()), ignore_stop_(ignore_stop) {}
+
+  Status set_voice(const SpeechRequest& request, double frame_rate) {
+    if (!request.voice_data) {
+      if (request.voice.empty() || request.voice == "default") return ok_status();
+      return Error{ErrorCode::kNotFound,
+                   "the model has no voice \"" + request.voice +
+                       "\": it makes one up (\"default\"), or takes that of a recording",
+                   "voice"};
+    }
+    const Voice& voice = *request.voice_data;
+    const auto most =
+        std::min(static_cast<int64_t>(kMostSeconds * frame_rate) + 1, config_.max_positions / 4);
+    Result<std::vector<int32_t>> codes = voice_codes(config_, voice, most);
+    if (!codes) return codes.error();
+    reference_frames_ = codes.take();
+    if (is_blank(voice.text) || !prompter_.ref_text()) return ok_status();
+    Result<std::vector<int32_t>> words = prompter_.text(trimmed(voice.text), "voice");
+    if (!words) return words.error();
+    const int64_t bound = most_ids(config_);
+    if (std::ssize(words.value()) > bound) {
+      return Error{ErrorCode::kInvalid,
+                   concat("the words of the voice are ", words.value().size(), " ids, at most ",
+                          bound, " fit"),
+                   "voice"};
+    }
+    reference_ = words.take();
+    return ok_status();
+  }
+
+  /// Tags of delivery that the text begins with hold for all segments that begin without.
+  Result<std::vector<int32_t>> encode(std::string_view segment) override {
+    std::string text(trimmed(segment));
+    const std::string_view tags = leading_tags(text);
+    if (!begun_) {
+      lead_ = tags;
+    } else if (tags.empty()) {
+      text = lead_ + text;
+    }
+    begun_ = true;
+    return prompter_.text(text, "input");
+  }
+
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
+              Prompt& out) const override {
+    back_to_the_beginning(past, std::min(kMostPast, config_.max_positions / 4),
+                          [&](const SpokenSegment& segment) { return rows_of(segment); });
+    out.add(prompter_.tts());
+    if (!reference_frames_.empty()) {
+      if (!reference_.empty()) {
+        out.add(*prompter_.ref_text());
+        out.add(reference_);
+      }
+      out.add(prompter_.ref_audio());
+      add_frames(reference_frames_, out);
+    }
+    for (const SpokenSegment& segment : past) add_segment(segment, out);
+    add_segment(now, out);
+  }
+
+  void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+    std::ranges::copy(codes, ids.begin() + 1);
+  }
+
+  SampleRule rule(const DelayedStreams& steps, int k) const override {
+    SampleRule rule;
+    if (steps.idle(k)) rule.forced = config_.begin();
+    if (ignore_stop_ && k == 0) rule.allowed[0] = {0, config_.end()}, rule.ranges = 1;
+    return rule;
+  }
+
+  /// As the authors, who look for the end only when all codebooks have begun.
+  bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
+    const bool may_end = steps.steps() >= config_.codebooks;
+    if (may_end && !steps.ending() && codes[0] == config_.end()) steps.end_now();
+    return false;
+  }
+
+  int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) const override {
+    for (int32_t& code : frame) {
+      if (code >= config_.real_codes()) code = 0;  // a mark where none belongs
+    }
+    out.frame(frame);
+    return 1;
+  }
+
+ private:
+  /// Frames as the steps that would have made them.
+  void add_frames(std::span<const int32_t> frames, Prompt& out) const {
+    const std::vector<int32_t> steps = delays_.interleave(frames);
+    const auto width = static_cast<size_t>(config_.codebooks);
+    for (size_t at = 0; at < steps.size(); at += width) {
+      step_row(std::span(steps).subspan(at, width), out.add_row(kHeard));
+    }
+  }
+
+  void add_segment(const SpokenSegment& segment, Prompt& out) const {
+    out.add(prompter_.text());
+    out.add(segment.ids);
+    out.add(prompter_.audio());
+    if (!segment.frames.empty()) add_frames(segment.frames, out);
+  }
+
+  int64_t rows_of(const SpokenSegment& segment) const {
+    return std::ssize(segment.ids) + std::ssize(segment.frames) / config_.codebooks +
+           delays_.tail() + 2;
+  }
+
+  const ModelConfig& config_;
+  const Prompter& prompter_;
+  const DelayPattern delays_;
+  const bool ignore_stop_;
+  std::vector<int32_t> reference_;         // words of the voice
+  std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
+  bool begun_ = false;                     // of the text: a segment was cut
+  std::string lead_;                       // tags of delivery that it begins with
+};
+
+}  // namespace
+
+SpokenModel spoken_model(const ModelConfig& config) {
+  return {.tables = static_cast<int>(config.codebooks) + 1,
+          .pattern = config.delays(),
+          .max_positions = config.max_positions,
+          // Those of speech (sglang-omni:sglang_omni/models/higgs_tts/stages.py,
+          // SPEECH_SAMPLING_DEFAULTS).
+          .sampling = {.temperature = 0.8f, .top_k = 30, .top_p = 0.8f},
+          .text = {.most_ids = most_ids(config)},
+          .spare_steps = kSpareFrames,
+          .steps_per_id = kFramesPerId,
+          .most_steps = kMostSteps - config.delays().tail(),
+          .instructions =
+              "the model takes no instructions; write tags into the text, such as "
+              "<|emotion:sadness|>"};
+}
+
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
+                                                double frame_rate, const SpeechRequest& request) {
+  auto script = std::make_unique<Script>(config, prompter, request.ignore_stop);
+  const Status voice = script->set_voice(request, frame_rate);
+  if (!voice.ok()) return voice.error();
+  return std::unique_ptr<SpokenScript>(std::move(script));
+}
+
+}  // namespace syrinx::higgs

@@ -1,0 +1,184 @@
+#include "families/spoken/spoken_sequence.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/check.h"
+#include "families/cut.h"
+
+namespace syrinx {
+namespace {
+
+/// Refuses the options that models of this kind lack.
+Status check_options(const SpokenModel& model, const SpeechRequest& request) {
+  const auto refuse = [](const std::string& why, const char* option) {
+    return Error{ErrorCode::kUnsupported, why, option};
+  };
+  if (!model.reads_language && !request.language.empty() && request.language != "auto") {
+    return refuse("the model takes the language from the text", "language");
+  }
+  if (!request.instructions.empty()) return refuse(model.instructions, "instructions");
+  if (request.text_in_prompt == false) {
+    return refuse("the model has all text in its prompt", "text_in_prompt");
+  }
+  if (request.guidance) return refuse("this model has no guidance scale", "guidance");
+  return ok_status();
+}
+
+/// `defaults` with what a request says of them.
+SampleParams merged(SampleParams defaults, const SpeechRequest& request) {
+  defaults.temperature = request.temperature.value_or(defaults.temperature);
+  defaults.top_k = request.top_k.value_or(defaults.top_k);
+  defaults.top_p = request.top_p.value_or(defaults.top_p);
+  defaults.min_p = request.min_p.value_or(defaults.min_p);
+  defaults.repetition_penalty = request.repetition_penalty.value_or(defaults.repetition_penalty);
+  return defaults;
+}
+
+SampleParams merged_inner(const SpokenModel& model, const SpeechRequest& request) {
+  if (!model.inner_sampling) return merged(model.sampling, request);
+  SampleParams inner = merged(*model.inner_sampling, request);
+  inner.repetition_penalty = model.inner_sampling->repetition_penalty;
+  inner.temperature = request.inner_temperature.value_or(inner.temperature);
+  inner.top_k = request.inner_top_k.value_or(inner.top_k);
+  inner.top_p = request.inner_top_p.value_or(inner.top_p);
+  return inner;
+}
+
+}  // namespace
+
+int SpokenScript::emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) const {
+  out.frame(frame);
+  return 1;
+}
+
+SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
+                               const SpeechRequest& request)
+    : model_(model),
+      script_(std::move(script)),
+      sampling_(merged(model.sampling, request)),
+      inner_sampling_(merged_inner(model, request)),
+      seed_(request.seed),
+      max_frames_(request.max_frames),
+      text_(model.text, request.text_open,
+            [this](std::string_view segment) { return script_->encode(segment); }),
+      prompt_(model.tables),
+      steps_(model.pattern) {
+  SYRINX_CHECK(model.pattern.streams() <= kMostStreams, model.pattern.streams(), " streams");
+}
+
+Result<Opened> SpokenSequence::open(const SpokenModel& model,
+                                    Result<std::unique_ptr<SpokenScript>> script,
+                                    const SpeechRequest& request) {
+  if (!script) return script.error();
+  if (const Status checked = check_options(model, request); !checked.ok()) return checked.error();
+  std::unique_ptr<SpokenSequence> sequence(new SpokenSequence(model, script.take(), request));
+  if (const Status text = sequence->text_.begin(request.text); !text.ok()) return text.error();
+  sequence->begin_segment();
+  if (sequence->prompt_rows() + model.least_steps > model.max_positions) {
+    return Error{
+        ErrorCode::kInvalid,
+        concat("text and context take ", sequence->prompt_rows(), " positions; the model has ",
+               model.max_positions, " and needs ", model.least_steps, " to speak"),
+        request.context.empty() && !request.voice_data ? "input" : "context"};
+  }
+  return Opened(std::move(sequence));
+}
+
+/// Begins the next segment, if one waits. Returns how many leading rows of its prompt the same
+/// positions were fed before.
+int SpokenSequence::begin_segment() {
+  frames_before_ = frames_;
+  Prompt next(model_.tables);
+  now_ = {};
+  if (!text_.empty()) {
+    now_.ids = text_.next();
+    script_->prompt(past_, now_, next);
+  }
+  const int kept = rows_fed_before(next);
+  prompt_ = std::move(next);
+  steps_.restart(0);
+  if (!ready()) return 0;
+  const int steps = max_steps();  // which then allocate nothing
+  steps_.restart(steps);
+  now_.frames.reserve(static_cast<size_t>(steps * model_.pattern.streams()));
+  return kept;
+}
+
+int SpokenSequence::rows_fed_before(const Prompt& next) const {
+  std::vector<int32_t> ids(static_cast<size_t>(model_.tables));
+  const auto fed = [&](int at) -> std::span<const int32_t> {
+    if (at < prompt_.size()) return prompt_.row(at);
+    step_row(at - prompt_.size(), ids);
+    return ids;
+  };
+  const int most = prompt_.empty() ? 0 : std::min(next.size(), prompt_.size() + steps_.steps());
+  int same = 0;
+  while (same < most && std::ranges::equal(fed(same), next.row(same))) ++same;
+  return same;
+}
+
+Status SpokenSequence::append_text(std::string_view text, bool last) {
+  if (const Status taken = text_.append(text, last); !taken.ok()) return taken;
+  if (!ready()) begin_segment();
+  // A sentence is certain once a letter after it is there, so what comes last is never nothing.
+  return ready() || !last ? ok_status() : nothing_to_say();
+}
+
+int SpokenSequence::max_steps() const {
+  const int64_t tail = model_.pattern.tail();
+  const int64_t room = model_.max_positions - prompt_rows() - tail;
+  int64_t limit = model_.spare_steps + model_.steps_per_id * std::ssize(now_.ids);
+  if (model_.most_steps > 0) limit = std::min(limit, model_.most_steps);
+  if (max_frames_ > 0) {
+    limit = script_->steps_of(std::max<int64_t>(1, max_frames_ - frames_before_));
+  }
+  return static_cast<int>(std::max<int64_t>(1, std::min(limit, room)) + tail);
+}
+
+void SpokenSequence::prefix_keys(bool, std::vector<uint64_t>& keys) const {
+  prompt_.append_keys(keys);
+}
+
+void SpokenSequence::step_row(int step, std::span<int32_t> ids) const {
+  SYRINX_CHECK(step < steps_.steps(), "step ", step, " of ", steps_.steps());
+  std::array<int32_t, kMostStreams> buffer;
+  const std::span codes = std::span(buffer).first(model_.pattern.delays.size());
+  for (size_t s = 0; s < codes.size(); ++s) codes[s] = steps_.at(step, static_cast<int>(s));
+  std::ranges::fill(ids, -1);
+  script_->step_row(codes, ids);
+}
+
+void SpokenSequence::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) {
+    if (const int step = first + i - prompt_rows(); step >= 0) {
+      step_row(step, out.ids(i));
+    } else {
+      std::ranges::copy(prompt_.row(first + i), out.ids(i).begin());
+    }
+  }
+}
+
+Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
+  if (script_->ends(steps_, codes)) return end_segment();
+  steps_.push(codes);
+  std::array<int32_t, kMostStreams> buffer;
+  const std::span frame = std::span(buffer).first(model_.pattern.delays.size());
+  if (steps_.frame(frame)) {
+    frames_ += script_->emit(steps_, frame, out);
+    now_.frames.insert(now_.frames.end(), frame.begin(), frame.end());
+  }
+  if (steps_.cut_at(max_steps())) return cut(end_segment());
+  return steps_.done() ? end_segment() : Verdict{};
+}
+
+Verdict SpokenSequence::end_segment() {
+  if (text_.empty() && !text_.open()) return {Verdict::kFinished, FinishReason::kStop};
+  if (max_frames_ > 0 && frames_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  past_.push_back(std::move(now_));
+  return {Verdict::kNextSegment, FinishReason::kStop, begin_segment()};
+}
+
+}  // namespace syrinx

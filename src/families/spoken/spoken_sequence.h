@@ -1,0 +1,115 @@
+// A request of a family that reads text and makes frames: segments, late text, bounds, what is fed
+// again, what is refused. A family describes its model by a SpokenModel and a request by a
+// SpokenScript; everything else of a Sequence is here. Made on the caller's thread, then touched by
+// one thread at a time (model/request.h).
+// T tables, S streams of codes.
+#pragma once
+
+#include <algorithm>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "families/spoken/prompt.h"
+#include "families/spoken/text_plan.h"
+#include "model/delay.h"
+#include "model/input_rows.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// What is the same for all requests of a model. Plain data.
+struct SpokenModel {
+  int tables = 1;
+  DelayPattern pattern;       ///< of the codes of a step
+  int64_t max_positions = 0;  ///< of a segment
+  SampleParams sampling;      ///< where a request says nothing
+  /// Of the codes after a step's first, where they have options of their own.
+  std::optional<SampleParams> inner_sampling = {};
+  TextPlanOptions text = {};
+  // The bound of a segment, where a request gives none, in steps without the pattern's tail.
+  int64_t spare_steps = 0;
+  int64_t steps_per_id = 0;  ///< slow speech
+  int64_t most_steps = 0;    ///< 0: no limit but max_positions
+  int64_t least_steps = 0;   ///< a first prompt that leaves fewer is refused
+  // What is refused.
+  bool reads_language = false;  ///< the model has languages to choose from
+  std::string instructions = "the model takes no instructions";  ///< why it takes none
+};
+
+/// A segment: the ids of its text and the frames that were made of it, [F, S].
+struct SpokenSegment {
+  std::vector<int32_t> ids, frames;
+};
+
+/// What a family knows of one request. All but encode() run on the thread of the engine or of an
+/// executor; ids(), rule(), ends() and emit() allocate nothing.
+class SpokenScript {
+ public:
+  virtual ~SpokenScript() = default;
+
+  /// The ids of a segment's text, in order.
+  virtual Result<std::vector<int32_t>> encode(std::string_view segment) = 0;
+  /// Writes the prompt of segment `now`. `past`: those before it, of which what no later prompt
+  /// hears may be dropped.
+  virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
+                      Prompt& out) const = 0;
+  /// The row that a step's codes [S] make: ids [T], all -1 before.
+  virtual void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
+  virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
+  /// Whether a step ends the segment and is not part of it; a model whose frames end one after
+  /// another is told by DelayedStreams::end_now() instead.
+  virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
+  /// Emits what the last step made complete, where `frame` [S] did. Returns how many frames.
+  virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) const;
+  /// How many steps without the pattern's tail make so many frames.
+  virtual int64_t steps_of(int64_t frames) const { return frames; }
+};
+
+class SpokenSequence final : public Sequence {
+ public:
+  static constexpr int kMostStreams = 64;
+
+  /// Checks the request and begins. `model` must outlive the sequence; a script that could not be
+  /// made refuses the request.
+  static Result<Opened> open(const SpokenModel& model, Result<std::unique_ptr<SpokenScript>> script,
+                             const SpeechRequest& request);
+
+  int prompt_rows() const override { return std::max(1, prompt_.size()); }
+  int max_steps() const override;
+  bool ready() const override { return !prompt_.empty(); }
+  std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  void rows(int first, bool companion, InputRows& out) const override;
+  const SampleParams& sampling(int k) const override { return k > 0 ? inner_sampling_ : sampling_; }
+  SampleRule rule(int k) const override { return script_->rule(steps_, k); }
+  std::span<const int32_t> history(int k) const override { return steps_.column(k).subspan(1); }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+  uint64_t seed() const { return seed_; }
+
+ private:
+  SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
+                 const SpeechRequest& request);
+  int begin_segment();
+  Verdict end_segment();
+  int rows_fed_before(const Prompt& next) const;
+  void step_row(int step, std::span<int32_t> ids) const;
+
+  const SpokenModel& model_;
+  const std::unique_ptr<SpokenScript> script_;
+  const SampleParams sampling_, inner_sampling_;
+  const uint64_t seed_;
+  const int64_t max_frames_;  // of the request; 0: a bound by the text
+
+  TextPlan text_;
+  std::deque<SpokenSegment> past_;
+  SpokenSegment now_;
+  Prompt prompt_;  // empty while there is nothing to speak
+  DelayedStreams steps_;
+  int64_t frames_ = 0, frames_before_ = 0;  // emitted, of all segments and of earlier ones
+};
+
+}  // namespace syrinx
