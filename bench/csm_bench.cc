@@ -9,7 +9,7 @@
 #include "bench.h"
 #include "codec/mimi_encoder.h"
 #include "families/csm/backbone.h"
-#include "families/csm/state.h"
+#include "families/csm/script.h"
 #include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx {
@@ -42,13 +42,16 @@ class Streams {
   Streams(const CodecLm& backbone, const csm::Frontend& frontend, const csm::ModelConfig& config,
           int count)
       : backbone_(backbone),
+        spoken_(csm::spoken_model(config, {})),
         kv_(backbone.traits().kv[0], int64_t{count} * kPages),
         table_(static_cast<size_t>(count) * kPages),
         codes_(static_cast<size_t>(count * config.codebooks), 5) {
     SpeechRequest request;
     request.text = std::string(57, 'a');
     for (int i = 0; i < count; ++i) {
-      states_.push_back(csm::State::open(config, {}, frontend, request).take());
+      auto opened =
+          SpokenSequence::open(spoken_, csm::script_of(config, frontend, request), request);
+      states_.push_back(opened.take().only());
     }
     for (size_t i = 0; i < table_.size(); ++i) table_[i] = static_cast<int32_t>(i);
   }
@@ -94,6 +97,7 @@ class Streams {
  private:
   static constexpr int kPages = 8;
   const CodecLm& backbone_;
+  const SpokenModel spoken_;
   std::vector<std::unique_ptr<Sequence>> states_;
   KvPool kv_;
   std::vector<int32_t> table_, codes_;

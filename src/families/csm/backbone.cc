@@ -18,12 +18,12 @@ std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
   return tables;
 }
 
-/// Of the codes, which a tied checkpoint may hold under either name, and of the text.
+/// Of the text, and of the codes, which a tied checkpoint may hold under either name.
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
   const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
   std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);
-  tables.push_back(
-      weights.take("embed_text_tokens.weight", {config.text_vocab, config.backbone.hidden}));
+  tables.insert(tables.begin(), weights.take("embed_text_tokens.weight",
+                                             {config.text_vocab, config.backbone.hidden}));
   return tables;
 }
 
@@ -31,7 +31,7 @@ std::vector<View> depth_tables(const ModelConfig& config, const Weights& weights
                                const std::vector<View>& inputs) {
   if (!config.tied) return code_tables(config, weights, kDepthTable);
   weights.ignore(kDepthTable);
-  return {inputs.begin(), inputs.end() - 1};
+  return {inputs.begin() + 1, inputs.end()};
 }
 
 std::unique_ptr<InnerCodes> depth_decoder(const ModelConfig& config, const Weights& weights,

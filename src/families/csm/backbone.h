@@ -11,7 +11,7 @@
 namespace syrinx::csm {
 
 /// `weights` is the checkpoint's root and must outlive what is made: tables are not copied. They
-/// are those of the C codebooks, then that of the text.
+/// are that of the text, then those of the C codebooks.
 std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights& weights,
                                        WeightType type);
 

@@ -74,8 +74,8 @@ TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
   say(*opened, frames(1, 4));
   std::vector<int32_t> slots(static_cast<size_t>(model_.config().codebooks) + 1);
   row_of(*opened, opened->prompt_rows(), false, slots);
-  std::vector<int32_t> want = frames(1, 4);
-  want.push_back(-1);  // no text
+  std::vector<int32_t> want{-1};  // no text
+  for (const int32_t code : frames(1, 4)) want.push_back(code);
   EXPECT_EQ(slots, want);
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "families/csm/pipeline.h"
-#include "families/csm/state.h"
+#include "families/csm/script.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"

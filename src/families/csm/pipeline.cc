@@ -1,6 +1,6 @@
 #include "families/csm/pipeline.h"
 
-#include "families/csm/state.h"
+#include "families/csm/script.h"
 #include "families/recorded_voice.h"
 #include "io/file.h"
 #include "nn/stream_pass.h"
@@ -14,11 +14,6 @@ constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 constexpr int kListedSpeakers = 10;  // any other number is a speaker too
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
-
-struct CodecStream : StreamState {
-  explicit CodecStream(MimiState fresh) : state(std::move(fresh)) {}
-  MimiState state;
-};
 
 /// The published repository holds the authors' own layout as model.safetensors, and transformers'
 /// beside it.
@@ -51,25 +46,8 @@ std::string shape_of(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> CodecStage::open(Bundle) const {
-  return std::make_unique<CodecStream>(codec_.open());
-}
-
-void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.host);
-  std::span<MimiJob> mimi = take_array<MimiJob>(ctx, std::ssize(jobs));
-  const auto width = static_cast<size_t>(in_width());
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const ChunkJob& job = jobs[i];
-    mimi[i] = {&static_cast<CodecStream*>(job.state)->state,
-               job.codes.subspan(job.left * width, job.fresh * width), job.out};
-  }
-  codec_.run(ctx, mimi);
-}
-
 Csm::Csm(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  defaults_ = load_defaults(join_path(spec.dir, "generation_config.json"));
   frontend_ = std::make_unique<Frontend>(config_, tokenizer(spec, config_));
   weights_ = std::make_unique<Weights>(source(spec, config_));
   const Weights codec = weights_->scope("codec_model");
@@ -98,7 +76,8 @@ Csm::Csm(const LoadSpec& spec) {
     backbone_->move_to(spec.device);
     codec_->move_to(spec.device);
   }
-  stage_ = std::make_unique<CodecStage>(*codec_);
+  spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
+  stage_ = std::make_unique<MimiStage>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*backbone_, links);
   describe(spec);
@@ -150,7 +129,7 @@ void Csm::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> Csm::open(const SpeechRequest& request) const {
-  return State::open(config_, defaults_, *frontend_, request);
+  return SpokenSequence::open(spoken_, script_of(config_, *frontend_, request), request);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Csm>(spec); }

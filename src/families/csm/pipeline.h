@@ -7,32 +7,18 @@
 
 #include "codec/mimi.h"
 #include "codec/mimi_encoder.h"
+#include "families/codec_stage.h"
 #include "families/csm/backbone.h"
 #include "families/csm/config.h"
 #include "families/csm/frontend.h"
 #include "families/family.h"
+#include "families/spoken/spoken_sequence.h"
 #include "model/pipeline.h"
 
 namespace syrinx::csm {
 
-/// Frames to samples; the codec keeps all of its past, so there is neither left context nor
-/// lookahead.
-class CodecStage : public ChunkStage {
- public:
-  explicit CodecStage(const MimiDecoder& codec) : codec_(codec) {}
-  Device device() const override { return codec_.device(); }
-  FrameType in() const override {
-    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
-  }
-  FrameType out() const override {
-    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
-  }
-  std::unique_ptr<StreamState> open(Bundle) const override;
-  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-
- private:
-  const MimiDecoder& codec_;
-};
+/// The codec keeps all of its past, so the link has neither left context nor lookahead.
+using MimiStage = CodecStage<MimiDecoder, MimiJob>;
 
 /// The loaded model.
 class Csm : public Pipeline {
@@ -61,14 +47,14 @@ class Csm : public Pipeline {
   const MimiEncoder& codec_encoder() const;
 
   ModelConfig config_;
-  Defaults defaults_;
+  SpokenModel spoken_;
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
   std::unique_ptr<CodecLm> backbone_;
   std::unique_ptr<MimiDecoder> codec_;
   mutable std::once_flag encoder_once_;
   mutable std::unique_ptr<MimiEncoder> encoder_;
-  std::unique_ptr<CodecStage> stage_;
+  std::unique_ptr<MimiStage> stage_;
   Graph graph_;
   std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;

@@ -26,11 +26,6 @@ NamePatterns for_cloning_only() {
   return names;
 }
 
-struct FishStream : StreamState {
-  explicit FishStream(FishCodecState fresh) : state(std::move(fresh)) {}
-  FishCodecState state;
-};
-
 Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
   const std::vector<std::string> words = Prompter::control_words();
   const bool none = !is_file(join_path(spec.dir, "tokenizer.json"));
@@ -49,22 +44,6 @@ std::string stack_shape(const DecoderConfig& d) {
 
 }  // namespace
 
-std::unique_ptr<StreamState> CodecStage::open(Bundle) const {
-  return std::make_unique<FishStream>(codec_.open());
-}
-
-void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
-  const Arena::Mark mark(ctx.host);
-  const std::span<FishCodecJob> inner = take_array<FishCodecJob>(ctx, std::ssize(jobs));
-  const auto width = static_cast<size_t>(in_width());
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    const ChunkJob& job = jobs[i];
-    inner[i] = {&static_cast<FishStream*>(job.state)->state,
-                job.codes.subspan(job.left * width, job.fresh * width), job.out};
-  }
-  codec_.run(ctx, inner);
-}
-
 FishSpeech::FishSpeech(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   Tokenizer tokenizer = load_tokenizer(spec, config_);
@@ -76,7 +55,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
     dual_ar_ = load_dual_ar(config_, *weights_, spec.weights);
   });
   load_codec(spec);
-  stage_ = std::make_unique<CodecStage>(*codec_);
+  stage_ = std::make_unique<FishStage>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};
   graph_ = chain(*dual_ar_, links);
   describe(spec);

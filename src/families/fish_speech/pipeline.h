@@ -8,6 +8,7 @@
 
 #include "codec/fish_codec.h"
 #include "codec/fish_encoder.h"
+#include "families/codec_stage.h"
 #include "families/family.h"
 #include "families/fish_speech/config.h"
 #include "families/fish_speech/dual_ar.h"
@@ -16,23 +17,8 @@
 
 namespace syrinx::fish_speech {
 
-/// Frames to samples; the codec keeps all of its past, so there is neither left context nor
-/// lookahead.
-class CodecStage : public ChunkStage {
- public:
-  explicit CodecStage(const FishCodec& codec) : codec_(codec) {}
-  FrameType in() const override {
-    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
-  }
-  FrameType out() const override {
-    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
-  }
-  std::unique_ptr<StreamState> open(Bundle) const override;
-  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-
- private:
-  const FishCodec& codec_;
-};
+/// The codec keeps all of its past, so the link has neither left context nor lookahead.
+using FishStage = CodecStage<FishCodec, FishCodecJob>;
 
 /// The loaded model.
 class FishSpeech : public Pipeline {
@@ -63,7 +49,7 @@ class FishSpeech : public Pipeline {
   std::unique_ptr<FishCodec> codec_;
   mutable std::once_flag encoder_once_;
   mutable std::unique_ptr<FishEncoder> encoder_;
-  std::unique_ptr<CodecStage> stage_;
+  std::unique_ptr<FishStage> stage_;
   Graph graph_;
   std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;

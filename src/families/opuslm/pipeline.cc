@@ -107,7 +107,7 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
   root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
   load_codec(spec);
-  stage_ = std::make_unique<CodecStage>(*codec_);
+  stage_ = std::make_unique<CodecStage<EspnetCodec, EspnetCodecJob>>(*codec_);
   join();
   describe(spec);
 }

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "codec/espnet_codec.h"
+#include "families/codec_stage.h"
 #include "families/family.h"
-#include "families/opuslm/codec_stage.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/hearing.h"
 #include "families/opuslm/prompter.h"
@@ -53,7 +53,7 @@ class OpusLm : public Pipeline {
   std::unique_ptr<Weights> weights_;  // the table is read in place
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<EspnetCodec> codec_;
-  std::unique_ptr<CodecStage> stage_;
+  std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;
   std::unique_ptr<LazyEars> ears_;  // null where there are no files of them
   std::unique_ptr<HearingStage> hearing_;
   std::unique_ptr<VoiceMaker> voices_;

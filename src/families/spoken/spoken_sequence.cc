@@ -159,6 +159,12 @@ void SpokenSequence::rows(int first, bool, InputRows& out) const {
   }
 }
 
+/// Inner codes with options of their own have no penalty, and so no history.
+std::span<const int32_t> SpokenSequence::history(int k) const {
+  if (k > 0 && model_.inner_sampling) return {};
+  return steps_.column(k).subspan(1);
+}
+
 Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
   if (script_->ends(steps_, codes)) return end_segment();
   steps_.push(codes);

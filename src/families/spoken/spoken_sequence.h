@@ -84,7 +84,7 @@ class SpokenSequence final : public Sequence {
   void rows(int first, bool companion, InputRows& out) const override;
   const SampleParams& sampling(int k) const override { return k > 0 ? inner_sampling_ : sampling_; }
   SampleRule rule(int k) const override { return script_->rule(steps_, k); }
-  std::span<const int32_t> history(int k) const override { return steps_.column(k).subspan(1); }
+  std::span<const int32_t> history(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 

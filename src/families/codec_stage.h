@@ -1,0 +1,79 @@
+// Codes to samples by a codec with a state per stream, as the chunk stage of the families that use
+// one. Header only.
+#pragma once
+
+#include <memory>
+#include <type_traits>
+
+#include "model/stage.h"
+
+namespace syrinx {
+
+/// Decodes every frame once, when it is fresh; the link needs the lookahead of the codec, if it has
+/// one, and no left context. A Job is what the codec's run() takes: state, codes, out, and where
+/// the codec looks ahead also fresh and last, in that order.
+template <typename Codec, typename Job>
+class CodecStage : public ChunkStage {
+ public:
+  /// `seed_of` gives the seed of a request's noise; none for codecs without noise.
+  explicit CodecStage(const Codec& codec, uint64_t (*seed_of)(const Sequence&) = nullptr)
+      : codec_(codec), seed_of_(seed_of) {}
+
+  Device device() const override {
+    if constexpr (requires { codec_.device(); }) return codec_.device();
+    return Device::kCpu;
+  }
+  FrameType in() const override {
+    return {Flow::kCodes, static_cast<int>(codec_.config().codebooks)};
+  }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(codec_.config().hop())};
+  }
+
+  Bundle bundle(const Sequence& sequence) const override {
+    Bundle bundle;
+    if (seed_of_) bundle.set("seed", seed_of_(sequence));
+    return bundle;
+  }
+  std::unique_ptr<StreamState> open(Bundle bundle) const override {
+    if constexpr (requires { codec_.open(uint64_t{}); }) {
+      return std::make_unique<Stream>(codec_.open(seed_of_ ? bundle.number("seed") : 0));
+    } else {
+      return std::make_unique<Stream>(codec_.open());
+    }
+  }
+
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override {
+    const Arena::Mark mark(ctx.host);
+    const std::span<Job> inner = take_array<Job>(ctx, std::ssize(jobs));
+    for (size_t i = 0; i < jobs.size(); ++i) inner[i] = job_of(jobs[i]);
+    if constexpr (requires { codec_.run(ctx, inner); }) {
+      codec_.run(ctx, inner);
+    } else {
+      for (const Job& job : inner) codec_.run(ctx, job);
+    }
+  }
+
+ private:
+  using State = std::remove_pointer_t<decltype(Job::state)>;
+  struct Stream : StreamState {
+    explicit Stream(State fresh) : state(std::move(fresh)) {}
+    State state;
+  };
+
+  Job job_of(const ChunkJob& job) const {
+    const auto width = static_cast<size_t>(in_width());
+    const auto codes = job.codes.subspan(static_cast<size_t>(job.left) * width);
+    State* state = &static_cast<Stream*>(job.state)->state;
+    if constexpr (requires { &Job::last; }) {
+      return {state, codes, job.fresh, job.last, job.out};
+    } else {
+      return {state, codes.first(static_cast<size_t>(job.fresh) * width), job.out};
+    }
+  }
+
+  const Codec& codec_;
+  uint64_t (*seed_of_)(const Sequence&);
+};
+
+}  // namespace syrinx
