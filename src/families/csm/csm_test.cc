@@ -165,15 +165,6 @@ TEST_F(CsmTest, AllSegmentsTogetherHaveOneBound) {
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
 }
 
-TEST_F(CsmTest, WhatDoesNotEndGoesOnAtItsBound) {
-  SpeechRequest r = request("");
-  r.max_frames = 0, r.ignore_stop = false;
-  while (r.text.size() < 1000) r.text += "The quick brown fox jumps over the lazy dog. ";
-  const auto state = open(r);
-  const auto step = [&](int) { return say(*state, frames(1, 4)); };
-  EXPECT_EQ(segments_without_ends(*state, step), 3);
-}
-
 TEST_F(CsmTest, ASegmentMayBeFull) {
   const std::string half = "A" + std::string(197, 'a') + ". ";
   const auto state = open(request(half + half + "The end."));  // 400 bytes and more
@@ -199,23 +190,6 @@ TEST_F(CsmTest, LateTextIsSpokenSentenceBySentenceHoweverItComes) {
   for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
 }
 
-TEST_F(CsmTest, LateTextThatNeverComes) {
-  SpeechRequest r = request(" ");
-  r.text_open = true;
-  const auto state = open(r);
-  EXPECT_FALSE(state->ready());
-  EXPECT_EQ(state->prompt_rows(), 1);
-  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
-  const Status status = state->append_text("\n", true);
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().param, "input");
-  EXPECT_FALSE(state->append_text("more", true).ok());
-
-  const auto spoken = open(r);
-  ASSERT_TRUE(spoken->append_text("Hello. And", false).ok());
-  ASSERT_TRUE(spoken->ready());
-}
-
 TEST_F(CsmTest, PrefixKeysAreThoseOfTheRows) {
   SpeechRequest r = request("Hello.");
   r.context = {{"1", "hello there", frames(3, 5)}};
@@ -239,19 +213,6 @@ TEST_F(CsmTest, RefusesWhatItCannotSay) {
     r.voice = voice;
     EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
   }
-  SpeechRequest r = request("Hello.");
-  r.language = "german";
-  EXPECT_EQ(refusal(r).param, "language");
-  r = request("Hello.");
-  r.instructions = "whisper";
-  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
-  r = request("Hello.");
-  r.text_in_prompt = false;
-  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
-  r = request("Hello.");
-  r.guidance = 2.f;
-  EXPECT_EQ(refusal(r).param, "guidance");
-  EXPECT_EQ(refusal(request(" \n ")).param, "input");
 }
 
 TEST_F(CsmTest, RefusesContextThatIsNone) {

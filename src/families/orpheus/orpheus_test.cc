@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "families/checkpoint_copy.h"
-#include "families/late_segments.h"
 #include "families/orpheus/pipeline.h"
 #include "io/expect_fault.h"
 #include "io/file.h"
@@ -96,23 +95,6 @@ TEST_F(OrpheusTest, DefaultsAndBounds) {
   EXPECT_EQ(keys[0], static_cast<uint64_t>(state->prompt_ids()[0]));
 }
 
-TEST_F(OrpheusTest, LongTextIsSpokenInSegments) {
-  std::string text;
-  while (text.size() < 1500) text += "The quick brown fox jumps over the lazy dog. ";
-  const auto state = open(say(text));
-  int segments = 1;
-  for (; segments < 20; ++segments) {
-    for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
-    const Verdict verdict = feed(*state, 0);
-    if (verdict.next == Verdict::kFinished) break;
-    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
-    EXPECT_TRUE(state->ready());
-    EXPECT_TRUE(state->history(0).empty());
-  }
-  EXPECT_EQ(segments, 5);
-  EXPECT_EQ(frames_.size(), 5u * 12);
-}
-
 TEST_F(OrpheusTest, AllSegmentsTogetherHaveOneBound) {
   SpeechRequest request = say("");
   while (request.text.size() < 1500) request.text += "The quick brown fox jumps over the dog. ";
@@ -131,72 +113,11 @@ TEST_F(OrpheusTest, AllSegmentsTogetherHaveOneBound) {
   EXPECT_EQ(endless->rule(0).ranges, 1) << "the end is not among them";
 }
 
-TEST_F(OrpheusTest, WhatDoesNotEndGoesOnAtItsBound) {
-  SpeechRequest r = say("");
-  while (r.text.size() < 1500) r.text += "The quick brown fox jumps over the lazy dog. ";
-  const auto state = open(r);
-  const auto step = [&](int i) { return feed(*state, token(i, 1)); };
-  EXPECT_EQ(segments_without_ends(*state, step), 5);
-  r.max_frames = 12;
-  const auto bounded = open(r);
-  EXPECT_EQ(segments_without_ends(*bounded, [&](int i) { return feed(*bounded, token(i, 1)); }), 1);
-}
-
-TEST_F(OrpheusTest, OpenTextWaitsForWholeSentences) {
-  SpeechRequest request =
-      say("Hello there, this is a sentence of some considerable length, is it not");
-  request.text_open = true;
-  const auto state = open(request);
-  EXPECT_FALSE(state->ready());
-  ASSERT_TRUE(state->append_text("? And", false).ok());
-  ASSERT_TRUE(state->ready());
-  const int rows = state->prompt_rows();
-  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
-  EXPECT_EQ(feed(*state, 0).next, Verdict::kNextSegment);
-  EXPECT_FALSE(state->ready());
-  ASSERT_TRUE(state->append_text(" more.", true).ok());
-  ASSERT_TRUE(state->ready());
-  EXPECT_LT(state->prompt_rows(), rows);
-  EXPECT_FALSE(state->append_text("x", true).ok());
-  feed(*state, token(0, 1));
-  for (int step = 1; step < 7; ++step) feed(*state, token(step, 1));
-  EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
-}
-
-TEST_F(OrpheusTest, AnOpenTextMayEndWithNothingMore) {
-  SpeechRequest request =
-      say("Hello there, this is a sentence of some considerable length, is it not? A");
-  request.text_open = true;
-  const auto state = open(request);
-  ASSERT_TRUE(state->ready());
-  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
-  EXPECT_EQ(feed(*state, 0).next, Verdict::kNextSegment);
-  ASSERT_TRUE(state->append_text("", true).ok());  // "A" is spoken
-  for (int step = 0; step < 7; ++step) feed(*state, token(step, 1));
-  EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
-
-  SpeechRequest silent = say("  ");
-  silent.text_open = true;
-  const Status status = open(silent)->append_text("\n", true);
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().param, "input");
-}
-
-TEST_F(OrpheusTest, RefusesWhatItCannotSay) {
+TEST_F(OrpheusTest, NamesItsVoicesWhereItLacksOne) {
   SpeechRequest request = say("Hello.");
   request.voice = "nobody";
   EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
   EXPECT_NE(refusal(request).message.find("tara"), std::string::npos);
-  EXPECT_EQ(refusal(say(" \n ")).param, "input");
-  request = say("Hello.");
-  request.text_in_prompt = false;
-  EXPECT_EQ(refusal(request).code, ErrorCode::kUnsupported);
-  request = say("Hello.");
-  request.instructions = "whisper";
-  EXPECT_EQ(refusal(request).param, "instructions");
-  request = say("Hello.");
-  request.guidance = 2.f;
-  EXPECT_EQ(refusal(request).param, "guidance");
 }
 
 TEST_F(OrpheusTest, ControlTokensInTextArePlainText) {

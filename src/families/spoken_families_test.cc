@@ -1,0 +1,213 @@
+// What every family that speaks text in segments promises, whatever its model: refusals, bounds,
+// late text, rows that a new segment keeps, the same bits alone and in company. A family registers
+// a row; what only it promises is tested in its own folder.
+#include <gtest/gtest.h>
+
+#include "families/csm/pipeline.h"
+#include "families/family.h"
+#include "families/fish_speech/pipeline.h"
+#include "families/higgs/pipeline.h"
+#include "families/orpheus/pipeline.h"
+#include "model/same_steps.h"
+
+namespace syrinx {
+namespace {
+
+struct SpokenFamily {
+  const char* name;
+  std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
+  const char* checkpoint;  ///< below the build's parity folder
+  int tables;              ///< of its AR stage
+  bool reads_language = false;
+  int segments = 3;  ///< that 1000 bytes are spoken in, at least
+};
+
+constexpr SpokenFamily kSpokenFamilies[] = {
+    {"orpheus", orpheus::load, "orpheus/golden/checkpoint", 1, true},
+    {"higgs", higgs::load, "higgs/golden/checkpoint", 9},
+    {"csm", csm::load, "csm/golden/taught/checkpoint", 7},
+    {"fish_speech", fish_speech::load, "fish_speech/golden/checkpoint", 11, false, 1},
+};
+
+class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
+ protected:
+  SpokenFamilies()
+      : model_(GetParam().load(
+            {std::string(SYRINX_BINARY_DIR "/parity/") + GetParam().checkpoint, "tiny"})) {}
+
+  static SpeechRequest say(const std::string& text) {
+    SpeechRequest request;
+    request.text = text;
+    request.temperature = 0.f;
+    return request;
+  }
+  static std::string long_text() {
+    std::string text;
+    while (text.size() < 1000) text += "The quick brown fox jumps over the lazy dog. ";
+    return text;
+  }
+  std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
+    return open_only(*model_, request);
+  }
+  /// A step whose codes the rules allow and that ends nothing.
+  Verdict step(Sequence& state) {
+    std::vector<int32_t> codes;
+    for (size_t k = 0; k < model_->graph().ar().traits().vocab.size(); ++k) {
+      const SampleRule rule = state.rule(static_cast<int>(k));
+      codes.push_back(rule.forced >= 0  ? rule.forced
+                      : rule.ranges > 0 ? rule.allowed[rule.ranges - 1].begin + 1
+                                        : 1);
+    }
+    std::vector<WordMark> words;
+    StepOutput out(frames_, words);
+    return state.advance(codes, out);
+  }
+  /// Steps up to the bound of the segment.
+  Verdict run_segment(Sequence& state) {
+    const int most = state.max_steps();
+    for (int i = 0; i + 1 < most; ++i) {
+      const Verdict verdict = step(state);
+      EXPECT_EQ(verdict.next, Verdict::kContinue) << i << " of " << most;
+      if (verdict.next != Verdict::kContinue) return verdict;
+    }
+    return step(state);
+  }
+  std::vector<std::vector<int32_t>> rows_of(const Sequence& state, int count) const {
+    std::vector<std::vector<int32_t>> rows;
+    for (int pos = 0; pos < count; ++pos) {
+      rows.emplace_back(static_cast<size_t>(GetParam().tables));
+      row_of(state, pos, false, rows.back());
+    }
+    return rows;
+  }
+  size_t frames() const {
+    return frames_.size() / static_cast<size_t>(model_->graph().links()[0].stage->in_width());
+  }
+
+  std::shared_ptr<const Pipeline> model_;
+  std::vector<int32_t> frames_;
+};
+
+TEST_P(SpokenFamilies, RefusesWhatItLacks) {
+  const auto refused = [&](auto change) {
+    SpeechRequest request = say("Hello.");
+    change(request);
+    return refusal_of(*model_, request).param;
+  };
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.text = " \n "; }), "input");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.instructions = "whisper"; }), "instructions");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.guidance = 2.f; }), "guidance");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.text_in_prompt = false; }), "text_in_prompt");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice = "unheard of"; }), "voice");
+  if (GetParam().reads_language) return;
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.language = "german"; }), "language");
+}
+
+TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
+  const auto state = open(say(long_text()));
+  int segments = 1;
+  for (; segments < 10; ++segments) {
+    const int most = state->max_steps();
+    for (int i = 0; i + 1 < most; ++i) ASSERT_EQ(step(*state).next, Verdict::kContinue);
+    const auto before = rows_of(*state, state->prompt_rows() + most - 1);
+    const Verdict verdict = step(*state);
+    if (verdict.next == Verdict::kFinished) {
+      EXPECT_EQ(verdict.reason, FinishReason::kLength);
+      break;
+    }
+    ASSERT_EQ(verdict.next, Verdict::kNextSegment);
+    ASSERT_TRUE(state->ready());
+    EXPECT_TRUE(state->history(0).empty()) << "a penalty looks at its own segment";
+    const auto kept = static_cast<size_t>(verdict.kept);
+    const auto after = rows_of(*state, state->prompt_rows());
+    ASSERT_LE(kept, after.size());
+    for (size_t row = 0; row < std::min(kept, before.size()); ++row) {
+      ASSERT_EQ(before[row], after[row]) << "row " << row << " of " << kept;
+    }
+  }
+  EXPECT_GE(segments, GetParam().segments);
+}
+
+TEST_P(SpokenFamilies, AllSegmentsTogetherHaveOneBound) {
+  SpeechRequest request = say(long_text());
+  request.max_frames = 12;
+  const auto state = open(request);
+  const Verdict verdict = run_segment(*state);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  EXPECT_EQ(frames(), 12u);
+}
+
+TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
+  const std::string text =
+      "Hello there, this is the first of the sentences that are to be said at last. "
+      "How are you today, and how is everybody else at home? I am fine.";
+  const auto prompts = [&](size_t piece) {
+    SpeechRequest request = say("");
+    request.text_open = true;
+    const auto state = open(request);
+    EXPECT_FALSE(state->ready());
+    std::vector<std::vector<int32_t>> all;
+    for (size_t at = 0; at < text.size(); at += piece) {
+      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
+      while (state->ready()) {
+        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
+        if (run_segment(*state).next == Verdict::kFinished) return all;
+      }
+    }
+    ADD_FAILURE() << "the request never ended";
+    return all;
+  };
+  const auto whole = prompts(text.size());
+  EXPECT_GE(whole.size(), 2u);
+  for (const size_t piece : {1, 7, 50}) EXPECT_EQ(prompts(piece), whole) << piece;
+}
+
+TEST_P(SpokenFamilies, LateTextThatNeverComesIsRefused) {
+  SpeechRequest request = say(" ");
+  request.text_open = true;
+  const auto state = open(request);
+  EXPECT_FALSE(state->ready());
+  EXPECT_EQ(state->prompt_rows(), 1);
+  const Status nothing = state->append_text("\n", true);
+  ASSERT_FALSE(nothing.ok());
+  EXPECT_EQ(nothing.error().param, "input");
+  EXPECT_FALSE(state->append_text("more", true).ok()) << "the text is complete";
+}
+
+TEST_P(SpokenFamilies, EachRowOfAPromptHasItsKey) {
+  const auto keys = [&](const std::string& text) {
+    std::vector<uint64_t> out;
+    open(say(text))->prefix_keys(false, out);
+    return out;
+  };
+  const std::vector<uint64_t> hello = keys("Hello there.");
+  EXPECT_EQ(std::ssize(hello), open(say("Hello there."))->prompt_rows());
+  EXPECT_EQ(hello, keys("Hello there."));
+  EXPECT_NE(hello, keys("Hello where."));
+}
+
+TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {
+  std::vector<SpeechRequest> requests;
+  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
+    requests.push_back(say(text));
+    requests.back().ignore_stop = true;
+    requests.back().max_frames = 60;
+  }
+  requests[1].repetition_penalty = 1.2f;
+  requests[2].temperature = 0.8f, requests[2].top_k = 7;
+  expect_same_alone_and_in_a_batch(*model_, requests, 10);
+}
+
+TEST_P(SpokenFamilies, ADroppedCacheIsMadeAgain) {
+  SpeechRequest request = say("Hello there, how are you?");
+  request.ignore_stop = true;
+  request.max_frames = 60;
+  expect_a_dropped_cache_made_again(*model_, request);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, SpokenFamilies, testing::ValuesIn(kSpokenFamilies),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace syrinx
