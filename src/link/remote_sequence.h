@@ -36,6 +36,9 @@ class RemoteSequence : public Sequence {
   std::optional<float> guidance() const override { return here_->guidance(); }
   float step_guidance(int k) const override { return here_->step_guidance(k); }
   int companion_rows() const override { return here_->companion_rows(); }
+  void rows(int first, bool companion, InputRows& out) const override {
+    here_->rows(first, companion, out);
+  }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
     here_->prefix_keys(companion, keys);
   }
