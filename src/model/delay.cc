@@ -64,7 +64,9 @@ void DelayedStreams::restart(int steps) {
 bool DelayedStreams::marked(int step, int s) const {
   const int frame = step - pattern_.delays[s];
   if (frame < 0) return pattern_.drain != DelayDrain::kFree;
-  return pattern_.drain == DelayDrain::kForced && ending() && frame >= end_;
+  if (!ending()) return false;
+  if (pattern_.drain == DelayDrain::kEndFrame) return frame > end_ + (s == 0 ? 1 : 0);
+  return pattern_.drain == DelayDrain::kForced && frame >= end_;
 }
 
 void DelayedStreams::end_with_tail() { end_at(std::max(0, whole())); }

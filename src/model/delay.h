@@ -22,9 +22,11 @@ struct DelayMarks {
 /// Who fills a stream where it has no code: the marks, whatever was sampled, or the model, and then
 /// what was sampled stays; the marks are only what interleave() writes.
 enum class DelayDrain : uint8_t {
-  kForced,   ///< the marks, before the first code and behind the last, while the others catch up
-  kEmitted,  ///< the marks before the first code, the model behind the last
-  kFree      ///< the model, everywhere
+  kForced,    ///< the marks, before the first code and behind the last, while the others catch up
+  kEmitted,   ///< the marks before the first code, the model behind the last
+  kEndFrame,  ///< the marks before the first code and behind the frame of the end mark, which the
+              ///< model makes; stream 0 makes one code more
+  kFree       ///< the model, everywhere
 };
 
 /// How much later each stream comes, and what stands where it has nothing.

@@ -67,7 +67,8 @@ TEST(DelayedStreams, SpeakWhatWasInterleavedUpToTheEnd) {
   std::mt19937 random(8);
   for (int run = 0; run < 300; ++run) {
     DelayPattern pattern = any_pattern(random);
-    if (run % 2 == 1) pattern.drain = DelayDrain::kEmitted;
+    if (run % 3 == 1) pattern.drain = DelayDrain::kEmitted;
+    if (run % 3 == 2) pattern.drain = DelayDrain::kEndFrame;
     const int count = 1 + static_cast<int>(random() % 20);
     const auto frames = some_frames(random, count, pattern.streams());
     const auto steps = pattern.interleave(frames);
@@ -115,6 +116,24 @@ TEST(DelayedStreams, EmittedDrainsKeepWhatWasSampled) {
   EXPECT_EQ(std::vector(streams.column(0).begin(), streams.column(0).end()),
             (std::vector<int32_t>{1000, 7, 7, 5, 6}));
   EXPECT_EQ(streams.at(3, 1), 4);
+}
+
+TEST(DelayedStreams, TheEndsFrameIsTheModelsAndMarksFollowIt) {
+  DelayedStreams streams(staggered(4, DelayDrain::kEndFrame));
+  const std::vector<int32_t> codes{6, 7, 8, 9};
+  streams.push(codes);
+  streams.end_now();
+  for (int step = 1; step < 6; ++step) {
+    for (int s = 0; s < 4; ++s) {
+      const bool before = step < s, behind = step > (s == 0 ? 2 : s + 1);
+      EXPECT_EQ(streams.idle(s), before || behind) << "stream " << s << " at step " << step;
+    }
+    streams.push(codes);
+  }
+  EXPECT_EQ(std::vector(streams.column(0).begin(), streams.column(0).end()),
+            (std::vector<int32_t>{1000, 6, 6, 6, 1002, 1002, 1002}));
+  EXPECT_EQ(std::vector(streams.column(1).begin(), streams.column(1).end()),
+            (std::vector<int32_t>{1000, 1000, 7, 7, 1002, 1002, 1002}));
 }
 
 TEST(DelayedStreams, ATailOfTheModelsOwnEndsAtOnce) {

@@ -40,7 +40,7 @@ ControlIds load_ids(const Config& root, int64_t below) {
 
 DelayPattern ModelConfig::delays() const {
   return {
-      DelayPattern::staggered(static_cast<int>(streams)), {0, ids.end, 0}, DelayDrain::kEmitted};
+      DelayPattern::staggered(static_cast<int>(streams)), {0, ids.end, 0}, DelayDrain::kEndFrame};
 }
 
 int32_t ModelConfig::id_of(int64_t stream, int32_t choice) const {

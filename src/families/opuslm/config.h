@@ -45,7 +45,7 @@ struct ModelConfig {
   std::string units_file;      ///< of it: k-means over its rows
   int64_t xeus_layer = 0;      ///< behind which these are taken
 
-  /// Code s comes s steps late; behind the end the model goes on as it likes.
+  /// Code s comes s steps late. The model makes the frame of the end, behind which are pads.
   DelayPattern delays() const;
   /// What a stream's logits are of: for stream 0 control ids, units and then text; for the others
   /// the pad and V codes.

@@ -101,8 +101,8 @@ TEST_F(OpusLmHearing, FramesAreEspnetsHoweverTheyCome) {
 
 TEST_F(OpusLmHearing, WhatIsSaidIsWrittenDownAsEspnetDoes) {
   const SpeechRequest asked[] = {
-      model_.dictation({recorded(kRecordings[0])}).take(),
-      chat(R"([{"role":"user","content":[{"type":"audio"}]}])", {kRecordings[0]})};
+      model_.dictation({recorded(kRecordings[2])}).take(),
+      chat(R"([{"role":"user","content":[{"type":"audio"}]}])", {kRecordings[2]})};
   for (const SpeechRequest& r : asked) {
     EXPECT_TRUE(r.text_only);
     Track track;
@@ -116,7 +116,8 @@ TEST_F(OpusLmHearing, WhatIsSaidIsWrittenDownAsEspnetDoes) {
       runner.step(track);
       const std::vector<float>& logits = track.logits.back();
       const ModelConfig& m = model_.config();
-      int32_t best = m.ids.end;
+      int32_t best = got.empty() ? m.ids.text : m.ids.end;
+      if (logits[m.ids.text] > logits[best]) best = m.ids.text;
       for (int32_t i = m.first_code; i < m.first_code + m.words; ++i)
         if (logits[i] > logits[best]) best = i;
       got.push_back(m.id_of(0, best));
@@ -163,6 +164,7 @@ TEST_F(OpusLmHearing, ADialogueHearsItsUsersTurns) {
   const auto reads = [&](int32_t role, const char* text) {
     want.push_back(role), want.push_back(c.text);
     for (const int32_t id : talker_.prompter().words(text)) want.push_back(id);
+    if (role == c.assistant) want.push_back(c.end);
     want.resize(want.size() + kStreams - 1, c.pad);
   };
   hears(kRecordings[0]);

@@ -82,7 +82,7 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
   const int32_t unit = m.first_unit + 2;
   for (int now = 0; now < 12; ++now) {
     for (int k = 1; k < kS; ++k) EXPECT_EQ(state->rule(k).forced, now < k ? 0 : -1) << now;
-    EXPECT_EQ(state->rule(0).ranges, now < 5 ? 1 : 2) << "audio_minlen is 5";
+    EXPECT_EQ(state->rule(0).ranges, now < 5 ? 2 : 3) << "audio_minlen is 5";
     EXPECT_EQ(step(*state, unit, now + 1).next, Verdict::kContinue);
     EXPECT_EQ(said_.size(), now < 8 ? 0u : 8u);
   }
@@ -92,7 +92,12 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
   row_of(*state, state->prompt_rows() + 1, false, ids);
   EXPECT_EQ(ids, (std::vector<int32_t>{unit, m.first_code + 1, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kContinue);
-  for (int i = 0; i < 6; ++i) EXPECT_EQ(step(*state, unit, 0).next, Verdict::kContinue);
+  // The end's frame is the model's, and one unit more; behind them are pads.
+  for (int i = 1; i < 7; ++i) {
+    EXPECT_EQ(state->rule(0).forced, i == 1 ? -1 : 0) << i;
+    for (int k = 1; k < kS; ++k) EXPECT_EQ(state->rule(k).forced, k < i ? 0 : -1) << i << " " << k;
+    EXPECT_EQ(step(*state, unit, 0).next, Verdict::kContinue);
+  }
   EXPECT_EQ(step(*state, unit, 0).next, Verdict::kFinished);
   EXPECT_EQ(said_.back(), 0) << "a pad is the first code";
   EXPECT_EQ(said_.size(), 8u);
@@ -141,9 +146,11 @@ TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
   EXPECT_EQ(next.kept, words) << "speech goes on behind the words";
   EXPECT_EQ(fed(), before);
   EXPECT_EQ(written_, "hello there");
-  EXPECT_EQ(state->prompt_rows(), rows + static_cast<int>(hello.size()) + 8 + 2);
+  EXPECT_EQ(state->prompt_rows(), rows + static_cast<int>(hello.size()) + 1 + 8 + 2);
   EXPECT_EQ(state->prompt_ids().back(), m.ids.speech);
-  EXPECT_EQ(state->rule(0).allowed[0].begin, m.first_unit);
+  EXPECT_EQ(state->prompt_ids()[static_cast<size_t>(words)], m.ids.end) << "behind the words";
+  EXPECT_EQ(state->rule(0).allowed[0].begin, m.ids.speech) << "no end yet";
+  EXPECT_EQ(state->rule(0).allowed[1].begin, m.first_unit);
   EXPECT_GT(state->max_steps(), 8);
   EXPECT_LT(state->max_steps(), 1000) << "speech that never ends is bounded by its words";
 }
@@ -161,8 +168,9 @@ TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   const auto computed = [](std::span<const float> logits) {
     return std::count_if(logits.begin(), logits.end(), [](float x) { return x != -INFINITY; });
   };
-  EXPECT_EQ(computed(speech.logits[2]), m.units);
-  EXPECT_EQ(computed(words.logits[2]), m.words);
+  const int64_t control = m.first_unit;  // the end and the kind's id are among them
+  EXPECT_EQ(computed(speech.logits[2]), control + m.units);
+  EXPECT_EQ(computed(words.logits[2]), control + m.words);
   EXPECT_EQ(computed(words.inner[2]), 0);
   EXPECT_EQ(computed(speech.inner[2]), 2 * m.choices(1)) << "two streams of codes have begun";
 }
@@ -211,6 +219,7 @@ TEST_F(OpusLmTest, AStopStringIsNotSpoken) {
   EXPECT_EQ(verdict.next, Verdict::kNextSegment);
   want.insert(want.end(), hello.begin(), hello.end());
   EXPECT_EQ(verdict.kept, std::ssize(want)) << "rows behind them are run anew";
+  want.push_back(m.ids.end);
   want.resize(want.size() + kS - 1, m.ids.pad);
   want.push_back(m.ids.assistant), want.push_back(m.ids.speech);
   EXPECT_EQ(std::vector(state->prompt_ids().begin(), state->prompt_ids().end()), want);

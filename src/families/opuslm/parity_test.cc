@@ -92,7 +92,8 @@ TEST_F(OpusLmParity, WordsThenSpeech) {
       runner.step(track);
       const std::vector<float>& logits = track.logits.back();
       const ModelConfig& m = model(c).config();
-      int32_t best = m.ids.end;
+      int32_t best = got.empty() ? m.ids.text : m.ids.end;
+      if (logits[m.ids.text] > logits[best]) best = m.ids.text;
       for (int32_t i = m.first_code; i < m.first_code + m.words; ++i)
         if (logits[i] > logits[best]) best = i;
       got.push_back(m.id_of(0, best));

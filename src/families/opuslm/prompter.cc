@@ -192,7 +192,8 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
     if (!parts.ok()) return parts.error();
     for (const Part& part : parts.value()) {
       if (part.text) {
-        rows.id(id).id(c.text).ids(words(part.words)).pads(config_.streams - 1);
+        rows.id(id).id(c.text);
+        add_words(rows, words(part.words), id == c.assistant);
         continue;
       }
       if (id != c.user) return wrong("only a user's message may hold a recording");
@@ -218,8 +219,14 @@ void Prompter::answer(Rows& rows, bool speech) const {
   rows.id(config_.ids.assistant).id(speech ? config_.ids.speech : config_.ids.text);
 }
 
+void Prompter::add_words(Rows& rows, std::span<const int32_t> words, bool answer) const {
+  rows.ids(words);
+  if (answer) rows.id(config_.ids.end);
+  rows.pads(config_.streams - 1);
+}
+
 void Prompter::answered(Rows& rows, std::span<const int32_t> words) const {
-  rows.ids(words).pads(config_.streams - 1);
+  add_words(rows, words, true);
 }
 
 Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,

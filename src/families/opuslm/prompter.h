@@ -1,7 +1,8 @@
 // From texts, frames and conversations to the rows of a prompt. A row is S ids, one of each stream;
 // what follows a part that may be heard is S - 1 rows of pads, which the delay fills. Const after
 // construction; any thread. Sources: espnet:espnet2/speechlm/definitions.py (order of the parts),
-// espnet/vllm:vllm/model_executor/models/opuslm.py (pads, conversations).
+// espnet/vllm:vllm/model_executor/models/opuslm.py (pads, conversations),
+// espnet:espnet2/train/preprocessor.py, branch speechlm3 (the end behind what the model wrote).
 #pragma once
 
 #include <cstdint>
@@ -74,6 +75,7 @@ class Prompter {
                             std::span<const int64_t> heard) const;
   /// Goes on with the answer in words; then, with `speech`, it is spoken.
   void answer(Rows& rows, bool speech) const;
+  /// Ends the answer's words, as those of earlier answers are ended.
   void answered(Rows& rows, std::span<const int32_t> words) const;
 
   /// Frames [T, S] as people give them, a unit and S - 1 codes each, as ids; or what is wrong with
@@ -83,6 +85,8 @@ class Prompter {
  private:
   Rows before_recognition() const;
   void after_recognition(Rows& rows) const;
+  /// Words and S - 1 rows of pads; the end stands behind an `answer`, not behind what a user wrote.
+  void add_words(Rows& rows, std::span<const int32_t> words, bool answer) const;
   /// A voice is cut to so many frames, or filled with pads.
   void add_voice(Rows& rows, std::span<const int32_t> voice) const;
 

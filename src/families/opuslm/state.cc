@@ -21,6 +21,7 @@ constexpr float kMostGuidance = 100;
 constexpr uint64_t kFrameKey = 1ull << 63;  // no id
 constexpr int64_t kMostStreams = 64;
 constexpr int kWordsTopK = 30;  // espnet:espnet2/speechlm/inference_utils.py, and temperature 1
+constexpr int64_t kLeastWords = 1;  // egs2/opuslm_sft_v1/speechlm1/conf/decode_general.yaml
 
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
 
@@ -44,7 +45,9 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
       streams_(config.delays()) {
   speech_.temperature = request.temperature.value_or(config.temperature);
   speech_.top_k = request.top_k.value_or(config.top_k);
-  words_.temperature = request.temperature.value_or(1.f);
+  // Words are greedy, as that recipe has them, unless the request says how to draw.
+  const bool draws = request.temperature || request.top_k || request.top_p || request.min_p;
+  words_.temperature = request.temperature.value_or(draws ? 1.f : 0.f);
   words_.top_k = request.top_k.value_or(kWordsTopK);
   for (SampleParams* s : {&speech_, &words_}) {
     s->top_p = request.top_p.value_or(1.f);
@@ -248,13 +251,12 @@ void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
 
 SampleRule State::rule(int k) const {
   SampleRule rule;
-  if (k > 0) {
-    if (!speaking_ || streams_.idle(k)) rule.forced = 0;  // a pad
-    return rule;
-  }
-  const int32_t end = config_.ids.end;
-  const bool may_end = !ignore_stop_ && (!speaking_ || streams_.steps() >= config_.least_steps);
-  if (may_end) rule.allowed[rule.ranges++] = {end, end + 1};
+  if (k > 0 ? !speaking_ || streams_.idle(k) : speaking_ && streams_.idle(0)) rule.forced = 0;
+  if (k > 0 || rule.forced == 0) return rule;  // forced: a pad
+  const int32_t end = config_.ids.end, kind = speaking_ ? config_.ids.speech : config_.ids.text;
+  const int64_t least = speaking_ ? config_.least_steps : kLeastWords;
+  if (!ignore_stop_ && streams_.steps() >= least) rule.allowed[rule.ranges++] = {end, end + 1};
+  rule.allowed[rule.ranges++] = {kind, kind + 1};  // as ESPnet's mask leaves it
   const int32_t first = speaking_ ? config_.first_unit : config_.first_code;
   rule.allowed[rule.ranges++] = {first, first + (speaking_ ? config_.units : config_.words)};
   return rule;

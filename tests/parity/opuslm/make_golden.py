@@ -4,20 +4,24 @@
     python3.11 -m venv VENV
     VENV/bin/pip install torch==2.9.1 transformers==4.57.3 safetensors numpy einops typeguard pyyaml
     VENV/bin/pip download --no-deps --no-binary :all: espnet==202511 && tar xzf espnet-202511.tar.gz
+    git -C ESPNET archive speechlm3 espnet2 | tar x -C SOURCE
     VENV/bin/python make_golden.py --codec espnet-202511 --speechlm SOURCE [--out DIR] && python3 ../thin.py golden/*.safetensors
 
-SOURCE is a checkout of espnet/espnet of the time of OpusLM, of which these are run: espnet2/speechlm/core_lm/
-{ar_delay (0f95c3e50e15), ar_parallel (03ff0e0c7386)}.py and espnet2/speechlm/net_utils.py (0f95c3e50e15); the
-released packages do not have them. That ar_delay.py computes the other streams with a head of their own where there is
-one: here it is the one head, as in the published model, which has no other. The decoders are Olmo2Model and LlamaModel
-of transformers, as there. The codec is ESPnet's decoder and quantizer as released. Prompts are laid out here, after
-espnet2/speechlm/definitions.py and the serving code of ESPnet's group (espnet/vllm): the original is in the data
-preparation. Everything is float32 on the CPU, one thread; the samples are exact (float64). Names are the published
-ones; only sizes are smaller, tensors of the codec are bf16, and of its encoder and buffers there are only some. Two runs on one
-machine give the same bytes; each case stores its smallest margin between the two best logits.
+ESPNET is a clone of ESPnet with the branch speechlm3 (5f0a39acd00d), on which OpusLM was made; the released packages have none
+of it. Its own files run: espnet2/speechlm/core_lm/{ar_delay,ar_parallel}.py (the loop with its delay, drain and end),
+net_utils.py (the choice of ids), inference_utils.py (masks, settings) and espnet2/train/preprocessor.py, whose
+SpeechLMPreprocessor lays out every prompt. Only what they import and do not call here is left out: kaldiio, torchaudio, and the
+tokenizers of training data; words are given as ids, which the preprocessor takes as well. The master branch differs in these
+files by nothing that is run here. One row of the serving code of ESPnet's group (espnet/vllm) that the preprocessor does not have
+is added by hand: the end of speech behind what a plain model hears. The decoders are Olmo2Model and LlamaModel of transformers,
+as there. The codec is ESPnet's decoder and quantizer as released. Everything is float32 on the CPU, one thread; the samples are
+exact (float64). Names are the published ones; only sizes are smaller, tensors of the codec are bf16, and of its encoder and buffers
+there are only some. Two runs on one machine give the same bytes; each case stores its smallest margin between the two best logits.
 """
 import argparse
 import importlib
+import importlib.abc
+import importlib.machinery
 import json
 import pathlib
 import sys
@@ -39,7 +43,7 @@ FIRST_WORD = FIRST_CODE + (STREAMS - 1) * CODES
 PAD, END, SYSTEM, USER, ASSISTANT = 0, 5, 8, 9, 10
 SPEECH, TEXT, SPEAKER = 34, 35, 37
 ASR, TTS, PLAIN_TTS, TEXT_DIALOGUE, AUDIO_DIALOGUE = 80, 81, 82, 88, 89
-SPEAKER_FRAMES, LEAST = 12, 5
+SPEAKER_FRAMES, LEAST, LEAST_WORDS = 12, 5, 1
 CODEC = "espnet_codec_dac_large_v1.4_360epoch"
 
 
@@ -98,7 +102,7 @@ class Decoders(torch.nn.Module):
 
 
 def build(config, seed):
-    lm = ar_delay.ARDelayLM(Decoders(config), {}, config["vocab_size"], STREAMS).eval()
+    lm = ar_delay.ARDelayLM(Decoders(config), {}, vocab_size=config["vocab_size"], aux_vocab_size=0, nq=STREAMS).eval()
     gen = torch.Generator().manual_seed(seed)
     state = {}
     with torch.no_grad():
@@ -123,7 +127,6 @@ def build(config, seed):
             state["corelm." + name] = value.to(torch.bfloat16).contiguous()
             p.copy_(state["corelm." + name].float())
     state["criterion.dummy"] = torch.zeros(1, dtype=torch.bfloat16)
-    lm.aux_lm_head = lm.lm_head
     return lm, state
 
 
@@ -136,34 +139,59 @@ def rows(ids):
     return [row(i) for i in ids]
 
 
-PADS = rows([PAD] * (STREAMS - 1))
+TOKENS = {PAD: "<pad>", 1: "<unk>", END: "<sos/eos>", SYSTEM: "<system_prompt>", USER: "<user_input>", ASSISTANT: "<assistant_output>",
+          SPEECH: "<codec_ssl_start/end>", TEXT: "<text_bpe_start/end>", SPEAKER: "<spk_start/end>", ASR: "<codec_ssl_asr_task>",
+          TTS: "<codec_ssl_tts_task>", PLAIN_TTS: "<codec_ssl_plain_tts_task>", TEXT_DIALOGUE: "<text_dialogue_task>",
+          AUDIO_DIALOGUE: "<audio_dialogue_task>"}
+
+
+def trained_with(vocab):
+    """What ESPnet keeps of the training."""
+    return types.SimpleNamespace(token_list=[TOKENS.get(i, f"<{i}>") for i in range(vocab)], codec_token_in_use=STREAMS,
+                                 token_bias=dict(ssl=(FIRST_UNIT, FIRST_CODE), codec=(FIRST_CODE, FIRST_WORD),
+                                                 text_bpe=(FIRST_WORD, vocab)))
+
+
+def preprocessor_of(vocab):
+    args = trained_with(vocab)
+    return preprocessor.SpeechLMPreprocessor(token_list=args.token_list, token_bias=args.token_bias, train=False,
+                                             codec_token_per_frame=STREAMS, codec_token_in_use=STREAMS,
+                                             speaker_prompt_length=SPEAKER_FRAMES, inter_segment_pad=STREAMS - 1)
 
 
 def words(text):
-    return [i + FIRST_WORD for i in tokenizer.encode(text, add_special_tokens=False).ids]
+    return np.array(tokenizer.encode(text, add_special_tokens=False).ids)
 
 
-def global_frames(local):
-    """[T, S] of a unit and codes each."""
-    offset = torch.tensor([FIRST_UNIT] + [FIRST_CODE + s * CODES for s in range(STREAMS - 1)])
-    return (local + offset).tolist()
+def local_codes(local):
+    """[T, S] of a unit and codes each, as ESPnet's codec_ssl files have them: codes one stream's range behind the other's."""
+    offset = torch.tensor([0] + [UNITS + s * CODES for s in range(STREAMS - 1)])
+    return (local + offset).numpy()
 
 
-def voice_rows(local):
-    frames = global_frames(local)[:SPEAKER_FRAMES]
-    return rows([SPEAKER]) + frames + rows([PAD] * (SPEAKER_FRAMES - len(frames))) + PADS
+def first_frames(local):
+    """A longer voice is cut at a random place there; here from its beginning."""
+    return local_codes(local)[:SPEAKER_FRAMES]
 
 
-def masks(vocab):
-    speech = torch.ones(STREAMS, vocab, dtype=torch.bool)
-    speech[0, FIRST_UNIT:FIRST_CODE] = False
-    speech[1:, PAD] = False
-    for s in range(1, STREAMS):
-        speech[s, FIRST_CODE + (s - 1) * CODES: FIRST_CODE + s * CODES] = False
-    text = torch.ones(STREAMS, vocab, dtype=torch.bool)
-    text[0, FIRST_WORD:] = False
-    text[1:, PAD] = False
-    return {SPEECH: speech, TEXT: text}
+def prompt_of(vocab, task, data, parts):
+    """Rows of what ESPnet's preprocessor makes, up to and with `parts` ids of the last segment, which is to be made."""
+    seq = preprocessor_of(vocab)(task, data)["dec_seq"]
+    starts = [i for i, first in enumerate(seq[:, 0]) if 32 <= first < 64]
+    end = starts[-1] + 1
+    assert seq[end - parts:end, 1:].max() == PAD
+    return seq[:end].tolist()
+
+
+NOTHING = np.zeros(0, dtype=np.int64)
+
+
+def settings(vocab, start, least, most):
+    """ESPnet's settings for what is made behind `start`, greedily."""
+    modality = "text_bpe" if start == TEXT else "codec_ssl"
+    kind = inference_utils.TextInferenceConfig if start == TEXT else inference_utils.SpeechInferenceConfig
+    return kind(device="cpu", nbest=1, nq=STREAMS, search_algo="greedy_search", eos=END, length_method="absolute",
+                maxlen=most, minlen=least, mask=inference_utils.build_mask(trained_with(vocab), modality))
 
 
 def lead(logits):
@@ -172,34 +200,40 @@ def lead(logits):
 
 
 def generate(lm, prompt, least, most):
-    """ESPnet's loop. prompt ends in the id that says what is made. Tokens [L, S], logits [L, S, V], margin."""
+    """ESPnet's loop. prompt ends in the id that says what is made. Tokens [L, S], logits [L, S, V], margin, whether it ended by
+    itself, the frames or words."""
     start = prompt[-1][0]
-    prefix = torch.tensor(prompt[:-1])[None]
-    tokens, logits, margins = [], [], []
+    fed, logits, margins = [], [], []
     inner = net_utils.logits_to_tokens
 
-    def record(values, opts, mask, **kwargs):
+    def record(values, config, **kwargs):
         logits.append(values[0, 0].clone())
-        got = inner(values, opts, mask, **kwargs)
-        tokens.append(got[0][0, 0].clone())
-        live = 1 if start == TEXT else min(len(tokens), STREAMS)
+        got = inner(values, config, **kwargs)
+        live = 1 if start == TEXT else min(len(logits), STREAMS)
         margins.append(float(lead(values[0, 0, :live]).min()))
         return got
 
     ar_delay.logits_to_tokens = record
-    count = prefix.shape[1]
-    opts = types.SimpleNamespace(nbest=1, start=start, device="cpu", minlenratio=(least + 0.5) / count,
-                                 maxlenratio=(most + 0.5) / count, search_algo="greedy_search", eos=END,
-                                 masks=masks(lm.lm_head.out_features), aux_start=0, nq=STREAMS)
-    done, _ = lm.inference(prefix, opts, conti_feats=[[]], suffix=torch.zeros(1, STREAMS, STREAMS, dtype=torch.long))
+    hook = lm.emb.register_forward_hook(lambda module, inputs, output: fed.append(inputs[0][0, 0].clone()))
+    lm.decoders.init()
+    done, _ = lm.inference(torch.tensor(prompt)[None], None, settings(lm.lm_head.out_features, start, least, most + STREAMS))
+    lm.decoders.reset()
+    hook.remove()
     ar_delay.logits_to_tokens = inner
-    return torch.stack(tokens), torch.stack(logits), min(margins), len(done) > 0, (done[0] if done else None)
+    tokens = torch.stack(fed[2:])  # before them are the prompt and its last row
+    ends = (tokens[:most - (0 if start == TEXT else STREAMS - 2), 0] == END).nonzero()
+    ended = len(ends) > 0
+    last = int(ends[0]) + STREAMS if ended else most  # the frame of the end is whole then
+    tokens = tokens[:last]
+    if ended:
+        assert len(done[0]) == int(ends[0])
+    return tokens, torch.stack(logits[:last]), min(margins[:last]), ended, done[0]
 
 
 def guided(lm, prompt, scale, most):
     """The same by hand, with a companion whose prompt is all pads: u + w (c - u), before the masks."""
-    delayed = lm.delay_interleave(torch.tensor(prompt)[None])[:, :len(prompt)]
-    mask = masks(lm.lm_head.out_features)[SPEECH]
+    delayed = lm.delay_interleave(torch.tensor(prompt)[None])[0]
+    mask = settings(lm.lm_head.out_features, SPEECH, 0, most).mask
     inputs, caches, tokens, logits, margins = [delayed, torch.zeros_like(delayed)], [None, None], [], [], []
     head = lambda h: lm.lm_head(h[:, -1:, None] + lm.head_emb.weight[None, None, :STREAMS])[0, 0]
     with torch.no_grad():
@@ -235,13 +269,10 @@ def own_choices(logits):
     return torch.cat([first] + rest, 1).contiguous()
 
 
-def chat_rows(messages, task, voice=None):
-    out = rows([END, task])
-    if voice is not None:
-        out += rows([SYSTEM]) + voice_rows(voice)
-    for message in messages:
-        out += rows([dict(system=SYSTEM, user=USER, assistant=ASSISTANT)[message["role"]], TEXT] + words(message["content"])) + PADS
-    return out
+def dialogue_of(messages, voice=None):
+    """As ESPnet's dialogue files have it: role, kind, whether it was made, content."""
+    out = [] if voice is None else [("system", "codec_ssl", False, first_frames(voice).flatten())]
+    return out + [(m["role"], "text_bpe", m["role"] == "assistant", words(m["content"])) for m in messages]
 
 
 def speech_result(prompt, tokens, logits, keep):
@@ -264,11 +295,14 @@ def run_case(lm, case, codec):
         local = torch.cat([torch.randint(0, UNITS, (case["frames"], 1), generator=gen),
                            torch.randint(0, CODES, (case["frames"], STREAMS - 1), generator=gen)], 1)
     kind, keep = case["kind"], case["keep"]
+    vocab = lm.lm_head.out_features
     if kind == "read":
-        prompt = rows([END, TTS if local is not None else PLAIN_TTS, TEXT] + words(case["text"])) + PADS
+        made = dict(text=words(case["text"]), codec_ssl=NOTHING)
         if local is not None:
-            prompt += voice_rows(local)
-        prompt += rows([SPEECH])
+            made = dict(text=made["text"], utt2spk=first_frames(local).flatten(), codec_ssl=NOTHING)
+        task = "codec_ssl_plain_tts" if local is None else "codec_ssl_tts"
+        names = [name for name, _, _ in preprocessor_of(vocab).tasks[task].data_triplets]
+        prompt = prompt_of(vocab, task, dict(zip(names, made.values())), 1)
         if case.get("guidance"):
             tokens, logits, case["margin"] = guided(lm, prompt, case["guidance"], case["most"])
             ended = False
@@ -280,23 +314,27 @@ def run_case(lm, case, codec):
             assert torch.equal(out["frames"], codes_of(done))
         if case.get("keep_samples"):
             out["samples"] = exact(codec, out["frames"][:case["keep_samples"]])
-        prefix = lm.delay_interleave(torch.tensor(prompt)[None])[0, :len(prompt)]
-        out["prefill"] = lm.emb(prefix).sum(1).detach()[-16:]
+        prefix, _ = lm.delay_interleave(torch.tensor(prompt)[None])
+        out["prefill"] = lm.emb(prefix[0]).sum(1).detach()[-16:]
     elif kind == "hear":
-        prompt = rows([END, ASR, SPEECH]) + global_frames(local) + rows([SPEECH]) + PADS + rows([TEXT])
-        tokens, logits, case["margin"], ended, _ = generate(lm, prompt, 0, case["most"])
+        names = [name for name, _, _ in preprocessor_of(vocab).tasks["codec_ssl_asr"].data_triplets]
+        prompt = prompt_of(vocab, "codec_ssl_asr", dict(zip(names, (local_codes(local).flatten(), NOTHING))), 1)
+        prompt.insert(len(prompt) - STREAMS, row(SPEECH))
+        tokens, logits, case["margin"], ended, _ = generate(lm, prompt, LEAST_WORDS, case["most"])
         out = text_result(case, prompt, tokens, logits, keep)
         ended = case["ended_text"]
     else:
-        task = AUDIO_DIALOGUE if case["spoken"] else TEXT_DIALOGUE
-        prompt = chat_rows(case["messages"], task, local) + rows([ASSISTANT, TEXT])
-        tokens, logits, margin, ended, _ = generate(lm, prompt, 0, case["max_tokens"])
+        task = "audio_dialogue" if case["spoken"] else "text_dialogue"
+        turns = dialogue_of(case["messages"], local)
+        prompt = prompt_of(vocab, task, dict(dialogue=tuple(turns + [("assistant", "text_bpe", True, NOTHING)])), 2)
+        tokens, logits, margin, ended, _ = generate(lm, prompt, LEAST_WORDS, case["max_tokens"])
         out = text_result(case, prompt, tokens, logits, keep)
         ended = case["ended_text"]
         case["margin"] = margin
         if case["spoken"]:
-            said = [t for t in out["tokens"].tolist() if t != END]
-            prompt = prompt + rows(said) + PADS + rows([ASSISTANT, SPEECH])
+            said = np.array([t - FIRST_WORD for t in out["tokens"].tolist() if t != END])
+            turns += [("assistant", "text_bpe", True, said), ("assistant", "codec_ssl", True, NOTHING)]
+            prompt = prompt_of(vocab, task, dict(dialogue=tuple(turns)), 2)
             tokens, logits, spoken_margin, ended, _ = generate(lm, prompt, LEAST, case["most"])
             speech = speech_result(prompt, tokens, logits, keep)
             out |= {"speech_" + k: v for k, v in speech.items()}
@@ -410,7 +448,7 @@ CASES = [
 ]
 DIALOGUE = [
     dict(name="spoken", kind="chat", messages=HELLO, spoken=True, max_tokens=12, most=50, keep=2),
-    dict(name="voiced", kind="chat", messages=LONG, spoken=True, frames=7, max_tokens=8, most=40, keep=2),
+    dict(name="voiced", kind="chat", messages=LONG, spoken=True, frames=7, max_tokens=8, most=60, keep=2),
 ]
 
 
@@ -419,18 +457,44 @@ def load_sources(codec, speechlm):
         module = types.ModuleType(name)
         module.__path__ = [str(path / name.replace(".", "/"))]
         sys.modules[name] = module
+
+    class Unused(types.ModuleType):
+        """What is imported there and not called here."""
+        __path__ = []
+
+        def __getattr__(self, name):
+            return type(name, (), {"__init__": lambda self, *args, **kwargs: None})
+
+    class Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+        """Of all that is not installed and not in the sources."""
+
+        def find_spec(self, name, path=None, target=None):
+            return importlib.machinery.ModuleSpec(name, self)
+
+        def create_module(self, spec):
+            return Unused(spec.name)
+
+        def exec_module(self, module):
+            pass
+
     for name in ["espnet2", "espnet2.gan_codec", "espnet2.gan_codec.shared"]:
         stub(name, codec)
     got = [importlib.import_module("espnet2.gan_codec.shared.decoder.seanet"),
            importlib.import_module("espnet2.gan_codec.shared.quantizer.residual_vq")]
-    for name in ["espnet2.speechlm", "espnet2.speechlm.core_lm"]:
+    for name in ["espnet2", "espnet2.text", "espnet2.train", "espnet2.speechlm", "espnet2.speechlm.core_lm"]:
         stub(name, speechlm)
-    return got + [importlib.import_module("espnet2.speechlm.core_lm.ar_delay"),
-                  importlib.import_module("espnet2.speechlm.net_utils")]
+    missing = Missing()
+    sys.meta_path.append(missing)
+    got += [importlib.import_module("espnet2.speechlm.core_lm.ar_delay"),
+            importlib.import_module("espnet2.speechlm.net_utils"),
+            importlib.import_module("espnet2.speechlm.inference_utils"),
+            importlib.import_module("espnet2.train.preprocessor")]
+    sys.meta_path.remove(missing)
+    return got
 
 
 def main():
-    global seanet, residual_vq, ar_delay, net_utils, tokenizer
+    global seanet, residual_vq, ar_delay, net_utils, inference_utils, preprocessor, tokenizer
     parser = argparse.ArgumentParser()
     parser.add_argument("--codec", type=pathlib.Path, required=True, help="espnet, unpacked")
     parser.add_argument("--speechlm", type=pathlib.Path, required=True, help="espnet of the time of OpusLM")
@@ -439,7 +503,7 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    seanet, residual_vq, ar_delay, net_utils = load_sources(args.codec, args.speechlm)
+    seanet, residual_vq, ar_delay, net_utils, inference_utils, preprocessor = load_sources(args.codec, args.speechlm)
     folder = args.out / "checkpoint"
     (folder / CODEC).mkdir(parents=True, exist_ok=True)
     tokenizer = write_tokenizer(folder)

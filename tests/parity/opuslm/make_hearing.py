@@ -197,7 +197,10 @@ class Words:
                 logits = self.head @ (self.model(inputs_embeds=fed[None]).last_hidden_state[0, -1] + self.bias)
                 allowed = torch.full_like(logits, -torch.inf)
                 allowed[c["text_token_start"]:] = logits[c["text_token_start"]:]
-                allowed[c["eos_token_id"]] = logits[c["eos_token_id"]]
+                kind = c["text_bpe_start_end_token_id"]  # ESPnet's mask leaves it
+                allowed[kind] = logits[kind]
+                if out:  # at least one id, as its recipe says
+                    allowed[c["eos_token_id"]] = logits[c["eos_token_id"]]
                 best = allowed.topk(2).values
                 least = min(least, float(best[0] - best[1]))
                 out.append(int(allowed.argmax()))
@@ -239,7 +242,7 @@ def main():
         out[f"codes_{n}"] = codes.int()
         if n == LENGTHS[1]:
             out["features"], out["first_block"] = features, layers[0]
-    out["prompt_ids"], out["tokens"] = words.write(out[f"frames_{LENGTHS[0]}"].long(), 40)
+    out["prompt_ids"], out["tokens"] = words.write(out[f"frames_{LENGTHS[2]}"].long(), 60)
     tokenizer = Tokenizer.from_file(str(HERE / "golden/checkpoint/tokenizer.json"))
     said = [int(t) - config["text_token_start"] for t in out["tokens"] if t >= config["text_token_start"]]
     (args.out / "hearing.json").write_text(json.dumps(dict(answer=tokenizer.decode(said, skip_special_tokens=True))) + "\n")
