@@ -452,11 +452,22 @@ DIALOGUE = [
 ]
 
 
-def load_sources(codec, speechlm):
-    def stub(name, path):
+def stub(names, path):
+    for name in names:
         module = types.ModuleType(name)
         module.__path__ = [str(path / name.replace(".", "/"))]
         sys.modules[name] = module
+
+
+def load_codec(codec):
+    global seanet, residual_vq
+    stub(["espnet2", "espnet2.gan_codec", "espnet2.gan_codec.shared"], codec)
+    seanet = importlib.import_module("espnet2.gan_codec.shared.decoder.seanet")
+    residual_vq = importlib.import_module("espnet2.gan_codec.shared.quantizer.residual_vq")
+
+
+def load_speechlm(speechlm):
+    global ar_delay, net_utils, inference_utils, preprocessor
 
     class Unused(types.ModuleType):
         """What is imported there and not called here."""
@@ -477,24 +488,18 @@ def load_sources(codec, speechlm):
         def exec_module(self, module):
             pass
 
-    for name in ["espnet2", "espnet2.gan_codec", "espnet2.gan_codec.shared"]:
-        stub(name, codec)
-    got = [importlib.import_module("espnet2.gan_codec.shared.decoder.seanet"),
-           importlib.import_module("espnet2.gan_codec.shared.quantizer.residual_vq")]
-    for name in ["espnet2", "espnet2.text", "espnet2.train", "espnet2.speechlm", "espnet2.speechlm.core_lm"]:
-        stub(name, speechlm)
+    stub(["espnet2", "espnet2.text", "espnet2.train", "espnet2.speechlm", "espnet2.speechlm.core_lm"], speechlm)
     missing = Missing()
     sys.meta_path.append(missing)
-    got += [importlib.import_module("espnet2.speechlm.core_lm.ar_delay"),
-            importlib.import_module("espnet2.speechlm.net_utils"),
-            importlib.import_module("espnet2.speechlm.inference_utils"),
-            importlib.import_module("espnet2.train.preprocessor")]
+    ar_delay = importlib.import_module("espnet2.speechlm.core_lm.ar_delay")
+    net_utils = importlib.import_module("espnet2.speechlm.net_utils")
+    inference_utils = importlib.import_module("espnet2.speechlm.inference_utils")
+    preprocessor = importlib.import_module("espnet2.train.preprocessor")
     sys.meta_path.remove(missing)
-    return got
 
 
 def main():
-    global seanet, residual_vq, ar_delay, net_utils, inference_utils, preprocessor, tokenizer
+    global tokenizer
     parser = argparse.ArgumentParser()
     parser.add_argument("--codec", type=pathlib.Path, required=True, help="espnet, unpacked")
     parser.add_argument("--speechlm", type=pathlib.Path, required=True, help="espnet of the time of OpusLM")
@@ -503,7 +508,8 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    seanet, residual_vq, ar_delay, net_utils, inference_utils, preprocessor = load_sources(args.codec, args.speechlm)
+    load_codec(args.codec)
+    load_speechlm(args.speechlm)
     folder = args.out / "checkpoint"
     (folder / CODEC).mkdir(parents=True, exist_ok=True)
     tokenizer = write_tokenizer(folder)

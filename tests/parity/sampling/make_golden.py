@@ -18,8 +18,8 @@ they hand to their draw is kept.
 - chatterbox: T3.inference; zonos: Zonos.generate with its sample_from_logits; cosyvoice2: ras_sampling through
   sampling_ids. Their networks are replaced by the logits below, and their draws by the history.
 - fish_speech: generate() with decode_one_token_ar; higgs_audio: step() of SGLang-Omni's sampler. Networks and draws as above.
-- opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py (0f95c3e50e15), with the masks of the goldens' script; bagpiper:
-  inference_segment with prepare_inference of espnet2/speechlm/model/speechlm/lm/parallel.py (008dd2dced1a).
+- opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py with the masks and settings of inference_utils.py, branch speechlm3
+  (--speechlm, as for its goldens: ../opuslm/make_golden.py); bagpiper: inference_segment with prepare_inference of espnet2/speechlm/model/speechlm/lm/parallel.py (008dd2dced1a).
 - glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with what that program
   hands it. llm: generate() of a Qwen3 with its generation_config.json. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
 
@@ -431,15 +431,11 @@ def spread_out(chances, ids, size):
 
 
 def opuslm(root):
-    sys.modules["espnet2.speechlm.core_lm.abs_core_lm"] = types.SimpleNamespace(SpeechLMInferenceOptions=object)
-    spec = importlib.util.spec_from_file_location("net_utils", pathlib.Path(root) / "espnet2/speechlm/net_utils.py")
-    net_utils = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(net_utils)
     opus = module_of("opuslm")
+    opus.load_speechlm(pathlib.Path(root))
     words, streams = 290, opus.STREAMS
     size = opus.FIRST_WORD + words
     code = lambda s: opus.FIRST_CODE + (s - 1) * opus.CODES
-    speech = opus.masks(size)[opus.SPEECH][None, None]
     settings = [dict(), dict(temperature=1.0, top_k=10), dict(temperature=1.5), dict(top_k=3), dict(top_k=1),
                 dict(temperature=0.5, top_k=15)]
     for number, setting in enumerate(settings):
@@ -457,12 +453,10 @@ def opuslm(root):
                 [opus.PAD] + list(range(code(k), code(k + 1)))
             all_logits = torch.zeros((1, 1, streams, size))
             all_logits[0, 0, k, ids] = logits(case, len(ids))
-            opts = types.SimpleNamespace(eos=opus.END, search_algo="topk_sampling",
-                                         **{"top_k" if n == "top_k" else "sampling_temperature": v for n, v in
-                                            dict(dict(temperature=0.8, top_k=30), **setting).items()})
-            opts.top_k = min(opts.top_k, 300)
-            chances, best = drawn_by(lambda: net_utils.logits_to_tokens(all_logits, opts, speech.clone(),
-                                                                        allow_eos=steps >= opus.LEAST))
+            asked = dict(dict(temperature=0.8, top_k=30), **setting)
+            opts = opus.settings(size, opus.SPEECH, opus.LEAST, 0)
+            opts.search_algo, opts.topk, opts.sampling_temperature = "topk_sampling", asked["top_k"], asked["temperature"]
+            chances, best = drawn_by(lambda: opus.net_utils.logits_to_tokens(all_logits, opts, allow_eos=steps >= opus.LEAST))
             yield case, spread_out(chances[k], best[0, 0, k], size)[ids]
 
 
@@ -628,7 +622,7 @@ def kept(only):
 
 def main():
     parser = argparse.ArgumentParser()
-    for name in ("zonos", "cosyvoice", "chatterbox", "fish", "sglang", "espnet"):
+    for name in ("zonos", "cosyvoice", "chatterbox", "fish", "sglang", "espnet", "speechlm"):
         parser.add_argument("--" + name, type=pathlib.Path)
     parser.add_argument("--only", nargs="+", default=[])
     args = parser.parse_args()
@@ -636,7 +630,7 @@ def main():
     makers = [qwen3_tts, csm, orpheus, functools.partial(chatterbox, args.chatterbox),
               functools.partial(cosyvoice2, args.cosyvoice), functools.partial(zonos, args.zonos),
               functools.partial(fish_speech, args.fish), functools.partial(higgs_audio, args.sglang),
-              functools.partial(opuslm, args.espnet), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2,
+              functools.partial(opuslm, args.speechlm), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2,
               llm, qwen3_omni]
     name_of = lambda made: getattr(made, "func", made).__name__
     cases, ids, chances, counts = kept(args.only)
