@@ -125,7 +125,7 @@ TEST(DelayedStreams, TheEndsFrameIsTheModelsAndMarksFollowIt) {
   streams.end_now();
   for (int step = 1; step < 6; ++step) {
     for (int s = 0; s < 4; ++s) {
-      const bool before = step < s, behind = step > (s == 0 ? 2 : s + 1);
+      const bool before = step<s, behind = step>(s == 0 ? 2 : s + 1);
       EXPECT_EQ(streams.idle(s), before || behind) << "stream " << s << " at step " << step;
     }
     streams.push(codes);

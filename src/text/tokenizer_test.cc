@@ -73,6 +73,8 @@ TEST(Tokenizer, CharactersWithBytesForTheRest) {
   EXPECT_TRUE(tokenizer.encode("").empty());
   EXPECT_EQ(tokenizer.id("<0xC3>"), std::nullopt) << "no text becomes a byte";
   EXPECT_EQ(tokenizer.id("_a"), 3);
+  EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{4, 2, 4, 5}), "\ufffda\u00e9");
+  EXPECT_EQ(tokenizer.decode(std::vector<int32_t>{4, 4, 2}), "\ufffd\ufffda") << "one a byte";
   std::string both = small;
   both.replace(both.find("null"), 4, R"({"type":"ByteLevel"})");
   EXPECT_NE(fault_of(both).find("pre_tokenizer: ByteLevel and model.byte_fallback"),
@@ -80,6 +82,35 @@ TEST(Tokenizer, CharactersWithBytesForTheRest) {
   std::string empty = small;
   empty.replace(empty.find("\"String\":\" \""), 12, R"("String":"")");
   EXPECT_NE(fault_of(empty).find("normalizer.pattern.String: is empty"), std::string::npos);
+}
+
+TEST(Tokenizer, ADecoderSaysWhetherABlankIsDropped) {
+  const std::string small = R"({"normalizer":null,"pre_tokenizer":null,"decoder":DECODER,
+"model":{"type":"BPE","byte_fallback":true,"unk_token":"?","vocab":{"?":0,"\u2581":1,"a":2,
+"\u2581a":3,"<0xE2>":4,"<0x82>":5},"merges":["\u2581 a"]}})";
+  const auto with = [&](const std::string& decoder) {
+    std::string json = small;
+    return json.replace(json.find("DECODER"), 7, decoder);
+  };
+  const std::string plain = R"({"type":"Replace","pattern":{"String":"_"},"content":" "},
+{"type":"ByteFallback"},{"type":"Fuse"})";
+  const auto strip = [&](const char* start) {
+    return R"({"type":"Sequence","decoders":[)" + plain +
+           R"(,{"type":"Strip","content":" ","stop":0,"start":)" + start + "}]}";
+  };
+  const std::string gemma = R"({"type":"Sequence","decoders":[)" + plain + "]}";
+  const std::vector<int32_t> ids{3, 3, 4, 5, 2};
+  for (const auto& [decoder, text] : {std::pair{strip("1"), "a a\ufffd\ufffda"},
+                                      {strip("0"), " a a\ufffd\ufffda"},
+                                      {gemma, " a a\ufffd\ufffda"},
+                                      {std::string("null"), "a a\ufffd\ufffda"}}) {
+    const TestDir dir;
+    const auto tokenizer = Tokenizer::from_json(dir.write("tokenizer.json", with(decoder)));
+    EXPECT_TRUE(tokenizer.spells_bytes());
+    EXPECT_EQ(tokenizer.decode(ids), text) << decoder;
+  }
+  EXPECT_NE(fault_of(with(strip("2"))).find("decoder.Strip"), std::string::npos);
+  EXPECT_NE(fault_of(with(R"({"type":"WordPiece"})")).find("decoder.type"), std::string::npos);
 }
 
 TEST(Tokenizer, FaultsNameTheEntry) {

@@ -67,20 +67,26 @@ size_t utf8_error(std::string_view text) {
   return text.npos;
 }
 
-std::string utf8_repair(std::string_view text) {
+namespace {
+
+std::string repaired(std::string_view text, bool each_byte) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
     const CodePoint code = utf8_at(text, at);
-    if (code.valid) {
-      out.append(text, at, code.size);
-    } else {
-      utf8_append(out, kReplacement);
-    }
+    if (code.valid) out.append(text, at, code.size);
+    const uint32_t errors = code.valid ? 0 : each_byte ? code.size : 1;
+    for (uint32_t i = 0; i < errors; ++i) utf8_append(out, kReplacement);
     at += code.size;
   }
   return out;
 }
+
+}  // namespace
+
+std::string utf8_repair(std::string_view text) { return repaired(text, false); }
+
+std::string utf8_repair_bytes(std::string_view text) { return repaired(text, true); }
 
 size_t utf8_unfinished(std::string_view text) {
   for (size_t back = 1; back <= std::min<size_t>(3, text.size()); ++back) {

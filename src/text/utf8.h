@@ -30,6 +30,8 @@ inline bool utf8_valid(std::string_view text) { return utf8_error(text) == text.
 
 /// The text with every error replaced by U+FFFD.
 std::string utf8_repair(std::string_view text);
+/// The same with a U+FFFD for each byte of an error, as tokenizers with byte fallback decode.
+std::string utf8_repair_bytes(std::string_view text);
 
 /// Bytes at the end (0 to 3) that begin a valid sequence and wait for the rest of it.
 size_t utf8_unfinished(std::string_view text);

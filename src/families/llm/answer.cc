@@ -72,7 +72,8 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
       among_(request.expected_among),
       settled_(ids_within(tokenizer, expected_, request.expected_settled)),
       jacobi_(std::min(request.jacobi, static_cast<int>(kMostExpected))),
-      text_(request.stop) {
+      text_(request.stop, tokenizer.spells_bytes(),
+            request.chat != nullptr && tokenizer.drops_blank()) {
   SampleParams& s = sampling_;
   s.temperature = request.temperature.value_or(s.temperature);
   s.top_k = request.top_k.value_or(s.top_k);

@@ -23,11 +23,19 @@ std::string AnswerText::tell(size_t size) {
   return out;
 }
 
+std::string AnswerText::repaired(std::string_view bytes) const {
+  return spells_bytes_ ? utf8_repair_bytes(bytes) : utf8_repair(bytes);
+}
+
 std::string AnswerText::push(std::string_view bytes) {
   if (stopped_) return {};
+  if (drops_blank_ && !bytes.empty()) {
+    if (bytes.front() == ' ') bytes.remove_prefix(1);
+    drops_blank_ = false;
+  }
   bytes_ += bytes;
   const size_t whole = bytes_.size() - utf8_unfinished(bytes_);
-  waiting_ += utf8_repair(std::string_view(bytes_).substr(0, whole));
+  waiting_ += repaired(std::string_view(bytes_).substr(0, whole));
   bytes_.erase(0, whole);
   size_t stop = waiting_.npos, held = 0;
   for (const std::string& each : stops_) {
@@ -43,7 +51,7 @@ std::string AnswerText::push(std::string_view bytes) {
 
 std::string AnswerText::finish() {
   if (stopped_) return {};
-  waiting_ += utf8_repair(bytes_);
+  waiting_ += repaired(bytes_);
   bytes_.clear();
   return tell(waiting_.size());
 }

@@ -12,8 +12,12 @@ namespace syrinx::llm {
 
 class AnswerText {
  public:
-  /// The stop strings must not be empty.
-  explicit AnswerText(std::vector<std::string> stops) : stops_(std::move(stops)) {}
+  /// The stop strings must not be empty. `spells_bytes`: a U+FFFD for each byte of an error;
+  /// `drops_blank`: a blank that the answer begins with is not part of it
+  /// (text/tokens/tokenizer.h).
+  explicit AnswerText(std::vector<std::string> stops, bool spells_bytes = false,
+                      bool drops_blank = false)
+      : stops_(std::move(stops)), spells_bytes_(spells_bytes), drops_blank_(drops_blank) {}
 
   /// The bytes of a token; returns the text that is certain now. After a stop string was found,
   /// nothing more comes.
@@ -28,8 +32,11 @@ class AnswerText {
 
  private:
   std::string tell(size_t size);
+  std::string repaired(std::string_view bytes) const;
 
   const std::vector<std::string> stops_;
+  const bool spells_bytes_;
+  bool drops_blank_;     // until the first byte
   std::string bytes_;    // of a character that is not complete
   std::string waiting_;  // text that may be the beginning of a stop string
   int64_t told_ = 0;

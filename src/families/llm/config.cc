@@ -21,6 +21,7 @@ constexpr std::array<Kind, 3> kKinds{{
 }};
 constexpr int64_t kQwen3HeadDim = 128;  // where the config does not tell
 constexpr int64_t kCachedAngles = 8192;
+constexpr double kTheta = 1e4;  // of transformers' classes, where the config does not tell
 
 /// Layers that see a window of the past only are not supported, however the config tells of them.
 void check_layers(const Config& root) {
@@ -29,6 +30,47 @@ void check_layers(const Config& root) {
   if (std::any_of(types->begin(), types->end(),
                   [](const auto& type) { return type != "full_attention"; }))
     root.fail("layer_types", "layers with a sliding window are not supported");
+}
+
+/// What transformers would do with an answer and Syrinx does not, and the value that asks for
+/// nothing.
+struct Unsupported {
+  const char* key;
+  double neutral;
+};
+constexpr Unsupported kUnsupported[] = {{"num_beams", 1},
+                                        {"num_beam_groups", 1},
+                                        {"diversity_penalty", 0},
+                                        {"typical_p", 1},
+                                        {"epsilon_cutoff", 0},
+                                        {"eta_cutoff", 0},
+                                        {"top_h", 1},
+                                        {"penalty_alpha", 0},
+                                        {"guidance_scale", 1},
+                                        {"no_repeat_ngram_size", 0},
+                                        {"encoder_no_repeat_ngram_size", 0},
+                                        {"encoder_repetition_penalty", 1},
+                                        {"min_length", 0},
+                                        {"min_new_tokens", 0}};
+constexpr const char* kUnsupportedLists[] = {
+    "bad_words_ids",       "force_words_ids",
+    "sequence_bias",       "suppress_tokens",
+    "stop_strings",        "begin_suppress_tokens",
+    "forced_bos_token_id", "forced_eos_token_id",
+    "constraints",         "exponential_decay_length_penalty",
+    "dola_layers",         "watermarking_config"};
+
+/// A checkpoint whose answers would be others than its authors' is refused.
+void refuse_unsupported(const Config& config) {
+  for (const Unsupported& each : kUnsupported) {
+    if (config.opt_f(each.key, each.neutral, -1e9, 1e9) != each.neutral)
+      config.fail(each.key, "is not supported; remove it, or set it to " +
+                                std::to_string(static_cast<int>(each.neutral)));
+  }
+  for (const char* key : kUnsupportedLists) {
+    if (config.has(key) && !config.raw()[key].empty())
+      config.fail(key, "is not supported; remove it");
+  }
 }
 
 /// An id or a list of ids; null and -1 are none.
@@ -73,7 +115,7 @@ ModelConfig load_model_config(const Config& root) {
     m.quantized = load_quantized_layout(*quantized);
   }
   m.type = root.s("model_type");
-  m.lm = load_llama_config(root);
+  m.lm = load_llama_config(root, kTheta);
   if (m.type == "qwen2") {
     m.lm.attention_bias = true;
     m.lm.output_bias = false;
@@ -96,6 +138,7 @@ Generation load_generation(const std::string& dir, const Config& root, const Tok
   const std::string path = join_path(dir, "generation_config.json");
   if (is_file(path)) {
     const Config config = Config::load(path);
+    refuse_unsupported(config);
     SampleParams& s = out.sampling;
     s.temperature = static_cast<float>(config.opt_f("temperature", 1, 0, 100));
     s.top_k = static_cast<int>(config.opt_i("top_k", 0, 0, 1 << 24));

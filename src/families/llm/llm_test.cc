@@ -129,6 +129,22 @@ TEST(AnswerText, HoldsBackCharactersAndStops) {
 }
 
 /// However the bytes are cut, the text is that of the whole up to the first stop string.
+TEST(AnswerText, DropsABlankAndSpellsBytesWhereTheTokenizerDoes) {
+  AnswerText text({}, true, true);
+  EXPECT_EQ(text.push(""), "");
+  EXPECT_EQ(text.push(" hello"), "hello");
+  EXPECT_EQ(text.push(" there"), " there") << "only before the first";
+  EXPECT_EQ(text.push("\xe2"), "");
+  EXPECT_EQ(text.push("\x82"), "");
+  EXPECT_EQ(text.push("a"), "\ufffd\ufffda") << "one a byte";
+  EXPECT_EQ(text.push("\xe2\x82"), "");
+  EXPECT_EQ(text.finish(), "\ufffd\ufffd");
+  AnswerText kept({});
+  EXPECT_EQ(kept.push(" hello"), " hello");
+  EXPECT_EQ(kept.push("\xe2\x82"), "");
+  EXPECT_EQ(kept.push("a"), "\ufffda");
+}
+
 TEST(AnswerText, DoesNotDependOnTheCuts) {
   const std::string whole = "aéaéSaéST🙂éSéSTO 你好 STaSTOP after";
   const std::vector<std::string> stops{"STOP", "ab", "éSTO?"};
@@ -523,6 +539,34 @@ TEST(LlmLoad, NamesWhatItCannotDo) {
   expect_fault("hidden_act", "gelu", "silu");
   expect_fault("vocab_size", 12345, "embed_tokens");
   expect_fault("use_sliding_window", true, "use_sliding_window");
+}
+
+TEST(LlmLoad, WithoutABaseOfAnglesItIsTransformers) {
+  Copy copy("llama");
+  copy.config.erase("rope_theta");
+  copy.config.erase("rope_parameters");
+  copy.dir.write("config.json", copy.config.dump());
+  EXPECT_EQ(load_model_config(Config::load(copy.dir.path("config.json"))).lm.rope.theta, 1e4);
+}
+
+TEST(LlmLoad, WhatTheGenerationAsksForAndIsLackingIsRefused) {
+  Copy copy("qwen2");
+  const auto fault = [&](const ordered_json& asked) {
+    copy.dir.write("generation_config.json", asked.dump());
+    return copy.fault(copy.config);
+  };
+  EXPECT_EQ(fault({{"do_sample", true},
+                   {"num_beams", 1},
+                   {"typical_p", 1.0},
+                   {"min_length", 0},
+                   {"bad_words_ids", nullptr},
+                   {"suppress_tokens", ordered_json::array()}}),
+            "");
+  EXPECT_NE(fault({{"num_beams", 4}}).find("generation_config.json: num_beams: is not supported"),
+            std::string::npos);
+  EXPECT_NE(fault({{"no_repeat_ngram_size", 3}}).find("no_repeat_ngram_size"), std::string::npos);
+  EXPECT_NE(fault({{"suppress_tokens", {7}}}).find("suppress_tokens"), std::string::npos);
+  EXPECT_NE(fault({{"forced_eos_token_id", 2}}).find("forced_eos_token_id"), std::string::npos);
 }
 
 TEST(LlmLoad, TokensBehindTheVocabularyAreRefused) {

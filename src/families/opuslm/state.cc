@@ -20,7 +20,7 @@ constexpr int64_t kLeastRoom = 64;      // steps that a prompt must leave
 constexpr float kMostGuidance = 100;
 constexpr uint64_t kFrameKey = 1ull << 63;  // no id
 constexpr int64_t kMostStreams = 64;
-constexpr int kWordsTopK = 30;  // espnet:espnet2/speechlm/inference_utils.py, and temperature 1
+constexpr int kWordsTopK = 30;      // espnet:espnet2/speechlm/inference_utils.py, and temperature 1
 constexpr int64_t kLeastWords = 1;  // egs2/opuslm_sft_v1/speechlm1/conf/decode_general.yaml
 
 Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }

@@ -107,9 +107,13 @@ std::string Tokenizer::decode(std::span<const int32_t> ids, bool skip_special) c
   std::string out;
   for (const int32_t id : ids)
     if (!skip_special || !is_special(id)) out += bytes(id);
-  if (!parts_->space.empty() && out.starts_with(' ')) out.erase(0, 1);  // before every text
-  return utf8_repair(out);
+  if (drops_blank() && out.starts_with(' ')) out.erase(0, 1);
+  return spells_bytes() ? utf8_repair_bytes(out) : utf8_repair(out);
 }
+
+bool Tokenizer::spells_bytes() const { return !parts_->space.empty(); }
+
+bool Tokenizer::drops_blank() const { return parts_->drops_blank; }
 
 std::string Tokenizer::bytes(int32_t id) const {
   const auto added = parts_->added.find(id);

@@ -47,6 +47,11 @@ class Tokenizer {
   /// The bytes that an id stands for, which may be a part of a character; none for an id that does
   /// not exist.
   std::string bytes(int32_t id) const;
+  /// Whether bytes are tokens of their own where the vocabulary lacks a character: each of them
+  /// that is no part of a character is a U+FFFD of the text.
+  bool spells_bytes() const;
+  /// Whether decode() leaves out a blank that a text begins with.
+  bool drops_blank() const;
   /// Where special tokens are written in a text, from left to right.
   std::vector<Section> specials_in(std::string_view text) const;
   /// Where the end of a text is the beginning of a special token; its size: nowhere.

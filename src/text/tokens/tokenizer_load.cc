@@ -70,6 +70,12 @@ class JsonFile {
     if (object[key].get(value)) fail(scope + std::string(key), "expected true or false");
     return value;
   }
+  int64_t count(element object, std::string_view key, const std::string& scope) const {
+    int64_t number = 0;
+    if (get(object, key, scope).get(number) || number < 0)
+      fail(scope + std::string(key), "expected a number of at least 0");
+    return number;
+  }
   int32_t id(element value, const std::string& entry) const {
     int64_t number = 0;
     if (value.get(number) || number < 0 || number > kMaxId)
@@ -231,6 +237,10 @@ class JsonLoader {
     if (!characters && JsonFile::has(root, "decoder") &&
         file_.text(root["decoder"].value(), "type", "decoder.") != "ByteLevel")
       file_.fail("decoder.type", "expected ByteLevel");
+    // Without a decoder a text is taken to begin with the blank that its encoder put there.
+    bool drops_blank = characters && !JsonFile::has(root, "decoder");
+    if (characters && JsonFile::has(root, "decoder"))
+      drops_blank = read_decoder(file_.get(root, "decoder", ""));
     AddedBuilder added(tables, file_.path());
     if (JsonFile::has(root, "added_tokens")) read_added(root, added);
     TokenizerParts parts{.path = file_.path(),
@@ -243,7 +253,8 @@ class JsonLoader {
                          .bpe = Bpe(std::move(tables.tables())),
                          .prefix = {},
                          .suffix = {},
-                         .space = characters ? kSpaceMark : ""};
+                         .space = characters ? kSpaceMark : "",
+                         .drops_blank = drops_blank};
     added.finish(std::move(extra), parts);
     if (JsonFile::has(root, "post_processor"))
       read_template(file_.get(root, "post_processor", ""), parts);
@@ -288,6 +299,31 @@ class JsonLoader {
     tables.tables().unknown = tables.find(token);
     if (tables.tables().unknown < 0)
       file_.fail("model.unk_token", shown(token) + " is not in the vocabulary");
+  }
+
+  /// Whether this decoder of characters and bytes drops a blank at the beginning.
+  bool read_decoder(element decoder) const {
+    const std::string scope = "decoder.";
+    const auto type = file_.text(decoder, "type", scope);
+    if (type == "Sequence") {
+      bool drops = false;
+      for (const element each : file_.list(decoder, "decoders", scope))
+        drops = read_decoder(each) || drops;
+      return drops;
+    }
+    if (type == "Metaspace") return true;
+    if (type == "Strip") {
+      const int64_t start = file_.count(decoder, "start", scope);
+      if (file_.text(decoder, "content", scope) != " " || start > 1 ||
+          file_.count(decoder, "stop", scope) != 0)
+        file_.fail(scope + "Strip", "expected at most one blank, at the beginning");
+      return start == 1;
+    }
+    if (type != "Replace" && type != "ByteFallback" && type != "Fuse")
+      file_.fail(scope + "type",
+                 "expected one of Sequence, Replace, ByteFallback, Fuse, Strip, Metaspace, got " +
+                     shown(type));
+    return false;
   }
 
   void read_normalizer(element normalizer) {

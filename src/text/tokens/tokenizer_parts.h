@@ -26,6 +26,7 @@ struct TokenizerParts {
   std::vector<int32_t> prefix, suffix;
   /// What stands for a space in tokens, where they are written as text and not in GPT-2's alphabet.
   std::string space = {};
+  bool drops_blank = false;  ///< the decoder leaves out a blank that a text begins with
 };
 
 /// Undoes GPT-2's byte alphabet in a token; `whole` tells whether all of it was written in it,
@@ -38,8 +39,8 @@ TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedTok
 TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,
                                      const std::string& config, std::vector<AddedToken> extra);
 
-/// Reads tiktoken's ranks and, unless empty, tokenizer_config.json's added tokens. Each of them, and
-/// of `extra`, has an id behind the ranks.
+/// Reads tiktoken's ranks and, unless empty, tokenizer_config.json's added tokens. Each of them,
+/// and of `extra`, has an id behind the ranks.
 TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
                              const std::string& config, std::vector<AddedToken> extra);
 /// The tokens that tokenizer_config.json adds.
