@@ -510,6 +510,18 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   }
   {
     const ModelDir dir;
+    auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
+    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // as with another number of streams
+    std::filesystem::remove(dir.path("config.json"));
+    std::ofstream(dir.path("config.json")) << json.dump();
+    misname_tensor(dir.path("model.pt"), "stream_emb.weight");
+    const std::string told = fault(dir);
+    EXPECT_NE(told.find("model.pt"), std::string::npos) << told;
+    EXPECT_NE(told.find("module.stream_emb.weight"), std::string::npos) << told;
+    EXPECT_EQ(told.find("embed_tokens"), std::string::npos) << "no consequence of it: " << told;
+  }
+  {
+    const ModelDir dir;
     std::filesystem::remove(dir.path("config.json"));
     std::filesystem::remove(dir.path("tokenizer.json"));
     const std::string told = fault(dir);

@@ -57,6 +57,10 @@ ModelConfig load_model_config(const Config& root, const Weights& weights) {
   if (const auto shape = weights.shape(table); shape && shape->dims() == 2) {
     const int64_t slots = (*shape)[0] - ModelConfig::kFirstWord - m.words;
     if (slots < 2 * m.streams || slots % m.streams != 0) {
+      if (!weights.has("stream_emb.weight")) {  // which tells how many streams there are
+        weights.take("stream_emb.weight", {m.streams, m.lm.hidden});
+        weights.finish({"*"});
+      }
       throw LoadError(concat(weights.full(table), ": ", (*shape)[0], " rows are not ",
                              ModelConfig::kFirstWord, " ids, ", m.words,
                              " of text (vocab_size of config.json) and as many codes for each of ",
