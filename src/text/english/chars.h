@@ -12,12 +12,19 @@ namespace syrinx::english {
 inline constexpr char kEuro = 1, kPound = 2, kYen = 3, kRupee = 4, kWon = 5, kRuble = 6, kCent = 7;
 inline constexpr char kEnDash = 0x1E, kPause = 0x1F;  ///< kPause: em dash, bullet, bar of a table
 inline constexpr char kDegree = '\xB0', kTimes = '\xD7';
+inline constexpr char kMicro = '\xB5';  ///< before a unit: "5 µs"
+inline constexpr char kDot = '\xB7';    ///< between letters: "kW·h"
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
 inline bool is_letter(char c) { return is_upper(c) || is_lower(c); }
 inline bool is_alnum(char c) { return is_letter(c) || is_digit(c); }
+/// The sign of a currency: those above, and those of currencies.cc.
+inline bool is_currency_sign(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return c == '$' || (c >= kEuro && c <= kCent) || (code >= 0x80 && code <= 0x9F);
+}
 inline bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }

@@ -49,6 +49,8 @@ bool is_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool numbered_here = core[0] == '#';
   bool numbered = numbered_here;
+  const bool grouped = core.size() > 4 && core.find('-') != core.npos;
+  if (grouped && i > 0 && listed(" order ticket case ", small(tokens, i - 1))) return true;
   for (size_t back = 1; back <= 6 && back <= i; ++back) {
     const std::string word = small(tokens, i - back);
     const bool error = i > back && listed(" error status ", small(tokens, i - back - 1));
@@ -197,6 +199,59 @@ Reading read_state(const Tokens& tokens, size_t i) {
   return Spoken{letter_names(core) + ' ' + digit_words(zip), 2};
 }
 
+/// "737-800", "787-9", "767-300ER", "A320-200": a type of airliner and what it is of its kind.
+Reading read_airliner(std::string_view core) {
+  const size_t dash = core.find('-');
+  if (dash != 3 && dash != 4) return {};
+  const std::string_view type = core.substr(0, dash), kind = core.substr(dash + 1);
+  const bool boeing = dash == 3 && is_digits(type) && type[0] == '7' && type[2] == '7';
+  const bool airbus = dash == 4 && type[0] == 'A' && is_digits(type.substr(1)) && type[1] == '3';
+  if (!boeing && !airbus) return {};
+  const size_t digits = std::min(kind.find_first_not_of("0123456789"), kind.size());
+  const std::string_view tail = kind.substr(digits);
+  if ((digits != 1 && digits != 3) || tail.size() > 3 || !(tail.empty() || all(tail, is_upper))) {
+    return {};
+  }
+  std::string words = airbus ? "A " + pair_words(type.substr(1)) : pair_words(type);
+  add(words, digits == 1 ? cardinal_words(kind.substr(0, 1)) : pair_words(kind.substr(0, 3)));
+  add(words, letter_names(tail));
+  return Spoken{words};
+}
+
+/// "S-h-a-y-n-e", "A-B-C": a name that is spelled.
+Reading read_spelled_name(std::string_view core) {
+  const auto letters = split(core, '-');
+  const bool spelled =
+      letters.size() > 2 && std::all_of(letters.begin(), letters.end(), [](std::string_view one) {
+        return one.size() == 1 && is_letter(one[0]);
+      });
+  return spelled ? Reading(Spoken{letter_names(core)}) : Reading();
+}
+
+/// "#A-1043-77", "INV-2024-001": letters and figures of a code, without the sign before it; "" for
+/// anything else.
+std::string mixed_code(std::string_view text) {
+  size_t digits = 0, letters = 0;
+  for (const char c : text) {
+    if (c != '-' && !is_alnum(c)) return {};
+    digits += is_digit(c) ? 1 : 0;
+    letters += is_upper(c) ? 1 : 0;
+  }
+  const bool code = digits > 1 && letters > 0 && !any(text, is_lower) && is_alnum(text.back());
+  return code ? spelled(text) : std::string();
+}
+
+/// Numbers of three digits that are called, also the second of two: "dial 999 or 112".
+bool is_dialed(const Tokens& tokens, size_t i) {
+  for (size_t k = i; k > 0;) {
+    const std::string word = small(tokens, --k);
+    if (listed(" call dial text dialed called ring dials ", word)) return k + 1 < i;
+    const bool link = word == "or" || word == "and" || is_digits(word, 3, 3);
+    if (!link || (tokens[k].close != 0 && tokens[k].close != ',')) return false;
+  }
+  return false;
+}
+
 /// "UA857", "A320neo", "U-235": capitals and a figure of three or four digits.
 Reading read_type(std::string_view core) {
   size_t letters = 0;
@@ -221,6 +276,9 @@ Reading read_code(const Tokens& tokens, size_t i) {
   if (auto reading = read_hex_groups(core)) return reading;
   if (auto reading = read_flag(tokens, i)) return reading;
   if (auto reading = read_root(tokens, i)) return reading;
+  if (auto reading = read_airliner(core)) return reading;
+  if (auto reading = read_spelled_name(core)) return reading;
+  if (is_digits(core, 3, 3) && is_dialed(tokens, i)) return Spoken{digit_words(core)};
   if (auto reading = read_national(tokens, i)) return reading;
   if (auto reading = read_type(core)) return reading;
   if (auto reading = read_state(tokens, i)) return reading;
@@ -241,6 +299,9 @@ Reading read_code(const Tokens& tokens, size_t i) {
     return Spoken{pair_words(core.substr(0, 3)) + ' ' + to_upper(core.back())};
   }
   const std::string_view figure = core[0] == '#' ? core.substr(1) : core;
+  if (const std::string code = mixed_code(figure); !code.empty() && is_code(tokens, i)) {
+    return Spoken{(core[0] == '#' ? "number " : "") + code};
+  }
   const std::string digits = group_digits(figure);
   if (digits.empty() || figure.find('/') != figure.npos || figure.find('.') != figure.npos)
     return {};

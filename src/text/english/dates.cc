@@ -126,12 +126,55 @@ std::string clock_words(std::string_view clock, bool half) {
   return out;
 }
 
-/// A time of day as it is written without spaces: "9", "17:05", "5:30p.m.".
+/// "plus two" for "+02:00", "+0200" and "+2"; "" for anything else.
+std::string offset_words(std::string_view text) {
+  if (text.empty() || (text[0] != '+' && text[0] != '-')) return {};
+  const std::string sign = text[0] == '+' ? "plus " : "minus ";
+  std::string digits(text.substr(1));
+  const bool colon = digits.size() > 3 && digits[digits.size() - 3] == ':';
+  if (colon) digits.erase(digits.size() - 3, 1);
+  if (!is_digits(digits, 1, 4) || digits.size() == 3 - (colon ? 1 : 0)) return {};
+  const size_t hours = digits.size() > 2 ? digits.size() - 2 : digits.size();
+  const int64_t hour = value_of(digits.substr(0, hours));
+  if (hour > 14) return {};
+  std::string out = sign + cardinal_words(std::to_string(hour));
+  if (digits.size() > 2 && !digits.ends_with("00")) add(out, cardinal_words(digits.substr(hours)));
+  return out;
+}
+
+/// The clock of a log: "14:05:00+02:00", "17:05:21.5Z"; without seconds where they are none.
+/// `dated`: a date stands before it, so that a minus is an offset.
+std::string stamp_words(std::string_view text, bool dated) {
+  const size_t end = std::min(text.find_first_not_of("0123456789:."), text.size());
+  const std::string_view clock = text.substr(0, end), zone = text.substr(end);
+  const auto parts = split(clock.substr(0, clock.find('.')), ':');
+  if (parts.size() < 2 || (clock.find('.') != clock.npos && parts.size() != 3)) return {};
+  const std::string offset = zone == "Z" ? std::string() : offset_words(zone);
+  if (!zone.empty() && zone != "Z" && offset.empty()) return {};
+  if (!dated && (zone.empty() || (zone[0] == '-' && parts.size() < 3))) return {};
+  const bool even = parts.size() == 3 && parts[2] == "00";
+  std::string out = clock_words(clock.substr(0, even ? clock.rfind(':') : clock.find('.')), false);
+  if (!out.empty()) add(out, zone == "Z" && !dated ? "Z" : offset);
+  return out;
+}
+
+/// "UTC+2", "GMT-05:30".
+std::string zone_words(std::string_view core) {
+  if (!core.starts_with("UTC") && !core.starts_with("GMT")) return {};
+  const std::string offset = offset_words(core.substr(3));
+  return offset.empty() ? offset : (core[0] == 'U' ? "U T C " : "G M T ") + offset;
+}
+
+/// A time of day as it is written without spaces: "9", "17:05", "5:30p.m.", "noon".
 struct Time {
   std::string_view clock, half;  ///< half: "A M", "P M" or ""
+  std::string_view word = {};    ///< "noon"
 
+  /// Whether it says which half of the day is meant.
+  bool is_halved() const { return !half.empty() || !word.empty(); }
   /// `halved`: the clock is told of by halves of the day, here or beside it.
   std::string words(bool halved) const {
+    if (!word.empty()) return std::string(word);
     std::string out = clock_words(clock, halved);
     if (!out.empty()) add(out, half);
     return out;
@@ -139,6 +182,7 @@ struct Time {
 };
 
 std::optional<Time> time_of(std::string_view text) {
+  if (const std::string_view word = time_word(text); !word.empty()) return Time{{}, {}, word};
   const size_t letters = std::min(text.find_first_not_of("0123456789:."), text.size());
   const Time time{text.substr(0, letters), half_day(text.substr(letters))};
   if (letters == 0 || (letters < text.size() && time.half.empty())) return {};
@@ -151,7 +195,7 @@ std::string hours_words(std::string_view text) {
   if (dash == text.npos) return {};
   const auto from = time_of(text.substr(0, dash)), to = time_of(text.substr(dash + 1));
   if (!from || !to) return {};
-  const bool halved = !from->half.empty() || !to->half.empty();
+  const bool halved = from->is_halved() || to->is_halved();
   if (!halved && is_digits(to->clock)) return {};
   const bool hour = !halved && is_digits(from->clock, 1, 2);
   const std::string first = hour ? cardinal_words(from->clock) : from->words(halved);
@@ -222,12 +266,18 @@ std::string_view calendar_name(std::string_view core) {
 
 Reading read_date(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
-  if (std::string words = numeric_date(core); !words.empty()) return Spoken{words};
+  if (std::string words = numeric_date(core); !words.empty()) {
+    const bool iso = core.size() > 7 && !is_digit(core[4]);  // "2024-03-07 14:05:00+02:00"
+    const std::string clock = iso ? stamp_words(tokens.after(i), true) : std::string();
+    if (clock.empty()) return Spoken{words};
+    const std::string offset = offset_words(tokens.after(i + 1));
+    return Spoken{words + " at " + clock + (offset.empty() ? "" : ' ' + offset),
+                  offset.empty() ? size_t{2} : 3};
+  }
   if (std::string words = short_date(core, tokens.before(i)); !words.empty()) return Spoken{words};
   if (core.size() > 15 && core[10] == 'T') {  // "2026-11-21T17:05:00Z"
     const std::string date = numeric_date(core.substr(0, 10));
-    const std::string_view clock = core.substr(11, core.substr(14, 5).ends_with("00") ? 5 : 8);
-    const std::string time = clock_words(clock.substr(0, 5), false);
+    const std::string time = stamp_words(core.substr(11), true);
     if (!date.empty() && !time.empty()) return Spoken{date + " at " + time};
   }
   if (auto date = read_named_date(tokens, i)) return date;
@@ -245,8 +295,15 @@ std::string_view half_day(std::string_view core) {
   return plain == "am" ? "A M" : plain == "pm" ? "P M" : std::string_view();
 }
 
+std::string_view time_word(std::string_view core) {
+  const std::string word = lower(core);
+  return word == "noon" ? "noon" : word == "midnight" ? "midnight" : std::string_view();
+}
+
 Reading read_hours(const Tokens& tokens, size_t i) {
-  if (!is_digit(tokens.core(i)[0])) return {};
+  const std::string_view core = tokens.core(i);
+  if (!is_digit(core[0]) && time_word(core.substr(0, core.find_first_of("-\x1E"))).empty())
+    return {};
   Reading longest;
   std::string text;
   for (size_t used = 1; used <= 5 && i + used <= tokens.size(); ++used) {
@@ -284,8 +341,8 @@ Reading read_calendar(const Tokens& tokens, size_t i) {
   }
   constexpr std::string_view kBetween = " to and or through thru until till & ";
   const bool before_named = near && listed(kBetween, lower(next)) && is_named(tokens.core(i + 2));
-  const bool after_named = i > 1 && listed(kBetween, lower(tokens.core(i - 1))) &&
-                           is_named(tokens.core(i - 2));
+  const bool after_named =
+      i > 1 && listed(kBetween, lower(tokens.core(i - 1))) && is_named(tokens.core(i - 2));
   const std::string before = i > 0 ? lower(tokens.core(i - 1)) : "";
   constexpr std::string_view kCues =
       " on next last every this by until till since from closed open each in between early late mid"
@@ -301,6 +358,8 @@ Reading read_calendar(const Tokens& tokens, size_t i) {
 
 Reading read_time(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
+  if (std::string words = zone_words(core); !words.empty()) return Spoken{words};
+  if (std::string words = stamp_words(core, false); !words.empty()) return Spoken{words};
   const std::string_view half = half_day(tokens.after(i));
   if (!half.empty()) {
     if (std::string words = clock_words(core, true); !words.empty()) {

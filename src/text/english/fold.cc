@@ -5,6 +5,7 @@
 #include <string>
 
 #include "text/english/chars.h"
+#include "text/english/currencies.h"
 #include "text/english/markup.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -19,9 +20,6 @@ struct Sign {
 
 constexpr std::array kSigns = std::to_array<Sign>({
     {0xA1, ""},
-    {0xA2, "\x07"},
-    {0xA3, "\x02"},
-    {0xA5, "\x03"},
     {0xA6, "\x1F"},
     {0xA7, " section "},
     {0xA9, " copyright "},
@@ -85,10 +83,6 @@ constexpr std::array kSigns = std::to_array<Sign>({
     {0x2039, "'"},
     {0x203A, "'"},
     {0x2044, "/"},
-    {0x20A9, "\x05"},
-    {0x20AC, "\x01"},
-    {0x20B9, "\x04"},
-    {0x20BD, "\x06"},
     {0x2103,
      "\xB0"
      "C"},
@@ -97,9 +91,6 @@ constexpr std::array kSigns = std::to_array<Sign>({
      "F"},
     {0x2116, "number "},
     {0x2122, ""},
-    {0x2126, " ohms "},
-    {0x2192, " to "},
-    {0x21D2, " implies "},
     {0x2208, " in "},
     {0x2211, " sum of "},
     {0x2212, "-"},
@@ -110,6 +101,7 @@ constexpr std::array kSigns = std::to_array<Sign>({
     {0x2260, "!="},
     {0x2264, "<="},
     {0x2265, ">="},
+    {0x2219, "\xD7"},
     {0x22C5, "\xD7"},
     {0x25CF, "\x1F"},
     {0x3001, ","},
@@ -172,10 +164,29 @@ class Folder {
   void put_ascii(char c);
   void put_unlisted(char32_t code);
   void put_greek(char32_t code);
+  bool put_in_place(char32_t code);
+  void put_minus();
+  void put_arrow(std::string_view words);
   void write(std::string_view plain) {
     for (const char c : plain) out_.push_back({c, begin_, static_cast<int64_t>(at_)});
   }
-  char last() const { return out_.empty() ? ' ' : out_.back().ch; }
+  char last() const { return back(0); }
+  /// The character that was folded n characters before the last.
+  char back(size_t n) const { return n < out_.size() ? out_[out_.size() - 1 - n].ch : ' '; }
+  /// Whether a number lies before the last n characters, with a blank behind it or without.
+  bool counts(size_t n = 0) const {
+    return is_digit(back(n)) || (back(n) == ' ' && is_digit(back(n + 1)));
+  }
+  /// Whether the slash that was folded last stands behind a number and some letters: "5 km/".
+  bool is_unit_slash() const {
+    size_t n = 1;
+    while (n < 6 && (is_letter(back(n)) || back(n) == kDegree || back(n) == '^')) ++n;
+    return n > 1 && counts(n);
+  }
+  bool at_edge() const {
+    return std::string_view(" \n(\"'").find(last()) != std::string_view::npos;
+  }
+  char last_written() const;
   /// Whether what was folded last ends like this, the first letter in any case.
   bool follows(std::string_view end) const {
     return out_.size() >= end.size() &&
@@ -244,6 +255,8 @@ void Folder::put(char32_t code) {
     if (letters > 3) return;  // the number of a footnote
     if (!is_superscript(before)) write("^");
     put_unlisted(code);
+  } else if (put_in_place(code)) {
+    return;
   } else if (is_greek(code)) {
     put_greek(code);
   } else {
@@ -265,7 +278,93 @@ void Folder::put_ascii(char c) {
   if (amount && c == '~') return write(" about ");
   if (amount && c == '<') return write(" less than ");
   if (amount && c == '>') return write(" greater than ");
+  if (c == ' ' && last() == '/' && is_unit_slash()) return;
+  // "8 ° C"
+  if ((c == 'C' || c == 'F') && last() == ' ' && back(1) == kDegree && !is_alnum(ch(at_))) {
+    out_.pop_back();
+  }
   write({&c, 1});
+}
+
+/// The character folded last that is not white space; a blank for none.
+char Folder::last_written() const {
+  const auto found = std::find_if(out_.rbegin(), out_.rend(),
+                                  [](const FoldedChar& c) { return c.ch != ' ' && c.ch != '\n'; });
+  return found == out_.rend() ? ' ' : found->ch;
+}
+
+/// Writes a character whose meaning depends on what stands around it; false for another.
+bool Folder::put_in_place(char32_t code) {
+  constexpr char32_t kOhm = 0x2126, kOmega = 0x3A9;
+  if (const char currency = currency_byte(code); currency != 0) {
+    write({&currency, 1});
+    return true;
+  }
+  const auto byte = [](char32_t one) { return one < 0x80 ? static_cast<char>(one) : ' '; };
+  const bool letter = is_letter(byte(next()));
+  switch (code) {
+    case 0xB5:
+    case 0x3BC:
+      if (!counts() || !(letter || next() == kOhm || next() == kOmega)) return false;
+      write({&kMicro, 1});
+      return true;
+    case 0xB7:
+      write(is_alnum(last()) && letter ? std::string_view(&kDot, 1) : " ");
+      return true;
+    case kOhm:
+    case kOmega: {
+      const bool prefixed =
+          std::string_view("kMGm\xB5").find(last()) != std::string_view::npos && counts(1);
+      if (counts() || prefixed) {
+        write("Ohm");
+        return true;
+      }
+      if (code == kOhm) write(" ohms ");
+      return code == kOhm;
+    }
+    case 0x2012:
+    case 0x2013: {
+      const bool figure = is_digit(byte(next())) || next() == '$' || currency_byte(next()) != 0;
+      const bool sign = figure && at_edge() && !is_digit(last_written());
+      write(sign ? "-" : code == 0x2013 ? "\x1E" : "-");
+      return true;
+    }
+    case 0x2212:
+      put_minus();
+      return true;
+    case 0x2192:
+      put_arrow(" to ");
+      return true;
+    case 0x21D2:
+      put_arrow(" implies ");
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// The sign of a number, or what stands between two.
+void Folder::put_minus() {
+  const char before = last_written();
+  const bool operand = is_alnum(before) || before == ')' || before == '%' || before == kDegree;
+  const bool blank_before = last() == ' ', blank_after = next() == ' ';
+  const bool figures =
+      is_digit(last()) || is_digit(next() < 0x80 ? static_cast<char>(next()) : ' ');
+  const bool between = operand && next() != 0 && blank_before == blank_after;
+  write(between && (blank_before || figures) ? " minus " : "-");
+}
+
+/// An arrow between words; nothing at the beginning of a line and at its end.
+void Folder::put_arrow(std::string_view words) {
+  const auto mark = [](char c) {
+    return std::string_view(" \x1F-*>").find(c) != std::string_view::npos;
+  };
+  auto first = out_.rbegin();
+  while (first != out_.rend() && mark(first->ch)) ++first;
+  const bool begins = first == out_.rend() || first->ch == '\n';
+  const std::string_view rest = text_.substr(at_, text_.find('\n', at_) - at_);
+  const bool ends = rest.find_first_not_of(" .,;:!?)\"") == std::string_view::npos;
+  write(begins || ends ? " " : words);
 }
 
 /// One or two Greek letters are symbols and have names; more are a word of another language.

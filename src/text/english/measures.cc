@@ -8,12 +8,10 @@
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
+#include "text/english/units.h"
 
 namespace syrinx::english {
 namespace {
-
-/// Signs that are units only where they touch the number: "3x", "5in"; apart they are words.
-constexpr std::string_view kGluedOnly = " x in us mo K k M l \xD7 ";
 
 bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
 
@@ -41,10 +39,55 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   const bool near = tokens.joined(at) || (at + 1 < tokens.size() && tokens[at].close == '.');
   const std::string unit = near ? unit_words(second, one) : std::string();
   if (unit.empty()) return {};
-  if (first == "sq") return {"square " + unit, 2};
-  if (first == "cu") return {"cubic " + unit, 2};
+  if (first == "sq" || first == "square") return {"square " + unit, 2};
+  if (first == "cu" || first == "cubic") return {"cubic " + unit, 2};
   if (first == "fl" && second == "oz") return {"fluid " + unit, 2};
   return {};
+}
+
+/// What letters name behind it: "Section 5 A" is no current.
+bool is_lettered(std::string_view word) {
+  constexpr std::string_view kLettered =
+      " section room gate seat row platform grade class part type unit apartment apt flat suite"
+      " option plan exit line route block building article appendix level zone group hall terminal"
+      " chapter figure table page bus track size version form schedule house number no team door ";
+  return listed(kLettered, lower(word));
+}
+
+/// "300 K" of money or of people, "7 B parameters": a thousand and a billion.
+bool is_count(const Tokens& tokens, size_t i) {
+  constexpr std::string_view kPaid =
+      " paid pay pays cost costs earn earns earned make makes made spent worth raised over ";
+  constexpr std::string_view kCounted =
+      " users followers views subscribers people run race tokens context parameters params model"
+      " models dollars resolution video likes downloads ";
+  return listed(kPaid, lower(tokens.before(i))) || listed(kCounted, tokens.after(i + 1));
+}
+
+/// The unit that begins with token `at`, its signs with blanks between them or without: "km / h",
+/// "L/100 km", "tokens/s".
+UnitFound unit_at(const Tokens& tokens, size_t at, bool one, bool letters) {
+  UnitFound found;
+  std::string sign;
+  for (size_t used = 1; used <= 4 && at + used <= tokens.size(); ++used) {
+    const std::string_view part = tokens.core(at + used - 1);
+    const bool goes_on = sign.empty() || sign.back() == '/' || part[0] == '/' ||
+                         (is_digit(sign.back()) && sign.find('/') != sign.npos);
+    if (!goes_on) break;
+    sign += part;
+    const UnitName name = unit_name(sign, one);
+    const bool stands = name.place == UnitPlace::kAny || name.place == UnitPlace::kApart ||
+                        (name.place == UnitPlace::kLetter && letters);
+    if (!name.words.empty() && stands) found = {name.words, used};
+    if (!tokens.joined(at + used - 1)) break;
+  }
+  const size_t slash = sign.find('/');
+  if (found.used > 0 || slash == sign.npos) return found;
+  const std::string_view counted = std::string_view(sign).substr(0, slash);
+  const std::string share = per_unit(std::string_view(sign).substr(slash + 1));  // "tokens/s"
+  const bool one_token = sign == tokens.core(at);
+  if (!one_token || share.empty() || counted.size() < 3 || !all(counted, is_lower)) return {};
+  return {word_words(counted) + ' ' + share, 1};
 }
 
 /// The unit that begins behind token i.
@@ -52,12 +95,21 @@ UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
   const std::string_view next = tokens.after(i);
   if (next.empty()) return {};
   if (UnitFound two = unit_of_two(tokens, i + 1, one); two.used > 0) return two;
-  const bool inches = next == "in" && tokens[i + 1].close == '.' && i + 2 < tokens.size();
-  const bool points = next == "pt" && listed(" font type text ", lower(tokens.after(i + 1)));
-  if ((listed(kGluedOnly, next) && !inches) || points) return {};
-  std::string words = unit_words(next, one);
-  const size_t used = words.empty() ? 0 : 1;
-  return {std::move(words), used};
+  const bool ends = i + 2 >= tokens.size();
+  const bool sized =
+      listed(" wide long tall deep thick high across ", tokens.after(i + 1));  // "5 in wide"
+  const bool inches = next == "in" && (tokens[i + 1].close == '.' ? !ends : ends || sized);
+  if (inches) return {unit_words(next, one), 1};
+  if (next == "pt" && listed(" font type text ", lower(tokens.after(i + 1)))) return {};
+  const bool first =
+      next == "st" && tokens.core(i).ends_with('1') && !tokens.core(i).ends_with("11");
+  const bool letters = !is_lettered(tokens.before(i)) && !is_count(tokens, i) && !first;
+  UnitFound found = unit_at(tokens, i + 1, one, letters);
+  if (found.used == 1 && tokens.after(i + 1) == "per") {  // "12 km per h"
+    const std::string share = per_unit(tokens.after(i + 2));
+    if (!share.empty()) return {found.words + ' ' + share, 3};
+  }
+  return found;
 }
 
 /// The same behind the number at i, which takes `used` tokens; one before a noun: "a 10 lb bag".
@@ -252,6 +304,21 @@ int64_t decade_of(std::string_view core) {
   return years && core.back() == '0' ? value_of(core) : 0;
 }
 
+/// What decades are told of.
+constexpr std::string_view kStyles =
+    " music band bands song songs hit hits rock pop disco style fashion hair kid kids movie movies"
+    " film films show shows sitcom era theme party icon icons nostalgia ";
+
+/// "1950s-60s", "1990s/2000s": two decades in one token; "" for anything else.
+std::string two_decades(std::string_view core, std::string_view next) {
+  const size_t at = core.find_first_of("-/\x1E", 1);
+  if (at == core.npos) return {};
+  const int64_t first = decade_of(core.substr(0, at)), second = decade_of(core.substr(at + 1));
+  const bool year = first > 99 || second > 99 || core[0] == '\'' || listed(kStyles, next);
+  if (first < 20 || second < 20 || !year) return {};
+  return decade_words(first) + (core[at] == '/' ? " " : " to ") + decade_words(second);
+}
+
 /// "1h30m" in words, one for each part; none for anything else. `last`: the place in kTimes of the
 /// part before, which was longer.
 std::vector<std::string> duration_words(std::string_view core, size_t& last) {
@@ -273,11 +340,45 @@ std::vector<std::string> duration_words(std::string_view core, size_t& last) {
   return out;
 }
 
+/// "350\xB0""F/180\xB0""C", "5kg/11lb": one amount in two units.
+std::string two_amounts(std::string_view core, bool before_noun) {
+  const auto parts = split(core, '/');
+  if (parts.size() != 2 || parts[1].empty() || !is_digit(parts[1][0])) return {};
+  const auto first = parse_amount(parts[0]), second = parse_amount(parts[1]);
+  if (!first || !second || first->unit.empty() || second->unit.empty()) return {};
+  return first->text(before_noun) + ' ' + second->text(before_noun);
+}
+
 bool is_equation(const Tokens& tokens) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (tokens.core(i).find('=') != std::string_view::npos) return true;
   }
   return false;
+}
+
+/// Whether one of the words stands right before token i or one or two words further.
+bool follows(const Tokens& tokens, size_t i, std::string_view words) {
+  for (size_t back = 1; back <= 3 && back <= i; ++back) {
+    if (tokens[i - back].close != 0 && tokens[i - back].close != ':') return false;
+    if (listed(words, lower(tokens.core(i - back)))) return true;
+  }
+  return false;
+}
+
+/// Odds of a bet: "100/1", "odds of 5/2", "the 9/4 favourite".
+bool is_odds(const Tokens& tokens, size_t i, const Fraction& fraction) {
+  if (fraction.bottom == 1 && fraction.top > 1) return true;
+  return follows(tokens, i, " odds priced ") ||
+         listed(" odds favourite favorite outsider shot underdog ", tokens.after(i));
+}
+
+/// Points of those there are: "4/5 stars", "rated 3/5", "score: 18/20".
+bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
+  const std::string_view next = tokens.after(i);
+  if (next == "of" || fraction.top > fraction.bottom) return false;
+  return listed(" star stars points marks rating score review ", next) ||
+         (fraction.bottom > 3 &&
+          follows(tokens, i, " rate rates rated rating score scores scored grade graded "));
 }
 
 /// "4.5/5" and the season "2023/24".
@@ -301,6 +402,15 @@ Reading read_money(const Tokens& tokens, size_t i) {
   if (is_currency(core) && is_number(next) && is_digit(next[0])) {  // "USD 20"
     return Spoken{parse_amount(std::string(next) + std::string(core))->text(), 2};
   }
+  // "0.31 $/kWh"
+  const size_t slash = next.find('/');
+  if (slash != next.npos && is_currency(next.substr(0, slash)) && is_number(core)) {
+    const std::string sign(next.substr(0, slash));
+    const bool code = is_letter(sign.back());
+    const auto rate = parse_amount(code ? std::string(core) + sign : sign + std::string(core));
+    const std::string per = per_words(next.substr(slash));
+    if (rate && !per.empty()) return Spoken{rate->text() + ' ' + per, 2};
+  }
   if (is_currency(next) && is_number(core) && is_digit(core[0])) {  // "20 USD", "20 €"
     return Spoken{parse_amount(std::string(core) + std::string(next))->text(), 2};
   }
@@ -311,6 +421,15 @@ Reading read_money(const Tokens& tokens, size_t i) {
   const auto amount = parse_amount(core, glued_size ? std::string_view() : size);
   if (!amount) return {};
   const bool before_noun = stands_before_noun(tokens, i);
+  if (core.find('/') != core.npos && is_digit(core.back())) {  // "$2.50/100 g"
+    const UnitFound unit = unit_behind(tokens, i, false);
+    if (unit.used > 0) return Spoken{amount->text() + ' ' + unit.words, 1 + unit.used};
+  }
+  if (next == "/" || (next.size() > 1 && next[0] == '/')) {  // "$5 / month"
+    const size_t parts = next == "/" ? 2 : 1;
+    const std::string share = per_unit(next == "/" ? tokens.after(i + 1) : next.substr(1));
+    if (!share.empty()) return Spoken{amount->text() + ' ' + share, 1 + parts};
+  }
   return Spoken{amount->text(before_noun), !glued_size && !size.empty() ? size_t{2} : 1};
 }
 
@@ -323,12 +442,13 @@ Reading read_decade(const Tokens& tokens, size_t i) {
     const bool one = words.starts_with("one ") && words.find(' ', 4) == words.npos;
     if (one) return Spoken{words.substr(4) + 's'};
   }
+  const size_t slash = core.find('/');
+  if (slash != core.npos && all(core.substr(slash + 1), is_lower)) {  // "late 1970s/early 1980s"
+    const int64_t first = decade_of(core.substr(0, slash));
+    if (first > 99) return Spoken{decade_words(first) + ' ' + std::string(core.substr(slash + 1))};
+  }
   const int64_t decade = decade_of(core);
   if (decade < 20) return {};
-  constexpr std::string_view kNouns =
-      " music band bands song songs hit hits rock pop disco style fashion hair kid kids movie "
-      "movies"
-      " film films show shows sitcom era theme party icon icons nostalgia ";
   const std::string before = lower(tokens.before(i));
   const auto beside = [&](size_t word, size_t other) {
     return listed(" and or to through & ", lower(tokens.core(word))) &&
@@ -336,7 +456,7 @@ Reading read_decade(const Tokens& tokens, size_t i) {
   };
   const bool certain = core[0] == '\'' || core.ends_with("'s") || decade > 99;
   const bool cued = listed(" the her his their its my our early mid late ", before) ||
-                    listed(kNouns, lower(next)) || (before == "an" && all(next, is_lower)) ||
+                    listed(kStyles, lower(next)) || (before == "an" && all(next, is_lower)) ||
                     (tokens.joined(i) && beside(i + 1, i + 2)) || (i > 1 && beside(i - 1, i - 2));
   return certain || cued ? Reading(Spoken{decade_words(decade)}) : Reading();
 }
@@ -360,6 +480,18 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), next = tokens.after(i);
   const bool before_noun = stands_before_noun(tokens, i);
   const auto amount = parse_amount(core);
+  if (std::string two = two_amounts(core, before_noun); !two.empty()) return Spoken{two};
+  if (is_number(core) && next.find('/') != next.npos) {  // "180 °C/350 °F"
+    const std::string_view unit = tokens.after(i + 1);
+    const std::string glued = std::string(core) + std::string(next) + std::string(unit);
+    const std::string two = two_amounts(glued, before_noun);
+    if (!two.empty() && is_digit(next.back())) return Spoken{two, 3};
+  }
+  const bool parted = amount && !amount->unit.empty() && next.starts_with('/');  // "12km /h"
+  if (parted) {
+    const auto rate = parse_amount(std::string(core) + std::string(next));
+    if (rate) return Spoken{rate->text(before_noun), 2};
+  }
   if (amount && !amount->unit.empty()) return Spoken{amount->text(before_noun)};
   const bool ratio = is_letter(core[0]) && core.find('/') != core.npos;
   if (ratio && (core.find('^') != core.npos || tokens.before(i).find('^') != core.npos)) {
@@ -417,11 +549,16 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};
   const auto [top, bottom] = *fraction;
+  if (is_odds(tokens, i, *fraction)) {
+    return Spoken{cardinal_words(std::to_string(top)) + " to " +
+                  cardinal_words(std::to_string(bottom))};
+  }
   if (top == bottom) {  // "50/50"
     const std::string side = cardinal_words(std::to_string(top));
     return Spoken{side + ' ' + side};
   }
-  const bool rated = (bottom == 10 || bottom == 100) && top != 1;
+  const bool rated =
+      ((bottom == 10 || bottom == 100) && top != 1) || is_rated(tokens, i, *fraction);
   if (rated) {
     return Spoken{cardinal_words(std::to_string(top)) + " out of " +
                   cardinal_words(std::to_string(bottom))};
@@ -444,14 +581,24 @@ Reading read_term(const Tokens& tokens, size_t i) {
 
 Reading read_range(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
+  if (std::string two = two_decades(core, tokens.after(i)); !two.empty()) return Spoken{two};
   size_t at = core.find(kEnDash);
   if (at == core.npos) at = core.find('-', 1);
   // "10 – 12", "5% - 10%"; but "3 - 2 = 1" is arithmetic.
   const std::string_view sign = tokens.after(i);
   const bool dash = sign == std::string_view("\x1E") || sign == "-";
   if (at == core.npos && dash && tokens.before(i) != "=" && tokens.after(i + 2) != "=") {
+    const std::string decades =
+        two_decades(std::string(core) + '-' + std::string(tokens.after(i + 1)), {});
+    if (!decades.empty()) return Spoken{decades, 3};
     const auto left = parse_amount(core), right = parse_amount(tokens.after(i + 1));
-    if (left && right) return Spoken{left->text() + " to " + right->text(), 3};
+    if (left && right) {
+      const bool plain = right->unit.empty() && left->unit.empty();
+      const UnitFound unit = plain ? unit_after(tokens, i, 3, false) : UnitFound();
+      std::string words = left->text() + " to " + right->text();
+      add(words, unit.words);
+      return Spoken{words, 3 + unit.used};
+    }
   }
   if (at == core.npos || at == 0 || at + 1 >= core.size()) return {};
   const std::string_view first = core.substr(0, at), second = core.substr(at + 1);
@@ -487,9 +634,25 @@ Reading read_range(const Tokens& tokens, size_t i) {
   return Spoken{words, used};
 }
 
+/// Whether token i, a number with noughts before it, follows what counts the parts of a book.
+bool counts_parts(const Tokens& tokens, size_t i) {
+  constexpr std::string_view kParts =
+      " chapter part volume book section act scene episode season lesson track canto verse page"
+      " day week step level appendix figure table unit module vol ch chap ep pt pg no disc disk ";
+  const std::string_view core = tokens.core(i);
+  if (i == 0 || core.find_first_not_of('0') == core.npos) return false;
+  const char close = tokens[i - 1].close;
+  return (close == 0 || close == '.') && !tokens[i - 1].closes &&
+         listed(kParts, lower(tokens.core(i - 1)));
+}
+
 Reading read_number(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), next = tokens.after(i);
   const std::string before = lower(tokens.before(i));
+  // "Chapter 01"
+  if (is_digits(core, 2, 3) && core[0] == '0' && counts_parts(tokens, i)) {
+    return Spoken{cardinal_words(core.substr(core.find_first_not_of('0')))};
+  }
   if (is_number(core)) {
     const bool era = listed(" BC BCE AD CE ", next) || before == "ad";
     const bool dated = listed(" in since by until from circa year before after around ", before);

@@ -229,6 +229,7 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   };
   if (capital(after)) return true;                                             // "A B C"
   if (i > 1 && capital(before) && capital(tokens.before(i - 1))) return true;  // "N A S A said"
+  if (after == "minus" && tokens.core(i + 2).size() == 1) return true;
   if (tokens.core(i) == "a") return false;
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
   constexpr std::string_view kNamed =

@@ -46,12 +46,13 @@ constexpr std::array kSpecial = std::to_array<Special>({
 
 /// Pronounceable, but their letters are said.
 constexpr std::string_view kSpelled =
+    " acst aedt aest akst akdt awst cest eest nzst nzdt sast"
     " aarp ac ads ai api asap atm cad ceo cet cfo cio coo cto cod cpa dc diy dna dob doj dui dvd "
     "ei esl eta"
     " etf eu ev faq gop gui hiv hud id ide ieee imho io ios ip iou ipo iq ira iso isis it ivf kyc "
     "la led lax"
     " lat mit mia nas nih ny nyc os oem oled pov pow pto ps pr sat sec sos suv sas tba tbd tts tv"
-    " uae uav ucla uefa uefi ufo ui uk url us usa usaid usb usc uv ux va vat vip vr wip ";
+    " uae uav ucla uefa uefi ufo ui uk url us usa usaid usb usc uv ux va vat vip voc vr wip ";
 /// Not what the rules would think, yet words.
 constexpr std::string_view kSaid = " aids ascii sars opec unicef laser radar scuba nafta ";
 /// Words of two and three letters that may be written in capitals, for emphasis.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/english/chars.h"
+#include "text/english/token_forms.h"
 
 namespace syrinx::english {
 namespace {
@@ -12,12 +13,13 @@ constexpr std::string_view kMarks = ".,;:!?";  // in "etc.," the comma counts
 
 bool has(std::string_view set, char c) { return set.find(c) != set.npos; }
 
-bool is_currency(char c) { return c == '$' || (c >= kEuro && c <= kCent); }
 bool is_lead_sign(char c) {
-  return has("+-~#@&=<>/%\\!^", c) || c == kDegree || c == kTimes || c == kEnDash || is_currency(c);
+  return has("+-~#@&=<>/%\\!^", c) || c == kMicro || c == kDegree || c == kTimes || c == kEnDash ||
+         is_currency_sign(c);
 }
 bool is_trail_sign(char c) {
-  return has("%+#&=<>@/-~", c) || c == kDegree || c == kTimes || c == kEnDash || is_currency(c);
+  return has("%+#&=<>@/-~", c) || c == kDegree || c == kTimes || c == kEnDash ||
+         is_currency_sign(c);
 }
 
 int strength(char mark) { return static_cast<int>(kMarks.find(mark)); }
@@ -57,7 +59,7 @@ class Cutter {
       const bool sign =
           token.core.size() <= 3 && !has("-#~", token.core[0]) && token.core[0] != kEnDash;
       const bool measure =
-          token.core[0] == '%' || token.core[0] == kDegree || is_currency(token.core[0]);
+          token.core[0] == '%' || token.core[0] == kDegree || is_currency_sign(token.core[0]);
       const bool drawn = !measure && (last < count_ || first > 0);              // ">_<", "=)"
       const bool root = first == 0 && token.core == "/" && token.close == '.';  // "in /."
       run.bare = !sign || (drawn && !root);
@@ -178,7 +180,7 @@ size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token
   constexpr std::string_view kCodes =
       " number no code pin call dial text phone telephone tel fax id order account card serial ";
   std::string_view first = tokens[i].core;
-  while (!first.empty() && (is_currency(first[0]) || first[0] == '-')) first.remove_prefix(1);
+  while (!first.empty() && (is_currency_sign(first[0]) || first[0] == '-')) first.remove_prefix(1);
   if (first.size() > 3 || !all(first, is_digit) || first[0] == '0') return 1;
   const bool named = before != nullptr && are_joined(*before, tokens[i]) &&
                      (is_digit(before->core.back()) || listed(kCodes, lower(before->core)));
@@ -209,6 +211,15 @@ std::vector<Token> with_thousands(const std::vector<Token>& tokens) {
     i += used;
   }
   return out;
+}
+
+/// The letters from `from` on, at most nine.
+std::string word_at(const std::vector<FoldedChar>& text, size_t from) {
+  std::string word;
+  for (size_t i = from; i < text.size() && is_letter(text[i].ch) && word.size() < 9; ++i) {
+    word += text[i].ch;
+  }
+  return word;
 }
 
 }  // namespace
@@ -243,10 +254,11 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     const bool dash = run.token.core == "-" || run.token.core == std::string_view("\x1E");
     const bool counted =
         !tokens.empty() && tokens.back().close == 0 && any(tokens.back().core, is_digit);
-    const bool timed = !tokens.empty() && !half_day(tokens.back().core).empty();
-    const size_t behind = i + 1 < text.size() && is_currency(text[i + 1].ch) ? i + 2 : i + 1;
+    const bool timed = !tokens.empty() && (!half_day(tokens.back().core).empty() ||
+                                           !time_word(tokens.back().core).empty());
+    const size_t behind = i + 1 < text.size() && is_currency_sign(text[i + 1].ch) ? i + 2 : i + 1;
     const bool between = (counted || timed) && behind < text.size() && text[i].ch == ' ' &&
-                         is_digit(text[behind].ch);
+                         (is_digit(text[behind].ch) || !time_word(word_at(text, i + 1)).empty());
     const bool home = run.token.core == "~" && !tokens.empty() &&
                       listed(" cd ls cp mv ", lower(tokens.back().core));
     if ((dash && between) || home) run.bare = run.token.closes = false;
@@ -259,7 +271,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
       before.closes |= run.token.opens || run.token.closes;
     }
   }
-  return Tokens(with_thousands(tokens));
+  return Tokens(with_known_forms(with_thousands(tokens)));
 }
 
 }  // namespace syrinx::english

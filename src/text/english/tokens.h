@@ -55,6 +55,9 @@ bool is_negative_ion(std::string_view core);
 /// "A M" for "am", "a.m." or "AM", "P M" likewise; "" for anything else. In dates.cc.
 std::string_view half_day(std::string_view core);
 
+/// "noon" and "midnight" in small letters; "" for anything else. In dates.cc.
+std::string_view time_word(std::string_view core);
+
 Tokens tokenise(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english

@@ -1,0 +1,99 @@
+#include "text/english/token_forms.h"
+
+#include <algorithm>
+#include <string>
+
+#include "text/english/amounts.h"
+#include "text/english/chars.h"
+#include "text/english/units.h"
+
+namespace syrinx::english {
+namespace {
+
+size_t digits_at(std::string_view text, size_t at) {
+  size_t end = at;
+  while (end < text.size() && is_digit(text[end])) ++end;
+  return end - at;
+}
+
+/// A number with a decimal comma at the beginning of a text.
+struct CommaNumber {
+  size_t size = 0;  ///< characters; 0 for none
+  std::string plain = {};
+};
+
+/// "19,5", "1.234,56", "0,125": but "1,234" has a thousand.
+CommaNumber comma_number(std::string_view text) {
+  const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  size_t at = sign + digits_at(text, sign);
+  if (at == sign) return {};
+  while (at < text.size() && text[at] == '.' && digits_at(text, at + 1) == 3) at += 4;
+  if (at >= text.size() || text[at] != ',') return {};
+  const size_t decimals = digits_at(text, at + 1);
+  const bool small = text[sign] == '0' && at == sign + 1;
+  const bool fits = decimals == 1 || decimals == 2 || (small && decimals > 2 && decimals < 7);
+  const size_t size = at + 1 + decimals;
+  if (!fits || (size < text.size() && text[size] == ',')) return {};
+  std::string plain(text.substr(0, at));
+  std::erase(plain, '.');
+  return {size, plain + '.' + std::string(text.substr(at + 1, decimals))};
+}
+
+/// Whether a quantity is counted by this word, apart from the number or touching it.
+bool is_counted_by(std::string_view word, bool glued) {
+  if (word.empty()) return false;
+  if (is_currency(word) || is_currency(word.substr(0, word.find('/')))) return true;
+  if (glued) return !unit_words(word, false).empty();
+  const UnitName unit = unit_name(word, false);
+  if (!unit.words.empty() && unit.place == UnitPlace::kAny) return true;
+  return !magnitude(word).empty() || is_unit_word(word);
+}
+
+/// The core with points for its decimal commas; "" where it has none.
+std::string pointed(std::string_view core, std::string_view next) {
+  const std::string_view sign = leading_currency(core);
+  const CommaNumber first = comma_number(core.substr(sign.size()));
+  if (first.size == 0) return {};
+  std::string_view rest = core.substr(sign.size() + first.size);
+  std::string out = std::string(sign) + first.plain;
+  bool counted = !sign.empty();
+  if (rest.size() > 1 && (rest[0] == '-' || rest[0] == kEnDash)) {  // "19,5-21,5"
+    const CommaNumber second = comma_number(rest.substr(1));
+    if (second.size == 0) return {};
+    out += rest[0] + second.plain;
+    rest.remove_prefix(1 + second.size);
+  }
+  counted |= rest.empty() ? is_counted_by(next, false) : is_counted_by(rest, true);
+  return counted ? out + std::string(rest) : std::string();
+}
+
+/// "p." and "m." behind a time.
+bool is_parted_half(const std::vector<Token>& tokens, size_t i) {
+  if (i == 0 || i + 1 >= tokens.size() || !is_digit(tokens[i - 1].core[0])) return false;
+  if (tokens[i - 1].close != 0 || tokens[i].close != '.' || tokens[i].closes) return false;
+  return listed(" a p A P ", tokens[i].core) && listed(" m M ", tokens[i + 1].core);
+}
+
+}  // namespace
+
+std::vector<Token> with_known_forms(std::vector<Token> tokens) {
+  std::vector<Token> out;
+  out.reserve(tokens.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    Token token = tokens[i];
+    if (is_parted_half(tokens, i)) {
+      token = tokens[++i];
+      token.core = tokens[i - 1].core + ".m";
+      token.begin = tokens[i - 1].begin;
+    } else if (token.core.find(',') != token.core.npos) {
+      const bool joined = i + 1 < tokens.size() && token.close == 0 && !token.closes;
+      std::string plain =
+          pointed(token.core, joined ? std::string_view(tokens[i + 1].core) : std::string_view());
+      if (!plain.empty()) token.core = std::move(plain);
+    }
+    out.push_back(std::move(token));
+  }
+  return out;
+}
+
+}  // namespace syrinx::english
