@@ -482,17 +482,41 @@ void SsmlReader::end() {
 
 }  // namespace
 
-bool is_ssml(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  text = trimmed(text, kXmlSpace);
-  if (text.starts_with("<?xml")) {
-    const size_t end = text.find("?>");
-    if (end == text.npos) return false;
-    text = trimmed(text.substr(end + 2), kXmlSpace);
+SsmlStart ssml_start(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  if (text.starts_with(kMark)) {
+    text.remove_prefix(kMark.size());
+  } else if (kMark.starts_with(text)) {
+    return SsmlStart::kUnfinished;
   }
-  if (!text.starts_with("<speak") || text.size() < 7) return false;
-  return std::string_view(" \t\r\n>/").find(text[6]) != std::string_view::npos;
+  for (;;) {
+    text.remove_prefix(std::min(text.find_first_not_of(kXmlSpace), text.size()));
+    if (text.empty()) return SsmlStart::kUnfinished;
+    size_t end = 0;
+    if (text.starts_with("<?xml")) {
+      end = text.find("?>");
+    } else if (text.starts_with("<!--")) {
+      end = text.find("-->", 4);
+    } else if (lower_ascii(text.substr(0, 9)) == "<!doctype") {
+      const size_t name = text.find_first_not_of(kXmlSpace, 9);
+      const size_t behind = name == text.npos ? name : text.find_first_of(" \t\r\n>[", name);
+      if (behind == text.npos) return SsmlStart::kUnfinished;
+      if (text.substr(name, behind - name) == "speak") return SsmlStart::kYes;
+      end = text.find('>', behind);
+    } else {
+      for (const std::string_view opener : {"<?xml", "<!--", "<!doctype", "<speak"}) {
+        if (opener.starts_with(lower_ascii(text))) return SsmlStart::kUnfinished;
+      }
+      const bool speaks = text.starts_with("<speak") &&
+                          std::string_view(" \t\r\n>/").find(text[6]) != std::string_view::npos;
+      return speaks ? SsmlStart::kYes : SsmlStart::kNo;
+    }
+    if (end == text.npos) return SsmlStart::kUnfinished;
+    text.remove_prefix(text.find('>', end) + 1);
+  }
 }
+
+bool is_ssml(std::string_view text) { return ssml_start(text) == SsmlStart::kYes; }
 
 Result<Ssml> read_ssml(std::string_view document, bool english) {
   if (document.starts_with("\xef\xbb\xbf")) document.remove_prefix(3);

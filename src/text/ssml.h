@@ -24,8 +24,16 @@ struct Ssml {
   std::vector<std::string> ignored;  ///< for people, each once
 };
 
-/// Whether a text is meant as SSML: it begins with <speak, perhaps behind white space and an XML
-/// declaration.
+enum class SsmlStart {
+  kNo,
+  kYes,
+  kUnfinished,  ///< the text may become either
+};
+
+/// Whether a text begins with <speak, perhaps behind white space, an XML declaration, comments and
+/// a document type. A document type "speak" is enough; read_ssml() refuses it.
+SsmlStart ssml_start(std::string_view text);
+/// Whether a text is meant as SSML.
 bool is_ssml(std::string_view text);
 
 /// `english`: the text is, so numbers can be said as words. An Error names the line.

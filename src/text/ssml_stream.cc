@@ -10,37 +10,19 @@ namespace {
 
 constexpr std::string_view kWhite = " \t\r\n";
 constexpr std::string_view kMark = "\xef\xbb\xbf";  // of the order of bytes
-constexpr size_t kMostUndecided = 1000;             // bytes of white space and an XML declaration
-
-/// Whether `text` is the beginning of `whole`, or the other way round.
-bool may_be(std::string_view text, std::string_view whole) {
-  const size_t size = std::min(text.size(), whole.size());
-  return text.substr(0, size) == whole.substr(0, size);
-}
+constexpr size_t kMostUndecided = 1000;  // bytes of white space, declarations and comments
 
 }  // namespace
 
 /// What the text that is held begins like.
 SsmlStream::Kind SsmlStream::begun(bool last) const {
-  std::string_view text = held_;
-  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
-  if (!last && text.size() < kMark.size() && kMark.starts_with(text)) return Kind::kUndecided;
-  const size_t first = text.find_first_not_of(kWhite);
-  const Kind other = ssml_ == true && first != text.npos ? Kind::kRest : Kind::kPlain;
-  if (is_ssml(held_)) return Kind::kDocument;
-  if (last || held_.size() > kMostUndecided) return other;
-  if (first == text.npos) return Kind::kUndecided;
-  text.remove_prefix(first);
-  if (text.starts_with("<?xml")) {
-    const size_t end = text.find("?>");
-    if (end == text.npos) return Kind::kUndecided;
-    text.remove_prefix(end + 2);
-    text.remove_prefix(std::min(text.find_first_not_of(kWhite), text.size()));
-  } else if (may_be(text, "<?xml")) {
-    return Kind::kUndecided;
-  }
-  const size_t size = text.find_last_not_of(kWhite) + 1;  // "<speak " is no tag yet
-  return may_be(text, "<speak") && size < 7 ? Kind::kUndecided : other;
+  const size_t mark = held_.starts_with(kMark) ? kMark.size() : 0;
+  const bool some = held_.find_first_not_of(kWhite, mark) != held_.npos;
+  const Kind other = ssml_ == true && some ? Kind::kRest : Kind::kPlain;
+  const SsmlStart start = ssml_start(held_);
+  if (start == SsmlStart::kYes) return Kind::kDocument;
+  const bool settled = start == SsmlStart::kNo || last || held_.size() > kMostUndecided;
+  return settled ? other : Kind::kUndecided;
 }
 
 /// Moves scanned_ behind the end of the document that is held, where it has one.

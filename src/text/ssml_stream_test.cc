@@ -27,7 +27,7 @@ TEST(SsmlStream, TellsDocumentsFromPlainText) {
       {"<speak>a</speak>\n", "[<speak>a</speak>]\n"},
       {"\xef\xbb\xbf<speak>a</speak>", "[\xef\xbb\xbf<speak>a</speak>]"},
       {"\xef\xbb", "\xef\xbb"},
-      {" \v<speak>a</speak>", " \v<speak>a</speak>"},  // no white space of XML's
+      {" \v<speak>a</speak>", " \v<speak>a</speak>"},    // no white space of XML's
       {"Say <speak>a</speak>", "Say <speak>a</speak>"},  // begins as plain text
       {"<speaker>", "<speaker>"},
       {"<sp", "<sp"},
@@ -36,6 +36,9 @@ TEST(SsmlStream, TellsDocumentsFromPlainText) {
       {"<speak><!-- </speak> --><![CDATA[</speak>]]>a</speak>b",
        "[<speak><!-- </speak> --><![CDATA[</speak>]]>a</speak>]b"},
       {"<speak/>b", "[<speak/>]b"},
+      {"<!DOCTYPE speak><speak>a</speak>b", "[<!DOCTYPE speak><speak>a</speak>]b"},
+      {"<!-- c --><speak>a</speak>", "[<!-- c --><speak>a</speak>]"},
+      {"<!DOCTYPE html><p>a</p>", "<!DOCTYPE html><p>a</p>"},
       {"<speak>a", "[<speak>a]"},
       {"<speak>a<!-- ", "[<speak>a<!-- ]"},
   };

@@ -30,11 +30,17 @@ std::string about(const Ssml& ssml, size_t i) {
 
 TEST(Ssml, IsToldByItsBeginning) {
   for (const char* yes : {"<speak>a</speak>", " \n<speak version='1.1'>", "<speak/>",
-                          "<?xml version=\"1.0\"?>\n<speak>", "\xef\xbb\xbf<speak>a"}) {
+                          "<?xml version=\"1.0\"?>\n<speak>", "\xef\xbb\xbf<speak>a",
+                          "<!DOCTYPE speak><speak>a</speak>",
+                          "<?xml version='1.0'?><!DOCTYPE speak PUBLIC '-//W3C//DTD SYNTHESIS "
+                          "1.0//EN' 'synthesis.dtd'>\n<speak>a</speak>",
+                          "<!doctype speak [<!ENTITY a 'b'>]><speak>&a;</speak>",
+                          "<!-- a --> <speak>a</speak>", "<!DOCTYPE x><speak>a</speak>"}) {
     EXPECT_TRUE(is_ssml(yes)) << yes;
   }
   for (const char* no :
-       {"", "speak", "<speaker>", "<b>a</b>", "a <speak>", "<?xml <speak>", "<speak"}) {
+       {"", "speak", "<speaker>", "<b>a</b>", "a <speak>", "<?xml <speak>", "<speak",
+        "<!DOCTYPE html><html>", "<!-- <speak>", "<!DOCTYPE speaker>a"}) {
     EXPECT_FALSE(is_ssml(no)) << no;
   }
 }
@@ -175,6 +181,10 @@ TEST(Ssml, HostileDocumentsAreRefused) {
   const std::string bomb =
       "<!DOCTYPE speak [<!ENTITY a 'aaaaaaaaaa'><!ENTITY b '&a;&a;&a;'>]><speak>&b;</speak>";
   EXPECT_NE(fault(bomb).find("document type"), std::string::npos);
+  for (const char* typed : {"<!DOCTYPE speak><speak>a</speak>", "<!doctype speak><speak>a</speak>",
+                            "<!DOCTYPE speak SYSTEM 'synthesis.dtd'>\n<speak>a</speak>"}) {
+    EXPECT_NE(fault(typed), "") << typed;
+  }
   EXPECT_NE(fault("<!DOCTYPE speak SYSTEM 'file:///etc/passwd'><speak>a</speak>"), "");
   std::string deep = "<speak>", many = "<speak>";
   for (int i = 0; i < 1000; ++i) deep += "<p>";
