@@ -15,6 +15,7 @@ constexpr size_t kShortLine =
     45;  // bytes; lines up to here are verse, headings and lists, not prose
 constexpr size_t kWordBytes = 16;   // of a word that decides something
 constexpr size_t kMarks = 64;       // bytes of marks that are taken together
+constexpr size_t kHidden = 2000;    // bytes of a script or a style sheet that stays in one piece
 constexpr size_t kOften = 4 << 10;  // bytes a stream may hold and look at with every push
 
 /// Thrown away, not reported: the answer depends on text that is not there yet.
@@ -73,6 +74,7 @@ class Splitter {
   std::string word_before(size_t end) const;
   std::string small_word_at(size_t at) const;
   size_t skip_openers(size_t at) const;
+  size_t skip_hidden(size_t at) const;
   size_t cut(size_t begin, size_t limit) const;
   size_t bytes_in_line(size_t end) const;
 
@@ -108,6 +110,18 @@ size_t Splitter::skip_openers(size_t at) const {
     if (code.size == 0 || !is_opener(code.value)) return at;
     at += code.size;
   }
+}
+
+/// Moves behind a script or a style sheet of HTML that begins at `at`, where a '<' stands; `at` for
+/// anything else.
+size_t Splitter::skip_hidden(size_t at) const {
+  const std::string name = small_word_at(at + 1);
+  if (name != "script" && name != "style") return at;
+  const std::string_view near = text_.substr(at, kHidden);
+  const size_t close = near.find("</" + name + '>');
+  if (close != near.npos) return at + close + name.size() + 3;
+  if (more_ && near.size() < kHidden) throw NeedMore();
+  return at;
 }
 
 /// Letters, digits and inner stops right before `end`, at most kWordBytes; "" for a longer word.
@@ -276,7 +290,7 @@ Sentence Splitter::find(size_t begin) {
         return cut_at(limit);
       }
     } else {
-      at += code.size;
+      at = std::max(at + code.size, code.value == '<' ? skip_hidden(at) : 0);
       ++count;
     }
     if (!boundary) continue;

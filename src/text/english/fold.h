@@ -20,6 +20,7 @@ struct FoldedChar {
   char ch = ' ';
   int64_t begin = 0, end = 0;
   bool strong = false;  ///< between the marks of *emphasis*
+  bool said = false;    ///< of words that are said as they stand
 };
 
 std::vector<FoldedChar> fold(std::string_view utf8);

@@ -4,24 +4,25 @@
 #include <string_view>
 
 #include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/tags.h"
+#include "text/english/tex.h"
 
 namespace syrinx::english {
 namespace {
 
-constexpr size_t kMaxTag = 400;      // characters
 constexpr size_t kMaxTarget = 2000;  // of a link
 constexpr size_t kMaxStrong = 120;   // characters between the stars of *emphasis*
-
-constexpr std::string_view kTags =
-    " a abbr article aside audio b big blockquote body br break button center cite code dd del div"
-    " dl dt em emphasis figure font footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img"
-    " input ins kbd label li link main mark meta nav ol option p pre prosody q s samp say-as script"
-    " section select small source span speak strike strong style sub summary sup svg table tbody td"
-    " textarea tfoot th thead title tr tt u ul var video voice ";
+constexpr size_t kMaxScript = 40;    // characters that stand raised or lowered
+constexpr size_t kMaxFormula = 600;  // characters
 
 class Stripper {
  public:
-  explicit Stripper(const std::vector<FoldedChar>& text) : text_(text) {}
+  explicit Stripper(const std::vector<FoldedChar>& text) : text_(text) {
+    written_.reserve(text.size());
+    for (const FoldedChar& c : text) written_ += c.ch;
+    plain_ = written_;
+  }
 
   std::vector<FoldedChar> run() {
     out_.reserve(text_.size());
@@ -41,13 +42,20 @@ class Stripper {
   char last() const { return out_.empty() ? ' ' : out_.back().ch; }
   /// Characters of markup at at_, what they mean already written; 0 for none.
   size_t marks();
-  size_t tag() const;
+  size_t tag();
+  size_t script(bool raised, size_t from);
+  size_t formula();
   size_t link_target() const;
   size_t footnote() const;
   size_t emphasis() const;
   void write(char c) { out_.push_back({c, text_[at_].begin, text_[at_].end}); }
+  void write_words(std::string_view words, size_t at) {
+    for (const char c : words) out_.push_back({c, text_[at].begin, text_[at].end});
+  }
 
   const std::vector<FoldedChar>& text_;
+  std::string written_;
+  std::string_view plain_;  // the characters of the text
   size_t at_ = 0;
   size_t strong_to_ = 0;  // where the star stands that ends an emphasis
   std::vector<FoldedChar> out_;
@@ -58,13 +66,15 @@ size_t Stripper::marks() {
   size_t run = 1;
   switch (c) {
     case '<':
-      run = tag();
-      if (run > 0) write(' ');
-      return run;
+      return tag();
+    case '$':
+    case '\\':
+      return formula();
     case ']':
       return next == '(' ? link_target() : 0;
     case '[':
-      return footnote();
+      run = control_size(plain_, at_);
+      return run > 0 ? run : footnote();
     case '`':
       while (ch(at_ + run) == '`') ++run;
       if (run >= 3) {  // a fence, and the language after it
@@ -98,32 +108,60 @@ size_t Stripper::marks() {
   }
 }
 
-/// "<b>", "</p>", "<br/>", "<a href=...>"; but not "a <b and c> d".
-size_t Stripper::tag() const {
-  size_t i = at_ + 1;
-  if (ch(i) == '!' && ch(i + 1) == '-' && ch(i + 2) == '-') {  // a comment
-    for (i += 3; i < std::min(text_.size(), at_ + kMaxTag); ++i) {
-      if (ch(i) == '>' && ch(i - 1) == '-') return i + 1 - at_;
-    }
-    return 0;
+/// A tag, and what it means for the text around it.
+size_t Stripper::tag() {
+  const Tag tag = tag_at(plain_, at_);
+  switch (tag.kind) {
+    case TagKind::kNone:
+      return 0;
+    case TagKind::kBlock:
+      write(kPause);
+      break;
+    case TagKind::kRaised:
+    case TagKind::kLowered:
+      if (!tag.closing) return tag.size + script(tag.kind == TagKind::kRaised, at_ + tag.size);
+      break;
+    case TagKind::kHidden:
+    case TagKind::kInline:
+      write(' ');
+      break;
   }
-  const bool closing = ch(i) == '/';
-  if (closing) ++i;
-  std::string name;
-  while (name.size() < 12 && (is_alnum(ch(i)) || (ch(i) == '-' && !name.empty()))) {
-    name += ch(i++);
-  }
-  if (!listed(kTags, lower(name))) return 0;
-  bool attributes = false;
-  const size_t rest = i;
-  for (; i < std::min(text_.size(), at_ + kMaxTag); ++i) {
-    if (ch(i) == '<') return 0;
-    attributes |= ch(i) == '=';
-    if (ch(i) != '>') continue;
-    const bool bare = i == rest || (i <= rest + 2 && ch(i - 1) == '/');
-    return bare || attributes ? i + 1 - at_ : 0;
+  return tag.size;
+}
+
+/// Writes what stands raised or lowered from `from` on; how many characters that takes.
+size_t Stripper::script(bool raised, size_t from) {
+  const size_t end = plain_.substr(from, kMaxScript).find('<');
+  if (end == plain_.npos) return 0;
+  const std::string_view inner = plain_.substr(from, end);
+  const bool number = is_number(inner);
+  const std::string small = lower(inner);
+  if (raised) {
+    size_t letters = 0;
+    while (letters < out_.size() && is_letter(out_[out_.size() - 1 - letters].ch)) ++letters;
+    const bool marked = inner.starts_with('[') || inner.starts_with('*') || small == "tm";
+    if (marked || (number && (letters > 3 || !is_alnum(last())) && last() != ')')) return end;
+    const bool ordinal = listed(" th st nd rd ", small);
+    if (!ordinal && (number || inner.size() == 1)) write('^');
+    if (!ordinal && !number && inner.size() > 1 && is_digit(last())) write('^');
+  } else if (!number) {
+    write(' ');
+    if (inner.size() == 1) write_words("sub ", from);
   }
   return 0;
+}
+
+/// A formula of TeX in words, which no other rule reads.
+size_t Stripper::formula() {
+  if (is_alnum(last()) || last() == '$') return 0;
+  const TexFormula found = formula_at(plain_.substr(at_, kMaxFormula));
+  if (found.size == 0) return 0;
+  const size_t behind = at_ + found.size;
+  for (const char c : found.words) {
+    out_.push_back({c, text_[at_].begin, text_[behind - 1].end, false, true});
+  }
+  if (is_alnum(ch(behind))) write(' ');
+  return found.size;
 }
 
 /// Where the star stands that ends the *emphasis* which one begins here; 0 where none does.

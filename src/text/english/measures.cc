@@ -343,7 +343,8 @@ std::vector<std::string> duration_words(std::string_view core, size_t& last) {
 /// "350\xB0""F/180\xB0""C", "5kg/11lb": one amount in two units.
 std::string two_amounts(std::string_view core, bool before_noun) {
   const auto parts = split(core, '/');
-  if (parts.size() != 2 || parts[1].empty() || !is_digit(parts[1][0])) return {};
+  if (parts.size() != 2 || parts[1].empty()) return {};
+  if (!is_digit(parts[1][0]) && leading_currency(parts[1]).empty()) return {};
   const auto first = parse_amount(parts[0]), second = parse_amount(parts[1]);
   if (!first || !second || first->unit.empty() || second->unit.empty()) return {};
   return first->text(before_noun) + ' ' + second->text(before_noun);

@@ -35,6 +35,7 @@ struct Found {
 };
 
 Found read_at(const Tokens& tokens, size_t i) {
+  if (tokens[i].said) return {{std::string(tokens.core(i))}, true};
   for (const Rule rule : kRules) {
     if (auto reading = rule(tokens, i)) return {std::move(*reading), true};
   }

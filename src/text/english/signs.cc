@@ -231,6 +231,7 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   if (i > 1 && capital(before) && capital(tokens.before(i - 1))) return true;  // "N A S A said"
   if (after == "minus" && tokens.core(i + 2).size() == 1) return true;
   if (tokens.core(i) == "a") return false;
+  if (after == "to" && capital(tokens.core(i + 2))) return true;  // "A to Z"
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
   constexpr std::string_view kNamed =
       " the grade plan vitamin class type section option point group letter part exhibit appendix"

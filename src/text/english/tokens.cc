@@ -49,9 +49,11 @@ class Cutter {
     if (ch(last) == '-' && is_negative_ion(text(first, last))) ++last;
     Token& token = run.token;
     read_edges(token, first, last);
+    token.said = true;
     for (size_t i = first; i < last; ++i) {
       token.core += chars_[i].ch;
       token.strong |= chars_[i].strong;
+      token.said &= chars_[i].said;
     }
     token.begin = chars_[first].begin;
     token.end = chars_[last - 1].end;

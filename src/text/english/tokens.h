@@ -23,6 +23,7 @@ struct Token {
   bool in_quotes = false;  ///< a quotation has begun before it and not ended
   bool starts_line = false;
   bool strong = false;  ///< with an accent
+  bool said = false;    ///< a word that is said as it stands
 };
 
 /// What a rule sees: the tokens of one sentence. Reading past the ends gives empty cores.

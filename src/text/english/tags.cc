@@ -1,0 +1,149 @@
+#include "text/english/tags.h"
+
+#include <algorithm>
+#include <string>
+
+#include "text/english/chars.h"
+
+namespace syrinx::english {
+namespace {
+
+constexpr size_t kMaxTag = 400;       // characters
+constexpr size_t kMaxControl = 64;    // of "<|im_end|>"
+constexpr size_t kMaxElement = 4000;  // in which an unknown tag is closed
+
+constexpr std::string_view kBlocks =
+    " article aside blockquote br center dd details div dl dt fieldset figcaption figure footer "
+    "form"
+    " h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section summary table tbody td tfoot"
+    " th thead title tr ul ";
+constexpr std::string_view kInlines =
+    " a abbr audio b big body break button canvas cite code del em emphasis font head html i iframe"
+    " img input ins kbd label link mark meta prosody q s samp say-as select small source span speak"
+    " strike strong summary svg textarea tt u var video voice ";
+constexpr std::string_view kHidden = " script style template noscript ";
+/// Names that language models write between brackets.
+constexpr std::string_view kControls =
+    " think thinking thought answer reasoning reflection scratchpad tool tools tool_call tool_calls"
+    " tool_response tool_result function_call observation s bos eos pad unk mask sep cls eot"
+    " start_of_turn end_of_turn im_start im_end endoftext end_of_text begin_of_text audio image ";
+constexpr std::string_view kBracketed = " INST /INST CLS SEP PAD MASK BOS EOS UNK UNUSED ";
+constexpr std::string_view kRoles = " user assistant system model tool ";
+
+char char_at(std::string_view text, size_t i) { return i < text.size() ? text[i] : ' '; }
+
+/// Where `end` is found from `from` on, at most `most` characters away; npos for nowhere.
+size_t found(std::string_view text, std::string_view end, size_t from, size_t most) {
+  if (from >= text.size()) return text.npos;
+  const size_t at = text.substr(from, most).find(end);
+  return at == text.npos ? at : from + at;
+}
+
+/// Behind "<|im_start|>" the role of who speaks belongs to the token.
+size_t role_size(std::string_view text, size_t at) {
+  size_t end = at;
+  while (is_lower(char_at(text, end)) && end < at + 10) ++end;
+  const char behind = char_at(text, end);
+  const bool parted = behind == '\n' || behind == '<' || behind == ' ';
+  return listed(kRoles, text.substr(at, end - at)) && parted ? end - at : 0;
+}
+
+/// "<|im_end|>"; 0 for anything else.
+size_t barred_size(std::string_view text, size_t at) {
+  const size_t end = found(text, "|>", at + 2, kMaxControl);
+  if (end == text.npos) return 0;
+  const std::string_view name = text.substr(at + 2, end - at - 2);
+  if (name.empty() || name.find_first_of("<\n") != name.npos) return 0;
+  const bool starts = name == "im_start" || name == "start_header_id";
+  return end + 2 - at + (starts ? role_size(text, end + 2) : 0);
+}
+
+/// "<!-- -->", "<!DOCTYPE html>", "<?xml ?>", "<![CDATA["; 0 for anything else.
+size_t declaration_size(std::string_view text, size_t at) {
+  const std::string_view rest = text.substr(at);
+  const auto until = [&](std::string_view end, size_t most) {
+    const size_t to = found(text, end, at + 2, most);
+    return to == text.npos ? size_t{0} : to + end.size() - at;
+  };
+  if (rest.starts_with("<!--")) return until("->", kMaxTag);  // dashes may be one by then
+  if (rest.starts_with("<![CDATA[")) return 9;
+  if (rest.starts_with("<?")) return is_letter(char_at(text, at + 2)) ? until(">", kMaxTag) : 0;
+  if (rest.starts_with("<!") && is_letter(char_at(text, at + 2))) return until(">", kMaxTag);
+  return 0;
+}
+
+/// Characters up to the end of a tag whose name ends at `from`; 0 where it is none.
+size_t tag_end(std::string_view text, size_t from) {
+  bool attributes = false;
+  for (size_t i = from; i < std::min(text.size(), from + kMaxTag); ++i) {
+    if (text[i] == '<') return 0;
+    attributes |= text[i] == '=';
+    if (text[i] != '>') continue;
+    const bool bare = i == from || (i <= from + 2 && text[i - 1] == '/');
+    return bare || attributes ? i + 1 : 0;
+  }
+  return 0;
+}
+
+bool is_name_char(char c) { return is_alnum(c) || c == '-' || c == '_' || c == ':'; }
+
+/// Whether a name that no list has is that of a tag: not in "vector<int>", "#include <cmath>".
+bool is_unknown_tag(std::string_view text, size_t at, std::string_view name, size_t end) {
+  if (name.size() > kMaxControl) return false;
+  if (!is_alnum(char_at(text, at - 1)) || at == 0) {
+    const std::string_view before = text.substr(0, at);
+    return !(before.ends_with("include ") || before.ends_with("include"));
+  }
+  return found(text, "</" + std::string(name) + '>', end, kMaxElement) != text.npos;
+}
+
+}  // namespace
+
+Tag tag_at(std::string_view text, size_t at) {
+  if (char_at(text, at + 1) == '|') {
+    const size_t size = barred_size(text, at);
+    return size > 0 ? Tag{TagKind::kInline, size} : Tag{};
+  }
+  if (const size_t size = declaration_size(text, at); size > 0) return {TagKind::kInline, size};
+  size_t begin = at + 1;
+  const bool doubled = char_at(text, begin) == '<';  // "<<SYS>>"
+  if (doubled) ++begin;
+  const bool closing = char_at(text, begin) == '/';
+  if (closing) ++begin;
+  size_t end = begin;
+  while (end < begin + kMaxControl && is_name_char(char_at(text, end))) ++end;
+  const std::string name = lower(text.substr(begin, end - begin));
+  if (name.empty()) return {};
+  if (doubled) {
+    const bool system = name == "sys" && text.substr(end).starts_with(">>");
+    return system ? Tag{TagKind::kInline, end + 2 - at} : Tag{};
+  }
+  if (name.size() == 4 && name.starts_with("0x") && char_at(text, end) == '>') {  // "<0x0A>"
+    return {TagKind::kInline, end + 1 - at};
+  }
+  const size_t to = is_letter(name[0]) || name[0] == '_' ? tag_end(text, end) : 0;
+  if (to == 0) return {};
+  const size_t size = to - at;
+  if (listed(kHidden, name)) {
+    if (closing) return {TagKind::kInline, size, true};
+    const size_t close = text.find("</" + name, to);  // as it is written, mostly in small letters
+    const size_t last = close == text.npos ? text.npos : text.find('>', close);
+    return {TagKind::kHidden, (last == text.npos ? text.size() : last + 1) - at};
+  }
+  if (name == "sup") return {TagKind::kRaised, size, closing};
+  if (name == "sub") return {TagKind::kLowered, size, closing};
+  if (listed(kBlocks, name)) return {TagKind::kBlock, size, closing};
+  const bool known = listed(kInlines, name) || listed(kControls, name) || closing;
+  const bool unknown = !known && is_unknown_tag(text, at, name, to);
+  if (!known && !unknown) return {};
+  const size_t role = name == "start_of_turn" ? role_size(text, to) : 0;
+  return {TagKind::kInline, size + role, closing};
+}
+
+size_t control_size(std::string_view text, size_t at) {
+  const size_t end = found(text, "]", at + 1, 8);
+  return end != text.npos && listed(kBracketed, text.substr(at + 1, end - at - 1)) ? end + 1 - at
+                                                                                   : 0;
+}
+
+}  // namespace syrinx::english

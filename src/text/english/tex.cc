@@ -1,0 +1,477 @@
+#include "text/english/tex.h"
+
+#include <algorithm>
+#include <array>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+
+namespace syrinx::english {
+namespace {
+
+constexpr int kMaxDepth = 16;  // of groups in each other
+
+enum class TexKind {
+  kWords,     ///< stands for its words
+  kAccent,    ///< its words stand behind its argument: "\hat{x}"
+  kBefore,    ///< its words stand before its argument: "\vec{v}"
+  kText,      ///< its argument is text
+  kGroup,     ///< its argument is said without a word: "\mathbf{x}"
+  kFraction,  ///< two arguments
+  kChoose,    ///< two arguments: "\binom{n}{k}"
+  kRoot,
+  kBounded,  ///< "from" and "to" are said for what stands below and above
+  kLimit,    ///< "as" is said for what stands below
+  kSkip,     ///< its argument is not said: "\begin{matrix}"
+};
+
+struct TexCommand {
+  std::string_view name, words;
+  TexKind kind = TexKind::kWords;
+};
+// A command that is not listed is said by its name: Greek letters, "\sin", "\max".
+constexpr std::array kTexCommands = std::to_array<TexCommand>({
+    {"frac", "over", TexKind::kFraction},
+    {"dfrac", "over", TexKind::kFraction},
+    {"tfrac", "over", TexKind::kFraction},
+    {"cfrac", "over", TexKind::kFraction},
+    {"binom", "choose", TexKind::kChoose},
+    {"sqrt", "", TexKind::kRoot},
+    {"sum", "sum", TexKind::kBounded},
+    {"prod", "product", TexKind::kBounded},
+    {"int", "integral", TexKind::kBounded},
+    {"iint", "double integral", TexKind::kBounded},
+    {"oint", "contour integral", TexKind::kBounded},
+    {"lim", "limit", TexKind::kLimit},
+    {"text", "", TexKind::kText},
+    {"textbf", "", TexKind::kText},
+    {"textit", "", TexKind::kText},
+    {"mbox", "", TexKind::kText},
+    {"operatorname", "", TexKind::kText},
+    {"mathrm", "", TexKind::kText},
+    {"mathbf", "", TexKind::kGroup},
+    {"mathbb", "", TexKind::kGroup},
+    {"mathcal", "", TexKind::kGroup},
+    {"mathit", "", TexKind::kGroup},
+    {"boldsymbol", "", TexKind::kGroup},
+    {"boxed", "", TexKind::kGroup},
+    {"underline", "", TexKind::kGroup},
+    {"overline", "bar", TexKind::kAccent},
+    {"bar", "bar", TexKind::kAccent},
+    {"hat", "hat", TexKind::kAccent},
+    {"widehat", "hat", TexKind::kAccent},
+    {"tilde", "tilde", TexKind::kAccent},
+    {"dot", "dot", TexKind::kAccent},
+    {"ddot", "double dot", TexKind::kAccent},
+    {"vec", "vector", TexKind::kBefore},
+    {"begin", "", TexKind::kSkip},
+    {"end", "", TexKind::kSkip},
+    {"label", "", TexKind::kSkip},
+    {"hspace", "", TexKind::kSkip},
+    {"times", "times"},
+    {"cdot", "times"},
+    {"ast", "times"},
+    {"div", "divided by"},
+    {"pm", "plus or minus"},
+    {"mp", "minus or plus"},
+    {"neq", "is not equal to"},
+    {"ne", "is not equal to"},
+    {"leq", "less than or equal to"},
+    {"le", "less than or equal to"},
+    {"leqslant", "less than or equal to"},
+    {"geq", "greater than or equal to"},
+    {"ge", "greater than or equal to"},
+    {"geqslant", "greater than or equal to"},
+    {"lt", "less than"},
+    {"gt", "greater than"},
+    {"ll", "much less than"},
+    {"gg", "much greater than"},
+    {"approx", "approximately equals"},
+    {"equiv", "is equivalent to"},
+    {"cong", "is congruent to"},
+    {"sim", "is similar to"},
+    {"propto", "is proportional to"},
+    {"infty", "infinity"},
+    {"to", "to"},
+    {"rightarrow", "to"},
+    {"longrightarrow", "to"},
+    {"mapsto", "maps to"},
+    {"leftarrow", "from"},
+    {"Rightarrow", "implies"},
+    {"implies", "implies"},
+    {"iff", "if and only if"},
+    {"Leftrightarrow", "if and only if"},
+    {"in", "in"},
+    {"notin", "not in"},
+    {"subset", "is a subset of"},
+    {"subseteq", "is a subset of"},
+    {"cup", "union"},
+    {"cap", "intersection"},
+    {"setminus", "minus"},
+    {"emptyset", "the empty set"},
+    {"forall", "for all"},
+    {"exists", "there exists"},
+    {"neg", "not"},
+    {"land", "and"},
+    {"wedge", "and"},
+    {"lor", "or"},
+    {"vee", "or"},
+    {"mid", "given"},
+    {"partial", "partial"},
+    {"nabla", "nabla"},
+    {"circ", "degrees"},
+    {"degree", "degrees"},
+    {"prime", "prime"},
+    {"angle", "angle"},
+    {"perp", "is perpendicular to"},
+    {"parallel", "is parallel to"},
+    {"hbar", "H bar"},
+    {"ell", "L"},
+    {"ln", "L N"},
+    {"log", "log"},
+    {"sin", "sine"},
+    {"cos", "cosine"},
+    {"tan", "tangent"},
+    {"cot", "cotangent"},
+    {"sec", "secant"},
+    {"csc", "cosecant"},
+    {"arcsin", "arc sine"},
+    {"arccos", "arc cosine"},
+    {"arctan", "arc tangent"},
+    {"sinh", "hyperbolic sine"},
+    {"cosh", "hyperbolic cosine"},
+    {"tanh", "hyperbolic tangent"},
+    {"exp", "exponential of"},
+    {"det", "determinant of"},
+    {"varepsilon", "epsilon"},
+    {"vartheta", "theta"},
+    {"varphi", "phi"},
+    // Spaces, sizes and brackets are not said.
+    {"left", ""},
+    {"right", ""},
+    {"big", ""},
+    {"Big", ""},
+    {"bigg", ""},
+    {"Bigg", ""},
+    {"quad", ""},
+    {"qquad", ""},
+    {"displaystyle", ""},
+    {"limits", ""},
+    {"nonumber", ""},
+    {"ldots", ""},
+    {"cdots", ""},
+    {"dots", ""},
+    {"langle", ""},
+    {"rangle", ""},
+    {"lvert", ""},
+    {"rvert", ""},
+});
+
+struct TexSign {
+  char sign;
+  std::string_view words;
+};
+constexpr std::array kTexSigns = std::to_array<TexSign>({{'+', "plus"},
+                                                         {'-', "minus"},
+                                                         {'=', "equals"},
+                                                         {'<', "less than"},
+                                                         {'>', "greater than"},
+                                                         {'*', "times"},
+                                                         {'/', "over"},
+                                                         {'!', "factorial"},
+                                                         {'%', "percent"},
+                                                         {'\'', "prime"},
+                                                         {kTimes, "times"},
+                                                         {kDegree, "degrees"}});
+
+/// Words that fold() writes for signs, and functions that are written without a backslash.
+constexpr std::string_view kTexWords =
+    " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
+    " tau upsilon phi chi psi omega sum of square root infinity integral about in to plus or minus"
+    " implies divided by less than greater mod max min ";
+
+const TexCommand* command_of(std::string_view name) {
+  const auto it = std::find_if(kTexCommands.begin(), kTexCommands.end(),
+                               [name](const TexCommand& c) { return c.name == name; });
+  return it == kTexCommands.end() ? nullptr : &*it;
+}
+
+bool is_plain_number(std::string_view tex) { return !tex.empty() && is_digits(tex, 1, 4); }
+
+class TexReader {
+ public:
+  TexReader(std::string_view tex, int depth) : tex_(tex), depth_(depth) {}
+
+  std::string run() {
+    std::string out;
+    while (at_ < tex_.size()) add(out, atom());
+    return out;
+  }
+
+ private:
+  char ch(size_t i) const { return i < tex_.size() ? tex_[i] : ' '; }
+  void skip_blanks() {
+    while (at_ < tex_.size() && (tex_[at_] == ' ' || tex_[at_] == '\n')) ++at_;
+  }
+  std::string inner(std::string_view tex) const {
+    return depth_ < kMaxDepth ? TexReader(tex, depth_ + 1).run() : std::string();
+  }
+  std::string_view bracketed(char open, char close);
+  std::string_view argument();
+  std::string atom();
+  std::string command();
+  std::string scripted(std::string words);
+  std::string root();
+  std::string fraction();
+  std::string bounded(const TexCommand& command);
+
+  std::string_view tex_;
+  int depth_;
+  size_t at_ = 0;
+};
+
+/// What stands between the brackets at at_, which moves behind them; "" for no bracket.
+std::string_view TexReader::bracketed(char open, char close) {
+  if (ch(at_) != open) return {};
+  int level = 0;
+  const size_t begin = at_ + 1;
+  for (; at_ < tex_.size(); ++at_) {
+    level += tex_[at_] == open ? 1 : tex_[at_] == close ? -1 : 0;
+    if (level == 0) return tex_.substr(begin, at_++ - begin);
+  }
+  return tex_.substr(std::min(begin, tex_.size()));
+}
+
+/// The argument at at_: a group, a command or one character.
+std::string_view TexReader::argument() {
+  skip_blanks();
+  if (ch(at_) == '{') return bracketed('{', '}');
+  const size_t begin = at_;
+  if (at_ < tex_.size()) ++at_;
+  if (ch(begin) == '\\') {
+    while (is_letter(ch(at_))) ++at_;
+  }
+  return tex_.substr(begin, at_ - begin);
+}
+
+std::string TexReader::atom() {
+  const char c = ch(at_);
+  if (c == '\\') return command();
+  if (c == '{') return scripted(inner(bracketed('{', '}')));
+  if (c == '^' || c == '_') return scripted({});
+  if (is_digit(c)) {
+    const size_t size = number_length(tex_.substr(at_));
+    at_ += size;
+    return scripted(cardinal_words(tex_.substr(at_ - size, size)));
+  }
+  if (is_letter(c)) {
+    size_t end = at_;
+    while (is_letter(ch(end))) ++end;
+    const std::string_view word = tex_.substr(at_, end - at_);
+    if (word.size() > 1 && listed(kTexWords, word)) {
+      at_ = end;
+      return scripted(std::string(word));
+    }
+    ++at_;
+    return scripted(std::string(1, to_upper(c)));
+  }
+  ++at_;
+  if (c == ')' || c == ']') return scripted({});
+  for (const std::string_view two : {"<=", ">=", "!="}) {
+    if (tex_.substr(at_ - 1).starts_with(two)) {
+      ++at_;
+      return two == "<="   ? "less than or equal to"
+             : two == ">=" ? "greater than or equal to"
+                           : "is not equal to";
+    }
+  }
+  const auto sign = std::find_if(kTexSigns.begin(), kTexSigns.end(),
+                                 [c](const TexSign& s) { return s.sign == c; });
+  return sign == kTexSigns.end() ? std::string() : std::string(sign->words);
+}
+
+/// Powers and indices behind what was read.
+std::string TexReader::scripted(std::string words) {
+  for (;;) {
+    skip_blanks();
+    const char c = ch(at_);
+    if (c != '^' && c != '_') return words;
+    ++at_;
+    const std::string_view tex = argument();
+    if (c == '_') {
+      const std::string below = inner(tex);
+      if (!below.empty()) add(words, "sub " + below);
+      continue;
+    }
+    const std::string power = inner(tex);
+    if (tex == "2") {
+      add(words, "squared");
+    } else if (tex == "3") {
+      add(words, "cubed");
+    } else if (power == "degrees" || power == "prime" || tex == "*") {
+      add(words, tex == "*" ? "star" : power);
+    } else if (tex == "T" || tex == "\\top") {
+      add(words, "transpose");
+    } else if (!power.empty()) {
+      add(words, "to the " + power);
+    }
+  }
+}
+
+std::string TexReader::command() {
+  ++at_;
+  const size_t begin = at_;
+  while (is_letter(ch(at_))) ++at_;
+  const std::string_view name = tex_.substr(begin, at_ - begin);
+  if (name.empty()) {  // "\,", "\\", "\{", "\%"
+    const char sign = ch(at_);
+    at_ += at_ < tex_.size() ? 1 : 0;
+    return sign == '%' ? "percent" : sign == '$' ? "dollars" : sign == '&' ? "and" : "";
+  }
+  const TexCommand* known = command_of(name);
+  if (known == nullptr) return scripted(lower(name));
+  switch (known->kind) {
+    case TexKind::kWords:
+      return scripted(std::string(known->words));
+    case TexKind::kAccent:
+      return scripted(inner(argument()) + ' ' + std::string(known->words));
+    case TexKind::kBefore:
+      return scripted(std::string(known->words) + ' ' + inner(argument()));
+    case TexKind::kGroup:
+      return scripted(inner(argument()));
+    case TexKind::kText: {
+      std::string words;
+      for (const char c : argument()) words += is_letter(c) || c == '\'' ? c : ' ';
+      return scripted(words.size() == 1 ? std::string(1, to_upper(words[0])) : words);
+    }
+    case TexKind::kFraction:
+      return scripted(fraction());
+    case TexKind::kChoose: {
+      const std::string top = inner(argument());
+      return scripted(top + " choose " + inner(argument()));
+    }
+    case TexKind::kRoot:
+      return scripted(root());
+    case TexKind::kBounded:
+    case TexKind::kLimit:
+      return bounded(*known);
+    case TexKind::kSkip:
+      argument();
+      return {};
+  }
+  return {};
+}
+
+std::string TexReader::root() {
+  skip_blanks();
+  const std::string_view degree = bracketed('[', ']');
+  const std::string radicand = inner(argument());
+  if (degree.empty() || degree == "2") return "square root of " + radicand;
+  if (degree == "3") return "cube root of " + radicand;
+  const std::string words =
+      is_plain_number(degree) ? ordinal_words(value_of(degree)) : inner(degree) + " th";
+  return words + " root of " + radicand;
+}
+
+std::string TexReader::fraction() {
+  const std::string_view top = argument(), bottom = argument();
+  if (is_plain_number(top) && is_plain_number(bottom) && value_of(bottom) > 0) {
+    return fraction_words(value_of(top), value_of(bottom));
+  }
+  return inner(top) + " over " + inner(bottom);
+}
+
+/// "\sum_{i=1}^{n}", "\lim_{x \to 0}".
+std::string TexReader::bounded(const TexCommand& command) {
+  std::string words(command.words);
+  for (;;) {
+    skip_blanks();
+    if (tex_.substr(at_).starts_with("\\limits")) at_ += 7;
+    const char c = ch(at_);
+    if (c != '_' && c != '^') break;
+    ++at_;
+    const std::string bound = inner(argument());
+    add(words, c == '^' ? "to" : command.kind == TexKind::kLimit ? "as" : "from");
+    add(words, bound);
+  }
+  add(words, "of");
+  return words;
+}
+
+/// Whether what stands between two dollars is a formula: no word without a backslash, and a sign of
+/// one or a few letters and figures.
+bool is_formula(std::string_view tex) {
+  if (tex.empty() || tex.front() == ' ' || tex.back() == ' ') return false;
+  bool sign = false, some = false;
+  size_t run = 0;
+  for (size_t i = 0; i < tex.size(); ++i) {
+    const char c = tex[i];
+    some |= is_alnum(c) || c == '\\';
+    sign |= std::string_view("\\^_=<>{").find(c) != std::string_view::npos;
+    if (c == '\\') {  // a command and its braces may hold words
+      while (i + 1 < tex.size() && is_letter(tex[i + 1])) ++i;
+      run = 0;
+      if (i + 1 < tex.size() && tex[i + 1] == '{') {
+        while (i + 1 < tex.size() && tex[i + 1] != '}') ++i;
+      }
+      continue;
+    }
+    run = is_letter(c) ? run + 1 : 0;
+    if (run > 3) {
+      size_t begin = i + 1 - run, end = i + 1;
+      while (end < tex.size() && is_letter(tex[end])) ++end;
+      if (!listed(kTexWords, tex.substr(begin, end - begin))) return false;
+      i = end - 1;
+      run = 0;
+    }
+  }
+  return some && (sign || tex.size() < 24);
+}
+
+TexFormula between(std::string_view text, std::string_view open, std::string_view close) {
+  const size_t end = text.find(close, open.size());
+  if (end == text.npos) return {};
+  const std::string_view tex = text.substr(open.size(), end - open.size());
+  if (tex.find_first_not_of(" \n") == tex.npos) return {};
+  return {end + close.size(), formula_words(tex)};
+}
+
+TexFormula between_dollars(std::string_view text) {
+  if (text.starts_with("$$")) return between(text, "$$", "$$");
+  const size_t end = text.find('$', 1);
+  if (end == text.npos || !is_formula(text.substr(1, end - 1))) return {};
+  const char behind = end + 1 < text.size() ? text[end + 1] : ' ';
+  if (is_alnum(behind) || behind == '$') return {};
+  return {end + 1, formula_words(text.substr(1, end - 1))};
+}
+
+/// "\frac{1}{2}", "\sqrt{2}" without signs around it, up to the last brace.
+TexFormula bare_command(std::string_view text) {
+  size_t end = 1;
+  while (end < text.size() && is_letter(text[end])) ++end;
+  const bool braced = end < text.size() && (text[end] == '{' || text[end] == '[');
+  const TexCommand* known = command_of(text.substr(1, end - 1));
+  if (!braced || known == nullptr) return {};
+  for (int level = 0; end < text.size(); ++end) {
+    const char c = text[end];
+    level += c == '{' || c == '[' ? 1 : c == '}' || c == ']' ? -1 : 0;
+    const char next = end + 1 < text.size() ? text[end + 1] : ' ';
+    if (level == 0 && next != '{' && next != '^' && next != '_') {
+      return {end + 1, formula_words(text.substr(0, end + 1))};
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+TexFormula formula_at(std::string_view text) {
+  if (text.starts_with("$")) return between_dollars(text);
+  if (text.starts_with("\\(")) return between(text, "\\(", "\\)");
+  if (text.starts_with("\\[")) return between(text, "\\[", "\\]");
+  return text.starts_with("\\") ? bare_command(text) : TexFormula();
+}
+
+std::string formula_words(std::string_view tex) { return TexReader(tex, 0).run(); }
+
+}  // namespace syrinx::english
