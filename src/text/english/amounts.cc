@@ -70,7 +70,7 @@ std::string per_words(std::string_view rest) {
     add(out, unit);
     return out;
   }
-  std::string unit = unit_words(rest, true);
+  std::string unit = unit_name(rest, true).words;
   if (unit.empty() && all(rest, is_lower)) unit = rest;
   return unit.empty() ? unit : "per " + unit;
 }
@@ -95,9 +95,22 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
   if (length == 0 || core[0] == '-' || (core[0] == '+' && currency != nullptr)) return {};
   amount.number = core.substr(0, length);
   const std::string_view rest = core.substr(length);
-  if (currency == nullptr && (currency = currency_of(rest)) != nullptr) {
-    set_money(amount, *currency, size);
-    return amount;
+  if (currency == nullptr) {  // "5¢/kWh", "2.5M€", "1.5bnUSD"
+    const std::string_view behind = rest.substr(0, rest.find('/'));
+    const size_t sign = std::min(behind.find_first_not_of("kKMmbBnT"), behind.size());
+    const Currency* whole = currency_of(behind);
+    currency = whole != nullptr ? whole : currency_of(behind.substr(sign));
+    const std::string_view glued =
+        whole != nullptr ? std::string_view() : magnitude(behind.substr(0, sign));
+    const std::string per = per_words(rest.substr(behind.size()));
+    const bool all_known =
+        (whole != nullptr || !glued.empty()) && (behind.size() == rest.size() || !per.empty());
+    if (currency != nullptr && !all_known) return {};
+    if (currency != nullptr) {
+      set_money(amount, *currency, whole != nullptr ? size : glued);
+      if (!per.empty()) add(amount.cents.empty() ? amount.unit : amount.cents, per);
+      return amount;
+    }
   }
   if (currency != nullptr) {
     const size_t slash = std::min(rest.find('/'), rest.size());
@@ -116,7 +129,7 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
   }
   if (rest == "pt") return {};  // "12pt": of a font
   amount.unit = unit_words(rest, amount.number == "1");
-  if (amount.unit.empty() && rest[0] == '/') {
+  if (amount.unit.empty() && rest[0] == '/' && rest.size() > 1 && !is_digit(rest[1])) {
     amount.unit = per_words(rest);
   } else {
     amount.singular = unit_words(rest, true);

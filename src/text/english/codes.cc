@@ -209,13 +209,14 @@ Reading read_airliner(std::string_view core) {
   if (!boeing && !airbus) return {};
   const size_t digits = std::min(kind.find_first_not_of("0123456789"), kind.size());
   const std::string_view tail = kind.substr(digits);
-  if ((digits != 1 && digits != 3) || tail.size() > 3 || !(tail.empty() || all(tail, is_upper))) {
-    return {};
-  }
+  const bool several = tail == "s";
+  const bool known_tail = tail.empty() || several || (tail.size() < 4 && all(tail, is_upper));
+  if ((digits != 1 && digits != 3 && !(airbus && digits == 4)) || !known_tail) return {};
   std::string words = airbus ? "A " + pair_words(type.substr(1)) : pair_words(type);
-  add(words, digits == 1 ? cardinal_words(kind.substr(0, 1)) : pair_words(kind.substr(0, 3)));
-  add(words, letter_names(tail));
-  return Spoken{words};
+  const std::string_view number = kind.substr(0, digits);
+  add(words, digits == 1 ? cardinal_words(number) : pair_words(number));
+  if (!several) add(words, letter_names(tail));
+  return Spoken{several ? words + 's' : words};
 }
 
 /// "S-h-a-y-n-e", "A-B-C": a name that is spelled.

@@ -106,6 +106,7 @@ constexpr std::array kCurrencies = std::to_array<Currency>({
     {"EGP", "egyptian pound", "egyptian pounds", "piaster", "piasters"},
     {"BTC", "bitcoin", "bitcoins"},
     {"zl", "zloty", "zlotys", "grosz", "groszy"},
+    {"Rs", "rupee", "rupees", "paisa", "paise"},
     {"kr", "krone", "kroner", "ore", "ore"},
     {"Kc", "czech koruna", "czech korunas", "haler", "halers"},
 });

@@ -145,15 +145,17 @@ std::string offset_words(std::string_view text) {
 /// The clock of a log: "14:05:00+02:00", "17:05:21.5Z"; without seconds where they are none.
 /// `dated`: a date stands before it, so that a minus is an offset.
 std::string stamp_words(std::string_view text, bool dated) {
-  const size_t end = std::min(text.find_first_not_of("0123456789:."), text.size());
+  const size_t end =
+      std::min(text.find_first_not_of(dated ? "0123456789:.," : "0123456789:."), text.size());
   const std::string_view clock = text.substr(0, end), zone = text.substr(end);
-  const auto parts = split(clock.substr(0, clock.find('.')), ':');
-  if (parts.size() < 2 || (clock.find('.') != clock.npos && parts.size() != 3)) return {};
+  const size_t point = clock.find_first_of(".,");
+  const auto parts = split(clock.substr(0, point), ':');
+  if (parts.size() < 2 || (point != clock.npos && parts.size() != 3)) return {};
   const std::string offset = zone == "Z" ? std::string() : offset_words(zone);
   if (!zone.empty() && zone != "Z" && offset.empty()) return {};
   if (!dated && (zone.empty() || (zone[0] == '-' && parts.size() < 3))) return {};
   const bool even = parts.size() == 3 && parts[2] == "00";
-  std::string out = clock_words(clock.substr(0, even ? clock.rfind(':') : clock.find('.')), false);
+  std::string out = clock_words(clock.substr(0, even ? clock.rfind(':') : point), false);
   if (!out.empty()) add(out, zone == "Z" && !dated ? "Z" : offset);
   return out;
 }

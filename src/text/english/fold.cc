@@ -348,6 +348,13 @@ void Folder::put_minus() {
   const char before = last_written();
   const bool operand = is_alnum(before) || before == ')' || before == '%' || before == kDegree;
   const bool blank_before = last() == ' ', blank_after = next() == ' ';
+  const auto year = [](std::string_view text) {
+    return text.size() >= 4 && all(text.substr(0, 4), is_digit) &&
+           !(text.size() > 4 && is_digit(text[4]));
+  };
+  const bool years = is_digit(back(0)) && is_digit(back(1)) && is_digit(back(2)) &&
+                     is_digit(back(3)) && !is_digit(back(4)) && year(text_.substr(at_));
+  if (years) return write("-");  // "2024−2025"
   const bool figures =
       is_digit(last()) || is_digit(next() < 0x80 ? static_cast<char>(next()) : ' ');
   const bool between = operand && next() != 0 && blank_before == blank_after;

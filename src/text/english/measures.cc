@@ -310,11 +310,12 @@ constexpr std::string_view kStyles =
     " film films show shows sitcom era theme party icon icons nostalgia ";
 
 /// "1950s-60s", "1990s/2000s": two decades in one token; "" for anything else.
-std::string two_decades(std::string_view core, std::string_view next) {
+std::string two_decades(std::string_view core, std::string_view before, std::string_view next) {
   const size_t at = core.find_first_of("-/\x1E", 1);
   if (at == core.npos) return {};
   const int64_t first = decade_of(core.substr(0, at)), second = decade_of(core.substr(at + 1));
-  const bool year = first > 99 || second > 99 || core[0] == '\'' || listed(kStyles, next);
+  const bool year = first > 99 || second > 99 || core[0] == '\'' || listed(kStyles, next) ||
+                    listed(" the early mid late ", lower(before));
   if (first < 20 || second < 20 || !year) return {};
   return decade_words(first) + (core[at] == '/' ? " " : " to ") + decade_words(second);
 }
@@ -400,8 +401,11 @@ Reading read_rating(std::string_view core) {
 
 Reading read_money(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), next = tokens.after(i);
-  if (is_currency(core) && is_number(next) && is_digit(next[0])) {  // "USD 20"
-    return Spoken{parse_amount(std::string(next) + std::string(core))->text(), 2};
+  const bool dotted = core == "Rs" && tokens[i].close == '.' && i + 1 < tokens.size();
+  const std::string_view sum = dotted ? tokens.core(i + 1) : next;  // "Rs. 500"
+  if (is_currency(core) && !sum.empty() && is_digit(sum[0])) {      // "USD 20", "USD 1.5bn"
+    const auto amount = parse_amount(std::string(sum) + std::string(core));
+    if (amount) return Spoken{amount->text(), 2};
   }
   // "0.31 $/kWh"
   const size_t slash = next.find('/');
@@ -412,8 +416,9 @@ Reading read_money(const Tokens& tokens, size_t i) {
     const std::string per = per_words(next.substr(slash));
     if (rate && !per.empty()) return Spoken{rate->text() + ' ' + per, 2};
   }
-  if (is_currency(next) && is_number(core) && is_digit(core[0])) {  // "20 USD", "20 €"
-    return Spoken{parse_amount(std::string(core) + std::string(next))->text(), 2};
+  if (is_currency(next) && is_digit(core[0])) {  // "20 USD", "20 €", "1.5bn USD"
+    const auto amount = parse_amount(std::string(core) + std::string(next));
+    if (amount && (is_number(core) || !amount->size.empty())) return Spoken{amount->text(), 2};
   }
   if (!is_money(core)) return {};
   if (auto range = read_money_range(tokens, i)) return range;
@@ -550,11 +555,16 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};
   const auto [top, bottom] = *fraction;
+  if (tokens.after(i) == "Hz") {  // "50/60 Hz"
+    return Spoken{cardinal_words(std::to_string(top)) + ' ' +
+                      cardinal_words(std::to_string(bottom)) + " hertz",
+                  2};
+  }
   if (is_odds(tokens, i, *fraction)) {
     return Spoken{cardinal_words(std::to_string(top)) + " to " +
                   cardinal_words(std::to_string(bottom))};
   }
-  if (top == bottom) {  // "50/50"
+  if (top == bottom && !is_rated(tokens, i, *fraction)) {  // "50/50"
     const std::string side = cardinal_words(std::to_string(top));
     return Spoken{side + ' ' + side};
   }
@@ -582,7 +592,8 @@ Reading read_term(const Tokens& tokens, size_t i) {
 
 Reading read_range(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
-  if (std::string two = two_decades(core, tokens.after(i)); !two.empty()) return Spoken{two};
+  if (std::string two = two_decades(core, tokens.before(i), tokens.after(i)); !two.empty())
+    return Spoken{two};
   size_t at = core.find(kEnDash);
   if (at == core.npos) at = core.find('-', 1);
   // "10 – 12", "5% - 10%"; but "3 - 2 = 1" is arithmetic.
@@ -590,7 +601,7 @@ Reading read_range(const Tokens& tokens, size_t i) {
   const bool dash = sign == std::string_view("\x1E") || sign == "-";
   if (at == core.npos && dash && tokens.before(i) != "=" && tokens.after(i + 2) != "=") {
     const std::string decades =
-        two_decades(std::string(core) + '-' + std::string(tokens.after(i + 1)), {});
+        two_decades(std::string(core) + '-' + std::string(tokens.after(i + 1)), {}, {});
     if (!decades.empty()) return Spoken{decades, 3};
     const auto left = parse_amount(core), right = parse_amount(tokens.after(i + 1));
     if (left && right) {
@@ -639,9 +650,13 @@ Reading read_range(const Tokens& tokens, size_t i) {
 bool counts_parts(const Tokens& tokens, size_t i) {
   constexpr std::string_view kParts =
       " chapter part volume book section act scene episode season lesson track canto verse page"
-      " day week step level appendix figure table unit module vol ch chap ep pt pg no disc disk ";
+      " day week step level appendix figure table unit module vol ch chap ep pt pg no disc disk cd "
+      "dvd ";
   const std::string_view core = tokens.core(i);
   if (i == 0 || core.find_first_not_of('0') == core.npos) return false;
+  if (i > 2 && tokens.core(i - 1) == "of" && tokens.core(i - 2)[0] == '0') {  // "Part 02 of 03"
+    return counts_parts(tokens, i - 2);
+  }
   const char close = tokens[i - 1].close;
   return (close == 0 || close == '.') && !tokens[i - 1].closes &&
          listed(kParts, lower(tokens.core(i - 1)));
@@ -664,7 +679,7 @@ Reading read_number(const Tokens& tokens, size_t i) {
     if (listed(" dollars euros pounds yen cents francs rupees ", next)) {
       return Spoken{cardinal_words(core)};
     }
-    if (is_digits(core, 3, 3) && listed(" call dial text dialed called ", before)) {
+    if (is_digits(core, 3, 3) && listed(" call dial text dialed called ring rang ", before)) {
       return Spoken{digit_words(core)};
     }
     return Spoken{number_words(core)};

@@ -124,6 +124,7 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"Bq", "becquerel", "becquerels", "kMGT"},
     {"dB", "decibel", "decibels"},
     {"dBA", "decibel A", "decibels A"},
+    {"dB(A", "decibel A", "decibels A"},
     {"dBm", "decibel milliwatt", "decibel milliwatts"},
     // data
     {"bit", "bit", "bits", "kMGT"},
@@ -140,6 +141,8 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"bps", "bit per second", "bits per second", "kMGT"},
     {"req", "request", "requests", "", kPer},
     {"tok", "token", "tokens", "", kPer},
+    {"MTok", "million tokens", "", "", kPer},
+    {"Mtok", "million tokens", "", "", kPer},
     {"it", "iteration", "iterations", "", kPer},
     {"px", "pixel", "pixels"},
     {"dpi", "dot per inch", "dots per inch"},
