@@ -82,6 +82,15 @@ bool opens_emphasis(std::string_view text, size_t word) {
          rest.size() < kMostEmphasised;
 }
 
+/// Whether a tag, a formula or an arrow may begin in a word: what follows decides how it is read.
+bool opens_markup(std::string_view word) {
+  if (word.find_first_of("<>\\") != word.npos || word.find("\u2192") != word.npos) return true;
+  const size_t dollar = word.find('$');
+  if (dollar == word.npos) return false;
+  return word.find_first_not_of("$0123456789.,-kKmMbn;:!?)/", dollar) != word.npos ||
+         word.size() == dollar + 1;
+}
+
 /// Bytes of a sentence's beginning that are read the same whatever follows. A plain word waits for
 /// two more: the next may change its sound ("the apple"), and the one behind that tells whether a
 /// phrase ends between them; a figure or an abbreviation for three ("3 May, 1990"), one in capitals
@@ -98,7 +107,7 @@ size_t certain_bytes(std::string_view text) {
     const size_t end = text.find_first_of(kSpace, at);
     if (end == text.npos) break;
     const std::string_view word = text.substr(at, end - at);
-    if (opens_emphasis(text, at)) break;
+    if (opens_emphasis(text, at) || opens_markup(word)) break;
     words.push_back({end, is_plain(word)      ? kAfterPlain
                           : in_capitals(word) ? kAfterCapitals
                                               : kAfterOthers});
