@@ -107,7 +107,8 @@ size_t certain_bytes(std::string_view text) {
     const size_t end = text.find_first_of(kSpace, at);
     if (end == text.npos) break;
     const std::string_view word = text.substr(at, end - at);
-    if (opens_emphasis(text, at) || opens_markup(word)) break;
+    if (opens_emphasis(text, at)) break;
+    if (opens_markup(word)) break;
     words.push_back({end, is_plain(word)      ? kAfterPlain
                           : in_capitals(word) ? kAfterCapitals
                                               : kAfterOthers});

@@ -18,10 +18,11 @@ namespace {
 using Rule = Reading (*)(const Tokens&, size_t);
 // The first that knows the token reads it.
 constexpr std::array kRules = std::to_array<Rule>(
-    {read_scripture,    read_formula,  read_date,  read_calendar, read_abbreviation, read_code,
-     read_money,        read_product,  read_term,  read_ratio,    read_hours,        read_time,
-     read_digit_groups, read_fraction, read_range, read_address,  read_decade,       read_duration,
-     read_quantity,     read_number,   read_roman, read_dotted});
+    {read_scripture, read_formula, read_date,         read_calendar, read_abbreviation,
+     read_code,      read_money,   read_product,      read_term,     read_ratio,
+     read_hours,     read_time,    read_digit_groups, read_fraction, read_two_decades,
+     read_range,     read_address, read_decade,       read_duration, read_quantity,
+     read_number,    read_roman,   read_dotted});
 
 constexpr size_t kMaxSaid = 40;  // letters of a word that has phones
 

@@ -20,18 +20,24 @@ using Reading = std::optional<Spoken>;
 
 // measures.cc
 Reading read_money(const Tokens& tokens, size_t i);
-/// "1990s", "80s music"; "100s of people".
-Reading read_decade(const Tokens& tokens, size_t i);
-/// "1h 20m", "2d5h", "5m ago".
-Reading read_duration(const Tokens& tokens, size_t i);
 Reading read_quantity(const Tokens& tokens, size_t i);
 /// "1920x1080", "2x4", "9 x 13 inch".
 Reading read_product(const Tokens& tokens, size_t i);
-Reading read_fraction(const Tokens& tokens, size_t i);
 /// "2x" in "2x + 1 = 5".
 Reading read_term(const Tokens& tokens, size_t i);
 Reading read_range(const Tokens& tokens, size_t i);
 Reading read_number(const Tokens& tokens, size_t i);
+
+// fractions.cc
+Reading read_fraction(const Tokens& tokens, size_t i);
+
+// periods.cc
+/// "1950s-60s", "1990s/2000s".
+Reading read_two_decades(const Tokens& tokens, size_t i);
+/// "1990s", "80s music"; "100s of people".
+Reading read_decade(const Tokens& tokens, size_t i);
+/// "1h 20m", "2d5h", "5m ago".
+Reading read_duration(const Tokens& tokens, size_t i);
 
 // dates.cc
 Reading read_date(const Tokens& tokens, size_t i);

@@ -1,0 +1,121 @@
+#include "text/english/counted.h"
+
+#include <algorithm>
+
+#include "text/english/chars.h"
+#include "text/english/numbers.h"
+#include "text/english/spelling.h"
+#include "text/english/units.h"
+
+namespace syrinx::english {
+namespace {
+
+bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
+
+/// Units of two words, whose full stops may stand: "sq. ft.", "fl oz".
+UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
+  const std::string_view first = tokens.core(at), second = tokens.core(at + 1);
+  const bool near = tokens.joined(at) || (at + 1 < tokens.size() && tokens[at].close == '.');
+  const std::string unit = near ? unit_words(second, one) : std::string();
+  if (unit.empty()) return {};
+  if (first == "sq" || first == "square") return {"square " + unit, 2};
+  if (first == "cu" || first == "cubic") return {"cubic " + unit, 2};
+  if (first == "fl" && second == "oz") return {"fluid " + unit, 2};
+  return {};
+}
+
+/// What letters name behind it: "Section 5 A" is no current.
+bool is_lettered(std::string_view word) {
+  constexpr std::string_view kLettered =
+      " section room gate seat row platform grade class part type unit apartment apt flat suite"
+      " option plan exit line route block building article appendix level zone group hall terminal"
+      " chapter figure table page bus track size version form schedule house number no team door ";
+  return listed(kLettered, lower(word));
+}
+
+/// "300 K" of money or of people, "7 B parameters": a thousand and a billion.
+bool is_count(const Tokens& tokens, size_t i) {
+  constexpr std::string_view kPaid =
+      " paid pay pays cost costs earn earns earned make makes made spent worth raised over ";
+  constexpr std::string_view kCounted =
+      " users followers views subscribers people run race tokens context parameters params model"
+      " models dollars resolution video likes downloads ";
+  return listed(kPaid, lower(tokens.before(i))) || listed(kCounted, tokens.after(i + 1));
+}
+
+/// The unit that begins with token `at`, its signs with blanks between them or without: "km / h",
+/// "L/100 km", "tokens/s".
+UnitFound unit_at(const Tokens& tokens, size_t at, bool one, bool letters) {
+  UnitFound found;
+  std::string sign;
+  for (size_t used = 1; used <= 4 && at + used <= tokens.size(); ++used) {
+    const std::string_view part = tokens.core(at + used - 1);
+    const bool goes_on = sign.empty() || sign.back() == '/' || part[0] == '/' ||
+                         (is_digit(sign.back()) && sign.find('/') != sign.npos);
+    if (!goes_on) break;
+    sign += part;
+    const UnitName name = unit_name(sign, one);
+    const bool stands = name.place == UnitPlace::kAny || name.place == UnitPlace::kApart ||
+                        (name.place == UnitPlace::kLetter && letters);
+    if (!name.words.empty() && stands) found = {name.words, used};
+    if (!tokens.joined(at + used - 1)) break;
+  }
+  const size_t slash = sign.find('/');
+  if (found.used > 0 || slash == sign.npos) return found;
+  const std::string_view counted = std::string_view(sign).substr(0, slash);
+  const std::string share = per_unit(std::string_view(sign).substr(slash + 1));  // "tokens/s"
+  const bool one_token = sign == tokens.core(at);
+  if (!one_token || share.empty() || counted.size() < 3 || !all(counted, is_lower)) return {};
+  return {word_words(counted) + ' ' + share, 1};
+}
+
+}  // namespace
+
+bool stands_before_noun(const Tokens& tokens, size_t i, size_t used) {
+  const size_t last = i + used - 1;
+  const bool dotted = used > 1 && tokens[last].close == '.' && !tokens[last].closes;
+  const std::string_view next = dotted ? tokens.core(last + 1) : tokens.after(last);
+  if (listed(" bill bills note notes coin coins fee fine tip ", next)) return true;
+  return is_article(tokens.before(i)) && all(next, is_lower) &&
+         !listed(" of in on at to for and or is was per from by with than before after as but ",
+                 next);
+}
+
+UnitFound unit_behind(const Tokens& tokens, size_t i, bool one) {
+  const std::string_view next = tokens.after(i);
+  if (next.empty()) return {};
+  if (UnitFound two = unit_of_two(tokens, i + 1, one); two.used > 0) return two;
+  const bool ends = i + 2 >= tokens.size();
+  const bool sized =
+      listed(" wide long tall deep thick high across ", tokens.after(i + 1));  // "5 in wide"
+  const bool inches = next == "in" && (tokens[i + 1].close == '.' ? !ends : ends || sized);
+  if (inches) return {unit_words(next, one), 1};
+  if (next == "pt" && listed(" font type text ", lower(tokens.after(i + 1)))) return {};
+  const bool first =
+      next == "st" && tokens.core(i).ends_with('1') && !tokens.core(i).ends_with("11");
+  const bool letters = !is_lettered(tokens.before(i)) && !is_count(tokens, i) && !first;
+  UnitFound found = unit_at(tokens, i + 1, one, letters);
+  if (found.used == 1 && tokens.after(i + 1) == "per") {  // "12 km per h"
+    const std::string share = per_unit(tokens.after(i + 2));
+    if (!share.empty()) return {found.words + ' ' + share, 3};
+  }
+  return found;
+}
+
+UnitFound unit_after(const Tokens& tokens, size_t i, size_t used, bool one) {
+  UnitFound found = unit_behind(tokens, i + used - 1, one);
+  const bool before_noun = found.used > 0 && stands_before_noun(tokens, i, used + found.used);
+  return before_noun && !one ? unit_behind(tokens, i + used - 1, true) : found;
+}
+
+std::string behind_hyphen(std::string_view text) {
+  std::string words;
+  for (const std::string_view part : split(text, '-')) {
+    if (!all(part, is_letter)) return {};
+    const std::string unit = unit_words(part, true);
+    add(words, unit.empty() ? word_words(part) : unit);
+  }
+  return words;
+}
+
+}  // namespace syrinx::english

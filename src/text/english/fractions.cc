@@ -1,0 +1,163 @@
+// Fractions, and what is written as they are: points, odds, seasons.
+#include <algorithm>
+#include <optional>
+
+#include "text/english/chars.h"
+#include "text/english/counted.h"
+#include "text/english/numbers.h"
+#include "text/english/rules.h"
+#include "text/english/spelling.h"
+#include "text/english/units.h"
+
+namespace syrinx::english {
+namespace {
+
+struct Fraction {
+  int64_t top, bottom;
+};
+
+/// "1/2", "24/7".
+std::optional<Fraction> fraction_of(std::string_view text) {
+  const auto parts = split(text, '/');
+  if (parts.size() != 2 || !is_digits(parts[0], 1, 4) || !is_digits(parts[1], 1, 4)) return {};
+  const Fraction found{value_of(parts[0]), value_of(parts[1])};
+  return found.bottom > 0 ? std::optional(found) : std::nullopt;
+}
+
+/// A part of a whole as rulers and kitchens have it: no date and no score.
+bool is_part(const Fraction& fraction) {
+  return fraction.top < fraction.bottom &&
+         listed(" 2 3 4 5 6 8 10 12 16 32 64 ", std::to_string(fraction.bottom));
+}
+
+/// "1", "1/2", "1 1/2" and "1-1/2" in words; "" for anything else.
+std::string mixed_words(std::string_view text) {
+  if (is_digits(text, 1, 6)) return cardinal_words(text);
+  const size_t gap = text.find_first_of(" -");
+  const auto part = fraction_of(gap == text.npos ? text : text.substr(gap + 1));
+  if (!part || part->top >= part->bottom) return {};
+  const std::string words = fraction_words(part->top, part->bottom);
+  if (gap == text.npos) return is_part(*part) ? words : std::string();
+  const std::string_view whole = text.substr(0, gap);
+  if (!is_digits(whole, 1, 6)) return {};
+  const bool one = part->top == 1 && (part->bottom == 2 || part->bottom == 4);
+  return cardinal_words(whole) + " and " + (one ? 'a' + words.substr(3) : words);
+}
+
+/// "1-1/2", "1/4-1/2", "1 1/2-2": one number or two.
+std::string joined_fraction_words(std::string_view text) {
+  if (std::string words = mixed_words(text); !words.empty()) return words;
+  for (size_t dash = text.find_first_of(kDashes); dash != text.npos;
+       dash = text.find_first_of(kDashes, dash + 1)) {
+    const std::string from = mixed_words(text.substr(0, dash));
+    const std::string to = mixed_words(text.substr(dash + 1));
+    if (!from.empty() && !to.empty()) return from + " to " + to;
+  }
+  return {};
+}
+
+/// Fractions that stand with a whole number, another fraction or what they are of: "1 1/2 cups",
+/// "1/4-1/2 tsp", "1 1/2-inch".
+Reading read_joined_fraction(const Tokens& tokens, size_t i) {
+  if (!is_digit(tokens.core(i)[0])) return {};
+  Reading longest;
+  std::string text;
+  for (size_t used = 1; used <= 3; ++used) {
+    text += tokens.core(i + used - 1);
+    const size_t word = std::find_if(text.begin(), text.end(), is_letter) - text.begin();
+    const bool hyphen = word < text.size() && text[word - 1] == '-';
+    const std::string_view number = std::string_view(text).substr(0, word - (hyphen ? 1 : 0));
+    std::string words = joined_fraction_words(number);
+    const bool fraction = number.find('/') != number.npos;
+    if (fraction && hyphen && !words.empty()) {
+      const std::string noun = behind_hyphen(std::string_view(text).substr(word));
+      return noun.empty() ? Reading() : Spoken{words + ' ' + noun, used};
+    }
+    if (fraction && word == text.size() && !words.empty() && !fraction_of(number)) {
+      const bool part = fraction_of(number.substr(0, number.find_first_of(kDashes))).has_value();
+      const UnitFound unit = unit_after(tokens, i, used, part);
+      add(words, unit.words);
+      longest = Spoken{words, used + unit.used};
+    }
+    if (word < text.size() || tokens.after(i + used - 1).empty()) break;
+    text += ' ';
+  }
+  return longest;
+}
+
+/// Whether one of the words stands right before token i or one or two words further.
+bool follows(const Tokens& tokens, size_t i, std::string_view words) {
+  for (size_t back = 1; back <= 3 && back <= i; ++back) {
+    if (tokens[i - back].close != 0 && tokens[i - back].close != ':') return false;
+    if (listed(words, lower(tokens.core(i - back)))) return true;
+  }
+  return false;
+}
+
+/// Odds of a bet: "100/1", "odds of 5/2", "the 9/4 favourite".
+bool is_odds(const Tokens& tokens, size_t i, const Fraction& fraction) {
+  if (fraction.bottom == 1 && fraction.top > 1) return true;
+  return follows(tokens, i, " odds priced ") ||
+         listed(" odds favourite favorite outsider shot underdog ", tokens.after(i));
+}
+
+/// Points of those there are: "4/5 stars", "rated 3/5", "score: 18/20".
+bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
+  const std::string_view next = tokens.after(i);
+  if (next == "of" || fraction.top > fraction.bottom) return false;
+  return listed(" star stars points marks rating score review ", next) ||
+         (fraction.bottom > 3 &&
+          follows(tokens, i, " rate rates rated rating score scores scored grade graded "));
+}
+
+/// "4.5/5" and the season "2023/24".
+Reading read_rating(std::string_view core) {
+  const auto parts = split(core, '/');
+  if (parts.size() != 2 || !is_digits(parts[1])) return {};
+  const bool whole = parts[0].find('.') == core.npos;
+  if (!whole && is_number(parts[0]) && listed(" 4 5 10 20 100 ", parts[1])) {
+    return Spoken{cardinal_words(parts[0]) + " out of " + cardinal_words(parts[1])};
+  }
+  const bool season = is_digits(parts[0], 4, 4) && parts[1].size() == 2 && parts[0] > "1800" &&
+                      (value_of(parts[0]) + 1) % 100 == value_of(parts[1]);
+  return season ? Reading(Spoken{number_words(parts[0]) + ' ' + number_words(parts[1])})
+                : Reading();
+}
+
+}  // namespace
+
+Reading read_fraction(const Tokens& tokens, size_t i) {
+  if (auto reading = read_rating(tokens.core(i))) return reading;
+  if (auto reading = read_joined_fraction(tokens, i)) return reading;
+  const std::string_view core = tokens.core(i);
+  const auto fraction = fraction_of(core);
+  if (!fraction) return {};
+  if (core == "24/7") return Spoken{"twenty four seven"};
+  if (core == "9/11") return Spoken{"nine eleven"};
+  const auto [top, bottom] = *fraction;
+  if (tokens.after(i) == "Hz") {  // "50/60 Hz"
+    return Spoken{cardinal_words(std::to_string(top)) + ' ' +
+                      cardinal_words(std::to_string(bottom)) + " hertz",
+                  2};
+  }
+  if (is_odds(tokens, i, *fraction)) {
+    return Spoken{cardinal_words(std::to_string(top)) + " to " +
+                  cardinal_words(std::to_string(bottom))};
+  }
+  if (top == bottom && !is_rated(tokens, i, *fraction)) {  // "50/50"
+    const std::string side = cardinal_words(std::to_string(top));
+    return Spoken{side + ' ' + side};
+  }
+  const bool rated =
+      ((bottom == 10 || bottom == 100) && top != 1) || is_rated(tokens, i, *fraction);
+  if (rated) {
+    return Spoken{cardinal_words(std::to_string(top)) + " out of " +
+                  cardinal_words(std::to_string(bottom))};
+  }
+  std::string words = fraction_words(top, bottom);
+  const UnitFound unit = unit_after(tokens, i, 1, true);
+  add(words, unit.words);
+  return Spoken{words, 1 + unit.used};
+}
+
+}  // namespace syrinx::english
