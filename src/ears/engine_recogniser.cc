@@ -307,6 +307,7 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
   if (error) return hearing->sink->finished(*error);
   Transcript& transcript = hearing->transcript;
   transcript.language = hearing->loop->language();
+  transcript.whole = hearing->loop->whole();
   transcript.duration_s = hearing->loop->duration_s();
   transcript.prompt_tokens = hearing->loop->prompt_tokens();
   transcript.completion_tokens = hearing->loop->completion_tokens();

@@ -34,8 +34,9 @@ class HearingLoop {
   /// What was asked has been answered. What is settled by it, in the order of time.
   virtual std::vector<TranscriptSegment> take(const Answer& answer) = 0;
 
-  virtual std::string language() const = 0;  ///< as Transcript
-  virtual double duration_s() const = 0;     ///< of what was heard so far
+  virtual std::string language() const = 0;         ///< as Transcript
+  virtual std::string whole() const { return {}; }  ///< as Transcript, when through
+  virtual double duration_s() const = 0;            ///< of what was heard so far
   /// As TranscriptSink::heard().
   virtual double done_s() const = 0;
   virtual int64_t prompt_tokens() const = 0;

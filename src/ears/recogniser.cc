@@ -14,8 +14,10 @@ constexpr size_t kMaxTemperatures = 16;
 }  // namespace
 
 std::string Transcript::text() const {
-  std::string out;
-  for (const TranscriptSegment& segment : segments) out += segment.text;
+  std::string out = whole;
+  if (out.empty()) {
+    for (const TranscriptSegment& segment : segments) out += segment.text;
+  }
   const size_t begin = out.find_first_not_of(" \t\n");
   if (begin == std::string::npos) return {};
   return out.substr(begin, out.find_last_not_of(" \t\n") + 1 - begin);

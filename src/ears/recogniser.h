@@ -47,6 +47,7 @@ struct TranscriptSegment {
   double start_s = 0, end_s = 0;
   std::string text = {};             ///< UTF-8
   std::vector<int32_t> tokens = {};  ///< empty where a recogniser has none
+  double window_s = -1;  ///< where the window began that it was cut from; < 0: at start_s
   float temperature = 0;
   float avg_logprob = 0;        ///< mean natural log-probability of its tokens (or words)
   float compression_ratio = 0;  ///< bytes of the text / of the same compressed; 0: not known
@@ -60,9 +61,11 @@ struct Transcript {
   std::string language;   ///< ISO 639-1, e.g. "en": as asked for or as found
   double duration_s = 0;  ///< of the audio that was heard
   std::vector<TranscriptSegment> segments;
+  /// Where a character is split between segments: the text of all tokens at once; else empty.
+  std::string whole = {};
   int64_t prompt_tokens = 0, completion_tokens = 0;  ///< 0 where a recogniser has none
 
-  /// The segments' texts, joined, without blanks at either end.
+  /// `whole`, or the segments' texts, joined, without blanks at either end.
   std::string text() const;
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ears/languages.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 namespace syrinx {
@@ -15,7 +16,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // Two lines of a screen, and no longer than it takes to read them.
-constexpr size_t kCueBytes = 84;
+constexpr size_t kCueColumns = 84;
 constexpr double kCueS = 7;
 
 struct TranscriptCue {
@@ -31,7 +32,7 @@ std::string without_blanks(const std::string& text) {
 }
 
 bool is_long(const TranscriptSegment& segment) {
-  return segment.text.size() > kCueBytes || segment.end_s - segment.start_s > kCueS;
+  return display_columns(segment.text) > kCueColumns || segment.end_s - segment.start_s > kCueS;
 }
 
 /// Each word with what follows it in the text up to the next one: punctuation, blanks. Empty where
@@ -59,13 +60,16 @@ std::vector<TranscriptCue> cues_of(const Transcript& transcript) {
       continue;
     }
     bool begin = true;
+    size_t columns = 0;
     for (const TranscriptCue& word : words) {
-      if (begin || out.back().text.size() + word.text.size() > kCueBytes ||
-          word.end_s - out.back().start_s > kCueS) {
+      const size_t more = display_columns(word.text);
+      if (begin || columns + more > kCueColumns || word.end_s - out.back().start_s > kCueS) {
         out.push_back(word);
+        columns = more;
       } else {
         out.back().text += word.text;
         out.back().end_s = word.end_s;
+        columns += more;
       }
       begin = false;
     }
@@ -145,16 +149,17 @@ std::string transcript_verbose_json(const Transcript& transcript, const VerboseP
                       {"text", transcript.text()}};
   ordered_json segments = ordered_json::array(), words = ordered_json::array();
   for (const TranscriptSegment& segment : transcript.segments) {
-    segments.push_back({{"id", segments.size()},
-                        {"seek", std::llround(segment.start_s * 100)},
-                        {"start", rounded(segment.start_s)},
-                        {"end", rounded(segment.end_s)},
-                        {"text", segment.text},
-                        {"tokens", segment.tokens},
-                        {"temperature", rounded(segment.temperature)},
-                        {"avg_logprob", rounded(segment.avg_logprob, 1e6)},
-                        {"compression_ratio", rounded(segment.compression_ratio, 1e6)},
-                        {"no_speech_prob", rounded(segment.no_speech_prob, 1e6)}});
+    segments.push_back(
+        {{"id", segments.size()},
+         {"seek", std::llround(100 * (segment.window_s < 0 ? segment.start_s : segment.window_s))},
+         {"start", rounded(segment.start_s)},
+         {"end", rounded(segment.end_s)},
+         {"text", segment.text},
+         {"tokens", segment.tokens},
+         {"temperature", rounded(segment.temperature)},
+         {"avg_logprob", rounded(segment.avg_logprob, 1e6)},
+         {"compression_ratio", rounded(segment.compression_ratio, 1e6)},
+         {"no_speech_prob", rounded(segment.no_speech_prob, 1e6)}});
     for (const TranscriptWord& word : segment.words) {
       words.push_back({{"word", word.word},
                        {"start", rounded(word.start_s)},

@@ -61,6 +61,33 @@ TEST(TranscriptText, LongSegmentsAreCutBetweenWords) {
   EXPECT_EQ(transcript_srt(transcript).find("\n2\n"), std::string::npos);
 }
 
+/// As many letters of two bytes make as long a cue as letters of one.
+TEST(TranscriptText, CuesAreCountedInCharacters) {
+  const auto cut = [](const std::string& word) {
+    TranscriptSegment segment{.start_s = 0, .end_s = 6};
+    for (int i = 0; i < 20; ++i) {
+      segment.text += " " + word;
+      segment.words.push_back({.start_s = i * 0.3, .end_s = i * 0.3 + 0.2, .word = word});
+    }
+    const std::string srt =
+        transcript_srt({.language = "ru", .duration_s = 6, .segments = {segment}});
+    size_t cues = 0;
+    for (size_t at = srt.find("-->"); at != srt.npos; at = srt.find("-->", at + 1)) ++cues;
+    return cues;
+  };
+  EXPECT_EQ(cut("slovo"), 2u);
+  EXPECT_EQ(cut("слово"), 2u);
+  EXPECT_EQ(cut("のことばを"), 3u) << "two columns each";
+}
+
+TEST(TranscriptText, SeekIsWhereTheWindowBegan) {
+  Transcript transcript = small_transcript();
+  transcript.segments[1].window_s = 3700;
+  const auto segments = nlohmann::json::parse(transcript_verbose_json(transcript, {}))["segments"];
+  EXPECT_EQ(segments[0]["seek"], 25);
+  EXPECT_EQ(segments[1]["seek"], 370000);
+}
+
 TEST(TranscriptText, ALineBreakEndsNoCue) {
   Transcript transcript{.language = "en", .duration_s = 1, .segments = {}};
   transcript.segments.push_back({.start_s = 0, .end_s = 1, .text = " a\n\n2\n00:00"});

@@ -45,6 +45,7 @@ WhisperLoop::WhisperLoop(const whisper::Whisper& model, const WhisperOptions& op
   SYRINX_CHECK(!options_.temperatures.empty(), "[whisper_loop] needs a temperature");
   const std::string prompt = stripped(options.prompt);
   if (!prompt.empty()) ids_ = model.tokenizer().encode(" " + prompt, false);
+  prompt_size_ = ids_.size();
   if (language_.empty() && !model.generation().multilingual()) language_ = "en";
 }
 
@@ -56,12 +57,27 @@ double WhisperLoop::duration_s() const {
   return static_cast<double>(recording_.samples()) / WhisperWindow::kSampleRate;
 }
 
+std::string WhisperLoop::whole() const {
+  std::vector<int32_t> text;
+  for (size_t i = prompt_size_; i < ids_.size(); ++i)
+    if (ids_[i] < model_.generation().end) text.push_back(ids_[i]);
+  return model_.tokenizer().decode(text);
+}
+
 double WhisperLoop::done_s() const {
   return std::min(static_cast<double>(alignment_ ? window_ : seek_) * kFrame_s, duration_s());
 }
 
-/// With a prompt the language is found before, without it.
-bool WhisperLoop::finds_language() const { return language_.empty() && !ids_.empty(); }
+/// Whether the recording ends within its first window.
+bool WhisperLoop::short_of_a_window() const {
+  return recording_.closed() && recording_.frames() < WhisperWindow::kFrames;
+}
+
+/// With a prompt the language is found before, without it; with a short recording too, because
+/// there silence is heard behind it, and nothing in the window that is written down.
+bool WhisperLoop::finds_language() const {
+  return language_.empty() && (!ids_.empty() || short_of_a_window());
+}
 
 std::shared_ptr<FamilyTask> WhisperLoop::next(bool patient) {
   if (alignment_) return alignment_;
@@ -79,9 +95,13 @@ std::shared_ptr<Window> WhisperLoop::next_window() const {
   window->timestamps = options_.timestamps;
   if (finds_language()) {
     window->only_language = true;
+    window->keep_rows = !short_of_a_window();
+    if (short_of_a_window()) window->audio.frames = WhisperWindow::kFrames;
     return window;
   }
-  window->keep_rows = options_.word_times;
+  window->rows = rows_;
+  window->keep_rows =
+      options_.word_times || attempt_ + 1 < static_cast<int>(options_.temperatures.size());
   window->before.assign(ids_.begin() + static_cast<int64_t>(told_from_), ids_.end());
   window->temperature = options_.temperatures[static_cast<size_t>(attempt_)];
   return window;
@@ -100,26 +120,44 @@ std::vector<TranscriptSegment> WhisperLoop::take() {
   }
   const auto window = std::exchange(asked_, nullptr);
   SYRINX_CHECK(window, "[whisper_loop] nothing was asked for");
-  return take(*window);
+  return take(window);
 }
 
-std::vector<TranscriptSegment> WhisperLoop::take(const Window& window) {
-  const Heard& heard = window.heard;
-  prompt_ids_ += std::ssize(window.before);
-  drawn_ids_ += std::ssize(heard.ids);
-  if (language_.empty()) language_ = heard.language;
-  if (window.only_language) return {};
+/// Of the attempts of a window, all of which look wrong.
+WhisperLoop::Attempt WhisperLoop::best() const {
+  if (!options_.keep_best) return failed_.back();
+  const auto rank = [&](const Attempt& each) {
+    return std::pair(each.compression <= options_.most_compression,
+                     each.window->heard.avg_logprob());
+  };
+  return *std::max_element(failed_.begin(), failed_.end(),
+                           [&](const Attempt& a, const Attempt& b) { return rank(a) < rank(b); });
+}
+
+std::vector<TranscriptSegment> WhisperLoop::take(std::shared_ptr<const Window> asked) {
+  prompt_ids_ += std::ssize(asked->before);
+  drawn_ids_ += std::ssize(asked->heard.ids);
+  if (language_.empty()) language_ = asked->heard.language;
+  rows_ = asked->heard.rows;
+  if (asked->only_language) return {};
   ++windows_;
   std::vector<int32_t> text;
-  for (const int32_t id : heard.ids)
+  for (const int32_t id : asked->heard.ids)
     if (!model_.generation().is_timestamp(id)) text.push_back(id);
-  const double compression = compression_ratio(stripped(model_.tokenizer().decode(text)));
-  if (looks_wrong(heard, compression) &&
-      attempt_ + 1 < static_cast<int>(options_.temperatures.size())) {
-    ++attempt_;
-    return {};
+  Attempt kept{asked, compression_ratio(stripped(model_.tokenizer().decode(text)))};
+  if (looks_wrong(asked->heard, kept.compression)) {
+    failed_.push_back(kept);
+    if (attempt_ + 1 < static_cast<int>(options_.temperatures.size())) {
+      ++attempt_;
+      return {};
+    }
+    kept = best();
   }
   attempt_ = 0;
+  failed_.clear();
+  rows_ = nullptr;
+  const Window& window = *kept.window;
+  const Heard& heard = window.heard;
   if (heard.no_speech_prob > options_.most_no_speech &&
       !(heard.avg_logprob() > options_.least_logprob)) {
     seek_ += window.audio.frames;
@@ -127,7 +165,7 @@ std::vector<TranscriptSegment> WhisperLoop::take(const Window& window) {
     return {};
   }
   window_ = seek_;
-  cut_ = cut(window, compression);
+  cut_ = cut(window, kept.compression);
   if (!options_.word_times) return settle();
   alignment_ = alignment_of(window);
   if (alignment_) return {};
@@ -191,6 +229,7 @@ WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
                               .text = {},
                               .tokens = {ids.begin() + static_cast<int64_t>(begin),
                                          ids.begin() + static_cast<int64_t>(end)},
+                              .window_s = begin_s,
                               .temperature = window.temperature,
                               .avg_logprob = static_cast<float>(window.heard.avg_logprob()),
                               .compression_ratio = static_cast<float>(compression),

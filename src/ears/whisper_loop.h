@@ -6,9 +6,8 @@
 // ask for, take() that it has been done. One thread. Source: whisper:whisper/transcribe.py,
 // transcribe().
 //
-// One thing differs: where a recording is shorter than a window, its language is found with the
-// window that is written down, in which nothing is behind the recording, and not in a pass of its
-// own that sees silence there.
+// One thing differs (WhisperOptions::keep_best): where every attempt looks wrong, the best of them
+// is kept, not the last, which was drawn at the highest temperature.
 #pragma once
 
 #include <memory>
@@ -34,6 +33,9 @@ struct WhisperOptions {
   /// speech is likelier than that and its ids are not likely either.
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
   bool condition_on_text = true;  ///< tell later windows what was written before
+  /// Where every attempt looks wrong: keep the likeliest of those that compress no better than
+  /// most_compression, else the likeliest of all. False: keep the last, as the authors do.
+  bool keep_best = true;
   bool word_times = false;
   bool scores = false;
 };
@@ -61,6 +63,8 @@ class WhisperLoop {
   std::vector<TranscriptSegment> take();
 
   const std::string& language() const { return language_; }
+  /// The text of all ids that were kept, decoded at once: a character may be split over segments.
+  std::string whole() const;
   double duration_s() const;
   /// Seconds from the beginning that are done with.
   double done_s() const;
@@ -70,6 +74,11 @@ class WhisperLoop {
   int64_t drawn_ids() const { return drawn_ids_; }
 
  private:
+  /// What came of one temperature.
+  struct Attempt {
+    std::shared_ptr<const whisper::Window> window;
+    double compression = 0;
+  };
   /// A window that is kept, as it was cut.
   struct Cut {
     std::vector<TranscriptSegment> segments;
@@ -78,8 +87,10 @@ class WhisperLoop {
   };
   std::shared_ptr<whisper::Window> next_window() const;
   bool finds_language() const;
+  bool short_of_a_window() const;
   bool looks_wrong(const whisper::Heard& heard, double compression) const;
-  std::vector<TranscriptSegment> take(const whisper::Window& window);
+  std::vector<TranscriptSegment> take(std::shared_ptr<const whisper::Window> window);
+  Attempt best() const;
   Cut cut(const whisper::Window& window, double compression);
   std::shared_ptr<whisper::Alignment> alignment_of(const whisper::Window& window) const;
   void time(std::vector<HeardWord> words);
@@ -94,8 +105,11 @@ class WhisperLoop {
   int attempt_ = 0, windows_ = 0;
   int64_t prompt_ids_ = 0, drawn_ids_ = 0;
   std::vector<int32_t> ids_;  // the prompt, then all that was written
+  size_t prompt_size_ = 0;    // of ids_
   size_t told_from_ = 0;      // of ids_: what later windows are told begins here
   std::shared_ptr<whisper::Window> asked_;
+  std::vector<Attempt> failed_;                    // attempts of the window that begins at seek_
+  whisper::WindowRows rows_;                       // of that window, once the encoder has made them
   std::shared_ptr<whisper::Alignment> alignment_;  // of cut_; comes before the next window
   Cut cut_;
   double last_speech_s_ = 0;

@@ -29,6 +29,7 @@ class WhisperHearing final : public HearingLoop {
   }
   std::vector<TranscriptSegment> take(const Answer&) override { return loop_.take(); }
   std::string language() const override { return loop_.language(); }
+  std::string whole() const override { return loop_.whole(); }
   double duration_s() const override { return loop_.duration_s(); }
   /// Nothing is given up for what will only be looked at when all of it is there.
   double done_s() const override { return closed_ || live_ ? loop_.done_s() : loop_.duration_s(); }

@@ -47,6 +47,7 @@ WhisperOptions loop_options(const json& o) {
   out.least_logprob = o.value("logprob_threshold", -1.0);
   out.most_no_speech = o.value("no_speech_threshold", 0.6);
   out.condition_on_text = o.value("condition_on_previous_text", true);
+  out.keep_best = false;
   return out;
 }
 
@@ -357,6 +358,132 @@ TEST(WhisperLoop, TellsHowLikelyItsTokensAre) {
     EXPECT_EQ(all, " one two");
     EXPECT_EQ(segments[0].pieces[0].logprob, -0.5f) << "the timestamp before it is no token";
   }
+}
+
+/// A loop over `seconds` of silence; its windows are answered by the test.
+struct SilentLoop {
+  SilentLoop(WhisperOptions options, double seconds) : loop(model, options) {
+    loop.hear(std::vector<float>(static_cast<size_t>(seconds * 16000), 0.f), true);
+  }
+  std::shared_ptr<whisper::Window> window() {
+    return std::dynamic_pointer_cast<whisper::Window>(loop.next(false));
+  }
+  const whisper::Whisper model{{whisper_checkpoint("small"), "whisper", WeightType::kF32}};
+  WhisperLoop loop;
+};
+
+/// Answers a window with `text`, each of its ids as likely as `logprob` says, and gives rows.
+void answer(const SilentLoop& silent, whisper::Window& window, const std::string& text,
+            double logprob) {
+  const int32_t time_0 = silent.model.generation().timestamps();
+  const std::vector<int32_t> ids = silent.model.tokenizer().encode(text, false);
+  window.heard.language = "en";
+  window.heard.ids = {time_0};
+  window.heard.ids.insert(window.heard.ids.end(), ids.begin(), ids.end());
+  window.heard.ids.push_back(time_0 + 50);
+  window.heard.logprobs.assign(window.heard.ids.size(), static_cast<float>(logprob));
+  window.heard.logprob_sum = logprob * static_cast<double>(window.heard.ids.size() + 1);
+  if (!window.keep_rows) return;
+  window.heard.rows = window.rows ? window.rows : std::make_shared<std::vector<float>>(1);
+}
+
+TEST(WhisperLoop, WhereAllAttemptsFailTheBestIsKept) {
+  const std::string over = " over and over and over and over and over and over and over and over";
+  struct Case {
+    std::vector<std::pair<std::string, double>> attempts;
+    bool keep_best;
+    const char* kept;
+  };
+  for (const Case& c : {Case{{{" one", -3}, {" two", -2}, {" three", -4}}, true, " two"},
+                        Case{{{" one", -3}, {" two", -2}, {" three", -4}}, false, " three"},
+                        Case{{{over, -0.1}, {" two", -2}, {" three", -4}}, true, " two"},
+                        Case{{{over, -0.3}, {over + over, -0.2}, {over, -0.4}}, true, nullptr}}) {
+    WhisperOptions options;
+    options.language = "en", options.temperatures = {0, 0.5f, 1}, options.keep_best = c.keep_best;
+    SilentLoop silent(options, 2);
+    std::vector<TranscriptSegment> got;
+    for (const auto& [text, logprob] : c.attempts) {
+      EXPECT_TRUE(got.empty());
+      const auto window = silent.window();
+      ASSERT_TRUE(window);
+      answer(silent, *window, text, logprob);
+      got = silent.loop.take();
+    }
+    ASSERT_EQ(got.size(), 1u);
+    EXPECT_EQ(got[0].text, c.kept != nullptr ? c.kept : over + over);
+  }
+}
+
+TEST(WhisperLoop, TheEncoderHearsAWindowOnce) {
+  WhisperOptions options;
+  options.language = "en", options.temperatures = {0, 0.5f, 1};
+  SilentLoop silent(options, 65);
+  whisper::WindowRows first;
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const auto window = silent.window();
+    ASSERT_TRUE(window);
+    EXPECT_EQ(window->rows, first) << attempt;
+    EXPECT_EQ(window->keep_rows, attempt < 2);
+    answer(silent, *window, " one", attempt < 2 ? -3 : -0.5);
+    if (attempt == 0) first = window->heard.rows;
+    silent.loop.take();
+  }
+  ASSERT_TRUE(first);
+  const auto next = silent.window();
+  ASSERT_TRUE(next);
+  EXPECT_EQ(next->rows, nullptr) << "the next window is another one";
+}
+
+/// A short recording's language is found as the authors do it, with silence behind; that of a long
+/// one, whose first window is full, with the window itself.
+TEST(WhisperLoop, TheLanguageOfAShortRecordingIsFoundWithSilenceBehindIt) {
+  for (const double seconds : {2., 40.}) {
+    SilentLoop silent({}, seconds);
+    const auto first = silent.window();
+    ASSERT_TRUE(first);
+    EXPECT_EQ(first->only_language, seconds < 30);
+    EXPECT_EQ(first->audio.frames, 3000);
+    if (!first->only_language) continue;
+    first->heard.language = "de";
+    EXPECT_TRUE(silent.loop.take().empty());
+    const auto second = silent.window();
+    ASSERT_TRUE(second);
+    EXPECT_FALSE(second->only_language);
+    EXPECT_EQ(second->language, "de");
+    EXPECT_EQ(second->rows, nullptr);
+    EXPECT_EQ(second->audio.frames, 200);
+  }
+  WhisperOptions with_prompt;
+  with_prompt.prompt = "Before.";
+  SilentLoop prompted(with_prompt, 40);
+  const auto first = prompted.window();
+  ASSERT_TRUE(first && first->only_language);
+  answer(prompted, *first, "", 0);
+  prompted.loop.take();
+  EXPECT_EQ(prompted.window()->rows, first->heard.rows) << "the same window";
+}
+
+/// What is told of segments and of the whole when a character's bytes are in two of them.
+TEST(WhisperLoop, ACharacterMayBeSplitOverSegments) {
+  WhisperOptions options;
+  options.language = "en";
+  SilentLoop silent(options, 40);
+  const int32_t time_0 = silent.model.generation().timestamps();
+  const std::vector<int32_t> ids = silent.model.tokenizer().encode("\xe8\xaf\x86", false);
+  ASSERT_GE(ids.size(), 2u) << "this vocabulary has the whole character";
+  const auto window = silent.window();
+  whisper::Heard& heard = window->heard;
+  heard.language = "en";
+  heard.ids = {time_0, ids[0], time_0 + 50, time_0 + 50};
+  heard.ids.insert(heard.ids.end(), ids.begin() + 1, ids.end());
+  heard.ids.push_back(time_0 + 100);
+  const auto segments = silent.loop.take();
+  ASSERT_EQ(segments.size(), 2u);
+  EXPECT_EQ(segments[1].window_s, 0);
+  EXPECT_EQ(silent.loop.whole(), "\xe8\xaf\x86");
+  EXPECT_EQ(
+      (Transcript{.language = "en", .segments = segments, .whole = silent.loop.whole()}).text(),
+      "\xe8\xaf\x86");
 }
 
 TEST(WhisperLoop, CompressionAsPythons) {

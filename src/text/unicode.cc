@@ -112,4 +112,14 @@ bool is_upper(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LU; }
 bool is_lower(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LL; }
 bool is_digit(char32_t code) { return category(code) == UTF8PROC_CATEGORY_ND; }
 
+size_t display_columns(std::string_view text) {
+  size_t out = 0;
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint code = utf8_at(text, at);
+    out += static_cast<size_t>(utf8proc_charwidth(static_cast<utf8proc_int32_t>(code.value)));
+    at += code.size;
+  }
+  return out;
+}
+
 }  // namespace syrinx

@@ -2,6 +2,7 @@
 // words. Texts are valid UTF-8.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -24,5 +25,9 @@ bool is_letter(char32_t code);
 bool is_upper(char32_t code);
 bool is_lower(char32_t code);
 bool is_digit(char32_t code);
+
+/// Columns that a text takes where letters have one: marks have none, East Asian characters two.
+/// Bytes that are no UTF-8 take one for each error.
+size_t display_columns(std::string_view text);
 
 }  // namespace syrinx

@@ -49,5 +49,14 @@ TEST(Unicode, Classes) {
   EXPECT_FALSE(is_letter('1') || is_upper('a') || is_lower('A') || is_digit('a'));
 }
 
+TEST(Unicode, DisplayColumns) {
+  EXPECT_EQ(display_columns(""), 0u);
+  EXPECT_EQ(display_columns("abc d"), 5u);
+  EXPECT_EQ(display_columns("Größe"), 5u);
+  EXPECT_EQ(display_columns("e\xcc\x81"), 1u) << "an accent of its own";
+  EXPECT_EQ(display_columns("日本語"), 6u);
+  EXPECT_EQ(display_columns("a\xff"), 2u);
+}
+
 }  // namespace
 }  // namespace syrinx

@@ -11,10 +11,15 @@ namespace {
 
 constexpr int kTimestamps = 1501;  // 0.00 to 30.00 s
 
-/// Languages are written "<|en|>" and meant as "en".
-std::map<std::string, int32_t> load_languages(const Config& config, int64_t vocab) {
+// Published vocabularies: of English only, and of all languages (or more).
+constexpr int64_t kEnglishVocab = 51864, kMultilingualVocab = 51865;
+
+/// Languages are written "<|en|>" and meant as "en". Each has an id of its own, `first` to `last`.
+std::map<std::string, int32_t> load_languages(const Config& config, int32_t first, int32_t last) {
   std::map<std::string, int32_t> out;
-  for (const auto& [token, id] : config.map_i("lang_to_id", 0, vocab - 1)) {
+  std::set<int64_t> seen;
+  for (const auto& [token, id] : config.map_i("lang_to_id", first, last)) {
+    if (!seen.insert(id).second) config.fail("lang_to_id", concat("names the id ", id, " twice"));
     if (token.size() < 6 || !token.starts_with("<|") || !token.ends_with("|>")) {
       config.fail("lang_to_id", "a language is written like <|en|>, not " + token);
     }
@@ -22,6 +27,22 @@ std::map<std::string, int32_t> load_languages(const Config& config, int64_t voca
   }
   if (out.empty()) config.fail("lang_to_id", "names no language");
   return out;
+}
+
+/// Whether the model knows several languages: by is_multilingual, else by lang_to_id. Both must
+/// agree with each other, and with the vocabulary where it is a published one.
+bool multilingual(const Config& config, int64_t vocab) {
+  constexpr const char* kKey = "is_multilingual";
+  const bool named = config.has("lang_to_id") && !config.raw()["lang_to_id"].empty();
+  const bool several = config.opt_b(kKey, named);
+  if (named && !several) config.fail(kKey, "is false, but lang_to_id names languages");
+  if (several && vocab == kEnglishVocab) {
+    config.fail(kKey, concat("is true, but a vocabulary of ", vocab, " ids is of English only"));
+  }
+  if (!several && vocab >= kMultilingualVocab) {
+    config.fail(kKey, concat("is false, but a vocabulary of ", vocab, " ids is of many languages"));
+  }
+  return several;
 }
 
 std::vector<int32_t> load_ids(const Config& config, const char* key, int64_t vocab) {
@@ -99,9 +120,9 @@ Generation load_generation(const std::string& dir, const ModelConfig& model) {
   if (g.end >= g.timestamps()) config.fail("eos_token_id", "lies among the timestamps");
   g.previous =
       static_cast<int32_t>(config.opt_i("prev_sot_token_id", g.no_timestamps - 2, 0, last));
-  if (config.opt_b("is_multilingual", config.has("lang_to_id"))) {
-    g.languages = load_languages(config, model.vocab);
-    const auto tasks = config.map_i("task_to_id", 0, last);
+  if (multilingual(config, model.vocab)) {
+    g.languages = load_languages(config, g.start + 1, g.no_timestamps - 1);
+    const auto tasks = config.map_i("task_to_id", g.start + 1, g.no_timestamps - 1);
     for (const char* task : {"transcribe", "translate"}) {
       if (!tasks.contains(task)) config.fail("task_to_id", std::string("lacks ") + task);
     }

@@ -15,7 +15,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
 Dictation::Dictation(const ModelConfig& config, const Generation& generation,
                      const Tokenizer& tokenizer, std::shared_ptr<Window> window, uint64_t most_ids,
                      Coming rows)
-    : DecoderText(config.width(), rows),
+    : DecoderText(config.width(), window->rows ? window->rows : rows),
       config_(config),
       generation_(generation),
       tokenizer_(tokenizer),
@@ -103,7 +103,7 @@ void Dictation::tell(int32_t id, StepOutput& out) {
 Verdict Dictation::end(FinishReason reason, StepOutput& out) {
   if (!unfinished_.empty()) out.text(utf8_repair(unfinished_));
   unfinished_.clear();
-  if (window_->keep_rows) window_->heard.rows = rows_;
+  if (window_->keep_rows) window_->heard.rows = window_->rows ? window_->rows : rows_;
   return {Verdict::kFinished, reason};
 }
 

@@ -26,7 +26,7 @@ class Dictation : public DecoderText {
   Status take(int port, const Frames& frames) override;
 
   void shape(std::span<float> logits) override;
-  const WhisperWindow* audio() const override { return &window_->audio; }
+  const WhisperWindow* audio() const override { return window_->rows ? nullptr : &window_->audio; }
 
  private:
   static constexpr int32_t kFound = -1;  // among forced_: a language
@@ -42,7 +42,7 @@ class Dictation : public DecoderText {
   const Generation& generation_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<Window> window_;
-  const Coming rows_;  // the memory, as far as it has come
+  const Coming rows_;  // the memory, as far as it has come; of Window::rows nothing comes
   SampleParams sampling_;
   std::vector<int32_t> forced_;  // of the first steps
   int most_ = 1;

@@ -19,6 +19,7 @@ Whisper::Whisper(const LoadSpec& spec) {
   const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json")) &&
                             !is_file(join_path(spec.dir, "vocab.json"));
   tokenizer_ = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  if (!no_tokenizer) check_vocabulary(spec.dir);
   const Weights weights(weights_at(spec, spec.dir));
   weights.build([&] {
     {
@@ -37,6 +38,18 @@ Whisper::Whisper(const LoadSpec& spec) {
              {.from = {0}, .to = {1}},
              {.from = {1}, .to = {kClient}}}};
   describe(spec);
+}
+
+/// Languages must be called in the vocabulary as generation_config.json calls them.
+void Whisper::check_vocabulary(const std::string& dir) const {
+  for (const auto& [language, id] : generation_.languages) {
+    const std::string token = "<|" + language + "|>";
+    const auto found = tokenizer_->id(token);
+    if (found == id) continue;
+    throw LoadError(concat(join_path(dir, "generation_config.json"), ": lang_to_id says that ",
+                           token, " is the id ", id, ", but the vocabulary ",
+                           found ? concat("has it at ", *found) : std::string("lacks it")));
+  }
 }
 
 void Whisper::describe(const LoadSpec& spec) {
@@ -106,11 +119,14 @@ Status Whisper::check_language(const std::string& language, bool given) const {
   return ok_status();
 }
 
+bool Whisper::whole(const std::vector<float>& rows) const {
+  return rows.size() == static_cast<size_t>(WhisperEncoder::kRows) * size_t(config_.width());
+}
+
 Status Whisper::check(const Alignment& a) const {
   if (Status fault = check_language(a.language, true); !fault) return fault;
   const auto most = size_t(config_.max_ids) - 5;  // start, language, task, no timestamps, end
-  const auto rows = static_cast<size_t>(WhisperEncoder::kRows) * size_t(config_.width());
-  if (!a.rows || a.rows->size() != rows || a.columns() < 1 || a.frames > WhisperWindow::kFrames) {
+  if (!a.rows || !whole(*a.rows) || a.columns() < 1 || a.frames > WhisperWindow::kFrames) {
     return Error{ErrorCode::kInvalid, "an alignment needs the rows of its window", "task"};
   }
   if (a.text.empty() || a.text.size() > most) {
@@ -129,6 +145,9 @@ Status Whisper::check(const Window& window) const {
     return Error{ErrorCode::kUnsupported, "this model knows English only", "model"};
   }
   if (Status fault = check_language(window.language, false); !fault) return fault;
+  if (window.rows && !whole(*window.rows)) {
+    return Error{ErrorCode::kInvalid, "the rows of a window must be all of it", "task"};
+  }
   for (const int32_t id : window.before) {
     if (id < 0 || id >= config_.vocab) {
       return Error{ErrorCode::kInvalid, concat("there is no id ", id), "prompt"};
@@ -149,7 +168,7 @@ Result<Opened> Whisper::open(const SpeechRequest& request) const {
   if (!window.ok()) return window.error();
   if (Status fault = check(*window.value()); !fault) return fault.error();
   Opened opened;
-  opened.samples = window.value()->audio.samples;
+  if (!window.value()->rows) opened.samples = window.value()->audio.samples;
   const int most = request.max_tokens > 0 ? request.max_tokens : request.max_frames;
   opened.sequences.push_back(std::make_unique<Dictation>(
       config_, generation_, *tokenizer_, window.take(), static_cast<uint64_t>(std::max(most, 0))));

@@ -36,8 +36,10 @@ class Whisper : public Pipeline {
  private:
   Result<std::shared_ptr<Window>> window_of(const SpeechRequest& request) const;
   Status check(const Window& window) const;
+  bool whole(const std::vector<float>& rows) const;
   Status check(const Alignment& alignment) const;
   Status check_language(const std::string& language, bool given) const;
+  void check_vocabulary(const std::string& dir) const;
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;

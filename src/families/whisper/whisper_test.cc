@@ -186,6 +186,32 @@ TEST_P(WhisperParity, Windows) {
   }
 }
 
+/// A window whose rows were kept writes the same, and the encoder hears nothing.
+TEST_P(WhisperParity, RowsOfAnEarlierAttempt) {
+  Runner runner(model_);
+  const auto window = golden_window(model_, recording_, cases_["windows"][0]);
+  window->keep_rows = true;
+  Track track = open_window(runner, model_, window);
+  while (!track.finished) runner.step(track);
+  const Heard first = window->heard;
+  ASSERT_TRUE(first.rows);
+  const auto again = std::make_shared<Window>(*window);
+  again->rows = first.rows;
+  SpeechRequest request;
+  request.task = again;
+  auto opened = model_.open(request);
+  ASSERT_TRUE(opened.ok());
+  EXPECT_TRUE(opened.value().samples.empty());
+  Track second = runner.open(request);
+  ASSERT_TRUE(second.state->ready());
+  while (!second.finished) runner.step(second);
+  EXPECT_EQ(second.logits, track.logits);
+  EXPECT_EQ(again->heard.ids, first.ids);
+  EXPECT_EQ(again->heard.rows, first.rows);
+  again->rows = std::make_shared<std::vector<float>>(8);
+  EXPECT_FALSE(model_.open(request).ok()) << "some rows are no window";
+}
+
 TEST_P(WhisperParity, SameBitsInABatchInPiecesAndFromScratch) {
   std::vector<std::vector<std::vector<float>>> logits;
   std::vector<std::vector<int32_t>> ids;
@@ -487,6 +513,12 @@ TEST(WhisperFiles, ContradictionsAreNamed) {
         Change{"config.json", "d_model", "32", "embed_positions"},
         Change{"generation_config.json", "lang_to_id", "{\"en\":302}", "written like"},
         Change{"generation_config.json", "lang_to_id", "{\"<|en|>\":99999}", "lang_to_id"},
+        Change{"generation_config.json", "lang_to_id", "{\"<|en|>\":311}", "lang_to_id"},
+        Change{"generation_config.json", "lang_to_id", "{\"<|en|>\":302,\"<|de|>\":302}", "twice"},
+        Change{"generation_config.json", "lang_to_id", "{\"<|en|>\":303}", "has it at 302"},
+        Change{"generation_config.json", "lang_to_id", "{\"<|fr|>\":303}", "lacks it"},
+        Change{"generation_config.json", "is_multilingual", "false", "names languages"},
+        Change{"config.json", "vocab_size", "51864", "of English only"},
         Change{"generation_config.json", "no_timestamps_token_id", "1000", "1501 ids"},
         Change{"generation_config.json", "suppress_tokens", "[1, 5000]", "suppress_tokens"},
         Change{"generation_config.json", "alignment_heads", "7", "list of pairs"},

@@ -35,7 +35,8 @@ struct Window : FamilyTask {
   bool translate = false;  ///< into English
   bool timestamps = true;
   bool only_language = false;  ///< nothing is written
-  bool keep_rows = false;      ///< for an Alignment of what is written
+  bool keep_rows = false;      ///< for an Alignment of what is written, or the next attempt
+  WindowRows rows;             ///< of an earlier attempt; null: the encoder makes them
   /// What was written before: text and timestamps, as ids; the end of it counts.
   std::vector<int32_t> before;
   float temperature = 0;
