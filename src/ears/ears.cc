@@ -43,8 +43,8 @@ std::shared_ptr<Recogniser> open_recogniser(const std::string& name) {
   return open_recogniser(model);
 }
 
-Ears::Ears(std::vector<std::shared_ptr<Recogniser>> recognisers)
-    : recognisers_(std::move(recognisers)) {
+Ears::Ears(std::vector<std::shared_ptr<Recogniser>> recognisers, bool asked_for)
+    : recognisers_(std::move(recognisers)), asked_for_(asked_for) {
   for (auto at = recognisers_.begin(); at != recognisers_.end(); ++at) {
     const std::string& name = (*at)->info().name;
     if (std::any_of(recognisers_.begin(), at,
@@ -60,7 +60,7 @@ Result<std::shared_ptr<Recogniser>> Ears::find(std::string_view name) const {
     if (each->info().name == name) return each;
     known += (known.empty() ? "" : ", ") + each->info().name;
   }
-  if (!recognisers_.empty() && (name.empty() || is_vendor_ear(name))) return recognisers_.front();
+  if (!recognisers_.empty() && takes_any_ear(name)) return recognisers_.front();
   return Error{
       ErrorCode::kNotFound,
       concat("The model '", name.substr(0, 200), "' does not recognise speech here; there ",

@@ -83,10 +83,12 @@ std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeH
 
 std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
   std::vector<std::shared_ptr<Recogniser>> out;
+  bool asked_for = false;
   for (const std::string& name : options.ears) {
     if (name == "none") continue;
     if (name != "auto") {
       out.push_back(open_recogniser(name));
+      asked_for = true;
       continue;
     }
     try {
@@ -94,7 +96,7 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
     } catch (const LoadError&) {  // nobody asked for it by name
     }
   }
-  return std::make_shared<Ears>(std::move(out));
+  return std::make_shared<Ears>(std::move(out), asked_for);
 }
 
 /// Drafts run where nobody else has anything for the engine, but the ears are no part of it: on the
@@ -229,20 +231,29 @@ std::string url_of(const std::string& host, int port, bool tls) {
          std::to_string(port);
 }
 
+/// Returns the end of a curl command behind the address: a first request that the model answers.
+std::string first_request(const Backend& model, bool keys) {
+  const PipelineInfo& info = model.info();
+  const std::string key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
+  // Whisper writes down what it hears, and answers no messages.
+  if (!info.speaks && info.hears_s == 0 && model.recogniser()) {
+    return concat("/v1/audio/transcriptions \\\n", key, "    -F file=@talk.mp3");
+  }
+  return concat(info.speaks ? "/v1/audio/speech" : "/v1/chat/completions",
+                " -H 'Content-Type: application/json' \\\n", key, "    -d '",
+                info.speaks
+                    ? R"({"input": "Hello from Syrinx."}' -o hello.mp3)"
+                    : R"({"messages": [{"role": "user", "content": "What is 7 times 8?"}]}')");
+}
+
 std::string welcome(const ServeOptions& options, const ModelTable& models, int port, bool keys,
                     double ready_s) {
   const std::string url = url_of(options.host, port, !options.tls_cert.empty());
-  const char* key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
-  const bool speaks = models.first()->info().speaks;
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f", ready_s);
   return concat("Syrinx serves '", models.list()[0].name, "' at ", url, " (ready after ", seconds,
-                " s). Try:\n\n  curl ", url, speaks ? "/v1/audio/speech" : "/v1/chat/completions",
-                " -H 'Content-Type: application/json' \\\n", key, "    -d '",
-                speaks ? R"({"input": "Hello from Syrinx."}' -o hello.mp3)"
-                       : R"({"messages": [{"role": "user", "content": "What is 7 times 8?"}]}')",
-                "\n\nor open ", url, " in a browser. OpenAI clients: base_url ", url,
-                "/v1. Ctrl-C stops the server.");
+                " s). Try:\n\n  curl ", url, first_request(*models.first(), keys), "\n\nor open ", url,
+                " in a browser. OpenAI clients: base_url ", url, "/v1. Ctrl-C stops the server.");
 }
 
 /// What a client sent at once goes back to the system when it is done with. Left alone, glibc

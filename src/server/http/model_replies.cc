@@ -81,6 +81,10 @@ Reply no_such_model(std::string_view name) {
 
 Reply model_reply(std::string_view name, const ServerView& server) {
   if (const auto model = server.models->look_up(name)) return json_reply(model_object(*model));
+  if (takes_any_ear(name) &&
+      !(server.ears != nullptr && server.ears->asked_for() && !server.ears->list().empty())) {
+    if (const auto hearer = server.models->hearer()) return json_reply(model_object(*hearer));
+  }
   const auto heard = server.ears == nullptr ? Result<std::shared_ptr<Recogniser>>(Error{})
                                             : server.ears->find(name);
   return heard ? json_reply(recogniser_object(heard.value()->info())) : no_such_model(name);

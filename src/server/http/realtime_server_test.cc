@@ -64,7 +64,7 @@ class RealtimeServerTest : public testing::Test {
  protected:
   void start(bool writes = true, ServerOptions options = {}) {
     options.port = 0;
-    options.ears = std::make_shared<Ears>(ears_);
+    options.ears = std::make_shared<Ears>(ears_, ears_asked_for_);
     speaker_->mutable_info().late_text = LateText::kToken;
     server_ = std::make_unique<HttpServer>(std::move(options));
     std::vector<ModelSource> sources = {{"fake-1", [this] { return speaker_; }}};
@@ -108,6 +108,7 @@ class RealtimeServerTest : public testing::Test {
   }
 
   std::vector<std::shared_ptr<Recogniser>> ears_{std::make_shared<CountingEars>("counting")};
+  bool ears_asked_for_ = true;
   std::shared_ptr<FakeBackend> speaker_ = std::make_shared<FakeBackend>();
   std::shared_ptr<FakeWriter> writer_ = std::make_shared<FakeWriter>();
   std::unique_ptr<HttpServer> server_;
@@ -190,6 +191,9 @@ TEST_F(RealtimeServerTest, TheModelWritesDownWhereItIsNamedOrNobodyElseCan) {
   };
   EXPECT_EQ(heard_by("writer"), "writer");
   EXPECT_EQ(heard_by("whisper-1"), "counting");
+  ears_asked_for_ = false;  // they are there because they are installed
+  EXPECT_EQ(heard_by("whisper-1"), "writer");
+  EXPECT_EQ(heard_by("counting"), "counting");
   ears_.clear();
   EXPECT_EQ(heard_by("whisper-1"), "writer");
 }

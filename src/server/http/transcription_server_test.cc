@@ -15,6 +15,7 @@
 #include "server/http/http_server.h"
 #include "server/http/test_client_test.h"
 #include "server/models/fake_backend_test.h"
+#include "server/models/fake_writer_test.h"
 
 namespace syrinx {
 namespace {
@@ -111,6 +112,30 @@ class ScriptedEars final : public Recogniser {
   const std::shared_ptr<EarsScript> script_;
   RecogniserInfo info_{
       .name = "scripted", .family = "test", .languages = {"en", "de"}, .translates = true};
+};
+
+/// Writes every recording down as its name.
+class NamedEars final : public Recogniser {
+ public:
+  explicit NamedEars(const std::string& name) : info_{.name = name, .family = "test"} {}
+  const RecogniserInfo& info() const override { return info_; }
+  Result<std::unique_ptr<Listener>> open(const ListenOptions&,
+                                         std::shared_ptr<TranscriptSink> sink) override {
+    struct Named final : Listener {
+      void hear(std::span<const float>) override {}
+      void end() override { sink->finished(transcript); }
+      void cancel() override {}
+      std::shared_ptr<TranscriptSink> sink;
+      Transcript transcript;
+    };
+    auto out = std::make_unique<Named>();
+    out->sink = std::move(sink);
+    out->transcript.segments.push_back({.end_s = 1, .text = info_.name});
+    return std::unique_ptr<Listener>(std::move(out));
+  }
+
+ private:
+  RecogniserInfo info_;
 };
 
 class TranscriptionServerTest : public testing::Test {
@@ -283,6 +308,37 @@ TEST_F(TranscriptionServerTest, LengthAndSizeAreBounded) {
       "POST /v1/audio/transcriptions HTTP/1.1\r\nHost: x\r\nContent-Type: "
       "multipart/form-data; boundary=xyz\r\nContent-Length: 3000000\r\n\r\n");
   EXPECT_EQ(client.read().status, 413);
+}
+
+/// Any recogniser: one that was asked for, else a model that is loaded, else what is installed.
+TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
+  for (const bool asked_for : {true, false}) {
+    for (const bool hears : {true, false}) {
+      server_.reset();
+      ServerOptions options;
+      options.port = 0;
+      options.ears = std::make_shared<Ears>(
+          std::vector<std::shared_ptr<Recogniser>>{std::make_shared<NamedEars>("installed")},
+          asked_for);
+      server_ = std::make_unique<HttpServer>(std::move(options));
+      const auto model = std::make_shared<FakeWriter>();
+      if (hears) model->write_down(std::make_shared<NamedEars>("writer"));
+      server_->open(model);
+      const std::string want = hears && !asked_for ? "writer" : "installed";
+      const auto heard_by = [&](const std::string& fields) {
+        return json::parse(ask(request(silence(1), fields)).body)["text"];
+      };
+      EXPECT_EQ(heard_by(""), want) << asked_for << hears;
+      EXPECT_EQ(heard_by(field("model", "whisper-1")), want) << asked_for << hears;
+      EXPECT_EQ(heard_by(field("model", "installed")), "installed");
+      if (hears) {
+        EXPECT_EQ(heard_by(field("model", "writer")), "writer");
+      }
+      TestClient client(server_->port());
+      client.get("/v1/models/whisper-1");
+      EXPECT_EQ(json::parse(client.read().body)["id"], want);
+    }
+  }
 }
 
 TEST_F(TranscriptionServerTest, KeepsTheConnection) {

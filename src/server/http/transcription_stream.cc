@@ -118,16 +118,11 @@ net::awaitable<void> TranscriptionStream::work(net::thread_pool& on,
 
 Result<std::shared_ptr<Recogniser>> TranscriptionStream::find() {
   const std::string& name = call_.model;
-  auto apart = server_.options.ears->find(name);
-  if (apart.ok() || server_.models == nullptr) return apart;
-  std::optional<ModelTable::Entry> named;
-  if (name.empty() || is_vendor_ear(name)) {  // whichever can
-    for (const ModelTable::Entry& each : server_.models->list()) {
-      if (!named && each.backend && each.backend->recogniser()) named = each;
-    }
-  } else {
-    named = server_.models->look_up(name);
-  }
+  const Ears& ears = *server_.options.ears;
+  auto apart = ears.find(name);
+  const bool any = takes_any_ear(name);
+  if (server_.models == nullptr || (apart.ok() && (ears.asked_for() || !any))) return apart;
+  const auto named = any ? server_.models->hearer() : server_.models->look_up(name);
   if (!named) return apart;
   auto used = server_.models->find(named->name);  // it is in use from now on
   if (!used) return used.error();

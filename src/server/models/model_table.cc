@@ -85,6 +85,14 @@ std::optional<ModelTable::Entry> ModelTable::look_up(std::string_view name) cons
   return Entry{found->source.name, found->backend};
 }
 
+std::optional<ModelTable::Entry> ModelTable::hearer() const {
+  const std::lock_guard lock(mutex_);
+  for (const Slot& each : slots_) {
+    if (each.backend && each.backend->recogniser()) return Entry{each.source.name, each.backend};
+  }
+  return {};
+}
+
 Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (Slot* found = slot(name)) {

@@ -58,6 +58,9 @@ class ModelTable {
   /// The same without using it: what is in list() under that name.
   std::optional<Entry> look_up(std::string_view name) const;
 
+  /// The first that is loaded and recognises speech.
+  std::optional<Entry> hearer() const;
+
   /// Loads again what is loaded and puts it in place; what fails to load stays as it was.
   void reload();
   /// Lets go what was not used for too long.

@@ -21,13 +21,14 @@ SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
 }
 
-/// Also the model that answers, where it writes recordings down: when it is named, or nobody else
-/// can.
+/// Also the model that answers, where it writes recordings down: when it is named, when any will do
+/// and no other recogniser was asked for, or when there is no other.
 Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
   static const Ears kNone;
   const Ears& apart = apart_ != nullptr ? *apart_ : kNone;
-  if (auto named = apart.find(name); named.ok()) return named;
   const auto own = writer_ ? writer_->recogniser() : nullptr;
+  if (own && takes_any_ear(name) && !apart.asked_for()) return own;
+  if (auto named = apart.find(name); named.ok()) return named;
   if (own && own->info().name == name) return own;
   auto first = apart.find("");  // names of models that only others have
   if (own && !first.ok()) return own;
