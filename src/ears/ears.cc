@@ -36,11 +36,10 @@ std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model) {
                          engine->pipeline().info().family, "', which does not recognise speech"));
 }
 
-std::shared_ptr<Recogniser> open_recogniser(const std::string& name) {
+std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how) {
   if (name == "pocketsphinx") return open_pocketsphinx();
-  LoadOptions model;
-  model.model = name;
-  return open_recogniser(model);
+  how.model = name;
+  return open_recogniser(how);
 }
 
 Ears::Ears(std::vector<std::shared_ptr<Recogniser>> recognisers, bool asked_for)

@@ -16,9 +16,10 @@ namespace syrinx {
 /// as answers. Null where it does neither.
 std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine);
 
-/// "pocketsphinx", or a model: a directory, or a name of the hub's, with an engine of its own.
-/// Throws LoadError for what cannot be opened, or does not recognise speech.
-std::shared_ptr<Recogniser> open_recogniser(const std::string& name);
+/// "pocketsphinx", or a model: a directory, or a name of the hub's, loaded as `how` says (its
+/// `model` apart), with an engine of its own. Throws LoadError for what cannot be opened, or does
+/// not recognise speech.
+std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how = {});
 std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model);
 
 /// Whether it is a name of another vendor's recogniser ("whisper-1", "gpt-4o-transcribe").

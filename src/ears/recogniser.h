@@ -90,6 +90,8 @@ struct ListenOptions {
   std::string prompt = {};    ///< what was said before, or words to expect
   /// Sampling temperatures to try in turn until a segment passes; empty: the recogniser's own.
   std::vector<float> temperatures = {};
+  /// What was written before is known to what is heard later, where a recogniser has that.
+  bool condition_on_text = true;
   bool word_times = false;
   bool scores = false;     ///< refused where RecogniserInfo::scores is not set
   bool translate = false;  ///< refused where RecogniserInfo::translates is not set

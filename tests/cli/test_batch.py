@@ -46,7 +46,7 @@ class Batch(unittest.TestCase):
     def test_spoken_here_and_by_servers_is_the_same(self):
         path = self.write([{"id": f"t{i}", "text": f"This is number {i}.", "seed": i}
                            for i in range(6)])
-        self.batch(path, "--extra", '{"voice": "raven"}')
+        self.batch(path, "--voice", "raven")
         entries = self.manifest()
         self.assertEqual([entry["id"] for entry in entries], [f"t{i}" for i in range(6)])
         for entry in entries:

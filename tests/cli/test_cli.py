@@ -38,6 +38,13 @@ class Say(unittest.TestCase):
         self.assertEqual(harness.wav_header(data)[1], len(data) - 44)
         self.assertEqual(struct.unpack("<I", data[4:8])[0], len(data) - 8)
 
+    def test_quiet(self):
+        self.say("Hello there.", "-o", self.wav)
+        want = self.read()
+        done = self.say("-q", "Hello there.", "-o", self.wav)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, b"", b""))
+        self.assertTrue(self.read() == want)
+
     def test_ways_to_give_the_text(self):
         text = os.path.join(self.dir.name, "text.txt")
         with open(text, "w", encoding="utf-8") as file:

@@ -1,16 +1,52 @@
 """`syrinx transcribe`: recordings written down in every format, one and several, from files and a pipe."""
 import json
 import os
+import random
 import re
+import struct
 import sys
 import tempfile
 import unittest
+import wave
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
 import harness  # noqa: E402
 from harness import run_cli  # noqa: E402
 
 SAID = "Good evening. Please come in and sit down."
+
+
+class AModel(unittest.TestCase):
+    """A small random Whisper, loaded and asked as the options say."""
+    MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "parity", "whisper", "small")
+
+    def setUp(self):
+        dir = tempfile.TemporaryDirectory()
+        self.addCleanup(dir.cleanup)
+        self.wav = os.path.join(dir.name, "noise.wav")
+        draws = random.Random(1)
+        with wave.open(self.wav, "wb") as file:
+            file.setparams((1, 2, 16000, 0, "NONE", ""))
+            file.writeframes(struct.pack("<16000h", *(draws.randrange(-9000, 9000) for _ in range(16000))))
+
+    def segments(self, *options):
+        done = run_cli("transcribe", "-m", self.MODEL, "--threads", "1", "--kv-mib", "64", "--device", "cpu",
+                       "--weights-cache", "off", "--language", "en", "--format", "json", *options, self.wav)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)["segments"]
+
+    def test_weights(self):
+        wide, narrow = (self.segments("--weights", weights, "--temperature", "0", "--no-fallback")
+                        for weights in ("f32", "q8"))
+        self.assertTrue(wide)
+        self.assertNotEqual([each["avg_logprob"] for each in wide], [each["avg_logprob"] for each in narrow])
+
+    def test_temperatures(self):
+        for options, least in ((["--temperature", "0.5", "--no-fallback", "--no-condition"], 0.5), (["--no-fallback"], 0)):
+            for segment in self.segments(*options):
+                self.assertEqual(segment["temperature"], least)
+        for segment in self.segments("--temperature", "0.5"):
+            self.assertIn(segment["temperature"], (0.5, 0.7, 0.9))
 
 
 class Transcribe(unittest.TestCase):

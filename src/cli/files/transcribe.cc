@@ -22,6 +22,7 @@
 #include "cli/line/exit.h"
 #include "cli/line/interrupt.h"
 #include "cli/line/progress_line.h"
+#include "cli/line/ranges.h"
 #include "ears/ears.h"
 #include "ears/languages.h"
 #include "ears/transcript_text.h"
@@ -34,8 +35,12 @@ namespace {
 struct TranscribeOptions {
   std::vector<std::string> files;  ///< "-": the standard input
   std::string ears = "pocketsphinx";
+  LoadOptions load;  ///< of a model
   std::string language;
   std::string prompt;
+  std::optional<float> temperature;  ///< of the first attempt; else as the recogniser does it
+  bool no_fallback = false;          ///< no further attempts
+  bool no_condition = false;         ///< what was written before is not told to what comes later
   bool translate = false, word_times = false;
   std::string format;  ///< txt, srt, vtt or json; empty: as the output's name ends, or txt
   std::string output;  ///< a file, or a directory for several; empty or "-": the standard output
@@ -130,12 +135,30 @@ class InputBytes {
   std::string read_;
 };
 
+/// As the authors of Whisper: where an attempt fails the next one is 0.2 warmer, up to 1. None:
+/// the recogniser's own.
+std::vector<float> temperatures(const TranscribeOptions& options) {
+  constexpr float kStep = 0.2f, kLast = 1;
+  if (!options.temperature && !options.no_fallback) return {};
+  std::vector<float> out = {options.temperature.value_or(0)};
+  if (options.no_fallback) return out;
+  const float first = out.front();
+  for (int i = 1; first + kStep * static_cast<float>(i) < kLast + kStep / 2; ++i) {
+    out.push_back(std::min(kLast, first + kStep * static_cast<float>(i)));
+  }
+  return out;
+}
+
 class Transcriber {
  public:
   Transcriber(const TranscribeOptions& options, std::string format)
-      : options_(options), format_(std::move(format)), ears_(open_recogniser(options.ears)) {
+      : options_(options),
+        format_(std::move(format)),
+        ears_(open_recogniser(options.ears, options.load)) {
     listen_ = {.language = options.language.empty() ? "" : language_code(options.language),
                .prompt = options.prompt,
+               .temperatures = temperatures(options),
+               .condition_on_text = !options.no_condition,
                .word_times = options.word_times || format_ == "srt" || format_ == "vtt",
                .translate = options.translate};
     const RecogniserInfo& info = ears_->info();
@@ -329,6 +352,15 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
                   "of the speech, as 'en' or 'english'; by default found out, or the only one");
   sub->add_option("--prompt", transcribe.prompt,
                   "what was said before, or words to expect, for models that heed it");
+  sub->add_option(
+         "--temperature", transcribe.temperature,
+         "of the first attempt, for models that draw; where an attempt looks wrong the next "
+         "one is 0.2 warmer (0)")
+      ->check(between(0.0, 1.0));
+  sub->add_flag("--no-fallback", transcribe.no_fallback,
+                "keep the first attempt, however it looks: no attempts at higher temperatures");
+  sub->add_flag("--no-condition", transcribe.no_condition,
+                "do not tell the model what it wrote before: fewer loops, less agreement");
   sub->add_flag("--translate", transcribe.translate, "into English, with models that can");
   sub->add_flag("--words", transcribe.word_times, "the times of words, in JSON");
   sub->add_option("--format", transcribe.format,
@@ -338,6 +370,7 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
                   "a file, or a directory for those of several recordings; '-' is the standard "
                   "output, where it goes without this");
   sub->add_flag("-q,--quiet", transcribe.quiet, "no progress");
+  add_load(*sub, transcribe.load);
   sub->callback([&chosen, options] { chosen = [options] { return run_transcribe(*options); }; });
   sub->footer(
       "Examples:\n"

@@ -30,6 +30,11 @@ void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
       ->check(between(0, 1024))
       ->capture_default_str();
+  app.add_option_function<size_t>(
+         "--kv-mib", [&load](size_t mib) { load.engine.kv_bytes = mib << 20; },
+         "memory of the KV cache; by default enough for the longest requests of a batch, at most "
+         "1024")
+      ->check(between(1, 1 << 20));
   app.add_option_function<int>(
          "--node",
          [&load](int node) {
@@ -158,10 +163,6 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option("--max-requests", engine.max_requests, "accepted and unfinished; more get a 503")
       ->check(between(1, 1'000'000))
       ->capture_default_str();
-  app.add_option_function<size_t>(
-         "--kv-mib", [&engine](size_t mib) { engine.kv_bytes = mib << 20; },
-         "memory of the KV cache; by default enough for max-batch long requests, at most 1024")
-      ->check(between(1, 1 << 20));
 }
 
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise) {

@@ -12,7 +12,7 @@ class App;
 
 namespace syrinx {
 
-/// How a model is loaded, without its name.
+/// How a model is loaded, without its name: for every command that loads one.
 void add_load(CLI::App& app, LoadOptions& load);
 /// add_load() and --model.
 void add_model(CLI::App& app, LoadOptions& load);

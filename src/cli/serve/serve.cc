@@ -83,11 +83,13 @@ std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeH
 
 std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
   std::vector<std::shared_ptr<Recogniser>> out;
+  LoadOptions how = options.load;  // as the models, but on an engine of their own
+  how.engine.trace_file.clear();
   bool asked_for = false;
   for (const std::string& name : options.ears) {
     if (name == "none") continue;
     if (name != "auto") {
-      out.push_back(open_recogniser(name));
+      out.push_back(open_recogniser(name, how));
       asked_for = true;
       continue;
     }

@@ -38,6 +38,7 @@ struct SayOptions {
   std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
   bool play = false;   ///< also when there is an output
   double volume = 1;   ///< as change_volume()
+  bool quiet = false;  ///< no progress and no sum
   bool print_words = false, print_phones = false;
   std::string srt_file;
 };
@@ -125,9 +126,9 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
 }
 
 /// Moves audio from the engine to where it goes until the request ends.
-Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz,
+Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz, bool quiet,
                     const InterruptGuard& guard) {
-  ProgressLine progress;
+  ProgressLine progress(!quiet);
   int64_t samples = 0;
   for (;;) {
     guard.check();
@@ -225,11 +226,11 @@ int run_say(SayOptions options) {
   auto collector = std::make_shared<Collector>();
   const Result<RequestId> id = engine->submit(options.request, collector);
   if (!id) throw LoadError(id.error().message);
-  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate, guard);
+  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate, options.quiet, guard);
   if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
   outputs.finish();
   write_words(options, info, marks, outcome);
-  print_summary(options, voice, outcome);
+  if (!options.quiet) print_summary(options, voice, outcome);
   return outputs.silent() ? kExitFailed : judge(outcome);
 }
 
@@ -250,6 +251,7 @@ void add_say(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_flag("--phones", say.print_phones, "print when each phone begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");
+  sub->add_flag("-q,--quiet", say.quiet, "no progress and no sum");
   add_model(*sub, say.load);
   add_request(*sub, say.request);
   add_volume(*sub, say.volume);

@@ -274,7 +274,7 @@ int run_chat(ChatOptions options) {
           "nothing here records: install alsa-utils (arecord), or name a command in "
           "SYRINX_RECORDER");
     }
-    ears.emplace(open_recogniser(options.ears), *recorder);
+    ears.emplace(open_recogniser(options.ears, options.load), *recorder);
   }
   LoadOptions speaks = options.load;
   speaks.model = options.speaker;
