@@ -17,6 +17,12 @@ PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightTy
                             type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
 }
 
+DecoderConfig encoder_blocks(const WhisperEncoderConfig& c) {
+  DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
+  d.wide_qkv = true;  // in 8 bits they would be most of what the rows are off (decision 0012)
+  return d;
+}
+
 }  // namespace
 
 DecoderConfig whisper_blocks(int64_t layers, int64_t width, int64_t heads, int64_t ffn) {
@@ -122,8 +128,7 @@ WhisperEncoder::WhisperEncoder(const WhisperEncoderConfig& config, const Weights
       conv1_(load_stem(weights.scope("conv1"), config.width, config.mels, type)),
       conv2_(load_stem(weights.scope("conv2"), config.width, config.width, type)),
       positions_(weights.f32("embed_positions.weight", {kRows, config.width})),
-      blocks_(whisper_blocks(config.layers, config.width, config.heads, config.ffn), weights,
-              type) {}
+      blocks_(encoder_blocks(config), weights, type) {}
 
 size_t WhisperEncoder::bytes() const {
   return conv1_.bytes() + conv2_.bytes() + positions_.bytes() + blocks_.bytes();

@@ -50,14 +50,15 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   const DecoderNames& names = c.names;
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
   const WeightType most = all_but_down(type);
+  const WeightType of_qkv = c.wide_qkv && is_quantized(type) ? WeightType::kBF16 : most;
   if (names.qkv) {
-    qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, most);
+    qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, of_qkv);
   } else {
     const LinearPart parts[] = {
         take_linear(weights, names.q, q, c.hidden, c.attention_bias),
         take_linear(weights, names.k, kv, c.hidden, c.attention_bias && c.key_bias),
         take_linear(weights, names.v, kv, c.hidden, c.attention_bias)};
-    qkv = PackedLinear::pack(parts, most);
+    qkv = PackedLinear::pack(parts, of_qkv);
   }
   o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, most);
   if (c.qk_norm) {

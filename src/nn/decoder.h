@@ -60,6 +60,7 @@ struct DecoderConfig {
   bool layer_scale = false;  ///< gains of both branches
   int window = 0;            ///< sliding window in positions; 0: none
   bool causal = true;
+  bool wide_qkv = false;  ///< queries, keys and values in bf16 where other linears are narrower
   NormKind norm = NormKind::kRms;
   bool norm_after = false;  ///< of what a branch gives, before it is added, not of what it takes
   MlpKind mlp = MlpKind::kSwiGlu;

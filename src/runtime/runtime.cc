@@ -158,7 +158,7 @@ std::string parts_of(const LoadOptions& options) {
 /// packed otherwise: the cache would find that out, but only when it looks at them.
 std::unique_ptr<WeightsCache> weights_cache(const LoadOptions& options, const FoundModel& found,
                                             const LoadSpec& spec) {
-  constexpr int kPacking = 2;
+  constexpr int kPacking = 3;
   if (options.dummy || options.weights_cache == "off") return nullptr;
   const bool automatic = options.weights_cache == "auto";
   const std::string dir = automatic ? default_weights_cache() : options.weights_cache;

@@ -28,8 +28,9 @@ Whisper::Whisper(const LoadSpec& spec) {
                                                 at_least_8_bits(spec.weights));
     }
     const AbsentTensors part = spec.part("decoder");
+    // In 4 bits it drops sentences.
     decoder_ = std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights,
-                                                spec.weights);
+                                                at_least_8_bits(spec.weights));
   });
   const FrameType rows = encoder_->out(), text{Flow::kText};
   graph_ = {{{.name = "encoder", .chunk = encoder_.get(), .in = {}, .out = {}},
