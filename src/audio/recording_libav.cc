@@ -137,6 +137,39 @@ SampleAt sample_reader(AVSampleFormat format) {
   }
 }
 
+constexpr int kMean = -1;  // of all channels, instead of one of them
+
+/// Finds channels that cancel each other, as stereo with one side inverted does: their mean is
+/// silence. Powers are those of about the last second.
+class ChannelPowers {
+ public:
+  void open(int channels, int rate) {
+    each_.assign(static_cast<size_t>(channels), 0.);
+    rate_ = rate;
+  }
+  /// What is heard in a frame: kMean, or the loudest channel where the mean is 20 dB below them.
+  template <typename Value, typename Mean>
+  int heard(int samples, const Value& value, const Mean& mean) {
+    constexpr double kCancelled = 0.01;
+    const double kept = std::exp(-static_cast<double>(samples) / rate_);
+    mean_ *= kept;
+    for (int i = 0; i < samples; ++i) mean_ += double{mean(i)} * mean(i);
+    double all = 0;
+    for (int c = 0; c < static_cast<int>(each_.size()); ++c) {
+      each_[c] *= kept;
+      for (int i = 0; i < samples; ++i) each_[c] += double{value(c, i)} * value(c, i);
+      all += each_[c];
+    }
+    if (!(mean_ < kCancelled * all / static_cast<double>(each_.size()))) return kMean;
+    return static_cast<int>(std::max_element(each_.begin(), each_.end()) - each_.begin());
+  }
+
+ private:
+  std::vector<double> each_;
+  double mean_ = 0;
+  int rate_ = 1;
+};
+
 class FileDecoder {
  public:
   FileDecoder(std::string_view file, const RecordingLimits& limits)
@@ -176,6 +209,7 @@ class FileDecoder {
   std::unique_ptr<AVFrame, FreeFrame> frame_{av_frame_alloc()};
   int stream_ = -1;
   int channels_ = 0;
+  ChannelPowers powers_;
   bool done_ = false;
   size_t decoded_ = 0;  // samples, also those taken away
   DecodedFile out_;
@@ -305,6 +339,7 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
   if (channels_ == 0) {
     channels_ = channels;
     out_.sample_rate = frame.sample_rate;
+    powers_.open(channels, frame.sample_rate);
   }
   if (channels != channels_ || frame.sample_rate != out_.sample_rate) {
     return bad_audio("the rate or the channels change within the recording");
@@ -317,14 +352,20 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
   const SampleAt read = sample_reader(format);
   if (read == nullptr) return bad_audio("the samples of the recording are of an unknown kind");
   const bool planar = av_sample_fmt_is_planar(format) != 0;
-  const int heard = limits_.first_channel ? 1 : channels;
-  for (int i = 0; i < frame.nb_samples; ++i) {
+  const auto value = [&](int c, int i) {
+    return planar ? read(frame.extended_data[c], i)
+                  : read(frame.extended_data[0], int64_t{i} * channels + c);
+  };
+  const auto mean = [&](int i) {
     float sum = 0;
-    for (int c = 0; c < heard; ++c) {
-      sum += planar ? read(frame.extended_data[c], i)
-                    : read(frame.extended_data[0], int64_t{i} * channels + c);
-    }
-    const float sample = sum / static_cast<float>(heard);
+    for (int c = 0; c < channels; ++c) sum += value(c, i);
+    return sum / static_cast<float>(channels);
+  };
+  const int one = limits_.first_channel ? 0
+                  : channels == 1       ? kMean
+                                        : powers_.heard(frame.nb_samples, value, mean);
+  for (int i = 0; i < frame.nb_samples; ++i) {
+    const float sample = one == kMean ? mean(i) : value(one, i);
     if (!std::isfinite(sample)) {
       return bad_audio(
           concat("the recording holds a value that is no number, at ",

@@ -74,6 +74,23 @@ TEST(Recording, SilenceIsCutAwayWhereAskedFor) {
   EXPECT_NEAR(audio.cut_end_s, 1.85, 0.03);
 }
 
+/// Stereo with one side inverted: the mean is silence, one of the channels is heard.
+TEST(Recording, ChannelsThatCancelEachOther) {
+  for (const int right : {-8000, -7900, 8000, 0}) {
+    std::string data;
+    for (int i = 0; i < kRateHz; ++i) {
+      const double wave = std::sin(0.05 * i);
+      le(data, static_cast<uint16_t>(std::lrint(8000 * wave)), 2);
+      le(data, static_cast<uint16_t>(std::lrint(right * wave)), 2);
+    }
+    const auto got = read_recording(wav(data, 1, 2));
+    ASSERT_TRUE(got.ok()) << got.error().message;
+    float loudest = 0;
+    for (const float sample : got.value().samples) loudest = std::max(loudest, std::abs(sample));
+    EXPECT_NEAR(loudest, right < 0 ? 8000 / 32768. : (8000 + right) / 65536., 1e-3) << right;
+  }
+}
+
 TEST(Recording, ChannelsAreMixed) {
   std::string data;
   for (int i = 0; i < kRateHz; ++i) {
