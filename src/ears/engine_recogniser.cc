@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "ears/full_scale.h"
 #include "ears/hearing_threads.h"
 
 namespace syrinx {
@@ -30,6 +31,7 @@ struct EngineHearing {
   const uint64_t client;
   // Under the recogniser's mutex.
   std::vector<float> waiting;
+  FullScale fit;
   bool ended = false, cancelled = false;
   bool posted = false;           // a piece of it waits or runs
   bool again = false;            // something came while a piece of it ran
@@ -148,9 +150,7 @@ Result<std::unique_ptr<Listener>> EngineRecogniser::open(const ListenOptions& op
 void EngineRecogniser::hear(const Hearing& hearing, std::span<const float> samples) {
   const std::lock_guard lock(mutex_);
   if (hearing->over || hearing->ended) return;
-  for (const float sample : samples) {
-    hearing->waiting.push_back(std::isnan(sample) ? 0.f : std::clamp(sample, -1.f, 1.f));
-  }
+  for (const float sample : samples) hearing->waiting.push_back(hearing->fit(sample));
   post(hearing);
 }
 

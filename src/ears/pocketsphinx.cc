@@ -13,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/cores.h"
+#include "ears/full_scale.h"
 #include "ears/hearing_threads.h"
 #include "ears/pocketsphinx_decoder.h"
 
@@ -23,7 +24,6 @@ constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured
 constexpr double kRetryS = 2;
 
 int16_t to_int16(float sample) {
-  if (!std::isfinite(sample)) return 0;
   return static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f)));
 }
 
@@ -37,6 +37,7 @@ struct Hearing {
   /// There will be more samples. Under the recogniser's mutex, as what follows.
   bool goes_on() const { return !ended && !cancelled; }
 
+  FullScale fit;  // of the thread that gives samples
   const ListenOptions options;
   const std::shared_ptr<TranscriptSink> sink;
   std::deque<int16_t> waiting;
@@ -154,7 +155,8 @@ Result<std::unique_ptr<Listener>> PocketSphinx::open(const ListenOptions& option
 
 void PocketSphinx::hear(const std::shared_ptr<Hearing>& hearing, std::span<const float> samples) {
   std::vector<int16_t> values(samples.size());
-  std::transform(samples.begin(), samples.end(), values.begin(), to_int16);
+  std::transform(samples.begin(), samples.end(), values.begin(),
+                 [&](float sample) { return to_int16(hearing->fit(sample)); });
   const std::lock_guard lock(mutex_);
   SYRINX_CHECK(!hearing->ended, "samples after the end");
   if (hearing->over || hearing->cancelled) return;

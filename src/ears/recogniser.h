@@ -121,8 +121,8 @@ class TranscriptSink {
 class Listener {
  public:
   virtual ~Listener() = default;
-  /// More of the recording; copies. Values beyond [-1, 1] are clipped, what is no number is 0. Does
-  /// not block: whoever has more than it can keep up with waits for TranscriptSink::heard().
+  /// More of the recording; copies. Values beyond [-1, 1] are scaled (FullScale); not finite: 0.
+  /// Does not block: whoever has more than it can keep up with waits for TranscriptSink::heard().
   virtual void hear(std::span<const float> samples) = 0;
   /// No more will come. Once, and hear() not after it.
   virtual void end() = 0;

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "ears/full_scale.h"
+
 namespace syrinx {
 namespace {
 
@@ -35,6 +37,22 @@ TEST(Recogniser, TheTextIsThatOfItsSegments) {
   transcript.segments.push_back({.text = " Hello there.", .tokens = {}});
   transcript.segments.push_back({.text = " How are you? ", .tokens = {}});
   EXPECT_EQ(transcript.text(), "Hello there. How are you?");
+}
+
+TEST(FullScale, KeepsTheShapeOfWhatIsTooLoud) {
+  FullScale loud, quiet;
+  for (int i = 0; i < 1000; ++i) {
+    const auto wave = static_cast<float>(std::sin(0.05 * i));
+    EXPECT_EQ(quiet(wave), wave);
+    const float fitted = loud(3 * wave);
+    EXPECT_LE(std::abs(fitted), 1);
+    if (i >= 100) {
+      EXPECT_NEAR(fitted, wave, 1e-3) << i;
+    }
+  }
+  EXPECT_EQ(loud(NAN), 0);
+  EXPECT_EQ(loud(-INFINITY), 0);
+  EXPECT_NEAR(loud(3), 1, 1e-3);
 }
 
 }  // namespace
