@@ -6,7 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/check.h"
 #include "server/http/http_server_fixture_test.h"
+#include "server/net/gzipped_test.h"
 
 namespace syrinx {
 namespace {
@@ -25,6 +27,55 @@ TEST_F(HttpServerTest, LimitsOfABody) {
   EXPECT_EQ(chunked.status, 413);
   EXPECT_EQ(chunked.header("Connection"), "close");
   EXPECT_TRUE(client.wait_closed(5));
+}
+
+TEST_F(HttpServerTest, CompressedBodies) {
+  start(0, {.max_body_bytes = 1000});
+  const std::string wish = R"({"input": "0123456789", "seed": 5, "response_format": "wav"})";
+  const std::string plain = speak(wish).body;
+  EXPECT_EQ(speak(gzipped(wish), "Content-Encoding: gzip\r\n").body, plain);
+  EXPECT_EQ(speak(wish, "Content-Encoding: identity\r\n").body, plain);
+  EXPECT_EQ(speak(gzipped(std::string(1001, ' ')), "Content-Encoding: gzip\r\n").status, 413);
+  EXPECT_EQ(speak(wish, "Content-Encoding: gzip\r\n").status, 400);
+  for (const char* other : {"br", "deflate", "gzip, gzip"}) {
+    const TestAnswer refused = speak(wish, concat("Content-Encoding: ", other, "\r\n"));
+    EXPECT_EQ(refused.status, 415);
+    EXPECT_EQ(refused.header("Accept-Encoding"), "gzip");
+  }
+}
+
+TEST_F(HttpServerTest, TransferCodingsOtherThanChunkedAreRefused) {
+  start();
+  for (const char* coding : {"gzip", "gzip, chunked", "identity", "x, gzip"}) {
+    TestClient client(port());
+    client.send(concat("POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: "
+                       "application/json\r\nTransfer-Encoding: ",
+                       coding, "\r\n\r\n"));
+    EXPECT_EQ(client.read().status, 501) << coding;
+    EXPECT_TRUE(client.wait_closed(5)) << coding;
+  }
+}
+
+TEST_F(HttpServerTest, FormsOfTargets) {
+  start(0, {.access = {.hosts = {"here"}, .origins = {}}});
+  const auto ask = [&](const std::string& bytes) {
+    TestClient client(port());
+    client.send(bytes);
+    return client.read().status;
+  };
+  EXPECT_EQ(ask("GET /v1/models/ HTTP/1.1\r\nHost: here\r\n\r\n"), 200);
+  EXPECT_EQ(ask("GET http://here:80/v1/models HTTP/1.1\r\nHost: there\r\n\r\n"), 200);
+  EXPECT_EQ(ask("GET http://there/v1/models HTTP/1.1\r\nHost: here\r\n\r\n"), 403);
+  EXPECT_EQ(ask("GET /v1/realtime/?model=x HTTP/1.1\r\nHost: here\r\n\r\n"), 426);
+  EXPECT_EQ(ask("\r\nGET /live HTTP/1.1\r\nHost: here\r\n\r\n"), 200);
+  TestClient client(port());
+  const std::string wish = "{\"input\": \"hello\"}";
+  client.send(concat("POST /v1/audio/speech/ HTTP/1.1\r\nHost: here\r\nContent-Type: "
+                     "application/json\r\nContent-Length: ",
+                     wish.size(), "\r\n\r\n", wish, "\r\n"));
+  EXPECT_EQ(client.read().status, 200);
+  client.send("\r\nGET /live HTTP/1.1\r\nHost: here\r\n\r\n");
+  EXPECT_EQ(client.read().status, 200);
 }
 
 TEST_F(HttpServerTest, LimitsOfAHead) {

@@ -8,8 +8,10 @@
 #include <boost/beast/http/string_body.hpp>
 #include <exception>
 #include <iterator>
+#include <limits>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
 #include "base/clock.h"
 #include "server/access/key_headers.h"
@@ -21,6 +23,9 @@
 #include "server/http/voice_upload.h"
 #include "server/http/ws_connection.h"
 #include "server/net/connection.h"
+#include "server/net/content_coding.h"
+#include "server/net/request_target.h"
+#include "server/net/run_on.h"
 #include "server/request/load_header.h"
 
 namespace syrinx {
@@ -51,7 +56,6 @@ Reply too_large(size_t limit) {
 Reply parse_fault(const SystemError& error, const ServerOptions& options) {
   ApiError fault{.message = "This is not an HTTP/1.1 request: " + error.message() + ".",
                  .code = "invalid_http"};
-  if (error == http::error::body_limit) return too_large(options.max_body_bytes);
   if (error == http::error::header_limit) {
     fault = {
         .status = 431,
@@ -61,7 +65,20 @@ Reply parse_fault(const SystemError& error, const ServerOptions& options) {
   return reply_of(fault);
 }
 
-/// RFC 9112, 3.2: without one name that the client asked for, nobody knows whom it meant.
+/// RFC 9112, 6.1: the body would come to its reader compressed, or its end would not be known.
+std::optional<Reply> refuse_transfer_coding(const http::request<http::string_body>& message) {
+  const auto [first, last] = message.equal_range(http::field::transfer_encoding);
+  if (first == last) return {};
+  if (std::next(first) == last && same_but_case(trimmed(view(first->value())), "chunked")) {
+    return {};
+  }
+  return reply_of({.status = 501,
+                   .message = "The only Transfer-Encoding that this server reads is 'chunked'; "
+                              "a compressed body is sent with Content-Encoding: gzip.",
+                   .code = "unsupported_transfer_encoding"});
+}
+
+/// RFC 9112, 3.2: without one name that the client asked for, the site it meant is unknown.
 std::optional<Reply> refuse_hosts(const http::request<http::string_body>& message) {
   const auto count = std::distance(message.equal_range(http::field::host).first,
                                    message.equal_range(http::field::host).second);
@@ -71,12 +88,31 @@ std::optional<Reply> refuse_hosts(const http::request<http::string_body>& messag
                    .code = "invalid_http"});
 }
 
+/// The target in the form that routes have; a name in it comes before the Host header's (RFC 9112,
+/// 3.2.2).
+void read_target(http::request<http::string_body>& message) {
+  const RequestTarget target = request_target(view(message.target()));
+  if (!target.host.empty()) message.set(http::field::host, target.host);
+  message.target(target.path);
+}
+
+Reply unknown_content_coding(std::string_view name) {
+  Reply reply = reply_of({.status = 415,
+                          .message = concat("This server does not decode 'Content-Encoding: ",
+                                            name.substr(0, 100), "'; send gzip, or the body as it "
+                                            "is."),
+                          .code = "unsupported_media_type"});
+  reply.headers.emplace_back("Accept-Encoding", "gzip");  // RFC 9110, 12.5.3
+  return reply;
+}
+
 }  // namespace
 
 struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
+  bool may_be_large = false;    ///< its body may carry recordings
   std::string credential;       ///< "Bearer KEY", from wherever the client's vendor has it
   Headers headers;              ///< that every answer to it carries
   std::shared_ptr<void> place;  ///< among the large bodies; may be null
@@ -145,6 +181,7 @@ net::awaitable<bool> Session::serve_one() {
   const bool begun = co_await connection_->wait_for_bytes(server_.options.idle_timeout_s);
   idle_ = false;
   if (!begun) co_return false;
+  if (!skip_empty_lines()) co_return true;
 
   Incoming incoming;
   incoming.id = server_.new_request_id();
@@ -155,6 +192,11 @@ net::awaitable<bool> Session::serve_one() {
     co_await refuse(incoming, *refusal);
     co_return false;
   }
+  if (const auto refusal = refuse_transfer_coding(incoming.message())) {
+    co_await refuse(incoming, *refusal);
+    co_return false;
+  }
+  read_target(incoming.parser.get());
   incoming.credential = bearer_of({.authorization = incoming.header(http::field::authorization),
                                    .xi_api_key = view(incoming.message()["xi-api-key"]),
                                    .x_api_key = view(incoming.message()["x-api-key"]),
@@ -196,10 +238,10 @@ net::awaitable<bool> Session::serve_one() {
   const auto* to_write_down = std::get_if<TranscriptionRoute>(&routed);
   const ServerView served = server_.view();
   const bool chats = wish != nullptr && wish->chat;
-  const bool may_be_large =
+  incoming.may_be_large =
       to_write_down != nullptr ||
       (chats ? may_hear(served) : (wish == nullptr || !wish->batch) && may_clone(served));
-  if (const auto refusal = make_room(incoming, may_be_large)) {
+  if (const auto refusal = make_room(incoming)) {
     co_await refuse(incoming, *refusal);
     co_return false;
   }
@@ -258,9 +300,8 @@ void Session::add_load(Incoming& incoming) const {
 
 net::awaitable<bool> Session::read_head(Incoming& incoming) {
   incoming.parser.header_limit(static_cast<uint32_t>(server_.options.max_header_bytes));
-  // What is allowed depends on where it goes: see make_room().
-  incoming.parser.body_limit(
-      std::max(server_.options.max_upload_bytes, server_.options.max_body_bytes));
+  // Its route has a limit: see make_room(). Boost 1.74 refuses every declared length without one.
+  incoming.parser.body_limit(std::numeric_limits<uint64_t>::max());
   SystemError error;
   connection_->expires_after_s(server_.options.header_timeout_s);
   co_await http::async_read_header(connection_->stream(), connection_->buffer(), incoming.parser,
@@ -272,24 +313,45 @@ net::awaitable<bool> Session::read_head(Incoming& incoming) {
   co_return !error;
 }
 
-/// Bounds the body, whose length is not known from the head unless the client tells. Large ones are
-/// few at a time, since they are kept in memory until they are understood.
-std::optional<Reply> Session::make_room(Incoming& incoming, bool may_be_large) {
+/// Drops the empty lines that some clients send behind a body (RFC 9112, 2.2); false when nothing
+/// else has come yet.
+bool Session::skip_empty_lines() {
+  boost::beast::flat_buffer& buffer = connection_->buffer();
+  const auto bytes = buffer.cdata();
+  const std::string_view read(static_cast<const char*>(bytes.data()), bytes.size());
+  buffer.consume(std::min(read.find_first_not_of("\r\n"), read.size()));
+  return buffer.size() > 0;
+}
+
+size_t Session::max_body_bytes(const Incoming& incoming) const {
   const ServerOptions& options = server_.options;
-  const auto told = incoming.parser.content_length();
-  const bool large = told && *told > options.max_body_bytes;
-  const bool allowed = large && may_be_large && *told <= options.max_upload_bytes;
-  if (large && !allowed) {
-    return too_large(may_be_large ? options.max_upload_bytes : options.max_body_bytes);
-  }
-  incoming.parser.body_limit(large ? options.max_upload_bytes : options.max_body_bytes);
-  if (!large) return {};
-  if (server_.uploads >= options.max_uploads) {
+  return incoming.may_be_large ? std::max(options.max_upload_bytes, options.max_body_bytes)
+                               : options.max_body_bytes;
+}
+
+/// Gives the body a place among the large ones, which are few at a time, since they are kept in
+/// memory until they are understood.
+std::optional<Reply> Session::take_place(Incoming& incoming) {
+  if (incoming.place) return {};
+  if (server_.uploads >= server_.options.max_uploads) {
     return reply_of(unavailable("Others are sending recordings; try again."));
   }
   ++server_.uploads;
   incoming.place =
-      std::shared_ptr<void>(nullptr, [this_server = &server_](void*) { --this_server->uploads; });
+      std::shared_ptr<void>(&server_, [this_server = &server_](void*) { --this_server->uploads; });
+  return {};
+}
+
+/// Bounds the body by what its route carries. A length that the head declares is judged here, one
+/// that is not known while the body is read.
+std::optional<Reply> Session::make_room(Incoming& incoming) {
+  const std::string_view coding = incoming.header(http::field::content_encoding);
+  if (!content_coding(coding)) return unknown_content_coding(coding);
+  const size_t limit = max_body_bytes(incoming);
+  incoming.parser.body_limit(limit);
+  const auto told = incoming.parser.content_length();
+  if (told && *told > limit) return too_large(limit);
+  if (told && *told > server_.options.max_body_bytes) return take_place(incoming);
   return {};
 }
 
@@ -315,15 +377,49 @@ net::awaitable<bool> Session::read_body(Incoming& incoming) {
     const bool sent = co_await connection_->write(go_on, server_.options.body_timeout_s);
     if (!sent) co_return false;
   }
-  SystemError error;
   connection_->expires_after_s(server_.options.body_timeout_s);
-  co_await http::async_read(connection_->stream(), connection_->buffer(), incoming.parser,
-                            net::redirect_error(net::use_awaitable, error));
-  if (is_http_fault(error)) {
-    const Reply fault = parse_fault(error, server_.options);
-    co_await refuse(incoming, fault);
+  while (!incoming.parser.is_done()) {
+    SystemError error;
+    co_await http::async_read_some(connection_->stream(), connection_->buffer(), incoming.parser,
+                                   net::redirect_error(net::use_awaitable, error));
+    std::optional<Reply> refusal;
+    if (error == http::error::body_limit) {
+      refusal = too_large(max_body_bytes(incoming));
+    } else if (is_http_fault(error)) {
+      refusal = parse_fault(error, server_.options);
+    } else if (!error && incoming.message().body().size() > server_.options.max_body_bytes) {
+      refusal = take_place(incoming);  // its length was not declared
+    }
+    if (refusal) co_await refuse(incoming, *refusal);
+    if (error || refusal) co_return false;
   }
-  co_return !error;
+  const bool decoded = co_await decode_body(incoming);
+  co_return decoded;
+}
+
+/// Puts what a compressed body decodes to in its place; false after a refusal.
+net::awaitable<bool> Session::decode_body(Incoming& incoming) {
+  const auto coding = content_coding(incoming.header(http::field::content_encoding));
+  if (coding != ContentCoding::kGzip) co_return true;
+  std::string& body = incoming.parser.get().body();
+  std::optional<Reply> refusal;
+  Gunzipped result;
+  size_t limit = incoming.place ? max_body_bytes(incoming) : server_.options.max_body_bytes;
+  const auto decode = [&] { result = gunzip(body, limit); };
+  co_await run_on(server_.worker, decode);
+  if (result.too_large && limit < max_body_bytes(incoming)) {
+    limit = max_body_bytes(incoming);
+    refusal = take_place(incoming);
+    if (!refusal) co_await run_on(server_.worker, decode);
+  }
+  if (!refusal && result.too_large) refusal = too_large(limit);
+  if (!refusal && result.error) refusal = reply_of(*result.error);
+  if (refusal) {
+    co_await refuse(incoming, *refusal);
+    co_return false;
+  }
+  body = std::move(result.bytes);
+  co_return true;
 }
 
 /// For requests that are not read to their end: the connection is of no more use.

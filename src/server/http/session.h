@@ -34,7 +34,11 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<bool> read_head(Incoming& incoming);
   void add_load(Incoming& incoming) const;
   net::awaitable<bool> read_body(Incoming& incoming);
-  std::optional<Reply> make_room(Incoming& incoming, bool may_be_large);
+  net::awaitable<bool> decode_body(Incoming& incoming);
+  bool skip_empty_lines();
+  size_t max_body_bytes(const Incoming& incoming) const;
+  std::optional<Reply> take_place(Incoming& incoming);
+  std::optional<Reply> make_room(Incoming& incoming);
   net::awaitable<bool> change_voices(Incoming& incoming, const VoiceRoute& wish, uint64_t who);
   net::awaitable<void> refuse(Incoming& incoming, const Reply& reply);
   net::awaitable<bool> send(const Incoming& incoming, const Reply& reply);

@@ -12,10 +12,13 @@
 
 #include "audio/recording.h"
 #include "audio/recording_files_test.h"
+#include "base/check.h"
 #include "server/http/http_server.h"
 #include "server/http/test_client_test.h"
 #include "server/models/fake_backend_test.h"
 #include "server/models/fake_writer_test.h"
+#include "server/net/gzipped_test.h"
+#include "server/request/reply.h"
 
 namespace syrinx {
 namespace {
@@ -187,6 +190,33 @@ TEST_F(TranscriptionServerTest, Whole) {
   const TestAnswer text = ask(request(silence(2), field("response_format", "text")));
   EXPECT_EQ(text.body, "w0 w1\n");
   EXPECT_EQ(text.header("Content-Type"), "text/plain; charset=utf-8");
+}
+
+TEST_F(TranscriptionServerTest, LargeBodiesOfUnknownLength) {
+  start({.max_body_bytes = size_t{1} << 10, .max_upload_bytes = size_t{80} << 10, .max_uploads = 1});
+  const auto sent_as = [&](const std::string& coding, double seconds) {
+    std::string bytes = request(silence(seconds));
+    const size_t length = bytes.find("Content-Length: "), end = bytes.find("\r\n\r\n");
+    std::string body = bytes.substr(end + 4);
+    std::string out = bytes.substr(0, length);
+    if (coding == "gzip") {
+      body = gzipped(body);
+      return concat(out, "Content-Encoding: gzip\r\nContent-Length: ", body.size(), "\r\n\r\n",
+                    body);
+    }
+    out += "Transfer-Encoding: chunked\r\n\r\n";
+    for (; !body.empty(); body.erase(0, 1000)) out += http_chunk(body.substr(0, 1000));
+    return out + "0\r\n\r\n";
+  };
+  for (const char* coding : {"chunked", "gzip"}) {
+    for (int i = 0; i < 3; ++i) {  // each leaves its place among the large ones
+      const TestAnswer answer = ask(sent_as(coding, 2));
+      EXPECT_EQ(answer.status, 200) << coding << answer.body;
+    }
+    const TestAnswer refused = ask(sent_as(coding, 3));
+    EXPECT_EQ(refused.status, 413) << coding;
+    EXPECT_NE(refused.body.find("81920"), std::string::npos) << refused.body;
+  }
 }
 
 TEST_F(TranscriptionServerTest, OptionsArrive) {

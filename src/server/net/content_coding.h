@@ -1,0 +1,29 @@
+// Bodies that a client compressed (RFC 9110, 8.4). Nothing is trusted: what a body decodes to is
+// bounded before it is made. Free functions; any thread.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/request/api_error.h"
+
+namespace syrinx {
+
+/// How the bytes of a body are coded.
+enum class ContentCoding { kNone, kGzip };
+
+/// Reads a Content-Encoding header; nothing for codings that the server does not decode.
+std::optional<ContentCoding> content_coding(std::string_view header);
+
+/// Decodes a gzip file, of one member or more. Nothing when it decodes to more than `limit` bytes;
+/// the error is empty then. An ApiError's message otherwise says what is wrong with the bytes.
+struct Gunzipped {
+  std::string bytes = {};
+  bool too_large = false;
+  std::optional<ApiError> error = {};
+};
+Gunzipped gunzip(std::string_view bytes, size_t limit);
+
+}  // namespace syrinx
