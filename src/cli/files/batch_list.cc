@@ -17,6 +17,7 @@
 #include "cli/files/book_work.h"
 #include "cli/line/exit.h"
 #include "io/file.h"
+#include "text/surrogates.h"
 
 namespace syrinx {
 namespace {
@@ -43,7 +44,7 @@ bool is_id(const std::string& id) {
 /// The id and the body of a line.
 std::pair<std::string, std::string> read_item(const std::string& path, size_t number,
                                               const std::string& text, const ordered_json& fields) {
-  ordered_json line = ordered_json::parse(text, nullptr, false);
+  ordered_json line = ordered_json::parse(mend_halves(text).value_or(text), nullptr, false);
   if (!line.is_object()) line_fault(path, number, "expected a JSON object");
   char id[32];
   std::snprintf(id, sizeof id, "%08zu", number);

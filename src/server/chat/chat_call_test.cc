@@ -294,6 +294,10 @@ TEST(ChatCallBody, RefusesMessagesByTheirPlace) {
   EXPECT_EQ(bad_call(std::string(200, '[')).code, "invalid_json");
 }
 
+TEST(ChatCallBody, HalvesOfCharactersAreReplaced) {
+  EXPECT_EQ(good_call(R"({"prompt": "a\ud83d"})", ChatKind::kCompletion).request.text, "a\ufffd");
+}
+
 TEST(ChatCallBody, ReadsCompletions) {
   const ChatCall call =
       good_call(R"({"prompt": "Once", "logprobs": 2, "echo": false})", ChatKind::kCompletion);

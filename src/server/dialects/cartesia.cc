@@ -62,7 +62,7 @@ class CartesiaDialect : public Dialect {
   CartesiaDialect(std::string id, const Speaker& speaker) : id_(std::move(id)), speaker_(speaker) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
-    const auto parsed = binary ? std::nullopt : parse_object(bytes);
+    const auto parsed = binary ? std::nullopt : parse_object(bytes, LoneHalf::kMark);
     if (!parsed) {
       return fail("", bad_field("", "A message must be a JSON object in a text frame."), out);
     }

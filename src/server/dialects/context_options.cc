@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/surrogates.h"
 
 namespace syrinx {
 
@@ -27,7 +28,8 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
                     .param = "model",
                     .code = "model_not_found"};
   }
-  auto parsed = SpeechBody::parse(dump_json(body));
+  const std::string text = dump_json(body);
+  auto parsed = SpeechBody::parse(HalfJoiner().push(text));  // halves are joined in texts alone
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
   auto call = std::get<SpeechBody>(parsed).call(speaker, strict);
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);

@@ -103,9 +103,15 @@ void SpeechContexts::add_text(const std::string& name, std::string_view text) {
     return fail(*context,
                 too_much(concat("More than ", most, " bytes of text wait to be spoken.")));
   }
-  context->text_bytes += text.size();
+  add_whole(*context, context->halves.push(text));
+}
+
+/// Text without halves of characters.
+void SpeechContexts::add_whole(Context& context, const std::string& text) {
+  context.text_bytes += text.size();
   std::vector<SsmlStream::Piece> pieces;
-  context->ssml.push(text, pieces);
+  context.ssml.push(text, pieces);
+  const std::string name = context.name;
   take(name, std::move(pieces));
 }
 
@@ -209,6 +215,8 @@ void SpeechContexts::flush(const std::string& name) {
 void SpeechContexts::finish(const std::string& name) {
   Context* context = find(name);
   if (context == nullptr || context->finishing) return;
+  add_whole(*context, context->halves.finish());
+  if (find(name) == nullptr) return;
   context = close_last(name);
   if (context != nullptr) context->finishing = true;
 }

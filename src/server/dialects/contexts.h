@@ -22,6 +22,7 @@
 #include "server/voices/voice_desk.h"
 #include "text/sentences.h"
 #include "text/ssml_stream.h"
+#include "text/surrogates.h"
 
 namespace syrinx {
 
@@ -97,12 +98,14 @@ class SpeechContexts {
     bool sentences = false;
     bool finishing = false;
     SentenceStream splitter{SentenceOptions{}};
+    HalfJoiner halves{};
     SsmlStream ssml{};
     std::deque<Utterance> utterances;
     size_t text_bytes = 0;
   };
 
   Context* find(const std::string& name);
+  void add_whole(Context& context, const std::string& text);
   Context* take(const std::string& name, std::vector<SsmlStream::Piece> pieces);
   void add_plain(Context& context, std::string_view text);
   void add_document(Context& context, std::string_view document);

@@ -25,7 +25,7 @@ class DeepgramDialect : public Dialect {
   }
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
-    const auto parsed = binary ? std::nullopt : parse_object(bytes);
+    const auto parsed = binary ? std::nullopt : parse_object(bytes, LoneHalf::kMark);
     const std::string type = parsed ? string_at(*parsed, "type").value_or("") : "";
     if (type == "Speak") {
       auto text = string_at(*parsed, "text");

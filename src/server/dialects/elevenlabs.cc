@@ -35,7 +35,7 @@ class ElevenLabsDialect : public Dialect {
       : options_(std::move(options)), multi_(multi), auto_mode_(auto_mode), timeout_s_(timeout_s) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
-    const auto parsed = binary ? std::nullopt : parse_object(bytes);
+    const auto parsed = binary ? std::nullopt : parse_object(bytes, LoneHalf::kMark);
     if (!parsed)
       return fail("A message must be a JSON object in a text frame.", "invalid_json", out);
     if (ending_) return;

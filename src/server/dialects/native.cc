@@ -20,7 +20,7 @@ class NativeDialect : public Dialect {
   NativeDialect(const Speaker& speaker, bool strict) : speaker_(speaker), strict_(strict) {}
 
   void message(std::string_view bytes, bool binary, Actions& out) override {
-    const auto parsed = binary ? std::nullopt : parse_object(bytes);
+    const auto parsed = binary ? std::nullopt : parse_object(bytes, LoneHalf::kMark);
     const std::string type = parsed ? string_at(*parsed, "type").value_or("") : "";
     if (!parsed) {
       say_error("A message must be a JSON object in a text frame.", out);

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "server/dialects/dialects.h"
+#include "server/dialects/wyoming.h"
 #include "server/models/fake_backend_test.h"
 
 namespace syrinx {
@@ -313,6 +314,51 @@ TEST_F(WsSessionTest, WordsAreTimed) {
       << words;
   EXPECT_TRUE(words.find(R"("words":["fg"],"start":[0.64],"end":[0.9)") != std::string::npos)
       << words;
+}
+
+TEST_F(WsSessionTest, HalvesOfCharactersAreJoined) {
+  struct {
+    const char *path, *before, *message, *after;
+  } doors[] = {
+      {"/v1/speak", "", R"({"type":"Speak","text":"%"})", R"({"type":"Flush"})"},
+      {kNativeSocket, R"({"type":"session.config"})", R"({"type":"input.text","text":"%"})",
+       R"({"type":"input.done"})"},
+      {"/v1/text-to-speech/low/stream-input", "", R"({"text":"%"})", R"({"text":""})"},
+      {"/v1/text-to-speech/low/multi-stream-input", "", R"({"text":"%","context_id":"a"})",
+       R"({"context_id":"a","close_context":true,"flush":true})"},
+      {"/tts/websocket", "", R"({"transcript":"%","context_id":"a","continue":true})",
+       R"({"transcript":"","context_id":"a","continue":false})"},
+      {"", R"({"type":"synthesize-start","data":{}})",
+       R"({"type":"synthesize-chunk","data":{"text":"%"}})", R"({"type":"synthesize-stop"})"}};
+  for (const auto& door : doors) {
+    if (*door.path != '\0') {
+      start(LateText::kNone, door.path);
+    } else {
+      start(LateText::kNone);
+      session_ = std::make_unique<TextSession>(
+          backend_, make_wyoming_dialect(backend_->info()), SessionLimits{}, [this] { wake(); },
+          now_s());
+    }
+    const std::string end = *door.path == '\0' ? "\n" : "";
+    if (*door.before != '\0') send(door.before + end);
+    for (const char* piece : {R"(One \ud83d)", R"(\ude00 two \ud83d)", R"(three.\udc00)"}) {
+      std::string message = door.message;
+      send(message.replace(message.find('%'), 1, piece) + end);
+    }
+    if (std::string_view(door.path).ends_with("multi-stream-input")) {
+      send(R"({"text":" ","context_id":"a","flush":true})");
+    } else {
+      send(door.after + end);
+    }
+    for (int i = 0; i < 500 && backend_->texts().empty(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    ASSERT_FALSE(backend_->texts().empty()) << door.path;
+    std::string all;
+    for (const std::string& text : backend_->texts()) all += text;
+    EXPECT_TRUE(all.starts_with("One \U0001f600 two \ufffdthree.\ufffd")) << door.path << all;
+    EXPECT_FALSE(session_->closing()) << door.path;
+  }
 }
 
 TEST_F(WsSessionTest, ContextsTakeTurns) {

@@ -77,7 +77,7 @@ std::optional<WyomingEvent> WyomingParser::next() {
     }
     if (bytes_.size() < data_bytes_) break;
     if (data_bytes_ > 0) {
-      auto data = parse_object(std::string_view(bytes_).substr(0, data_bytes_));
+      auto data = parse_object(std::string_view(bytes_).substr(0, data_bytes_), LoneHalf::kMark);
       if (!data) {
         error_ = "the data of an event is not a JSON object";
         break;
@@ -97,7 +97,7 @@ std::optional<WyomingEvent> WyomingParser::next() {
 }
 
 bool WyomingParser::read_header(std::string_view line) {
-  const auto header = parse_object(line);
+  const auto header = parse_object(line, LoneHalf::kMark);
   const auto type = header ? string_at(*header, "type") : std::nullopt;
   if (!type) {
     error_ = "a header is not a JSON object with a 'type'";

@@ -50,7 +50,9 @@ bool is_whole(const JsonIn& value) {
   return std::isfinite(number) && std::trunc(number) == number;
 }
 
-std::optional<JsonIn> parse_object(std::string_view bytes) {
+std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone) {
+  const std::optional<std::string> mended = mend_halves(bytes, lone);
+  if (mended) bytes = *mended;
   // Depth is bounded before anything is built.
   bool too_deep = false;
   const auto bounded = [&too_deep](int depth, JsonIn::parse_event_t, JsonIn&) {

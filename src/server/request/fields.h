@@ -9,14 +9,16 @@
 #include <vector>
 
 #include "model/pipeline.h"
+#include "text/surrogates.h"
 
 namespace syrinx {
 
 using JsonIn = nlohmann::json;           ///< of clients: many keys must not take long
 using JsonOut = nlohmann::ordered_json;  ///< for clients: in the order of writing
 
-/// A JSON object nested at most 32 deep, or nothing.
-std::optional<JsonIn> parse_object(std::string_view bytes);
+/// A JSON object nested at most 32 deep, or nothing. `lone`: what a half of a character in its
+/// strings becomes; marks are for texts whose other half may come with the next message.
+std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone = LoneHalf::kReplace);
 /// One line; bytes that are no UTF-8 are replaced.
 std::string dump_json(const JsonIn& json);
 std::string dump_json(const JsonOut& json);

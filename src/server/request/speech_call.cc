@@ -20,6 +20,7 @@
 #include "server/request/service_tier.h"
 #include "server/request/wire.h"
 #include "text/ssml.h"
+#include "text/surrogates.h"
 
 namespace syrinx {
 namespace {
@@ -533,6 +534,8 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
   if (count_values(body) > kMaxValues) {
     return ApiError{.message = "The body holds too many values.", .code = "invalid_json"};
   }
+  const std::optional<std::string> mended = mend_halves(body);
+  if (mended) body = *mended;
   json parsed;
   try {
     parsed = json::parse(body);

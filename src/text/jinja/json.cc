@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "text/jinja/value.h"
+#include "text/surrogates.h"
 
 namespace syrinx::jinja {
 namespace {
@@ -88,6 +89,8 @@ class ValueBuilder : public nlohmann::json_sax<nlohmann::json> {
 }  // namespace
 
 Result<Value> parse_json(std::string_view text, size_t max_values) {
+  const std::optional<std::string> mended = mend_halves(text);
+  if (mended) text = *mended;
   ValueBuilder builder(max_values);
   nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   return builder.result();
