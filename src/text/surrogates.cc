@@ -50,17 +50,17 @@ std::string mended(char32_t half, LoneHalf lone) {
          escape_of(kDigit + (bits & 31));
 }
 
-/// The half that is marked at `at`; nothing where none is.
-std::optional<char32_t> mark_at(std::string_view text, size_t at) {
-  if (text.size() - at < kMarkBytes) return {};
+/// The half that is marked at `at`; 0 where none is.
+char32_t mark_at(std::string_view text, size_t at) {
+  if (text.size() - at < kMarkBytes) return 0;
   std::array<char32_t, 3> codes{};
   for (char32_t& code : codes) {
     const CodePoint point = utf8_at(text, at);
-    if (point.value < kDigit || point.value > kDigit + 31) return {};
+    if (point.value < kDigit || point.value > kDigit + 31) return 0;
     code = point.value;
     at += point.size;
   }
-  if (codes[0] > kLowMark) return {};
+  if (codes[0] > kLowMark) return 0;
   const char32_t bits = (codes[1] - kDigit) << 5 | (codes[2] - kDigit);
   return (codes[0] == kHighMark ? kHigh : kLow) + bits;
 }
@@ -96,22 +96,22 @@ std::string HalfJoiner::push(std::string_view piece) {
   for (size_t at = 0; at < piece.size();) {
     // All marks begin with the byte of U+FDD0, which few other characters do.
     const size_t next = std::min(piece.find(static_cast<char>(0xef), at), piece.size());
-    const auto half = next < piece.size() ? mark_at(piece, next) : std::nullopt;
-    if (next > at || !half) out += finish();
+    const char32_t half = next < piece.size() ? mark_at(piece, next) : 0;
+    if (next > at || half == 0) out += finish();
     out += piece.substr(at, next - at);
     at = next;
-    if (!half) {
+    if (half == 0) {
       if (at < piece.size()) out += piece[at++];
       continue;
     }
     at += kMarkBytes;
-    if (high_ != 0 && *half >= kLow) {
-      utf8_append(out, joined(std::exchange(high_, 0), *half));
+    if (high_ != 0 && half >= kLow) {
+      utf8_append(out, joined(std::exchange(high_, 0), half));
       continue;
     }
     out += finish();
-    if (*half < kLow) {
-      high_ = *half;
+    if (half < kLow) {
+      high_ = half;
     } else {
       utf8_append(out, kReplacement);
     }

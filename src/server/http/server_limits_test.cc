@@ -48,9 +48,10 @@ TEST_F(HttpServerTest, TransferCodingsOtherThanChunkedAreRefused) {
   start();
   for (const char* coding : {"gzip", "gzip, chunked", "identity", "x, gzip"}) {
     TestClient client(port());
-    client.send(concat("POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: "
-                       "application/json\r\nTransfer-Encoding: ",
-                       coding, "\r\n\r\n"));
+    client.send(
+        concat("POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: "
+               "application/json\r\nTransfer-Encoding: ",
+               coding, "\r\n\r\n"));
     EXPECT_EQ(client.read().status, 501) << coding;
     EXPECT_TRUE(client.wait_closed(5)) << coding;
   }
@@ -70,9 +71,10 @@ TEST_F(HttpServerTest, FormsOfTargets) {
   EXPECT_EQ(ask("\r\nGET /live HTTP/1.1\r\nHost: here\r\n\r\n"), 200);
   TestClient client(port());
   const std::string wish = "{\"input\": \"hello\"}";
-  client.send(concat("POST /v1/audio/speech/ HTTP/1.1\r\nHost: here\r\nContent-Type: "
-                     "application/json\r\nContent-Length: ",
-                     wish.size(), "\r\n\r\n", wish, "\r\n"));
+  client.send(
+      concat("POST /v1/audio/speech/ HTTP/1.1\r\nHost: here\r\nContent-Type: "
+             "application/json\r\nContent-Length: ",
+             wish.size(), "\r\n\r\n", wish, "\r\n"));
   EXPECT_EQ(client.read().status, 200);
   client.send("\r\nGET /live HTTP/1.1\r\nHost: here\r\n\r\n");
   EXPECT_EQ(client.read().status, 200);

@@ -97,11 +97,12 @@ void read_target(http::request<http::string_body>& message) {
 }
 
 Reply unknown_content_coding(std::string_view name) {
-  Reply reply = reply_of({.status = 415,
-                          .message = concat("This server does not decode 'Content-Encoding: ",
-                                            name.substr(0, 100), "'; send gzip, or the body as it "
-                                            "is."),
-                          .code = "unsupported_media_type"});
+  Reply reply = reply_of(
+      {.status = 415,
+       .message = concat("This server does not decode 'Content-Encoding: ", name.substr(0, 100),
+                         "'; send gzip, or the body as it "
+                         "is."),
+       .code = "unsupported_media_type"});
   reply.headers.emplace_back("Accept-Encoding", "gzip");  // RFC 9110, 12.5.3
   return reply;
 }

@@ -193,7 +193,8 @@ TEST_F(TranscriptionServerTest, Whole) {
 }
 
 TEST_F(TranscriptionServerTest, LargeBodiesOfUnknownLength) {
-  start({.max_body_bytes = size_t{1} << 10, .max_upload_bytes = size_t{80} << 10, .max_uploads = 1});
+  start(
+      {.max_body_bytes = size_t{1} << 10, .max_upload_bytes = size_t{80} << 10, .max_uploads = 1});
   const auto sent_as = [&](const std::string& coding, double seconds) {
     std::string bytes = request(silence(seconds));
     const size_t length = bytes.find("Content-Length: "), end = bytes.find("\r\n\r\n");

@@ -53,8 +53,8 @@ Gunzipped gunzip(std::string_view bytes, size_t limit) {
     const size_t made = room.size() - stream.avail_out;
     if (out.bytes.size() + made > limit) return {.too_large = true};
     out.bytes.append(room.data(), made);
-    if (status == Z_BUF_ERROR || (status == Z_OK && stream.avail_in == 0 && bytes.empty() &&
-                                  stream.avail_out > 0)) {
+    if (status == Z_BUF_ERROR ||
+        (status == Z_OK && stream.avail_in == 0 && bytes.empty() && stream.avail_out > 0)) {
       return {.error = bad_gzip("ends too early")};
     }
     if (status != Z_OK && status != Z_STREAM_END) {

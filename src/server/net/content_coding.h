@@ -17,13 +17,15 @@ enum class ContentCoding { kNone, kGzip };
 /// Reads a Content-Encoding header; nothing for codings that the server does not decode.
 std::optional<ContentCoding> content_coding(std::string_view header);
 
-/// Decodes a gzip file, of one member or more. Nothing when it decodes to more than `limit` bytes;
-/// the error is empty then. An ApiError's message otherwise says what is wrong with the bytes.
+/// What a gzip file decodes to.
 struct Gunzipped {
-  std::string bytes = {};
-  bool too_large = false;
-  std::optional<ApiError> error = {};
+  std::string bytes = {};              ///< empty after a fault
+  bool too_large = false;              ///< more bytes than the limit
+  std::optional<ApiError> error = {};  ///< what is wrong with the file
 };
+
+/// Decodes a gzip file of one member or more. It stops as soon as there are more than `limit`
+/// bytes.
 Gunzipped gunzip(std::string_view bytes, size_t limit);
 
 }  // namespace syrinx
