@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "ears/engine_recogniser.h"
-#include "ears/languages.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {

@@ -27,15 +27,14 @@ Status check_listen(const RecogniserInfo& info, const ListenOptions& options) {
   const auto refuse = [](ErrorCode code, std::string message, const char* param) {
     return Error{code, std::move(message), param};
   };
+  std::string known;
+  for (const std::string& each : info.languages) known += (known.empty() ? "" : ", ") + each;
   if (!options.language.empty() && !info.languages.empty() &&
       std::find(info.languages.begin(), info.languages.end(), options.language) ==
           info.languages.end()) {
     return refuse(ErrorCode::kUnsupported,
                   concat("'", info.name, "' does not know the language '",
-                         options.language.substr(0, 40), "'; it knows ",
-                         info.languages.size() == 1 ? info.languages.front()
-                                                    : concat(info.languages.size(), " others"),
-                         "."),
+                         options.language.substr(0, 40), "'; it knows ", known, "."),
                   "language");
   }
   if (options.scores && !info.scores) {

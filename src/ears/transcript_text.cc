@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "ears/languages.h"
+#include "text/languages.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 

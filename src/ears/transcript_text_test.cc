@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "ears/ears.h"
-#include "ears/languages.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {

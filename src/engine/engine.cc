@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/machine.h"
 #include "engine/scheduler.h"
+#include "model/language.h"
 
 namespace syrinx {
 namespace {
@@ -169,15 +170,18 @@ Result<RequestId> Engine::submit_soon(const SpeechRequest& request, std::shared_
 Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_ptr<Sink> sink,
                                        bool open_here) {
   const double now = now_s();
-  SpeechRequest with_lexicon;
-  if (model.options.lexicon) {
-    with_lexicon = asked;
-    with_lexicon.lexicon = Lexicon::both(asked.lexicon, model.options.lexicon);
+  if (Status fault = check_request(model.pipeline->info(), asked); !fault) return fault.error();
+  const std::string language = read_language(model.pipeline->info(), asked.language).take();
+  SpeechRequest changed;
+  const bool changes = model.options.lexicon || language != asked.language;
+  if (changes) {
+    changed = asked;
+    changed.language = language;
+    if (model.options.lexicon) {
+      changed.lexicon = Lexicon::both(asked.lexicon, model.options.lexicon);
+    }
   }
-  const SpeechRequest& request = model.options.lexicon ? with_lexicon : asked;
-  if (Status fault = check_request(model.pipeline->info(), request); !fault) {
-    return fault.error();
-  }
+  const SpeechRequest& request = changes ? changed : asked;
   Error error;
   const Error* refused = nullptr;
   machine->locked([&] { refused = refusal(request, error); });

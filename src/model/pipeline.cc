@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "model/language.h"
 
 namespace syrinx {
 namespace {
@@ -140,6 +141,9 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
                  concat("this model speaks at ", info.slowest, " to ", info.fastest,
                         " times its own speed, not ", request.speed),
                  "speed"};
+  }
+  if (const auto language = read_language(info, request.language); !language) {
+    return language.error();
   }
   if (Status fault = check_options(info, request); !fault) return fault;
   if (Status fault = check_mix(info, request.mix); !fault) return fault;

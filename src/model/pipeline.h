@@ -125,7 +125,8 @@ class Pipeline {
   /// Constant.
   virtual const Graph& graph() const = 0;
   /// Checks a request and makes its prompts. Any thread. What PipelineInfo says the model cannot do
-  /// has been refused before (check_request).
+  /// has been refused before (check_request), and its language is as the model names it
+  /// (read_language).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
 
   /// The request that writes a recording down, greedily, where PipelineInfo::dictates_s says so.
@@ -143,7 +144,7 @@ class Pipeline {
 };
 
 /// Holds a request against what the model says of itself: the length of its text, voices, mixes,
-/// speed, earlier turns, chats.
+/// speed, language, earlier turns, chats.
 Status check_request(const PipelineInfo& info, const SpeechRequest& request);
 
 }  // namespace syrinx

@@ -83,7 +83,7 @@ struct SpeechRequest {
   float speed = 1;
   /// Semitones above the voice's own; within PipelineInfo::lowest and highest.
   float pitch = 0;
-  std::string language = {};  ///< as the model names it; empty: the model decides
+  std::string language = {};  ///< see read_language(); empty: the model decides
   std::string instructions = {};
   /// What was said before, oldest first; refused where PipelineInfo::context is not set.
   std::vector<ContextTurn> context = {};

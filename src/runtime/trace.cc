@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "engine/executor.h"
 #include "engine/scheduler.h"
+#include "model/language.h"
 
 namespace syrinx {
 namespace {
@@ -127,16 +128,18 @@ EngineOptions options_for(const Graph& graph, bool guided) {
 
 }  // namespace
 
-Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& request,
+Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked,
                             const TraceOptions& options) {
-  if (request.text_open) {
+  if (asked.text_open) {
     return Error{ErrorCode::kUnsupported, "a trace needs all of its text at once", "text"};
   }
   const Graph& graph = pipeline.graph();
   if (graph.speaker() == kClient) {
     return Error{ErrorCode::kUnsupported, "only models that speak are traced"};
   }
-  if (const Status fault = check_request(pipeline.info(), request); !fault) return fault.error();
+  if (const Status fault = check_request(pipeline.info(), asked); !fault) return fault.error();
+  SpeechRequest request = asked;
+  request.language = read_language(pipeline.info(), asked.language).take();
   Trace trace;
   bool guided = false;
   {

@@ -24,9 +24,9 @@
 #include "cli/line/progress_line.h"
 #include "cli/line/ranges.h"
 #include "ears/ears.h"
-#include "ears/languages.h"
 #include "ears/transcript_text.h"
 #include "io/file.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {

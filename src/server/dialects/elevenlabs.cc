@@ -175,7 +175,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
         bad_field("output_format", "There is no output_format '" + format.substr(0, 100) + "'.");
     return nullptr;
   }
-  if (const auto language = query.find("language_code")) fields["language"] = *language;
+  if (const auto language = query.find("language_code")) fields["language_hint"] = *language;
   if (const auto seed = query.find("seed")) {
     fields["seed"] = JsonIn::parse(*seed, nullptr, false);
     if (!fields["seed"].is_number_integer()) {

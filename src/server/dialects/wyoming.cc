@@ -1,52 +1,16 @@
 #include "server/dialects/wyoming.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
-#include "base/ascii.h"
 #include "base/check.h"
 #include "server/dialects/context_options.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {
 
 constexpr const char* kWyomingContext = "speech";
-
-struct LanguageName {
-  std::string_view tag, name;
-};
-/// Home Assistant has tags of BCP 47 where models have names.
-constexpr std::array<LanguageName, 12> kLanguages = {{{"en", "english"},
-                                                      {"zh", "chinese"},
-                                                      {"de", "german"},
-                                                      {"fr", "french"},
-                                                      {"es", "spanish"},
-                                                      {"it", "italian"},
-                                                      {"pt", "portuguese"},
-                                                      {"ru", "russian"},
-                                                      {"ja", "japanese"},
-                                                      {"ko", "korean"},
-                                                      {"nl", "dutch"},
-                                                      {"pl", "polish"}}};
-
-std::string tag_of(const std::string& language) {
-  const std::string name = lower_ascii(language);
-  for (const LanguageName& row : kLanguages) {
-    if (row.name == name) return std::string(row.tag);
-  }
-  return language;
-}
-
-/// The model's name for a tag such as "en" or "en-GB"; empty when it has none.
-std::string language_of(const std::string& tag, const PipelineInfo& info) {
-  const std::string wanted = lower_ascii(tag.substr(0, tag.find_first_of("-_")));
-  for (const std::string& language : info.languages) {
-    if (lower_ascii(language) == lower_ascii(tag) || lower_ascii(tag_of(language)) == wanted)
-      return language;
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -204,7 +168,7 @@ class WyomingDialect : public Dialect {
     if (const auto voice = data.find("voice"); voice != data.end() && voice->is_object()) {
       if (const auto name = string_at(*voice, "name")) fields["voice"] = *name;
       if (const auto tag = string_at(*voice, "language")) {
-        fields["language"] = language_of(*tag, speaker_.info);
+        fields["language_hint"] = *tag;  // Home Assistant always sends one
       }
     }
     auto options = context_options(fields, speaker_.view());
@@ -221,7 +185,8 @@ class WyomingDialect : public Dialect {
     const JsonOut attribution = {{"name", speaker_.info.family}, {"url", ""}};
     JsonOut languages = JsonOut::array();
     for (const std::string& language : speaker_.info.languages) {
-      if (language != "auto") languages.push_back(tag_of(language));
+      if (is_any_language(language)) continue;
+      languages.push_back(language.find('-') == language.npos ? language_code(language) : language);
     }
     if (languages.empty()) languages.push_back("en");
     JsonOut voices = JsonOut::array();

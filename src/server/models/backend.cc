@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "ears/ears.h"
+#include "model/language.h"
 
 namespace syrinx {
 namespace {
@@ -21,7 +22,9 @@ class EngineBackend : public Backend {
   void cancel(RequestId id) override { engine_->cancel(id); }
   Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
     if (Status fault = check_request(info(), request); !fault) return fault.error();
-    const auto opened = engine_->pipeline().open(request);
+    SpeechRequest read = request;
+    read.language = read_language(info(), request.language).take();
+    const auto opened = engine_->pipeline().open(read);
     if (!opened.ok()) return opened.error();
     return int64_t{opened.value().sequence().prompt_rows()};
   }

@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "ears/languages.h"
 #include "ears/transcript_text.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {

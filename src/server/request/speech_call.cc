@@ -13,6 +13,7 @@
 #include "audio/volume.h"
 #include "base/ascii.h"
 #include "base/check.h"
+#include "model/language.h"
 #include "model/markup.h"
 #include "server/models/backend.h"
 #include "server/models/vendor_names.h"
@@ -487,14 +488,21 @@ void read_markup(Fields& fields, const PipelineInfo& info, bool strict, SpeechCa
   for (const std::string& warning : markup.value().warnings) call.warnings.push_back(warning + ".");
 }
 
-/// A "language_hint", which comes from clients that always send a language, is for models that
-/// know it by that name; a "language" is refused by models that do not.
-void read_language(Fields& fields, const PipelineInfo& info, SpeechRequest& request) {
-  request.language = fields.text("language").value_or("");
-  const auto hint = fields.text("language_hint");
-  if (!hint || !request.language.empty()) return;
-  const auto& known = info.languages;
-  if (std::find(known.begin(), known.end(), *hint) != known.end()) request.language = *hint;
+/// A "language_hint" comes from clients that always send a language: it is left out with a warning
+/// where the model lacks it. Such a "language" is refused.
+void take_language(Fields& fields, const PipelineInfo& info, SpeechCall& call) {
+  const std::string asked = fields.text("language").value_or("");
+  const std::string hint = fields.text("language_hint").value_or("");
+  if (asked.empty() && info.languages.empty()) return;
+  Result<std::string> language = read_language(info, asked.empty() ? hint : asked);
+  if (language) {
+    call.request.language = language.take();
+  } else if (!asked.empty()) {
+    fields.fail(to_api_error(language.error()));
+  } else if (!finds_language_alone(info)) {
+    call.warnings.push_back(concat("The model '", info.model, "' does not speak the language '",
+                                   hint.substr(0, 40), "'; it was left out."));
+  }
 }
 
 }  // namespace
@@ -566,7 +574,7 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool
   read_sampling(fields, call.request);
   read_model_options(fields, call);
   read_context(fields, speaker, call);
-  read_language(fields, info, call.request);
+  take_language(fields, info, call);
   read_pronunciations(fields, call.request);
   read_markup(fields, info, strict, call);
   if (fields.fault()) return *fields.fault();

@@ -65,6 +65,9 @@ TEST(SpeechCall, LanguageHintsAreForModelsThatKnowThem) {
   PipelineInfo info = test_info();
   EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.language, "");
   info.languages = {"de", "en"};
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de-AT"})", info).request.language, "de");
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "xx"})", info).warnings.size(), 1u);
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "auto"})", info).warnings.size(), 0u);
   EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.language, "de");
   EXPECT_EQ(parse(R"({"input": "a", "language_hint": "xx"})", info).request.language, "");
   EXPECT_EQ(

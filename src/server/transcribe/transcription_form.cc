@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "base/check.h"
-#include "ears/languages.h"
 #include "ears/transcript_text.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {

@@ -1,0 +1,21 @@
+// The language of a request, read in one way for every family and every door.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace syrinx {
+
+struct PipelineInfo;
+
+/// The model's name for what a request calls a language: a code, a tag with a region or an English
+/// name, in any case. "" where the model decides ("auto", or nothing was asked). An Error names
+/// "language" and lists what the model knows. A model that lists no languages takes any name.
+Result<std::string> read_language(const PipelineInfo& info, std::string_view asked);
+
+/// Whether the model takes the language from the text and from nothing else.
+bool finds_language_alone(const PipelineInfo& info);
+
+}  // namespace syrinx

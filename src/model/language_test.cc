@@ -1,0 +1,81 @@
+#include "model/language.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/pipeline.h"
+
+namespace syrinx {
+namespace {
+
+constexpr const char* kRefused = "refused";
+
+/// What languages the families list, and what they make of names that clients send.
+TEST(Language, OneReadingForAllFamilies) {
+  using Names = std::vector<std::string>;
+  const Names asked = {"",         "auto",  "Auto",    "en",      "EN",     "en-US", "en_us",
+                       "en-AU",    "eng",   "English", "ENGLISH", "zh-CN",  "cmn",   "zh",
+                       "Mandarin", "pt-BR", "nb",      "tlh",     "Klingon"};
+  const std::vector<std::pair<Names, Names>> families = {
+      // finch, PocketSphinx
+      {{"en"},
+       {"", "", "", "en", "en", "en", "en", "en", "en", "en", "en", kRefused, kRefused, kRefused,
+        kRefused, kRefused, kRefused, kRefused, kRefused}},
+      // Orpheus, Chatterbox
+      {{"english"},
+       {"", "", "", "english", "english", "english", "english", "english", "english", "english",
+        "english", kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused}},
+      // GLM-4-Voice, Step-Audio-2
+      {{"chinese", "english"},
+       {"", "", "", "english", "english", "english", "english", "english", "english", "english",
+        "english", "chinese", "chinese", "chinese", "chinese", kRefused, kRefused, kRefused,
+        kRefused}},
+      // Qwen3-TTS
+      {{"auto", "beijing_dialect", "chinese", "english", "portuguese"},
+       {"", "", "", "english", "english", "english", "english", "english", "english", "english",
+        "english", "chinese", "chinese", "chinese", "chinese", "portuguese", kRefused, kRefused,
+        kRefused}},
+      // Zonos, whose codes are espeak's
+      {{"cmn", "en-029", "en-gb", "en-us", "nb", "pt", "pt-br"},
+       {"", "", "", "en-us", "en-us", "en-us", "en-us", "en-us", "en-us", "en-us", "en-us", "cmn",
+        "cmn", "cmn", "cmn", "pt-br", "nb", kRefused, kRefused}},
+      // Whisper
+      {{"en", "no", "pt", "zh"},
+       {"", "", "", "en", "en", "en", "en", "en", "en", "en", "en", "zh", "zh", "zh", "zh", "pt",
+        "no", kRefused, kRefused}},
+      // CSM, Fish Speech, Higgs Audio, OpusLM, Bagpiper, VoxCPM2, CosyVoice2
+      {{"auto"},
+       {"", "", "", kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused,
+        kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused, kRefused}},
+  };
+  for (const auto& [known, wanted] : families) {
+    PipelineInfo info;
+    info.languages = known;
+    ASSERT_EQ(wanted.size(), asked.size());
+    for (size_t i = 0; i < asked.size(); ++i) {
+      const auto read = read_language(info, asked[i]);
+      EXPECT_EQ(read ? read.value() : kRefused, wanted[i]) << asked[i] << " of " << known.front();
+      SpeechRequest request;
+      request.language = asked[i];
+      EXPECT_EQ(check_request(info, request).ok(), wanted[i] != kRefused) << asked[i];
+    }
+  }
+}
+
+TEST(Language, RefusalsListWhatThereIs) {
+  PipelineInfo info;
+  info.languages = {"auto", "chinese", "english"};
+  EXPECT_EQ(read_language(info, "Klingon").error().message,
+            "the language \"Klingon\" is not known; known are auto, chinese, english");
+  EXPECT_EQ(read_language(info, "Klingon").error().param, "language");
+  info.languages = {"auto"};
+  EXPECT_NE(read_language(info, "en").error().message.find("\"auto\""), std::string::npos);
+  info.languages = {"en-gb-x-rp", "en-gb"};
+  EXPECT_EQ(read_language(info, "en_GB_scotland").value(), "en-gb");
+}
+
+}  // namespace
+}  // namespace syrinx
