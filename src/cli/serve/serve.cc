@@ -43,7 +43,12 @@ ApiKeys read_keys(const ServeOptions& options) {
 }
 
 AccessRules access_rules(const ServeOptions& options, bool loopback) {
-  AccessRules rules{.hosts = options.allowed_hosts, .origins = options.cors_origins};
+  AccessRules rules{.hosts = options.allowed_hosts, .origins = {}};
+  for (const std::string& given : options.cors_origins) {
+    auto origin = read_origin(given);
+    if (!origin) throw UsageError("--cors-origin: " + origin.error().message);
+    rules.origins.push_back(origin.take());
+  }
   if (!loopback) return rules;
   // Also when names are listed: a page of a stranger must not reach this machine by its own name.
   for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);

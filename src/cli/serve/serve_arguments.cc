@@ -35,7 +35,9 @@ void add_serve_security(CLI::App& app, ServeOptions& serve) {
   app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
   app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
   app.add_option("--cors-origin", serve.cors_origins,
-                 "let pages of this origin (https://example.org) use the server; may be repeated");
+                 "let pages of this origin (https://example.org, https://*.example.org, *) use the "
+                 "server; may be "
+                 "repeated");
   app.add_option("--allowed-host", serve.allowed_hosts,
                  "a name that the server goes by; without one any, on loopback only its own");
   app.add_option("--client-rpm", serve.client_requests_per_min,

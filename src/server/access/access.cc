@@ -27,13 +27,43 @@ bool same_site(const BrowserFacts& facts) {
          same_but_case(facts.origin.substr(scheme + 3), facts.host);
 }
 
+/// Whether "https://*.example.org" stands for an origin; a name has no colon or slash.
+bool below(std::string_view pattern, std::string_view origin) {
+  const size_t star = pattern.find("://*.");
+  if (star == pattern.npos) return false;
+  const std::string_view scheme = pattern.substr(0, star + 3), end = pattern.substr(star + 4);
+  if (origin.size() <= scheme.size() + end.size()) return false;
+  const std::string_view name =
+      origin.substr(scheme.size(), origin.size() - scheme.size() - end.size());
+  return same_but_case(origin.substr(0, scheme.size()), scheme) &&
+         same_but_case(origin.substr(scheme.size() + name.size()), end) &&
+         name.find_first_of(":/") == name.npos;
+}
+
 bool listed(const AccessRules& rules, std::string_view origin) {
   return std::any_of(rules.origins.begin(), rules.origins.end(), [&](const std::string& each) {
-    return each == "*" || same_but_case(each, origin);
+    return each == "*" || same_but_case(each, origin) || below(each, origin);
   });
 }
 
 }  // namespace
+
+Result<std::string> read_origin(std::string_view given) {
+  std::string_view origin = trimmed(given);
+  if (origin == "*" || origin == "null") return std::string(origin);
+  if (origin.ends_with('/')) origin.remove_suffix(1);
+  const size_t scheme = origin.find("://");
+  std::string_view host = scheme == origin.npos ? "" : origin.substr(scheme + 3);
+  if (host.starts_with("*.")) host.remove_prefix(2);
+  if (scheme == 0 || host.empty() || host.find_first_of("/*?#@ ") != host.npos) {
+    return Error{
+        ErrorCode::kInvalid,
+        concat("'", given.substr(0, 200),
+               "' is an invalid origin: write https://example.org, with a port where it has "
+               "one and without a path, https://*.example.org for all names below it, or *")};
+  }
+  return std::string(origin);
+}
 
 std::optional<ApiError> refuse_access(const AccessRules& rules, const BrowserFacts& facts) {
   if (!known_host(rules, facts.host)) {
@@ -55,7 +85,7 @@ Headers cors_headers(const AccessRules& rules, const BrowserFacts& facts) {
   if (facts.origin.empty() || !listed(rules, facts.origin)) return {};
   return {{"Access-Control-Allow-Origin", std::string(facts.origin)},
           {"Access-Control-Expose-Headers",
-           "*, X-Request-Id, X-Sample-Rate, X-Seed, X-Warning, Retry-After"},
+           "*, X-Request-Id, X-Sample-Rate, X-Seed, X-Warning, X-Finish-Reason, Retry-After"},
           {"Vary", "Origin"}};
 }
 

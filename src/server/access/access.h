@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "server/request/reply.h"
 
 namespace syrinx {
@@ -16,9 +17,14 @@ namespace syrinx {
 struct AccessRules {
   /// Names, without a port, that the Host header may have; empty: any.
   std::vector<std::string> hosts;
-  /// Origins ("https://example.org") whose pages may use the server; "*": every page.
+  /// Origins ("https://example.org") whose pages may use the server, as read_origin() has them;
+  /// "*": every page. "https://*.example.org" stands for every name below example.org.
   std::vector<std::string> origins;
 };
+
+/// An origin as an operator writes it: a slash at its end is dropped. An Error says how origins are
+/// written, for one with a path, without a scheme or with a wildcard elsewhere.
+Result<std::string> read_origin(std::string_view given);
 
 /// What a browser says of where a request comes from. Borrows from the request.
 struct BrowserFacts {

@@ -49,6 +49,33 @@ TEST(Access, PagesOfStrangersChangeNothing) {
   EXPECT_FALSE(same("http://api.example:8080"));
 }
 
+TEST(Access, OriginsAsOperatorsWriteThem) {
+  const auto read = [](const char* given) {
+    const auto origin = read_origin(given);
+    return origin ? origin.value() : "";
+  };
+  EXPECT_EQ(read("https://app.example/"), "https://app.example");
+  EXPECT_EQ(read("http://app.example:8080"), "http://app.example:8080");
+  EXPECT_EQ(read("https://*.app.example"), "https://*.app.example");
+  EXPECT_EQ(read("*"), "*");
+  for (const char* bad : {"", "app.example", "https://", "https://app.example/page", "https://a*.b",
+                          "*.app.example", "https://*", "https://*.", "://x", "https://u@h"}) {
+    EXPECT_EQ(read(bad), "") << bad;
+  }
+  const AccessRules rules{.hosts = {}, .origins = {"https://*.app.example"}};
+  const auto allowed = [&](const char* origin) {
+    return !cors_headers(rules, {.host = "a", .origin = origin}).empty();
+  };
+  EXPECT_TRUE(allowed("https://a.app.example"));
+  EXPECT_TRUE(allowed("https://a.b.APP.example"));
+  for (const char* other :
+       {"https://app.example", "https://evilapp.example", "http://a.app.example",
+        "https://.app.example", "https://a.app.example:8080", "https://evil/.app.example",
+        "https://evil:1.app.example"}) {
+    EXPECT_FALSE(allowed(other)) << other;
+  }
+}
+
 TEST(Access, Cors) {
   EXPECT_TRUE(cors_headers(kListed, {.host = "a", .origin = "https://evil.example"}).empty());
   EXPECT_TRUE(cors_headers(kListed, {.host = "a"}).empty());

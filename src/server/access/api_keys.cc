@@ -30,8 +30,12 @@ ApiKeys ApiKeys::from_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw LoadError("cannot read the API keys in " + path);
   std::vector<std::string> keys;
+  bool first = true;
   for (std::string line; std::getline(file, line);) {
-    const std::string_view key = trimmed(line);
+    std::string_view key = line;
+    if (first && key.starts_with("\xEF\xBB\xBF")) key.remove_prefix(3);  // an editor's mark
+    first = false;
+    key = trimmed(key);
     if (!key.empty() && key.front() != '#') keys.emplace_back(key);
   }
   if (keys.empty()) throw LoadError("there is no API key in " + path);

@@ -29,6 +29,9 @@ TEST(ApiKeys, File) {
   EXPECT_TRUE(keys.admits("Bearer one"));
   EXPECT_TRUE(keys.admits("Bearer two"));
   EXPECT_FALSE(keys.admits("Bearer # ours"));
+  std::ofstream(path) << "\xEF\xBB\xBFone\r\ntwo\r\n";
+  EXPECT_TRUE(ApiKeys::from_file(path).admits("Bearer one"));
+  EXPECT_TRUE(ApiKeys::from_file(path).admits("Bearer two"));
   std::ofstream(path) << "# nothing\n";
   EXPECT_THROW(ApiKeys::from_file(path), LoadError);
   std::remove(path.c_str());

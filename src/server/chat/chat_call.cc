@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "server/chat/sent_recording.h"
 #include "server/models/vendor_names.h"
+#include "server/request/fields.h"
 #include "server/request/service_tier.h"
 
 namespace syrinx {
@@ -122,8 +123,11 @@ class ChatFields {
  private:
   void check_range(const char* name, double value, double low, double high) const {
     if (value >= low && value <= high) return;
-    throw bad_field(path(name),
-                    concat("'", path(name), "' must be between ", low, " and ", high, "."));
+    const bool counts = high >= std::numeric_limits<int>::max();  // no bound that matters
+    const std::string bounds =
+        counts ? concat("at least ", shown_number(low))
+               : concat("between ", shown_number(low), " and ", shown_number(high));
+    throw bad_field(path(name), concat("'", path(name), "' must be ", bounds, "."));
   }
   const Map& map_;
   std::string scope_;

@@ -298,6 +298,15 @@ TEST(ChatCallBody, HalvesOfCharactersAreReplaced) {
   EXPECT_EQ(good_call(R"({"prompt": "a\ud83d"})", ChatKind::kCompletion).request.text, "a\ufffd");
 }
 
+TEST(ChatCallBody, BoundsOfNumbersCanBeRead) {
+  const auto message = [](const std::string& field) {
+    return bad_call(R"({"messages": [{"role": "user", "content": "a"}], )" + field + "}").message;
+  };
+  EXPECT_EQ(message(R"("max_tokens": -1)"), "'max_tokens' must be at least 1.");
+  EXPECT_EQ(message(R"("top_logprobs": 21, "logprobs": true)"),
+            "'top_logprobs' must be between 0 and 20.");
+}
+
 TEST(ChatCallBody, ReadsCompletions) {
   const ChatCall call =
       good_call(R"({"prompt": "Once", "logprobs": 2, "echo": false})", ChatKind::kCompletion);

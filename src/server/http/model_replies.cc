@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "server/dialects/dialect.h"
+#include "text/languages.h"
 
 namespace syrinx {
 namespace {
@@ -70,6 +71,36 @@ Reply models_reply(const ServerView& server) {
     for (const auto& each : server.ears->list()) models.push_back(recogniser_object(each->info()));
   }
   return json_reply({{"object", "list"}, {"data", models}});
+}
+
+Reply elevenlabs_models_reply(const ServerView& server) {
+  ordered_json models = ordered_json::array();
+  for (const auto& model : server.models->list()) {
+    if (!model.backend || !model.backend->info().speaks) continue;
+    const PipelineInfo& info = model.backend->info();
+    ordered_json languages = ordered_json::array();
+    for (const std::string& each : info.languages) {
+      if (is_any_language(each)) continue;
+      const std::string code = each.find('-') == each.npos ? language_code(each) : each;
+      languages.push_back({{"language_id", code}, {"name", each}});
+    }
+    models.push_back({{"model_id", model.name},
+                      {"name", model.name},
+                      {"description", info.family},
+                      {"can_do_text_to_speech", true},
+                      {"can_do_voice_conversion", false},
+                      {"can_be_finetuned", false},
+                      {"can_use_style", false},
+                      {"can_use_speaker_boost", false},
+                      {"serves_pro_voices", false},
+                      {"requires_alpha_access", false},
+                      {"token_cost_factor", 1.0},
+                      {"maximum_text_length_per_request", info.max_text_bytes},
+                      {"max_characters_request_free_user", info.max_text_bytes},
+                      {"max_characters_request_subscribed_user", info.max_text_bytes},
+                      {"languages", std::move(languages)}});
+  }
+  return json_reply(models);
 }
 
 Reply no_such_model(std::string_view name) {

@@ -11,6 +11,8 @@ namespace syrinx {
 
 /// GET /v1/models: those that speak or write, and the recognisers.
 Reply models_reply(const ServerView& server);
+/// The same as ElevenLabs' clients expect it: the models that speak, in a bare list.
+Reply elevenlabs_models_reply(const ServerView& server);
 /// GET /v1/models/NAME, by every name that speech takes; names may hold slashes.
 Reply model_reply(std::string_view name, const ServerView& server);
 /// GET /v1/audio/models.

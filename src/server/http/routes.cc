@@ -177,6 +177,11 @@ Reply answer_openapi(const RequestHead&, const ServerView&) {
   return reply;
 }
 
+/// ElevenLabs has another list at the same path.
+Reply answer_models(const RequestHead& head, const ServerView& server) {
+  return head.elevenlabs ? elevenlabs_models_reply(server) : models_reply(server);
+}
+
 template <Reply (*reply)(const ServerView&)>
 Reply of_server(const RequestHead&, const ServerView& server) {
   return reply(server);
@@ -195,7 +200,7 @@ constexpr std::array<Get, 9> kGets = {{
     {"/metrics", of_server<metrics_reply>, true, false},
     {"/ready", of_server<ready_reply>, true, false},
     {"/openapi.json", answer_openapi, true, false},
-    {"/v1/models", of_server<models_reply>, false, true},
+    {"/v1/models", answer_models, false, true},
     {"/v1/audio/models", of_server<audio_models_reply>, false, true},
     {"/v1/audio/voices", answer_voices, false, true},
 }};

@@ -23,6 +23,7 @@ struct RequestHead {
   std::string_view content_type = {};
   std::string_view authorization = {};
   std::string_view accept = {};
+  bool elevenlabs = false;  ///< the key came in the header of ElevenLabs' clients
   BrowserFacts browser = {};
 };
 

@@ -128,6 +128,7 @@ struct Session::Incoming {
             .content_type = header(http::field::content_type),
             .authorization = credential,
             .accept = header(http::field::accept),
+            .elevenlabs = message().find("xi-api-key") != message().end(),
             .browser = browser()};
   }
   BrowserFacts browser() const {

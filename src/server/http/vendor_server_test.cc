@@ -31,6 +31,16 @@ TEST_F(HttpServerTest, VendorsVoices) {
   EXPECT_EQ(backend_->last_request().voice, "High");
 }
 
+TEST_F(HttpServerTest, VendorsModels) {
+  start();
+  backend_->mutable_info().languages = {"auto", "english"};
+  const TestAnswer theirs = get("/v1/models", "xi-api-key: x\r\n");
+  EXPECT_EQ(theirs.status, 200);
+  EXPECT_TRUE(theirs.body.starts_with(R"([{"model_id":")")) << theirs.body;
+  EXPECT_TRUE(has(theirs.body, R"("languages":[{"language_id":"en","name":"english"}])"));
+  EXPECT_TRUE(get("/v1/models").body.starts_with(R"({"object":"list")"));
+}
+
 TEST_F(HttpServerTest, VendorsEvents) {
   start();
   backend_->mutable_info().word_times = true;

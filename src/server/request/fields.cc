@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/check.h"
 #include "server/models/vendor_names.h"
 
 namespace syrinx {
@@ -43,6 +44,11 @@ constexpr std::array<FormatName, 10> kFormatNames = {{
 }};
 
 }  // namespace
+
+std::string shown_number(double number) {
+  const bool whole = std::trunc(number) == number && std::fabs(number) < 1e15;
+  return whole ? concat(static_cast<int64_t>(number)) : concat(number);
+}
 
 bool is_whole(const JsonIn& value) {
   if (!value.is_number_float()) return value.is_number_integer();

@@ -72,7 +72,8 @@ class Fields {
     if (!value->is_number()) return wrong(name, "a number", *value), std::nullopt;
     const auto number = value->get<double>();
     if (!(number >= low && number <= high)) {
-      fail(bad_field(name, concat("'", name, "' must be between ", low, " and ", high, ".")));
+      fail(bad_field(name, concat("'", name, "' must be between ", shown_number(low), " and ",
+                                  shown_number(high), ".")));
       return {};
     }
     return static_cast<float>(number);
@@ -92,7 +93,8 @@ class Fields {
     if (!is_whole(*value)) return wrong(name, "an integer", *value), std::nullopt;
     const double number = value->get<double>();
     if (number < low || number > high) {
-      fail(bad_field(name, concat("'", name, "' must be between ", low, " and ", high, ".")));
+      fail(bad_field(name, concat("'", name, "' must be between ", shown_number(low), " and ",
+                                  shown_number(high), ".")));
       return {};
     }
     return static_cast<int>(number);
@@ -142,6 +144,7 @@ void read_voice(Fields& fields, const Speaker& speaker, SpeechCall& call) {
   }
   if (!voice->is_string()) return fields.wrong("voice", "a string or {\"id\": string}", *voice);
   const auto name = voice->get<std::string>();
+  if (trimmed(name).empty()) return;  // as unset: the default
   auto wishes = find_voices(speaker, name);
   if (!wishes && is_vendor_voice(name)) {
     call.request.voice = speaker.info->default_voice;

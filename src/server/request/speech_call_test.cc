@@ -293,6 +293,20 @@ TEST(SpeechCall, HalvesOfCharactersAreReplaced) {
   EXPECT_EQ(parse(R"({"input": "\ude00 \ud83d\ude00"})").request.text, "\ufffd \U0001f600");
 }
 
+TEST(SpeechCall, AnEmptyVoiceIsNone) {
+  EXPECT_EQ(parse(R"({"input": "a", "voice": ""})").request.voice,
+            parse(R"({"input": "a"})").request.voice);
+  EXPECT_EQ(parse(R"({"input": "a", "voice": {"id": " "}})").request.voice,
+            parse(R"({"input": "a"})").request.voice);
+}
+
+TEST(SpeechCall, BoundsAreShownWithAllTheirDigits) {
+  EXPECT_NE(fault(R"({"input": "a", "max_new_tokens": -1})").message.find("between 1 and 1000000."),
+            std::string::npos);
+  EXPECT_NE(fault(R"({"input": "a", "speed": 9})").message.find("between 0.25 and 4."),
+            std::string::npos);
+}
+
 TEST(SpeechCall, TopKOff) {
   EXPECT_EQ(*parse(R"({"input": "a", "top_k": -1})").request.top_k, 0);
   EXPECT_EQ(*parse(R"({"input": "a", "top_k": 0})").request.top_k, 0);

@@ -40,11 +40,11 @@ class FormReader {
     return found->data;
   }
 
-  /// All values of a list, whose name clients write with brackets or without.
+  /// All values of a list, whose name clients write bare, as "name[]" or as "name[0]".
   std::vector<std::string_view> list(const std::string& name) {
     std::vector<std::string_view> out;
     for (const FormPart& each : form_) {
-      if (each.name != name && each.name != name + "[]") continue;
+      if (!is_item(each.name, name)) continue;
       if (each.data.size() > kMaxFieldBytes) {
         fail(name, concat("'", name, "' has a value of more than ", kMaxFieldBytes, " bytes."));
         return {};
@@ -74,6 +74,12 @@ class FormReader {
   }
 
  private:
+  static bool is_item(std::string_view part, std::string_view name) {
+    if (!part.starts_with(name)) return false;
+    const std::string_view rest = part.substr(name.size());
+    return rest.empty() || (rest.size() >= 2 && rest.front() == '[' && rest.back() == ']' &&
+                            rest.find_first_not_of("0123456789", 1) == rest.size() - 1);
+  }
   const std::vector<FormPart>& form_;
 };
 

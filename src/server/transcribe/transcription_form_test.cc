@@ -49,7 +49,7 @@ TEST(TranscriptionForm, ReadsEveryField) {
   EXPECT_EQ(all.listen.temperatures, std::vector<float>{0.25f});
   EXPECT_TRUE(all.words && all.segments && all.listen.word_times);
   EXPECT_FALSE(read_call({field("response_format", "verbose_json"),
-                          field("timestamp_granularities", "word")})
+                          field("timestamp_granularities[0]", "word")})
                    .segments);
   EXPECT_TRUE(read_call({field("response_format", "srt")}).listen.word_times);
   EXPECT_TRUE(read_call({field("stream", "true")}).listen.live);
