@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <utility>
 #include <vector>
 
 #include "audio/wav.h"
@@ -127,6 +129,23 @@ TEST(TextInput, WhatIsNoText) {
   std::string noise;
   for (int i = 1; i < 1000; ++i) noise += static_cast<char>(1 + i * i % 255);
   EXPECT_NE(why_no_text(noise), "");
+}
+
+TEST(TextInput, Windows1252IsReadAndReported) {
+  const std::string path = testing::TempDir() + "/windows-1252.txt";
+  const auto read = [&](const std::string& bytes) {
+    std::ofstream(path, std::ios::binary) << bytes;
+    std::ostringstream report;
+    const std::string text = read_text(path, &report);
+    return std::pair(text, report.str());
+  };
+  const auto [text, report] = read("Caf\xe9 \x93ouvert\x94");
+  EXPECT_EQ(text, "Caf\u00e9 \u201couvert\u201d");
+  EXPECT_EQ(report, path + " is not valid UTF-8 and was read as Windows-1252.\n");
+  EXPECT_EQ(read("\xEF\xBB\xBFGr\u00fcn").first, "Gr\u00fcn");
+  EXPECT_EQ(read("Gr\u00fcn").second, "");
+  EXPECT_THROW(read(std::string("\xff\xfeH\0i\0", 6)), LoadError) << "UTF-16";
+  std::filesystem::remove(path);
 }
 
 TEST(Subtitles, CuesEndAtSentencesAndAreShort) {

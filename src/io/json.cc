@@ -13,6 +13,16 @@ namespace {
 
 using nlohmann::json;
 
+/// What a parser's exception says, without the library's name and its number of the fault.
+std::string fault_text(const json::exception& error) {
+  std::string_view what = error.what();
+  if (const size_t end = what.find("] ");
+      what.starts_with("[json.exception.") && end != what.npos) {
+    what.remove_prefix(end + 2);
+  }
+  return shown(std::string(what), 200);
+}
+
 /// The document in `text`; deep nesting and repeated keys are faults.
 json parse_checked(const std::string& text, const std::string& path) {
   std::vector<std::set<std::string>> open;  // keys seen in each open object
@@ -29,7 +39,7 @@ json parse_checked(const std::string& text, const std::string& path) {
   try {
     return json::parse(text, watch);
   } catch (const json::exception& error) {
-    load_fault(path, "", concat("invalid JSON: ", shown(error.what(), 200)));
+    load_fault(path, "", concat("invalid JSON: ", fault_text(error)));
   }
 }
 

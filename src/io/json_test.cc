@@ -76,6 +76,12 @@ TEST(Config, RefusesWhatIsNoConfig) {
   };
   EXPECT_NE(fault("[1]").find("expected an object, got array"), std::string::npos);
   EXPECT_NE(fault("").find("invalid JSON"), std::string::npos);
+  EXPECT_TRUE(
+      fault("{\"a\":\n x}").starts_with("c.json: invalid JSON: parse error at line 2, column 2"))
+      << fault("{\"a\":\n x}");
+  for (const char* bad : {"{", "{\"a\": 1e999}", "{\"a\":\"\xff\"}", "[1"}) {
+    EXPECT_EQ(fault(bad).find("json.exception"), std::string::npos) << fault(bad);
+  }
   EXPECT_NE(fault("{\"a\":1,\"a\":2}").find("a: is given twice"), std::string::npos);
   EXPECT_NE(fault("{\"a\":" + std::string(100000, '[')).find("nested"), std::string::npos);
   EXPECT_NE(fault("{\"a\":\"\xff\"}").find("invalid JSON"), std::string::npos);

@@ -6,6 +6,7 @@
 #include <array>
 #include <climits>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <set>
 
@@ -37,22 +38,34 @@ std::string program_dir() {
   return whole.substr(0, whole.rfind('/'));
 }
 
-/// Where the built-in voices lie: given, beside the program, in the source tree that a build folder
-/// belongs to, or installed.
+/// Directories in which the built-in voices may lie: given, beside the program, in the source tree
+/// that a build folder belongs to, or installed.
+std::vector<std::string> voice_places(const LoadOptions& options) {
+  if (!options.voices_dir.empty()) return {options.voices_dir};
+  const std::string here = program_dir();
+  return {join_path(here, "voices"), join_path(here, "../voices"), join_path(here, "../../voices"),
+          join_path(here, "../share/syrinx/voices")};
+}
+
 std::optional<std::string> find_voice(const LoadOptions& options) {
-  std::vector<std::string> places;
-  if (!options.voices_dir.empty()) {
-    places = {options.voices_dir};
-  } else {
-    const std::string here = program_dir();
-    places = {join_path(here, "voices"), join_path(here, "../voices"),
-              join_path(here, "../../voices"), join_path(here, "../share/syrinx/voices")};
-  }
-  for (const std::string& place : places) {
+  for (const std::string& place : voice_places(options)) {
     const std::string dir = join_path(place, options.model);
     if (is_file(join_path(dir, "config.json"))) return dir;
   }
   return std::nullopt;
+}
+
+/// A copied program has left its voices behind: where they were looked for.
+[[noreturn]] void no_voice(const LoadOptions& options) {
+  std::string places;
+  for (const std::string& place : voice_places(options)) {
+    const auto path = std::filesystem::path(place).lexically_normal();
+    places += (places.empty() ? "" : ", ") + path.string();
+  }
+  throw LoadError(concat("model ", shown(options.model),
+                         ": looked for a built-in voice of that name in ", places,
+                         "; none is there. Copy the folder 'voices' to where the program lies, or "
+                         "give a model's directory or Org/Name"));
 }
 
 /// auto: on a CPU 8 bits, which bear comparison with what checkpoints are trained in and read half
@@ -115,7 +128,10 @@ struct FoundModel {
 FoundModel find_model(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;
   std::optional<std::string> voice;
-  if (plain && !is_directory(options.model)) voice = find_voice(options);
+  if (plain && !is_directory(options.model)) {
+    voice = find_voice(options);
+    if (!voice && !is_file(options.model)) no_voice(options);
+  }
   const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
   for (const Family& family : families()) {
     if (!family.claims && is_file(join_path(dir, family.marker))) return {&family, dir};

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "base/check.h"
 #include "io/test_dir.h"
 #include "runtime/trace.h"
 #include "tensor/device.h"
@@ -41,6 +42,16 @@ TEST(ModelName, IsTheLastPartWithoutARevision) {
   EXPECT_EQ(model_name("/models/Name//"), "Name");
   EXPECT_EQ(model_name("/models@home/Name"), "Name");
   EXPECT_EQ(model_name("Org/Name@refs"), "Name");
+}
+
+TEST(Load, ACopiedProgramReportsWhereItLookedForItsVoice) {
+  LoadOptions options;
+  options.model = "no-such-voice";
+  const std::string fault = load_fault(options);
+  const std::string here = std::filesystem::read_symlink("/proc/self/exe").parent_path();
+  EXPECT_TRUE(says(fault, "no-such-voice") && says(fault, here + "/voices")) << fault;
+  options.voices_dir = "/no/such/folder";
+  EXPECT_TRUE(says(load_fault(options), "/no/such/folder")) << load_fault(options);
 }
 
 TEST(Load, NamesOfWeights) {
@@ -130,8 +141,8 @@ TEST(Load, BuiltInVoicesLieWhereItIsSaid) {
   const TestDir empty;
   LoadOptions options;
   options.voices_dir = empty.path();
-  EXPECT_NE(load_fault(options), "") << "no other place is looked at";
-  EXPECT_FALSE(says(load_fault(options), empty.path())) << "it is taken for a model elsewhere";
+  EXPECT_TRUE(says(load_fault(options), empty.path())) << "no other place is looked at";
+  EXPECT_TRUE(says(load_fault(options), concat(" in ", empty.path(), "; none is there")));
   options.voices_dir = SYRINX_SOURCE_DIR "/voices";
   EXPECT_EQ(load_pipeline(options)->info().model, "finch");
 }

@@ -53,7 +53,7 @@ struct Manuscript {
 
 Manuscript read_book(const BookOptions& options) {
   Manuscript out;
-  out.ssml.text = read_text(options.text_file);
+  out.ssml.text = read_text(options.text_file, &std::cerr);
   std::erase(out.ssml.text, '\r');
   out.marked = is_ssml(out.ssml.text);
   if (!out.marked) return out;

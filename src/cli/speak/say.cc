@@ -47,8 +47,8 @@ std::string gather_text(const SayOptions& options) {
   if (options.words.empty() == options.text_file.empty()) {
     throw UsageError("say what? Give a text, '-' for the standard input, or -f FILE.");
   }
-  if (!options.text_file.empty()) return read_text(options.text_file);
-  if (options.words.size() == 1 && options.words.front() == "-") return read_text("-");
+  if (!options.text_file.empty()) return read_text(options.text_file, &std::cerr);
+  if (options.words.size() == 1 && options.words.front() == "-") return read_text("-", &std::cerr);
   std::string text;
   for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
   return text;

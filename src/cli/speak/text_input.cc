@@ -4,11 +4,13 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <ostream>
 
 #include "base/check.h"
 #include "base/error.h"
 #include "io/file.h"
 #include "text/utf8.h"
+#include "text/windows_1252.h"
 
 namespace syrinx {
 namespace {
@@ -48,7 +50,7 @@ std::string why_no_text(std::string_view bytes) {
   return concat(strange, " of its ", characters, " characters are not UTF-8 or not for reading");
 }
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path, std::ostream* report) {
   const bool standard = path == "-";
   const std::string name = standard ? "the standard input" : path;
   if (is_directory(path)) throw LoadError(path + " is a directory, not a text");
@@ -57,8 +59,13 @@ std::string read_text(const std::string& path) {
       [](std::FILE* f) { return f == nullptr ? 0 : std::fclose(f); });
   if (!standard && !file) throw LoadError("cannot read " + path + ": " + std::strerror(errno));
   std::string text = read_stream(standard ? stdin : file.get(), name);
+  const bool windows = text.find('\0') == text.npos && looks_windows_1252(text);
+  if (windows) text = from_windows_1252(text);
   if (const std::string why = why_no_text(text); !why.empty()) {
     throw LoadError(name + " is no text: " + why);
+  }
+  if (windows && report != nullptr) {
+    *report << name << " is not valid UTF-8 and was read as Windows-1252.\n";
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.erase(0, 3);
   return text;
