@@ -47,7 +47,9 @@ struct ArRun {
   int common_rows = 0;       ///< leading prompt rows that the companion has in common
   int steps = 0;             ///< of the current segment
   uint32_t total_steps = 0;  ///< of the request
-  bool begun = false;        ///< the first segment
+  uint32_t sound_steps =
+      0;               ///< of those, steps whose code became audio, where the node also writes
+  bool begun = false;  ///< the first segment
   bool open = true;
   bool drains = false;  ///< waits until the streams that it has ended are through
   FinishReason reason = FinishReason::kStop;

@@ -294,7 +294,8 @@ void Scheduler::advance(Active& request, int n, std::span<const int32_t> codes,
     if (!request.sink) return;
   }
   if (graph.writer() == n) {
-    request.outcome.completion_tokens = run.total_steps;
+    run.sound_steps += fresh.empty() ? 0 : 1;
+    request.outcome.completion_tokens = static_cast<int>(run.total_steps - run.sound_steps);
     deliver(request, out, now());
   }
 

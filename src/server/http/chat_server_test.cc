@@ -241,6 +241,8 @@ TEST_F(SpokenChatTest, LargeBodiesMayCarryRecordings) {
 TEST_F(ChatServerTest, TellsWhyItEnded) {
   writer_->say({"So"}, FinishReason::kLength);
   EXPECT_EQ(Json::parse(ask(chat("Hi")).body)["choices"][0]["finish_reason"], "length");
+  writer_->say({"So"}, FinishReason::kRepetition);
+  EXPECT_EQ(Json::parse(ask(chat("Hi")).body)["choices"][0]["finish_reason"], "repetition");
   writer_->say({}, FinishReason::kStop);
   EXPECT_EQ(Json::parse(ask(chat("Hi")).body)["choices"][0]["message"]["content"], "");
 }

@@ -28,8 +28,9 @@ TEST_F(HttpServerTest, StreamsWav) {
   EXPECT_EQ(answer.header("X-Seed"), "5");
   EXPECT_TRUE(answer.header("x-request-id").starts_with("req_"));
   EXPECT_EQ(answer.body.substr(0, 44), wav_header(24000));
-  EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);  // 1 s, rounded up to whole chunks
-  EXPECT_TRUE(answer.header("X-Finish-Reason").empty());
+  EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);           // 1 s, rounded up to whole chunks
+  const std::string reason = answer.header("X-Finish-Reason");  // where it ended before the head
+  EXPECT_TRUE(reason.empty() || reason == "stop") << reason;
 }
 
 TEST_F(HttpServerTest, WholeAnswersTellTheirLength) {

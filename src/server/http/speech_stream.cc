@@ -239,6 +239,10 @@ std::string SpeechStream::head() const {
   Headers headers = common_headers();
   if (exchange_.chunked) headers.emplace_back("Transfer-Encoding", "chunked");
   if (exchange_.trailers) headers.emplace_back("Trailer", "X-Finish-Reason");
+  // A text that is short, or was made before its first audio was due, has ended already.
+  if (const auto& outcome = job_.outcome(); outcome && !is_bad(*outcome)) {
+    headers.emplace_back("X-Finish-Reason", finish_reason_name(outcome->reason));
+  }
   return response_head(200, headers);
 }
 

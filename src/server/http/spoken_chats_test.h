@@ -175,8 +175,10 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
   };
   const size_t ended =
       first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;  // by an id of its own
-  const size_t made =
-      first["usage"]["completion_tokens_details"]["text_tokens"].get<size_t>() - ended;
+  const size_t made = first["usage"]["completion_tokens"].get<size_t>() - ended;
+  const ordered_json& details = first["usage"]["completion_tokens_details"];
+  EXPECT_GT(details["text_tokens"].get<size_t>(), 0u);
+  EXPECT_GT(details["audio_tokens"].get<size_t>(), 0u);
   EXPECT_GT(made, 40u);
   EXPECT_EQ(prompt(ask(ordered_json::array({user, named, user}))), prompt(first) + made + more);
   const ordered_json text{{"role", "assistant"}, {"content", audio["transcript"]}};
