@@ -39,7 +39,13 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.logit > b.logit || (a.logit == b.logit && a.id < b.id);
 }
 
+bool in_mask(std::span<const uint64_t> mask, int64_t id) {
+  const auto word = static_cast<size_t>(id) / 64;
+  return word < mask.size() && (mask[word] >> (id % 64) & 1) != 0;
+}
+
 bool is_allowed(const SampleRule& rule, int32_t id) {
+  if (!rule.mask.empty() && !in_mask(rule.mask, id)) return false;
   if (rule.ranges == 0) return true;
   for (int r = 0; r < rule.ranges; ++r)
     if (id >= rule.allowed[r].begin && id < rule.allowed[r].end) return true;
@@ -257,6 +263,18 @@ int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row,
   return draw_from_all(f, allowed, top, u, s);
 }
 
+/// Takes away what the mask does not allow; returns the largest logit that is left.
+float apply_mask(std::span<const uint64_t> mask, const Allowed& allowed, Scratch& s) {
+  float top = -INFINITY;
+  for (int r = 0; r < allowed.count; ++r) {
+    for (int32_t id = allowed.range[r].begin; id < allowed.range[r].end; ++id) {
+      if (!in_mask(mask, id)) s.logits[id] = -INFINITY;
+      top = std::max(top, s.logits[id]);
+    }
+  }
+  return top;
+}
+
 /// What a row's draw is made from: penalised logits, divided by the temperature, in s.logits.
 struct Ready {
   SampleStatus status = SampleStatus::kOk;
@@ -279,6 +297,7 @@ Ready prepare(const Loops& f, const float* logits, int64_t vocabulary, const Sam
     }
     top = std::max(top, largest);
   }
+  if (!row.rule.mask.empty()) top = apply_mask(row.rule.mask, allowed, s);
   if (top == -INFINITY) {
     out.status = SampleStatus::kNothingAllowed;
     return out;

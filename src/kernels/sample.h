@@ -55,6 +55,9 @@ struct SampleRule {
   /// repetition penalty; else as without it.
   int32_t wanted = -1;
   int wanted_among = 1;
+  /// Of the allowed ids only those whose bit is set, id % 64 of word id / 64; ids behind it are not
+  /// allowed. Empty: no mask. Borrowed until the id is drawn. On the CPU only.
+  std::span<const uint64_t> mask = {};
 };
 
 /// What an id is drawn with.

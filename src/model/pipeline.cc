@@ -124,6 +124,12 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
     return Error{ErrorCode::kUnsupported, "this model cannot be made to call a tool",
                  "tool_choice"};
   }
+  if (request.chat && !request.chat->schema.empty() && !info.writes_json) {
+    return Error{ErrorCode::kUnsupported,
+                 "this model cannot be made to write JSON; 'response_format' may be of the type "
+                 "'text'",
+                 "response_format"};
+  }
   if (Status fault = check_recordings(info, request); !fault) return fault;
   if (Status fault = check_answers(info, request); !fault) return fault;
   if (!request.context.empty() && !info.context) {

@@ -62,6 +62,7 @@ struct PipelineInfo {
   };
   std::optional<Stretches> hears_ahead = {};
   bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
+  bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
   /// Of one that writes: tokens of a prompt and its answer together, at most; 0: not told.
   int64_t positions = 0;
   bool recalls = false;  ///< takes its earlier answers as it made them: SpeechRequest::answers

@@ -44,9 +44,12 @@ struct Chat {
   /// For templates of models that may think before they answer (`enable_thinking`); unset: as the
   /// template does by itself.
   std::optional<bool> thinks = {};
-  /// Names of tools: the answer begins with a call of one of them. Empty: as the model likes.
+  /// Names of tools: the answer is a call of one of them. Empty: as the model likes.
   /// Refused where PipelineInfo::calls_tools is not set.
   std::vector<std::string> must_call = {};
+  /// The answer is one JSON object that follows this JSON schema; empty: any text. Refused where
+  /// PipelineInfo::writes_json is not set.
+  std::string schema = {};
 };
 
 /// An answer that the same model gave earlier in a conversation, as it made it: ids of text and of

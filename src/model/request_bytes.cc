@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 4;
+constexpr uint8_t kRequestVersion = 5;
 constexpr int kMostEntries = 1 << 20;  // of a list
 
 class Writer {
@@ -204,6 +204,7 @@ void written(Io& io, SpeechRequest& r) {
     io.text(chat.messages), io.text(chat.tools);
     optional(io, chat.thinks);
     list(io, chat.must_call, [&](std::string& name) { io.text(name); });
+    io.text(chat.schema);
   });
   io.text(r.expected);
   io.number(r.expected_among);

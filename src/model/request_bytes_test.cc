@@ -52,6 +52,7 @@ SpeechRequest full_request() {
   r.ignore_stop = true, r.phone_times = true;
   auto chat = std::make_shared<Chat>();
   chat->messages = "[]", chat->tools = "[{}]", chat->thinks = false, chat->must_call = {"f", "g"};
+  chat->schema = R"({"type": "object"})";
   r.chat = chat;
   r.expected = "hello";
   r.expected_among = 3, r.expected_settled = 4, r.jacobi = 5;
@@ -110,6 +111,7 @@ TEST(RequestBytes, ThereAndBack) {
   EXPECT_EQ(got.max_frames, 100);
   EXPECT_EQ(got.chat->tools, "[{}]");
   EXPECT_EQ(got.chat->must_call, (std::vector<std::string>{"f", "g"}));
+  EXPECT_EQ(got.chat->schema, R"({"type": "object"})");
   EXPECT_EQ(got.chat->thinks, false);
   EXPECT_EQ(got.expected, "hello");
   EXPECT_EQ(got.expected_settled, 4u);
@@ -139,9 +141,9 @@ TEST(RequestBytes, ThereAndBack) {
 /// one field as the next.
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
-  EXPECT_EQ(bytes[0], 4);
+  EXPECT_EQ(bytes[0], 5);
   EXPECT_EQ(sha256_hex(bytes),
-            "12eb627472b9fb69c073acc6203e9a7f66426c49e152ac2c0200a044bd087628");
+            "f650a425e60ef90ae48ca36d2bc3c00877db4573dcb3c38ac669fa59753bb8de");
 }
 
 TEST(RequestBytes, TheSmallestOne) {

@@ -114,7 +114,7 @@ Status check_language(const PipelineInfo& info, const SpeechRequest& request) {
 
 Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
                                              const Generation& generation, const Prompter& prompter,
-                                             const SpeechRequest& request) {
+                                             const SpeechRequest& request, bool masks) {
   if (Status fault = check_answerable(request); !fault) return fault.error();
   auto prompt = request.chat ? prompter.of_chat(*request.chat) : prompter.of_text(request.text);
   if (!prompt.ok()) return prompt.error();
@@ -125,18 +125,27 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
   }
   auto out = std::unique_ptr<Answer>(
       new Answer(config, generation, prompter.tokenizer(), request, prompt.take()));
-  if (!request.chat || request.chat->must_call.empty()) return out;
-  auto calls = prompter.calls_of(*request.chat);
-  if (!calls.ok()) return calls.error();
-  for (const auto& call : calls.value()) {
-    if (std::any_of(call.begin(), call.end(), [&](int32_t id) { return id >= out->ids_known_; }))
+  if (!request.chat) return out;
+  if (Status fault = out->shape(prompter, *request.chat, masks); !fault) return fault.error();
+  return out;
+}
+
+/// Where the answer must be JSON, nothing is guessed: rules are known for the next step alone.
+Status Answer::shape(const Prompter& prompter, const Chat& chat, bool masks) {
+  if (chat.must_call.empty() && chat.schema.empty()) return ok_status();
+  auto forms = chat.must_call.empty() ? prompter.json_of(chat) : prompter.calls_of(chat);
+  if (!forms.ok()) return forms.error();
+  for (const AnswerForm::One& one : forms.value()) {
+    if (std::any_of(one.begins.begin(), one.begins.end(),
+                    [&](int32_t id) { return id >= ids_known_; }))
       return refused("a tool's name has a token that the model does not know", "tool_choice");
   }
-  out->beginnings_ = Beginnings(calls.take());
-  if (out->beginnings_.too_many())
+  form_ = AnswerForm(forms.take(), masks ? prompter.masks(ids_known_) : nullptr);
+  if (form_.too_many())
     return refused("the names of so many tools begin differently that one of them must be named",
                    "tool_choice");
-  return out;
+  ids_.resize(known_);
+  return ok_status();
 }
 
 void Answer::prefix_keys(bool, std::vector<uint64_t>& keys) const {
@@ -153,8 +162,10 @@ SampleRule Answer::rule_behind(int guesses) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
   const auto now = static_cast<size_t>(steps()), at = now + static_cast<size_t>(guesses);
-  if (beginnings_.restrict(std::span(ids_).subspan(static_cast<size_t>(prompt_rows_), at), rule))
+  if (!form_.any_text()) {
+    form_.restrict(std::span(ids_).subspan(static_cast<size_t>(prompt_rows_), at), rule);
     return rule;
+  }
   if (alike_ < now || at >= expected_.size() || (among_ <= 1 && at >= settled_)) return rule;
   if (!std::equal(&expected_[now], &expected_[at], draft().begin())) return rule;
   if (at < settled_) {
@@ -174,9 +185,15 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
     return {Verdict::kFinished, FinishReason::kStop};
   }
   const int64_t begin = text_.known();
-  std::string piece = text_.push(tokenizer_.is_special(id) ? "" : tokenizer_.bytes(id));
+  std::string bytes = tokenizer_.is_special(id) ? "" : tokenizer_.bytes(id);
+  const auto whole =
+      form_.take(std::span(ids_).subspan(static_cast<size_t>(prompt_rows_),
+                                         static_cast<size_t>(steps())), bytes);
+  if (whole) bytes.resize(*whole);
+  std::string piece = text_.push(bytes);
   hold(id, begin, out.scores());
-  if (text_.stopped()) {
+  if (whole) piece += text_.finish();
+  if (whole || text_.stopped()) {
     tell(std::move(piece), out);
     return {Verdict::kFinished, FinishReason::kStop};
   }
@@ -216,6 +233,7 @@ bool Answer::guess_expected() {
 }
 
 void Answer::guess() {
+  if (!form_.any_text()) return;
   if (guess_expected()) return;
   if (jacobi_ > 0) return fill_block();
   const size_t from = look_up(ids_, ids_);
@@ -236,7 +254,7 @@ void Answer::fill_block() {
 /// An iteration of Jacobi decoding: each guess becomes what the row before it yielded. Only the ids
 /// that the model itself has drawn are kept, so the fixed point is what it would have written.
 void Answer::missed(std::span<const int32_t> codes) {
-  if (jacobi_ == 0 || expected_at_ < expected_.size()) return;
+  if (jacobi_ == 0 || !form_.any_text() || expected_at_ < expected_.size()) return;
   ids_.resize(known_);
   const auto kept = std::min(codes.size(), static_cast<size_t>(jacobi_));
   ids_.insert(ids_.end(), codes.begin(), codes.begin() + static_cast<std::ptrdiff_t>(kept));

@@ -10,8 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "families/llm/answer_form.h"
 #include "families/llm/answer_text.h"
-#include "families/llm/beginnings.h"
 #include "families/llm/config.h"
 #include "families/llm/prompter.h"
 #include "model/pipeline.h"
@@ -27,11 +27,12 @@ Status check_language(const PipelineInfo& info, const SpeechRequest& request);
 
 class Answer : public Sequence {
  public:
-  /// Checks the request. What is given must outlive the answer.
+  /// Checks the request. What is given must outlive the answer. `masks`: the sampler can take them
+  /// (SampleRule::mask).
   static Result<std::unique_ptr<Answer>> open(const ModelConfig& config,
                                               const Generation& generation,
                                               const Prompter& prompter,
-                                              const SpeechRequest& request);
+                                              const SpeechRequest& request, bool masks);
 
   int prompt_rows() const override { return prompt_rows_; }
   int max_steps() const override { return max_steps_; }
@@ -73,6 +74,7 @@ class Answer : public Sequence {
     ScoredToken token;
   };
   SampleRule rule_behind(int guesses) const;
+  Status shape(const Prompter& prompter, const Chat& chat, bool masks);
   void take(int32_t id);
   void guess();
   bool guess_expected();
@@ -96,7 +98,7 @@ class Answer : public Sequence {
   const int among_;         // SpeechRequest::expected_among
   const size_t settled_;    // ids of it that are taken in any case
   const int jacobi_;
-  Beginnings beginnings_;  // of a call that must be made
+  AnswerForm form_;  // of a call that must be made, or of JSON
   AnswerText text_;
   std::deque<Held> held_;
 };

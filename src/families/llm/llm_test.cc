@@ -402,6 +402,54 @@ TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
   EXPECT_NE(written(asked({"get"}, true)).find("<tool_call>"), std::string::npos);
 }
 
+TEST_F(AnswerTest, EndsWithTheJsonThatItMustBe) {
+  const CheckpointCopy copy(golden_dir("qwen3"));
+  copy.replace("chat_template.jinja", "<call>", "<tool_call>");
+  copy.replace("chat_template.jinja", "</call>", "</tool_call>");
+  const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
+  ASSERT_TRUE(model.info().writes_json);
+  const std::string schema =
+      R"({"type": "object", "properties": {"zone": {"enum": ["utc", "local"]},)"
+      R"( "sure": {"type": "boolean"}}, "required": ["zone", "sure"],)"
+      R"( "additionalProperties": false})";
+  const auto written = [&](Chat chat, uint64_t seed, float temperature) {
+    SpeechRequest request;
+    chat.messages = R"([{"role": "user", "content": "What time is it?"}])";
+    chat.thinks = false;
+    request.chat = std::make_shared<Chat>(std::move(chat));
+    request.temperature = temperature, request.top_k = 0, request.top_p = 1.f, request.seed = seed;
+    Runner runner(model);
+    Track track = runner.open(request);
+    for (int step = 0; step < 1000 && !track.finished; ++step) runner.step(track);
+    EXPECT_TRUE(track.finished) << track.text;
+    return track.text;
+  };
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    const float temperature = seed == 0 ? 0.f : 1.f;
+    const std::string text = written({.schema = schema}, seed, temperature);
+    const auto parsed = jinja::parse_json(text);
+    ASSERT_TRUE(parsed.ok()) << text;
+    EXPECT_TRUE(parsed.value().map().find("zone")->is_text()) << text;
+    EXPECT_TRUE(parsed.value().map().find("sure")->is_bool()) << text;
+    EXPECT_EQ(text.back(), '}');
+    const std::string call = written(
+        {.tools = R"([{"type": "function", "function": {"name": "get", "parameters": )" + schema +
+                  "}}]",
+         .must_call = {"get"}},
+        seed, temperature);
+    ASSERT_TRUE(call.starts_with("<tool_call>\n{\"name\": \"get\"")) << call;
+    EXPECT_TRUE(jinja::parse_json(call.substr(call.find('{'))).ok()) << call;
+  }
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(
+      Chat{.messages = R"([{"role": "user", "content": "Hi"}])",
+           .schema = R"({"type": "object", "properties": {"a": {"pattern": "x"}}})"});
+  const auto refused = model.open(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().param, "response_format");
+  EXPECT_NE(refused.error().message.find("'pattern'"), std::string::npos);
+}
+
 TEST_F(AnswerTest, TheSeedChoosesAmongToolsThatMayBeCalled) {
   std::vector<int32_t> first{1, 2, 3, 4}, second{1, 2, 9}, third{1, 7};
   const Beginnings any({third, first, second});

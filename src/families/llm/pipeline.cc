@@ -30,6 +30,7 @@ void Llm::describe(const LoadSpec& spec) {
   info_.writes = true;
   info_.no_cloning = "this model writes; it has no voices";
   info_.calls_tools = prompter_->calls_tools();
+  info_.writes_json = prompter_->chats() && lm_->device() == Device::kCpu;
   info_.positions = config_.max_positions;
   const DecoderConfig& d = config_.lm;
   info_.parts = {
@@ -45,7 +46,8 @@ void Llm::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> Llm::open(const SpeechRequest& request) const {
-  auto answer = Answer::open(config_, generation_, *prompter_, request);
+  auto answer = Answer::open(config_, generation_, *prompter_, request,
+                             lm_->device() == Device::kCpu);
   if (!answer.ok()) return answer.error();
   return Opened(answer.take());
 }

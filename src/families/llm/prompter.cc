@@ -33,6 +33,23 @@ std::string without_marks(std::string_view text) {
   return out += text;
 }
 
+/// Of the parameters of the tool of that name.
+JsonGrammar arguments_grammar(const Chat& chat, const std::string& name) {
+  const auto tools = jinja::parse_json(chat.tools);
+  if (!tools.ok() || !tools.value().is_list()) return {};
+  for (const jinja::Value& tool : tools.value().items()) {
+    const jinja::Value* function = tool.is_map() ? tool.map().find("function") : nullptr;
+    if (function == nullptr || !function->is_map()) continue;
+    const jinja::Value* its_name = function->map().find("name");
+    const jinja::Value* parameters = function->map().find("parameters");
+    if (its_name == nullptr || !its_name->is_text() || its_name->text() != name) continue;
+    if (parameters == nullptr) return {};
+    auto grammar = JsonGrammar::of_schema(*parameters);
+    return grammar.ok() ? grammar.take() : JsonGrammar();
+  }
+  return {};
+}
+
 }  // namespace
 
 Prompter::Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
@@ -168,14 +185,37 @@ Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
 
 bool Prompter::calls_tools() const { return template_ && call_form({"", kTools, {}, {}}).ok(); }
 
-Result<std::vector<std::vector<int32_t>>> Prompter::calls_of(const Chat& chat) const {
+Result<std::vector<AnswerForm::One>> Prompter::calls_of(const Chat& chat) const {
   const auto form = call_form(chat);
   if (!form.ok()) return form.error();
-  std::vector<std::vector<int32_t>> out;
+  const auto& [before, behind] = form.value();
+  const std::string around = before + behind;
+  const auto opened = std::count(around.begin(), around.end(), '{');
+  const auto closed = std::count(around.begin(), around.end(), '}');
+  std::vector<AnswerForm::One> out;
   for (const std::string& name : chat.must_call) {
-    out.push_back(encoded(form.value().before + harmless(name) + form.value().behind));
+    out.push_back({encoded(before + harmless(name) + behind), arguments_grammar(chat, name),
+                   static_cast<int>(std::max<std::ptrdiff_t>(opened - closed, 0))});
   }
   return out;
+}
+
+Result<std::vector<AnswerForm::One>> Prompter::json_of(const Chat& chat) const {
+  auto schema = jinja::parse_json(chat.schema);
+  if (!schema.ok())
+    return Error{ErrorCode::kInvalid, concat("the schema ", schema.error().message),
+                 "response_format"};
+  auto grammar = JsonGrammar::of_schema(schema.value());
+  if (!grammar.ok()) return grammar.error();
+  std::vector<AnswerForm::One> out;
+  out.push_back({{}, grammar.take()});
+  return out;
+}
+
+std::shared_ptr<const TokenMasks> Prompter::masks(int32_t ids) const {
+  std::call_once(masks_->once,
+                 [&] { masks_->made = std::make_shared<const TokenMasks>(tokenizer_, ids); });
+  return masks_->made;
 }
 
 Result<std::vector<int32_t>> Prompter::of_text(std::string_view text) const {

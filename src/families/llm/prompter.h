@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/error.h"
+#include "families/llm/answer_form.h"
 #include "model/request.h"
 #include "text/tokens/chat_template.h"
 #include "text/tokens/tokenizer.h"
@@ -27,9 +30,14 @@ class Prompter {
   /// Of a text to be gone on with, special tokens included, behind what the tokenizer begins with.
   Result<std::vector<int32_t>> of_text(std::string_view text) const;
 
-  /// What an answer to `chat` may begin with so that it calls one of Chat::must_call: the call up
-  /// to its arguments, once for each name, written as the template writes calls.
-  Result<std::vector<std::vector<int32_t>>> calls_of(const Chat& chat) const;
+  /// What an answer to `chat` may be so that it calls one of Chat::must_call: the call up to its
+  /// arguments, once for each name, written as the template writes calls, then the arguments by the
+  /// schema of the tool's parameters. Any object, where that schema says more than is supported.
+  Result<std::vector<AnswerForm::One>> calls_of(const Chat& chat) const;
+  /// The JSON of Chat::schema.
+  Result<std::vector<AnswerForm::One>> json_of(const Chat& chat) const;
+  /// Of the ids below `ids`, always the same number; made when they are first asked for.
+  std::shared_ptr<const TokenMasks> masks(int32_t ids) const;
   /// Whether the template writes calls of tools, in a form that is found again in answers.
   bool calls_tools() const;
 
@@ -53,6 +61,11 @@ class Prompter {
   Tokenizer tokenizer_;
   std::optional<ChatTemplate> template_;
   int64_t max_ids_;
+  struct Masks {
+    std::once_flag once;
+    std::shared_ptr<const TokenMasks> made;
+  };
+  std::shared_ptr<Masks> masks_ = std::make_shared<Masks>();
 };
 
 }  // namespace syrinx::llm

@@ -148,13 +148,6 @@ void refuse_others(const ChatFields& fields) {
   }
   if (const Value* bias = fields.find("logit_bias"); bias && truth(*bias))
     throw unsupported("logit_bias", "'logit_bias' is not supported.");
-  if (const auto format = fields.sub("response_format")) {
-    const std::string type = format->need_text("type");
-    if (type != "text")
-      throw unsupported("response_format",
-                        concat("'response_format' of the type '", type.substr(0, 100),
-                               "' is not supported; 'text' is."));
-  }
   for (const char* name : {"functions", "function_call", "suffix"})
     if (fields.find(name) != nullptr)
       throw unsupported(name, concat("'", name, "' is not supported."));
@@ -507,6 +500,28 @@ std::optional<bool> read_thinks(const ChatFields& fields) {
   return switches->flag("enable_thinking");
 }
 
+/// The JSON schema that the answer must follow; "" when it may be any text.
+std::string read_response_format(const ChatFields& fields, bool writes_json) {
+  const auto format = fields.sub("response_format");
+  if (!format) return "";
+  const std::string type = format->need_text("type");
+  if (type == "text") return "";
+  if (!writes_json || (type != "json_object" && type != "json_schema"))
+    throw unsupported("response_format",
+                      concat("'response_format' of the type '", type.substr(0, 100),
+                             "' is not supported",
+                             writes_json ? "; 'text', 'json_object' and 'json_schema' are."
+                                         : " by this model; 'text' is."));
+  if (type == "json_object") return R"({"type": "object"})";
+  const auto given = format->sub("json_schema");
+  if (!given)
+    throw bad_field("response_format.json_schema", "'response_format.json_schema' is missing.");
+  if (!given->sub("schema"))
+    throw bad_field("response_format.json_schema.schema",
+                    "'response_format.json_schema.schema' is missing.");
+  return json_of(*given->find("schema"));
+}
+
 void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& call) {
   auto chat = std::make_shared<Chat>();
   read_modalities(fields, model.speaks, call);
@@ -521,6 +536,11 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
   const ToolChoice choice = read_tool_choice(fields, model.calls_tools);
   chat->tools = read_tools(fields, choice, call.tool_names);
   chat->must_call = must_call(choice, call.tool_names);
+  chat->schema = read_response_format(fields, model.writes_json);
+  if (!chat->schema.empty() && !call.tool_names.empty())
+    throw unsupported("response_format",
+                      "A 'response_format' of JSON and 'tools' cannot be combined; set "
+                      "'tool_choice' to none or leave one of the two out.");
   chat->thinks = read_thinks(fields);
   call.request.chat = std::move(chat);
   call.request.guidance = fields.number("guidance", 0, 20);
@@ -539,6 +559,7 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
                       "'prompt' must be one text; ids and several texts are not "
                       "supported.");
   if (!prompt->is_text()) throw wrong_type("prompt", "a string", *prompt);
+  read_response_format(fields, false);
   if (fields.find("modalities") != nullptr || fields.find("audio") != nullptr)
     throw unsupported("modalities", "A text is gone on with in text only.");
   call.request.text = prompt->text();

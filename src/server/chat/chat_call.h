@@ -46,6 +46,7 @@ struct ChatAbility {
   bool recalls = false;         ///< PipelineInfo::recalls
   FindAnswer find_answer = {};  ///< empty: there are none
   bool calls_tools = false;     ///< PipelineInfo::calls_tools
+  bool writes_json = false;     ///< PipelineInfo::writes_json
 
   static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
     return {info.speaks && info.converses,
@@ -54,7 +55,8 @@ struct ChatAbility {
             decoder,
             info.recalls,
             {},
-            info.calls_tools};
+            info.calls_tools,
+            info.writes_json};
   }
 };
 

@@ -367,6 +367,33 @@ TEST(ChatCallBody, TakesManyMessages) {
   EXPECT_EQ(bad_call(R"({"messages": [)" + std::string(3'000'000, '1') + "]}").status, 400);
 }
 
+// Answers that must be JSON
+
+TEST(ChatCall, AnswersOfJsonBySchema) {
+  const auto chat = [](const std::string& more) {
+    return std::get<ChatBody>(ChatBody::parse(ChatKind::kChat, chat_with(more)))
+        .call({.writes_json = true});
+  };
+  const auto schema = [&](const std::string& more) {
+    return std::get<ChatCall>(chat(more)).request.chat->schema;
+  };
+  EXPECT_EQ(schema(""), "");
+  EXPECT_EQ(schema(R"(, "response_format": {"type": "text"})"), "");
+  EXPECT_EQ(schema(R"(, "response_format": {"type": "json_object"})"), R"({"type": "object"})");
+  EXPECT_EQ(schema(R"(, "response_format": {"type": "json_schema", "json_schema": )"
+                   R"({"name": "n", "strict": true, "schema": {"b": 1, "a": 2}}})"),
+            R"({"b": 1, "a": 2})");
+  for (const auto& [more, param] :
+       {std::pair{R"({"type": "json_schema"})", "response_format.json_schema"},
+        {R"({"type": "json_schema", "json_schema": {}})", "response_format.json_schema.schema"},
+        {R"({"type": "grammar"})", "response_format"},
+        {R"({"type": "json_object"}, "tools": [{"function": {"name": "f"}}])",
+         "response_format"}}) {
+    EXPECT_EQ(std::get<ApiError>(chat(concat(R"(, "response_format": )", more))).param, param)
+        << more;
+  }
+}
+
 // Tools that must be called
 
 TEST(ChatCall, ToolsThatMustBeCalled) {
@@ -451,8 +478,28 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
     EXPECT_EQ(lines.calls[1].name, "get");
     EXPECT_EQ(lines.calls[1].arguments, "{}");
 
+    for (const char* around : {"", "\n", "```\n", "```json\n"}) {
+      const std::string fence = std::string(around).starts_with("`") ? "\n```" : "";
+      const Parsed bare = parsed_calls(
+          concat("Sure.\n", around, R"({"name": "f", "arguments": {"a": "}\""}})", fence,
+                 "\nDone."),
+          size);
+      EXPECT_EQ(bare.text, "Sure.\nDone.") << around;
+      ASSERT_EQ(bare.calls.size(), 1u) << around;
+      EXPECT_EQ(bare.calls[0].arguments, R"({"a": "}\""})");
+    }
+    const Parsed open = parsed_calls(
+        "<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n{\"name\": \"get\", "
+        "\"arguments\": {}} and on",
+        size);
+    EXPECT_EQ(open.calls.size(), 2u) << "no closing tag";
+    EXPECT_EQ(open.text, " and on");
+
     for (const char* text :
-         {"no call < here <tool", "<tool_call>function\nf\n{</tool_call>",
+         {"Write {\"name\": \"f\", \"arguments\": {}} so.", "```\n{\"a\": 1}\n``` and on",
+          "```json\n{\"name\": \"f\", \"arguments\": {}} or so\n```",
+          "```",
+          "no call < here <tool", "<tool_call>function\nf\n{</tool_call>",
           "<tool_call>function\nf\n[1]</tool_call>", "<tool_call>function\n</tool_call>",
           "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>",
           "<tool_call>{\"name\": \"f\", \"arguments\": 5}</tool_call>",
@@ -479,8 +526,11 @@ TEST(ToolCallFuzz, HoweverTheTextIsCut) {
        "<tool_call>{\"name\": \"get\"}</tool_call>\n",
        "\n {\"name\": \"get\", \"parameters\": {\"x\": [1]}}", "no call < here <tool",
        "<tool_call>not JSON</tool_call> and on", "a \n b\n",
-       "So.<tool_call>function\nf\n{\"b\": [1]}</tool_call><tool_call>function\nget</tool_call>"},
-      {"function\n", "<tool_call>", "</tool_call>", "{", "}", "\"name\":", "\"f\"",
+       "So.<tool_call>function\nf\n{\"b\": [1]}</tool_call><tool_call>function\nget</tool_call>",
+       "Here:\n```json\n{\"name\": \"f\", \"arguments\": {\"a\": \"}\"}}\n```\nSo.",
+       "<tool_call>{\"name\": \"f\", \"arguments\": {}} and on\n{\"arguments\": {}, \"name\": "
+       "\"get\"}"},
+      {"function\n", "```", "```json\n", "<tool_call>", "</tool_call>", "{", "}", "\"name\":", "\"f\"",
        "\"arguments\":", " ", "\n", "<", "\xff", "[", "]"});
   const int inputs = fuzz_inputs(8000);
   int called = 0;
@@ -511,6 +561,7 @@ TEST(ToolCalls, PlainTextDoesNotWait) {
   EXPECT_EQ(finder.push("Hello").text, "Hello");
   EXPECT_EQ(finder.push(" there <").text, " there");
   EXPECT_EQ(finder.push("b>").text, " <b>");
+  EXPECT_EQ(finder.push("\n{\"a\"").text, "\n{\"a\"") << "no call begins like that";
   ToolCallFinder none({});
   EXPECT_EQ(none.push("{<tool_call>").text, "{<tool_call>");
 }

@@ -10,23 +10,49 @@ namespace syrinx {
 namespace {
 
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
+constexpr std::string_view kFence = "```";
 constexpr std::string_view kBlanks = " \t\r\n";
-
-/// Bytes at the end that may be the beginning of a call: blanks, then a beginning of its tag.
-size_t may_begin_call(std::string_view text) {
-  for (size_t size = std::min(text.size(), kOpen.size() - 1); size > 0; --size) {
-    if (!text.ends_with(kOpen.substr(0, size))) continue;
-    const size_t before = text.substr(0, text.size() - size).find_last_not_of(kBlanks);
-    return text.size() - (before == text.npos ? 0 : before + 1);
-  }
-  const size_t last = text.find_last_not_of(kBlanks);
-  return text.size() - (last == text.npos ? 0 : last + 1);
-}
+/// What the object of a call may begin with.
+constexpr std::string_view kFirstKeys[] = {"\"name\"", "\"arguments\"", "\"parameters\"",
+                                           "\"type\"", "\"id\""};
 
 std::string_view trimmed_blanks(std::string_view text) {
   const size_t begin = text.find_first_not_of(kBlanks);
   if (begin == text.npos) return {};
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+/// The end of the object that begins at `at`; npos: it is not there yet.
+size_t object_end(std::string_view text, size_t at) {
+  int depth = 0;
+  bool quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c == '\\') ++at;
+      if (c == '"') quoted = false;
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == '{' || c == '[') {
+      ++depth;
+    } else if ((c == '}' || c == ']') && --depth == 0) {
+      return at + 1;
+    }
+  }
+  return text.npos;
+}
+
+/// Whether one of two texts begins with the other.
+bool alike(std::string_view a, std::string_view b) {
+  return a.starts_with(b) || b.starts_with(a);
+}
+
+/// Whether an object may be a call, as far as it is there.
+bool may_be_call(std::string_view object) {
+  const size_t key = object.find_first_not_of(kBlanks, 1);
+  if (key == object.npos) return true;
+  return std::any_of(std::begin(kFirstKeys), std::end(kFirstKeys),
+                     [&](std::string_view first) { return alike(object.substr(key), first); });
 }
 
 /// A call as it is written.
@@ -85,6 +111,9 @@ std::optional<std::string> arguments_object(const std::optional<jinja::Value>& g
 }  // namespace
 
 void ToolCallFinder::tell(size_t size, Found& found) {
+  if (size == 0) return;
+  const size_t last = waiting_.find_last_not_of(" \t\r", size - 1);
+  if (last != waiting_.npos) line_ = waiting_[last] == '\n';
   found.text.append(waiting_, 0, size);
   waiting_.erase(0, size);
 }
@@ -104,55 +133,121 @@ bool ToolCallFinder::add_call(std::string_view body, bool known_only, Found& fou
   return true;
 }
 
+bool ToolCallFinder::begins_line(size_t at) const {
+  const size_t last = at == 0 ? waiting_.npos : waiting_.find_last_not_of(" \t\r", at - 1);
+  return last == waiting_.npos ? line_ : waiting_[last] == '\n';
+}
+
+/// Where a call may begin; npos: nowhere.
+size_t ToolCallFinder::candidate(size_t from) const {
+  for (size_t at = from; at < waiting_.size(); ++at) {
+    const std::string_view rest = std::string_view(waiting_).substr(at);
+    const char c = rest[0];
+    if (c == '<' && alike(rest, kOpen)) return at;
+    if ((c == '{' || (c == '`' && alike(rest, kFence))) && begins_line(at)) return at;
+  }
+  return waiting_.npos;
+}
+
+ToolCallFinder::Look ToolCallFinder::look(size_t at, bool ended, Found& found) {
+  switch (waiting_[at]) {
+    case '<': return look_tagged(at, ended, found);
+    case '`': return look_fenced(at, ended, found);
+    default: return look_bare(at, at, ended, found);
+  }
+}
+
+ToolCallFinder::Look ToolCallFinder::look_tagged(size_t at, bool ended, Found& found) {
+  const std::string_view all = waiting_;
+  const size_t inside = at + kOpen.size();
+  if (all.size() < inside) return {ended ? Look::kText : Look::kWait, at + 1};
+  const size_t close = all.find(kClose, inside), body = all.find_first_not_of(kBlanks, inside);
+  const size_t object = body != all.npos && all[body] == '{' ? object_end(all, body) : all.npos;
+  if (close < object) {
+    const size_t end = close + kClose.size();
+    const bool call = add_call(all.substr(inside, close - inside), false, found);
+    return {call ? Look::kCall : Look::kText, end};
+  }
+  if (object == all.npos) {  // the end of the answer stands for the tag's
+    if (!ended) return {Look::kWait};
+    return add_call(all.substr(inside), true, found) ? Look{Look::kCall, all.size()}
+                                                     : Look{Look::kText, inside};
+  }
+  const std::string_view call = all.substr(body, object - body);
+  const size_t next = std::min(all.find_first_not_of(kBlanks, object), all.size());
+  const std::string_view behind = all.substr(next);
+  if (behind.starts_with(kClose))
+    return {add_call(call, false, found) ? Look::kCall : Look::kText, next + kClose.size()};
+  if (!ended && kClose.starts_with(behind)) return {Look::kWait};
+  return {add_call(call, true, found) ? Look::kCall : Look::kText, object};
+}
+
+/// An object at `object` of a text that begins at `at`.
+ToolCallFinder::Look ToolCallFinder::look_bare(size_t at, size_t object, bool ended, Found& found) {
+  const std::string_view all = waiting_;
+  if (!may_be_call(all.substr(object))) return {Look::kText, object + 1};
+  const size_t end = object_end(all, object);
+  if (end == all.npos) return {ended ? Look::kText : Look::kWait, all.size()};
+  const std::string_view call = all.substr(object, end - object);
+  if (at == object) return {add_call(call, true, found) ? Look::kCall : Look::kText, end};
+  const size_t next = std::min(all.find_first_not_of(kBlanks, end), all.size());
+  const std::string_view behind = all.substr(next);
+  if (!ended && behind.size() < kFence.size() && kFence.starts_with(behind)) return {Look::kWait};
+  const bool whole = behind.starts_with(kFence) || (ended && kFence.starts_with(behind));
+  if (!whole || !add_call(call, true, found)) return {Look::kText, end};
+  return {Look::kCall, std::min(next + kFence.size(), all.size())};
+}
+
+ToolCallFinder::Look ToolCallFinder::look_fenced(size_t at, bool ended, Found& found) {
+  const std::string_view rest = std::string_view(waiting_).substr(at);
+  const size_t line = rest.find('\n');
+  const std::string_view first = rest.substr(0, line);
+  const auto fits = [&](std::string_view fence) {
+    return line == rest.npos ? alike(first, fence) : trimmed_blanks(first) == fence;
+  };
+  if (!fits("```") && !fits("```json") && !fits("```JSON")) return {Look::kText, at + 1};
+  const size_t object = line == rest.npos ? line : rest.find_first_not_of(kBlanks, line);
+  if (object == rest.npos) return {ended ? Look::kText : Look::kWait, at + 1};
+  if (rest[object] != '{') return {Look::kText, at + 1};
+  return look_bare(at, at + object, ended, found);
+}
+
 ToolCallFinder::Found ToolCallFinder::push(std::string_view text) {
-  Found found;
   waiting_ += text;
+  return find(false);
+}
+
+ToolCallFinder::Found ToolCallFinder::finish() { return find(true); }
+
+ToolCallFinder::Found ToolCallFinder::find(bool ended) {
+  Found found;
   if (names_.empty()) {
     tell(waiting_.size(), found);
     return found;
   }
-  if (!begun_) {
-    const size_t first = waiting_.find_first_not_of(kBlanks);
-    if (first == waiting_.npos) return found;
-    begun_ = true;
-    object_ = waiting_[first] == '{';
-  }
-  if (object_) return found;
-  for (;;) {
-    const size_t open = waiting_.find(kOpen);
-    if (open == waiting_.npos) {
-      tell(waiting_.size() - may_begin_call(waiting_), found);
+  /// The end of what stands before `at`, without blanks: those before a call belong to it.
+  const auto before = [&](size_t at) {
+    const size_t last = at == 0 ? waiting_.npos : waiting_.find_last_not_of(kBlanks, at - 1);
+    return last == waiting_.npos ? 0 : last + 1;
+  };
+  for (size_t from = 0;;) {
+    const size_t at = candidate(from);
+    if (at == waiting_.npos) break;
+    const Look seen = look(at, ended, found);
+    if (seen.kind == Look::kWait) {
+      tell(before(at), found);
       return found;
     }
-    const size_t close = waiting_.find(kClose, open);
-    if (close == waiting_.npos) {
-      // The blanks before a call belong to it.
-      const size_t last = waiting_.substr(0, open).find_last_not_of(kBlanks);
-      tell(last == waiting_.npos ? 0 : last + 1, found);
-      return found;
+    if (seen.kind == Look::kText) {
+      from = seen.end;
+      continue;
     }
-    const size_t inside = open + kOpen.size(), end = close + kClose.size();
-    const std::string_view whole = waiting_;
-    if (add_call(whole.substr(inside, close - inside), false, found)) {
-      const size_t last = whole.substr(0, open).find_last_not_of(kBlanks);
-      found.text.append(waiting_, 0, last == waiting_.npos ? 0 : last + 1);
-      waiting_.erase(0, end);
-    } else {
-      tell(end, found);
-    }
+    found.text.append(waiting_, 0, before(at));
+    waiting_.erase(0, seen.end);
+    from = 0, line_ = true;
   }
-}
-
-ToolCallFinder::Found ToolCallFinder::finish() {
-  Found found;
-  const size_t open = waiting_.find(kOpen);
-  if (object_ && add_call(waiting_, true, found)) {
-    waiting_.clear();
-  } else if (open != waiting_.npos && !object_ &&
-             add_call(std::string_view(waiting_).substr(open + kOpen.size()), true, found)) {
-    // A stop that took the end of the tag.
-    found.text = waiting_.substr(0, open);
-    waiting_.clear();
+  if (!ended) {
+    tell(before(waiting_.size()), found);
   } else if (calls_ > 0 && waiting_.find_first_not_of(kBlanks) == waiting_.npos) {
     waiting_.clear();
   } else {

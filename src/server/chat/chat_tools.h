@@ -1,8 +1,10 @@
-// Finds calls of tools in the text of an answer while it comes: between <tool_call> and
-// </tool_call> as JSON {"name", "arguments"}, as Qwen and Hermes write them, or in lines
-// ("function", the name, the arguments as JSON), as Step-Audio 2 does; and an answer that is one
-// JSON object {"name", "parameters"}, as Llama 3 writes it. What turns out to be no call of a known
-// tool stays text. One thread.
+// Finds calls of tools in the text of an answer while it comes. A call is
+// - what stands between <tool_call> and </tool_call>: JSON {"name", "arguments"}, as Qwen and Hermes
+//   write them, or lines ("function", the name, the arguments as JSON), as Step-Audio 2 does; where
+//   the JSON ends and the closing tag does not follow, the JSON alone;
+// - a JSON object {"name", "arguments"} or {"name", "parameters"} that begins a line, bare, as Llama
+//   3 writes it, or in a fence (``` or ```json), of a known tool.
+// What turns out to be no call stays text. One thread.
 #pragma once
 
 #include <string>
@@ -35,13 +37,24 @@ class ToolCallFinder {
   int calls() const { return calls_; }
 
  private:
+  /// What begins at a place of the text that waits.
+  struct Look {
+    enum Kind { kText, kWait, kCall } kind = kText;
+    size_t end = 0;  ///< of the call, or of what is text for sure
+  };
+  Found find(bool ended);
+  size_t candidate(size_t from) const;
+  bool begins_line(size_t at) const;
+  Look look(size_t at, bool ended, Found& found);
+  Look look_tagged(size_t at, bool ended, Found& found);
+  Look look_bare(size_t at, size_t object, bool ended, Found& found);
+  Look look_fenced(size_t at, bool ended, Found& found);
   bool add_call(std::string_view body, bool known_only, Found& found);
   void tell(size_t size, Found& found);
 
   const std::vector<std::string> names_;
   std::string waiting_;
-  bool begun_ = false;   // something but white space came
-  bool object_ = false;  // the answer begins as a JSON object
+  bool line_ = true;  // waiting_ begins a line, but for blanks
   int calls_ = 0;
 };
 

@@ -1,0 +1,109 @@
+// JSON that follows a schema, byte by byte: a grammar compiled of a JSON schema, and a text that is
+// written by it. The subset of JSON Schema is documented in docs/guide/http.md. Values; no I/O.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
+#include "text/jinja/value.h"
+
+namespace syrinx::llm {
+
+/// What a JSON text may be. Const once made; cheap to copy.
+class JsonGrammar {
+ public:
+  /// Any JSON object.
+  JsonGrammar();
+  /// Of a schema whose root is an object. Errors name the keyword that is not supported.
+  static Result<JsonGrammar> of_schema(const jinja::Value& schema);
+
+  /// The values that one place of a text may hold.
+  struct Node {
+    bool string = false, number = false, integer = false, object = false, array = false;
+    std::vector<std::string> literals = {};  ///< JSON texts of scalars, sorted
+    std::vector<std::string> keys = {};      ///< of the object, as JSON texts, sorted
+    std::vector<int> values = {};            ///< node of each key
+    uint64_t required = 0;                   ///< bit i: keys[i] must be there
+    int others = -1;                         ///< node of any key, where `keys` is empty; -1: none
+    int items = 0;                           ///< node of the array's items
+    int64_t least = 0, most = INT64_MAX;     ///< number of items
+  };
+  const Node& node(int at) const { return (*nodes_)[static_cast<size_t>(at)]; }
+  int root() const { return root_; }
+
+ private:
+  std::shared_ptr<const std::vector<Node>> nodes_;
+  int root_ = 0;
+};
+
+/// A text on its way. The grammar must outlive it.
+class JsonWriting {
+ public:
+  /// Behind the value, `closers` braces of objects around it follow.
+  explicit JsonWriting(const JsonGrammar& grammar, int closers = 0)
+      : grammar_(&grammar), node_(grammar.root()), closers_(closers) {}
+  JsonWriting(const JsonWriting& other) { *this = other; }
+  JsonWriting& operator=(const JsonWriting& other);
+  bool operator==(const JsonWriting& other) const;
+
+  /// Takes the next byte. False: it cannot stand here, and the text is of no more use.
+  bool push(unsigned char c);
+  /// The text is whole; only blanks may follow.
+  bool done() const { return place_ == Place::kDone; }
+
+ private:
+  static constexpr size_t kMostDepth = 24;
+  enum class Place : uint8_t {
+    kValue,
+    kFirstItem,
+    kAfter,
+    kFirstKey,
+    kKey,
+    kKeyText,
+    kColon,
+    kString,
+    kNumber,
+    kLiteral,
+    kClosers,
+    kDone
+  };
+  /// An object or an array that is not closed.
+  struct Frame {
+    int node = 0;
+    bool object = false;
+    uint64_t count = 0;  // keys as bits, or the number of items
+    bool operator==(const Frame&) const = default;
+  };
+
+  bool begin_value(unsigned char c);
+  bool begin_key(unsigned char c);
+  bool after(unsigned char c);
+  bool go_on(const std::vector<std::string>& texts, uint64_t skipped, unsigned char c);
+  bool in_string(unsigned char c);
+  bool in_number(unsigned char c);
+  bool in_literal(unsigned char c);
+  bool end_value();
+  bool close(bool object);
+  bool blank(unsigned char c);
+
+  const JsonGrammar* grammar_ = nullptr;
+  Place place_ = Place::kValue;
+  int node_ = 0;               // of the value that is expected or written
+  uint8_t blanks_ = 0;         // in a row
+  uint8_t part_ = 0;           // of a string or a number, what was before
+  uint8_t digits_ = 0;         // of a number
+  uint8_t low_ = 0, high_ = 0;  // bounds of the next byte of a character; 0: it is whole
+  uint8_t left_ = 0;           // bytes of a character, or digits of an escape, that are missing
+  bool key_ = false;           // the string is a key
+  int closers_ = 0;
+  uint32_t text_ = 0, at_ = 0;  // of literals and keys: which one, and how far
+  size_t depth_ = 0;
+  std::array<Frame, kMostDepth> frames_{};
+};
+
+}  // namespace syrinx::llm
