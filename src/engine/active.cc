@@ -30,6 +30,12 @@ std::unique_ptr<ChunkRun> open_chunk_run(const ResidentNode& node, const Sequenc
   return run;
 }
 
+double promised_wait_s(const ResidentModel& model, const SpeechRequest& request) {
+  const EngineOptions& options = model.options;
+  const bool heard = model.pipeline->info().speaks && !request.text_only;
+  return heard ? options.max_wait_s : std::max(options.max_wait_s, options.max_read_wait_s);
+}
+
 Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s) {
   auto active = std::make_unique<Active>();
@@ -39,6 +45,7 @@ Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRe
   active->background = request.background;
   active->first_frames = request.initial_chunk_frames;
   active->submitted_s = now_s;
+  active->promised_s = promised_wait_s(model, request);
   active->sink = std::move(sink);
   if (model.graph().reader() == kClient || model.graph().speaker() == kClient) return active;
   auto parts = SpokenParts::of(request, model.pipeline->info().phones);

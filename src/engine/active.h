@@ -131,6 +131,7 @@ struct Active {
 
   // Delivery
   double submitted_s = 0;
+  double promised_s = 0;       ///< it has a place within this time, or is refused
   double playing_since_s = 0;  ///< when the listener could start
   int chunks_delivered = 0;
   bool starved = false;     ///< since the last chunk there was a time with nothing to speak
@@ -160,6 +161,9 @@ struct Active {
     return text_since_s + static_cast<double>(tokens_read) / kTokensReadASecond - now;
   }
 };
+
+/// The longest wait for a place that a request may have: a listener's, or a reader's.
+double promised_wait_s(const ResidentModel& model, const SpeechRequest& request);
 
 /// The record of a request that check_request() let pass; id and runs are still to come. Of one
 /// that is spoken in parts, `unopened` is the first.

@@ -137,9 +137,10 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
     metrics.rejected_client.add();
     return &error;
   }
-  if (wait_s > options.max_wait_s && std::isfinite(wait_s)) {
+  const double most_s = promised_wait_s(model, request);
+  if (wait_s > most_s && std::isfinite(wait_s)) {
     error.message = concat("the wait for a place would be ", std::round(10 * wait_s) / 10,
-                           " s, the limit is ", options.max_wait_s, " s");
+                           " s, the limit is ", most_s, " s");
     metrics.rejected_queue.add();
     return &error;
   }

@@ -46,6 +46,8 @@ struct EngineOptions {
   int max_requests = 256;       ///< accepted and unfinished; past it submit() says kOverloaded
   int max_per_client = 0;       ///< the same for each client; 0: no limit
   double max_wait_s = 2;        ///< predicted wait for a place past which submit() says kOverloaded
+  /// The same for requests that are only read, never heard; max_wait_s where that is longer.
+  double max_read_wait_s = 30;
   size_t kv_bytes = 0;          ///< memory of the KV cache; 0: enough for max_batch long requests,
                                 ///< at most 1 GiB, on a GPU 16
   bool share_prefixes = true;   ///< reuse the cache of equal prompt prefixes

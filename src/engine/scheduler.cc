@@ -173,7 +173,7 @@ void Scheduler::count_holding() {
 void Scheduler::promote() {
   const double at = now();
   for (auto& request : waiting_) {
-    const double promised_s = request->model->options.max_wait_s;
+    const double promised_s = request->promised_s;
     if (request->sink && realtime_ && at - request->submitted_s > promised_s) {
       request->model->metrics.rejected_queue.add();
       fail(*request, {ErrorCode::kOverloaded,

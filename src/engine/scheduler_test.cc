@@ -546,6 +546,30 @@ TEST(Scheduler, LateReadersDoNotKeepNewcomersWaiting) {
   for (const Client& reader : readers) EXPECT_EQ(reader->outcome.reason, FinishReason::kStop);
 }
 
+/// Forty readers at once, all of them served within seconds: the promise to listeners does not
+/// refuse them.
+TEST(Scheduler, ReadersWaitByABoundOfTheirOwn) {
+  for (const double read_wait_s : {30.0, 0.0}) {
+    EngineOptions options = patient();
+    options.max_wait_s = 0.5, options.max_read_wait_s = read_wait_s;
+    ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
+    machine.add(make_toy_pipeline());
+    for (int i = 0; i < 11; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));
+    machine.run_to_end();
+    std::vector<Client> readers;
+    for (int i = 0; i < 40; ++i) {
+      SpeechRequest request = ask_bytes(150);
+      request.text_only = true;
+      readers.push_back(machine.submit(request));
+    }
+    machine.run_to_end();
+    const auto refused = std::count_if(readers.begin(), readers.end(), [](const Client& reader) {
+      return reader->outcome.reason == FinishReason::kError;
+    });
+    EXPECT_EQ(refused > 0, read_wait_s == 0) << refused;
+  }
+}
+
 TEST(Scheduler, ReadersAreNotKeptWaitingForEver) {
   const ResidentModel* writer = nullptr;
   Script script{.options = patient()};

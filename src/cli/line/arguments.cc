@@ -151,7 +151,12 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
       ->check(between(0, 1))
       ->capture_default_str();
   app.add_option("--max-wait", engine.max_wait_s,
-                 "seconds of predicted wait past which requests get a 503")
+                 "seconds of predicted wait past which requests that are heard get a 503")
+      ->check(at_least(0))
+      ->capture_default_str();
+  app.add_option("--max-read-wait", engine.max_read_wait_s,
+                 "the same of requests that are only read: chats in text, transcriptions; not less "
+                 "than --max-wait")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option("--max-per-client", engine.max_per_client,
