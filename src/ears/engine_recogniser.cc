@@ -24,10 +24,14 @@ constexpr double kComeBack_s = 5;
 struct EngineHearing {
   EngineHearing(std::unique_ptr<HearingLoop> how, const ListenOptions& options,
                 std::shared_ptr<TranscriptSink> where)
-      : sink(std::move(where)), live(options.live), client(options.client), loop(std::move(how)) {}
+      : sink(std::move(where)),
+        live(options.live),
+        background(options.background),
+        client(options.client),
+        loop(std::move(how)) {}
 
   const std::shared_ptr<TranscriptSink> sink;
-  const bool live;
+  const bool live, background;
   const uint64_t client;
   // Under the recogniser's mutex.
   std::vector<float> waiting;
@@ -256,6 +260,7 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   SpeechRequest& request = *h.question;
   request.client = h.client;
   request.offline = !h.live;
+  request.background = h.background;
   // Under the mutex, so that the request's end, or a cancel, finds its id.
   std::unique_lock lock(mutex_);
   if (h.cancelled) return;

@@ -98,6 +98,7 @@ struct ListenOptions {
   /// Samples come as they are spoken: settle segments soon, tell partial hypotheses. Else they come
   /// as fast as they are taken, and only the result counts.
   bool live = false;
+  bool background = false;  ///< only where nobody else has anything to do, where a recogniser can
   uint64_t client = 0;  ///< who asks (a hash of key or address), for fairness
 };
 

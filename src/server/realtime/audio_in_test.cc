@@ -98,6 +98,7 @@ TEST(AudioIn, SemanticTurnsEndByWhatWasSaid) {
       {"type": "semantic_vad", "eagerness": "high"}}}})")));
   peer.say(600, true);
   const std::string item = peer.opened.at(0).item;
+  EXPECT_TRUE(peer.opened.at(0).wish.partial) << "the pause depends on it";
   peer.hear(item, {.partial = "I would like to go to the"});
   EXPECT_EQ(kinds_of(peer.say(900, false)), "");
   peer.hear(item, {.segments = {" I would like to go to the zoo."}});

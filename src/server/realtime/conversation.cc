@@ -299,6 +299,12 @@ const std::string* Conversation::previous(std::string_view id) const {
   return nullptr;
 }
 
+bool Conversation::has_call(std::string_view call_id) const {
+  return std::any_of(items_.begin(), items_.end(), [&](const RealtimeItem& item) {
+    return item.kind == RealtimeItem::kCall && item.call_id == call_id;
+  });
+}
+
 RealtimeItem& Conversation::add(RealtimeItem item, const std::optional<std::string>& previous) {
   if (find(item.id) != nullptr) {
     throw taken_id(item.id);

@@ -93,6 +93,8 @@ class Conversation {
   /// After `previous`, "root" for the beginning, or at the end. Throws ApiError: the id is taken,
   /// `previous` unknown, the conversation full.
   RealtimeItem& add(RealtimeItem item, const std::optional<std::string>& previous = {});
+  /// Whether a call of a tool has this id.
+  bool has_call(std::string_view call_id) const;
   /// False: unknown.
   bool remove(std::string_view id);
   /// Whether a transcript is on its way.

@@ -9,7 +9,9 @@ namespace syrinx {
 
 void Hearings::open(const std::string& item, RealtimeOutbox& out) {
   hearings_[item] = {};
-  out.ask(OpenHearing{item, wish_.value_or(TranscriptionWish{})});
+  TranscriptionWish wish = wish_.value_or(TranscriptionWish{});
+  wish.partial = partial_;
+  out.ask(OpenHearing{item, std::move(wish)});
 }
 
 void Hearings::give(const std::string& item, std::vector<float> samples,

@@ -19,8 +19,11 @@ class Hearings {
   bool empty() const { return hearings_.empty(); }
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
-  /// How the client wants transcripts, from now on; nothing: they are not told.
-  void set_wish(std::optional<TranscriptionWish> wish) { wish_ = std::move(wish); }
+  /// How the client wants transcripts, from now on; nothing: they are not told. `partial`:
+  /// hypotheses are wanted, told or not.
+  void set_wish(std::optional<TranscriptionWish> wish, bool partial) {
+    wish_ = std::move(wish), partial_ = partial;
+  }
 
   /// It begins to be said.
   void open(const std::string& item, RealtimeOutbox& out);
@@ -58,6 +61,7 @@ class Hearings {
   void tell_end(const std::string& item, const HearingNews& news, RealtimeOutbox& out) const;
 
   std::optional<TranscriptionWish> wish_;
+  bool partial_ = false;
   std::map<std::string, Hearing> hearings_;
 };
 

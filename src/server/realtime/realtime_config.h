@@ -27,6 +27,7 @@ struct TurnDetection {
 struct TranscriptionWish {
   std::string model, language, prompt;  ///< empty: not given
   bool scores = false;                  ///< with log-probabilities, where there are any
+  bool partial = false;                 ///< hypotheses are wanted while one speaks
 };
 
 /// What is said of the answers, of all of a session or of one.

@@ -27,7 +27,7 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes)
     : facts_(std::move(facts)), out_(facts_.id, facts_.beta), audio_(facts_.open_activity) {
   config_.transcribes = transcribes;
   if (transcribes) config_.transcription.emplace();
-  hearings_.set_wish(config_.transcription);
+  hearings_.set_wish(config_.transcription, false);
   config_.answer.spoken = facts_.speaks;
   config_.predict = facts_.may_predict && facts_.predicts;
   try {
@@ -124,7 +124,7 @@ void RealtimeSession::update_session(const EventFields& event) {
   }
   if (audio_.detect(config.turns)) drop_turn();
   audio_.set_format(config.input);
-  hearings_.set_wish(config.transcription);
+  hearings_.set_wish(config.transcription, config.turns && config.turns->semantic);
   const bool otherwise = config.prediction != config_.prediction;
   config_ = std::move(config);
   if (!config_.predict || otherwise || (!turn_ && typed_.empty())) forget_foreseen();
@@ -370,6 +370,12 @@ void RealtimeSession::clear_text(const EventFields&) {
 
 void RealtimeSession::create_item(const EventFields& event) {
   RealtimeItem item = read_item(event.need_object("item"), config_.input);
+  if (item.kind == RealtimeItem::kOutput && !conversation_.has_call(item.call_id)) {
+    throw ApiError{.message = concat("No call in this conversation has the call_id '",
+                                     item.call_id.substr(0, 100), "'."),
+                   .param = "item.call_id",
+                   .code = "invalid_value"};
+  }
   if (item.id.empty()) item.id = out_.new_id("item");
   if (item.id == turn_ || hearings_.contains(item.id)) throw taken_id(item.id);
   const auto pending = [](const ItemPart& part) { return part.pending; };

@@ -98,6 +98,11 @@ TEST(RealtimeResponse, ToolsArePassedThrough) {
   EXPECT_EQ(done["arguments"], R"({"town":"Ulm"})");
   EXPECT_EQ(done["output_index"], 1);
   EXPECT_EQ(events.back()["response"]["output"].size(), 2u);
+  const auto stray = peer.send(
+      {{"type", "conversation.item.create"},
+       {"item", {{"type", "function_call_output"}, {"call_id", "other"}, {"output", "snow"}}}});
+  ASSERT_EQ(stray.size(), 1u);
+  EXPECT_EQ(stray[0]["error"]["param"], "item.call_id");
   peer.send(
       {{"type", "conversation.item.create"},
        {"item",

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ears/repeated_passes.h"
 #include "ears/transcript_text.h"
 #include "text/languages.h"
 
@@ -44,7 +45,8 @@ Result<std::unique_ptr<Listener>> SessionEars::listen(const TranscriptionWish& w
   if (info.prompts) options.prompt = wish.prompt;
   options.scores = wish.scores && info.scores;
   if (const Status fit = check_listen(info, options); !fit.ok()) return fit.error();
-  return found.value()->open(options, std::move(sink));
+  return wish.partial ? listen_in_passes(found.value(), options, std::move(sink))
+                      : found.value()->open(options, std::move(sink));
 }
 
 void SessionEars::open(const OpenHearing& open) {
