@@ -149,6 +149,8 @@ class WyomingDialect : public Dialect {
       if (!open(event.data, out)) return;
       out.push_back(AddText{kWyomingContext, *text});
       out.push_back(FinishContext{kWyomingContext});
+    } else if (event.type == "transcribe" || event.type == "detect") {
+      fail("this server speaks; it does not hear Wyoming's audio", "unsupported-event", out);
     }
   }
 

@@ -96,6 +96,8 @@ TEST_F(HttpServerTest, OneHost) {
   EXPECT_EQ(ask("GET /live HTTP/1.1", ""), 400);
   EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\nHost: a\r\n"), 400);
   EXPECT_EQ(ask("GET /live HTTP/1.0", "Host: a\r\nHost: b\r\n"), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: x@evil\r\n"), 400);
+  EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: x/y\r\n"), 400);
   EXPECT_EQ(ask("GET /live HTTP/1.1", "Host: a\r\n"), 200);
   EXPECT_EQ(ask("GET /live HTTP/1.1", "Host:\r\n"), 200);
   EXPECT_EQ(ask("GET /live HTTP/1.0", ""), 200);

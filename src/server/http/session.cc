@@ -82,9 +82,13 @@ std::optional<Reply> refuse_transfer_coding(const http::request<http::string_bod
 std::optional<Reply> refuse_hosts(const http::request<http::string_body>& message) {
   const auto count = std::distance(message.equal_range(http::field::host).first,
                                    message.equal_range(http::field::host).second);
-  if (count == 1 || (count == 0 && message.version() < 11)) return {};
-  return reply_of({.message = count == 0 ? "An HTTP/1.1 request needs a Host header."
-                                         : "A request may have one Host header, not more.",
+  // RFC 9110, 7.2: a name and a port, without the user that a URL may have.
+  const bool strange = count == 1 && message[http::field::host].find_first_of("@/\\?#, \t") !=
+                                         std::string_view::npos;
+  if (!strange && (count == 1 || (count == 0 && message.version() < 11))) return {};
+  return reply_of({.message = strange      ? "The Host header must be a name and a port."
+                              : count == 0 ? "An HTTP/1.1 request needs a Host header."
+                                           : "A request may have one Host header, not more.",
                    .code = "invalid_http"});
 }
 

@@ -150,6 +150,7 @@ TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {
       event("synthesize", R"({"text":"x","text_format":"ssml"})"),  // it is none
       event("synthesize", R"({"text":"x","text_format":"html"})"),
       event("synthesize"),
+      event("transcribe", R"({"language":"en"})"),
       event("synthesize-start") + event("synthesize-start"),
       "nonsense\n",
   };
