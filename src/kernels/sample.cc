@@ -268,8 +268,9 @@ float apply_mask(std::span<const uint64_t> mask, const Allowed& allowed, Scratch
   float top = -INFINITY;
   for (int r = 0; r < allowed.count; ++r) {
     for (int32_t id = allowed.range[r].begin; id < allowed.range[r].end; ++id) {
-      if (!in_mask(mask, id)) s.logits[id] = -INFINITY;
-      top = std::max(top, s.logits[id]);
+      float& logit = s.logits[id];
+      if (!in_mask(mask, id)) logit = -INFINITY;
+      top = std::max(top, logit);
     }
   }
   return top;

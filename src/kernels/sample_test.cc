@@ -131,6 +131,29 @@ TEST_P(SampleTest, GreedyTakesTheLowestOfEqualIds) {
   EXPECT_EQ(one(GetParam(), logits, row), 99);
 }
 
+/// Ids that the mask leaves out are never drawn, whatever their logits, with and without filters.
+TEST(SampleMask, LeavesNothingElse) {
+  constexpr int kIds = 200;
+  const Tensor logits = fixture::random({1, kIds}, 5, 2);
+  const std::vector<uint64_t> mask{uint64_t{1} << 3 | uint64_t{1} << 63, 0, 1};  // 3, 63, 128
+  const std::vector<int32_t> history{3, 63, 7};
+  for (const float temperature : {0.f, 1.f, 5.f}) {
+    for (const int top_k : {0, 1, 50}) {
+      for (uint64_t seed = 0; seed < 50; ++seed) {
+        SampleRow row;
+        row.params.temperature = temperature, row.params.top_k = top_k;
+        row.params.top_p = seed % 2 == 0 ? 1 : 0.9f;
+        row.params.repetition_penalty = 1.2f;
+        row.history = history, row.seed = seed, row.rule.mask = mask;
+        const int32_t id = one(Device::kCpu, logits, row);
+        EXPECT_TRUE(id == 3 || id == 63 || id == 128) << id;
+        row.rule.ranges = 1, row.rule.allowed[0] = {100, 1000};
+        EXPECT_EQ(one(Device::kCpu, logits, row), 128);
+      }
+    }
+  }
+}
+
 /// A wanted id is taken where it is among so many best, at any temperature; else nothing changes.
 TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
   constexpr int kIds = 3000;
