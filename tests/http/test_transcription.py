@@ -198,8 +198,9 @@ class Transcription(unittest.TestCase):
         self.assertEqual("".join(event["delta"] for event in events[:-1]), text)
         self.assertEqual(events[-1]["usage"]["type"], "duration")
         silence = self.events(wav(b"\0" * 64000))
-        self.assertEqual([event["type"] for event in silence], ["transcript.text.done"])
-        self.assertEqual(silence[0]["text"], "")
+        self.assertEqual(silence[0], {"type": "transcript.text.delta", "delta": "", "duration": 2.0})
+        self.assertEqual([event["type"] for event in silence[1:]], ["transcript.text.done"])
+        self.assertEqual(silence[1]["text"], "")
 
     def test_models(self):
         self.assertNotEqual(self.names[0], "pocketsphinx")  # what speaks comes first

@@ -247,6 +247,7 @@ TEST_F(TranscriptionServerTest, Stream) {
   EXPECT_EQ(answer.status, 200);
   EXPECT_TRUE(answer.whole);
   EXPECT_EQ(answer.body,
+            "data: {\"type\":\"transcript.text.delta\",\"delta\":\"\",\"duration\":2.5}\n\n"
             "data: {\"type\":\"transcript.text.delta\",\"delta\":\"w0\"}\n\n"
             "data: {\"type\":\"transcript.text.delta\",\"delta\":\" w1\"}\n\n"
             "data: {\"type\":\"transcript.text.done\",\"text\":\"w0 w1\",\"usage\":{\"type\":"
@@ -258,7 +259,29 @@ TEST_F(TranscriptionServerTest, Stream) {
   EXPECT_NE(bare.body.find("transcript.text.done"), std::string::npos);
 }
 
-TEST_F(TranscriptionServerTest, TheStatusWaitsForText) {
+/// The status line and a first event come while nothing is heard yet; what cannot be heard still
+/// has a status of its own.
+TEST_F(TranscriptionServerTest, AStreamBeginsWhenTheRecordingIsAccepted) {
+  script_->holds_at = 0;
+  TestClient client(server_->port());
+  client.send(request(silence(30), field("stream", "true")));
+  TestAnswer streamed = client.read_head();  // nothing was heard
+  EXPECT_EQ(streamed.status, 200);
+  script_->holds_at = -1;
+  client.read_body(streamed);
+  EXPECT_TRUE(streamed.body.starts_with(
+      "data: {\"type\":\"transcript.text.delta\",\"delta\":\"\",\"duration\":30.0}"))
+      << streamed.body;
+  EXPECT_EQ(ask(request("no audio", field("stream", "true"))).status, 400);
+  script_->refuses = true;
+  EXPECT_EQ(ask(request(silence(1), field("stream", "true"))).status, 503);
+  script_->refuses = false;
+  script_->holds = true;
+  start({.max_heard_s = 10});
+  EXPECT_EQ(ask(request(silence(30), field("stream", "true"))).status, 400) << "too long";
+}
+
+TEST_F(TranscriptionServerTest, WithoutAStreamTheStatusWaitsForText) {
   script_->fails_after = 0;
   const TestAnswer whole = ask(request(silence(3)));
   EXPECT_EQ(whole.status, 500);

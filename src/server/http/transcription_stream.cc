@@ -63,6 +63,8 @@ class TranscriptionStream {
   }
   double given_s() const { return static_cast<double>(given_) / kHearingRate; }
   void take_news();
+  /// Seconds of the recording, once that is known and can be heard; 0: not yet.
+  double length_s() const;
   net::awaitable<bool> send(const std::string& bytes);
   net::awaitable<bool> send_whole(int status, const char* type, const std::string& body,
                                   const Headers& more);
@@ -90,9 +92,10 @@ class TranscriptionStream {
   bool fed_ = false;
   std::optional<ApiError> fault_;
   std::optional<Transcript> transcript_;
-  std::string trouble_;  // of the inside, for the log
-  std::string events_;   // to be sent
-  bool begun_ = false;   // the status line of a stream is on its way
+  std::string trouble_;    // of the inside, for the log
+  std::string events_;     // to be sent
+  bool accepted_ = false;  // the first event is on its way
+  bool begun_ = false;     // the status line of a stream is on its way
   bool first_ = true;
 };
 
@@ -204,7 +207,18 @@ void TranscriptionStream::feed() {
   feed();
 }
 
+double TranscriptionStream::length_s() const {
+  if (!listener_) return 0;
+  if (fed_) return given_s();
+  const double claimed_s = reader_ ? reader_->claimed_s() : 0;
+  return claimed_s <= server_.options.max_heard_s ? claimed_s : 0;
+}
+
 void TranscriptionStream::take_news() {
+  if (call_.stream && !accepted_ && length_s() > 0) {
+    accepted_ = true;
+    events_ += transcript_accepted_event(length_s());
+  }
   HeardQueue::News news = queue_->take();
   if (call_.stream) {
     for (const TranscriptSegment& segment : news.segments) {

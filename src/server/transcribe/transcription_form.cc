@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -230,6 +231,12 @@ const char* transcription_type(TranscriptionCall::Format format) {
       break;
   }
   return "application/json";
+}
+
+std::string transcript_accepted_event(double duration_s) {
+  return sse({{"type", "transcript.text.delta"},
+              {"delta", ""},
+              {"duration", std::round(1000 * duration_s) / 1000}});
 }
 
 std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores) {

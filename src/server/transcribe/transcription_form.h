@@ -33,6 +33,10 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
 std::string transcription_body(const TranscriptionCall& call, const Transcript& transcript);
 const char* transcription_type(TranscriptionCall::Format format);
 
+/// The first event of a streamed answer: the recording is accepted, and `duration` seconds long. A
+/// delta without text, which every client reads.
+std::string transcript_accepted_event(double duration_s);
+
 /// Server-sent events of a streamed answer. `first`: nothing was said before; `scores`: with
 /// log-probabilities.
 std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores);
