@@ -193,7 +193,8 @@ class Say(unittest.TestCase):
 
     def test_a_model_for_later_that_is_not_there(self):
         with harness.Server("--model", "/no-such-model", "--ears", "none") as server:
-            self.assertIn("syrinx: model /no-such-model: there is no such directory", server.read_log())
+            missing = "syrinx: model /no-such-model: there is no such directory"
+            self.assertIn(missing, server.wait_for_log(missing))
 
     def test_words_that_are_commands(self):
         self.assertEqual(run_cli("say", "--model", MODEL, "I", "serve", "top", "-o", self.wav).returncode, 0)

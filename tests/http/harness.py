@@ -72,6 +72,13 @@ class Server:
         with open(self.log.name, encoding="utf-8") as log:
             return log.read()
 
+    def wait_for_log(self, text, seconds=10):
+        """Returns the log once it contains `text`, or after that many seconds: a thread writes it."""
+        deadline = time.monotonic() + seconds
+        while text not in self.read_log() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return self.read_log()
+
     def __enter__(self):
         return self
 

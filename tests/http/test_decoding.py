@@ -144,7 +144,8 @@ class Decoding(unittest.TestCase):
         text = answer.read().decode()
         self.assertEqual(answer.status, 500, text)
         connection.close()
-        self.assertIn("decoder of the recording was killed", self.server.read_log())
+        killed = "decoder of the recording was killed"
+        self.assertIn(killed, self.server.wait_for_log(killed))
         self.assertEqual(self.consent(self.tone(1))[0], 200)
 
     def test_a_client_that_goes_takes_its_child_along(self):

@@ -126,7 +126,8 @@ class Log(unittest.TestCase):
         with harness.Server() as server:
             server.terminate()
             self.assertEqual(server.process.wait(timeout=20), 0)
-            self.assertIn("stopping: running requests get 30 s", server.read_log())
+            stopping = "stopping: running requests get 30 s"
+            self.assertIn(stopping, server.wait_for_log(stopping))
 
 
 if __name__ == "__main__":

@@ -251,7 +251,7 @@ class Stages(unittest.TestCase):
             for answer, head, tail, whole in zip(playing, heard, rest, want):
                 self.assertEqual(head + tail, whole)
                 answer.connection.close()
-            self.assertIn("lost streams of talker", server.read_log())
+            self.assertIn("lost streams of talker", server.wait_for_log("lost streams of talker"))
             playing = [server.open_speech(body) for body in bodies]
             for answer in playing:
                 self.assertTrue(answer.read(3200))
@@ -367,7 +367,7 @@ class Stages(unittest.TestCase):
             for answer, head, tail, whole in zip(playing, heard, rest, want):
                 self.assertEqual(head + tail, whole)
                 answer.connection.close()
-            self.assertIn(f"{other}: computed", server.read_log())
+            self.assertIn(f"{other}: computed", server.wait_for_log(f"{other}: computed"))
             self.assertEqual(server.get("/ready")[0], 200)
             self.assertEqual(server.speak(bodies[0])[2], want[0])
             self.assertFalse(stage_of(server, 0)["up"])

@@ -217,7 +217,7 @@ double TranscriptionStream::length_s() const {
 void TranscriptionStream::take_news() {
   if (call_.stream && !accepted_ && length_s() > 0) {
     accepted_ = true;
-    events_ += transcript_accepted_event(length_s());
+    events_ += transcript_accepted_event(length_s(), call_.listen.scores);
   }
   HeardQueue::News news = queue_->take();
   if (call_.stream) {

@@ -233,10 +233,11 @@ const char* transcription_type(TranscriptionCall::Format format) {
   return "application/json";
 }
 
-std::string transcript_accepted_event(double duration_s) {
-  return sse({{"type", "transcript.text.delta"},
-              {"delta", ""},
-              {"duration", std::round(1000 * duration_s) / 1000}});
+std::string transcript_accepted_event(double duration_s, bool scores) {
+  ordered_json event = {{"type", "transcript.text.delta"}, {"delta", ""}};
+  if (scores) event["logprobs"] = ordered_json::array();  // clients go through it in every event
+  event["duration"] = std::round(1000 * duration_s) / 1000;
+  return sse(event);
 }
 
 std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores) {

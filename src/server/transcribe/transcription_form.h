@@ -34,8 +34,8 @@ std::string transcription_body(const TranscriptionCall& call, const Transcript& 
 const char* transcription_type(TranscriptionCall::Format format);
 
 /// The first event of a streamed answer: the recording is accepted, and `duration` seconds long. A
-/// delta without text, which every client reads.
-std::string transcript_accepted_event(double duration_s);
+/// delta without text, which every client reads. `scores`: with empty log probabilities.
+std::string transcript_accepted_event(double duration_s, bool scores);
 
 /// Server-sent events of a streamed answer. `first`: nothing was said before; `scores`: with
 /// log-probabilities.
