@@ -26,7 +26,7 @@ struct RecordingLimits {
   double min_s = 0.3;                   ///< of what is left without the silence at its ends
   double max_decode_s = 20;             ///< of the wall clock
   double min_level_db = -60;            ///< as RecordedAudio::level_db
-  /// True: read the first of several channels; false: their mean, or the loudest where they cancel out.
+  /// True: reads the first of several channels; false: their mean, or the loudest if they cancel.
   bool first_channel = false;
   bool trim = false;  ///< cut silence at both ends away but for 0.15 s
   /// Whose confined children decode (audio/decode_helper.h); null: this process does.
