@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ struct SpokenModel {
   DelayPattern pattern;       ///< of the codes of a step
   int64_t max_positions = 0;  ///< of a segment
   SampleParams sampling;      ///< where a request says nothing
-  /// Of the codes after a step's first, where they have options of their own.
+  /// Options of the codes after the first of a step, where they differ.
   std::optional<SampleParams> inner_sampling = {};
   TextPlanOptions text = {};
   // The bound of a segment, where a request gives none, in steps without the pattern's tail.
