@@ -15,7 +15,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
 
-constexpr size_t kMaxSizes = 16;      // sizes of one tensor; far more than any layer has
+constexpr size_t kMaxTensorSizes = 16;      // sizes of one tensor; far more than any layer has
 constexpr size_t kMaxJsonDepth = 16;  // a header nests three deep
 constexpr size_t kMaxIndexBytes = 64 << 20;
 
@@ -143,7 +143,7 @@ class EntryReader {
     for (const auto item : array) {
       int64_t size = 0;
       if (item.get(size) || size < 0) fail("shape: expected sizes of 0 or more");
-      if (entry_.sizes.size() == kMaxSizes) fail(concat("shape: more than ", kMaxSizes, " sizes"));
+      if (entry_.sizes.size() == kMaxTensorSizes) fail(concat("shape: more than ", kMaxTensorSizes, " sizes"));
       entry_.sizes.push_back(size);
     }
   }

@@ -13,11 +13,11 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMaxPickleBytes = 64u << 20;
-constexpr size_t kMaxTensors = 1u << 20;
+constexpr size_t kMaxTorchTensors = 1u << 20;
 constexpr size_t kMaxVisits = 2u << 20;  // values walked, shared ones each time
 constexpr int kMaxDepth = 32;            // of dicts in dicts
 constexpr size_t kMaxPickledSizes = 16;
-constexpr size_t kMaxName = 1024;  // bytes
+constexpr size_t kMaxTorchName = 1024;  // bytes
 
 constexpr std::string_view kDict = "collections OrderedDict";
 constexpr std::string_view kTensor = "torch._utils _rebuild_tensor_v2";
@@ -76,7 +76,7 @@ class Collector {
   }
 
   void walk(PickleId id, const std::string& name, int depth) {
-    if (++visits_ > kMaxVisits || depth > kMaxDepth || name.size() > kMaxName)
+    if (++visits_ > kMaxVisits || depth > kMaxDepth || name.size() > kMaxTorchName)
       fail(name, "the file nests its values too often or too deep");
     const PickleValue& value = at(id);
     const std::string dot = name.empty() ? "" : ".";
@@ -108,7 +108,7 @@ class Collector {
     }
     if (function != kTensor) fail(name, "expected a tensor, got a call of " + shown(function));
     if (arguments.size() < 4) fail(name, "expected storage, offset, sizes and strides");
-    if (out_.size() >= kMaxTensors) fail(name, "too many tensors");
+    if (out_.size() >= kMaxTorchTensors) fail(name, "too many tensors");
     if (!names_.insert(name).second) fail(name, "is there twice");
     TorchTensor tensor;
     tensor.name = name;

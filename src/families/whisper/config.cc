@@ -4,15 +4,15 @@
 #include <set>
 
 #include "base/check.h"
-#include "io/file.h"
+#include "families/whisper/ctranslate2.h"
 
 namespace syrinx::whisper {
 namespace {
 
 constexpr int kTimestamps = 1501;  // 0.00 to 30.00 s
 
-// Published vocabularies: of English only, and of all languages (or more).
-constexpr int64_t kEnglishVocab = 51864, kMultilingualVocab = 51865;
+// The published vocabulary of all languages, or more.
+constexpr int64_t kMultilingualVocab = kEnglishVocab + 1;
 
 /// Languages are written "<|en|>" and meant as "en". Each has an id of its own, `first` to `last`.
 std::map<std::string, int32_t> load_languages(const Config& config, int32_t first, int32_t last) {
@@ -83,7 +83,7 @@ std::vector<AlignmentHead> load_heads(const Config& config, const ModelConfig& m
 
 bool claims(const Config& root) {
   const auto type = root.raw().find("model_type");
-  return type != root.raw().end() && *type == "whisper";
+  return claims_ct2(root) || (type != root.raw().end() && *type == "whisper");
 }
 
 ModelConfig load_model_config(const Config& root) {
@@ -106,8 +106,7 @@ ModelConfig load_model_config(const Config& root) {
   return m;
 }
 
-Generation load_generation(const std::string& dir, const ModelConfig& model) {
-  const Config config = Config::load(join_path(dir, "generation_config.json"));
+Generation load_generation(const Config& config, const ModelConfig& model) {
   const int64_t last = model.vocab - 1;
   const auto id = [&](const char* key) { return static_cast<int32_t>(config.i(key, 0, last)); };
   Generation g;

@@ -13,6 +13,9 @@
 
 namespace syrinx::whisper {
 
+/// The published vocabulary of models that know English only.
+inline constexpr int64_t kEnglishVocab = 51864;
+
 /// Sizes. Plain data.
 struct ModelConfig {
   WhisperEncoderConfig encoder;
@@ -48,9 +51,10 @@ struct Generation {
   bool is_timestamp(int32_t id) const { return id >= timestamps(); }
 };
 
+/// Published by the authors or converted for CTranslate2 (families/whisper/ctranslate2.h).
 bool claims(const Config& root);
 ModelConfig load_model_config(const Config& root);
-/// generation_config.json must be there: nothing else tells which ids are what.
-Generation load_generation(const std::string& dir, const ModelConfig& model);
+/// Of a generation_config.json.
+Generation load_generation(const Config& config, const ModelConfig& model);
 
 }  // namespace syrinx::whisper

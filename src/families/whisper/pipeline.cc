@@ -6,6 +6,7 @@
 #include "audio/resampler.h"
 #include "base/check.h"
 #include "families/weight_files.h"
+#include "families/whisper/ctranslate2.h"
 #include "families/whisper/dictation.h"
 #include "io/file.h"
 #include "text/tokens/byte_tokenizer.h"
@@ -14,13 +15,23 @@ namespace syrinx::whisper {
 
 Whisper::Whisper(const LoadSpec& spec) {
   const Config root = Config::load(join_path(spec.dir, "config.json"));
-  config_ = load_model_config(root);
-  generation_ = load_generation(spec.dir, config_);
   const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json")) &&
                             !is_file(join_path(spec.dir, "vocab.json"));
   tokenizer_ = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
-  if (!no_tokenizer) check_vocabulary(spec.dir);
-  const Weights weights(weights_at(spec, spec.dir));
+  std::unique_ptr<WeightSource> source;
+  if (claims_ct2(root)) {
+    Ct2Model stored = open_ct2(spec.dir);
+    config_ = stored.config;
+    generation_ = load_ct2_generation(root, config_, *tokenizer_);
+    source = std::move(stored.weights);
+  } else {
+    config_ = load_model_config(root);
+    const std::string file = join_path(spec.dir, "generation_config.json");
+    generation_ = load_generation(Config::load(file), config_);
+    source = weights_at(spec, spec.dir);
+    if (!no_tokenizer) check_vocabulary(file);
+  }
+  const Weights weights(std::move(source));
   weights.build([&] {
     {
       const AbsentTensors part = spec.part("encoder");
@@ -42,12 +53,12 @@ Whisper::Whisper(const LoadSpec& spec) {
 }
 
 /// Languages must be called in the vocabulary as generation_config.json calls them.
-void Whisper::check_vocabulary(const std::string& dir) const {
+void Whisper::check_vocabulary(const std::string& file) const {
   for (const auto& [language, id] : generation_.languages) {
     const std::string token = "<|" + language + "|>";
     const auto found = tokenizer_->id(token);
     if (found == id) continue;
-    throw LoadError(concat(join_path(dir, "generation_config.json"), ": lang_to_id says that ",
+    throw LoadError(concat(file, ": lang_to_id says that ",
                            token, " is the id ", id, ", but the vocabulary ",
                            found ? concat("has it at ", *found) : std::string("lacks it")));
   }

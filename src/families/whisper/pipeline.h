@@ -39,7 +39,7 @@ class Whisper : public Pipeline {
   bool whole(const std::vector<float>& rows) const;
   Status check(const Alignment& alignment) const;
   Status check_language(const std::string& language, bool given) const;
-  void check_vocabulary(const std::string& dir) const;
+  void check_vocabulary(const std::string& file) const;
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
