@@ -14,6 +14,7 @@
 #include "families/higgs/config.h"
 #include "families/higgs/pipeline.h"
 #include "families/llm/config.h"
+#include "families/llm/gguf.h"
 #include "families/llm/pipeline.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/pipeline.h"
@@ -51,7 +52,7 @@ std::span<const Family> families() {
       Family{"orpheus", orpheus::claims, orpheus::load},
       Family{"zonos", zonos::claims, zonos::load},
       // After Orpheus, whose config is a Llama's.
-      Family{"llm", llm::claims, llm::load},
+      Family{"llm", llm::claims, llm::load, "config.json", true, llm::kGgufEnd},
       Family{"whisper", whisper::claims, whisper::load, "config.json", false},
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker, false},

@@ -16,8 +16,8 @@ namespace syrinx {
 
 /// What a family's load function is given.
 struct LoadSpec {
-  std::string dir;                        ///< the checkpoint's directory, as its authors publish it
-  std::string model;                      ///< the name that clients will ask for
+  std::string dir;    ///< the checkpoint's directory, as its authors publish it, or its only file
+  std::string model;  ///< the name that clients will ask for
   WeightType weights = WeightType::kF32;  ///< how linear weights are kept
   bool dummy = false;                     ///< random weights; only the config is read
   Device device = Device::kCpu;           ///< where the stages run that can run there
@@ -39,6 +39,9 @@ struct Family {
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
   const char* marker = "config.json";
   bool on_gpu = true;  ///< whether it has stages that run on a GPU
+  /// How files end that are a whole checkpoint of the family (".gguf"); null: it has directories
+  /// only. Such a file is LoadSpec::dir.
+  const char* file_end = nullptr;
 };
 
 /// All families, in the order of the README.

@@ -89,7 +89,8 @@ void Ct2File::read_variable(ByteReader& in) {
 void Ct2File::read_alias(ByteReader& in) {
   const std::string alias = read_text(in, path()), name = read_text(in, path());
   const auto found = by_name_.find(name);
-  if (found == by_name_.end()) fail(alias, "is another name of " + shown(name) + ", which is not there");
+  if (found == by_name_.end())
+    fail(alias, "is another name of " + shown(name) + ", which is not there");
   if (!by_name_.emplace(alias, found->second).second) fail(alias, "is there twice");
 }
 

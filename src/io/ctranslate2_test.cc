@@ -70,7 +70,8 @@ TEST(Ct2File, Reads) {
 }
 
 TEST(Ct2File, FaultsAreNamed) {
-  expect_fault(ct2_fault(header(0, 7)), "model.bin: expected a CTranslate2 model of version 4 to 6");
+  expect_fault(ct2_fault(header(0, 7)),
+               "model.bin: expected a CTranslate2 model of version 4 to 6");
   expect_fault(ct2_fault(header(1u << 20)), "has 1048576 variables");
   expect_fault(ct2_fault(valid().substr(0, 60)), "model.bin");
   expect_fault(ct2_fault(valid() + "x"), "1 bytes too many");

@@ -74,10 +74,13 @@ struct ModelFile {
   int64_t size = 0;
 };
 
-/// The files below `dir` that make the model, in the order of their names.
+/// The files below `dir` that make the model, in the order of their names; or `dir`, a file itself.
 std::vector<ModelFile> model_files(const std::string& dir) {
   std::vector<ModelFile> files;
   try {
+    if (fs::is_regular_file(dir)) {
+      return {{fs::path(dir).filename().string(), dir, static_cast<int64_t>(fs::file_size(dir))}};
+    }
     for (auto it =
              fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink);
          it != fs::recursive_directory_iterator(); ++it) {

@@ -107,14 +107,20 @@ std::vector<std::string> markers() {
 
 }  // namespace
 
-// "Org/Name@rev" and "/path/Name/" are "Name".
+// "Org/Name@rev", "/path/Name/" and "Name.gguf" are "Name".
 std::string model_name(std::string name) {
   if (const size_t at = name.rfind('@'); at != std::string::npos && at > name.rfind('/')) {
     name.resize(at);
   }
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   const size_t slash = name.rfind('/');
-  return slash == std::string::npos ? name : name.substr(slash + 1);
+  name = slash == std::string::npos ? name : name.substr(slash + 1);
+  for (const Family& family : families()) {
+    const std::string_view end = family.file_end ? family.file_end : "";
+    if (!end.empty() && name.size() > end.size() && name.ends_with(end))
+      name.resize(name.size() - end.size());
+  }
+  return name;
 }
 
 namespace {
@@ -125,12 +131,41 @@ struct FoundModel {
   std::string dir;
 };
 
+/// The family whose checkpoints are files that end like this one; null: none has such files.
+const Family* family_of_file(const std::string& path) {
+  for (const Family& family : families()) {
+    if (family.file_end && path.ends_with(family.file_end)) return &family;
+  }
+  return nullptr;
+}
+
+/// A file that is a whole model: `path` itself, or the only one of that kind in a directory without
+/// a config.json. Throws LoadError where there are several, or `path` is another file.
+std::optional<FoundModel> find_model_file(const std::string& path) {
+  if (is_file(path)) {
+    if (const Family* family = family_of_file(path)) return FoundModel{family, path};
+    throw LoadError(path + ": expected a model's directory, or a file that ends in .gguf");
+  }
+  if (!is_directory(path) || is_file(join_path(path, "config.json"))) return {};
+  std::optional<FoundModel> found;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    const Family* family = family_of_file(entry.path().string());
+    if (family == nullptr || !entry.is_regular_file()) continue;
+    if (found) throw LoadError(path + ": has several models; name one of its files");
+    found = FoundModel{family, entry.path().string()};
+  }
+  return found;
+}
+
 FoundModel find_model(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;
   std::optional<std::string> voice;
   if (plain && !is_directory(options.model)) {
     voice = find_voice(options);
     if (!voice && !is_file(options.model)) no_voice(options);
+  }
+  if (!voice) {
+    if (auto file = find_model_file(options.model)) return *file;
   }
   const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
   for (const Family& family : families()) {

@@ -35,9 +35,27 @@ bool says(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
+TEST(ModelFile, IsAModelAndSoIsADirectoryWithIt) {
+  const std::string file = SYRINX_SOURCE_DIR "/tests/parity/gguf/qwen2.gguf";
+  LoadOptions options = text_model();
+  options.dummy = false;
+  options.model = file;
+  EXPECT_EQ(load_fault(options), "");
+  const TestDir dir;
+  std::filesystem::copy_file(file, dir.path("one.gguf"));
+  options.model = dir.path();
+  EXPECT_EQ(load_fault(options), "");
+  std::filesystem::copy_file(file, dir.path("two.gguf"));
+  EXPECT_TRUE(says(load_fault(options), "has several models; name one of its files"));
+  options.model = dir.write("notes.txt", "x");
+  EXPECT_TRUE(says(load_fault(options), "notes.txt: expected a model's directory, or a file"));
+}
+
 TEST(ModelName, IsTheLastPartWithoutARevision) {
   EXPECT_EQ(model_name("finch"), "finch");
   EXPECT_EQ(model_name("Org/Name"), "Name");
+  EXPECT_EQ(model_name("/models/qwen.gguf"), "qwen");
+  EXPECT_EQ(model_name(".gguf"), ".gguf");
   EXPECT_EQ(model_name("Org/Name@rev"), "Name");
   EXPECT_EQ(model_name("/models/Name//"), "Name");
   EXPECT_EQ(model_name("/models@home/Name"), "Name");

@@ -1,21 +1,16 @@
 #include "families/llm/pipeline.h"
 
-#include "families/weight_files.h"
-#include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
+#include "families/llm/checkpoint.h"
 
 namespace syrinx::llm {
 
 Llm::Llm(const LoadSpec& spec) {
-  const Config root = Config::load(join_path(spec.dir, "config.json"));
-  config_ = load_model_config(root);
-  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json"));
-  Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
-  generation_ = load_generation(spec.dir, root, tokenizer);
-  prompter_ = std::make_unique<Prompter>(spec.dir, std::move(tokenizer), config_.max_positions - 1);
-  std::unique_ptr<WeightSource> source = weights_at(spec, spec.dir);
-  if (config_.quantized && !spec.dummy) source = dequantized(std::move(source), *config_.quantized);
-  weights_ = std::make_unique<Weights>(std::move(source));
+  Checkpoint files = open_checkpoint(spec);
+  config_ = files.config;
+  generation_ = files.generation;
+  prompter_ = std::make_unique<Prompter>(std::move(files.chat), std::move(files.tokenizer),
+                                         config_.max_positions - 1);
+  weights_ = std::make_unique<Weights>(std::move(files.weights));
   weights_->build([&] { lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   graph_ = writing(*lm_);

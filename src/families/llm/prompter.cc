@@ -54,7 +54,7 @@ JsonGrammar arguments_grammar(const Chat& chat, const std::string& name) {
 
 Prompter::Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
                    ChatTemplate::Of of)
-    : tokenizer_(std::move(tokenizer)), template_(ChatTemplate::load(dir, of)), max_ids_(max_ids) {}
+    : Prompter(ChatTemplate::load(dir, of), std::move(tokenizer), max_ids) {}
 
 std::string Prompter::harmless(std::string_view text) const {
   const std::string clean = without_marks(text);

@@ -19,8 +19,10 @@ namespace syrinx::llm {
 
 class Prompter {
  public:
-  /// The chat template is that of `dir`, if it has one. A prompt has at most `max_ids` ids. Throws
-  /// LoadError.
+  /// Without a template conversations are refused. A prompt has at most `max_ids` ids.
+  Prompter(std::optional<ChatTemplate> chat, Tokenizer tokenizer, int64_t max_ids)
+      : tokenizer_(std::move(tokenizer)), template_(std::move(chat)), max_ids_(max_ids) {}
+  /// The chat template is that of `dir`, if it has one. Throws LoadError.
   Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
            ChatTemplate::Of of = ChatTemplate::Of::kTokenizer);
 

@@ -38,9 +38,11 @@ constexpr Ct2Name kLayer[] = {{"self_attn_layer_norm", "self_attention/layer_nor
                               {"final_layer_norm", "ffn/layer_norm"},
                               {"fc1", "ffn/linear_0"},
                               {"fc2", "ffn/linear_1"}};
-constexpr Ct2Name kKinds[] = {
-    {"weight", "weight"}, {"weight", "gamma"}, {"weight", "encodings"}, {"bias", "bias"},
-    {"bias", "beta"}};
+constexpr Ct2Name kKinds[] = {{"weight", "weight"},
+                              {"weight", "gamma"},
+                              {"weight", "encodings"},
+                              {"bias", "bias"},
+                              {"bias", "beta"}};
 
 /// Layers of "encoder" or "decoder".
 int64_t layers_of(const Ct2File& file, const std::string& stack) {

@@ -24,6 +24,11 @@ class ChatTemplate {
   /// LoadError.
   static std::optional<ChatTemplate> load(const std::string& directory, Of of = Of::kTokenizer);
 
+  /// A template's text; `where` is for messages, `tokens` are its special tokens: bos_token, ...
+  ChatTemplate(const std::string& source, const std::string& where,
+               jinja::Template::Variables tokens)
+      : main_(source, where), tokens_(std::move(tokens)) {}
+
   /// `messages` is a list; `tools` a list, or anything else for none. Variables with names of their
   /// own (enable_thinking) may be given. Errors have the param "messages".
   Result<std::string> render(jinja::Value messages, jinja::Value tools, std::time_t now,

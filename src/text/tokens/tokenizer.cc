@@ -76,6 +76,10 @@ Tokenizer Tokenizer::from_json(const std::string& path, std::vector<AddedToken> 
       std::make_shared<const TokenizerParts>(read_tokenizer_json(path, std::move(extra))));
 }
 
+Tokenizer Tokenizer::parse_json(std::string_view json, const std::string& path) {
+  return Tokenizer(std::make_shared<const TokenizerParts>(parse_tokenizer_json(json, path)));
+}
+
 Tokenizer Tokenizer::from_vocab(const std::string& vocab, const std::string& merges,
                                 const std::string& config, std::vector<AddedToken> extra) {
   return Tokenizer(std::make_shared<const TokenizerParts>(

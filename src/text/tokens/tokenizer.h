@@ -26,6 +26,8 @@ class Tokenizer {
   /// that of an equal token, or the next free one.
   static Tokenizer load(const std::string& directory, std::vector<AddedToken> extra = {});
   static Tokenizer from_json(const std::string& path, std::vector<AddedToken> extra = {});
+  /// From the text of a tokenizer.json; `path` is for messages.
+  static Tokenizer parse_json(std::string_view json, const std::string& path);
   /// `config` may be empty. The pattern is Qwen2's unless the config says that it is GPT-2's.
   static Tokenizer from_vocab(const std::string& vocab, const std::string& merges,
                               const std::string& config, std::vector<AddedToken> extra = {});

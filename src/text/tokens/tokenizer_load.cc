@@ -25,8 +25,10 @@ constexpr const char* kSpaceMark = "\u2581";  // of sentencepiece
 /// A JSON file with getters that name path and entry in their faults.
 class JsonFile {
  public:
-  explicit JsonFile(const std::string& path) : path_(path) {
-    const simdjson::padded_string text(read_file(path, kMaxFileBytes));
+  explicit JsonFile(const std::string& path) : JsonFile(read_file(path, kMaxFileBytes), path) {}
+  /// `path` is for messages.
+  JsonFile(std::string_view json, const std::string& path) : path_(path) {
+    const simdjson::padded_string text(json);
     auto error = parser_.allocate(std::max<size_t>(text.size(), 64), kMaxJsonDepth);
     if (!error) error = parser_.parse(text).get(root_);
     if (error) load_fault(path, "", concat("invalid JSON: ", simdjson::error_message(error)));
@@ -217,6 +219,7 @@ class AddedBuilder {
 class JsonLoader {
  public:
   explicit JsonLoader(const std::string& path) : file_(path) {}
+  JsonLoader(std::string_view json, const std::string& path) : file_(json, path) {}
 
   TokenizerParts read(std::vector<AddedToken> extra) {
     const element root = file_.root();
@@ -503,6 +506,10 @@ std::vector<AddedToken> added_in_config(const Config& config) {
 
 TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedToken> extra) {
   return JsonLoader(path).read(std::move(extra));
+}
+
+TokenizerParts parse_tokenizer_json(std::string_view json, const std::string& path) {
+  return JsonLoader(json, path).read({});
 }
 
 TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,

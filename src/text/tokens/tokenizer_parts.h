@@ -35,6 +35,8 @@ std::string undo_byte_alphabet(std::string_view token, bool& whole);
 
 /// Reads tokenizer.json.
 TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedToken> extra);
+/// The same from text; `path` is for messages.
+TokenizerParts parse_tokenizer_json(std::string_view json, const std::string& path);
 /// Reads vocab.json, merges.txt and, unless empty, tokenizer_config.json.
 TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,
                                      const std::string& config, std::vector<AddedToken> extra);

@@ -1,0 +1,26 @@
+// What a text model is made of, whatever the layout of its files.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "families/family.h"
+#include "families/llm/config.h"
+#include "io/weights.h"
+#include "text/tokens/chat_template.h"
+#include "text/tokens/tokenizer.h"
+
+namespace syrinx::llm {
+
+struct Checkpoint {
+  ModelConfig config;
+  Tokenizer tokenizer;
+  Generation generation;
+  std::optional<ChatTemplate> chat;  ///< nothing: the model takes no messages
+  std::unique_ptr<WeightSource> weights;
+};
+
+/// Of a directory as transformers publishes it, or of a GGUF file. Throws LoadError.
+Checkpoint open_checkpoint(const LoadSpec& spec);
+
+}  // namespace syrinx::llm

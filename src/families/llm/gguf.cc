@@ -1,0 +1,294 @@
+#include "families/llm/gguf.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "base/float16.h"
+#include "base/memory.h"
+#include "kernels/rope.h"
+
+namespace syrinx::llm {
+namespace {
+
+constexpr const char* kRopeFactors = "rope_freqs.weight";
+
+/// The architecture, of those whose decoder is here.
+std::string architecture(const GgufFile& file) {
+  const std::string name(file.text("general.architecture"));
+  if (name != "llama" && name != "qwen2" && name != "qwen3") {
+    file.fail("general.architecture", shown(name) + " is not supported; llama, qwen2, qwen3 are");
+  }
+  if (file.integer(name + ".expert_count", 0) > 0) {
+    file.fail(name + ".expert_count", "experts are not supported");
+  }
+  if (file.has(name + ".attention.sliding_window")) {
+    file.fail(name + ".attention.sliding_window", "is not supported");
+  }
+  const std::string scaling(file.text(name + ".rope.scaling.type", "none"));
+  if (scaling != "none") file.fail(name + ".rope.scaling.type", shown(scaling) + " is unsupported");
+  return name;
+}
+
+View raw_view(const GgufTensor& tensor, DType dtype) {
+  return {const_cast<char*>(tensor.data.data()), dtype,
+          Shape(std::span<const int64_t>(tensor.sizes)), Device::kCpu};
+}
+
+/// Of types that are numbers as they are.
+std::optional<DType> plain_type(const GgmlType& type) {
+  if (type.unpack != nullptr) return {};
+  const std::string_view name = type.name;
+  return name == "F32" ? DType::kF32 : name == "F16" ? DType::kF16 : DType::kBF16;
+}
+
+/// Row `row` of a matrix of any type as f32.
+void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
+  const GgmlType& type = *tensor.type;
+  const int64_t width = tensor.sizes.back();
+  const auto blocks = static_cast<size_t>(width / type.block);
+  const char* from = tensor.data.data() + static_cast<size_t>(row) * blocks * type.block_bytes;
+  for (size_t i = 0; type.unpack && i < blocks; ++i) {
+    type.unpack(reinterpret_cast<const uint8_t*>(from + i * type.block_bytes),
+                to + static_cast<int64_t>(i) * type.block);
+  }
+  if (type.unpack) return;
+  for (int64_t i = 0; i < width; ++i) {
+    if (type.block_bytes == sizeof(float)) {
+      std::memcpy(to + i, from + i * int64_t{sizeof(float)}, sizeof(float));
+      continue;
+    }
+    uint16_t bits;
+    std::memcpy(&bits, from + i * int64_t{sizeof bits}, sizeof bits);
+    to[i] = plain_type(type) == DType::kF16 ? f16_to_f32(bits) : bf16_to_f32(bits);
+  }
+}
+
+/// "llama3" is kept as what each pair's wavelength is stretched by: by the published rule with
+/// 8,192 positions of the first training, whatever config.json said. Throws LoadError for other
+/// numbers.
+RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim) {
+  const GgufTensor& tensor = file.need(kRopeFactors);
+  if (tensor.sizes != std::vector<int64_t>{head_dim / 2} || tensor.type == nullptr) {
+    file.fail(kRopeFactors, concat("expected f32 [", head_dim / 2, "], got ", tensor.str()));
+  }
+  std::vector<float> stored(static_cast<size_t>(head_dim / 2));
+  unpack_row(tensor, 0, stored.data());
+  RopeSpec plain = rope, stretched = rope;
+  plain.dim = stretched.dim = head_dim;
+  RopeScaling& s = stretched.scaling;
+  s.factor = *std::max_element(stored.begin(), stored.end());
+  const RopeTable before(plain, 1), after(stretched, 1);
+  bool same = s.factor >= 1;
+  for (int i = 0; i < head_dim / 2; ++i) {
+    const float made = before.inv_freq().f32()[i] / after.inv_freq().f32()[i];
+    same = same && std::abs(made - stored[static_cast<size_t>(i)]) <= 1e-3f * made;
+  }
+  if (same) return s;
+  file.fail(kRopeFactors, "expected the factors of llama3's scaling");
+}
+
+/// What the file calls a tensor of transformers, and the heads whose rows it keeps in pairs.
+struct GgufName {
+  const char* ours;
+  const char* theirs;
+  enum Rows : uint8_t { kPlain, kQueries, kKeys } rows = kPlain;
+};
+constexpr GgufName kBlockNames[] = {{"input_layernorm", "attn_norm"},
+                                    {"self_attn.q_proj", "attn_q", GgufName::kQueries},
+                                    {"self_attn.k_proj", "attn_k", GgufName::kKeys},
+                                    {"self_attn.v_proj", "attn_v"},
+                                    {"self_attn.o_proj", "attn_output"},
+                                    {"self_attn.q_norm", "attn_q_norm"},
+                                    {"self_attn.k_norm", "attn_k_norm"},
+                                    {"post_attention_layernorm", "ffn_norm"},
+                                    {"mlp.gate_proj", "ffn_gate"},
+                                    {"mlp.up_proj", "ffn_up"},
+                                    {"mlp.down_proj", "ffn_down"}};
+
+class GgufWeights : public WeightSource {
+ public:
+  GgufWeights(std::shared_ptr<const GgufFile> file, const ModelConfig& config)
+      : file_(std::move(file)), config_(config) {
+    names_[config.names.table] = {"token_embd.weight"};
+    names_["model.norm.weight"] = {"output_norm.weight"};
+    if (file_->find("output.weight")) names_[config.names.head] = {"output.weight"};
+    for (int i = 0; i < config.lm.layers; ++i) {
+      for (const GgufName& name : kBlockNames) {
+        for (const char* kind : {".weight", ".bias"}) {
+          const std::string theirs = concat("blk.", i, ".", name.theirs, kind);
+          // Llama's pairs lie side by side there, and half a head apart here.
+          const bool paired = config.type == "llama" && name.rows != GgufName::kPlain;
+          const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
+          if (file_->find(theirs))
+            names_[concat("model.layers.", i, ".", name.ours, kind)] = {theirs, paired ? heads : 0};
+        }
+      }
+    }
+  }
+
+  std::string where(const std::string&) const override { return file_->path(); }
+  bool has(const std::string& name) const override { return find(name) != nullptr; }
+  std::string describe(const std::string& name) const override { return find(name)->str(); }
+  std::optional<Shape> shape(const std::string& name) const override {
+    const GgufTensor* tensor = find(name);
+    if (tensor == nullptr) return {};
+    return Shape(std::span<const int64_t>(tensor->sizes));
+  }
+  std::vector<std::string> names() const override {
+    std::vector<std::string> out;
+    std::map<std::string, bool> used;
+    for (const auto& [ours, theirs] : names_) {
+      if (!has(ours)) continue;
+      out.push_back(ours);
+      used[theirs.name] = true;
+    }
+    for (const GgufTensor& tensor : file_->tensors())
+      if (!used.contains(tensor.name) && tensor.name != kRopeFactors) out.push_back(tensor.name);
+    return out;
+  }
+
+  View take(const std::string& name, const Shape& want) override {
+    const GgufTensor* tensor = find(name);
+    if (tensor == nullptr || !tensor->type || shape(name) != want || want.count() == 0) return {};
+    const int heads = names_.at(name).heads;
+    const std::optional<DType> plain = plain_type(*tensor->type);
+    if (plain && heads == 0) {
+      const View view = raw_view(*tensor, *plain);
+      if (reinterpret_cast<uintptr_t>(view.data) % dtype_size(*plain) == 0) return view;
+    }
+    if (name == config_.names.table) return table(*tensor);
+    if (heads > 0 && want[0] % (2 * heads) != 0) return {};
+    expect_memory(want.count() * static_cast<int64_t>(sizeof(float)));
+    constexpr size_t kKept = 8;
+    if (latest_.size() == kKept) latest_.pop_front();
+    latest_.push_back(unpacked(*tensor, heads));
+    return latest_.back();
+  }
+
+ private:
+  struct Stored {
+    std::string name;
+    int heads = 0;  // whose rows lie in pairs; 0: none do
+  };
+
+  const GgufTensor* find(const std::string& name) const {
+    const auto found = names_.find(name);
+    return found == names_.end() ? nullptr : file_->find(found->second.name);
+  }
+
+  Tensor unpacked(const GgufTensor& tensor, int heads) const {
+    Tensor out(Shape(std::span<const int64_t>(tensor.sizes)), DType::kF32);
+    const bool vector = tensor.sizes.size() == 1;
+    const int64_t width = vector ? 1 : tensor.sizes.back();
+    const int64_t rows = out.view().count() / width;
+    std::vector<float> whole;
+    if (vector) {
+      whole.resize(static_cast<size_t>(rows));
+      unpack_row(tensor, 0, whole.data());
+    }
+    const int64_t half = heads > 0 ? rows / heads / 2 : 0;
+    for (int64_t row = 0; row < rows; ++row) {
+      // Number 2 i + s of a head there is number s * half + i here.
+      const int64_t head = heads > 0 ? row / (2 * half) : 0, in_head = row - head * 2 * half;
+      const int64_t to = heads > 0 ? head * 2 * half + in_head % 2 * half + in_head / 2 : row;
+      if (vector) {
+        out.f32()[to] = whole[static_cast<size_t>(row)];
+      } else {
+        unpack_row(tensor, row, out.f32() + to * width);
+      }
+    }
+    return out;
+  }
+
+  View table(const GgufTensor& tensor) {
+    if (!table_.empty()) return table_;
+    const Shape shape(std::span<const int64_t>(tensor.sizes));
+    expect_memory(shape.count() * static_cast<int64_t>(sizeof(uint16_t)));
+    table_ = Tensor(shape, DType::kF16);
+    std::vector<float> row(static_cast<size_t>(shape[-1]));
+    for (int64_t i = 0; i < shape[0]; ++i) {
+      unpack_row(tensor, i, row.data());
+      for (int64_t j = 0; j < shape[-1]; ++j)
+        table_.view().f16()[i * shape[-1] + j] = f32_to_f16(row[static_cast<size_t>(j)]);
+    }
+    return table_;
+  }
+
+  std::shared_ptr<const GgufFile> file_;
+  ModelConfig config_;
+  std::map<std::string, Stored> names_;
+  std::deque<Tensor> latest_;
+  Tensor table_;
+};
+
+}  // namespace
+
+ModelConfig load_gguf_config(const GgufFile& file) {
+  const std::string type = architecture(file);
+  const auto size = [&](const char* key) { return file.integer(type + key); };
+  const GgufTensor& table = file.need("token_embd.weight");
+  if (table.sizes.size() != 2) {
+    file.fail("tensor token_embd.weight", "expected a matrix, got " + table.str());
+  }
+  const int64_t heads = size(".attention.head_count"), width = size(".embedding_length");
+  const nlohmann::json sizes = {
+      {"model_type", type},
+      {"hidden_size", width},
+      {"intermediate_size", size(".feed_forward_length")},
+      {"num_hidden_layers", size(".block_count")},
+      {"num_attention_heads", heads},
+      {"num_key_value_heads", file.integer(type + ".attention.head_count_kv", heads)},
+      {"head_dim",
+       file.integer(type + ".attention.key_length", width / std::max<int64_t>(heads, 1))},
+      {"rms_norm_eps", file.number(type + ".attention.layer_norm_rms_epsilon")},
+      {"rope_theta", file.number(type + ".rope.freq_base", 10000)},
+      {"max_position_embeddings", size(".context_length")},
+      {"vocab_size", table.sizes[0]},
+      {"attention_bias", file.find("blk.0.attn_q.bias") != nullptr},
+      {"tie_word_embeddings", file.find("output.weight") == nullptr}};
+  ModelConfig config = load_model_config(Config::parse(sizes.dump(), file.path()));
+  if (file.find(kRopeFactors))
+    config.lm.rope.scaling = scaling_of(file, config.lm.rope, config.lm.head_dim);
+  return config;
+}
+
+Generation load_gguf_generation(const GgufFile& file) {
+  Generation out;
+  for (const char* key : {"eos", "eot", "eom"}) {
+    const int64_t id = file.integer(concat("tokenizer.ggml.", key, "_token_id"), -1);
+    if (id >= 0 && id < 1 << 24) out.ends.push_back(static_cast<int32_t>(id));
+  }
+  std::sort(out.ends.begin(), out.ends.end());
+  out.ends.erase(std::unique(out.ends.begin(), out.ends.end()), out.ends.end());
+  return out;
+}
+
+std::optional<ChatTemplate> load_gguf_template(const GgufFile& file) {
+  constexpr const char* kKey = "tokenizer.chat_template";
+  if (!file.has(kKey)) return {};
+  const GgufList& tokens = file.list("tokenizer.ggml.tokens");
+  jinja::Template::Variables variables;
+  for (const char* name : {"bos", "eos", "padding", "unknown"}) {
+    const int64_t id = file.integer(concat("tokenizer.ggml.", name, "_token_id"), -1);
+    if (id < 0 || id >= std::ssize(tokens.texts)) continue;
+    const std::string ours = std::string_view(name) == "padding"   ? "pad_token"
+                             : std::string_view(name) == "unknown" ? "unk_token"
+                                                                   : concat(name, "_token");
+    variables.emplace_back(ours, std::string(tokens.texts[static_cast<size_t>(id)]));
+  }
+  return ChatTemplate(std::string(file.text(kKey)), file.path() + ": " + kKey,
+                      std::move(variables));
+}
+
+std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
+                                           const ModelConfig& config) {
+  return std::make_unique<GgufWeights>(std::move(file), config);
+}
+
+}  // namespace syrinx::llm
