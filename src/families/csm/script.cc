@@ -54,7 +54,7 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  Result<std::vector<int32_t>> encode(std::string_view segment) override {
+  Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     return frontend_.turn(speaker_, trimmed(segment));
   }
 

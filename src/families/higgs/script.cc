@@ -51,7 +51,7 @@ class Script : public SpokenScript {
   }
 
   /// Tags of delivery that the text begins with hold for all segments that begin without.
-  Result<std::vector<int32_t>> encode(std::string_view segment) override {
+  Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     std::string text(trimmed(segment));
     const std::string_view tags = leading_tags(text);
     if (!begun_) {

@@ -56,7 +56,7 @@ class Script : public SpokenScript {
 
   /// The tokens of Orpheus are no special ones in its tokenizer, so those that are written out in
   /// the text are taken apart to stay text.
-  Result<std::vector<int32_t>> encode(std::string_view segment) override {
+  Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     constexpr std::string_view kToken = "<custom_token_";
     const std::string said =
         clean(voice_ == "none" ? std::string(segment) : concat(voice_, ": ", segment));

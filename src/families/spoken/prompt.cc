@@ -12,8 +12,23 @@ void Prompt::add(std::span<const int32_t> ids) {
 
 std::span<int32_t> Prompt::add_row(int32_t written) {
   written_.push_back(written);
+  return add_row();
+}
+
+std::span<int32_t> Prompt::add_row() {
+  given_.emplace_back();
   rows_.resize(rows_.size() + tables_, -1);
   return std::span(rows_).last(tables_);
+}
+
+void Prompt::add_vector(GivenRow vector) {
+  add_row();
+  given_.back() = vector;
+}
+
+bool Prompt::same_row(int at, const Prompt& other) const {
+  return std::ranges::equal(row(at), other.row(at)) &&
+         std::ranges::equal(vector(at), other.vector(at));
 }
 
 void Prompt::append_keys(std::vector<uint64_t>& keys) const {
@@ -21,12 +36,13 @@ void Prompt::append_keys(std::vector<uint64_t>& keys) const {
   for (int at = 0; at < size(); ++at) {
     const std::span<const int32_t> ids = row(at);
     const bool one = std::all_of(ids.begin() + 1, ids.end(), [](int32_t id) { return id < 0; });
-    if (one && ids[0] >= 0) {
+    if (one && ids[0] >= 0 && vector(at).empty()) {
       keys.push_back(static_cast<uint64_t>(ids[0]));
       continue;
     }
     Digest digest;
     digest.values(ids);
+    digest.values(vector(at));
     keys.push_back(digest.key() | kSeveral);
   }
 }

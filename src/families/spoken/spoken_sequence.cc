@@ -9,7 +9,9 @@
 namespace syrinx {
 namespace {
 
-/// Refuses the options that models of this kind lack.
+constexpr float kMostGuidance = 100;
+
+/// Refuses the options that the model lacks.
 Status check_options(const SpokenModel& model, const SpeechRequest& request) {
   const auto refuse = [](const std::string& why, const char* option) {
     return Error{ErrorCode::kUnsupported, why, option};
@@ -17,12 +19,24 @@ Status check_options(const SpokenModel& model, const SpeechRequest& request) {
   if (!model.reads_language && !request.language.empty() && request.language != "auto") {
     return refuse("the model takes the language from the text", "language");
   }
-  if (!request.instructions.empty()) return refuse(model.instructions, "instructions");
+  if (!model.instructions.empty() && !request.instructions.empty()) {
+    return refuse(model.instructions, "instructions");
+  }
   if (request.text_in_prompt == false) {
     return refuse("the model has all text in its prompt", "text_in_prompt");
   }
-  if (request.guidance) return refuse("this model has no guidance scale", "guidance");
+  if (!model.guidance && request.guidance) {
+    return refuse("this model has no guidance scale", "guidance");
+  }
+  if (const float scale = request.guidance.value_or(1); !(scale >= 0 && scale <= kMostGuidance)) {
+    return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
+  }
   return ok_status();
+}
+
+std::optional<float> guidance_of(const SpokenModel& model, const SpeechRequest& request) {
+  const float scale = request.guidance.value_or(model.guidance.value_or(1));
+  return scale == 1 ? std::nullopt : std::optional(scale);
 }
 
 /// `defaults` with what a request says of them.
@@ -58,11 +72,15 @@ SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenS
       script_(std::move(script)),
       sampling_(merged(model.sampling, request)),
       inner_sampling_(merged_inner(model, request)),
+      guidance_(guidance_of(model, request)),
       seed_(request.seed),
       max_frames_(request.max_frames),
       text_(model.text, request.text_open,
-            [this](std::string_view segment) { return script_->encode(segment); }),
+            [this](std::string_view segment, int64_t begin) {
+              return script_->encode(segment, begin);
+            }),
       prompt_(model.tables),
+      companion_(model.tables),
       steps_(model.pattern) {
   SYRINX_CHECK(model.pattern.streams() <= kMostStreams, model.pattern.streams(), " streams");
 }
@@ -85,36 +103,40 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
   return Opened(std::move(sequence));
 }
 
-/// Begins the next segment, if one waits. Returns how many leading rows of its prompt the same
-/// positions were fed before.
-int SpokenSequence::begin_segment() {
+/// Begins the next segment, if one waits.
+SpokenSequence::Kept SpokenSequence::begin_segment() {
   frames_before_ = frames_;
-  Prompt next(model_.tables);
+  Prompt next(model_.tables), companion(model_.tables);
   now_ = {};
   if (!text_.empty()) {
     now_.ids = text_.next();
     script_->prompt(past_, now_, next);
+    if (guidance_) {
+      companion = next;
+      script_->make_companion(companion);
+    }
   }
-  const int kept = rows_fed_before(next);
-  prompt_ = std::move(next);
+  const Kept kept{rows_fed_before(prompt_, next), rows_fed_before(companion_, companion)};
+  prompt_ = std::move(next), companion_ = std::move(companion);
   steps_.restart(0);
-  if (!ready()) return 0;
+  if (!ready()) return {};
   const int steps = max_steps();  // which then allocate nothing
   steps_.restart(steps);
   now_.frames.reserve(static_cast<size_t>(steps * model_.pattern.streams()));
   return kept;
 }
 
-int SpokenSequence::rows_fed_before(const Prompt& next) const {
+/// `fed`: the prompt before, which the steps so far went on from.
+int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const {
   std::vector<int32_t> ids(static_cast<size_t>(model_.tables));
-  const auto fed = [&](int at) -> std::span<const int32_t> {
-    if (at < prompt_.size()) return prompt_.row(at);
-    step_row(at - prompt_.size(), ids);
-    return ids;
+  const auto same_row = [&](int at) {
+    if (at < fed.size()) return fed.same_row(at, next);
+    step_row(at - fed.size(), ids);
+    return next.vector(at).empty() && std::ranges::equal(ids, next.row(at));
   };
-  const int most = prompt_.empty() ? 0 : std::min(next.size(), prompt_.size() + steps_.steps());
+  const int most = fed.empty() ? 0 : std::min(next.size(), fed.size() + steps_.steps());
   int same = 0;
-  while (same < most && std::ranges::equal(fed(same), next.row(same))) ++same;
+  while (same < most && same_row(same)) ++same;
   return same;
 }
 
@@ -136,8 +158,8 @@ int SpokenSequence::max_steps() const {
   return static_cast<int>(std::max<int64_t>(1, std::min(limit, room)) + tail);
 }
 
-void SpokenSequence::prefix_keys(bool, std::vector<uint64_t>& keys) const {
-  prompt_.append_keys(keys);
+void SpokenSequence::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
+  (companion ? companion_ : prompt_).append_keys(keys);
 }
 
 void SpokenSequence::step_row(int step, std::span<int32_t> ids) const {
@@ -149,12 +171,16 @@ void SpokenSequence::step_row(int step, std::span<int32_t> ids) const {
   script_->step_row(codes, ids);
 }
 
-void SpokenSequence::rows(int first, bool, InputRows& out) const {
+void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
+  const Prompt& prompt = companion ? companion_ : prompt_;
   for (int i = 0; i < out.count(); ++i) {
-    if (const int step = first + i - prompt_rows(); step >= 0) {
-      step_row(step, out.ids(i));
+    const int pos = first + i;
+    if (pos >= prompt.size()) {
+      step_row(pos - prompt.size(), out.ids(i));
+    } else if (const GivenRow vector = prompt.vector(pos); !vector.empty()) {
+      out.give(i, vector);
     } else {
-      std::ranges::copy(prompt_.row(first + i), out.ids(i).begin());
+      std::ranges::copy(prompt.row(pos), out.ids(i).begin());
     }
   }
 }
@@ -184,7 +210,8 @@ Verdict SpokenSequence::end_segment() {
     return {Verdict::kFinished, FinishReason::kLength};
   }
   past_.push_back(std::move(now_));
-  return {Verdict::kNextSegment, FinishReason::kStop, begin_segment()};
+  const Kept kept = begin_segment();
+  return {Verdict::kNextSegment, FinishReason::kStop, kept.rows, kept.companion_rows};
 }
 
 }  // namespace syrinx

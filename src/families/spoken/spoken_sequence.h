@@ -28,6 +28,8 @@ struct SpokenModel {
   SampleParams sampling;      ///< where a request says nothing
   /// Options of the codes after the first of a step, where they differ.
   std::optional<SampleParams> inner_sampling = {};
+  /// Scale of guidance where a request says nothing; unset: the model has none.
+  std::optional<float> guidance = {};
   TextPlanOptions text = {};
   // The bound of a segment, where a request gives none, in steps without the pattern's tail.
   int64_t spare_steps = 0;
@@ -36,7 +38,8 @@ struct SpokenModel {
   int64_t least_steps = 0;   ///< a first prompt that leaves fewer is refused
   // What is refused.
   bool reads_language = false;  ///< the model has languages to choose from
-  std::string instructions = "the model takes no instructions";  ///< why it takes none
+  /// Why the model takes no instructions; empty: it takes them.
+  std::string instructions = "the model takes no instructions";
 };
 
 /// A segment: the ids of its text and the frames that were made of it, [F, S].
@@ -50,12 +53,14 @@ class SpokenScript {
  public:
   virtual ~SpokenScript() = default;
 
-  /// The ids of a segment's text, in order.
-  virtual Result<std::vector<int32_t>> encode(std::string_view segment) = 0;
+  /// The ids of a segment's text, in order. `begin`: its first byte in the text of the request.
+  virtual Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) = 0;
   /// Writes the prompt of segment `now`. `past`: those before it, of which what no later prompt
-  /// hears may be dropped.
+  /// hears may be dropped. Vectors must stay valid as long as the script.
   virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
                       Prompt& out) const = 0;
+  /// Changes a copy of a prompt to what the companion is fed, row for row.
+  virtual void make_companion(Prompt& /*prompt*/) const {}
   /// The row that a step's codes [S] make: ids [T], all -1 before.
   virtual void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
@@ -80,6 +85,7 @@ class SpokenSequence final : public Sequence {
   int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int max_steps() const override;
   bool ready() const override { return !prompt_.empty(); }
+  std::optional<float> guidance() const override { return guidance_; }
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void rows(int first, bool companion, InputRows& out) const override;
@@ -94,21 +100,27 @@ class SpokenSequence final : public Sequence {
  private:
   SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
                  const SpeechRequest& request);
-  int begin_segment();
+  /// Leading rows of a new prompt that the same positions were fed before.
+  struct Kept {
+    int rows = 0, companion_rows = 0;
+  };
+  Kept begin_segment();
   Verdict end_segment();
-  int rows_fed_before(const Prompt& next) const;
+  int rows_fed_before(const Prompt& fed, const Prompt& next) const;
   void step_row(int step, std::span<int32_t> ids) const;
 
   const SpokenModel& model_;
   const std::unique_ptr<SpokenScript> script_;
   const SampleParams sampling_, inner_sampling_;
+  const std::optional<float> guidance_;
   const uint64_t seed_;
   const int64_t max_frames_;  // of the request; 0: a bound by the text
 
   TextPlan text_;
   std::deque<SpokenSegment> past_;
   SpokenSegment now_;
-  Prompt prompt_;  // empty while there is nothing to speak
+  Prompt prompt_;     // empty while there is nothing to speak
+  Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
   int64_t frames_ = 0, frames_before_ = 0;  // emitted, of all segments and of earlier ones
 };

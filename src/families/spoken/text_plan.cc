@@ -27,7 +27,7 @@ Status TextPlan::append(std::string_view text, bool last) {
 Status TextPlan::take(std::string_view text, bool last) {
   queue_.push(text, last);
   for (std::string segment = queue_.next(); !segment.empty(); segment = queue_.next()) {
-    Result<std::vector<int32_t>> ids = encode_(segment);
+    Result<std::vector<int32_t>> ids = encode_(segment, queue_.begin());
     if (!ids) return ids.error();
     if (most_ids_ > 0 && std::ssize(ids.value()) > most_ids_) {
       return Error{ErrorCode::kInvalid,

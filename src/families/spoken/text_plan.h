@@ -22,8 +22,9 @@ struct TextPlanOptions {
 
 class TextPlan {
  public:
-  /// Ids of a segment; an Error fails the request.
-  using Encode = std::function<Result<std::vector<int32_t>>(std::string_view segment)>;
+  /// Ids of a segment, which begins at byte `begin` of the text; an Error fails the request.
+  using Encode =
+      std::function<Result<std::vector<int32_t>>(std::string_view segment, int64_t begin)>;
 
   /// `open`: more text may come after the first.
   TextPlan(const TextPlanOptions& options, bool open, Encode encode);
