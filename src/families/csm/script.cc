@@ -59,8 +59,7 @@ class Script : public SpokenScript {
   }
 
   /// Without the segment before it each would find a voice of its own.
-  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
-              Prompt& out) const override {
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     if (past.size() > 1) past.erase(past.begin(), past.end() - 1);
     int64_t rows = std::ssize(now.ids);
     for (const SpokenSegment& turn : context_) {
@@ -74,7 +73,7 @@ class Script : public SpokenScript {
     add_turn(now, out);
   }
 
-  void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
     std::ranges::copy(codes, ids.begin() + 1);
   }
 
@@ -125,7 +124,7 @@ class Script : public SpokenScript {
     out.add(turn.ids);
     const auto width = static_cast<size_t>(config_.codebooks);
     for (size_t at = 0; at < turn.frames.size(); at += width) {
-      step_row(std::span(turn.frames).subspan(at, width), out.add_row(config_.audio_token));
+      step_row(0, std::span(turn.frames).subspan(at, width), out.add_row(config_.audio_token));
     }
     if (turn.frames.empty()) return;
     std::ranges::fill(out.add_row(config_.audio_end_token).subspan(1), config_.end_code);

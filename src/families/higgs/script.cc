@@ -63,8 +63,7 @@ class Script : public SpokenScript {
     return prompter_.text(text, "input");
   }
 
-  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
-              Prompt& out) const override {
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     back_to_the_beginning(past, std::min(kMostPast, config_.max_positions / 4),
                           [&](const SpokenSegment& segment) { return rows_of(segment); });
     out.add(prompter_.tts());
@@ -80,7 +79,7 @@ class Script : public SpokenScript {
     add_segment(now, out);
   }
 
-  void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
     std::ranges::copy(codes, ids.begin() + 1);
   }
 
@@ -98,7 +97,7 @@ class Script : public SpokenScript {
     return false;
   }
 
-  int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) const override {
+  int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame) {
       if (code >= config_.real_codes()) code = 0;  // a mark where none belongs
     }
@@ -112,7 +111,7 @@ class Script : public SpokenScript {
     const std::vector<int32_t> steps = delays_.interleave(frames);
     const auto width = static_cast<size_t>(config_.codebooks);
     for (size_t at = 0; at < steps.size(); at += width) {
-      step_row(std::span(steps).subspan(at, width), out.add_row(kHeard));
+      step_row(0, std::span(steps).subspan(at, width), out.add_row(kHeard));
     }
   }
 

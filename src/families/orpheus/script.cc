@@ -71,8 +71,7 @@ class Script : public SpokenScript {
   }
 
   /// Human turn, then the beginning of the answer (_format_prompt).
-  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
-              Prompt& out) const override {
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     past.clear();
     const TokenIds& ids = config_.ids;
     for (const int32_t id : {ids.start_of_human, ids.begin_of_text}) out.add(id);
@@ -83,7 +82,7 @@ class Script : public SpokenScript {
     }
   }
 
-  void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
     ids[0] = config_.audio_begin() + codes[0];
   }
 
@@ -101,7 +100,7 @@ class Script : public SpokenScript {
     return codes[0] == 0;
   }
 
-  int emit(const DelayedStreams& steps, std::span<int32_t>, StepOutput& out) const override {
+  int emit(const DelayedStreams& steps, std::span<int32_t>, StepOutput& out) override {
     const int made = (steps.steps() - 1) % kFrameTokens + 1, first = steps.steps() - made;
     const auto found = std::find(kComplete.begin(), kComplete.end(), made);
     if (found == kComplete.end()) return 0;

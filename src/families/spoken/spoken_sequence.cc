@@ -19,6 +19,9 @@ Status check_options(const SpokenModel& model, const SpeechRequest& request) {
   if (!model.reads_language && !request.language.empty() && request.language != "auto") {
     return refuse("the model takes the language from the text", "language");
   }
+  if (!model.late_text && request.text_open) {
+    return refuse("this model takes the whole text at once", "input");
+  }
   if (!model.instructions.empty() && !request.instructions.empty()) {
     return refuse(model.instructions, "instructions");
   }
@@ -39,12 +42,14 @@ std::optional<float> guidance_of(const SpokenModel& model, const SpeechRequest& 
   return scale == 1 ? std::nullopt : std::optional(scale);
 }
 
-/// `defaults` with what a request says of them.
+/// `defaults` with what a request says of them. Min-p is another way of sampling than those that
+/// look for repetitions or filter first.
 SampleParams merged(SampleParams defaults, const SpeechRequest& request) {
   defaults.temperature = request.temperature.value_or(defaults.temperature);
   defaults.top_k = request.top_k.value_or(defaults.top_k);
   defaults.top_p = request.top_p.value_or(defaults.top_p);
-  defaults.min_p = request.min_p.value_or(defaults.min_p);
+  if (request.min_p) defaults.min_p = *request.min_p;
+  if (request.min_p.value_or(0) > 0) defaults.filter_first = false, defaults.ras_window = 0;
   defaults.repetition_penalty = request.repetition_penalty.value_or(defaults.repetition_penalty);
   return defaults;
 }
@@ -61,7 +66,7 @@ SampleParams merged_inner(const SpokenModel& model, const SpeechRequest& request
 
 }  // namespace
 
-int SpokenScript::emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) const {
+int SpokenScript::emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) {
   out.frame(frame);
   return 1;
 }
@@ -75,10 +80,12 @@ SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenS
       guidance_(guidance_of(model, request)),
       seed_(request.seed),
       max_frames_(request.max_frames),
-      text_(model.text, request.text_open,
-            [this](std::string_view segment, int64_t begin) {
-              return script_->encode(segment, begin);
-            }),
+      text_(
+          model.text, request.text_open,
+          [this](std::string_view segment, int64_t begin) {
+            return script_->encode(segment, begin);
+          },
+          script_->splitter()),
       prompt_(model.tables),
       companion_(model.tables),
       steps_(model.pattern) {
@@ -155,7 +162,8 @@ int SpokenSequence::max_steps() const {
   if (max_frames_ > 0) {
     limit = script_->steps_of(std::max<int64_t>(1, max_frames_ - frames_before_));
   }
-  return static_cast<int>(std::max<int64_t>(1, std::min(limit, room)) + tail);
+  limit = std::min({limit, room, script_->step_limit()});
+  return static_cast<int>(std::max<int64_t>(1, limit) + tail);
 }
 
 void SpokenSequence::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
@@ -168,7 +176,7 @@ void SpokenSequence::step_row(int step, std::span<int32_t> ids) const {
   const std::span codes = std::span(buffer).first(model_.pattern.delays.size());
   for (size_t s = 0; s < codes.size(); ++s) codes[s] = steps_.at(step, static_cast<int>(s));
   std::ranges::fill(ids, -1);
-  script_->step_row(codes, ids);
+  script_->step_row(step, codes, ids);
 }
 
 void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
@@ -188,7 +196,7 @@ void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
 /// Inner codes with options of their own have no penalty, and so no history.
 std::span<const int32_t> SpokenSequence::history(int k) const {
   if (k > 0 && model_.inner_sampling) return {};
-  return steps_.column(k).subspan(1);
+  return script_->history(steps_, k);
 }
 
 Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out) {

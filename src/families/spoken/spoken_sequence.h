@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -38,6 +39,7 @@ struct SpokenModel {
   int64_t least_steps = 0;   ///< a first prompt that leaves fewer is refused
   // What is refused.
   bool reads_language = false;  ///< the model has languages to choose from
+  bool late_text = true;
   /// Why the model takes no instructions; empty: it takes them.
   std::string instructions = "the model takes no instructions";
 };
@@ -47,28 +49,36 @@ struct SpokenSegment {
   std::vector<int32_t> ids, frames;
 };
 
-/// What a family knows of one request. All but encode() run on the thread of the engine or of an
-/// executor; ids(), rule(), ends() and emit() allocate nothing.
+/// What a family knows of one request. All but splitter(), what it returns, and encode() run on the
+/// thread of the engine or of an executor; from step_row() on nothing is allocated.
 class SpokenScript {
  public:
   virtual ~SpokenScript() = default;
 
-  /// The ids of a segment's text, in order. `begin`: its first byte in the text of the request.
+  /// How the family cuts text into segments; empty: at sentences (SpokenModel::text).
+  virtual TextPlan::Split splitter() { return {}; }
+  /// The ids of a segment's text, in order. `begin`: its first byte in the text of the request, or
+  /// that of the text which splitter() cut it from.
   virtual Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) = 0;
   /// Writes the prompt of segment `now`. `past`: those before it, of which what no later prompt
   /// hears may be dropped. Vectors must stay valid as long as the script.
-  virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now,
-                      Prompt& out) const = 0;
+  virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) = 0;
   /// Changes a copy of a prompt to what the companion is fed, row for row.
   virtual void make_companion(Prompt& /*prompt*/) const {}
-  /// The row that a step's codes [S] make: ids [T], all -1 before.
-  virtual void step_row(std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
+  /// Steps that a segment may take without the pattern's tail, whatever a request asks for.
+  virtual int64_t step_limit() const { return std::numeric_limits<int32_t>::max(); }
+  /// The row that the codes [S] of step `step` make: ids [T], all -1 before.
+  virtual void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
+  /// Codes k of the segment so far that a penalty for repetition counts, oldest first.
+  virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
+    return steps.column(k).subspan(1);
+  }
   /// Whether a step ends the segment and is not part of it; a model whose frames end one after
   /// another is told by DelayedStreams::end_now() instead.
   virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
   /// Emits what the last step made complete, where `frame` [S] did. Returns how many frames.
-  virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) const;
+  virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
   /// How many steps without the pattern's tail make so many frames.
   virtual int64_t steps_of(int64_t frames) const { return frames; }
 };
@@ -96,6 +106,8 @@ class SpokenSequence final : public Sequence {
   Status append_text(std::string_view text, bool last) override;
 
   uint64_t seed() const { return seed_; }
+  /// For stages behind the model that open streams of what the family knows of the request.
+  const SpokenScript& script() const { return *script_; }
 
  private:
   SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,

@@ -25,9 +25,13 @@ class TextPlan {
   /// Ids of a segment, which begins at byte `begin` of the text; an Error fails the request.
   using Encode =
       std::function<Result<std::vector<int32_t>>(std::string_view segment, int64_t begin)>;
+  /// A family's own segments: of a `whole` text, or of a sentence of late text that begins at byte
+  /// `begin` of all text. Those without ids are not spoken.
+  using Split =
+      std::function<std::vector<std::string>(std::string_view text, int64_t begin, bool whole)>;
 
-  /// `open`: more text may come after the first.
-  TextPlan(const TextPlanOptions& options, bool open, Encode encode);
+  /// `open`: more text may come after the first. Without `split` segments are whole sentences.
+  TextPlan(const TextPlanOptions& options, bool open, Encode encode, Split split = {});
 
   /// The first text of a request.
   Status begin(std::string_view text);
@@ -41,11 +45,14 @@ class TextPlan {
 
  private:
   Status take(std::string_view text, bool last);
+  Status add(std::string_view segment, int64_t begin);
+  Status add_parts(std::string_view text, int64_t begin, bool whole);
 
   bool late_;  // more text may come after the first
   int64_t most_ids_;
   SegmentQueue queue_;
   Encode encode_;
+  Split split_;
   std::deque<std::vector<int32_t>> waiting_;
 };
 
