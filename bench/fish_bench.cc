@@ -11,7 +11,7 @@
 #include "codec/fish_codec.h"
 #include "codec/fish_encoder.h"
 #include "families/fish_speech/dual_ar.h"
-#include "families/fish_speech/state.h"
+#include "families/fish_speech/script.h"
 #include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx {
@@ -40,7 +40,7 @@ fish_speech::ModelConfig scaled() {
 /// B requests that have taken their prompts.
 class Streams {
  public:
-  Streams(const CodecLm& model, const fish_speech::Prompter& prompter,
+  Streams(const CodecLm& model, const SpokenModel& spoken, const fish_speech::Prompter& prompter,
           const fish_speech::ModelConfig& config, int count, int64_t past)
       : model_(model), codes_(static_cast<size_t>(count * config.codebooks), 5) {
     SpeechRequest request;
@@ -50,8 +50,10 @@ class Streams {
       const auto codes = static_cast<size_t>(past * config.codebooks);
       request.context = {{"0", "a", std::vector<int32_t>(codes, 5)}};
     }
-    for (int i = 0; i < count; ++i)
-      states_.push_back(fish_speech::State::open(config, prompter, request).take());
+    for (int i = 0; i < count; ++i) {
+      auto script = fish_speech::script_of(config, prompter, request);
+      states_.push_back(SpokenSequence::open(spoken, std::move(script), request).take().only());
+    }
     // Of a long prompt the last row is run; what is cached of the others does not matter here.
     if (past > 0) cached_ = states_[0]->prompt_rows() - 1;
     pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
@@ -118,7 +120,8 @@ void step(benchmark::State& state, WeightType type) {
   const auto loaded = fish_speech::load_dual_ar(config, weights, type);
   const CodecLm& model = *loaded;
   const auto count = static_cast<int>(state.range(0));
-  Streams streams(model, prompter, config, count, state.range(1));
+  const SpokenModel spoken = fish_speech::spoken_model(config);
+  Streams streams(model, spoken, prompter, config, count, state.range(1));
   double prompt = std::numeric_limits<double>::max(), first = prompt, slow = prompt, fast = prompt;
   streams.step(machine.ctx, prompt, first);
   for (auto _ : state) {

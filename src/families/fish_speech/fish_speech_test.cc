@@ -1,14 +1,13 @@
-// Promises of the family that need no golden: batches, recomputation, messages, late text,
-// references, checks, faults.
+// What the family promises beside spoken_families_test.cc: messages, references, phones, checks,
+// faults of files.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
 #include "families/fish_speech/fixture.h"
-#include "families/late_segments.h"
+#include "families/fish_speech/script.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
-#include "model/same_steps.h"
 #include "text/phones.h"
 
 namespace syrinx::fish_speech {
@@ -75,24 +74,6 @@ class FishSpeechTest : public testing::Test {
   std::vector<int32_t> said_;
   std::vector<WordMark> words_;
 };
-
-TEST_F(FishSpeechTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests;
-  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"})
-    requests.push_back(request(text));
-  requests.push_back(request("I'm fine"));
-  requests[3].context = {{"1", "how are you?", frames(7, 5)}, {"0", "warm", frames(40, 9)}};
-  requests[1].voice = "42";
-  requests[1].temperature = 0.8f, requests[1].top_k = 7;
-  requests[2].temperature = 1.2f, requests[2].inner_temperature = 0.f;
-  expect_same_alone_and_in_a_batch(model_, requests, 10);
-}
-
-TEST_F(FishSpeechTest, ADroppedCacheIsMadeAgain) {
-  SpeechRequest r = request("Hello there, how are you?");
-  r.context = {{"1", "how are you?", frames(7, 5)}};
-  expect_a_dropped_cache_made_again(model_, r);
-}
 
 TEST_F(FishSpeechTest, RulesBoundsAndTheAuthorsSampling) {
   SpeechRequest r;
@@ -191,7 +172,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
   EXPECT_EQ(row(*state, second + 1), spoken_row(6));
   // More than is heard again: the references and the first message stay.
-  say(*state, frames(static_cast<int>(State::kMostPast), 6));
+  say(*state, frames(static_cast<int>(kMostPast), 6));
   const std::vector<std::vector<int32_t>> long_ago = rows_fed(*state, second);
   const Verdict back = end(*state);
   EXPECT_EQ(back.next, Verdict::kNextSegment);
@@ -207,42 +188,18 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   EXPECT_EQ(end(*state).next, Verdict::kFinished);
 }
 
-TEST_F(FishSpeechTest, WhatDoesNotEndGoesOnAtItsBound) {
-  SpeechRequest r = request("<|speaker:0|>" + std::string(290, 'a') + "<|speaker:1|>" +
-                            std::string(290, 'b') + "<|speaker:0|>c");
-  r.max_frames = 0, r.ignore_stop = false;
-  const auto state = open(r);
-  const auto step = [&](int) { return say(*state, frames(1, 4)); };
-  EXPECT_EQ(segments_without_ends(*state, step), 3);
-}
-
-TEST_F(FishSpeechTest, LateTextIsAMessageForEachSentence) {
-  const std::string text =
-      "<|speaker:1|>Hello there. How are you?  It isn't <|speaker:0|>12; it is.";
-  const auto prompts = [&](size_t piece) {
-    SpeechRequest r = request("");
-    r.text_open = true, r.ignore_stop = false;
-    const auto state = open(r);
-    return prompts_of_late_text(
-        *state, text, piece, model_.config().end_code(),
-        [&](Sequence& now) { say(now, frames(3, 2)); }, [&](Sequence& now) { return end(now); });
-  };
-  const auto whole = prompts(text.size());
-  ASSERT_EQ(whole.size(), 3u);
-  EXPECT_EQ(whole[0], ids(request("<|speaker:1|>Hello there.")));
-  EXPECT_TRUE(holds(whole[1], model_.prompter().text("<|speaker:1|>How are you?")))
-      << "a tag holds until the next";
-  EXPECT_TRUE(holds(whole[2], model_.prompter().text("<|speaker:1|>It isn't\n<|speaker:0|>12;")));
-  for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
-
-  SpeechRequest r = request(" ");
+TEST_F(FishSpeechTest, ATagOfLateTextHoldsUntilTheNext) {
+  SpeechRequest r = request("");
   r.text_open = true;
   const auto state = open(r);
-  EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
-  const Status status = state->append_text("\n", true);
-  ASSERT_FALSE(status.ok());
-  EXPECT_EQ(status.error().param, "input");
-  EXPECT_FALSE(state->append_text("more", true).ok());
+  const std::string text = "<|speaker:1|>Hello. How are you?  It isn't <|speaker:0|>12; it is.";
+  ASSERT_TRUE(state->append_text(text, true).ok());
+  EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().text("<|speaker:1|>Hello.")));
+  for (const char* next :
+       {"<|speaker:1|>How are you?", "<|speaker:1|>It isn't\n<|speaker:0|>12;"}) {
+    EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
+    EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().text(next))) << next;
+  }
 }
 
 TEST_F(FishSpeechTest, SpeakersByNumber) {
@@ -304,22 +261,6 @@ TEST_F(FishSpeechTest, ControlTokensOfStrangersAreText) {
   EXPECT_GT(model_.prompter().text("<|speaker:7|>b").size(), 4u) << "and text where not";
 }
 
-TEST_F(FishSpeechTest, PrefixKeysAreThoseOfTheRows) {
-  SpeechRequest r = request("Hello.");
-  r.context = {{"1", "hello there", frames(3, 5)}};
-  SpeechRequest other = r;
-  other.context[0].codes.back() = 6;
-  std::vector<uint64_t> a, b, same;
-  open(r)->prefix_keys(false, a);
-  open(r)->prefix_keys(false, same);
-  open(other)->prefix_keys(false, b);
-  EXPECT_EQ(a, same);
-  ASSERT_EQ(a.size(), b.size());
-  int differ = 0;
-  for (size_t i = 0; i < a.size(); ++i) differ += a[i] != b[i];
-  EXPECT_EQ(differ, 1);
-}
-
 TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
   for (const char* voice : {"nobody", "-1", "1000", "1x", "99999999999999"}) {
     SpeechRequest r = request("Hello.");
@@ -327,18 +268,8 @@ TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
     EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
   }
   SpeechRequest r = request("Hello.");
-  r.language = "german";
-  EXPECT_EQ(refusal(r).param, "language");
-  r = request("Hello.");
   r.instructions = "whisper";
   EXPECT_NE(refusal(r).message.find("[whisper]"), std::string::npos);
-  r = request("Hello.");
-  r.guidance = 2.f;
-  EXPECT_EQ(refusal(r).param, "guidance");
-  r = request("Hello.");
-  r.text_in_prompt = false;
-  EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
-  EXPECT_EQ(refusal(request(" \n ")).param, "input");
 
   const auto refused = [&](const ContextTurn& turn) {
     SpeechRequest c = request("Hello.");

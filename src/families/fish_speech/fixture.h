@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "families/fish_speech/pipeline.h"
-#include "families/fish_speech/state.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"

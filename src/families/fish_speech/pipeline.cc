@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "families/fish_speech/state.h"
+#include "families/fish_speech/script.h"
 #include "families/recorded_voice.h"
 #include "families/weight_files.h"
 #include "io/file.h"
@@ -48,6 +48,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   Tokenizer tokenizer = load_tokenizer(spec, config_);
   if (spec.dummy) config_.end_token = tokenizer.id("<|im_end|>").value_or(config_.end_token);
+  spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(config_, std::move(tokenizer));
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   weights_->build([&] {
@@ -138,7 +139,7 @@ void FishSpeech::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> FishSpeech::open(const SpeechRequest& request) const {
-  return State::open(config_, *prompter_, request);
+  return SpokenSequence::open(spoken_, script_of(config_, *prompter_, request), request);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

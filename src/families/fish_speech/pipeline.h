@@ -13,6 +13,7 @@
 #include "families/fish_speech/config.h"
 #include "families/fish_speech/dual_ar.h"
 #include "families/fish_speech/prompter.h"
+#include "families/spoken/spoken_sequence.h"
 #include "model/pipeline.h"
 
 namespace syrinx::fish_speech {
@@ -43,6 +44,7 @@ class FishSpeech : public Pipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_, codec_weights_;  // kept: tables, and what is loaded later
   std::unique_ptr<CodecLm> dual_ar_;

@@ -1,0 +1,251 @@
+#include "families/fish_speech/script.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ascii.h"
+#include "families/past.h"
+#include "families/recorded_voice.h"
+
+namespace syrinx::fish_speech {
+namespace {
+
+constexpr int64_t kSpareFrames = 215;  // ten seconds beyond what the text needs
+constexpr int64_t kFramesPerId = 26;   // slow speech: 1.2 s for one id
+
+/// Steps that a prompt must leave: the authors' bound, where the model has so many positions.
+int64_t least_steps(const ModelConfig& config) {
+  return std::min<int64_t>(2048, config.max_positions / 2);
+}
+
+/// A speaker's number; "" is `absent`.
+Result<int> speaker_number(const std::string& name, int absent) {
+  int number = absent;
+  const char* end = name.data() + name.size();
+  if (name.empty()) return number;
+  const auto [stop, fault] = std::from_chars(name.data(), end, number);
+  if (fault != std::errc() || stop != end || number < 0 || number > Prompter::kMaxSpeaker) {
+    return Error{ErrorCode::kNotFound,
+                 concat("the model has no voice \"", name,
+                        "\"; its speakers are numbers from 0 to ", Prompter::kMaxSpeaker),
+                 "voice"};
+  }
+  return number;
+}
+
+class Script : public SpokenScript {
+ public:
+  Script(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
+      : config_(config),
+        prompter_(prompter),
+        ignore_stop_(request.ignore_stop),
+        sayings_(request.sayings),
+        lexicon_(request.lexicon) {}
+
+  Status take_speaker(const SpeechRequest& request) {
+    if (request.speaker >= 0) {
+      tag_ = speaker_tag(request.speaker);
+    } else if (!request.voice_data) {  // a voice given as data may have any name
+      const Result<int> speaker = speaker_number(request.voice, 0);
+      if (!speaker) return speaker.error();
+      if (speaker.value() > 0) tag_ = speaker_tag(speaker.value());
+    }
+    return ok_status();
+  }
+
+  /// The voice's recording, then the turns of the context, are the references, numbered in order
+  /// unless they say otherwise.
+  Status take_references(const SpeechRequest& request) {
+    const int64_t most = config_.max_positions - least_steps(config_);
+    int next = 0;
+    if (request.voice_data) {
+      const Result<std::vector<int32_t>> codes =
+          voice_codes(*request.voice_data, config_.codebooks, most);
+      if (!codes) return codes.error();
+      const int speaker = request.speaker >= 0 ? request.speaker : 0;
+      const Status added =
+          add_reference(request.voice_data->text, speaker, codes.value(), "the voice", "voice");
+      if (!added.ok()) return added;
+      ++next;
+    }
+    for (size_t i = 0; i < request.context.size(); ++i, ++next) {
+      const ContextTurn& turn = request.context[i];
+      const std::string what = concat("context turn ", i);
+      const Result<int> speaker = speaker_number(turn.voice, next);
+      if (!speaker)
+        return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
+      std::vector<int32_t> codes = turn.codes;
+      if (turn.recording) {
+        Result<std::vector<int32_t>> recorded =
+            voice_codes(*turn.recording, config_.codebooks, most);
+        if (!recorded)
+          return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
+        codes = recorded.take();
+      }
+      const Status added = add_reference(turn.text, speaker.value(), codes, what, "context");
+      if (!added.ok()) return added;
+    }
+    return ok_status();
+  }
+
+  /// Turns of speakers joined to messages. Late text is a message for each sentence, or more; a tag
+  /// holds until the next.
+  TextPlan::Split splitter() override {
+    return [this](std::string_view text, int64_t begin, bool whole) {
+      const std::string said = as_said(text, begin);
+      std::vector<SpokenTurn> turns = spoken_turns(whole ? said : trimmed(said));
+      if (whole && !tag_.empty() && turns.front().tag.empty()) turns = spoken_turns(tag_ + said);
+      for (SpokenTurn& turn : turns) {
+        if (turn.tag.empty()) {
+          turn.text = tag_ + turn.text;
+        } else {
+          tag_ = turn.tag;
+        }
+      }
+      return messages_of(turns);
+    };
+  }
+
+  Result<std::vector<int32_t>> encode(std::string_view message, int64_t) override {
+    return prompter_.text(message);
+  }
+
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
+    const Prompter& p = prompter_;
+    if (reference_frames_.empty()) {
+      out.add(p.system());
+    } else {
+      out.add(p.references());
+      out.add(p.text(reference_text_));
+      out.add(p.speech());
+      add_frames(reference_frames_, out);
+      out.add(p.end());
+    }
+    const auto question = std::ssize(p.user()) + std::ssize(p.end()) + std::ssize(p.answer());
+    const int64_t room =
+        config_.max_positions - least_steps(config_) - out.size() - question - std::ssize(now.ids);
+    back_to_the_beginning(past, std::min(kMostPast, room), [&](const SpokenSegment& message) {
+      return question + std::ssize(message.ids) + std::ssize(message.frames) / config_.codebooks +
+             std::ssize(p.end());
+    });
+    for (const SpokenSegment& message : past) {
+      add_question(message, out);
+      add_frames(message.frames, out);
+      out.add(p.end());
+    }
+    add_question(now, out);
+  }
+
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+    ids[0] = config_.semantic_begin + codes[0];
+    std::ranges::copy(codes, ids.begin() + 1);
+  }
+
+  SampleRule rule(const DelayedStreams&, int k) const override {
+    SampleRule rule;
+    if (ignore_stop_ && k == 0) rule.allowed[rule.ranges++] = {0, config_.end_code()};
+    return rule;
+  }
+
+  /// The authors look at no message's first frame again.
+  std::span<const int32_t> history(const DelayedStreams& steps, int k) const override {
+    return SpokenScript::history(steps, k).subspan(std::min(1, steps.steps()));
+  }
+
+  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
+    return codes[0] == config_.end_code();
+  }
+
+ private:
+  Status add_reference(const std::string& text, int speaker, std::span<const int32_t> codes,
+                       const std::string& what, const char* param) {
+    const auto refuse = [&](const std::string& why) {
+      return Error{ErrorCode::kInvalid, what + ": " + why, param};
+    };
+    if (is_blank(text)) return refuse("has no text; the model must know what is said in it");
+    const auto c = static_cast<size_t>(config_.codebooks);
+    if (codes.empty() || codes.size() % c != 0) {
+      return refuse(concat(codes.size(), " codes are no frames of ", c));
+    }
+    for (const int32_t code : codes) {
+      if (code < 0 || code >= config_.codes)
+        return refuse(concat("code ", code, " of ", config_.codes));
+    }
+    if (static_cast<int64_t>((reference_frames_.size() + codes.size()) / c) >
+        config_.max_positions) {
+      return refuse(concat("the references have more frames than the model positions, ",
+                           config_.max_positions));
+    }
+    if (!reference_text_.empty()) reference_text_ += "\n";
+    const std::vector<SpokenTurn> turns = spoken_turns(text);
+    const bool tagged = std::any_of(turns.begin(), turns.end(),
+                                    [](const SpokenTurn& turn) { return !turn.tag.empty(); });
+    reference_text_ += (tagged ? "" : speaker_tag(speaker)) + text;
+    reference_frames_.insert(reference_frames_.end(), codes.begin(), codes.end());
+    return ok_status();
+  }
+
+  /// A part of the request's text from byte `begin` on, with what it and its lexicon say otherwise.
+  std::string as_said(std::string_view part, int64_t begin) const {
+    if (!prompter_.says_phones()) return std::string(part);
+    std::vector<Saying> known;
+    if (lexicon_) lexicon_->find(part, known);
+    return with_phones(part, joined(within(sayings_, begin, std::ssize(part)), std::move(known)));
+  }
+
+  void add_question(const SpokenSegment& message, Prompt& out) const {
+    out.add(prompter_.user());
+    out.add(message.ids);
+    out.add(prompter_.end());
+    out.add(prompter_.answer());
+  }
+
+  void add_frames(std::span<const int32_t> frames, Prompt& out) const {
+    const auto width = static_cast<size_t>(config_.codebooks);
+    for (size_t at = 0; at < frames.size(); at += width) {
+      step_row(0, frames.subspan(at, width), out.add_row(config_.semantic_begin + frames[at]));
+    }
+  }
+
+  const ModelConfig& config_;
+  const Prompter& prompter_;
+  const bool ignore_stop_;
+  const std::vector<Saying> sayings_;
+  const std::shared_ptr<const Lexicon> lexicon_;
+  std::string tag_;  // of the speaker of what comes without one
+  std::string reference_text_;
+  std::vector<int32_t> reference_frames_;  // [T, C]
+};
+
+}  // namespace
+
+SpokenModel spoken_model(const ModelConfig& config) {
+  // The authors' (fish-speech:fish_speech/models/text2semantic/inference.py).
+  SampleParams fast{.temperature = 1, .top_k = 30, .top_p = 0.9f, .filter_first = true};
+  SampleParams slow = fast;
+  slow.ras_window = 10;
+  slow.ras_temperature = 1, slow.ras_top_p = 0.9f;
+  const auto streams = static_cast<size_t>(config.codebooks);
+  return {
+      .tables = static_cast<int>(config.codebooks) + 1,
+      .pattern = {.delays = std::vector<int>(streams), .marks = {}, .drain = DelayDrain::kFree},
+      .max_positions = config.max_positions,
+      .sampling = slow,
+      .inner_sampling = fast,
+      .text = {.short_chars = 0},
+      .spare_steps = kSpareFrames,
+      .steps_per_id = kFramesPerId,
+      .least_steps = least_steps(config),
+      .instructions = "the model takes no instructions; write them into the text, as in [whisper]"};
+}
+
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
+                                                const SpeechRequest& request) {
+  auto script = std::make_unique<Script>(config, prompter, request);
+  if (const Status speaker = script->take_speaker(request); !speaker.ok()) return speaker.error();
+  const Status references = script->take_references(request);
+  if (!references.ok()) return references.error();
+  return std::unique_ptr<SpokenScript>(std::move(script));
+}
+
+}  // namespace syrinx::fish_speech
