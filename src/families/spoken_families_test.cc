@@ -8,6 +8,8 @@
 #include "families/fish_speech/pipeline.h"
 #include "families/higgs/pipeline.h"
 #include "families/orpheus/pipeline.h"
+#include "families/zonos/fixture.h"
+#include "families/zonos/pipeline.h"
 #include "model/same_steps.h"
 
 namespace syrinx {
@@ -20,13 +22,19 @@ struct SpokenFamily {
   int tables;              ///< of its AR stage
   bool reads_language = false;
   size_t long_text = 1000;  ///< bytes that are spoken in three segments, at least
+  bool guided = false;
 };
+
+std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
+  return std::make_shared<zonos::Zonos>(spec, zonos::letters);
+}
 
 constexpr SpokenFamily kSpokenFamilies[] = {
     {"orpheus", orpheus::load, "orpheus/golden/checkpoint", 1, true},
     {"higgs", higgs::load, "higgs/golden/checkpoint", 9},
     {"csm", csm::load, "csm/golden/taught/checkpoint", 7},
     {"fish_speech", fish_speech::load, "fish_speech/golden/checkpoint", 11, false, 4500},
+    {"zonos", load_zonos, "zonos/golden/checkpoint", 10, false, 1000, true},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
@@ -73,13 +81,22 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     }
     return step(state);
   }
-  std::vector<std::vector<int32_t>> rows_of(const Sequence& state, int count) const {
-    std::vector<std::vector<int32_t>> rows;
+  /// Ids of a row, and its vector.
+  using Row = std::pair<std::vector<int32_t>, std::vector<float>>;
+  std::vector<Row> rows_of(const Sequence& state, int count, bool companion = false) const {
+    std::vector<Row> rows;
     for (int pos = 0; pos < count; ++pos) {
-      rows.emplace_back(static_cast<size_t>(GetParam().tables));
-      row_of(state, pos, false, rows.back());
+      std::vector<int32_t> ids(static_cast<size_t>(GetParam().tables));
+      const GivenRow vector = row_of(state, pos, companion, ids);
+      rows.emplace_back(std::move(ids), std::vector<float>(vector.begin(), vector.end()));
     }
     return rows;
+  }
+  static void expect_kept(const std::vector<Row>& before, const std::vector<Row>& after, int kept) {
+    ASSERT_LE(kept, std::ssize(after));
+    for (int row = 0; row < std::min<int>(kept, static_cast<int>(before.size())); ++row) {
+      ASSERT_EQ(before[row], after[row]) << "row " << row << " of " << kept;
+    }
   }
   size_t frames() const {
     return frames_.size() / static_cast<size_t>(model_->graph().links()[0].stage->in_width());
@@ -97,7 +114,8 @@ TEST_P(SpokenFamilies, RefusesWhatItLacks) {
   };
   EXPECT_EQ(refused([](SpeechRequest& r) { r.text = " \n "; }), "input");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.instructions = "whisper"; }), "instructions");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.guidance = 2.f; }), "guidance");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.guidance = GetParam().guided ? 101.f : 2.f; }),
+            "guidance");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.text_in_prompt = false; }), "text_in_prompt");
   EXPECT_EQ(refused([](SpeechRequest& r) { r.voice = "unheard of"; }), "voice");
   if (GetParam().reads_language) return;
@@ -110,7 +128,9 @@ TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
   for (; segments < 10; ++segments) {
     const int most = state->max_steps();
     for (int i = 0; i + 1 < most; ++i) ASSERT_EQ(step(*state).next, Verdict::kContinue);
-    const auto before = rows_of(*state, state->prompt_rows() + most - 1);
+    const int rows = state->prompt_rows() + most - 1;
+    const auto before = rows_of(*state, rows);
+    const auto companion = rows_of(*state, rows, state->guidance().has_value());
     const Verdict verdict = step(*state);
     if (verdict.next == Verdict::kFinished) {
       EXPECT_EQ(verdict.reason, FinishReason::kLength);
@@ -119,12 +139,9 @@ TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
     ASSERT_EQ(verdict.next, Verdict::kNextSegment);
     ASSERT_TRUE(state->ready());
     EXPECT_TRUE(state->history(0).empty()) << "a penalty looks at its own segment";
-    const auto kept = static_cast<size_t>(verdict.kept);
-    const auto after = rows_of(*state, state->prompt_rows());
-    ASSERT_LE(kept, after.size());
-    for (size_t row = 0; row < std::min(kept, before.size()); ++row) {
-      ASSERT_EQ(before[row], after[row]) << "row " << row << " of " << kept;
-    }
+    expect_kept(before, rows_of(*state, state->prompt_rows()), verdict.kept);
+    if (!GetParam().guided) continue;
+    expect_kept(companion, rows_of(*state, state->companion_rows(), true), verdict.companion_kept);
   }
   EXPECT_GE(segments, 3);
 }
@@ -186,6 +203,31 @@ TEST_P(SpokenFamilies, EachRowOfAPromptHasItsKey) {
   EXPECT_EQ(std::ssize(hello), open(say("Hello there."))->prompt_rows());
   EXPECT_EQ(hello, keys("Hello there."));
   EXPECT_NE(hello, keys("Hello where."));
+}
+
+TEST_P(SpokenFamilies, AGuidedRequestHasACompanion) {
+  SpeechRequest request = say("Hello there.");
+  if (!GetParam().guided) {
+    EXPECT_FALSE(open(request)->guidance());
+    return;
+  }
+  request.guidance = 1.f;
+  EXPECT_FALSE(open(request)->guidance()) << "a scale of 1 is no guidance";
+  request.guidance = 3.f;
+  const auto state = open(request);
+  EXPECT_EQ(state->guidance(), 3.f);
+  step(*state);
+  const int prompt = state->prompt_rows();
+  ASSERT_EQ(state->companion_rows(), prompt);
+  const auto rows = rows_of(*state, prompt + 1), companion = rows_of(*state, prompt + 1, true);
+  EXPECT_NE(rows, companion);
+  EXPECT_EQ(rows.back(), companion.back()) << "both are fed what was sampled";
+  std::vector<uint64_t> keys, companion_keys;
+  state->prefix_keys(false, keys), state->prefix_keys(true, companion_keys);
+  ASSERT_EQ(std::ssize(companion_keys), prompt);
+  for (int row = 0; row < prompt; ++row) {
+    EXPECT_EQ(keys[row] == companion_keys[row], rows[row] == companion[row]) << row;
+  }
 }
 
 TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {

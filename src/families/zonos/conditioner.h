@@ -1,14 +1,12 @@
-// What stands before the audio: rows for the text's phonemes and one row for each further condition
-// (speaker, emotion, pitch, ...), mapped to the width of the model. Const after construction; any
-// thread. Source: Zonos:zonos/conditioning.py.
-// H width, P rows.
+// What stands before the audio: a row for each symbol of the text and one for each condition
+// (speaker, emotion, pitch, ...), as the model reads them. Const after construction; any thread.
+// Source: Zonos:zonos/conditioning.py.
+// H width, S symbols, C conditions.
 #pragma once
 
-#include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
+#include "families/zonos/conditions.h"
 #include "families/zonos/config.h"
 #include "io/weights.h"
 #include "kernels/linear.h"
@@ -16,48 +14,33 @@
 
 namespace syrinx::zonos {
 
-/// Numbers of a condition by its name; a name without numbers is unconditional.
-using Conditions = std::map<std::string, std::vector<double>>;
-
 class PrefixConditioner {
  public:
   /// `weights` is the scope "prefix_conditioner".
   PrefixConditioner(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  /// One row of the prefix before the common projection: a phoneme, or a vector.
-  struct Row {
-    int32_t phoneme = -1;
-    std::vector<float> vector;  ///< [H] when phoneme < 0
-  };
-  /// The rows of conditions in the order of the config, `phonemes` among them. Conditions that are
-  /// absent are unconditional; those that cannot be take their number all the same.
-  /// `companion`: of guidance: what can be unconditional is.
-  std::vector<Row> rows(const std::vector<int32_t>& phonemes, const Conditions& conditions,
-                        bool companion) const;
+  /// The rows [S, H] of all symbols, by id.
+  const Tensor& symbols() const { return symbols_; }
+  /// The rows [C, H] of conditions in the order of the config, without that of the phonemes. What
+  /// is absent is unconditional.
+  Tensor rows(const Conditions& conditions) const;
 
-  /// The vector [H] of a row; valid as long as the row and this.
-  std::span<const float> vector(const Row& row) const;
-  /// out [P, H] = the model's input rows, of their vectors.
-  void embed(StepContext& ctx, std::span<const std::span<const float>> rows, const View& out) const;
-
-  /// Moves what embed() needs there.
-  void move_to(Device device);
-  const std::vector<ConditionerConfig>& config() const { return config_; }
-  size_t bytes() const;
+  size_t bytes() const;  ///< without the symbols
 
  private:
   struct Part {
     ConditionerConfig config;
-    Tensor table;          // phonemes or integers [count, H]; frequencies [H / 2, inputs]
-    Tensor weight, bias;   // of the projection: [H, inputs], [H]
-    Tensor unconditional;  // [H]
+    Tensor table = {};              // of integers [count, H]; frequencies [H / 2, inputs]
+    Tensor weight = {}, bias = {};  // of the projection: [H, inputs], [H]
+    Tensor unconditional = {};      // [H]
   };
-  std::vector<float> apply(const Part& part, const std::vector<double>& numbers) const;
+  Part load_part(const ConditionerConfig& config, const Weights& weights) const;
+  void apply(const Part& part, const std::vector<double>& numbers, float* out) const;
+  void map(const Tensor& rows) const;
 
-  std::vector<ConditionerConfig> config_;
   int64_t width_;
-  std::vector<Part> parts_;
-  size_t phonemes_ = 0;  // which part
+  std::vector<Part> parts_;  // without that of the phonemes
+  Tensor symbols_;
   PackedLinear project_;
   LayerNorm norm_;
 };

@@ -6,6 +6,7 @@
 #include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
+#include "nn/cache_type.h"
 
 namespace syrinx::zonos {
 namespace {
@@ -35,6 +36,25 @@ std::vector<double> load_speaker(const std::string& path, int64_t count) {
   return {vector.f32(), vector.f32() + count};
 }
 
+/// A step makes a code of every codebook, by independent heads.
+std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbols,
+                                 const Weights& weights, WeightType type) {
+  CodecLmParts parts{Decoder(config.lm, weights.scope("backbone"), type),
+                     {symbols},
+                     {},
+                     config.lm.kv_spec(cache_type(type)),
+                     config.max_positions};
+  const int64_t hidden = config.lm.hidden;
+  for (int64_t k = 0; k < config.codebooks; ++k) {
+    parts.tables.push_back(
+        weights.scope("embeddings", k).take("weight", {int64_t{config.mask} + 1, hidden}));
+    parts.heads.push_back(
+        whole_head(load_linear(weights, "heads." + std::to_string(k), int64_t{config.eos} + 1,
+                               hidden, false, at_least_8_bits(type))));
+  }
+  return std::make_unique<CodecLm>(std::move(parts));
+}
+
 /// Without espeak-ng, for measuring with random weights: letters are symbols too.
 Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
@@ -57,13 +77,13 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
     const AbsentTensors part = spec.part("ar");
-    lm_ = std::make_unique<SpeechLm>(config_, *conditioner_, *weights_, spec.weights);
+    lm_ = load_lm(config_, conditioner_->symbols(), *weights_, spec.weights);
   });
   if (spec.device != Device::kCpu) {
-    conditioner_->move_to(spec.device);
     lm_->move_to(spec.device);
     codec_->move_to(spec.device);
   }
+  spoken_ = spoken_model(config_);
   frontend_ = std::make_unique<Frontend>(
       Frontend{config_, *conditioner_, spec.dummy ? letters : std::move(phonemize), {}});
   load_speakers(spec);
@@ -167,8 +187,8 @@ void Zonos::describe(const LoadSpec& spec) {
            std::to_string(config_.codebooks) + " heads of " + std::to_string(config_.eos + 1),
        lm_->bytes()},
       {"tables",
-       std::to_string(config_.codebooks) + " x " + std::to_string(config_.mask + 1) + " codes x " +
-           std::to_string(d.hidden),
+       concat(symbol_count(), " symbols, ", config_.codebooks, " x ", config_.mask + 1, " codes x ",
+              d.hidden),
        lm_->table_bytes()},
       {"conditioners", std::to_string(config_.conditioners.size()) + " parts of the prefix",
        conditioner_->bytes()},
@@ -180,7 +200,7 @@ void Zonos::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> Zonos::open(const SpeechRequest& request) const {
-  return State::open(*frontend_, request);
+  return SpokenSequence::open(spoken_, script_of(*frontend_, request), request);
 }
 
 Result<Voice> Zonos::voice_of_embedding(std::span<const float> embedding) const {

@@ -7,11 +7,10 @@
 #include "codec/dac.h"
 #include "families/dac_stage.h"
 #include "families/family.h"
-#include "families/zonos/conditioner.h"
+#include "families/spoken/codec_lm.h"
 #include "families/zonos/config.h"
 #include "families/zonos/phonemes.h"
-#include "families/zonos/speech_lm.h"
-#include "families/zonos/state.h"
+#include "families/zonos/script.h"
 #include "families/zonos/voice.h"
 #include "model/pipeline.h"
 
@@ -29,7 +28,7 @@ class Zonos : public Pipeline {
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
-  const SpeechLm& lm() const { return *lm_; }
+  const CodecLm& lm() const { return *lm_; }
 
  private:
   void load_codec(const LoadSpec& spec);
@@ -38,9 +37,10 @@ class Zonos : public Pipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
   std::unique_ptr<PrefixConditioner> conditioner_;
-  std::unique_ptr<SpeechLm> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<DacStage> stage_;

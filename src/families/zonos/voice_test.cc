@@ -38,10 +38,10 @@ class ZonosVoice : public testing::Test {
     EXPECT_TRUE(opened.ok());
     std::vector<std::vector<float>> out;
     if (!opened.ok()) return out;
-    const State& state = static_cast<const State&>(opened.value().sequence());
-    std::vector<int32_t> codes(model_.config().codebooks);
-    for (int i = 0; i + 1 < state.prompt_rows(); ++i) {
-      const GivenRow vector = row_of(state, i, false, codes);
+    const Sequence& sequence = opened.value().sequence();
+    std::vector<int32_t> codes(model_.config().codebooks + 1);
+    for (int i = 0; i + 1 < sequence.prompt_rows(); ++i) {
+      const GivenRow vector = row_of(sequence, i, false, codes);
       out.emplace_back(vector.begin(), vector.end());
     }
     return out;
@@ -132,19 +132,22 @@ TEST_F(ZonosVoice, AVectorIsWhatAFileOfItIs) {
   EXPECT_NE(rows(request()), rows(given));
 }
 
-TEST_F(ZonosVoice, MixesAreAveragesOfRows) {
+TEST_F(ZonosVoice, AMixHasTheAverageOfItsVectors) {
+  const Weights file(open_weights(golden("checkpoint/speakers/bob.safetensors")));
+  const Tensor bob = file.f32("speaker", {128});
   const auto a = given(1, 3);
-  SpeechRequest one = request(), other = request(), mixed = request();
-  one.voice_data = a;
-  other.voice = "ann";
-  mixed.mix = {{"", a, 1}, {"ann", nullptr, 3}};
-  const auto x = rows(one), y = rows(other), m = rows(mixed);
-  ASSERT_EQ(m.size(), x.size());
+  std::vector<float> average(128);
+  for (int i = 0; i < 128; ++i) {
+    average[i] = 0.25f * a->find("speaker")->f32()[i] + 0.75f * bob.f32()[i];
+  }
+  SpeechRequest mixed = request(), whole = request();
+  mixed.mix = {{"", a, 1}, {"bob", nullptr, 3}};
+  whole.voice_data = std::make_shared<Voice>(model_.voice_of_embedding(average).take());
+  const auto m = rows(mixed), w = rows(whole);
+  ASSERT_EQ(m.size(), w.size());
   for (size_t i = 0; i < m.size(); ++i) {
-    ASSERT_EQ(m[i].size(), x[i].size());
-    for (size_t k = 0; k < m[i].size(); ++k) {
-      ASSERT_NEAR(m[i][k], 0.25 * x[i][k] + 0.75 * y[i][k], 1e-5) << i;
-    }
+    ASSERT_EQ(m[i].size(), w[i].size());
+    for (size_t k = 0; k < m[i].size(); ++k) ASSERT_NEAR(m[i][k], w[i][k], 1e-5) << i;
   }
   mixed.mix[1].voice = "nobody";
   EXPECT_EQ(refusal(mixed).code, ErrorCode::kNotFound);

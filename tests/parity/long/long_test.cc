@@ -23,6 +23,7 @@ using nlohmann::json;
 
 struct Small {
   const char *family, *dir;
+  int forced_steps = 0;  ///< first ones, some codes of which are forced and have no logits
 };
 
 SpeechRequest request_of(const json& told) {
@@ -131,7 +132,7 @@ TEST_P(LongParity, EveryFrameAndAllLogitsAreTheOriginals) {
       ASSERT_GE(std::ssize(t.logits[k]), widths[k] * t.logit_steps) << k;
     const View prints = golden.view(name + ".prints");
     const auto got = fingerprints(t, prints.shape[0], widths);
-    for (int64_t i = 0; i < prints.count(); ++i) {
+    for (int64_t i = GetParam().forced_steps * prints.shape[1]; i < prints.count(); ++i) {
       worst_print = worse(worst_print, std::fabs(got[i] - prints.f32()[i]));
       largest = std::max(largest, std::fabs(prints.f32()[i]));
     }
@@ -160,7 +161,7 @@ INSTANTIATE_TEST_SUITE_P(Families, LongParity,
                          testing::Values(Small{"qwen3_tts", "qwen3_tts/golden/equal_width"},
                                          Small{"csm", "csm/golden/published_rates"},
                                          Small{"orpheus", "orpheus/golden"},
-                                         Small{"zonos", "zonos/golden"},
+                                         Small{"zonos", "zonos/golden", 8},
                                          Small{"chatterbox", "chatterbox/golden"},
                                          Small{"cosyvoice2", "cosyvoice2/golden"}),
                          [](const auto& small) { return std::string(small.param.family); });

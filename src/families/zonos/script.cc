@@ -1,0 +1,145 @@
+#include "families/zonos/script.h"
+
+#include <algorithm>
+
+#include "families/zonos/conditions.h"
+#include "families/zonos/numbers.h"
+
+namespace syrinx::zonos {
+namespace {
+
+// The authors' defaults (Zonos:zonos/{model,sampling}.py).
+constexpr float kMinP = 0.1f, kRepetitionPenalty = 3.f, kGuidance = 2.f;
+constexpr int kPenaltyWindow = 2;
+constexpr int64_t kMostFrames = 86 * 30;  // the model's longest, 30 s
+
+constexpr int64_t kSpareFrames = 430;     // five seconds beyond what the text needs
+constexpr int64_t kFramesPerSymbol = 20;  // slow speech: 4.3 symbols a second
+constexpr size_t kSegmentBytes = 250;     // about 17 s
+constexpr int64_t kMostSymbols = 2000;    // of a segment
+
+class Script : public SpokenScript {
+ public:
+  Script(const Frontend& frontend, const SpeechRequest& request, std::string language,
+         const Conditions& conditions)
+      : config_(frontend.config),
+        phonemize_(phonemizer(frontend, request)),
+        language_(std::move(language)),
+        sayings_(request.sayings),
+        lexicon_(request.lexicon),
+        ignore_stop_(request.ignore_stop),
+        rows_(frontend.conditioner.rows(conditions)),
+        companion_rows_(frontend.conditioner.rows(needed(config_, conditions))) {}
+
+  Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) override {
+    std::vector<Saying> known;
+    if (lexicon_) lexicon_->find(segment, known);
+    const std::vector<Saying> sayings =
+        joined(within(sayings_, begin, std::ssize(segment)), std::move(known));
+    const Result<std::string> said = say_phonemes(phonemize_, segment, language_, sayings);
+    if (!said) return said.error();
+    return symbol_ids(said.value());
+  }
+
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
+    past.clear();
+    int64_t row = 0;
+    for (const ConditionerConfig& part : config_.conditioners) {
+      if (part.kind == ConditionerConfig::kPhonemes) {
+        out.add(now.ids);
+      } else {
+        out.add_vector(row_of(rows_, row++));
+      }
+    }
+    std::ranges::fill(out.add_row().subspan(1), config_.mask);
+  }
+
+  void make_companion(Prompt& prompt) const override {
+    int64_t row = 0;
+    for (int at = 0; at < prompt.size(); ++at) {
+      if (!prompt.vector(at).empty()) prompt.vector(at) = row_of(companion_rows_, row++);
+    }
+  }
+
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+    std::ranges::copy(codes, ids.begin() + 1);
+  }
+
+  /// Only codebook 0 may end, and not before the first frame.
+  SampleRule rule(const DelayedStreams& steps, int k) const override {
+    SampleRule rule;
+    if (steps.idle(k)) {  // a mark will stand there
+      rule.forced = 0;
+      return rule;
+    }
+    const bool may_end = k == 0 && steps.steps() > 0 && !ignore_stop_;
+    rule.allowed[0] = {0, static_cast<int32_t>(config_.codes()) + (may_end ? 1 : 0)};
+    rule.ranges = 1;
+    return rule;
+  }
+
+  bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
+    if (!steps.ending() && codes[0] == config_.eos) steps.end_now();
+    return false;
+  }
+
+ private:
+  /// Numbers become words, unless the request says otherwise.
+  static Phonemize phonemizer(const Frontend& frontend, const SpeechRequest& request) {
+    if (!request.spell_numbers.value_or(true)) return frontend.phonemize;
+    return [&frontend](std::string_view text, std::string_view language) {
+      return frontend.phonemize(normalize_numbers(text), language);
+    };
+  }
+
+  static GivenRow row_of(const Tensor& rows, int64_t at) {
+    const int64_t width = rows.shape()[1];
+    return {rows.f32() + at * width, static_cast<size_t>(width)};
+  }
+
+  const ModelConfig& config_;
+  const Phonemize phonemize_;
+  const std::string language_;
+  const std::vector<Saying> sayings_;
+  const std::shared_ptr<const Lexicon> lexicon_;
+  const bool ignore_stop_;
+  const Tensor rows_, companion_rows_;  // of the conditions, [C, H]
+};
+
+}  // namespace
+
+SpokenModel spoken_model(const ModelConfig& config) {
+  return {.tables = static_cast<int>(config.codebooks) + 1,
+          .pattern = {DelayPattern::staggered(static_cast<int>(config.codebooks)),
+                      {config.mask, config.eos, config.mask}},
+          .max_positions = config.max_positions,
+          .sampling = {.temperature = 1,
+                       .min_p = kMinP,
+                       .repetition_penalty = kRepetitionPenalty,
+                       .penalty_window = kPenaltyWindow,
+                       .penalty_each = true},
+          .guidance = kGuidance,
+          .text = {.segment_bytes = kSegmentBytes, .most_ids = kMostSymbols},
+          .spare_steps = kSpareFrames,
+          .steps_per_id = kFramesPerSymbol,
+          .most_steps = kMostFrames,
+          .reads_language = true,
+          .instructions = ""};
+}
+
+Result<std::unique_ptr<SpokenScript>> script_of(const Frontend& frontend,
+                                                const SpeechRequest& request) {
+  Result<std::vector<double>> speaker =
+      speaker_vector(frontend.speakers, frontend.speaker_width, request);
+  if (!speaker) return speaker.error();
+  Result<std::string> language = language_of(request.language);
+  if (!language) return language.error();
+  Result<Conditions> conditions = conditions_of(frontend.config, request.instructions);
+  if (!conditions) return conditions.error();
+  conditions.value()["language_id"] = {language_number(language.value())};
+  if (!speaker.value().empty()) conditions.value()["speaker"] = speaker.take();
+  return std::unique_ptr<SpokenScript>(
+      std::make_unique<Script>(frontend, request, language.take(), conditions.value()));
+}
+
+}  // namespace syrinx::zonos

@@ -1,0 +1,29 @@
+// What Zonos makes of a request: a prefix of symbols and conditions, then columns of codes under
+// the delay pattern. Codebook k of frame f stands in column f + k + 1; column 0 is all masks and
+// ends the prompt, and each step makes the next column (model/delay.h).
+#pragma once
+
+#include "families/spoken/spoken_sequence.h"
+#include "families/zonos/conditioner.h"
+#include "families/zonos/phonemes.h"
+#include "families/zonos/voice.h"
+
+namespace syrinx::zonos {
+
+/// What a script needs of the model; outlives it.
+struct Frontend {
+  const ModelConfig& config;
+  const PrefixConditioner& conditioner;
+  Phonemize phonemize;
+  Speakers speakers;
+  int64_t speaker_width = 0;  ///< 0: the model takes no speaker
+};
+
+/// Table 0 is that of symbols, table k + 1 that of codebook k.
+SpokenModel spoken_model(const ModelConfig& config);
+
+/// Checks voice, language and instructions.
+Result<std::unique_ptr<SpokenScript>> script_of(const Frontend& frontend,
+                                                const SpeechRequest& request);
+
+}  // namespace syrinx::zonos
