@@ -7,64 +7,6 @@
 #include "families/cut.h"
 
 namespace syrinx {
-namespace {
-
-constexpr float kMostGuidance = 100;
-
-/// Refuses the options that the model lacks.
-Status check_options(const SpokenModel& model, const SpeechRequest& request) {
-  const auto refuse = [](const std::string& why, const char* option) {
-    return Error{ErrorCode::kUnsupported, why, option};
-  };
-  if (!model.reads_language && !request.language.empty() && request.language != "auto") {
-    return refuse("the model takes the language from the text", "language");
-  }
-  if (!model.late_text && request.text_open) {
-    return refuse("this model takes the whole text at once", "input");
-  }
-  if (!model.instructions.empty() && !request.instructions.empty()) {
-    return refuse(model.instructions, "instructions");
-  }
-  if (request.text_in_prompt == false) {
-    return refuse("the model has all text in its prompt", "text_in_prompt");
-  }
-  if (!model.guidance && request.guidance) {
-    return refuse("this model has no guidance scale", "guidance");
-  }
-  if (const float scale = request.guidance.value_or(1); !(scale >= 0 && scale <= kMostGuidance)) {
-    return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
-  }
-  return ok_status();
-}
-
-std::optional<float> guidance_of(const SpokenModel& model, const SpeechRequest& request) {
-  const float scale = request.guidance.value_or(model.guidance.value_or(1));
-  return scale == 1 ? std::nullopt : std::optional(scale);
-}
-
-/// `defaults` with what a request says of them. Min-p is another way of sampling than those that
-/// look for repetitions or filter first.
-SampleParams merged(SampleParams defaults, const SpeechRequest& request) {
-  defaults.temperature = request.temperature.value_or(defaults.temperature);
-  defaults.top_k = request.top_k.value_or(defaults.top_k);
-  defaults.top_p = request.top_p.value_or(defaults.top_p);
-  if (request.min_p) defaults.min_p = *request.min_p;
-  if (request.min_p.value_or(0) > 0) defaults.filter_first = false, defaults.ras_window = 0;
-  defaults.repetition_penalty = request.repetition_penalty.value_or(defaults.repetition_penalty);
-  return defaults;
-}
-
-SampleParams merged_inner(const SpokenModel& model, const SpeechRequest& request) {
-  if (!model.inner_sampling) return merged(model.sampling, request);
-  SampleParams inner = merged(*model.inner_sampling, request);
-  inner.repetition_penalty = model.inner_sampling->repetition_penalty;
-  inner.temperature = request.inner_temperature.value_or(inner.temperature);
-  inner.top_k = request.inner_top_k.value_or(inner.top_k);
-  inner.top_p = request.inner_top_p.value_or(inner.top_p);
-  return inner;
-}
-
-}  // namespace
 
 int SpokenScript::emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) {
   out.frame(frame);
@@ -75,9 +17,9 @@ SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenS
                                const SpeechRequest& request)
     : model_(model),
       script_(std::move(script)),
-      sampling_(merged(model.sampling, request)),
-      inner_sampling_(merged_inner(model, request)),
-      guidance_(guidance_of(model, request)),
+      sampling_(model.sampling_of(request)),
+      inner_sampling_(model.inner_sampling_of(request)),
+      guidance_(model.guidance_of(request)),
       seed_(request.seed),
       max_frames_(request.max_frames),
       text_(
@@ -96,7 +38,7 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
                                     Result<std::unique_ptr<SpokenScript>> script,
                                     const SpeechRequest& request) {
   if (!script) return script.error();
-  if (const Status checked = check_options(model, request); !checked.ok()) return checked.error();
+  if (const Status checked = model.check(request); !checked.ok()) return checked.error();
   std::unique_ptr<SpokenSequence> sequence(new SpokenSequence(model, script.take(), request));
   if (const Status text = sequence->text_.begin(request.text); !text.ok()) return text.error();
   sequence->begin_segment();
@@ -152,6 +94,10 @@ Status SpokenSequence::append_text(std::string_view text, bool last) {
   if (!ready()) begin_segment();
   // A sentence is certain once a letter after it is there, so what comes last is never nothing.
   return ready() || !last ? ok_status() : nothing_to_say();
+}
+
+Status SpokenSequence::take(int port, const Frames& frames) {
+  return frames.count == 0 ? ok_status() : Sequence::take(port, frames);
 }
 
 int SpokenSequence::max_steps() const {

@@ -14,35 +14,13 @@
 #include <vector>
 
 #include "families/spoken/prompt.h"
+#include "families/spoken/spoken_model.h"
 #include "families/spoken/text_plan.h"
 #include "model/delay.h"
 #include "model/input_rows.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
-
-/// What is the same for all requests of a model. Plain data.
-struct SpokenModel {
-  int tables = 1;
-  DelayPattern pattern;       ///< of the codes of a step
-  int64_t max_positions = 0;  ///< of a segment
-  SampleParams sampling;      ///< where a request says nothing
-  /// Options of the codes after the first of a step, where they differ.
-  std::optional<SampleParams> inner_sampling = {};
-  /// Scale of guidance where a request says nothing; unset: the model has none.
-  std::optional<float> guidance = {};
-  TextPlanOptions text = {};
-  // The bound of a segment, where a request gives none, in steps without the pattern's tail.
-  int64_t spare_steps = 0;
-  int64_t steps_per_id = 0;  ///< slow speech
-  int64_t most_steps = 0;    ///< 0: no limit but max_positions
-  int64_t least_steps = 0;   ///< a first prompt that leaves fewer is refused
-  // What is refused.
-  bool reads_language = false;  ///< the model has languages to choose from
-  bool late_text = true;
-  /// Why the model takes no instructions; empty: it takes them.
-  std::string instructions = "the model takes no instructions";
-};
 
 /// A segment: the ids of its text and the frames that were made of it, [F, S].
 struct SpokenSegment {
@@ -104,6 +82,8 @@ class SpokenSequence final : public Sequence {
   std::span<const int32_t> history(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
+  /// The end of an input that brought nothing; no frames.
+  Status take(int port, const Frames& frames) override;
 
   uint64_t seed() const { return seed_; }
   /// For stages behind the model that open streams of what the family knows of the request.

@@ -1,0 +1,64 @@
+#include "families/spoken/spoken_model.h"
+
+namespace syrinx {
+namespace {
+
+constexpr float kMostGuidance = 100;
+
+}  // namespace
+
+Status SpokenModel::check(const SpeechRequest& request) const {
+  const auto refuse = [](const std::string& why, const char* option) {
+    return Error{ErrorCode::kUnsupported, why, option};
+  };
+  if (!reads_language && !request.language.empty() && request.language != "auto") {
+    return refuse("the model takes the language from the text", "language");
+  }
+  if (!late_text && request.text_open) {
+    return refuse("this model takes the whole text at once", "input");
+  }
+  if (!instructions.empty() && !request.instructions.empty()) {
+    return refuse(instructions, "instructions");
+  }
+  if (request.text_in_prompt == false) {
+    return refuse("the model has all text in its prompt", "text_in_prompt");
+  }
+  if (!guidance && request.guidance) {
+    return refuse("this model has no guidance scale", "guidance");
+  }
+  if (const float scale = request.guidance.value_or(1); !(scale >= 0 && scale <= kMostGuidance)) {
+    return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
+  }
+  return ok_status();
+}
+
+std::optional<float> SpokenModel::guidance_of(const SpeechRequest& request) const {
+  const float scale = request.guidance.value_or(guidance.value_or(1));
+  return scale == 1 ? std::nullopt : std::optional(scale);
+}
+
+SampleParams SpokenModel::sampling_of(const SpeechRequest& request) const {
+  return asked(sampling, request);
+}
+
+SampleParams SpokenModel::inner_sampling_of(const SpeechRequest& request) const {
+  if (!inner_sampling) return sampling_of(request);
+  SampleParams inner = asked(*inner_sampling, request);
+  inner.repetition_penalty = inner_sampling->repetition_penalty;
+  inner.temperature = request.inner_temperature.value_or(inner.temperature);
+  inner.top_k = request.inner_top_k.value_or(inner.top_k);
+  inner.top_p = request.inner_top_p.value_or(inner.top_p);
+  return inner;
+}
+
+SampleParams asked(SampleParams defaults, const SpeechRequest& request) {
+  defaults.temperature = request.temperature.value_or(defaults.temperature);
+  defaults.top_k = request.top_k.value_or(defaults.top_k);
+  defaults.top_p = request.top_p.value_or(defaults.top_p);
+  if (request.min_p) defaults.min_p = *request.min_p;
+  if (request.min_p.value_or(0) > 0) defaults.filter_first = false, defaults.ras_window = 0;
+  defaults.repetition_penalty = request.repetition_penalty.value_or(defaults.repetition_penalty);
+  return defaults;
+}
+
+}  // namespace syrinx
