@@ -135,7 +135,6 @@ SpokenModel spoken_model(const ModelConfig& config) {
                        .repetition_penalty = kRepetitionPenalty},
           .spare_steps = kSpareSteps,
           .steps_per_id = kStepsPerId,
-          .reads_language = true,
           .instructions = "this model cannot follow instructions"};
 }
 

@@ -11,9 +11,6 @@ Status SpokenModel::check(const SpeechRequest& request) const {
   const auto refuse = [](const std::string& why, const char* option) {
     return Error{ErrorCode::kUnsupported, why, option};
   };
-  if (!reads_language && !request.language.empty() && request.language != "auto") {
-    return refuse("the model takes the language from the text", "language");
-  }
   if (!late_text && request.text_open) {
     return refuse("this model takes the whole text at once", "input");
   }

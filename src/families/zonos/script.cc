@@ -123,7 +123,6 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .spare_steps = kSpareFrames,
           .steps_per_id = kFramesPerSymbol,
           .most_steps = kMostFrames,
-          .reads_language = true,
           .instructions = ""};
 }
 
