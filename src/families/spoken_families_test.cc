@@ -3,6 +3,8 @@
 // a row; what only it promises is tested in its own folder.
 #include <gtest/gtest.h>
 
+#include "families/chatterbox/pipeline.h"
+#include "families/cosyvoice2/pipeline.h"
 #include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/fish_speech/pipeline.h"
@@ -34,6 +36,8 @@ constexpr SpokenFamily kSpokenFamilies[] = {
     {"csm", csm::load, "csm/golden/taught/checkpoint", 7},
     {"fish_speech", fish_speech::load, "fish_speech/golden/checkpoint", 11, 4500},
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
+    {"cosyvoice2", cosyvoice2::load, "cosyvoice2/golden/checkpoint", 3},
+    {"chatterbox", chatterbox::load, "chatterbox/golden/checkpoint", 4, 1000, true},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {

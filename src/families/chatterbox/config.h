@@ -24,6 +24,9 @@ struct ModelConfig {
   int64_t perceiver_heads = 4;
   S3FlowConfig flow;
   HiftConfig hift;
+
+  /// Rows of a voice, of a text and of its speech.
+  int64_t max_positions() const { return 2 + queries + text_positions + speech_positions; }
 };
 
 /// Shapes of t3_cfg.safetensors and s3gen.safetensors; what is absent keeps its published size, and

@@ -1,5 +1,6 @@
 // Chatterbox against what the authors' code computes on a small checkpoint: clean text and ids, the
-// voice's rows, merged logits, greedy tokens, samples; and what requests may ask for.
+// voice's rows, merged logits, greedy tokens, samples; and what it promises beside
+// spoken_families_test.cc.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,8 +10,6 @@
 
 #include "base/worst.h"
 #include "families/chatterbox/pipeline.h"
-#include "families/chatterbox/state.h"
-#include "families/late_segments.h"
 #include "families/s3/fixture.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
@@ -50,7 +49,7 @@ struct Runner {
   }
 
   /// Merged logits of the step after rows [begin, end).
-  std::vector<float> step(State& state, int begin, int end) {
+  std::vector<float> step(Sequence& state, int begin, int end) {
     arena.reset();
     const int count = state.guidance() ? 2 : 1, rows = end - begin;
     const ArSeq seqs[] = {{&state, begin, rows, true, false}, {&state, begin, rows, true, true}};
@@ -70,7 +69,7 @@ struct Runner {
     }
     return merged;
   }
-  int32_t sample_one(const State& state, std::vector<float>& logits) {
+  int32_t sample_one(const Sequence& state, std::vector<float>& logits) {
     const View view{logits.data(), DType::kF32, {1, static_cast<int64_t>(logits.size())}};
     const SampleRow row{state.sampling(0), state.rule(0), state.history(0), 0, 0, 0};
     int32_t id = -1;
@@ -146,7 +145,7 @@ TEST(ChatterboxParity, LogitsAndGreedyTokens) {
     const Safetensors golden(golden_path(c["name"].get<std::string>() + ".safetensors"));
     auto opened = model().open(request_of(c));
     ASSERT_TRUE(opened.ok()) << opened.error().message;
-    auto& state = static_cast<State&>(opened.value().sequence());
+    Sequence& state = opened.value().sequence();
     EXPECT_EQ(state.guidance().has_value(), c["guidance"] != 1.0);
     const std::vector<int32_t> want = ints(golden.view("tokens"));
     const View logits = golden.view("logits");
@@ -200,59 +199,30 @@ TEST(Chatterbox, PublishedDefaults) {
   EXPECT_FLOAT_EQ(p.repetition_penalty, 1.2f);
   EXPECT_TRUE(p.min_p_first);
   EXPECT_FLOAT_EQ(*state->guidance(), 1.5f);
-  EXPECT_EQ(state->companion_rows(), state->prompt_rows());
   EXPECT_EQ(state->history(0).size(), 1u);
-  std::vector<uint64_t> keys, other;
-  state->prefix_keys(false, keys);
-  state->prefix_keys(true, other);
-  EXPECT_EQ(keys.size(), other.size());
-  EXPECT_EQ(keys[7], other[7]);
-  EXPECT_NE(keys[8], other[8]);
 }
 
-TEST(Chatterbox, LongTextsArePartsAndRefusalsNameTheField) {
+TEST(Chatterbox, CodesThatAreNoTokensAreNotSpoken) {
   SpeechRequest request;
-  request.max_frames = 9;
   for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
   const auto state = model().open(request).take().only();
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words);
-  const int32_t code = 5, stop = kStopSpeech;
-  EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
-  EXPECT_EQ(state->max_steps(), 9);  // of the part, however many are taken
-  EXPECT_EQ(state->advance({&stop, 1}, out).next, Verdict::kNextSegment);
-  EXPECT_EQ(state->max_steps(), 8);
-  EXPECT_EQ(state->history(0).size(), 1u);
-  for (int i = 0; i < 2; ++i) {
-    EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
+  for (const int32_t code : {5, kStopSpeech, kStopSpeech + 1, 6, 7}) {
+    EXPECT_NE(state->advance({&code, 1}, out).next, Verdict::kFinished);
   }
-  EXPECT_EQ(frames, (std::vector<int32_t>{5, 5 | kS3SegmentStart, 5}));
-  EXPECT_EQ(state->advance({&stop, 1}, out).next, Verdict::kFinished);
-  const auto fault = [](auto change) {
-    SpeechRequest r;
-    r.text = "Hello.";
-    change(r);
-    auto opened = model().open(r);
-    return opened.ok() ? std::string("accepted") : opened.error().param;
-  };
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.voice = "nobody"; }), "voice");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.text = " \n"; }), "input");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.text_open = true; }), "input");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.language = "german"; }), "language");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.instructions = "softly"; }), "instructions");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.top_k = 5; }), "top_k");
+  EXPECT_EQ(frames, (std::vector<int32_t>{5, 6 | kS3SegmentStart, 7}));
 }
 
-TEST(Chatterbox, WhatDoesNotEndGoesOnAtItsBound) {
+TEST(Chatterbox, BoundsAPartByItsNetworks) {
   SpeechRequest request;
-  for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
-  const auto state = model().open(request).take().only();
-  std::vector<int32_t> frames;
-  std::vector<WordMark> words;
-  StepOutput out(frames, words);
-  const int32_t code = 5;
-  EXPECT_EQ(segments_without_ends(*state, [&](int) { return state->advance({&code, 1}, out); }), 2);
+  request.text = "Hello.";
+  request.max_frames = 100'000;
+  const int64_t most = std::min(kMostSteps, model().config().speech_positions - 1);
+  EXPECT_EQ(model().open(request).take().sequence().max_steps(), most);
+  request.top_k = 5;
+  EXPECT_EQ(refusal_of(model(), request).param, "top_k");
 }
 
 TEST(Chatterbox, MissingAndDamagedFilesAreFaults) {

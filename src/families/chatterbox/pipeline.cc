@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "families/chatterbox/state.h"
+#include "families/chatterbox/script.h"
 #include "families/s3/speaking.h"
 #include "families/weight_files.h"
 #include "io/file.h"
@@ -32,6 +32,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
   const Weights codec(weights_at(spec, join_path(spec.dir, "s3gen.safetensors")));
   config_ = read_config(*weights_, codec);
+  spoken_ = spoken_model(config_);
   if (tokenizer_->size() > config_.text_vocab) {
     throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +
                     " ids, the model's table " + std::to_string(config_.text_vocab));
@@ -91,15 +92,15 @@ void Chatterbox::describe(const LoadSpec& spec) {
 
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
-  if (!who) return who.error();
   // As in the authors' generate(), whatever degree a voice was saved with.
   const float degree = request.exaggeration.value_or(kDefaultEmotion);
-  if (degree != who.value()->emotion) {
+  if (who && degree != who.value()->emotion) {
     Voice mood = nets_.voice_rows->with_emotion(*who.value(), degree);
     const uint64_t key = mood.key;
     who = moods_.keep(key, std::make_shared<const Voice>(std::move(mood)));
   }
-  return State::open(config_, *tokenizer_, who.take(), request);
+  return SpokenSequence::open(spoken_, script_of(config_, *tokenizer_, std::move(who), request),
+                              request);
 }
 
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {

@@ -13,6 +13,7 @@
 #include "families/s3/flow_stage.h"
 #include "families/s3/recent.h"
 #include "families/s3/vocoder_stage.h"
+#include "families/spoken/spoken_sequence.h"
 #include "model/pipeline.h"
 
 namespace syrinx::chatterbox {
@@ -38,6 +39,7 @@ class Chatterbox : public Pipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<TextTokenizer> tokenizer_;
   std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
   SpeechNets nets_;

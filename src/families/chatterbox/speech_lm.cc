@@ -114,7 +114,7 @@ SpeechNets load_speech(const ModelConfig& config, const Weights& weights, Weight
                      {},
                      {},
                      config.decoder.kv_spec(cache_type(type)),
-                     2 + config.queries + config.text_positions + config.speech_positions};
+                     config.max_positions()};
   parts.tables = {weights.take("text_emb.weight", {config.text_vocab, hidden}),
                   weights.take("text_pos_emb.emb.weight", {config.text_positions, hidden}),
                   weights.take("speech_emb.weight", {config.speech_vocab, hidden}),

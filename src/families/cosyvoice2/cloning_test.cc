@@ -7,7 +7,6 @@
 #include "audio/wav_file.h"
 #include "base/worst.h"
 #include "families/cosyvoice2/pipeline.h"
-#include "families/cosyvoice2/state.h"
 #include "families/s3/fixture.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"

@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "families/cosyvoice2/pipeline.h"
-#include "families/cosyvoice2/state.h"
 #include "io/file.h"
 #include "io/test_dir.h"
 
@@ -57,57 +56,39 @@ TEST(CosyVoice2, DefaultsAreTheAuthors) {
   EXPECT_EQ(open(other)->sampling(0).ras_window, 0) << "another way of sampling than theirs";
 }
 
-TEST(CosyVoice2, LongTextsArePartsOfOneRequest) {
+TEST(CosyVoice2, TheFlowHearsWhereAPartBegins) {
   SpeechRequest request = hello();
   while (request.text.size() < 1200) request.text += " The quick brown fox jumps over the dog.";
-  request.max_frames = 30;
   const auto state = open(request);
-  EXPECT_EQ(state->max_steps(), 30);
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words);
   const int32_t code = 3, end = static_cast<int32_t>(model().config().speech_codes);
-  for (int step = 0; step < 4; ++step) state->advance({&code, 1}, out);
-  EXPECT_EQ(state->advance({&end, 1}, out).next, Verdict::kNextSegment);
-  EXPECT_EQ(state->max_steps(), 26);
-  EXPECT_TRUE(state->history(0).empty());
   for (int step = 0; step < 2; ++step) state->advance({&code, 1}, out);
-  EXPECT_EQ(frames, (std::vector<int32_t>{3, 3, 3, 3, 3 | kS3SegmentStart, 3}));
+  EXPECT_EQ(state->advance({&end, 1}, out).next, Verdict::kNextSegment);
+  for (int step = 0; step < 2; ++step) state->advance({&code, 1}, out);
+  EXPECT_EQ(frames, (std::vector<int32_t>{3, 3, 3 | kS3SegmentStart, 3}));
 }
 
-TEST(CosyVoice2, WhatIsTooLongForTheFullFlowGoesOn) {
+TEST(CosyVoice2, AFullFlowBoundsAPartWhateverIsAsked) {
   SpeechRequest request = hello();
   while (request.text.size() < 1200) request.text += " The quick brown fox jumps over the dog.";
-  const auto parts = static_cast<int>(model().frontend().parts(request.text).size());
   request.flow = FlowMode::kFull;
-  const auto state = open(request);
-  EXPECT_EQ(state->max_steps(), kMostFullTokens);
-  std::vector<int32_t> frames;
-  std::vector<WordMark> words;
-  StepOutput out(frames, words);
-  const int32_t code = 3, end = static_cast<int32_t>(model().config().speech_codes);
-  for (int part = 1; part < parts; ++part) {
-    Verdict verdict;
-    while (verdict.next == Verdict::kContinue) {
-      const bool over = static_cast<const State&>(*state).rule(0).forced == end;
-      verdict = state->advance({over ? &end : &code, 1}, out);
-    }
-    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
-  }
-  EXPECT_GE(frames.size(), static_cast<size_t>(kMostFullTokens * (parts - 1)) / 2);
+  EXPECT_EQ(open(request)->max_steps(), kMostFullTokens);
+  request.max_frames = 2 * kMostFullTokens;
+  EXPECT_EQ(open(request)->max_steps(), kMostFullTokens);
 }
 
 TEST(CosyVoice2, SpeechEndsAsItsAuthorsEndIt) {
   const auto state = open(hello());
   const auto codes = static_cast<int32_t>(model().config().speech_codes);
-  const auto& s = static_cast<const State&>(*state);
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words);
   const int text = static_cast<int>(model().frontend().ids("Hello there!").size());
   const int32_t code = 3;
   for (int step = 0; step < 20 * text; ++step) {
-    const SampleRule rule = s.rule(0);
+    const SampleRule rule = state->rule(0);
     EXPECT_EQ(rule.forced, -1);
     EXPECT_EQ(rule.ranges, step < 2 * text ? 2 : 0) << step;
     if (step < 2 * text) {
@@ -116,7 +97,7 @@ TEST(CosyVoice2, SpeechEndsAsItsAuthorsEndIt) {
     }
     EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
   }
-  EXPECT_EQ(s.rule(0).forced, codes);
+  EXPECT_EQ(state->rule(0).forced, codes);
   EXPECT_EQ(state->advance({&codes, 1}, out).next, Verdict::kFinished);
   EXPECT_EQ(frames.size(), static_cast<size_t>(20 * text));
 }
@@ -128,18 +109,6 @@ TEST(CosyVoice2, SentencesAreNeverCut) {
   EXPECT_EQ(model().frontend().parts(text), std::vector<std::string>{text});
 }
 
-TEST(CosyVoice2, PrefixesOfOneVoiceHaveEqualKeys) {
-  std::vector<uint64_t> a, b;
-  SpeechRequest other = hello();
-  other.text = "Goodbye";
-  open(hello())->prefix_keys(false, a);
-  open(other)->prefix_keys(false, b);
-  const size_t shared = 1 + model().voices().at("fox").prompt_text.size();
-  ASSERT_GT(std::min(a.size(), b.size()), shared);
-  EXPECT_TRUE(std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(shared), b.begin()));
-  EXPECT_NE(a[shared], b[shared]);
-}
-
 TEST(CosyVoice2, RefusesWhatItCannotDo) {
   const auto fault = [](auto change) {
     SpeechRequest request = hello();
@@ -147,12 +116,8 @@ TEST(CosyVoice2, RefusesWhatItCannotDo) {
     auto opened = model().open(request);
     return opened.ok() ? std::string("accepted") : opened.error().param;
   };
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.voice = "nobody"; }), "voice");
   EXPECT_EQ(fault([](SpeechRequest& r) { r.text = " ... "; }), "input");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.text = ""; }), "input");
   EXPECT_EQ(fault([](SpeechRequest& r) { r.text_open = true; }), "input");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.language = "english"; }), "language");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.guidance = 2.f; }), "guidance");
   EXPECT_EQ(fault([](SpeechRequest& r) {
               r.instructions.clear();
               for (int i = 0; i < 4000; ++i) r.instructions += "speak 1 2 3 ";

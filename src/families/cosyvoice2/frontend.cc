@@ -174,23 +174,10 @@ std::vector<std::string> Frontend::parts(std::string_view raw, bool spell) const
   return parts;
 }
 
-std::vector<Row> Frontend::prompt(const Voice& voice, std::string_view instructions,
-                                  const std::vector<int32_t>& text) const {
-  std::vector<Row> rows{{Table::kControl, kBegin}};
-  const auto add = [&](Table table, const std::vector<int32_t>& all) {
-    for (const int32_t id : all) rows.push_back({table, id});
-  };
-  if (instructions.empty()) {
-    add(Table::kText, voice.prompt_text);
-  } else {
-    std::string before(instructions);
-    if (!before.ends_with(kEndOfPrompt)) before += kEndOfPrompt;
-    add(Table::kText, ids(before));
-  }
-  add(Table::kText, text);
-  rows.push_back({Table::kControl, kTask});
-  if (instructions.empty()) add(Table::kSpeech, voice.prompt_speech);
-  return rows;
+std::vector<int32_t> Frontend::instructions(std::string_view text) const {
+  std::string before(text);
+  if (!before.ends_with(kEndOfPrompt)) before += kEndOfPrompt;
+  return ids(before);
 }
 
 }  // namespace syrinx::cosyvoice2

@@ -1,4 +1,4 @@
-// Text to the rows that CosyVoice2's language model is fed: ids of three tables. Const after
+// Texts to the parts that CosyVoice2 speaks one after the other, and to their ids. Const after
 // construction; any thread.
 // Source: CosyVoice:cosyvoice/cli/frontend.py, utils/frontend_utils.py, llm/llm.py, without the
 // optional normalisers (wetext, ttsfrd).
@@ -8,23 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "families/cosyvoice2/voices.h"
 #include "text/tokens/regex.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::cosyvoice2 {
-
-/// Which table a row comes from.
-enum class Table : int32_t { kText, kControl, kSpeech };
-
-/// An input row of the language model: an entry of a table.
-struct Row {
-  Table table = Table::kText;
-  int32_t id = 0;
-};
-
-/// Rows of the control table.
-inline constexpr int32_t kBegin = 0, kTask = 1;
 
 /// The markup that the authors add to the tokenizer.
 std::vector<AddedToken> markup();
@@ -41,10 +28,8 @@ class Frontend {
   /// with markup of the form <|...|> is one part as it stands. Without `spell` digits stay, in a
   /// text without a Chinese character, for the model to read.
   std::vector<std::string> parts(std::string_view text, bool spell = true) const;
-  /// [begin][instructions or the voice's text][text][task][the voice's speech], the last one not
-  /// with instructions.
-  std::vector<Row> prompt(const Voice& voice, std::string_view instructions,
-                          const std::vector<int32_t>& text) const;
+  /// Ids of what a client says about how to speak, with the end of a prompt.
+  std::vector<int32_t> instructions(std::string_view text) const;
 
  private:
   std::vector<std::string> split(const std::string& text, bool chinese) const;

@@ -1,6 +1,6 @@
 #include "families/cosyvoice2/pipeline.h"
 
-#include "families/cosyvoice2/state.h"
+#include "families/cosyvoice2/script.h"
 #include "families/s3/speaking.h"
 #include "families/weight_files.h"
 #include "io/file.h"
@@ -31,7 +31,8 @@ std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) 
 
 }  // namespace
 
-CosyVoice2::CosyVoice2(const LoadSpec& spec) : config_(load_config(spec.dir)) {
+CosyVoice2::CosyVoice2(const LoadSpec& spec)
+    : config_(load_config(spec.dir)), spoken_(spoken_model(config_)) {
   frontend_ = std::make_unique<Frontend>(tokenizer(spec));
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
   weights_->build([&] {
@@ -82,9 +83,8 @@ void CosyVoice2::describe(const LoadSpec& spec) {
 }
 
 Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
-  Result<std::shared_ptr<const Voice>> who = voice(request);
-  if (!who) return who.error();
-  return State::open(config_, *frontend_, who.take(), request);
+  return SpokenSequence::open(spoken_, script_of(config_, *frontend_, voice(request), request),
+                              request);
 }
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <optional>
 
+#include "families/s3/script.h"
 #include "kernels/sample.h"
 #include "kernels/torch_random.h"
 
@@ -64,7 +65,7 @@ S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
 }
 
 Bundle S3FlowStage::bundle(const Sequence& request) const {
-  const auto& state = dynamic_cast<const S3State&>(request);
+  const auto& state = s3_state_of(request);
   const S3FlowVoice& voice = *state.flow_voice();
   Bundle bundle;
   bundle.set("tokens", voice.tokens);

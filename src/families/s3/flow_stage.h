@@ -1,7 +1,7 @@
 // Speech tokens to mel frames, whole blocks of 25 tokens at a time, or whole segments for requests
 // with the full flow. Blocks count from the beginning of the voice's prompt, so the first one of a
 // stream is as short as the prompt leaves it; or from its end (S3FlowConfig::whole_prompt).
-// The sequence that feeds it is an S3State too.
+// The sequence that feeds it is an S3State too, or its script is.
 // Const after construction but for the prompts it keeps, which are locked; any number of executors.
 #pragma once
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 
 #include "codec/s3_flow.h"
 
@@ -16,7 +17,7 @@ inline constexpr int32_t kS3SegmentStart = 1 << 24;
 /// work grows with the square of them, and is one batch.
 inline constexpr int kMostFullTokens = 1000;
 
-/// A side of the sequence that feeds the flow.
+/// A side of the sequence that feeds the flow, or of its script.
 class S3State {
  public:
   virtual ~S3State() = default;
@@ -26,6 +27,10 @@ class S3State {
   bool full_flow() const { return full_flow_; }
 
  protected:
+  S3State() = default;
+  S3State(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full_flow)
+      : flow_voice_(std::move(voice)), seed_(seed), full_flow_(full_flow) {}
+
   std::shared_ptr<const S3FlowVoice> flow_voice_;
   uint64_t seed_ = 0;
   bool full_flow_ = false;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "families/s3/flow_stage.h"
+#include "families/s3/script.h"
 #include "kernels/sample.h"
 
 namespace syrinx {
@@ -34,7 +35,7 @@ int S3VocoderStage::lookahead() const {
 
 Bundle S3VocoderStage::bundle(const Sequence& request) const {
   Bundle bundle;
-  bundle.set("seed", dynamic_cast<const S3State&>(request).seed());
+  bundle.set("seed", s3_state_of(request).seed());
   return bundle;
 }
 

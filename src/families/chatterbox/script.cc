@@ -1,0 +1,125 @@
+#include "families/chatterbox/script.h"
+
+#include <algorithm>
+
+#include "families/s3/script.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+constexpr size_t kPartBytes = 300;  // about 20 s; the authors' bound is 40 s a call
+constexpr int kStarts = 2;          // rows of the start of speech, as the authors feed it
+enum Table { kText, kTextPositions, kSpeech, kSpeechPositions, kTables };
+
+/// The authors' package attends to the whole, in training and in speaking.
+bool attends_to_all(const SpeechRequest& request) {
+  return request.flow == FlowMode::kFull || (request.flow == FlowMode::kAuto && request.offline);
+}
+
+class Script : public S3Script {
+ public:
+  Script(const ModelConfig& config, const TextTokenizer& tokenizer,
+         std::shared_ptr<const Voice> voice, const SpeechRequest& request)
+      : S3Script(voice->flow, request.seed, attends_to_all(request), kSpeechCodes),
+        config_(config),
+        tokenizer_(tokenizer),
+        voice_(std::move(voice)),
+        ignore_stop_(request.ignore_stop) {}
+
+  Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
+    std::vector<int32_t> ids = tokenizer_.encode(clean(part));
+    if (std::ssize(ids) + 2 > config_.text_positions) {
+      return Error{ErrorCode::kInvalid,
+                   concat("a part of the text has ", ids.size(), " ids, the model takes ",
+                          config_.text_positions - 2),
+                   "input"};
+    }
+    ids.insert(ids.begin(), kStartText);
+    ids.push_back(kStopText);
+    return ids;
+  }
+
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
+    past.clear();
+    const View voice = voice_->rows.view();
+    const auto width = static_cast<size_t>(voice.shape[1]);
+    for (int64_t row = 0; row < voice.shape[0]; ++row) {
+      out.add_vector(std::span<const float>(voice.slice(row, row + 1).f32(), width));
+    }
+    for (int32_t at = 0; at < std::ssize(now.ids); ++at) {
+      const std::span<int32_t> row = out.add_row(now.ids[static_cast<size_t>(at)]);
+      row[kText] = now.ids[static_cast<size_t>(at)];
+      row[kTextPositions] = at;
+    }
+    for (int i = 0; i < kStarts; ++i) put_speech(kStartSpeech, 0, out.add_row());
+  }
+
+  void make_companion(Prompt& prompt) const override {
+    for (int at = 0; at < prompt.size(); ++at) prompt.row(at)[kText] = -1;
+  }
+
+  int64_t step_limit() const override {
+    return std::min({S3Script::step_limit(), kMostSteps, config_.speech_positions - 1});
+  }
+
+  void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+    put_speech(codes[0], step + 1, ids);
+  }
+
+  SampleRule rule(const DelayedStreams&, int) const override {
+    SampleRule rule;
+    if (ignore_stop_) rule.allowed[rule.ranges++] = {0, kSpeechCodes};
+    return rule;
+  }
+
+  /// The start of speech counts, too.
+  std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
+    return steps.column(0);
+  }
+
+  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
+    return codes[0] == kStopSpeech;
+  }
+
+ private:
+  static void put_speech(int32_t code, int32_t position, std::span<int32_t> ids) {
+    ids[kSpeech] = code;
+    ids[kSpeechPositions] = position;
+  }
+
+  const ModelConfig& config_;
+  const TextTokenizer& tokenizer_;
+  const std::shared_ptr<const Voice> voice_;
+  const bool ignore_stop_;
+};
+
+}  // namespace
+
+SpokenModel spoken_model(const ModelConfig& config) {
+  SampleParams sampling{
+      .temperature = 0.8f, .top_p = 1, .min_p = 0.05f, .repetition_penalty = 1.2f};
+  sampling.min_p_first = true;
+  return {.tables = kTables,
+          .pattern = {.delays = {0}, .marks = {.before = kStartSpeech}, .drain = DelayDrain::kFree},
+          .max_positions = config.max_positions(),
+          .sampling = sampling,
+          .guidance = 1.5f,
+          .text = {.segment_bytes = kPartBytes},
+          .spare_steps = kMostSteps,
+          .late_text = false,
+          .instructions = "this model takes no instructions"};
+}
+
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
+                                                const TextTokenizer& tokenizer,
+                                                Result<std::shared_ptr<const Voice>> voice,
+                                                const SpeechRequest& request) {
+  if (!voice) return voice.error();
+  if (request.top_k.value_or(0) > 0) {
+    return Error{ErrorCode::kUnsupported, "this model is sampled without top-k", "top_k"};
+  }
+  return std::unique_ptr<SpokenScript>(
+      std::make_unique<Script>(config, tokenizer, voice.take(), request));
+}
+
+}  // namespace syrinx::chatterbox

@@ -1,0 +1,20 @@
+// What Chatterbox makes of a request: the rows of the voice, a part of the text between its marks,
+// the start of speech. A part is a segment. The companion is fed the same without the text.
+#pragma once
+
+#include "families/chatterbox/text.h"
+#include "families/chatterbox/voice.h"
+#include "families/spoken/spoken_sequence.h"
+
+namespace syrinx::chatterbox {
+
+/// Tables: text, its positions, speech, its positions.
+SpokenModel spoken_model(const ModelConfig& config);
+
+/// `voice` speaks; an Error is that of finding it.
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
+                                                const TextTokenizer& tokenizer,
+                                                Result<std::shared_ptr<const Voice>> voice,
+                                                const SpeechRequest& request);
+
+}  // namespace syrinx::chatterbox

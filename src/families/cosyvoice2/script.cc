@@ -1,0 +1,108 @@
+#include "families/cosyvoice2/script.h"
+
+#include "families/s3/script.h"
+
+namespace syrinx::cosyvoice2 {
+namespace {
+
+constexpr int32_t kBegin = 0, kTask = 1;  // rows of the control table
+// Steps before speech may end, and steps that it may take, for each id of the text.
+constexpr int64_t kLeastPerId = 2, kMostPerId = 20;
+
+class Script : public S3Script {
+ public:
+  /// The flow attends as the request says: its authors train both ways.
+  Script(const ModelConfig& config, const Frontend& frontend, std::shared_ptr<const Voice> voice,
+         const SpeechRequest& request)
+      : S3Script(voice->flow, request.seed, request.flow == FlowMode::kFull,
+                 static_cast<int32_t>(config.speech_codes)),
+        config_(config),
+        frontend_(frontend),
+        spell_(request.spell_numbers.value_or(true)),
+        ignore_stop_(request.ignore_stop),
+        before_(request.instructions.empty() ? voice->prompt_text
+                                             : frontend.instructions(request.instructions)),
+        speech_(request.instructions.empty() ? voice->prompt_speech : std::vector<int32_t>()) {}
+
+  TextPlan::Split splitter() override {
+    return [this](std::string_view text, int64_t, bool) { return frontend_.parts(text, spell_); };
+  }
+
+  Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
+    std::vector<int32_t> ids = frontend_.ids(part);
+    const size_t rows = before_.size() + ids.size() + speech_.size() + 2;
+    if (static_cast<int64_t>(rows) + 2 > config_.max_positions) {
+      return Error{ErrorCode::kInvalid,
+                   concat("text, voice and instructions take ", rows, " positions, the model has ",
+                          config_.max_positions),
+                   "input"};
+    }
+    return ids;
+  }
+
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
+    past.clear();
+    text_ids_ = std::ssize(now.ids);
+    const auto add = [&](Table table, int32_t id) {
+      out.add_row(id)[static_cast<size_t>(table)] = id;
+    };
+    add(Table::kControl, kBegin);
+    out.add(before_);
+    out.add(now.ids);
+    add(Table::kControl, kTask);
+    for (const int32_t token : speech_) add(Table::kSpeech, token);
+  }
+
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+    ids[static_cast<size_t>(Table::kSpeech)] = codes[0];
+  }
+
+  SampleRule rule(const DelayedStreams& steps, int) const override {
+    SampleRule rule;
+    const auto end = static_cast<int32_t>(config_.speech_codes);
+    if (ignore_stop_) {
+      rule.allowed[rule.ranges++] = {0, end};
+    } else if (steps.steps() >= kMostPerId * text_ids_) {
+      rule.forced = end;
+    } else if (steps.steps() < kLeastPerId * text_ids_) {
+      // As the authors do it: only the first of the three ids that end speech is kept away.
+      rule.allowed[rule.ranges++] = {0, end};
+      rule.allowed[rule.ranges++] = {end + 1, end + 3};
+    }
+    return rule;
+  }
+
+  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
+    return codes[0] >= config_.speech_codes;
+  }
+
+ private:
+  const ModelConfig& config_;
+  const Frontend& frontend_;
+  const bool spell_, ignore_stop_;
+  const std::vector<int32_t> before_, speech_;  // what the text stands between
+  int64_t text_ids_ = 0;                        // of the segment
+};
+
+}  // namespace
+
+SpokenModel spoken_model(const ModelConfig& config) {
+  return {.tables = kTables,
+          .pattern = {.delays = {0}, .marks = {}, .drain = DelayDrain::kFree},
+          .max_positions = config.max_positions,
+          .sampling = config.sampling,
+          .spare_steps = 1,  // the last one ends the part without a token
+          .steps_per_id = kMostPerId,
+          .late_text = false,
+          .instructions = ""};
+}
+
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
+                                                Result<std::shared_ptr<const Voice>> voice,
+                                                const SpeechRequest& request) {
+  if (!voice) return voice.error();
+  return std::unique_ptr<SpokenScript>(
+      std::make_unique<Script>(config, frontend, voice.take(), request));
+}
+
+}  // namespace syrinx::cosyvoice2

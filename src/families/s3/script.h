@@ -1,0 +1,34 @@
+// What families whose language model makes S3 tokens have in common as scripts of SpokenSequence:
+// the tokens that are spoken, the bound of a full flow, and what the stages behind are given.
+#pragma once
+
+#include <utility>
+
+#include "families/s3/state.h"
+#include "families/spoken/spoken_sequence.h"
+
+namespace syrinx {
+
+class S3Script : public SpokenScript, public S3State {
+ public:
+  int64_t step_limit() const override {
+    return full_flow_ ? kMostFullTokens : SpokenScript::step_limit();
+  }
+  /// Codes that are no tokens are fed back but never spoken.
+  int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) override;
+
+ protected:
+  /// `tokens`: codes below are S3 tokens. `full_flow`: the flow attends to whole segments.
+  S3Script(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full_flow, int32_t tokens)
+      : S3State(std::move(voice), seed, full_flow), tokens_(tokens) {}
+
+ private:
+  const int32_t tokens_;
+  bool spoke_ = false;   // a token, in this segment or before
+  bool begins_ = false;  // no token of this segment yet, but of earlier ones
+};
+
+/// The side of a sequence that the stages behind it read: the sequence's own, or its script's.
+const S3State& s3_state_of(const Sequence& sequence);
+
+}  // namespace syrinx
