@@ -10,31 +10,6 @@
 
 namespace syrinx {
 
-/// The prompts of a request whose `text` comes in pieces of so many bytes. `say` says some frames
-/// of a segment, `end` ends it. `end_code` is forced where all was spoken before the text was
-/// closed.
-template <typename Say, typename End>
-std::vector<std::vector<int32_t>> prompts_of_late_text(Sequence& state, const std::string& text,
-                                                       size_t piece, int64_t end_code, Say say,
-                                                       End end) {
-  EXPECT_FALSE(state.ready());
-  std::vector<std::vector<int32_t>> all;
-  for (size_t at = 0; at < text.size(); at += piece) {
-    EXPECT_TRUE(state.append_text(text.substr(at, piece), at + piece >= text.size()).ok());
-    while (state.ready() && state.prompt_ids().size() > 0) {
-      all.emplace_back(state.prompt_ids().begin(), state.prompt_ids().end());
-      say(state);
-      const Verdict verdict = end(state);
-      if (verdict.next == Verdict::kFinished) return all;
-      EXPECT_EQ(verdict.next, Verdict::kNextSegment);
-    }
-  }
-  EXPECT_TRUE(state.ready());
-  EXPECT_EQ(state.rule(0).forced, end_code);
-  EXPECT_EQ(end(state).next, Verdict::kFinished);
-  return all;
-}
-
 /// How many segments are spoken where none is ended by the model: `step` takes one step of the
 /// segment. Each takes its bound, and the last is told as cut.
 template <typename Step>

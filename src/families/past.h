@@ -9,21 +9,19 @@ namespace syrinx {
 
 /// Once `past` has more than `most` rows, only its first parts stay, those that fit half as many
 /// and at least one that fits: prompts then go on from the beginning whose rows are cached, a part
-/// costs the same however late it comes, and voices are those of the beginning. Whether some were
-/// dropped.
+/// costs the same however late it comes, and voices are those of the beginning.
 template <typename Part, typename RowsOf>
-bool back_to_the_beginning(std::deque<Part>& past, int64_t most, RowsOf rows_of) {
+void back_to_the_beginning(std::deque<Part>& past, int64_t most, RowsOf rows_of) {
   int64_t all = 0, first = 0;
   size_t kept = 0;
   for (const Part& part : past) all += rows_of(part);
-  if (all <= most) return false;
+  if (all <= most) return;
   for (const Part& part : past) {
     first += rows_of(part);
     if (first > (kept == 0 ? most : most / 2)) break;
     ++kept;
   }
   past.erase(past.begin() + static_cast<std::ptrdiff_t>(kept), past.end());
-  return true;
 }
 
 }  // namespace syrinx

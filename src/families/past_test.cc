@@ -8,17 +8,15 @@
 namespace syrinx {
 namespace {
 
-/// The parts' rows that stay of these, at most `most`; -1 in front where none was dropped.
+/// The parts' rows that stay of these, at most `most`.
 std::vector<int64_t> stays(std::deque<int64_t> parts, int64_t most) {
-  const bool dropped = back_to_the_beginning(parts, most, [](int64_t rows) { return rows; });
-  std::vector<int64_t> out(parts.begin(), parts.end());
-  if (!dropped) out.insert(out.begin(), -1);
-  return out;
+  back_to_the_beginning(parts, most, [](int64_t rows) { return rows; });
+  return {parts.begin(), parts.end()};
 }
 
 TEST(Past, IsKeptAsLongAsItFits) {
-  EXPECT_EQ(stays({}, 10), (std::vector<int64_t>{-1}));
-  EXPECT_EQ(stays({4, 3, 3}, 10), (std::vector<int64_t>{-1, 4, 3, 3}));
+  EXPECT_EQ(stays({}, 10), (std::vector<int64_t>{}));
+  EXPECT_EQ(stays({4, 3, 3}, 10), (std::vector<int64_t>{4, 3, 3}));
 }
 
 TEST(Past, ThenTheBeginningIsLeftThatFillsHalfOfIt) {

@@ -5,11 +5,9 @@
 #include "families/checkpoint_copy.h"
 #include "families/csm/fixture.h"
 #include "families/golden_checks.h"
-#include "families/late_segments.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
-#include "model/same_steps.h"
 
 namespace syrinx::csm {
 namespace {
@@ -48,24 +46,6 @@ class CsmTest : public testing::Test {
   std::vector<int32_t> said_;
   std::vector<WordMark> words_;
 };
-
-TEST_F(CsmTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests;
-  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
-    requests.push_back(request(text));
-  }
-  requests.push_back(request("I'm fine"));
-  requests[3].context = {{"1", "how are you?", frames(7, 5)}, {"0", "warm", frames(40, 9)}};
-  requests[1].voice = "42";
-  requests[1].repetition_penalty = 1.2f;
-  expect_same_alone_and_in_a_batch(model_, requests, 40);
-}
-
-TEST_F(CsmTest, ADroppedCacheIsMadeAgain) {
-  SpeechRequest r = request("Hello there, how are you?");
-  r.context = {{"1", "how are you?", frames(7, 5)}};
-  expect_a_dropped_cache_made_again(model_, r);
-}
 
 TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
   SpeechRequest r = request("Hello.");
@@ -148,46 +128,12 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   EXPECT_EQ(end(*state).next, Verdict::kFinished);
 }
 
-TEST_F(CsmTest, AllSegmentsTogetherHaveOneBound) {
-  std::string text;
-  while (text.size() < 1000) text += "The quick brown fox jumps over the lazy dog. ";
-  SpeechRequest r = request(text);
-  r.ignore_stop = false;
-  const auto state = open(r);
-  EXPECT_EQ(state->max_steps(), 60);
-  say(*state, frames(20, 4));
-  EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
-  EXPECT_EQ(state->max_steps(), 40);
-  EXPECT_TRUE(state->history(0).empty()) << "a penalty looks at its own segment";
-  say(*state, frames(40, 4));
-  const Verdict verdict = end(*state);
-  EXPECT_EQ(verdict.next, Verdict::kFinished);
-  EXPECT_EQ(verdict.reason, FinishReason::kLength);
-}
-
 TEST_F(CsmTest, ASegmentMayBeFull) {
   const std::string half = "A" + std::string(197, 'a') + ". ";
   const auto state = open(request(half + half + "The end."));  // 400 bytes and more
   const auto ids = state->prompt_ids();
   EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.end()),
             model_.frontend().turn(0, half + half.substr(0, half.size() - 1)));
-}
-
-TEST_F(CsmTest, LateTextIsSpokenSentenceBySentenceHoweverItComes) {
-  const std::string text = "Hello there. How are you?  The fox isn't 12 years old; it is older.";
-  const auto prompts = [&](size_t piece) {
-    SpeechRequest r = request("");
-    r.text_open = true;
-    r.ignore_stop = false;
-    const auto state = open(r);
-    return prompts_of_late_text(
-        *state, text, piece, model_.config().end_code,
-        [&](Sequence& now) { say(now, frames(3, 2)); }, [&](Sequence& now) { return end(now); });
-  };
-  const auto whole = prompts(text.size());
-  ASSERT_EQ(whole.size(), 3u);
-  EXPECT_EQ(whole[0], model_.frontend().turn(0, "Hello there."));
-  for (const size_t piece : {1, 5, 30}) EXPECT_EQ(prompts(piece), whole) << piece;
 }
 
 TEST_F(CsmTest, PrefixKeysAreThoseOfTheRows) {

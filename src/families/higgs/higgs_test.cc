@@ -6,7 +6,6 @@
 #include "families/higgs/fixture.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
-#include "model/same_steps.h"
 
 namespace syrinx::higgs {
 namespace {
@@ -71,23 +70,6 @@ class HiggsTest : public testing::Test {
   std::vector<int32_t> said_;
   std::vector<WordMark> marks_;
 };
-
-TEST_F(HiggsTest, SameBitsAloneAndInABatch) {
-  std::vector<SpeechRequest> requests;
-  for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
-    requests.push_back(request(text));
-  }
-  requests.push_back(request("I'm fine"));
-  requests[3].voice_data = voice_of(frames(30, 9), kC, "how are you?");
-  requests[1].temperature = 0.8f, requests[1].top_k = 7;
-  expect_same_alone_and_in_a_batch(model_, requests, 10);
-}
-
-TEST_F(HiggsTest, ADroppedCacheIsMadeAgain) {
-  SpeechRequest r = request("Hello there, how are you?");
-  r.voice_data = voice_of(frames(7, 5), kC);
-  expect_a_dropped_cache_made_again(model_, r);
-}
 
 TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
   SpeechRequest r;
@@ -195,30 +177,16 @@ TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {
   EXPECT_LE(most, model_.config().max_positions / 4 + 400);
 }
 
-TEST_F(HiggsTest, LateTextIsTheSameHoweverItComes) {
+TEST_F(HiggsTest, TagsThatLateTextBeginsWithHoldForAllOfIt) {
+  SpeechRequest r = request("");
+  r.text_open = true, r.ignore_stop = false;
+  const auto state = open(r);
   const std::string text =
       "<|style:whispering|>Hello there, this is the first of the sentences to be said. "
       "How are you today, and how is everybody else at home? I am fine.";
-  const auto prompts = [&](size_t piece) {
-    SpeechRequest r = request("");
-    r.text_open = true, r.ignore_stop = false;
-    const auto state = open(r);
-    EXPECT_FALSE(state->ready());
-    std::vector<std::vector<int32_t>> all;
-    for (size_t at = 0; at < text.size(); at += piece) {
-      EXPECT_TRUE(state->append_text(text.substr(at, piece), at + piece >= text.size()).ok());
-      while (state->ready()) {
-        all.emplace_back(state->prompt_ids().begin(), state->prompt_ids().end());
-        if (speak(*state, 9).next == Verdict::kFinished) return all;
-      }
-    }
-    ADD_FAILURE() << "it never ended";
-    return all;
-  };
-  const auto whole = prompts(text.size());
-  ASSERT_EQ(whole.size(), 2u);
-  EXPECT_TRUE(holds(whole[1], words("<|style:whispering|>How are you")));
-  for (const size_t piece : {1, 7, 50}) EXPECT_EQ(prompts(piece), whole) << piece;
+  ASSERT_TRUE(state->append_text(text, true).ok());
+  EXPECT_EQ(speak(*state, 9).next, Verdict::kNextSegment);
+  EXPECT_TRUE(holds(state->prompt_ids(), words("<|style:whispering|>How are you")));
 }
 
 TEST_F(HiggsTest, TagsAreTokensAndOtherControlsAreText) {
