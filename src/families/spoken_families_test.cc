@@ -9,6 +9,7 @@
 #include "families/family.h"
 #include "families/fish_speech/pipeline.h"
 #include "families/higgs/pipeline.h"
+#include "families/opuslm/pipeline.h"
 #include "families/orpheus/pipeline.h"
 #include "families/zonos/fixture.h"
 #include "families/zonos/pipeline.h"
@@ -35,6 +36,7 @@ constexpr SpokenFamily kSpokenFamilies[] = {
     {"higgs", higgs::load, "higgs/golden/checkpoint", 9},
     {"csm", csm::load, "csm/golden/taught/checkpoint", 7},
     {"fish_speech", fish_speech::load, "fish_speech/golden/checkpoint", 11, 4500},
+    {"opuslm", opuslm::load, "opuslm/golden/checkpoint", 9, 1000, true},
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
     {"cosyvoice2", cosyvoice2::load, "cosyvoice2/golden/checkpoint", 3},
     {"chatterbox", chatterbox::load, "chatterbox/golden/checkpoint", 4, 1000, true},
@@ -134,6 +136,7 @@ TEST_P(SpokenFamilies, RefusesWhatItLacks) {
 
 TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
   SpeechRequest request = say(long_text());
+  if (GetParam().guided) request.guidance = 2.f;
   request.ignore_stop = true;
   const auto state = open(request);
   const size_t marks = state->history(0).size();

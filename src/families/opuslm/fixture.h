@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "families/opuslm/pipeline.h"
-#include "families/opuslm/state.h"
 #include "families/opuslm/voice.h"
 #include "io/file.h"
 #include "io/safetensors.h"

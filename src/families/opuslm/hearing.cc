@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "families/opuslm/state.h"
+#include "families/opuslm/answer.h"
 #include "families/opuslm/voice.h"
 #include "families/recorded_voice.h"
 
@@ -94,8 +94,9 @@ int64_t HearingStage::frames_in(const Ears& ears, int64_t samples) {
 Bundle HearingStage::bundle(const Sequence& sequence) const {
   Bundle bundle;
   std::vector<int32_t> samples;
-  for (const Heard& each : static_cast<const State&>(sequence).heard()) {
-    samples.push_back(static_cast<int32_t>(each.samples));
+  // A text that is read aloud comes without recordings.
+  if (const auto* answer = dynamic_cast<const Answer*>(&sequence)) {
+    for (const Heard& each : answer->heard()) samples.push_back(static_cast<int32_t>(each.samples));
   }
   bundle.set("samples", std::move(samples));
   return bundle;

@@ -72,7 +72,7 @@ class OpusLmHearing : public testing::Test {
     const FrameType type{Flow::kRows, kStreams};
     const Frames frames{
         .type = type, .count = std::ssize(rows) / kStreams, .floats = rows, .last = true};
-    EXPECT_TRUE(state->take(State::kHearing, frames).ok());
+    EXPECT_TRUE(state->take(Answer::kHearing, frames).ok());
     EXPECT_TRUE(state->ready());
     return state;
   }
@@ -135,14 +135,14 @@ TEST_F(OpusLmHearing, RowsBeforeARecordingAreKnownAndOnlyTheyHaveKeys) {
   EXPECT_EQ(keys.size(), 3u);
   std::vector<float> rows(2 * kStreams, 1.f);
   const FrameType type{Flow::kRows, kStreams};
-  ASSERT_TRUE(state->take(State::kHearing, {.type = type, .count = 2, .floats = rows}).ok());
+  ASSERT_TRUE(state->take(Answer::kHearing, {.type = type, .count = 2, .floats = rows}).ok());
   EXPECT_EQ(state->known_rows(), 5);
   EXPECT_FALSE(state->ready());
   // They may run now.
   EXPECT_EQ(input(*state, 3)[0], model_.config().first_unit + 1);
   EXPECT_EQ(input(*state, 4)[1], model_.config().id_of(1, 2)) << "the frame before";
   rows[3] = 16;
-  const Status wrong = state->take(State::kHearing, {.type = type, .count = 2, .floats = rows});
+  const Status wrong = state->take(Answer::kHearing, {.type = type, .count = 2, .floats = rows});
   ASSERT_FALSE(wrong.ok());
   EXPECT_NE(wrong.error().message.find("stream 3 has the code 16 of 16"), std::string::npos);
 }
@@ -212,7 +212,7 @@ TEST_F(OpusLmHearing, AVoiceOfARecordingIsWhatIsHeard) {
 TEST_F(OpusLmHearing, OtherRatesAreResampled) {
   const auto opened = model_.open(model_.dictation({recorded(24000, 24000)}).take());
   ASSERT_TRUE(opened.ok());
-  const auto& state = static_cast<const State&>(opened.value().sequence());
+  const auto& state = static_cast<const Answer&>(opened.value().sequence());
   EXPECT_EQ(state.heard().front().samples, 16000);
   EXPECT_EQ(state.heard().front().frames, 49);
 }

@@ -95,6 +95,7 @@ Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
 
 OpusLm::OpusLm(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
+  spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
   weights_ = std::make_unique<Weights>(spec.dummy ? dummy_weights([&](const std::string& name) {
     // The names of ESPnet, and of the plain model also the norms of OLMo 2.
@@ -132,7 +133,7 @@ void OpusLm::join() {
        {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
       {{.from = {kClient}, .to = {kHearing}, .policy = HearingStage::kPolicy},
        {.from = {kClient}, .to = {kLm, 0}},
-       {.from = {kHearing}, .to = {kLm, State::kHearing}},
+       {.from = {kHearing}, .to = {kLm, Answer::kHearing}},
        {.from = {kLm, 0}, .to = {kCodec}, .policy = decoding},
        {.from = {kLm, 1}, .to = {kClient}},
        {.from = {kCodec}, .to = {kClient}}}};
@@ -238,13 +239,29 @@ Result<std::vector<Heard>> OpusLm::hear(const SpeechRequest& request,
   return heard;
 }
 
+Result<Opened> OpusLm::read_aloud(const SpeechRequest& request) const {
+  const auto unsupported = [](const char* what, const char* param) {
+    return Error{ErrorCode::kUnsupported, what, param};
+  };
+  if (!request.recordings.empty()) {
+    return unsupported("recordings are heard in messages", "messages");
+  }
+  if (request.text_only) return unsupported("this model answers messages only", "prompt");
+  return SpokenSequence::open(spoken_, script_of(config_, *prompter_, request), request);
+}
+
 Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
+  if (request.top_logprobs >= 0) {
+    return Error{ErrorCode::kUnsupported, "this model returns no log-probabilities", "logprobs"};
+  }
+  if (!request.task && !request.chat) return read_aloud(request);
   Opened opened;
   Result<std::vector<Heard>> heard = hear(request, opened.samples);
   if (!heard) return heard.error();
-  auto state = State::open(config_, *prompter_, request, heard.take());
-  if (!state.ok()) return state.error();
-  opened.sequences.push_back(state.take());
+  auto answer = Answer::open(config_, spoken_, *prompter_, script_of(config_, *prompter_, request),
+                             request, heard.take());
+  if (!answer.ok()) return answer.error();
+  opened.sequences.push_back(answer.take());
   return opened;
 } catch (const LoadError& error) {
   // Of the ears' files, which are read when somebody is first heard.

@@ -8,11 +8,12 @@
 #include "codec/espnet_codec.h"
 #include "families/codec_stage.h"
 #include "families/family.h"
+#include "families/opuslm/answer.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/hearing.h"
 #include "families/opuslm/prompter.h"
+#include "families/opuslm/reading.h"
 #include "families/opuslm/speech_lm.h"
-#include "families/opuslm/state.h"
 #include "model/pipeline.h"
 
 namespace syrinx::opuslm {
@@ -46,9 +47,11 @@ class OpusLm : public Pipeline {
   void find_ears(const LoadSpec& spec, const Weights& generator, const EspnetCodecConfig& codec);
   void join();
   Result<std::vector<Heard>> hear(const SpeechRequest& request, std::vector<float>& samples) const;
+  Result<Opened> read_aloud(const SpeechRequest& request) const;
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // the table is read in place
   std::unique_ptr<CodecLm> lm_;

@@ -10,6 +10,8 @@ namespace {
 
 using Json = nlohmann::json;
 
+constexpr int64_t kLeastRoom = 64;  // steps that a prompt must leave
+
 Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
 
 std::string member(const Json& object, const char* key) {
@@ -86,13 +88,14 @@ Rows& Rows::pads(int64_t count) {
   return *this;
 }
 
-std::vector<int32_t> Rows::delayed() const {
-  std::vector<int32_t> out(ids_.size(), config_->ids.pad);
+Prompt Rows::delayed() const {
   const int64_t streams = config_->streams;
+  Prompt out(static_cast<int>(streams));
   for (int64_t row = 0; row < count(); ++row) {
-    for (int64_t s = 0; s < streams && s <= row; ++s) {
-      out[static_cast<size_t>(row * streams + s)] =
-          ids_[static_cast<size_t>((row - s) * streams + s)];
+    const std::span<int32_t> ids = out.add_row(ids_[static_cast<size_t>(row * streams)]);
+    for (int64_t s = 0; s < streams; ++s) {
+      const int64_t from = row - s;
+      ids[s] = from < 0 ? config_->ids.pad : ids_[static_cast<size_t>(from * streams + s)];
     }
   }
   return out;
@@ -227,6 +230,13 @@ void Prompter::add_words(Rows& rows, std::span<const int32_t> words, bool answer
 
 void Prompter::answered(Rows& rows, std::span<const int32_t> words) const {
   add_words(rows, words, true);
+}
+
+Status Prompter::fits(int64_t rows, const char* param) const {
+  const int64_t most = config_.max_positions - kLeastRoom;
+  if (rows <= most) return ok_status();
+  return Error{ErrorCode::kInvalid,
+               concat("the prompt has ", rows, " rows, at most ", most, " fit"), param};
 }
 
 Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,

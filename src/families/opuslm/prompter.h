@@ -13,6 +13,7 @@
 
 #include "base/error.h"
 #include "families/opuslm/config.h"
+#include "families/spoken/prompt.h"
 #include "model/request.h"
 #include "text/tokens/tokenizer.h"
 
@@ -33,8 +34,8 @@ class Rows {
   Rows& heard(int64_t frames, bool ends);
 
   int64_t count() const { return std::ssize(ids_) / config_->streams; }
-  /// Under the delay pattern, as many rows: stream s comes s rows late.
-  std::vector<int32_t> delayed() const;
+  /// Under the delay pattern, as many rows: stream s comes s rows late. Stream 0 is written.
+  Prompt delayed() const;
 
   /// The first row whose ids are not all known; count() when all are.
   int64_t known() const { return next_ < untold_.size() ? untold_[next_] : count(); }
@@ -78,6 +79,8 @@ class Prompter {
   /// Ends the answer's words, as those of earlier answers are ended.
   void answered(Rows& rows, std::span<const int32_t> words) const;
 
+  /// Refuses a prompt of so many rows that leaves no room to answer it.
+  Status fits(int64_t rows, const char* param) const;
   /// Frames [T, S] as people give them, a unit and S - 1 codes each, as ids; or what is wrong with
   /// them.
   Result<std::vector<int32_t>> ids_of(std::span<const int32_t> frames, const char* param) const;

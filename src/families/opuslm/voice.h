@@ -11,9 +11,9 @@ namespace syrinx::opuslm {
 
 inline constexpr const char* kFamily = "opuslm";
 
-/// The ids [T, S] of a voice, "codes" i32 [T, S] (a unit and S - 1 codes a frame), or why it is
-/// none for this model. Free function; any thread.
+/// The ids [T, S] of a request's voice, "codes" i32 [T, S] (a unit and S - 1 codes a frame); empty
+/// where it has none. Free function; any thread.
 Result<std::vector<int32_t>> voice_ids(const ModelConfig& config, const Prompter& prompter,
-                                       const Voice& voice);
+                                       const SpeechRequest& request);
 
 }  // namespace syrinx::opuslm

@@ -1,0 +1,96 @@
+// One request that is answered: a conversation, or a recording that is written down. First come
+// words, of which stream 0 is drawn and the others are pads. Where they are to be heard, speech
+// follows in a segment of its own, whose prompt goes on with the words (Verdict::kNextSegment).
+// Made on the caller's thread, then touched by the engine's thread only. S streams.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "families/llm/answer_text.h"
+#include "families/opuslm/prompter.h"
+#include "families/spoken/spoken_sequence.h"
+
+namespace syrinx::opuslm {
+
+/// A recording that is to be written down: the request's, or one given as frames [T, S] of a unit
+/// and S - 1 codes each.
+struct Hearing : FamilyTask {
+  std::vector<int32_t> frames;
+};
+
+/// What is known of a recording before it is heard.
+struct Heard {
+  int64_t samples = 0;  ///< at 16 kHz
+  int64_t frames = 0;
+};
+
+class Answer : public Sequence {
+ public:
+  /// `config`, `spoken` and `prompter` outlive it. `script`: of its speech; one that could not be
+  /// made refuses the request.
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
+                                                const SpokenModel& spoken, const Prompter& prompter,
+                                                Result<std::unique_ptr<SpokenScript>> script,
+                                                const SpeechRequest& request,
+                                                std::vector<Heard> heard);
+
+  /// The port at which what is heard comes in, rows of S numbers: a unit and codes.
+  static constexpr int kHearing = 1;
+  const std::vector<Heard>& heard() const { return heard_; }
+
+  int prompt_rows() const override { return prompt_.size(); }
+  int max_steps() const override;
+  int known_rows() const override { return static_cast<int>(rows_.known()); }
+  bool ready() const override { return known_rows() == prompt_rows(); }
+  std::optional<float> guidance() const override { return guidance_; }
+  /// Words are not guided.
+  float step_guidance(int) const override { return speaking_ ? guidance_.value_or(1.f) : 1.f; }
+  /// Stream 0, under the delay.
+  std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  const SampleParams& sampling(int) const override { return speaking_ ? speech_ : words_; }
+  SampleRule rule(int k) const override;
+  std::span<const int32_t> history(int k) const override { return script_->history(steps_, k); }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status take(int port, const Frames& frames) override;
+
+  /// The S ids that a row is made of. A companion's prompt is all pads, and so are its words.
+  void rows(int first, bool companion, InputRows& out) const override;
+
+ private:
+  Answer(const ModelConfig& config, const SpokenModel& spoken, const Prompter& prompter,
+         std::unique_ptr<SpokenScript> script, const SpeechRequest& request,
+         std::vector<Heard> heard);
+  Status begin(const SpeechRequest& request);
+  Result<Rows> conversation(const SpeechRequest& request) const;
+  Result<Rows> recognition(const SpeechRequest& request) const;
+  void begin_phase(Rows rows, bool speaking);
+  void row(int pos, bool companion, std::span<int32_t> ids) const;
+  Verdict write(int32_t choice, StepOutput& out);
+  void forget_stop();
+  Verdict end_words();
+  Verdict speak(std::span<const int32_t> codes, StepOutput& out);
+
+  const ModelConfig& config_;
+  const SpokenModel& spoken_;
+  const Prompter& prompter_;
+  const std::unique_ptr<SpokenScript> script_;
+  const SampleParams speech_, words_;
+  const std::optional<float> guidance_;
+  const int max_frames_, max_tokens_;
+  const bool ignore_stop_;
+  const bool aloud_;                // the words that are written are spoken then
+  const std::vector<Heard> heard_;  // recordings
+
+  llm::AnswerText written_;
+  std::vector<int32_t> said_;  // ids of the answer's words
+  bool cut_ = false;           // they were: that is told though speech ends
+  bool speaking_ = false;
+  Rows rows_;             // of the prompt
+  Prompt prompt_;         // those rows under the delay
+  DelayedStreams steps_;  // choices, not ids
+};
+
+}  // namespace syrinx::opuslm
