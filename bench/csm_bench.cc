@@ -108,7 +108,7 @@ void step(benchmark::State& state, WeightType type) {
   bench::Machine machine(1);
   const csm::ModelConfig config = published();
   const std::string words[] = {csm::Frontend::kBegin, csm::Frontend::kEnd};
-  const csm::Frontend frontend(config, byte_tokenizer(words));
+  const csm::Frontend frontend(byte_tokenizer(words));
   const Weights weights(dummy_weights([](const std::string&) { return true; }));
   const auto loaded = csm::load_backbone(config, weights, type);
   const CodecLm& backbone = *loaded;

@@ -8,6 +8,7 @@
 #include "families/csm/pipeline.h"
 #include "families/family.h"
 #include "families/fish_speech/pipeline.h"
+#include "families/golden_models.h"
 #include "families/higgs/pipeline.h"
 #include "families/opuslm/pipeline.h"
 #include "families/orpheus/pipeline.h"
@@ -25,16 +26,31 @@ struct SpokenFamily {
   int tables;               ///< of its AR stage
   size_t long_text = 1000;  ///< bytes that are spoken in three segments, at least
   bool guided = false;
+  /// Lets a request hear frames, of which the last code is given; null: the model hears none.
+  void (*hear)(SpeechRequest& request, int32_t last) = nullptr;
+  int32_t end = -1;       ///< a step of only these codes ends a segment; -1: not tried
+  int late_segments = 2;  ///< that the late text is spoken in, at least
 };
 
 std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
   return std::make_shared<zonos::Zonos>(spec, zonos::letters);
 }
 
+void hear_csm(SpeechRequest& request, int32_t last) {
+  std::vector<int32_t> codes(7 * 6, 5);
+  codes.back() = last;
+  request.context = {{"1", "how are you?", codes}};
+}
+void hear_higgs(SpeechRequest& request, int32_t last) {
+  std::vector<int32_t> codes(7 * 8, 5);
+  codes.back() = last;
+  request.voice_data = voice_of_frames("higgs_audio", codes, 8, "how are you?");
+}
+
 constexpr SpokenFamily kSpokenFamilies[] = {
-    {"orpheus", orpheus::load, "orpheus/golden/checkpoint", 1},
-    {"higgs", higgs::load, "higgs/golden/checkpoint", 9},
-    {"csm", csm::load, "csm/golden/taught/checkpoint", 7},
+    {"orpheus", orpheus::load, "orpheus/golden/checkpoint", 1, 1000, false, nullptr, 0},
+    {"higgs", higgs::load, "higgs/golden/checkpoint", 9, 1000, false, hear_higgs, 33},
+    {"csm", csm::load, "csm/golden/taught/checkpoint", 7, 1000, false, hear_csm, 0, 3},
     {"fish_speech", fish_speech::load, "fish_speech/golden/checkpoint", 11, 4500},
     {"opuslm", opuslm::load, "opuslm/golden/checkpoint", 9, 1000, true},
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
@@ -64,20 +80,30 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
   std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     return open_only(*model_, request);
   }
+  Verdict advance(Sequence& state, std::span<const int32_t> codes) {
+    std::vector<WordMark> words;
+    StepOutput out(frames_, words);
+    return state.advance(codes, out);
+  }
   /// A step whose codes the rules allow and that ends nothing.
   Verdict step(Sequence& state) {
     std::vector<int32_t> codes;
-    for (size_t k = 0; k < model_->graph().ar().traits().vocab.size(); ++k) {
+    for (size_t k = 0; k < codes_a_step(); ++k) {
       const SampleRule rule = state.rule(static_cast<int>(k));
       const auto widest =
           std::ranges::max_element(std::span(rule.allowed).first(rule.ranges), {},
                                    [](const IdRange& range) { return range.end - range.begin; });
       codes.push_back(rule.forced >= 0 ? rule.forced : rule.ranges > 0 ? widest->begin + 1 : 1);
     }
-    std::vector<WordMark> words;
-    StepOutput out(frames_, words);
-    return state.advance(codes, out);
+    return advance(state, codes);
   }
+  /// Ends the segment as the model does.
+  Verdict end(Sequence& state) {
+    Verdict verdict = advance(state, std::vector<int32_t>(codes_a_step(), GetParam().end));
+    while (verdict.next == Verdict::kContinue) verdict = step(state);
+    return verdict;
+  }
+  size_t codes_a_step() const { return model_->graph().ar().traits().vocab.size(); }
   /// Steps up to the bound of the segment.
   Verdict run_segment(Sequence& state) {
     const int most = state.max_steps();
@@ -172,6 +198,23 @@ TEST_P(SpokenFamilies, AllSegmentsTogetherHaveOneBound) {
   EXPECT_EQ(frames(), 12u);
 }
 
+TEST_P(SpokenFamilies, ASegmentThatEndedLeavesTheRestOfTheBound) {
+  if (GetParam().end < 0) return;
+  SpeechRequest request = say(long_text());
+  request.max_frames = 24;
+  const auto state = open(request);
+  const int whole = state->max_steps();
+  for (int i = 0; i < 14; ++i) ASSERT_EQ(step(*state).next, Verdict::kContinue);
+  ASSERT_EQ(end(*state).next, Verdict::kNextSegment);
+  const size_t before = frames();
+  EXPECT_GE(before, 8u);
+  EXPECT_LT(state->max_steps(), whole);
+  const Verdict verdict = run_segment(*state);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  EXPECT_EQ(frames(), 24u);
+}
+
 TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
   if (!takes_late_text()) return;
   const std::string text =
@@ -194,7 +237,7 @@ TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
     return all;
   };
   const auto whole = prompts(text.size());
-  EXPECT_GE(whole.size(), 2u);
+  EXPECT_GE(std::ssize(whole), GetParam().late_segments);
   for (const size_t piece : {1, 7, 50}) EXPECT_EQ(prompts(piece), whole) << piece;
 }
 
@@ -248,6 +291,23 @@ TEST_P(SpokenFamilies, AGuidedRequestHasACompanion) {
   }
 }
 
+TEST_P(SpokenFamilies, OtherFramesHaveOtherKeys) {
+  if (!GetParam().hear) return;
+  const auto keys = [&](int32_t last) {
+    SpeechRequest request = say("Hello there.");
+    GetParam().hear(request, last);
+    std::vector<uint64_t> out;
+    open(request)->prefix_keys(false, out);
+    return out;
+  };
+  const std::vector<uint64_t> one = keys(5), other = keys(6);
+  EXPECT_EQ(one, keys(5));
+  ASSERT_EQ(one.size(), other.size());
+  int differ = 0;
+  for (size_t i = 0; i < one.size(); ++i) differ += one[i] != other[i];
+  EXPECT_EQ(differ, 1);
+}
+
 TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {
   std::vector<SpeechRequest> requests;
   for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
@@ -257,6 +317,8 @@ TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {
   }
   requests[1].repetition_penalty = 1.2f;
   requests[2].temperature = 0.8f, requests[2].top_p = 0.9f;
+  requests.push_back(requests[0]);
+  if (GetParam().hear) GetParam().hear(requests.back(), 9);
   expect_same_alone_and_in_a_batch(*model_, requests, 10);
 }
 
@@ -264,6 +326,7 @@ TEST_P(SpokenFamilies, ADroppedCacheIsMadeAgain) {
   SpeechRequest request = say("Hello there, how are you?");
   request.ignore_stop = true;
   request.max_frames = 60;
+  if (GetParam().hear) GetParam().hear(request, 9);
   expect_a_dropped_cache_made_again(*model_, request);
 }
 

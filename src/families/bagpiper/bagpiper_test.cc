@@ -482,20 +482,6 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
     }
     return "";
   };
-  const auto edited = [&](const std::string& key, const nlohmann::json& value) {
-    const ModelDir dir;
-    auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
-    json[key] = value;
-    std::filesystem::remove(dir.path("config.json"));
-    std::ofstream(dir.path("config.json")) << json.dump();
-    return fault(dir);
-  };
-  EXPECT_EQ(edited("max_window_layers", 3), "");
-  EXPECT_NE(edited("model_type", "llama").find("Qwen3-8B-Base"), std::string::npos);
-  EXPECT_NE(edited("vocab_size", 301).find("embed_tokens"), std::string::npos);
-  EXPECT_NE(edited("intermediate_size", 48).find("module.model.layers.0.mlp.gate_proj.weight"),
-            std::string::npos);
-  EXPECT_NE(edited("num_hidden_layers", 1).find("module.model.layers.1."), std::string::npos);
   // Of the tower, what joins it, the model, and its codec.
   for (const std::string part :
        {"multimodal_io_dict.continuous_audio.model.audio_tower.layers.0.self_attn.k_proj.weight",
@@ -528,9 +514,6 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
     for (const char* part : {"config.json and tokenizer.json", "Qwen/Qwen3-8B-Base", "model.pt"})
       EXPECT_NE(told.find(part), std::string::npos) << told;
   }
-  const ModelDir dir;
-  std::filesystem::remove(dir.path("tokenizer.json"));
-  EXPECT_NE(fault(dir).find(": tokenizer.json (or"), std::string::npos) << "only what is missing";
 }
 
 TEST_F(BagpiperTest, WhatNoTensorTellsIsAsPublished) {

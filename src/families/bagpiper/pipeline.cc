@@ -7,9 +7,9 @@
 #include "families/asked_about.h"
 #include "families/bagpiper/speech_lm.h"
 #include "families/bagpiper/state.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::bagpiper {
 namespace {
@@ -26,11 +26,6 @@ constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
 const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                                 "fc.*"};
 
-bool has_tokenizer(const std::string& dir) {
-  return is_file(join_path(dir, "tokenizer.json")) ||
-         (is_file(join_path(dir, "vocab.json")) && is_file(join_path(dir, "merges.txt")));
-}
-
 /// ESPnet publishes neither; random weights need no tokenizer.
 void check_files(const LoadSpec& spec) {
   std::string missing;
@@ -42,15 +37,6 @@ void check_files(const LoadSpec& spec) {
   if (missing.empty()) return;
   throw LoadError(concat(spec.dir, ": ", missing, " of Qwen/Qwen3-8B-Base must be put beside ",
                          kMarker, ": ESPnet publishes Bagpiper's weights alone"));
-}
-
-Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
-  if (!spec.dummy || has_tokenizer(spec.dir)) return Tokenizer::load(spec.dir);
-  if (config.words < byte_ids({})) {
-    throw LoadError(concat("vocab_size is ", config.words,
-                           "; dummy weights without a tokenizer need ", byte_ids({})));
-  }
-  return byte_tokenizer({});
 }
 
 }  // namespace
@@ -75,15 +61,13 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   const bool plain = spec.dummy || weights_->count("model.layers") > 0;
   const Weights root = plain ? *weights_ : weights_->scope("module");
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
-  prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
+  prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
   root.ignore("vocab_weight");  // of the training
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
   sizes.codec.codebooks = config_.streams;  // so that another's has tensors that do not fit
   sizes.codec.codebook_size = config_.codes;
   for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
-  // Convolutions have no 8-bit form.
-  const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
   root.build([&] {
     {
       const AbsentTensors part = spec.part("tower");
@@ -97,7 +81,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
       lm_ = load_lm(config_, root, spec.weights);
     }
     const AbsentTensors part = spec.part("codec");
-    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, type));
+    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
   });
   join();
   describe(spec);
@@ -122,13 +106,11 @@ void Bagpiper::join() {
 }
 
 void Bagpiper::describe(const LoadSpec& spec) {
-  const DacCodecConfig& codec = codec_->config();
   info_.family = "bagpiper";
   info_.model = spec.model;
   info_.licence = "see the checkpoint";
   info_.writes = true;
-  info_.sample_rate = static_cast<int>(codec.sample_rate);
-  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  set_rates(info_, codec_->config());
   info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
   info_.default_voice = "default";
   info_.languages = {"auto"};
@@ -143,15 +125,10 @@ void Bagpiper::describe(const LoadSpec& spec) {
        concat(a.layers, " layers, width ", a.width, ", windows of ", a.window / a.chunk,
               " s, and a linear to ", d.hidden),
        tower_->bytes() + adaptor_.bytes()},
-      {"language model",
-       concat("qwen3, ", d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/",
-              d.kv_heads, " x ", d.head_dim, ", ffn ", d.ffn, ", ", config_.streams, " streams"),
+      {"language model", concat("qwen3, ", describe_decoder(d), ", ", config_.streams, " streams"),
        lm_->bytes()},
       {"table", concat(config_.vocab(), " ids x ", d.hidden), lm_->table_bytes()},
-      {"codec",
-       concat(codec.codebooks, " x ", codec.codebook_size, " codes, ", codec.hop(),
-              " samples a frame, looks ", codec.lookahead(), " ahead"),
-       codec_->bytes()}};
+      {"codec", describe_codec(codec_->config()), codec_->bytes()}};
 }
 
 Result<Opened> Bagpiper::open(const SpeechRequest& request) const {

@@ -1,7 +1,6 @@
 #include "families/csm/config.h"
 
-#include <nlohmann/json.hpp>
-
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "nn/llama_config.h"
 
@@ -35,10 +34,7 @@ void load_sampling(const Config& c, const std::string& prefix, SampleParams& p) 
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "csm";
-}
+bool claims(const Config& root) { return model_type(root) == "csm"; }
 
 ModelConfig load_model_config(const Config& root) {
   ModelConfig m;

@@ -4,15 +4,10 @@
 
 namespace syrinx::csm {
 
-Frontend::Frontend(const ModelConfig& config, Tokenizer tokenizer)
+Frontend::Frontend(Tokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)),
       begin_(tokenizer_.need_id(kBegin)),
-      end_(tokenizer_.need_id(kEnd)) {
-  if (tokenizer_.size() > config.text_vocab) {
-    throw LoadError("the tokenizer has ids up to " + std::to_string(tokenizer_.size() - 1) +
-                    ", the model " + std::to_string(config.text_vocab));
-  }
-}
+      end_(tokenizer_.need_id(kEnd)) {}
 
 Result<int> Frontend::speaker(const std::string& voice) const {
   int number = 0;

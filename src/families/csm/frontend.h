@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "families/csm/config.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::csm {
@@ -20,8 +19,8 @@ class Frontend {
   static constexpr const char* kEnd = "<|end_of_text|>";
   static constexpr int kMaxSpeaker = 999;
 
-  /// Throws LoadError when the tokenizer lacks a control token or has ids that the model lacks.
-  Frontend(const ModelConfig& config, Tokenizer tokenizer);
+  /// Throws LoadError when the tokenizer lacks a control token.
+  explicit Frontend(Tokenizer tokenizer);
 
   /// A speaker is a number in [0, kMaxSpeaker]; "" is 0.
   Result<int> speaker(const std::string& voice) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "families/recorded_voice.h"
+#include "families/loading/recorded_voice.h"
 
 namespace syrinx::csm {
 namespace {

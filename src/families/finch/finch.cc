@@ -8,7 +8,7 @@
 #include "families/finch/speech_lm.h"
 #include "families/finch/state.h"
 #include "families/finch/vocoder.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
 
 namespace syrinx::finch {
 namespace {

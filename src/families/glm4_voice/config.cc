@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/error.h"
 #include "codec/hift_config.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 
 namespace syrinx::glm4_voice {
@@ -80,10 +81,7 @@ GlmFlowConfig load_flow(const HyperYaml& y) {
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "chatglm";
-}
+bool claims(const Config& root) { return model_type(root) == "chatglm"; }
 
 llm::ModelConfig load_lm_config(const Config& c) {
   llm::ModelConfig m;

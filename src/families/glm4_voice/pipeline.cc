@@ -6,7 +6,8 @@
 #include "base/check.h"
 #include "families/glm4_voice/voice_answer.h"
 #include "families/hearing/heard.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "io/file.h"
 #include "io/hub.h"
 
@@ -130,24 +131,21 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   };
   info_.hears_ahead = {seconds(speech_->block_samples()), seconds(speech_->segment_samples())};
   info_.recalls = true;
-  const DecoderConfig& d = config_.lm.lm;
   const GlmSpeechConfig& s = config_.speech;
   const GlmFlowConfig& f = config_.flow;
-  info_.parts = {{"speech tokenizer",
-                  concat(s.layers, " layers, width ", s.width, ", blocks of ", s.block / 50, " s, ",
-                         s.codes, " codes"),
-                  speech_->bytes()},
-                 {"language model",
-                  concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/",
-                         d.kv_heads, " x ", d.head_dim, ", ffn ", d.ffn),
-                  lm_->bytes()},
-                 {"tables", concat(config_.lm.vocab, " ids x ", d.hidden, ", and the head"),
-                  lm_->table_bytes() + lm_->head_bytes()},
-                 {"flow",
-                  concat(f.layers, " encoder layers x ", f.width, ", ", (f.middle + 4) * f.blocks,
-                         " estimator blocks x ", f.channels, ", ", f.steps, " steps"),
-                  flow_->bytes()},
-                 {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()}};
+  info_.parts = {
+      {"speech tokenizer",
+       concat(s.layers, " layers, width ", s.width, ", blocks of ", s.block / 50, " s, ", s.codes,
+              " codes"),
+       speech_->bytes()},
+      {"language model", describe_decoder(config_.lm.lm), lm_->bytes()},
+      {"tables", concat(config_.lm.vocab, " ids x ", config_.lm.lm.hidden, ", and the head"),
+       lm_->table_bytes() + lm_->head_bytes()},
+      {"flow",
+       concat(f.layers, " encoder layers x ", f.width, ", ", (f.middle + 4) * f.blocks,
+              " estimator blocks x ", f.channels, ", ", f.steps, " steps"),
+       flow_->bytes()},
+      {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()}};
 }
 
 /// Also the samples for the hearing stage: whole frames for every segment of every recording.
@@ -194,10 +192,8 @@ Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
   if (Status fault = llm::check_answerable(request); !fault) return fault.error();
   if (Status fault = llm::check_language(info_, request); !fault) return fault.error();
   const bool speaks = !request.text_only;
-  if (speaks && !request.voice.empty() && request.voice != kVoice) {
-    return Error{ErrorCode::kNotFound,
-                 concat("the model has no voice \"", request.voice, "\"; it has ", kVoice),
-                 "voice"};
+  if (speaks) {
+    if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
   }
   Opened opened;
   Result<Prompt> prompt = prompt_of(request, opened.samples);

@@ -1,8 +1,8 @@
 #include "families/higgs/config.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "families/loading/checkpoint.h"
 #include "nn/llama_config.h"
 
 namespace syrinx::higgs {
@@ -20,10 +20,7 @@ DelayPattern ModelConfig::delays() const {
           DelayDrain::kEmitted};
 }
 
-bool claims(const Config& root) {
-  const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "higgs_multimodal_qwen3";
-}
+bool claims(const Config& root) { return model_type(root) == "higgs_multimodal_qwen3"; }
 
 ModelConfig load_model_config(const Config& root) {
   const Config text = root.sub("text_config"), audio = root.sub("audio_encoder_config");

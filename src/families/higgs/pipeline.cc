@@ -1,12 +1,11 @@
 #include "families/higgs/pipeline.h"
 
-#include "base/check.h"
-#include "families/higgs/script.h"
-#include "families/higgs/voice.h"
-#include "families/weight_files.h"
+#include "codec/xcodec_encoder.h"
+#include "families/dac_stage.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/recorded_voice.h"
 #include "io/file.h"
 #include "nn/cache_type.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::higgs {
 namespace {
@@ -40,86 +39,72 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
                                                 std::move(heads), kv, config.max_positions});
 }
 
-Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
-  if (!spec.dummy || is_file(join_path(spec.dir, "tokenizer.json"))) {
-    return Tokenizer::load(spec.dir);
+using Encoder = std::unique_ptr<XCodecEncoder>;
+
+Pieces hear(const Encoder& encoder, RecordedVoice& recorded) {
+  recorded.resample(encoder->sample_rate(), Resampling::kHann);
+  co_await PieceEnd();
+  Tensor codes;
+  for (Pieces p = encoder->run(recorded.ctx_slot(), recorded.samples, codes); !p.done(); p.next()) {
+    co_await PieceEnd();
   }
-  const std::vector<std::string> words = Prompter::control_words();
-  if (config.vocab < byte_ids(words)) {
-    throw LoadError(concat("text_config.vocab_size is ", config.vocab,
-                           "; dummy weights without a tokenizer need ", byte_ids(words)));
-  }
-  return byte_tokenizer(words);
+  recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
+}
+
+std::unique_ptr<VoiceEncoder> make_voices(const Weights& codec, const XCodecConfig& sizes) {
+  const auto load = [codec, sizes] {
+    Encoder encoder;
+    codec.build([&] { encoder = std::make_unique<XCodecEncoder>(sizes, codec); });
+    return encoder;
+  };
+  VoiceEncoderInfo info{.family = kFamily,
+                        .version = "1",
+                        .modes = {{"in-context", false}},
+                        .min_s = 1,
+                        .max_s = kMostSeconds};
+  return std::make_unique<RecordedVoices<Encoder>>(std::move(info), load, hear);
 }
 
 }  // namespace
 
 Higgs::Higgs(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
+  prompter_ =
+      std::make_unique<Prompter>(open_tokenizer(spec, Prompter::control_words(), config_.vocab));
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
-  sizes.codec.codebooks =
-      config_.codebooks;  // so that a codec of others has tensors that do not fit
+  // So that a codec of another model has tensors that do not fit.
+  sizes.codec.codebooks = config_.codebooks;
   sizes.codec.codebook_size = config_.real_codes();
   for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);
-  // Convolutions have no 8-bit form.
-  const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
+  std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
     {
       const AbsentTensors part = spec.part("ar");
-      lm_ = load_lm(config_, *weights_, spec.weights);
+      lm = load_lm(config_, *weights_, spec.weights);
     }
     const AbsentTensors part = spec.part("codec");
-    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, type));
+    codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
   });
-  if (spec.dummy || codec.has("fc.weight")) {
-    voices_ = std::make_unique<VoiceMaker>([codec, sizes] {
-      std::unique_ptr<XCodecEncoder> encoder;
-      codec.build([&] { encoder = std::make_unique<XCodecEncoder>(sizes, codec); });
-      return encoder;
-    });
-  }
+  if (spec.dummy || codec.has("fc.weight")) voices_ = make_voices(codec, sizes);
   spoken_ = spoken_model(config_);
-  stage_ = std::make_unique<DacStage>(*codec_);
-  const int lookahead = static_cast<int>(codec_->config().lookahead());
-  const Link links[] = {{"codec", stage_.get(), {kInitialFrames, kSteadyFrames, 0, lookahead}}};
-  graph_ = chain(*lm_, links);
-  describe(spec);
-}
-
-void Higgs::describe(const LoadSpec& spec) {
-  const DacCodecConfig& codec = codec_->config();
   info_.family = kFamily;
   info_.model = spec.model;
   info_.licence = "Boson Higgs Audio v3 Research and Non-Commercial License (see the checkpoint)";
-  info_.sample_rate = static_cast<int>(codec.sample_rate);
-  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
   info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
   info_.default_voice = "default";
   info_.languages = {"auto"};
-  info_.late_text = LateText::kSentence;
   info_.no_cloning = "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
-  const DecoderConfig& d = config_.lm;
-  info_.parts = {
-      {"language model",
-       concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
-              d.head_dim, ", ffn ", d.ffn, ", ", config_.codebooks, " heads of ", config_.codes),
-       lm_->bytes()},
-      {"tables",
-       concat(config_.vocab, " ids, ", config_.codebooks, " x ", config_.codes, " codes x ",
-              d.hidden),
-       lm_->table_bytes()},
-      {"codec",
-       concat(codec.codebooks, " x ", codec.codebook_size, " codes, ", codec.hop(),
-              " samples a frame, looks ", codec.lookahead(), " ahead"),
-       codec_->bytes()}};
+  join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_->config(), codec_->bytes(),
+       {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())});
 }
 
-Result<Opened> Higgs::open(const SpeechRequest& request) const {
-  return SpokenSequence::open(spoken_, script_of(config_, *prompter_, info_.frame_rate, request),
-                              request);
+Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request) const {
+  if (!request.voice_data) {
+    if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
+  }
+  return script_of(config_, *prompter_, info_.frame_rate, request);
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Higgs>(spec); }

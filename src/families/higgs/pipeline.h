@@ -1,50 +1,46 @@
 // Higgs Audio v3: expressive speech, directed by tags in the text, in a voice that the model makes
-// up or hears, as a pipeline of a language model and the X-Codec bundled with it.
+// up or hears: a Qwen3 decoder with a head for each codebook and the X-Codec bundled with it.
 #pragma once
 
 #include <memory>
 
 #include "codec/xcodec.h"
-#include "families/dac_stage.h"
 #include "families/family.h"
 #include "families/higgs/config.h"
 #include "families/higgs/prompter.h"
-#include "families/higgs/voice.h"
-#include "families/spoken/codec_lm.h"
-#include "families/spoken/spoken_sequence.h"
-#include "model/pipeline.h"
+#include "families/spoken/spoken_pipeline.h"
+#include "io/weights.h"
 
 namespace syrinx::higgs {
 
-class Higgs : public Pipeline {
+inline constexpr const char* kFamily = "higgs_audio";
+inline constexpr double kMostSeconds = 60;  ///< of a recording that is heard as a voice
+inline constexpr int32_t kHeard = -100;     ///< a prompt's row of codes, as the authors write it
+
+class Higgs : public SpokenPipeline {
  public:
   /// Throws LoadError.
   explicit Higgs(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
-  Result<Opened> open(const SpeechRequest& request) const override;
-  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
-
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
-  const CodecLm& lm() const { return *lm_; }
   const DacCodec& codec() const { return *codec_; }
 
  private:
-  void describe(const LoadSpec& spec);
+  Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;
-  SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // the tables are read in place
-  std::unique_ptr<CodecLm> lm_;
+  std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
   std::unique_ptr<DacCodec> codec_;
-  std::unique_ptr<DacStage> stage_;
-  std::unique_ptr<VoiceMaker> voices_;  // null: the checkpoint has no encoder
-  Graph graph_;
-  PipelineInfo info_;
 };
+
+/// Tables: of the ids, then of the C codebooks.
+SpokenModel spoken_model(const ModelConfig& config);
+/// What the model says of a request; refuses a voice that was made for another model. `frame_rate`
+/// in frames a second. Config and prompter must outlive the script.
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
+                                                double frame_rate, const SpeechRequest& request);
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 

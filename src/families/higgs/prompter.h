@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "families/higgs/config.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::higgs {
@@ -27,8 +26,8 @@ std::string_view leading_tags(std::string_view text);
 
 class Prompter {
  public:
-  /// Throws LoadError when the tokenizer lacks a control token or has ids that the model lacks.
-  Prompter(const ModelConfig& config, Tokenizer tokenizer);
+  /// Throws LoadError when the tokenizer lacks a control token.
+  explicit Prompter(Tokenizer tokenizer);
 
   /// Words of a tokenizer for measuring without files.
   static std::vector<std::string> control_words();

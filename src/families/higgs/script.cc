@@ -1,10 +1,8 @@
-#include "families/higgs/script.h"
-
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "base/check.h"
-#include "families/higgs/voice.h"
+#include "families/higgs/pipeline.h"
+#include "families/loading/recorded_voice.h"
 #include "families/past.h"
 
 namespace syrinx::higgs {
@@ -14,26 +12,23 @@ constexpr int64_t kSpareFrames = 250;  // ten seconds beyond what the text needs
 constexpr int64_t kFramesPerId = 30;   // slow speech: 1.2 s for one id
 constexpr int64_t kMostSteps = 2048;   // of a segment: the authors' bound, 82 s
 constexpr int64_t kMostIds = 2000;     // of a segment, or of the words of a voice
+constexpr int64_t kMostPast = 1536;    // rows of earlier segments: a minute
 
 int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.max_positions / 8); }
 
+/// What Higgs Audio v3 makes of a request: the voice that it hears, then the segments before with
+/// their audio, of which only the first stay when they are more than kMostPast rows
+/// (families/past.h), then the text of the segment. C codebooks.
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Prompter& prompter, bool ignore_stop)
       : config_(config), prompter_(prompter), delays_(config.delays()), ignore_stop_(ignore_stop) {}
 
-  Status set_voice(const SpeechRequest& request, double frame_rate) {
-    if (!request.voice_data) {
-      if (request.voice.empty() || request.voice == "default") return ok_status();
-      return Error{ErrorCode::kNotFound,
-                   "the model has no voice \"" + request.voice +
-                       "\": it makes one up (\"default\"), or takes that of a recording",
-                   "voice"};
-    }
-    const Voice& voice = *request.voice_data;
+  Status set_voice(const Voice& voice, double frame_rate) {
     const auto most =
         std::min(static_cast<int64_t>(kMostSeconds * frame_rate) + 1, config_.max_positions / 4);
-    Result<std::vector<int32_t>> codes = voice_codes(config_, voice, most);
+    Result<std::vector<int32_t>> codes =
+        voice_codes(voice, config_.codebooks, most, config_.real_codes(), config_.real_codes());
     if (!codes) return codes.error();
     reference_frames_ = codes.take();
     if (is_blank(voice.text) || !prompter_.ref_text()) return ok_status();
@@ -158,8 +153,10 @@ SpokenModel spoken_model(const ModelConfig& config) {
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 double frame_rate, const SpeechRequest& request) {
   auto script = std::make_unique<Script>(config, prompter, request.ignore_stop);
-  const Status voice = script->set_voice(request, frame_rate);
-  if (!voice.ok()) return voice.error();
+  if (request.voice_data) {
+    const Status voice = script->set_voice(*request.voice_data, frame_rate);
+    if (!voice.ok()) return voice.error();
+  }
   return std::unique_ptr<SpokenScript>(std::move(script));
 }
 

@@ -1,9 +1,8 @@
 #include "families/llm/checkpoint.h"
 
 #include "families/llm/gguf.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::llm {
 namespace {
@@ -18,8 +17,7 @@ Checkpoint open_gguf(const LoadSpec& spec) {
 Checkpoint open_published(const LoadSpec& spec) {
   const Config root = Config::load(join_path(spec.dir, "config.json"));
   const ModelConfig config = load_model_config(root);
-  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json"));
-  const Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  const Tokenizer tokenizer = open_tokenizer(spec);
   std::unique_ptr<WeightSource> weights = weights_at(spec, spec.dir);
   if (config.quantized && !spec.dummy) weights = dequantized(std::move(weights), *config.quantized);
   return {config, tokenizer, load_generation(spec.dir, root, tokenizer),

@@ -432,11 +432,11 @@ TEST_F(AnswerTest, EndsWithTheJsonThatItMustBe) {
     EXPECT_TRUE(parsed.value().map().find("zone")->is_text()) << text;
     EXPECT_TRUE(parsed.value().map().find("sure")->is_bool()) << text;
     EXPECT_EQ(text.back(), '}');
-    const std::string call = written(
-        {.tools = R"([{"type": "function", "function": {"name": "get", "parameters": )" + schema +
-                  "}}]",
-         .must_call = {"get"}},
-        seed, temperature);
+    const std::string call =
+        written({.tools = R"([{"type": "function", "function": {"name": "get", "parameters": )" +
+                          schema + "}}]",
+                 .must_call = {"get"}},
+                seed, temperature);
     ASSERT_TRUE(call.starts_with("<tool_call>\n{\"name\": \"get\"")) << call;
     EXPECT_TRUE(jinja::parse_json(call.substr(call.find('{'))).ok()) << call;
   }
@@ -559,62 +559,12 @@ TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
 INSTANTIATE_TEST_SUITE_P(Methods, LlmQuantized, testing::Values("gptq", "awq"),
                          [](const auto& method) { return std::string(method.param); });
 
-TEST(LlmLoad, NamesWhatItCannotDo) {
-  Copy copy("qwen2");
-  const auto expect_fault = [&](const char* key, const ordered_json& value, const char* part) {
-    ordered_json changed = copy.config;
-    changed[key] = value;
-    const std::string fault = copy.fault(changed);
-    EXPECT_NE(fault.find(part), std::string::npos) << key << ": " << fault;
-  };
-  EXPECT_EQ(copy.fault(copy.config), "");
-  expect_fault("rope_scaling", {{"rope_type", "yarn"}, {"factor", 4.0}}, "yarn");
-  expect_fault("rope_parameters", {{"rope_type", "yarn"}, {"rope_theta", 1e6}}, "yarn");
-  const auto quantized = [](const char* method, int bits, int group) {
-    return ordered_json{{"quant_method", method}, {"bits", bits}, {"group_size", group}};
-  };
-  expect_fault("quantization_config", {{"bits", 4}}, "quant_method");
-  expect_fault("quantization_config", quantized("fp8", 4, 32), "\"fp8\" is not supported");
-  expect_fault("quantization_config", quantized("gptq", 8, 32), "bits");
-  expect_fault("quantization_config", quantized("awq", 4, 16), "group_size");
-  ordered_json other = quantized("gptq", 4, -1);
-  other["checkpoint_format"] = "marlin";
-  expect_fault("quantization_config", other, "\"marlin\" is not supported");
-  other = quantized("awq", 4, 128);
-  other["version"] = "gemv";
-  expect_fault("quantization_config", other, "\"gemv\" is not supported");
-  expect_fault("layer_types", {"full_attention", "sliding_attention"}, "sliding window");
-  expect_fault("hidden_act", "gelu", "silu");
-  expect_fault("vocab_size", 12345, "embed_tokens");
-  expect_fault("use_sliding_window", true, "use_sliding_window");
-}
-
 TEST(LlmLoad, WithoutABaseOfAnglesItIsTransformers) {
   Copy copy("llama");
   copy.config.erase("rope_theta");
   copy.config.erase("rope_parameters");
   copy.dir.write("config.json", copy.config.dump());
   EXPECT_EQ(load_model_config(Config::load(copy.dir.path("config.json"))).lm.rope.theta, 1e4);
-}
-
-TEST(LlmLoad, WhatTheGenerationAsksForAndIsLackingIsRefused) {
-  Copy copy("qwen2");
-  const auto fault = [&](const ordered_json& asked) {
-    copy.dir.write("generation_config.json", asked.dump());
-    return copy.fault(copy.config);
-  };
-  EXPECT_EQ(fault({{"do_sample", true},
-                   {"num_beams", 1},
-                   {"typical_p", 1.0},
-                   {"min_length", 0},
-                   {"bad_words_ids", nullptr},
-                   {"suppress_tokens", ordered_json::array()}}),
-            "");
-  EXPECT_NE(fault({{"num_beams", 4}}).find("generation_config.json: num_beams: is not supported"),
-            std::string::npos);
-  EXPECT_NE(fault({{"no_repeat_ngram_size", 3}}).find("no_repeat_ngram_size"), std::string::npos);
-  EXPECT_NE(fault({{"suppress_tokens", {7}}}).find("suppress_tokens"), std::string::npos);
-  EXPECT_NE(fault({{"forced_eos_token_id", 2}}).find("forced_eos_token_id"), std::string::npos);
 }
 
 TEST(LlmLoad, TokensBehindTheVocabularyAreRefused) {

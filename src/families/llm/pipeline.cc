@@ -1,6 +1,7 @@
 #include "families/llm/pipeline.h"
 
 #include "families/llm/checkpoint.h"
+#include "families/loading/describe.h"
 
 namespace syrinx::llm {
 
@@ -30,19 +31,15 @@ void Llm::describe(const LoadSpec& spec) {
   const DecoderConfig& d = config_.lm;
   info_.parts = {
       {"language model",
-       config_.type + ", " + std::to_string(d.layers) + " layers, width " +
-           std::to_string(d.hidden) + ", heads " + std::to_string(d.heads) + "/" +
-           std::to_string(d.kv_heads) + " x " + std::to_string(d.head_dim) + ", ffn " +
-           std::to_string(d.ffn) + ", " + std::to_string(config_.max_positions) + " positions",
+       concat(config_.type, ", ", describe_decoder(d), ", ", config_.max_positions, " positions"),
        lm_->bytes()},
-      {"table", std::to_string(config_.vocab) + " ids x " + std::to_string(d.hidden),
-       lm_->table_bytes()},
+      {"table", concat(config_.vocab, " ids x ", d.hidden), lm_->table_bytes()},
       {"head", config_.tied ? "the table" : "of its own", lm_->head_bytes()}};
 }
 
 Result<Opened> Llm::open(const SpeechRequest& request) const {
-  auto answer = Answer::open(config_, generation_, *prompter_, request,
-                             lm_->device() == Device::kCpu);
+  auto answer =
+      Answer::open(config_, generation_, *prompter_, request, lm_->device() == Device::kCpu);
   if (!answer.ok()) return answer.error();
   return Opened(answer.take());
 }

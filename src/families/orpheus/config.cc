@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "nn/llama_config.h"
 
@@ -17,15 +18,9 @@ constexpr int64_t kTrainedPositions = 8192;
 
 }  // namespace
 
-const std::vector<std::string>& voices() {
-  static const std::vector<std::string> kVoices{"tara", "leah", "jess", "leo",  "dan",
-                                                "mia",  "zac",  "zoe",  "julia"};
-  return kVoices;
-}
-
 bool claims(const Config& root) {
-  const auto type = root.raw().find("model_type"), vocab = root.raw().find("vocab_size");
-  if (type == root.raw().end() || *type != "llama") return false;
+  const auto vocab = root.raw().find("vocab_size");
+  if (model_type(root) != "llama") return false;
   if (vocab == root.raw().end() || !vocab->is_number_integer()) return false;
   const auto size = vocab->get<int64_t>();
   return size >= kOrpheusVocab && size <= kOrpheusVocab + kMostPadding;
@@ -66,17 +61,14 @@ void check_ids(const ModelConfig& c, const std::string& where) {
   const auto last = static_cast<int64_t>(c.ids.first_code) + kFrameTokens * c.block;
   if (c.ids.end_of_speech >= c.ids.first_code || last > c.vocab) {
     load_fault(where, "vocab_size",
-               "the codes are ids " + std::to_string(c.ids.first_code) + " to " +
-                   std::to_string(last - 1) + " (" + std::to_string(kFrameTokens) + " blocks of " +
-                   std::to_string(c.block) + ", as many as the codec has), the model has " +
-                   std::to_string(c.vocab) + " ids");
+               concat("the codes are ids ", c.ids.first_code, " to ", last - 1, " (", kFrameTokens,
+                      " blocks of ", c.block, ", as many as the codec has), the model has ",
+                      c.vocab, " ids"));
   }
   for (const int32_t id : {c.ids.begin_of_text, c.ids.end_of_text, c.ids.start_of_human,
                            c.ids.end_of_human, c.ids.start_of_ai, c.ids.start_of_speech}) {
     if (id < 0 || id >= c.vocab) {
-      load_fault(
-          where, "vocab_size",
-          "the tokenizer's id " + std::to_string(id) + " is not below " + std::to_string(c.vocab));
+      load_fault(where, "vocab_size", concat("the tokenizer's id ", id, " is not below ", c.vocab));
     }
   }
 }

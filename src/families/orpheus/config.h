@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "io/json.h"
 #include "nn/decoder.h"
@@ -51,9 +50,6 @@ struct ModelConfig {
     return static_cast<int32_t>(ids.first_code - audio_begin() + place * block);
   }
 };
-
-/// Voices of the published English checkpoints, the default first.
-const std::vector<std::string>& voices();
 
 /// Whether this config.json belongs to the family: a Llama whose vocabulary is Llama 3's with the
 /// tokens of Orpheus after it.

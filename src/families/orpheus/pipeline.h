@@ -1,46 +1,39 @@
-// Orpheus: published checkpoints as a pipeline of the language model and SNAC.
+// Orpheus: a Llama that speaks tokens of SNAC. The prompt is written around "voice: text", tokens
+// come in turn from the blocks of a frame, and the codec's latent frames are made of them as soon
+// as their codes are there. Source: Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py.
 #pragma once
 
 #include <memory>
-#include <vector>
 
 #include "codec/snac.h"
-#include "families/dac_stage.h"
 #include "families/family.h"
 #include "families/orpheus/config.h"
-#include "families/spoken/codec_lm.h"
-#include "families/spoken/spoken_sequence.h"
-#include "model/pipeline.h"
+#include "families/spoken/spoken_pipeline.h"
+#include "io/weights.h"
 
 namespace syrinx::orpheus {
 
-class Orpheus : public Pipeline {
+class Orpheus : public SpokenPipeline {
  public:
   /// Throws LoadError.
   explicit Orpheus(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
-  Result<Opened> open(const SpeechRequest& request) const override;
-
   const ModelConfig& config() const { return config_; }
-  const CodecLm& lm() const { return *lm_; }
-  const DacCodec& codec() const { return *codec_; }
 
  private:
-  void load_codec(const LoadSpec& spec);
-  void describe(const LoadSpec& spec);
+  Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;
-  SpokenModel spoken_;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
-  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<DacCodec> codec_;
-  std::unique_ptr<DacStage> stage_;
-  Graph graph_;
-  PipelineInfo info_;
 };
+
+/// A step is one token, counted from ModelConfig::audio_begin().
+SpokenModel spoken_model(const ModelConfig& config);
+/// What the model says of a request in that voice. The arguments must outlive it.
+std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
+                                        const std::string& voice, bool ignore_stop);
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 

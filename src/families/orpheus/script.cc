@@ -1,9 +1,8 @@
-#include "families/orpheus/script.h"
-
 #include <algorithm>
 #include <array>
 
 #include "base/check.h"
+#include "families/orpheus/pipeline.h"
 
 namespace syrinx::orpheus {
 namespace {
@@ -38,21 +37,11 @@ std::string clean(std::string text) {
   return text;
 }
 
-std::string list(const std::vector<std::string>& names) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
-
 class Script : public SpokenScript {
  public:
-  Script(const ModelConfig& config, const Tokenizer& tokenizer, const SpeechRequest& request)
-      : config_(config),
-        tokenizer_(tokenizer),
-        voice_(request.voice.empty() ? voices().front() : request.voice),
-        ignore_stop_(request.ignore_stop) {}
-
-  const std::string& voice() const { return voice_; }
+  Script(const ModelConfig& config, const Tokenizer& tokenizer, const std::string& voice,
+         bool ignore_stop)
+      : config_(config), tokenizer_(tokenizer), voice_(voice), ignore_stop_(ignore_stop) {}
 
   /// The tokens of Orpheus are no special ones in its tokenizer, so those that are written out in
   /// the text are taken apart to stay text.
@@ -138,17 +127,9 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .instructions = "this model cannot follow instructions"};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
-                                                const Tokenizer& tokenizer,
-                                                const SpeechRequest& request) {
-  auto script = std::make_unique<Script>(config, tokenizer, request);
-  const std::string& voice = script->voice();
-  if (voice != "none" && std::find(voices().begin(), voices().end(), voice) == voices().end()) {
-    return Error{ErrorCode::kNotFound,
-                 "there is no voice \"" + voice + "\"; known are " + list(voices()) + ", none",
-                 "voice"};
-  }
-  return std::unique_ptr<SpokenScript>(std::move(script));
+std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
+                                        const std::string& voice, bool ignore_stop) {
+  return std::make_unique<Script>(config, tokenizer, voice, ignore_stop);
 }
 
 }  // namespace syrinx::orpheus

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
+#include "families/loading/checkpoint.h"
 
 namespace syrinx::qwen3_omni {
 namespace {
@@ -114,10 +115,7 @@ TalkerConfig load_talker(const Config& c, const ThinkerConfig& thinker) {
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "qwen3_omni_moe";
-}
+bool claims(const Config& root) { return model_type(root) == "qwen3_omni_moe"; }
 
 ModelConfig load_model_config(const Config& root) {
   ModelConfig m;

@@ -5,10 +5,10 @@
 #include "audio/resampler.h"
 #include "base/ascii.h"
 #include "base/check.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/qwen3_omni/talker_sequence.h"
-#include "families/weight_files.h"
 #include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::qwen3_omni {
 namespace {
@@ -44,14 +44,6 @@ SampleParams wished(SampleParams params, const SpeechRequest& request) {
   return params;
 }
 
-std::string shape_of(const DecoderConfig& d) {
-  std::string out = concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/",
-                           d.kv_heads, " x ", d.head_dim);
-  if (d.moe.experts == 0) return concat(out, ", ffn ", d.ffn);
-  out += concat(", ", d.moe.top_k, " of ", d.moe.experts, " experts x ", d.moe.ffn);
-  return d.moe.shared_ffn > 0 ? concat(out, " and one of ", d.moe.shared_ffn) : out;
-}
-
 }  // namespace
 
 Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
@@ -59,9 +51,7 @@ Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
   config_ = load_model_config(root);
   shape_.vocab = config_.thinker.vocab;
   shape_.max_positions = config_.thinker.max_positions;
-  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json")) &&
-                            !is_file(join_path(spec.dir, "vocab.json"));
-  Tokenizer tokenizer = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  Tokenizer tokenizer = open_tokenizer(spec);
   generation_ = generation_of(spec.dir, root, tokenizer, config_);
   prompter_ = std::make_unique<llm::Prompter>(
       spec.dir, std::move(tokenizer), shape_.max_positions - 1, ChatTemplate::Of::kProcessor);
@@ -116,36 +106,29 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
       {"audio tower",
        concat(a.layers, " layers, width ", a.width, ", windows of ", a.window / 100, " s"),
        n.tower.bytes()},
-      {"thinker", shape_of(config_.thinker.decoder), n.thinker.bytes()},
+      {"thinker", describe_decoder(config_.thinker.decoder), n.thinker.bytes()},
       {"table", concat(config_.thinker.vocab, " ids x ", config_.thinker.decoder.hidden),
        n.thinker.table().bytes()}};
   if (!config_.speaks) return;
   const Qwen3CodecConfig& codec = config_.codec;
-  info_.sample_rate = static_cast<int>(codec.sample_rate);
-  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  set_rates(info_, codec);
   for (const auto& [name, id] : config_.talker.speakers)
     info_.voices.push_back({name, "named speaker"});
   const auto& speakers = config_.talker.speakers;
   if (!speakers.empty())
     info_.default_voice =
         speakers.contains(kDefaultVoice) ? kDefaultVoice : speakers.begin()->first;
-  info_.parts.push_back({"talker", shape_of(config_.talker.decoder), n.talker->bytes()});
-  info_.parts.push_back({"code predictor", shape_of(config_.talker.predictor.decoder),
+  info_.parts.push_back({"talker", describe_decoder(config_.talker.decoder), n.talker->bytes()});
+  info_.parts.push_back({"code predictor", describe_decoder(config_.talker.predictor.decoder),
                          n.talker->predictor().bytes()});
-  info_.parts.push_back({"code2wav",
-                         concat(codec.codebooks, " x ", codec.codebook_size, " codes, ",
-                                codec.layers, " layers, ", codec.hop(), " samples a frame"),
-                         n.codec->bytes()});
+  info_.parts.push_back({"code2wav", describe_codec(codec), n.codec->bytes()});
 }
 
 Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
-  const auto& speakers = config_.talker.speakers;
   const std::string name = lower_ascii(request.voice.empty() ? info_.default_voice : request.voice);
-  if (const auto found = speakers.find(name); found != speakers.end()) return found->second;
-  std::string known;
-  for (const auto& [each, id] : speakers) known += (known.empty() ? "" : ", ") + each;
-  return Error{ErrorCode::kNotFound,
-               concat("the model has no voice \"", request.voice, "\"; it has ", known), "voice"};
+  const auto found = config_.talker.speakers.find(name);
+  if (found == config_.talker.speakers.end()) return unknown_voice(info_, request.voice);
+  return found->second;
 }
 
 /// The turn of a user who says the text, and the text itself as the answer.

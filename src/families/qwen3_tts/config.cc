@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "nn/llama_config.h"
 
@@ -112,10 +113,7 @@ SpeakerConfig load_speaker(const Config& root, int64_t width) {
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "qwen3_tts";
-}
+bool claims(const Config& root) { return model_type(root) == "qwen3_tts"; }
 
 ModelConfig load_model_config(const Config& root) {
   ModelConfig m;

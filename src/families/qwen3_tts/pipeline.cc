@@ -5,9 +5,10 @@
 #include <optional>
 #include <utility>
 
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/qwen3_tts/state.h"
 #include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -23,19 +24,12 @@ struct CodecStream : StreamState {
   std::vector<int32_t> unheard;  // frames of a recording before the first
 };
 
+const std::string kRoles[] = {"assistant"};
+
 std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& dir) {
-  if (!spec.dummy) return open_weights(dir);
-  return dummy_weights([](const std::string& name) {
+  return weights_at(spec, dir, [](const std::string& name) {
     return name.starts_with("speaker_encoder.") || name.starts_with("encoder.");
   });
-}
-
-Tokenizer tokenizer(const LoadSpec& spec, const ModelConfig& config) {
-  const bool none = !is_file(join_path(spec.dir, "vocab.json")) &&
-                    !is_file(join_path(spec.dir, "tokenizer.json"));
-  const std::string role[] = {"assistant"};
-  if (spec.dummy && none && config.text_vocab >= byte_ids(role)) return byte_tokenizer(role);
-  return Tokenizer::load(spec.dir);
 }
 
 /// Of the published size when random weights are measured and there is no config.
@@ -60,12 +54,6 @@ MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, in
   }
   mimi.codebooks = codebooks;
   return mimi;
-}
-
-std::string shape_of(const DecoderConfig& d) {
-  return std::to_string(d.layers) + " layers, width " + std::to_string(d.hidden) + ", heads " +
-         std::to_string(d.heads) + "/" + std::to_string(d.kv_heads) + " x " +
-         std::to_string(d.head_dim) + ", ffn " + std::to_string(d.ffn);
 }
 
 }  // namespace
@@ -157,15 +145,14 @@ void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   config_.defaults = load_defaults(join_path(spec.dir, "generation_config.json"));
-  frontend_ = std::make_unique<Frontend>(config_, tokenizer(spec, config_));
+  frontend_ = std::make_unique<Frontend>(config_, open_tokenizer(spec, kRoles, config_.text_vocab));
   const std::string codec_dir = join_path(spec.dir, "speech_tokenizer");
   const Qwen3CodecConfig codec = codec_config(spec, codec_dir);
   if (codec.codebooks != config_.codebooks || codec.codebook_size < config_.audio_codes() ||
       codec.codebook_size < config_.code_vocab) {
-    throw LoadError(
-        join_path(codec_dir, "config.json") + ": the codec has " + std::to_string(codec.codebooks) +
-        " codebooks of " + std::to_string(codec.codebook_size) + " codes, the talker makes " +
-        std::to_string(config_.codebooks) + " of " + std::to_string(config_.audio_codes()));
+    throw LoadError(concat(join_path(codec_dir, "config.json"), ": the codec has ", codec.codebooks,
+                           " codebooks of ", codec.codebook_size, " codes, the talker makes ",
+                           config_.codebooks, " of ", config_.audio_codes()));
   }
   weights_ = std::make_unique<Weights>(source(spec, spec.dir));
   weights_->build(
@@ -176,16 +163,14 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
       {"speaker_encoder.*"});
   bool codec_encoder = false;
   {
-    const Weights codec_weights(source(spec, codec_dir));
-    // Convolutions have no 8-bit form; the codec's other layers are a small part of it.
-    const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
-    codec_weights.build(
+    const Weights stored(source(spec, codec_dir));
+    stored.build(
         [&] {
           const AbsentTensors part = spec.part("codec");
-          codec_ = std::make_unique<Qwen3Codec>(codec, codec_weights, type);
+          codec_ = std::make_unique<Qwen3Codec>(codec, stored, codec_weights(spec.weights));
         },
         {"encoder.*"});
-    const Weights encoder = codec_weights.scope("encoder");
+    const Weights encoder = stored.scope("encoder");
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }
   if (spec.device != Device::kCpu) {
@@ -207,14 +192,13 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
   const int64_t hop = codec.hop();
   if (hop != codec_->config().hop() ||
       codec.codebook_size > std::min(config_.audio_codes(), config_.code_vocab)) {
-    throw LoadError(join_path(codec_dir, "config.json") + ": the encoder makes " +
-                    std::to_string(codec.codebook_size) + " codes every " + std::to_string(hop) +
-                    " samples, the talker and the decoder take " +
-                    std::to_string(std::min(config_.audio_codes(), config_.code_vocab)) +
-                    " every " + std::to_string(codec_->config().hop()));
+    throw LoadError(concat(
+        join_path(codec_dir, "config.json"), ": the encoder makes ", codec.codebook_size,
+        " codes every ", hop, " samples, the talker and the decoder take ",
+        std::min(config_.audio_codes(), config_.code_vocab), " every ", codec_->config().hop()));
   }
   const auto load = [this, spec, codec_dir, codec_encoder, codec] {
-    VoiceMaker::Networks networks;
+    VoiceNetworks networks;
     const Weights speaker = weights_->scope("speaker_encoder");
     speaker.build(
         [&] { networks.speaker = std::make_unique<SpeakerEncoder>(config_.speaker, speaker); });
@@ -227,7 +211,7 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
     }
     return networks;
   };
-  voices_ = std::make_unique<VoiceMaker>(load, codec_encoder);
+  voices_ = make_voices(load, codec_encoder);
 }
 
 void Qwen3Tts::describe(const LoadSpec& spec) {
@@ -235,8 +219,7 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   info_.family = "qwen3_tts";
   info_.model = spec.model;
   info_.licence = "Apache-2.0";
-  info_.sample_rate = static_cast<int>(codec.sample_rate);
-  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  set_rates(info_, codec);
   for (const auto& [name, id] : config_.speakers) {
     const auto dialect = config_.dialects.find(name);
     info_.voices.push_back({name, dialect == config_.dialects.end()
@@ -257,17 +240,13 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
     info_.no_cloning = "the checkpoint has no speaker encoder (speaker_encoder.*)";
   }
   const DecoderConfig& t = config_.talker;
-  const std::string tables =
-      std::to_string(config_.text_vocab) + " texts x " + std::to_string(config_.text_hidden) +
-      ", " + std::to_string(config_.codebooks) + " codebooks x " + std::to_string(t.hidden);
-  info_.parts = {{"talker", shape_of(t), talker_->bytes()},
-                 {"code predictor", shape_of(config_.predictor), talker_->predictor().bytes()},
-                 {"tables", tables, talker_->table_bytes()},
-                 {"codec",
-                  std::to_string(codec.codebooks) + " x " + std::to_string(codec.codebook_size) +
-                      " codes, " + std::to_string(codec.layers) + " layers, " +
-                      std::to_string(codec.hop()) + " samples a frame",
-                  codec_->bytes()}};
+  const std::string tables = concat(config_.text_vocab, " texts x ", config_.text_hidden, ", ",
+                                    config_.codebooks, " codebooks x ", t.hidden);
+  info_.parts = {
+      {"talker", describe_decoder(t), talker_->bytes()},
+      {"code predictor", describe_decoder(config_.predictor), talker_->predictor().bytes()},
+      {"tables", tables, talker_->table_bytes()},
+      {"codec", describe_codec(codec), codec_->bytes()}};
 }
 
 Result<Opened> Qwen3Tts::open(const SpeechRequest& request) const {

@@ -70,7 +70,7 @@ class Qwen3Tts : public Pipeline {
   std::unique_ptr<Qwen3Codec> codec_;
   std::unique_ptr<CodecStage> stage_;
   Graph graph_;
-  std::unique_ptr<VoiceMaker> voices_;  // null where the checkpoint has no encoders
+  std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoders
   PipelineInfo info_;
 };
 

@@ -2,57 +2,29 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
-#include "families/recorded_voice.h"
+#include "families/loading/recorded_voice.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
 
 constexpr const char* kFamily = "qwen3_tts";
 constexpr const char* kSpeaker = "speaker";  // f32 [H]
-constexpr const char* kCodes = "codes";      // i32 [T, C]
 
-class Encoding : public RecordedVoice {
- public:
-  Encoding(const VoiceMaker::Networks& networks, const VoiceEncoderInfo& info,
-           const Recording& recording)
-      : RecordedVoice(info, recording), networks_(networks) {
-    start(work());
-  }
-
- private:
-  Pieces work() {
-    const SpeakerEncoder& speaker = *networks_.speaker;
-    resample(speaker.sample_rate(), Resampling::kSoxr);
+Pieces hear(const VoiceNetworks& networks, RecordedVoice& recorded) {
+  recorded.resample(networks.speaker->sample_rate(), Resampling::kSoxr);
+  co_await PieceEnd();
+  std::vector<float> vector;
+  for (Pieces p = networks.speaker->run(recorded.ctx_slot(), recorded.samples, vector); !p.done();
+       p.next()) {
     co_await PieceEnd();
-    std::vector<float> vector;
-    for (Pieces p = speaker.run(ctx_slot(), samples, vector); !p.done(); p.next()) {
-      co_await PieceEnd();
-    }
-    keep(kSpeaker, vector);
-    if (voice.mode != kInContext) co_return;
-
-    const MimiEncoder& codec = *networks_.codec;
-    const int64_t q = codec.config().codebooks, hop = codec.config().hop();
-    const int64_t total = codec.frames(static_cast<int64_t>(samples.size()));
-    Tensor codes({total, q}, DType::kI32);
-    MimiEncoder::Stream stream = codec.open();
-    for (int64_t at = 0; at < total;) {
-      co_await PieceEnd();
-      const int64_t n = std::min(total - at, codec.room(ctx(), stream));
-      const size_t begin = at * hop, count = std::min<size_t>(n * hop, samples.size() - begin);
-      codec.run(ctx(), stream, std::span(samples).subspan(begin, count),
-                {codes.i32() + at * q, static_cast<size_t>(n * q)});
-      at += n;
-    }
-    voice.tensors.emplace(kCodes, std::move(codes));
   }
-
-  const VoiceMaker::Networks& networks_;
-};
-
-Error no_voice_of(const std::string& what) {
-  return {ErrorCode::kInvalid, "the voice is none of this model: " + what, "voice"};
+  recorded.keep(kSpeaker, vector);
+  if (recorded.voice.mode != kInContext) co_return;
+  for (Pieces p = hear_frames(*networks.codec, recorded); !p.done(); p.next()) {
+    co_await PieceEnd();
+  }
 }
 
 /// "speaker" of a voice, or why it has none for this model.
@@ -60,11 +32,11 @@ Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& vo
   const Tensor* found = voice.find(kSpeaker);
   const int64_t width = config.talker.hidden;
   if (!found || found->dtype() != DType::kF32 || found->shape().count() != width) {
-    return no_voice_of(concat("it needs \"", kSpeaker, "\" f32 [", width, "]"));
+    return foreign_voice(concat("it needs \"", kSpeaker, "\" f32 [", width, "]"));
   }
   std::vector<float> vector(found->f32(), found->f32() + width);
   if (!std::ranges::all_of(vector, [](float x) { return std::isfinite(x); })) {
-    return no_voice_of(concat("\"", kSpeaker, "\" has numbers that are not finite"));
+    return foreign_voice(concat("\"", kSpeaker, "\" has numbers that are not finite"));
   }
   return vector;
 }
@@ -87,24 +59,15 @@ Result<VoicePrompt> prompt_of(const ModelConfig& config, const Voice& voice) {
   prompt.vector = vector.take();
   prompt.choice.by_vector = true;
   if (voice.mode == kXVector) return prompt;
-  if (voice.mode != kInContext) return no_voice_of(concat("its mode is '", voice.mode, "'"));
-  const Tensor* codes = voice.find(kCodes);
-  const int64_t c = config.codebooks;
-  if (!codes || codes->dtype() != DType::kI32 || codes->shape().dims() != 2 ||
-      codes->shape()[0] < 1 || codes->shape()[1] != c) {
-    return no_voice_of(concat("it needs \"", kCodes, "\" i32 [frames, ", c, "]"));
-  }
-  prompt.frames.assign(codes->i32(), codes->i32() + codes->shape().count());
-  for (size_t i = 0; i < prompt.frames.size(); ++i) {
-    const int64_t count =
-        i % static_cast<size_t>(c) == 0 ? config.audio_codes() : config.code_vocab;
-    if (prompt.frames[i] < 0 || prompt.frames[i] >= count) {
-      return no_voice_of(concat("code ", prompt.frames[i], " of ", count));
-    }
-  }
+  if (voice.mode != kInContext) return foreign_voice(concat("its mode is '", voice.mode, "'"));
+  Result<std::vector<int32_t>> frames =
+      voice_codes(voice, config.codebooks, std::numeric_limits<int64_t>::max(),
+                  config.audio_codes(), config.code_vocab);
+  if (!frames) return frames.error();
+  prompt.frames = frames.take();
   prompt.text = voice.text;
   if (prompt.text.find_first_not_of(" \t\r\n\v\f") == prompt.text.npos) {
-    return no_voice_of("the words of its recording are missing");
+    return foreign_voice("the words of its recording are missing");
   }
   return prompt;
 }
@@ -172,23 +135,11 @@ Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> 
   return voice;
 }
 
-VoiceMaker::VoiceMaker(std::function<Networks()> load, bool frames)
-    : load_(std::move(load)),
-      info_{.family = kFamily, .version = "2", .modes = {{kXVector}}, .min_s = 1, .max_s = 30} {
-  if (frames) info_.modes.insert(info_.modes.begin(), {kInContext, true});
-}
-
-const VoiceMaker::Networks& VoiceMaker::networks() const {
-  std::call_once(once_, [&] { networks_ = load_(); });
-  return networks_;
-}
-
-std::unique_ptr<VoiceEncoding> VoiceMaker::open(const Recording& recording) const {
-  return std::make_unique<Encoding>(networks(), info_, recording);
-}
-
-void VoiceMaker::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
-  for (VoiceEncoding* encoding : batch) static_cast<Encoding*>(encoding)->run(ctx);
+std::unique_ptr<VoiceEncoder> make_voices(std::function<VoiceNetworks()> load, bool frames) {
+  VoiceEncoderInfo info{
+      .family = kFamily, .version = "2", .modes = {{kXVector}}, .min_s = 1, .max_s = 30};
+  if (frames) info.modes.insert(info.modes.begin(), {kInContext, true});
+  return std::make_unique<RecordedVoices<VoiceNetworks>>(std::move(info), std::move(load), hear);
 }
 
 }  // namespace syrinx::qwen3_tts

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,27 +36,13 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
 /// A voice of a vector [H] that a user brings.
 Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector);
 
-/// Makes voices of recordings: a vector, and codes where the words are known.
-class VoiceMaker : public VoiceEncoder {
- public:
-  struct Networks {
-    std::unique_ptr<SpeakerEncoder> speaker;
-    std::unique_ptr<MimiEncoder> codec;  ///< null where the checkpoint has none
-  };
-  /// `load` is called once, with the first recording. `frames`: whether it gives a codec.
-  VoiceMaker(std::function<Networks()> load, bool frames);
-
-  const VoiceEncoderInfo& info() const override { return info_; }
-  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
-  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
-
-  const Networks& networks() const;
-
- private:
-  std::function<Networks()> load_;
-  mutable std::once_flag once_;
-  mutable Networks networks_;
-  VoiceEncoderInfo info_;
+/// What hears a recording.
+struct VoiceNetworks {
+  std::unique_ptr<SpeakerEncoder> speaker;
+  std::unique_ptr<MimiEncoder> codec;  ///< null where the checkpoint has none
 };
+/// Makes voices of recordings: a vector, and codes where the words are known and `load` loads a
+/// codec, which `frames` says.
+std::unique_ptr<VoiceEncoder> make_voices(std::function<VoiceNetworks()> load, bool frames);
 
 }  // namespace syrinx::qwen3_tts

@@ -377,20 +377,6 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
   const Recording recording{
       .samples = std::vector<float>(24000), .sample_rate = 24000, .mode = kXVector};
   for (int i = 0; i < 2; ++i) EXPECT_THROW(model.voice_encoder()->open(recording), LoadError);
-
-  const std::pair<const char*, const char*> changes[] = {
-      {"\"enc_dim\": 48", "\"enc_dim\": 32"},
-      {"\"enc_res2net_scale\": 4", "\"enc_res2net_scale\": 5"},
-      {"\"enc_se_channels\": 8", "\"enc_se_channels\": 0"}};
-  for (const auto& [from, to] : changes) {
-    QwenCopy wrong("base");
-    wrong.replace("config.json", from, to);
-    EXPECT_NE(wrong.fault().find("enc_"), std::string::npos) << to << ": " << wrong.fault();
-  }
-  QwenCopy books("base");
-  books.replace("speech_tokenizer/config.json", "\"encoder_valid_num_quantizers\": 6",
-                "\"encoder_valid_num_quantizers\": 7");
-  EXPECT_NE(books.fault().find("encoder_valid"), std::string::npos) << books.fault();
 }
 
 TEST(Qwen3TtsVoices, DummyWeightsCloneToo) {

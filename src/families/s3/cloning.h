@@ -4,15 +4,14 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
-#include "families/family.h"
+#include "families/loading/recorded_voice.h"
 #include "families/s3/reference.h"
 
 namespace syrinx {
 
-class S3Cloning : public VoiceEncoder {
+class S3Cloning : public RecordedVoices<std::unique_ptr<S3ReferenceEncoder>> {
  public:
   /// Paths of the two networks; not asked for with random weights.
   struct Files {
@@ -23,22 +22,6 @@ class S3Cloning : public VoiceEncoder {
   /// `filled`: a mel that ends before its tokens is filled up, as by take_filled().
   S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow, bool dummy,
             bool filled = false);
-
-  const VoiceEncoderInfo& info() const override { return info_; }
-  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
-  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
-
- private:
-  class Encoding;
-  /// Throws LoadError, each time anew until it succeeds.
-  const S3ReferenceEncoder& encoder() const;
-
-  VoiceEncoderInfo info_;
-  Files files_;
-  S3FlowConfig flow_;
-  bool dummy_, filled_;
-  mutable std::once_flag once_;
-  mutable std::unique_ptr<const S3ReferenceEncoder> encoder_;
 };
 
 }  // namespace syrinx

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/error.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "io/hyper_yaml.h"
 #include "nn/llama_config.h"
@@ -35,10 +36,7 @@ llm::ModelConfig load_lm(const Config& c) {
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "step_audio_2";
-}
+bool claims(const Config& root) { return model_type(root) == "step_audio_2"; }
 
 ModelConfig load_config(const Config& root) {
   ModelConfig m;

@@ -5,8 +5,9 @@
 #include "audio/resampler.h"
 #include "base/check.h"
 #include "families/asked_about.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/step_audio2/voice_answer.h"
-#include "families/weight_files.h"
 #include "io/file.h"
 
 namespace syrinx::step_audio2 {
@@ -22,12 +23,6 @@ constexpr const char* kRecognises = "请记录下你所听到的语音内容。"
 constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
 constexpr int kTopK = 50;
 constexpr const char* kDefaultVoice = "default_female";
-
-std::string names_of(const Voices& voices) {
-  std::string out;
-  for (const auto& [name, voice] : voices) out += (out.empty() ? "" : ", ") + name;
-  return out;
-}
 
 }  // namespace
 
@@ -162,10 +157,7 @@ void StepAudio2::describe(const LoadSpec& spec) {
   info_.parts = {
       {"audio encoder", concat(e.layers, " layers, width ", e.width, ", pieces of 25 s"),
        encoder_->bytes()},
-      {"language model",
-       concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
-              d.head_dim, ", ffn ", d.ffn),
-       lm_->bytes()},
+      {"language model", describe_decoder(d), lm_->bytes()},
       {"tables", concat(config_.lm.vocab, " ids x ", d.hidden, ", and the head"),
        lm_->table_bytes() + lm_->head_bytes()},
       {"flow",
@@ -222,14 +214,8 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                         "); give a recording or a voice made of one"),
                  "voice"};
   }
-  const auto found = voices_.find(request.voice.empty() ? info_.default_voice : request.voice);
-  if (found == voices_.end()) {
-    return Error{
-        ErrorCode::kNotFound,
-        concat("the model has no voice \"", request.voice, "\"; it has ", names_of(voices_)),
-        "voice"};
-  }
-  return found->second;
+  if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
+  return voices_.at(request.voice.empty() ? info_.default_voice : request.voice);
 }
 
 Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {

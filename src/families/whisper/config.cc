@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "families/loading/checkpoint.h"
 #include "families/whisper/ctranslate2.h"
 
 namespace syrinx::whisper {
@@ -81,10 +82,7 @@ std::vector<AlignmentHead> load_heads(const Config& config, const ModelConfig& m
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto type = root.raw().find("model_type");
-  return claims_ct2(root) || (type != root.raw().end() && *type == "whisper");
-}
+bool claims(const Config& root) { return claims_ct2(root) || model_type(root) == "whisper"; }
 
 ModelConfig load_model_config(const Config& root) {
   if (root.has("quantization_config"))

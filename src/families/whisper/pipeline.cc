@@ -5,19 +5,16 @@
 
 #include "audio/resampler.h"
 #include "base/check.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
 #include "families/whisper/ctranslate2.h"
 #include "families/whisper/dictation.h"
 #include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::whisper {
 
 Whisper::Whisper(const LoadSpec& spec) {
   const Config root = Config::load(join_path(spec.dir, "config.json"));
-  const bool no_tokenizer = spec.dummy && !is_file(join_path(spec.dir, "tokenizer.json")) &&
-                            !is_file(join_path(spec.dir, "vocab.json"));
-  tokenizer_ = no_tokenizer ? byte_tokenizer({}) : Tokenizer::load(spec.dir);
+  tokenizer_ = open_tokenizer(spec);
   std::unique_ptr<WeightSource> source;
   if (claims_ct2(root)) {
     Ct2Model stored = open_ct2(spec.dir);
@@ -29,7 +26,7 @@ Whisper::Whisper(const LoadSpec& spec) {
     const std::string file = join_path(spec.dir, "generation_config.json");
     generation_ = load_generation(Config::load(file), config_);
     source = weights_at(spec, spec.dir);
-    if (!no_tokenizer) check_vocabulary(file);
+    if (!spec.dummy || has_tokenizer(spec.dir)) check_vocabulary(file);
   }
   const Weights weights(std::move(source));
   weights.build([&] {

@@ -1,0 +1,207 @@
+// Files of checkpoints that contradict themselves or ask for what a family lacks: loading fails
+// with a LoadError that names it. A family registers its small checkpoint and rows of changes.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "families/checkpoint_copy.h"
+#include "families/family.h"
+
+namespace syrinx {
+namespace {
+
+/// A change of a file and a part of the message that it leads to; "": it still loads.
+struct Change {
+  /// A text; or a JSON pointer ("/key"), and the JSON put there; "": the file is missing.
+  const char *file, *from, *to;
+  const char* named;
+};
+
+struct Changes {
+  const char *name, *family, *dir;
+  std::vector<Change> all;
+};
+
+const Changes kChanges[] = {
+    {"orpheus",
+     "orpheus",
+     "orpheus/golden/checkpoint",
+     {{"config.json", "/intermediate_size", "168", "expected [64, 168], got bf16 [64, 160]"},
+      {"tokenizer.json", "<custom_token_10>", "<kustom_token_10>", "<custom_token_10>"},
+      {"config.json", "\"llama3\"", "\"yarn\"", "yarn"},
+      {"config.json", "\"vocab_size\": 8", "\"vocab_size\": 7", "7 blocks of 64"},
+      {"snac_24khz/config.json", "/vq_strides", "[2, 2, 1]", "vq_strides"}}},
+    {"higgs",
+     "higgs_audio",
+     "higgs/golden/checkpoint",
+     {{"config.json", "/audio_encoder_config/encoder_type", "\"whisper\"", "encoder_type"},
+      {"config.json", "/audio_encoder_config/out_dim", "48", "out_dim"},
+      {"config.json", "/audio_encoder_config/tie_word_embeddings", "false", "tie_word_embeddings"},
+      {"config.json", "/audio_encoder_config/num_codebooks", "7", "quantizers.7.codebook.embed"},
+      {"config.json", "/audio_encoder_config/vocab_size", "35", "quantizers.0.codebook.embed"},
+      {"config.json", "/text_config/model_type", "\"llama\"", "model_type"},
+      {"config.json", "/text_config/num_hidden_layers", "3", "body.layers.2"},
+      {"config.json", "/text_config/vocab_size", "100", "tokenizer"},
+      {"config.json", "/text_config/rope_theta", "1e6", ""}}},
+    {"csm",
+     "csm",
+     "csm/golden/taught/checkpoint",
+     {{"config.json", "/codec_config/num_quantizers", "7", "num_quantizers"},
+      {"config.json", "/codec_config/codebook_size", "64", "codebook_size"},
+      {"config.json", "/depth_decoder_config/backbone_hidden_size", "32", "backbone_hidden_size"},
+      {"config.json", "/audio_token_id", "34400", "audio_token_id"},
+      {"config.json", "/codebook_eos_token_id", "33", "codebook_eos_token_id"},
+      {"config.json", "/codec_config/sliding_window", "0", "sliding_window"},
+      {"config.json", "/codec_config/hidden_act", "\"relu\"", "hidden_act"},
+      {"config.json", "/transformers_weights", "\"../x.safetensors\"", "transformers_weights"},
+      {"config.json", "/text_vocab_size", "360", "embed_text_tokens.weight"},
+      {"tokenizer.json", "<|begin_of_text|>", "<|begin_of_toxt|>", "<|begin_of_text|>"}}},
+    {"qwen3_tts",
+     "qwen3_tts",
+     "qwen3_tts/golden/projected/checkpoint",
+     {{"config.json", "qwen3_tts_tokenizer_12hz", "qwen3_tts_tokenizer_25hz", "25hz"},
+      {"speech_tokenizer/config.json", "/decoder_config/num_quantizers", "7", "codebooks"},
+      {"speech_tokenizer/model.safetensors", "", "", "speech_tokenizer"},
+      {"config.json", "\"codec_pad_id\": 140", "\"codec_pad_id\": 14000", "codec_pad_id"},
+      {"config.json", "\"text_hidden_size\": 24", "\"text_hidden_size\": 25", "text_embedding"}}},
+    {"qwen3_tts_base",
+     "qwen3_tts",
+     "qwen3_tts/golden/base/checkpoint",
+     {{"config.json", "\"enc_dim\": 48", "\"enc_dim\": 32", "enc_"},
+      {"config.json", "\"enc_res2net_scale\": 4", "\"enc_res2net_scale\": 5", "enc_"},
+      {"config.json", "\"enc_se_channels\": 8", "\"enc_se_channels\": 0", "enc_"},
+      {"speech_tokenizer/config.json", "/encoder_valid_num_quantizers", "7", "encoder_valid"}}},
+    {"glm4_voice",
+     "glm4_voice",
+     "glm4_voice/golden/checkpoint",
+     {{"config.json", "\"rmsnorm\": true", "\"rmsnorm\": false", "rmsnorm"},
+      {"config.json", "\"num_layers\": 2", "\"num_layers\": 3", "layers.2"},
+      {"tokenizer_config.json", "<|audio_0|>", "<|radio_0|>", "<|audio_0|>"},
+      {"tokenizer_config.json", "<|audio_63|>", "<|audio_99|>", "<|audio_63|>"},
+      {"tokenizer.model", "AA== 0", "AA= 0", "line 1"},
+      {"glm-4-voice-decoder/config.yaml", "sample_rate: 22050", "sample_rate: 24000", "22050"},
+      {"glm-4-voice-decoder/config.yaml", "block_size: 10", "block_size: 0", "block_size"},
+      {"glm-4-voice-tokenizer/config.json", "\"avg\"", "\"max\"", "pooling_type"}}},
+    {"step_audio2",
+     "step_audio2",
+     "step_audio2/golden/checkpoint",
+     {{"config.json", "\"n_audio_layer\": 2", "\"n_audio_layer\": 3", "encoder.blocks.2"},
+      {"config.json", "\"adapter_stride\": 2", "\"adapter_stride\": 3", "adapter_stride"},
+      {"config.json", "\"n_audio_ctx\": 1500", "\"n_audio_ctx\": 1000", "n_audio_ctx"},
+      {"config.json", "\"llm_dim\": 32", "\"llm_dim\": 40", "llm_dim"},
+      {"config.json", "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 3", "layers.2"},
+      {"tokenizer_config.json", "<audio_0>", "<radio_0>", "<audio_0>"},
+      {"tokenizer_config.json", "<audio_39>", "<audio_99>", "<audio_39>"},
+      {"tokenizer_config.json", "<tts_pad>", "<tts_pat>", "<tts_pad>"},
+      {"token2wav/flow.yaml", "flow_matching.Causal", "flow_matching.Acausal", "flow.decoder"},
+      {"token2wav/flow.yaml", "depth: 2", "depth: 3", "blocks.2"},
+      {"token2wav/flow.yaml", "up_scale_factor: 2", "up_scale_factor: 3", "up_scale_factor"},
+      {"token2wav/flow.yaml", "up_stride: 2", "up_stride: 1", "up_s"}}},
+    {"bagpiper",
+     "bagpiper",
+     "bagpiper/golden/checkpoint",
+     {{"config.json", "/max_window_layers", "3", ""},
+      {"config.json", "/model_type", "\"llama\"", "Qwen3-8B-Base"},
+      {"config.json", "/vocab_size", "301", "embed_tokens"},
+      {"config.json", "/intermediate_size", "48", "module.model.layers.0.mlp.gate_proj.weight"},
+      {"config.json", "/num_hidden_layers", "1", "module.model.layers.1."},
+      {"tokenizer.json", "", "", ": tokenizer.json (or"}}},
+    {"llm",
+     "llm",
+     "llm/qwen2",
+     {{"config.json", "/rope_scaling", R"({"rope_type": "yarn", "factor": 4})", "yarn"},
+      {"config.json", "/rope_parameters", R"({"rope_type": "yarn", "rope_theta": 1e6})", "yarn"},
+      {"config.json", "/quantization_config", R"({"bits": 4})", "quant_method"},
+      {"config.json", "/quantization_config", R"({"quant_method": "fp8"})",
+       "\"fp8\" is not supported"},
+      {"config.json", "/quantization_config",
+       R"({"quant_method": "gptq", "bits": 8, "group_size": 32})", "bits"},
+      {"config.json", "/quantization_config",
+       R"({"quant_method": "awq", "bits": 4, "group_size": 16})", "group_size"},
+      {"config.json", "/quantization_config",
+       R"({"quant_method": "gptq", "bits": 4, "group_size": -1, "checkpoint_format": "marlin"})",
+       "\"marlin\" is not supported"},
+      {"config.json", "/quantization_config",
+       R"({"quant_method": "awq", "bits": 4, "group_size": 128, "version": "gemv"})",
+       "\"gemv\" is not supported"},
+      {"config.json", "/layer_types", R"(["full_attention", "sliding_attention"])",
+       "sliding window"},
+      {"config.json", "/hidden_act", "\"gelu\"", "silu"},
+      {"config.json", "/vocab_size", "12345", "embed_tokens"},
+      {"config.json", "/use_sliding_window", "true", "use_sliding_window"},
+      {"generation_config.json", "/num_beams", "1", ""},
+      {"generation_config.json", "/typical_p", "1.0", ""},
+      {"generation_config.json", "/min_length", "0", ""},
+      {"generation_config.json", "/bad_words_ids", "null", ""},
+      {"generation_config.json", "/suppress_tokens", "[]", ""},
+      {"generation_config.json", "/num_beams", "4",
+       "generation_config.json: num_beams: is not supported"},
+      {"generation_config.json", "/no_repeat_ngram_size", "3", "no_repeat_ngram_size"},
+      {"generation_config.json", "/suppress_tokens", "[7]", "suppress_tokens"},
+      {"generation_config.json", "/forced_eos_token_id", "2", "forced_eos_token_id"}}},
+    {"whisper",
+     "whisper",
+     "whisper/small",
+     {{"config.json", "/max_source_positions", "750", "must be 1500"},
+      {"config.json", "/encoder_attention_heads", "3", "multiples of 8"},
+      {"config.json", "/decoder_attention_heads", "0", "decoder_attention_heads"},
+      {"config.json", "/vocab_size", "1000000000", "vocab_size"},
+      {"config.json", "/vocab_size", "1900", "embed_tokens"},
+      {"config.json", "/decoder_layers", "3", "layers.2"},
+      {"config.json", "/activation_function", "\"relu\"", "must be gelu"},
+      {"config.json", "/d_model", "32", "embed_positions"},
+      {"generation_config.json", "/lang_to_id", R"({"en": 302})", "written like"},
+      {"generation_config.json", "/lang_to_id", R"({"<|en|>": 99999})", "lang_to_id"},
+      {"generation_config.json", "/lang_to_id", R"({"<|en|>": 311})", "lang_to_id"},
+      {"generation_config.json", "/lang_to_id", R"({"<|en|>": 302, "<|de|>": 302})", "twice"},
+      {"generation_config.json", "/lang_to_id", R"({"<|en|>": 303})", "has it at 302"},
+      {"generation_config.json", "/lang_to_id", R"({"<|fr|>": 303})", "lacks it"},
+      {"generation_config.json", "/is_multilingual", "false", "names languages"},
+      {"config.json", "/vocab_size", "51864", "of English only"},
+      {"generation_config.json", "/no_timestamps_token_id", "1000", "1501 ids"},
+      {"generation_config.json", "/suppress_tokens", "[1, 5000]", "suppress_tokens"},
+      {"generation_config.json", "/alignment_heads", "7", "list of pairs"},
+      {"generation_config.json", "/alignment_heads", "[[0, 2]]", "not [0,2]"},
+      {"generation_config.json", "/alignment_heads", "[[0, 1], [-1, 0]]", "not [-1,0]"},
+      {"generation_config.json", "/alignment_heads", "[[0, 1, 1]]", "2 layers and 2 heads"},
+      {"generation_config.json", "/task_to_id", R"({"transcribe": 305})", "lacks translate"}}},
+};
+
+class CheckpointFaults : public testing::TestWithParam<Changes> {};
+
+TEST_P(CheckpointFaults, AreNamed) {
+  const Changes& row = GetParam();
+  const auto found = std::ranges::find(families(), std::string_view(row.family), &Family::name);
+  ASSERT_NE(found, families().end());
+  const CheckpointCopy copy(std::string(SYRINX_BINARY_DIR "/parity/") + row.dir);
+  for (const Change& change : row.all) {
+    const std::string path = copy.dir.path(change.file);
+    const std::string before = std::filesystem::exists(path) ? slurp(path) : "{}";
+    if (*change.from == 0) {
+      std::filesystem::remove(path);
+    } else if (*change.from == '/') {
+      nlohmann::json json = nlohmann::json::parse(before);
+      json[nlohmann::json::json_pointer(change.from)] = nlohmann::json::parse(change.to);
+      copy.dir.write(change.file, json.dump());
+    } else {
+      copy.replace(change.file, change.from, change.to);
+    }
+    const std::string fault = load_fault_of([&] {
+      found->load({copy.dir.path(), "copy", WeightType::kF32});
+    });
+    const std::string what = concat(change.file, ": ", change.from, " ", change.to, ": ", fault);
+    if (*change.named == 0) {
+      EXPECT_EQ(fault, "") << what;
+    } else {
+      EXPECT_NE(fault.find(change.named), std::string::npos) << what;
+    }
+    copy.dir.write(change.file, before);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, CheckpointFaults, testing::ValuesIn(kChanges),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace syrinx

@@ -1,0 +1,204 @@
+// For tests: the models of the golden suite. A family registers a row: its small checkpoint with
+// the cases that the authors' code computed, bounds, and what requests of it look like.
+// golden_test.cc runs those whose language model is a CodecLm through the pipeline, and
+// tests/parity/golden/engine_test.cc all through the engine.
+// A row's folder, below the build's parity folder, holds checkpoint/, cases.json, and for each case
+// NAME.safetensors with prompt_ids [P], frames [T, C], logits [L, V] or [L, K, V] of the first L
+// steps, and where kept prefill [R, H] (the prompt's last rows), inner_logits [M, ...] and samples.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "families/family.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "model/step_runner.h"
+#include "model/voice.h"
+
+namespace syrinx {
+
+/// What a case of cases.json asks beyond its text, voice, penalty and whether the end is ignored.
+using AskGolden = void (*)(const nlohmann::json& told, const Safetensors& golden,
+                           SpeechRequest& request);
+
+struct GoldenModel {
+  const char *name, *family, *dir;
+  float logits = 1e-4f;   ///< bound, relative to the largest of a row
+  float samples = 1e-4f;  ///< bound, absolute
+  AskGolden ask = nullptr;
+  bool keeps_end = false;  ///< the last frame of a case that ended is the end, and is not spoken
+  // Through the engine:
+  void (*vary)(int i, SpeechRequest& other);  ///< the i-th request of a crowd
+  const char* late_text = "";                 ///< that comes in pieces
+};
+
+/// A voice of given frames [T, C].
+inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
+                                              std::span<const int32_t> codes, int64_t codebooks,
+                                              const std::string& text = "") {
+  auto voice = std::make_shared<Voice>(Voice{
+      .family = family, .encoder = "given", .mode = "in-context", .text = text, .seconds = 1});
+  Tensor tensor({static_cast<int64_t>(codes.size()) / codebooks, codebooks}, DType::kI32);
+  std::copy(codes.begin(), codes.end(), tensor.i32());
+  voice->tensors.emplace("codes", std::move(tensor));
+  return voice;
+}
+
+namespace golden {
+
+inline void ask_orpheus(const nlohmann::json& told, const Safetensors&, SpeechRequest& request) {
+  request.seed = 77;  // of make_golden.py, for the codec's noise
+  request.max_frames = told["ended"] ? 1000 : told["steps"].get<int>() / 7 * 4;
+}
+inline void vary_orpheus(int i, SpeechRequest& other) {
+  other.voice = i % 2 ? "none" : "leo";
+  other.temperature = 0.2f * static_cast<float>(i);
+  other.max_frames = 20 * i;
+}
+
+inline void ask_higgs(const nlohmann::json& told, const Safetensors& golden,
+                      SpeechRequest& request) {
+  if (!told.contains("reference")) return;
+  const View codes = golden.view("reference");
+  request.voice_data =
+      voice_of_frames("higgs_audio", ints(codes), codes.shape[1], told.value("reference_text", ""));
+}
+inline void vary_higgs(int i, SpeechRequest& other) {
+  const std::vector<int32_t> codes(static_cast<size_t>(8 * (i + 1)), i);
+  if (i % 3 == 1) other.voice_data = voice_of_frames("higgs_audio", codes, 8, "fine");
+  if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
+}
+
+inline void ask_csm(const nlohmann::json& told, const Safetensors& golden, SpeechRequest& request) {
+  request.max_frames = 1000;
+  for (const auto& turn : told["context"]) {
+    const std::string codes = "context_" + std::to_string(request.context.size());
+    request.context.push_back({turn["voice"], turn["text"], ints(golden.view(codes))});
+  }
+}
+template <int kCodebooks>
+void vary_csm(int i, SpeechRequest& other) {
+  const std::vector<int32_t> codes(static_cast<size_t>(kCodebooks * (i + 1)), i);
+  if (i % 3 == 1) other.context = {{"1", "fine", codes}};
+  if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
+}
+
+inline void ask_qwen3_tts(const nlohmann::json& told, const Safetensors&, SpeechRequest& request) {
+  request.voice = told["speaker"].get<std::string>().empty() ? "none" : told["speaker"];
+  request.language = told["language"];
+  request.instructions = told.value("instruct", "");
+  request.text_in_prompt = told["text_mode"] == "whole";
+  request.repetition_penalty = told.value("repetition_penalty", 1.f);
+}
+inline void vary_qwen3_tts(int i, SpeechRequest& other) {
+  if (i % 3 == 1) other.text_in_prompt = false;
+}
+
+}  // namespace golden
+
+inline constexpr GoldenModel kGoldenModels[] = {
+    {.name = "orpheus",
+     .family = "orpheus",
+     .dir = "orpheus/golden",
+     .logits = 3e-5f,
+     .ask = golden::ask_orpheus,
+     .vary = golden::vary_orpheus,
+     .late_text =
+         "Hello there, how are you today? I am fine. The weather is good in the north. The "
+         "quick brown fox jumps over the lazy dog, and that is all there is to say."},
+    {.name = "higgs",
+     .family = "higgs_audio",
+     .dir = "higgs/golden",
+     .samples = 1e-5f,
+     .ask = golden::ask_higgs,
+     .vary = golden::vary_higgs,
+     .late_text = "<|emotion:sadness|>Hello there, it has been a long time since we have met. How "
+                  "are you?"},
+    {.name = "csm",
+     .family = "csm",
+     .dir = "csm/golden/published_rates",
+     .ask = golden::ask_csm,
+     .keeps_end = true,
+     .vary = golden::vary_csm<32>,
+     .late_text = "hello there. How are you? I'm fine."},
+    {.name = "csm_taught",  // it has learned to end
+     .family = "csm",
+     .dir = "csm/golden/taught",
+     .ask = golden::ask_csm,
+     .keeps_end = true,
+     .vary = golden::vary_csm<6>,
+     .late_text = "hello there. How are you? I'm fine."},
+};
+
+/// Whose language model is a stage of their own; its logits are compared in their own folder.
+inline constexpr GoldenModel kOtherGoldenModels[] = {
+    {.name = "qwen3_tts",
+     .family = "qwen3_tts",
+     .dir = "qwen3_tts/golden/equal_width",
+     .ask = golden::ask_qwen3_tts,
+     .vary = golden::vary_qwen3_tts,
+     .late_text = "Hello there, how are you? The quick brown fox."},
+    {.name = "qwen3_tts_projected",
+     .family = "qwen3_tts",
+     .dir = "qwen3_tts/golden/projected",
+     .ask = golden::ask_qwen3_tts,
+     .vary = golden::vary_qwen3_tts,
+     .late_text = "Hello there, how are you? The quick brown fox."},
+};
+
+/// A case, and what the authors' code made of it.
+struct GoldenCase {
+  std::string name;
+  SpeechRequest request;
+  int steps = 0;  ///< that their code took
+  bool ended = false;
+  std::shared_ptr<Safetensors> golden;
+  std::vector<int32_t> frames;  ///< spoken, [T, C]
+};
+
+inline std::string golden_path(const GoldenModel& model, const std::string& name) {
+  return concat(SYRINX_BINARY_DIR "/parity/", model.dir, "/", name);
+}
+
+inline std::vector<GoldenCase> golden_cases(const GoldenModel& model) {
+  std::vector<GoldenCase> cases;
+  const std::string text = read_file(golden_path(model, "cases.json"), 1 << 20);
+  for (const auto& told : nlohmann::json::parse(text)) {
+    GoldenCase c{.name = told["name"], .request = {}, .golden = {}, .frames = {}};
+    c.steps = told["steps"];
+    c.ended = told["ended"];
+    c.golden = std::make_shared<Safetensors>(golden_path(model, c.name + ".safetensors"));
+    const View frames = c.golden->view("frames");
+    c.frames = ints(frames);
+    if (model.keeps_end && c.ended) c.frames.resize(c.frames.size() - frames.shape[1]);
+    c.request.text = told["text"];
+    c.request.voice = told.value("voice", "");
+    c.request.ignore_stop = told.value("ignore_stop", false);
+    if (told.contains("penalty")) c.request.repetition_penalty = told["penalty"].get<float>();
+    c.request.temperature = 0.f;
+    if (model.ask) model.ask(told, *c.golden, c.request);
+    cases.push_back(std::move(c));
+  }
+  return cases;
+}
+
+/// By the family's name: a small checkpoint may lack what the published ones are claimed by.
+inline std::shared_ptr<const Pipeline> load_golden(const GoldenModel& model,
+                                                   WeightType weights = WeightType::kF32) {
+  for (const Family& family : families()) {
+    if (family.name == std::string(model.family))
+      return family.load({golden_path(model, "checkpoint"), "tiny", weights});
+  }
+  ADD_FAILURE() << "no family " << model.family;
+  return nullptr;
+}
+
+inline std::string golden_name(const testing::TestParamInfo<GoldenModel>& row) {
+  return row.param.name;
+}
+
+}  // namespace syrinx

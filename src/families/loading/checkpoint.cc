@@ -1,0 +1,37 @@
+#include "families/loading/checkpoint.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "io/file.h"
+#include "text/tokens/byte_tokenizer.h"
+
+namespace syrinx {
+
+std::string model_type(const Config& root) {
+  const auto found = root.raw().find("model_type");
+  return found != root.raw().end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+bool has_tokenizer(const std::string& dir) {
+  return is_file(join_path(dir, "tokenizer.json")) || is_file(join_path(dir, "vocab.json"));
+}
+
+Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words, int64_t most) {
+  if (!spec.dummy || has_tokenizer(spec.dir)) {
+    Tokenizer tokenizer = Tokenizer::load(spec.dir);
+    if (tokenizer.size() > most) {
+      throw LoadError(concat(spec.dir, ": the tokenizer has ids up to ", tokenizer.size() - 1,
+                             ", the model has ", most));
+    }
+    return tokenizer;
+  }
+  if (most < byte_ids(words)) {
+    throw LoadError(concat(spec.dir, ": the model has ", most,
+                           " ids of text; random weights without a tokenizer need ",
+                           byte_ids(words)));
+  }
+  return byte_tokenizer(words);
+}
+
+}  // namespace syrinx

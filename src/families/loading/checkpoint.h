@@ -1,0 +1,53 @@
+// Opening a checkpoint: which model its config.json describes, its weight files and its tokenizer.
+// With random weights (LoadSpec::dummy) all but config.json may be missing. Free functions; any
+// thread; faults are LoadErrors.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "families/family.h"
+#include "io/weights.h"
+#include "text/tokens/tokenizer.h"
+
+namespace syrinx {
+
+/// The text of "model_type"; empty where there is none.
+std::string model_type(const Config& root);
+
+/// What open_weights() makes of `path`, or random weights where those were asked for. `has`:
+/// whether the random ones have a tensor of that name where a network asks; null: optional tensors
+/// are missing.
+inline std::unique_ptr<WeightSource> weights_at(
+    const LoadSpec& spec, const std::string& path,
+    std::function<bool(const std::string& name)> has = {}) {
+  return spec.dummy ? dummy_weights(std::move(has)) : open_weights(path);
+}
+
+/// The same for networks whose weights may be stored in weight norm: random ones need none.
+inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
+                                                      const std::string& path) {
+  return weights_at(spec, path, [](const std::string& name) {
+    return name.find(".weight_") == name.npos && name.find("parametrizations") == name.npos;
+  });
+}
+
+/// How a codec keeps its weights: convolutions have no form of 8 bits, and its other matrices are a
+/// small part of it.
+inline WeightType codec_weights(WeightType type) {
+  return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
+}
+
+/// Whether `dir` holds the files of a tokenizer.
+bool has_tokenizer(const std::string& dir);
+
+/// The tokenizer of spec.dir, whose ids are below the `most` of the model. With random weights and
+/// no files it has an id for each byte and for each of `words` (byte_tokenizer()).
+Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words = {},
+                         int64_t most = std::numeric_limits<int64_t>::max());
+
+}  // namespace syrinx

@@ -1,0 +1,42 @@
+// What users read of a loaded model: its networks in words, its rates, its voices. Free functions;
+// any thread.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+#include "model/pipeline.h"
+#include "nn/decoder.h"
+
+namespace syrinx {
+
+/// "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; of a mixture, its experts instead of ffn.
+std::string describe_decoder(const DecoderConfig& d);
+
+/// "8 x 1024 codes, 960 samples a frame, looks 2 ahead". A Codec is the config of a codec.
+template <typename Codec>
+std::string describe_codec(const Codec& codec) {
+  std::string out = concat(codec.codebooks, " x ", codec.codebook_size, " codes, ");
+  if constexpr (requires { codec.layers; }) out += concat(codec.layers, " layers, ");
+  out += concat(codec.hop(), " samples a frame");
+  if constexpr (requires { codec.lookahead(); }) {
+    out += concat(", looks ", codec.lookahead(), " ahead");
+  }
+  return out;
+}
+
+/// Sets the rates of samples and of frames, which are those of the codec.
+template <typename Codec>
+void set_rates(PipelineInfo& info, const Codec& codec) {
+  info.sample_rate = static_cast<int>(codec.sample_rate);
+  info.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+}
+
+/// The names of the model's voices: "tara, leo".
+std::string voice_names(const PipelineInfo& info);
+/// Why the model has no voice of that name.
+Error unknown_voice(const PipelineInfo& info, const std::string& name);
+/// Refuses a voice that is not among them; without a name it is the default.
+Status check_voice(const PipelineInfo& info, const std::string& name);
+
+}  // namespace syrinx

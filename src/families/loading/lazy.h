@@ -1,0 +1,29 @@
+// A value that is made when it is first needed. Header only.
+#pragma once
+
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace syrinx {
+
+/// Any thread; the first one that asks makes the value while others wait. Neither copied nor moved.
+template <typename T>
+class Lazy {
+ public:
+  explicit Lazy(std::function<T()> make) : make_(std::move(make)) {}
+
+  /// Throws what `make` throws; the next call then makes the value anew.
+  const T& get() const {
+    std::call_once(once_, [this] { value_.emplace(make_()); });
+    return *value_;
+  }
+
+ private:
+  const std::function<T()> make_;
+  mutable std::once_flag once_;
+  mutable std::optional<T> value_;
+};
+
+}  // namespace syrinx

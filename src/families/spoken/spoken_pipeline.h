@@ -1,0 +1,57 @@
+// A loaded model that speaks with a CodecLm and a codec behind it. A family derives its model from
+// it, loads the networks in its constructor and says what it knows of a request by a SpokenScript.
+// Const after construction; thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "families/loading/describe.h"
+#include "families/spoken/codec_lm.h"
+#include "families/spoken/spoken_sequence.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+class SpokenPipeline : public Pipeline {
+ public:
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  Result<Opened> open(const SpeechRequest& request) const override {
+    return SpokenSequence::open(spoken_, script(request), request);
+  }
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
+
+  const CodecLm& lm() const { return *lm_; }
+
+ protected:
+  /// What the family knows of a request, or why the model cannot speak it.
+  virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
+
+  /// Puts the networks into the graph and describes them; `codec` is the stage of the codec with
+  /// that config and so many bytes of weights. Called once, by the constructor of the family.
+  template <typename CodecConfig>
+  void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec,
+            const CodecConfig& config, size_t codec_bytes, ChunkPolicy policy) {
+    lm_ = std::move(lm);
+    stage_ = std::move(codec);
+    const Link links[] = {{"codec", stage_.get(), policy}};
+    graph_ = chain(*lm_, links);
+    set_rates(info_, config);
+    info_.late_text = LateText::kSentence;
+    describe_lm();
+    info_.parts.push_back({"codec", describe_codec(config), codec_bytes});
+  }
+
+  SpokenModel spoken_;
+  PipelineInfo info_;
+  std::unique_ptr<VoiceEncoder> voices_;  // null: the checkpoint makes none of recordings
+
+ private:
+  void describe_lm();
+
+  std::unique_ptr<CodecLm> lm_;
+  std::unique_ptr<ChunkStage> stage_;
+  Graph graph_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,73 @@
+// The models of families/golden_models.h through the whole engine: audio of the originals, the same
+// samples alone and in a crowd, and text that arrives while the model speaks.
+#include "engine/listening.h"
+#include "families/golden_models.h"
+#include "io/golden_samples.h"
+#include "runtime/small_load.h"
+
+namespace syrinx {
+namespace {
+
+class GoldenEngine : public testing::TestWithParam<GoldenModel> {
+ protected:
+  static std::unique_ptr<Engine> engine(const EngineOptions& options = {},
+                                        WeightType weights = WeightType::kF32) {
+    return std::make_unique<Engine>(load_golden(GetParam(), weights), unhurried(options));
+  }
+  static int samples_a_frame(const Pipeline& model) {
+    return model.graph().links()[0].stage->out_width();
+  }
+};
+
+TEST_P(GoldenEngine, SpeaksAsTheOriginal) {
+  const auto server = engine();
+  int compared = 0;
+  for (GoldenCase& c : golden_cases(GetParam())) {
+    if (!c.golden->find("samples")) continue;
+    const GoldenSamples want(*c.golden);
+    const int frames = static_cast<int>(want.count()) / samples_a_frame(server->pipeline());
+    const int64_t width = c.golden->view("frames").shape[1];
+    const bool whole = c.ended && frames == std::ssize(c.frames) / width;
+    if (!whole) c.request.max_frames = frames;
+    const auto sink = answered(*server, c.request);
+    EXPECT_EQ(sink->wait().reason, whole ? FinishReason::kStop : FinishReason::kLength) << c.name;
+    EXPECT_EQ(std::ssize(sink->samples()), want.count()) << c.name;
+    EXPECT_LT(want.distance(sink->samples()), GetParam().samples) << c.name;
+    ++compared;
+  }
+  EXPECT_GE(compared, 1);
+}
+
+TEST_P(GoldenEngine, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you?";
+  request.seed = 5;
+  request.max_frames = 40;
+  request.ignore_stop = true;
+  for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
+    const auto make = [&](const EngineOptions& options) { return engine(options, weights); };
+    const std::vector<float> alone =
+        expect_the_same_in_a_crowd(make, request, 12, [](int i, SpeechRequest& other) {
+          if (i % 3 == 0) return false;
+          other.text = "The fox number " + std::to_string(i);
+          other.seed = static_cast<uint64_t>(i);
+          GetParam().vary(i, other);
+          return true;
+        });
+    EXPECT_EQ(std::ssize(alone), 40 * samples_a_frame(*load_golden(GetParam())));
+  }
+}
+
+TEST_P(GoldenEngine, LateTextSoundsTheSameHoweverItComes) {
+  SpeechRequest request;
+  request.temperature = 0.f;
+  request.seed = 3;
+  request.max_frames = 300;
+  expect_late_text_sounds_the_same(*engine(), request, GetParam().late_text);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, GoldenEngine, testing::ValuesIn(kGoldenModels), golden_name);
+INSTANTIATE_TEST_SUITE_P(Others, GoldenEngine, testing::ValuesIn(kOtherGoldenModels), golden_name);
+
+}  // namespace
+}  // namespace syrinx
