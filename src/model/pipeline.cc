@@ -1,10 +1,10 @@
 #include "model/pipeline.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
 #include "model/language.h"
+#include "model/options.h"
 
 namespace syrinx {
 namespace {
@@ -54,44 +54,6 @@ Status check_mix(const PipelineInfo& info, const std::vector<VoiceShare>& mix) {
   return ok_status();
 }
 
-Error no_such_option(const char* what, const char* param) {
-  return {ErrorCode::kUnsupported, concat("this model has no ", what), param};
-}
-
-/// Options that few models have.
-Status check_options(const PipelineInfo& info, const SpeechRequest& request) {
-  if (request.flow != FlowMode::kAuto && !info.flow) {
-    return no_such_option("flow that attends in one way or another", "flow");
-  }
-  if (request.exaggeration) {
-    if (!info.exaggeration) return no_such_option("degree of emotion", "exaggeration");
-    if (!(*request.exaggeration >= 0 && *request.exaggeration <= 2)) {
-      return Error{ErrorCode::kInvalid,
-                   concat("the degree of emotion is 0 to 2, not ", *request.exaggeration),
-                   "exaggeration"};
-    }
-  }
-  if (request.spell_numbers && !info.spells_numbers) {
-    return no_such_option("spelling of numbers by its authors", "spell_numbers");
-  }
-  if (!info.inner) {
-    constexpr const char* kCodes = "codes that are drawn apart from a frame's first";
-    if (request.inner_temperature) return no_such_option(kCodes, "inner_temperature");
-    if (request.inner_top_p) return no_such_option(kCodes, "inner_top_p");
-    if (request.inner_top_k) return no_such_option(kCodes, "inner_top_k");
-  }
-  if (request.speaker != -1 && info.speaker_numbers == 0) {
-    return no_such_option("numbers for speakers", "speaker");
-  }
-  if (request.speaker < -1 || request.speaker >= std::max(info.speaker_numbers, 1)) {
-    return Error{
-        ErrorCode::kInvalid,
-        concat("speakers are numbered 0 to ", info.speaker_numbers - 1, ", not ", request.speaker),
-        "speaker"};
-  }
-  return ok_status();
-}
-
 }  // namespace
 
 Result<Voice> Pipeline::voice_of_embedding(std::span<const float>) const {
@@ -135,18 +97,6 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   if (!request.context.empty() && !info.context) {
     return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
                  "context"};
-  }
-  if (!(request.pitch >= info.lowest && request.pitch <= info.highest)) {
-    return Error{ErrorCode::kUnsupported,
-                 concat("the pitch of this model lies ", info.lowest, " to ", info.highest,
-                        " semitones above its own, not ", request.pitch),
-                 "pitch"};
-  }
-  if (!(request.speed >= info.slowest && request.speed <= info.fastest)) {
-    return Error{ErrorCode::kUnsupported,
-                 concat("this model speaks at ", info.slowest, " to ", info.fastest,
-                        " times its own speed, not ", request.speed),
-                 "speed"};
   }
   if (const auto language = read_language(info, request.language); !language) {
     return language.error();

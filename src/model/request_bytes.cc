@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "model/options.h"
 
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 5;
+constexpr uint8_t kRequestVersion = 6;
 constexpr int kMostEntries = 1 << 20;  // of a list
 
 class Writer {
@@ -166,36 +167,44 @@ void spoken(Io& io, SpeechRequest& r) {
   list(io, r.deliveries, [&](Delivery& delivery) {
     io.number(delivery.begin), io.number(delivery.rate), io.number(delivery.pitch);
   });
-  io.text(r.voice);
   shared(io, r.voice_data, voice_of);
   list(io, r.mix, [&](VoiceShare& share) {
     io.text(share.voice);
     shared(io, share.data, voice_of);
     io.number(share.weight);
   });
-  io.number(r.speed), io.number(r.pitch);
-  io.text(r.language), io.text(r.instructions);
   list(io, r.context, [&](ContextTurn& turn) {
     io.text(turn.voice), io.text(turn.text);
     io.array(turn.codes);
     shared(io, turn.recording, voice_of);
   });
-  optional(io, r.text_in_prompt);
 }
 
 template <typename Io>
-void drawn(Io& io, SpeechRequest& r) {
-  optional(io, r.temperature), optional(io, r.top_p), optional(io, r.min_p);
-  optional(io, r.repetition_penalty), optional(io, r.top_k), optional(io, r.guidance);
-  optional(io, r.inner_temperature), optional(io, r.inner_top_p), optional(io, r.inner_top_k);
-  auto flow = static_cast<uint8_t>(r.flow);
+void option_value(Io& io, std::string& value) {
+  io.text(value);
+}
+template <typename Io, PlainNumber T>
+void option_value(Io& io, T& value) {
+  io.number(value);
+}
+template <typename Io, typename T>
+void option_value(Io& io, std::optional<T>& value) {
+  optional(io, value);
+}
+template <typename Io>
+void option_value(Io& io, FlowMode& value) {
+  auto flow = static_cast<uint8_t>(value);
   io.number(flow);
-  if (flow > static_cast<uint8_t>(FlowMode::kFull)) throw LoadError("a request: no flow's mode");
-  r.flow = static_cast<FlowMode>(flow);
-  io.number(r.offline);
-  optional(io, r.exaggeration), optional(io, r.spell_numbers);
-  io.number(r.speaker), io.number(r.seed), io.number(r.max_frames);
-  io.number(r.ignore_stop), io.number(r.phone_times);
+  if (flow >= flow_names().size()) throw LoadError("a request: unknown mode of a flow");
+  value = static_cast<FlowMode>(flow);
+}
+
+template <typename Io>
+void options(Io& io, SpeechRequest& r) {
+  for (const RequestOption& option : request_options()) {
+    std::visit([&](auto field) { option_value(io, r.*field); }, option.field);
+  }
 }
 
 template <typename Io>
@@ -220,8 +229,8 @@ void written(Io& io, SpeechRequest& r) {
     shared(io, answer.ids, [&](std::vector<int32_t>& ids) { io.array(ids); });
     optional(io, answer.heard_s);
   });
-  io.number(r.text_only), io.number(r.max_tokens), io.number(r.top_logprobs);
-  io.number(r.initial_chunk_frames), io.number(r.background), io.number(r.client);
+  io.number(r.offline), io.number(r.ignore_stop), io.number(r.phone_times);
+  io.number(r.text_only), io.number(r.top_logprobs), io.number(r.background), io.number(r.client);
 }
 
 }  // namespace
@@ -234,7 +243,7 @@ Result<std::string> request_bytes(const SpeechRequest& request) {
   Writer out;
   out.number(kRequestVersion);
   SpeechRequest fields = request;
-  spoken(out, fields), drawn(out, fields), written(out, fields);
+  options(out, fields), spoken(out, fields), written(out, fields);
   if (out.there(request.lexicon != nullptr)) request.lexicon->append_to(out.out);
   return std::move(out.out);
 }
@@ -245,7 +254,7 @@ SpeechRequest read_request(std::string_view bytes) {
   in.number(version);
   if (version != kRequestVersion) throw LoadError("a request of another version");
   SpeechRequest request;
-  spoken(in, request), drawn(in, request), written(in, request);
+  options(in, request), spoken(in, request), written(in, request);
   if (in.there(false)) request.lexicon = Lexicon::read(in.in);
   in.in.end();
   return request;

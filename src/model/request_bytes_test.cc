@@ -141,9 +141,9 @@ TEST(RequestBytes, ThereAndBack) {
 /// one field as the next.
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
-  EXPECT_EQ(bytes[0], 5);
+  EXPECT_EQ(bytes[0], 6);
   EXPECT_EQ(sha256_hex(bytes),
-            "f650a425e60ef90ae48ca36d2bc3c00877db4573dcb3c38ac669fa59753bb8de");
+            "5e672b362484ab84b2fdf52be93ebc57db8193e0a7074fb72f42817c2902af41");
 }
 
 TEST(RequestBytes, TheSmallestOne) {

@@ -353,6 +353,7 @@ class ToyPipeline : public Pipeline {
     info_.voices = {{"toy", "the only voice"}};
     info_.default_voice = "toy";
     info_.late_text = LateText::kToken;
+    info_.instructions = true;
     info_.mixes = options.clones;
     const Link links[] = {{"features", &features_, {2, 3, 2, 1}},
                           {"vocoder", &vocoder_, {1, 4, 0, 0}}};
