@@ -68,6 +68,16 @@ TEST(ChatCallBody, ReadsAll) {
   EXPECT_EQ(bad_call(chat_with(R"(, "service_tier": "soon")")).status, 400);
 }
 
+TEST(ChatCallBody, HasTheOptionsOfChatsAlone) {
+  const ChatCall call = good_call(chat_with(R"(, "exaggeration": 9, "speaker": "x", "speed": 0)"));
+  EXPECT_FALSE(call.request.exaggeration.has_value());
+  EXPECT_EQ(call.request.speed, 1);
+  const ChatCall completion =
+      good_call(R"({"prompt": "a", "guidance": 2, "top_k": -1})", ChatKind::kCompletion);
+  EXPECT_FALSE(completion.request.guidance.has_value());
+  EXPECT_EQ(completion.request.top_k, 0);
+}
+
 TEST(ChatCallBody, TakesAPrediction) {
   const auto expected = [](const std::string& prediction) {
     return good_call(chat_with(R"(, "prediction": )" + prediction)).request.expected;
@@ -480,10 +490,10 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
 
     for (const char* around : {"", "\n", "```\n", "```json\n"}) {
       const std::string fence = std::string(around).starts_with("`") ? "\n```" : "";
-      const Parsed bare = parsed_calls(
-          concat("Sure.\n", around, R"({"name": "f", "arguments": {"a": "}\""}})", fence,
-                 "\nDone."),
-          size);
+      const Parsed bare =
+          parsed_calls(concat("Sure.\n", around, R"({"name": "f", "arguments": {"a": "}\""}})",
+                              fence, "\nDone."),
+                       size);
       EXPECT_EQ(bare.text, "Sure.\nDone.") << around;
       ASSERT_EQ(bare.calls.size(), 1u) << around;
       EXPECT_EQ(bare.calls[0].arguments, R"({"a": "}\""})");
@@ -495,19 +505,26 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
     EXPECT_EQ(open.calls.size(), 2u) << "no closing tag";
     EXPECT_EQ(open.text, " and on");
 
-    for (const char* text :
-         {"Write {\"name\": \"f\", \"arguments\": {}} so.", "```\n{\"a\": 1}\n``` and on",
-          "```json\n{\"name\": \"f\", \"arguments\": {}} or so\n```",
-          "```",
-          "no call < here <tool", "<tool_call>function\nf\n{</tool_call>",
-          "<tool_call>function\nf\n[1]</tool_call>", "<tool_call>function\n</tool_call>",
-          "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>",
-          "<tool_call>{\"name\": \"f\", \"arguments\": 5}</tool_call>",
-          "<tool_call>{\"name\": \"f\", \"arguments\": \"now\"}</tool_call>",
-          "<tool_call></tool_call>", "<tool_call>method\nf\n{}</tool_call>",
-          "{\"name\": \"other\", \"parameters\": {}}", "{\"a\": 1}", "{",
-          "<tool_call>not JSON</tool_call> and on", "a \n b\n", "<tool_call>{\"name\": \"f\"",
-          ""}) {
+    for (const char* text : {"Write {\"name\": \"f\", \"arguments\": {}} so.",
+                             "```\n{\"a\": 1}\n``` and on",
+                             "```json\n{\"name\": \"f\", \"arguments\": {}} or so\n```",
+                             "```",
+                             "no call < here <tool",
+                             "<tool_call>function\nf\n{</tool_call>",
+                             "<tool_call>function\nf\n[1]</tool_call>",
+                             "<tool_call>function\n</tool_call>",
+                             "<tool_call>{\"name\": \"f\", \"arguments\": [1]}</tool_call>",
+                             "<tool_call>{\"name\": \"f\", \"arguments\": 5}</tool_call>",
+                             "<tool_call>{\"name\": \"f\", \"arguments\": \"now\"}</tool_call>",
+                             "<tool_call></tool_call>",
+                             "<tool_call>method\nf\n{}</tool_call>",
+                             "{\"name\": \"other\", \"parameters\": {}}",
+                             "{\"a\": 1}",
+                             "{",
+                             "<tool_call>not JSON</tool_call> and on",
+                             "a \n b\n",
+                             "<tool_call>{\"name\": \"f\"",
+                             ""}) {
       const Parsed none = parsed_calls(text, size);
       EXPECT_EQ(none.text, text) << size;
       EXPECT_TRUE(none.calls.empty()) << text;
@@ -530,8 +547,8 @@ TEST(ToolCallFuzz, HoweverTheTextIsCut) {
        "Here:\n```json\n{\"name\": \"f\", \"arguments\": {\"a\": \"}\"}}\n```\nSo.",
        "<tool_call>{\"name\": \"f\", \"arguments\": {}} and on\n{\"arguments\": {}, \"name\": "
        "\"get\"}"},
-      {"function\n", "```", "```json\n", "<tool_call>", "</tool_call>", "{", "}", "\"name\":", "\"f\"",
-       "\"arguments\":", " ", "\n", "<", "\xff", "[", "]"});
+      {"function\n", "```", "```json\n", "<tool_call>", "</tool_call>", "{", "}",
+       "\"name\":", "\"f\"", "\"arguments\":", " ", "\n", "<", "\xff", "[", "]"});
   const int inputs = fuzz_inputs(8000);
   int called = 0;
   for (int i = 0; i < inputs && !testing::Test::HasFailure(); ++i) {

@@ -10,7 +10,7 @@
 
 #include "server/chat/chat_call.h"
 #include "server/realtime/context_window.h"
-#include "server/realtime/event_fields.h"
+#include "server/request/object_fields.h"
 
 namespace syrinx {
 

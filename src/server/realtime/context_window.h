@@ -9,8 +9,8 @@
 #include <variant>
 
 #include "server/chat/chat_call.h"
-#include "server/realtime/event_fields.h"
 #include "server/realtime/realtime_config.h"
+#include "server/request/object_fields.h"
 
 namespace syrinx {
 

@@ -36,7 +36,7 @@ size_t text_bytes_of(const RealtimeItem& item) {
   return bytes;
 }
 
-std::vector<int16_t> decoded_audio(const EventFields& fields, RealtimeFormat format) {
+std::vector<int16_t> decoded_audio(const JsonFields& fields, RealtimeFormat format) {
   const auto bytes = base64_decoded(fields.need_text("audio"));
   if (!bytes) fields.refuse("audio", concat("'", fields.path("audio"), "' is not base64."));
   if (const double s = format.seconds(bytes->size()); s > Conversation::kMaxAudio_s) {
@@ -48,7 +48,7 @@ std::vector<int16_t> decoded_audio(const EventFields& fields, RealtimeFormat for
   return out;
 }
 
-ItemPart read_part(const EventFields& fields, const std::string& role, RealtimeFormat format) {
+ItemPart read_part(const JsonFields& fields, const std::string& role, RealtimeFormat format) {
   const std::string type = fields.need_text("type");
   ItemPart out;
   const bool assistant = role == "assistant";
@@ -151,7 +151,7 @@ bool RealtimeItem::pending() const {
   return std::any_of(parts.begin(), parts.end(), [](const ItemPart& part) { return part.pending; });
 }
 
-RealtimeItem read_item(const EventFields& fields, RealtimeFormat format) {
+RealtimeItem read_item(const JsonFields& fields, RealtimeFormat format) {
   RealtimeItem out;
   out.id = fields.text("id").value_or("");
   if (out.id.size() > kMaxNameBytes) fields.refuse("id", "An id has at most 128 bytes.");
@@ -172,12 +172,12 @@ RealtimeItem read_item(const EventFields& fields, RealtimeFormat format) {
     const auto role = fields.choice("role", {"system", "user", "assistant"});
     if (!role) fields.missing("role");
     out.role = *role;
-    const JsonIn* content = fields.list("content");
+    const auto* content = fields.list("content");
     if (content == nullptr) fields.missing("content");
     if (content->size() > kMostParts) fields.refuse("content", "A message has at most 64 parts.");
     for (size_t i = 0; i < content->size(); ++i) {
       if (!(*content)[i].is_object()) fields.refuse("content", "A part must be an object.");
-      const EventFields part((*content)[i], concat(fields.path("content"), "[", i, "]."));
+      const JsonFields part((*content)[i], concat(fields.path("content"), "[", i, "]."));
       out.parts.push_back(read_part(part, out.role, format));
     }
   } else {

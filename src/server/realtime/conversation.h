@@ -15,8 +15,8 @@
 
 #include "ears/recogniser.h"
 #include "server/chat/chat_call.h"
-#include "server/realtime/event_fields.h"
 #include "server/realtime/spoken_bytes.h"
+#include "server/request/object_fields.h"
 
 namespace syrinx {
 
@@ -63,7 +63,7 @@ struct RealtimeItem {
 /// Reads an item that a client sends; its id may be empty. Audio in it is decoded as `format` and
 /// left as samples at kHearingRate, its transcript pending where none came along. Throws ApiError,
 /// also of audio that is longer than a conversation keeps.
-RealtimeItem read_item(const EventFields& fields, RealtimeFormat format);
+RealtimeItem read_item(const JsonFields& fields, RealtimeFormat format);
 /// There is one of this id already.
 ApiError taken_id(const std::string& id);
 /// As it is told. Audio only where that is asked for.

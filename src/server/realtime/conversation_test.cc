@@ -214,7 +214,7 @@ TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   RealtimeFacts facts;
   for (const bool hears : {true, false}) {
     facts.hears = hears;
-    const ResponseWish wish = read_response_wish(EventFields(event), {}, facts, conversation);
+    const ResponseWish wish = read_response_wish(JsonFields(event), {}, facts, conversation);
     for (int i = 0; i < 5; ++i) {
       const auto* each = wish.input->find(concat("input_", i));
       ASSERT_NE(each, nullptr);

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "server/request/speech_call.h"
+#include "server/request/option_fields.h"
 
 namespace syrinx {
 namespace {

@@ -15,7 +15,7 @@ ApiError no_item(const char* doing, const char* verb, const std::string& id) {
           .code = concat("item_", verb, "_invalid_item_id")};
 }
 
-JsonOut retrieve_item(const EventFields& event, const Conversation& conversation,
+JsonOut retrieve_item(const JsonFields& event, const Conversation& conversation,
                       RealtimeFormat input) {
   const std::string id = event.need_text("item_id");
   const RealtimeItem* item = conversation.find(id);
@@ -23,7 +23,7 @@ JsonOut retrieve_item(const EventFields& event, const Conversation& conversation
   return {{"item", item_object(*item, true, input)}};
 }
 
-JsonOut truncate_item(const EventFields& event, Conversation& conversation) {
+JsonOut truncate_item(const JsonFields& event, Conversation& conversation) {
   const std::string id = event.need_text("item_id");
   const int64_t index = event.need_integer("content_index", 0, 1 << 20);
   const int64_t end_ms = event.need_integer("audio_end_ms", 0, int64_t{1} << 40);
@@ -44,7 +44,7 @@ JsonOut truncate_item(const EventFields& event, Conversation& conversation) {
   return {{"item_id", id}, {"content_index", index}, {"audio_end_ms", end_ms}};
 }
 
-JsonOut delete_item(const EventFields& event, Conversation& conversation) {
+JsonOut delete_item(const JsonFields& event, Conversation& conversation) {
   const std::string id = event.need_text("item_id");
   const RealtimeItem* item = conversation.find(id);
   if (item == nullptr) throw no_item("deleting", "delete", id);

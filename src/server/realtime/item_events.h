@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/realtime/conversation.h"
-#include "server/realtime/event_fields.h"
+#include "server/request/object_fields.h"
 
 namespace syrinx {
 
@@ -14,11 +14,11 @@ namespace syrinx {
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
 /// conversation.item.retrieve: the item with its audio; `input`: the format of what a client said.
-JsonOut retrieve_item(const EventFields& event, const Conversation& conversation,
+JsonOut retrieve_item(const JsonFields& event, const Conversation& conversation,
                       RealtimeFormat input);
 /// conversation.item.truncate: cuts an answer to what was heard of it.
-JsonOut truncate_item(const EventFields& event, Conversation& conversation);
+JsonOut truncate_item(const JsonFields& event, Conversation& conversation);
 /// conversation.item.delete.
-JsonOut delete_item(const EventFields& event, Conversation& conversation);
+JsonOut delete_item(const JsonFields& event, Conversation& conversation);
 
 }  // namespace syrinx

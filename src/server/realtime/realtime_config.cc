@@ -14,7 +14,7 @@ constexpr int64_t kMaxTokens = 1 << 24;
 constexpr int kMaxPause_ms = 60'000;
 constexpr int kLeastIdle_ms = 5'000, kMostIdle_ms = 30'000;
 
-RealtimeFormat read_audio_format(const EventFields& audio) {
+RealtimeFormat read_audio_format(const JsonFields& audio) {
   const auto format = audio.object("format");
   if (!format) return {};
   const auto name = format->choice("type", {"audio/pcm", "audio/pcmu", "audio/pcma"});
@@ -26,10 +26,10 @@ RealtimeFormat read_audio_format(const EventFields& audio) {
   return *realtime_format(*name);
 }
 
-std::optional<TurnDetection> read_turns(const EventFields& input) {
+std::optional<TurnDetection> read_turns(const JsonFields& input) {
   const JsonIn* given = input.find("turn_detection");
   if (given == nullptr || *given == false) return {};  // some clients say false
-  const EventFields fields = input.need_object("turn_detection");
+  const JsonFields fields = input.need_object("turn_detection");
   TurnDetection out;
   out.semantic =
       fields.choice("type", {"server_vad", "semantic_vad"}).value_or("server_vad") != "server_vad";
@@ -50,7 +50,7 @@ std::optional<TurnDetection> read_turns(const EventFields& input) {
   return out;
 }
 
-std::optional<TranscriptionWish> read_transcription_wish(const EventFields& input) {
+std::optional<TranscriptionWish> read_transcription_wish(const JsonFields& input) {
   const auto fields = input.object("transcription");
   if (!fields) return {};
   return TranscriptionWish{fields->text("model").value_or(""),
@@ -59,31 +59,29 @@ std::optional<TranscriptionWish> read_transcription_wish(const EventFields& inpu
 }
 
 /// The flat form of the Realtime API: {"type", "name", "description", "parameters"}.
-JsonIn read_tools(const EventFields& fields) {
-  const JsonIn* tools = fields.list("tools");
+JsonIn read_tools(const JsonFields& fields) {
+  const auto* tools = fields.list("tools");
   if (tools == nullptr) return JsonIn::array();
   if (tools->size() > kMostTools) {
     fields.refuse("tools", concat("'tools' may hold at most ", kMostTools, " tools."));
   }
   for (size_t i = 0; i < tools->size(); ++i) {
-    const std::string at = concat(fields.path("tools"), "[", i, "].");
-    if (!(*tools)[i].is_object()) fields.refuse("tools", "A tool is an object.", "invalid_type");
-    const EventFields tool((*tools)[i], at);
+    const JsonFields tool = JsonFields::of((*tools)[i], concat(fields.path("tools"), "[", i, "]"));
     tool.choice("type", {"function"});
     if (tool.need_text("name").empty()) tool.refuse("name", "A tool needs a name.");
     tool.text("description");
     tool.object("parameters");
   }
-  return *tools;
+  return *fields.find("tools");
 }
 
 /// The flat form: a word, or {"type": "function", "name"}.
-JsonIn read_tool_choice(const EventFields& fields, const RealtimeAbility& ability) {
+JsonIn read_tool_choice(const JsonFields& fields, const RealtimeAbility& ability) {
   const JsonIn* choice = fields.find("tool_choice");
   if (choice == nullptr) return "auto";
   if (*choice == "auto" || *choice == "none") return *choice;
   if (choice->is_object()) {
-    const EventFields named = fields.need_object("tool_choice");
+    const JsonFields named = fields.need_object("tool_choice");
     if (!named.choice("type", {"function"})) named.missing("type");
     if (named.need_text("name").empty()) named.refuse("name", "A tool has a name.");
   } else if (*choice != "required") {
@@ -99,7 +97,7 @@ JsonIn read_tool_choice(const EventFields& fields, const RealtimeAbility& abilit
   return *choice;
 }
 
-Truncation read_truncation(const EventFields& session) {
+Truncation read_truncation(const JsonFields& session) {
   const JsonIn* given = session.find("truncation");
   if (given == nullptr) return {};
   Truncation out;
@@ -108,7 +106,7 @@ Truncation read_truncation(const EventFields& session) {
     out.disabled = session.choice("truncation", {"auto", "disabled"}) == "disabled";
     return out;
   }
-  const EventFields fields = session.need_object("truncation");
+  const JsonFields fields = session.need_object("truncation");
   if (!fields.choice("type", {"retention_ratio"})) fields.missing("type");
   const auto ratio = fields.number("retention_ratio", 0, 1);
   if (!ratio) fields.missing("retention_ratio");
@@ -119,14 +117,14 @@ Truncation read_truncation(const EventFields& session) {
   return out;
 }
 
-int read_max_tokens(const EventFields& fields) {
+int read_max_tokens(const JsonFields& fields) {
   const JsonIn* most = fields.find("max_output_tokens");
   if (most == nullptr || *most == "inf") return 0;
   return static_cast<int>(fields.integer("max_output_tokens", 1, kMaxTokens).value_or(0));
 }
 
-bool read_spoken(const EventFields& fields, const RealtimeAbility& ability) {
-  const JsonIn* kinds = fields.list("output_modalities");
+bool read_spoken(const JsonFields& fields, const RealtimeAbility& ability) {
+  const auto* kinds = fields.list("output_modalities");
   if (kinds == nullptr) return ability.speaks;
   bool text = false, audio = false;
   for (const JsonIn& kind : *kinds) {
@@ -146,7 +144,7 @@ bool read_spoken(const EventFields& fields, const RealtimeAbility& ability) {
   return audio;
 }
 
-std::string read_voice(const EventFields& output) {
+std::string read_voice(const JsonFields& output) {
   const JsonIn* voice = output.find("voice");
   if (voice == nullptr) return {};
   if (voice->is_object()) return output.need_object("voice").need_text("id");
@@ -154,7 +152,7 @@ std::string read_voice(const EventFields& output) {
 }
 
 /// Who says them without asking for the beta would wonder why they do nothing.
-void refuse_beta_fields(const EventFields& fields) {
+void refuse_beta_fields(const JsonFields& fields) {
   const auto found = beta_field_in(fields.json());
   if (!found) return;
   fields.refuse(found->name,
@@ -165,7 +163,7 @@ void refuse_beta_fields(const EventFields& fields) {
                 "unknown_parameter");
 }
 
-void merge_output(const EventFields& fields, AnswerConfig& config) {
+void merge_output(const JsonFields& fields, AnswerConfig& config) {
   const auto audio = fields.object("audio");
   const auto output = audio ? audio->object("output") : std::nullopt;
   if (!output) return;
@@ -174,7 +172,7 @@ void merge_output(const EventFields& fields, AnswerConfig& config) {
   if (output->has("speed")) config.speed = output->number("speed", 0.25, 1.5).value_or(1);
 }
 
-void merge_input(const EventFields& session, RealtimeConfig& config) {
+void merge_input(const JsonFields& session, RealtimeConfig& config) {
   const auto audio = session.object("audio");
   const auto input = audio ? audio->object("input") : std::nullopt;
   if (!input) return;
@@ -188,7 +186,7 @@ void merge_input(const EventFields& session, RealtimeConfig& config) {
 }
 
 /// true, false, or how: {"rule", "k", "draft_tokens", "hint"}; what is not said is the server's.
-void merge_prediction(const EventFields& session, const RealtimeAbility& ability,
+void merge_prediction(const JsonFields& session, const RealtimeAbility& ability,
                       RealtimeConfig& config) {
   const JsonIn* given = session.find("predict");
   const bool how = given != nullptr && given->is_object();
@@ -198,7 +196,7 @@ void merge_prediction(const EventFields& session, const RealtimeAbility& ability
     session.refuse("predict", "Nothing is predicted here.", "unsupported_value");
   }
   if (!how) return;
-  const EventFields fields = session.need_object("predict");
+  const JsonFields fields = session.need_object("predict");
   Prediction& out = config.prediction;
   if (const auto rule = fields.choice("rule", {"greedy", "top_k", "reflection"})) {
     out.rule = *find_draft_rule(*rule);
@@ -280,7 +278,7 @@ Eagerness eagerness_of(const TurnDetection& turns) {
   return turns.eagerness == "high" ? Eagerness::kHigh : Eagerness::kMedium;
 }
 
-void merge_response(const EventFields& fields, const RealtimeAbility& ability,
+void merge_response(const JsonFields& fields, const RealtimeAbility& ability,
                     AnswerConfig& config) {
   refuse_beta_fields(fields);
   if (fields.has("output_modalities")) config.spoken = read_spoken(fields, ability);
@@ -292,7 +290,7 @@ void merge_response(const EventFields& fields, const RealtimeAbility& ability,
   merge_output(fields, config);
 }
 
-void merge_session(const EventFields& session, const RealtimeAbility& ability,
+void merge_session(const JsonFields& session, const RealtimeAbility& ability,
                    RealtimeConfig& config) {
   RealtimeConfig out = config;
   if (const auto type = session.choice("type", {"realtime", "transcription"})) {

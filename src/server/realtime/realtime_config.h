@@ -8,8 +8,8 @@
 
 #include "predict/prediction.h"
 #include "server/realtime/end_of_turn.h"
-#include "server/realtime/event_fields.h"
 #include "server/realtime/spoken_bytes.h"
+#include "server/request/object_fields.h"
 
 namespace syrinx {
 
@@ -80,10 +80,10 @@ struct RealtimeAbility {
 
 /// Merges what `session` has into `config`: null is the default. Throws an ApiError, and then
 /// changes nothing.
-void merge_session(const EventFields& session, const RealtimeAbility& ability,
+void merge_session(const JsonFields& session, const RealtimeAbility& ability,
                    RealtimeConfig& config);
 /// The same with the fields of `response` that a session has, too.
-void merge_response(const EventFields& response, const RealtimeAbility& ability,
+void merge_response(const JsonFields& response, const RealtimeAbility& ability,
                     AnswerConfig& config);
 
 /// The whole effective configuration.

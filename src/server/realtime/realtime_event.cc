@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "server/realtime/event_fields.h"
+#include "server/request/object_fields.h"
 #include "server/request/wire.h"
 
 namespace syrinx {
@@ -40,7 +40,7 @@ RealtimeEvent read_realtime_event(std::string_view message, bool binary) {
   }
   if (out.type != "input_audio_buffer.append") return out;
   try {
-    const EventFields fields(out.fields);
+    const JsonFields fields(out.fields);
     auto bytes = base64_decoded(fields.need_text("audio"));
     out.fields.erase("audio");
     if (!bytes) {

@@ -78,7 +78,7 @@ void RealtimeSession::understand(RealtimeEvent& event) {
   using Self = RealtimeSession;
   struct Known {
     std::string_view type;
-    void (Self::*act)(const EventFields&);
+    void (Self::*act)(const JsonFields&);
   };
   static constexpr auto kKnown = std::to_array<Known>({
       {"session.update", &Self::update_session},
@@ -97,7 +97,7 @@ void RealtimeSession::understand(RealtimeEvent& event) {
       {"response.cancel", &Self::cancel_response},
       {"output_audio_buffer.clear", &Self::clear_output},
   });
-  const EventFields fields(event.fields);
+  const JsonFields fields(event.fields);
   std::string all;
   for (const Known& known : kKnown) {
     if (known.type == event.type) {
@@ -110,7 +110,7 @@ void RealtimeSession::understand(RealtimeEvent& event) {
                                "'. Supported values are: ", all, "."));
 }
 
-void RealtimeSession::update_session(const EventFields& event) {
+void RealtimeSession::update_session(const JsonFields& event) {
   RealtimeConfig config = config_;
   merge_session(event.need_object("session"), facts_, config);
   facts_.check_voice(config.answer, config_.answer, "session.audio.output.voice");
@@ -132,7 +132,7 @@ void RealtimeSession::update_session(const EventFields& event) {
   answer_if_due();  // the turn that it waited for may be gone
 }
 
-void RealtimeSession::clear_output(const EventFields& event) {
+void RealtimeSession::clear_output(const JsonFields& event) {
   event.refuse("type", "'output_audio_buffer.clear' is for WebRTC only.");
 }
 
@@ -276,7 +276,7 @@ void RealtimeSession::commit_said(const std::string& id, bool answer) {
   answer_if_due();
 }
 
-void RealtimeSession::commit_audio(const EventFields&) {
+void RealtimeSession::commit_audio(const JsonFields&) {
   const size_t ms = audio_.kept() / (kHearingRate / 1000);
   if (ms < kLeastMilliseconds) {
     throw ApiError{
@@ -292,7 +292,7 @@ void RealtimeSession::commit_audio(const EventFields&) {
   commit_said(item, false);
 }
 
-void RealtimeSession::clear_audio(const EventFields&) {
+void RealtimeSession::clear_audio(const JsonFields&) {
   drop_turn();
   audio_.take();
   if (typed_.empty()) forget_foreseen();
@@ -324,16 +324,16 @@ bool RealtimeSession::end_hearing(const std::string& item) {
 
 // ---------------------------------------------------------------------------- what is typed
 
-void RealtimeSession::append_text(const EventFields& event) {
+void RealtimeSession::append_text(const JsonFields& event) {
   type_text(typed_ + event.need_text("text"), event);
 }
 
-void RealtimeSession::replace_text(const EventFields& event) {
+void RealtimeSession::replace_text(const JsonFields& event) {
   type_text(event.need_text("text"), event);
 }
 
 /// The message as far as it is typed; no reply, however often.
-void RealtimeSession::type_text(std::string text, const EventFields& event) {
+void RealtimeSession::type_text(std::string text, const JsonFields& event) {
   if (text.size() > kMostTyped) {
     event.refuse("text", concat("A message may have ", kMostTyped, " bytes while it is typed."),
                  "input_text_buffer_too_long");
@@ -344,7 +344,7 @@ void RealtimeSession::type_text(std::string text, const EventFields& event) {
 }
 
 /// The message has ended and becomes an item; response.create asks for its answer.
-void RealtimeSession::commit_text(const EventFields&) {
+void RealtimeSession::commit_text(const JsonFields&) {
   const std::string text(trimmed(typed_));
   if (text.empty()) {
     throw ApiError{.message = "Error committing input text buffer: it is empty.",
@@ -360,7 +360,7 @@ void RealtimeSession::commit_text(const EventFields&) {
   out_.send_whole_item(added, conversation_);
 }
 
-void RealtimeSession::clear_text(const EventFields&) {
+void RealtimeSession::clear_text(const JsonFields&) {
   typed_.clear();
   if (nobody_speaks()) forget_foreseen();
   out_.send("input_text_buffer.cleared", JsonOut::object());
@@ -368,7 +368,7 @@ void RealtimeSession::clear_text(const EventFields&) {
 
 // ---------------------------------------------------------------------------- items
 
-void RealtimeSession::create_item(const EventFields& event) {
+void RealtimeSession::create_item(const JsonFields& event) {
   RealtimeItem item = read_item(event.need_object("item"), config_.input);
   if (item.kind == RealtimeItem::kOutput && !conversation_.has_call(item.call_id)) {
     throw ApiError{.message = concat("No call in this conversation has the call_id '",
@@ -407,12 +407,12 @@ void RealtimeSession::hear_part(const std::string& item, ItemPart& part) {
   hearings_.finish(item, out_);
 }
 
-void RealtimeSession::retrieve_item(const EventFields& event) {
+void RealtimeSession::retrieve_item(const JsonFields& event) {
   out_.send("conversation.item.retrieved",
             syrinx::retrieve_item(event, conversation_, config_.input));
 }
 
-void RealtimeSession::delete_item(const EventFields& event) {
+void RealtimeSession::delete_item(const JsonFields& event) {
   const JsonOut deleted = syrinx::delete_item(event, conversation_);
   hearings_.drop(deleted["item_id"].get<std::string>(), out_);
   out_.send("conversation.item.deleted", deleted);
@@ -420,7 +420,7 @@ void RealtimeSession::delete_item(const EventFields& event) {
   answer_if_due();
 }
 
-void RealtimeSession::truncate_item(const EventFields& event) {
+void RealtimeSession::truncate_item(const JsonFields& event) {
   out_.send("conversation.item.truncated", syrinx::truncate_item(event, conversation_));
   idle_.silenced(audio_.now_ms());
 }
@@ -463,7 +463,7 @@ RealtimeSession::Responses::iterator RealtimeSession::active() {
                       [](const RealtimeResponse& each) { return each.joined(); });
 }
 
-void RealtimeSession::create_response(const EventFields& event) {
+void RealtimeSession::create_response(const JsonFields& event) {
   if (config_.transcribes) event.refuse("type", "A transcription session does not answer.");
   if (!facts_.no_answer.empty()) {
     throw ApiError{.message = facts_.no_answer, .param = "model", .code = "no_text_model"};
@@ -485,7 +485,7 @@ void RealtimeSession::create_response(const EventFields& event) {
   begin_response(std::move(wish));
 }
 
-void RealtimeSession::cancel_response(const EventFields& event) {
+void RealtimeSession::cancel_response(const JsonFields& event) {
   const auto id = event.text("response_id");
   const auto at = std::find_if(
       responses_.begin(), responses_.end(),

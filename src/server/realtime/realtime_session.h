@@ -64,23 +64,23 @@ class RealtimeSession {
 
   // Client events.
   void understand(RealtimeEvent& event);
-  void update_session(const EventFields& event);
+  void update_session(const JsonFields& event);
   void append_audio(std::string bytes);
-  void commit_audio(const EventFields& event);
-  void clear_audio(const EventFields& event);
-  void append_text(const EventFields& event);
-  void replace_text(const EventFields& event);
-  void commit_text(const EventFields& event);
-  void clear_text(const EventFields& event);
-  void create_item(const EventFields& event);
+  void commit_audio(const JsonFields& event);
+  void clear_audio(const JsonFields& event);
+  void append_text(const JsonFields& event);
+  void replace_text(const JsonFields& event);
+  void commit_text(const JsonFields& event);
+  void clear_text(const JsonFields& event);
+  void create_item(const JsonFields& event);
   void bound_audio();
   void hear_part(const std::string& item, ItemPart& part);
-  void retrieve_item(const EventFields& event);
-  void delete_item(const EventFields& event);
-  void truncate_item(const EventFields& event);
-  void create_response(const EventFields& event);
-  void cancel_response(const EventFields& event);
-  void clear_output(const EventFields& event);
+  void retrieve_item(const JsonFields& event);
+  void delete_item(const JsonFields& event);
+  void truncate_item(const JsonFields& event);
+  void create_response(const JsonFields& event);
+  void cancel_response(const JsonFields& event);
+  void clear_output(const JsonFields& event);
 
   // What is said and typed.
   void hear_piece();
@@ -94,7 +94,7 @@ class RealtimeSession {
   void hear_ahead();
   void forget_ahead();
   bool end_hearing(const std::string& item);
-  void type_text(std::string text, const EventFields& event);
+  void type_text(std::string text, const JsonFields& event);
 
   // What is foreseen and answered.
   bool nobody_speaks() const { return !turn_ && hearings_.empty(); }

@@ -24,7 +24,7 @@ JsonIn without_nulls(const JsonIn& object) {
 }
 
 /// An item of `response.input`, its own or one that it names.
-RealtimeItem read_input_item(const EventFields& fields, const RealtimeConfig& config, bool hears,
+RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& config, bool hears,
                              const Conversation& conversation) {
   RealtimeItem out;
   if (fields.text("type") == "item_reference") {
@@ -50,7 +50,7 @@ RealtimeItem read_input_item(const EventFields& fields, const RealtimeConfig& co
 
 }  // namespace
 
-ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& config,
+ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& config,
                                 const RealtimeFacts& facts, const Conversation& conversation) {
   ResponseWish out{.config = config.answer};
   const auto fields = event.object("response");
@@ -59,17 +59,17 @@ ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& 
   if (const size_t bytes = dump_json(given).size(); bytes > kMaxEventBytes) {
     throw event_too_long("response.create", bytes, ", beside its 'input'");
   }
-  merge_response(EventFields(given, "response."), facts, out.config);
+  merge_response(JsonFields(given, "response."), facts, out.config);
   facts.check_voice(out.config, config.answer, "response.audio.output.voice");
   out.joined = fields->choice("conversation", {"auto", "none"}).value_or("auto") == "auto";
   if (const auto metadata = fields->object("metadata")) out.metadata = metadata->json();
-  const JsonIn* input = fields->list("input");
+  const auto* input = fields->list("input");
   if (input == nullptr) return out;
   if (input->size() > kMostInput) fields->refuse("input", "'input' has at most 256 items.");
   out.input.emplace();
   for (size_t i = 0; i < input->size(); ++i) {
     if (!(*input)[i].is_object()) fields->refuse("input", "An item must be an object.");
-    const EventFields each((*input)[i], concat("response.input[", i, "]."));
+    const JsonFields each((*input)[i], concat("response.input[", i, "]."));
     RealtimeItem item = read_input_item(each, config, facts.hears, conversation);
     item.id = concat("input_", i);
     out.input->add(std::move(item));

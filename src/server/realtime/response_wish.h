@@ -6,10 +6,10 @@
 #include <string>
 
 #include "server/realtime/conversation.h"
-#include "server/realtime/event_fields.h"
 #include "server/realtime/realtime_actions.h"
 #include "server/realtime/realtime_config.h"
 #include "server/realtime/realtime_facts.h"
+#include "server/request/object_fields.h"
 
 namespace syrinx {
 
@@ -22,7 +22,7 @@ struct ResponseWish {
 
 /// Reads response.create in a session that is set to `config`; `conversation` has the items that it
 /// may name. Throws ApiError.
-ResponseWish read_response_wish(const EventFields& event, const RealtimeConfig& config,
+ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& config,
                                 const RealtimeFacts& facts, const Conversation& conversation);
 
 /// What is asked for an answer to `context`; of no response yet. `hears`: said audio goes along.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -44,17 +43,6 @@ constexpr std::array<FormatName, 10> kFormatNames = {{
 }};
 
 }  // namespace
-
-std::string shown_number(double number) {
-  const bool whole = std::trunc(number) == number && std::fabs(number) < 1e15;
-  return whole ? concat(static_cast<int64_t>(number)) : concat(number);
-}
-
-bool is_whole(const JsonIn& value) {
-  if (!value.is_number_float()) return value.is_number_integer();
-  const double number = value.get<double>();
-  return std::isfinite(number) && std::trunc(number) == number;
-}
 
 std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone) {
   const std::optional<std::string> mended = mend_halves(bytes, lone);

@@ -28,10 +28,6 @@ std::optional<std::string> string_at(const JsonIn& object, const char* name);
 /// The same for a number and a yes or no.
 std::optional<double> number_at(const JsonIn& object, const char* name);
 bool true_at(const JsonIn& object, const char* name);
-/// A bound in a message: integers with all their digits, never 2.14748e+09.
-std::string shown_number(double number);
-/// Whether it is an integer as JSON Schema means it: 3.0 is one.
-bool is_whole(const JsonIn& value);
 
 /// Parameters of a query, decoded; the first of each name, at most 64.
 class Query {

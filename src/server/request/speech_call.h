@@ -35,9 +35,6 @@ struct SpeechCall {
   std::vector<std::string> warnings = {};  ///< what the model cannot do and was left out
 };
 
-/// For who gives none. Below 2^53, so that a client that keeps numbers as doubles can send it back.
-uint64_t random_seed();
-
 /// Has the model do as much of audio.speed as it can; the rest stays for the encoder.
 void share_speed(const PipelineInfo& info, SpeechCall& call);
 
