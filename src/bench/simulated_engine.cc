@@ -92,7 +92,7 @@ Load SimulatedEngine::load_now() const {
 }
 
 double SimulatedEngine::used() const {
-  const double streams = std::min(model_.capacity, model_.limit.places());
+  const double streams = std::min(model_.load.capacity(), model_.load.limit().places());
   return streams > 0 ? unfinished_ / streams : 0;
 }
 
@@ -116,7 +116,7 @@ double SimulatedEngine::lay_out_s(const Batch& batch) const {
 
 double SimulatedEngine::link_s(const Batch& batch) const {
   const ResidentNode& node = model_.nodes[static_cast<size_t>(batch.node)];
-  return node.away ? link_s_ : 0;
+  return node.remote ? link_s_ : 0;
 }
 
 std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink, double now) {

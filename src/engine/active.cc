@@ -1,7 +1,10 @@
 #include "engine/active.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "base/check.h"
-#include "engine/scheduler.h"
+#include "engine/pages.h"
 
 namespace syrinx {
 namespace {
@@ -12,22 +15,60 @@ constexpr double kExpectedOdds = 0.9;
 
 }  // namespace
 
-int ArRun::companion_due(int codes) const {
-  if (!guided) return 0;
-  bool now = false;
-  for (int k = 0; k < codes && !now; ++k) now = sequence->step_guidance(k) != 1;
-  return now ? sequence->companion_rows() + steps - tracks[1].cache.rows : 0;
+Active::Active(ResidentModel& of, const SpeechRequest& request, std::shared_ptr<Sink> sink,
+               double now_s)
+    : seed(request.seed),
+      client(request.client),
+      model(&of),
+      promised_s(promised_wait_s(of, request)),
+      output(of, std::move(sink), request, now_s) {}
+
+bool Active::in_flight() const {
+  if (opening) return true;
+  return std::any_of(runs.begin(), runs.end(), [](const NodeRun& run) { return run.in_flight(); });
 }
 
-ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
-    : lane(Lane<int32_t>(policy, in.width)) {
-  if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
+int64_t Active::frames() {
+  const int link = model->first_link;
+  return runs.empty() || !opens(link) ? 0 : runs[link].chunk->given();
 }
 
-std::unique_ptr<ChunkRun> open_chunk_run(const ResidentNode& node, const Sequence& sequence) {
-  auto run = std::make_unique<ChunkRun>(node.policy, node.chunk->in());
-  run->stream = open_stream(*node.chunk, sequence);
-  return run;
+double Active::slack_s(double now) {
+  double samples = 0;
+  for (size_t n = 0; n < runs.size(); ++n) {
+    if (!runs[n].chunk) continue;
+    runs[n].chunk->with_lane([&](auto& lane) {
+      const int64_t frames = lane.waiting() - (lane.closed() ? 0 : lane.policy().lookahead);
+      samples +=
+          static_cast<double>(std::max<int64_t>(0, frames)) * model->nodes[n].samples_per_frame;
+    });
+  }
+  return output.listener().slack_s(now) + samples / model->pipeline->info().sample_rate;
+}
+
+void Active::begin_segment(int node) {
+  ArRun& run = *runs[node].ar;
+  const bool first = !run.begun;
+  model->nodes[node].pages->begin_segment(run);
+  const int rows = run.sequence->prompt_rows();
+  model->metrics.prompt_rows.add(rows);
+  if (!first || model->graph().writer() != node) return;
+  output.outcome().prompt_tokens = rows;
+  output.outcome().heard_tokens = run.sequence->heard_rows(rows);
+}
+
+void Active::begin_segments() {
+  for (size_t n = 0; n < runs.size(); ++n) {
+    const ArRun* run = runs[n].ar.get();
+    if (run && !run->away() && !run->begun) begin_segment(static_cast<int>(n));
+  }
+}
+
+void Active::release_pages() {
+  for (size_t n = 0; n < runs.size(); ++n) {
+    ArRun* run = runs[n].ar.get();
+    if (run && !run->stepping) model->nodes[n].pages->release(*run);
+  }
 }
 
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request) {
@@ -38,15 +79,7 @@ double promised_wait_s(const ResidentModel& model, const SpeechRequest& request)
 
 Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s) {
-  auto active = std::make_unique<Active>();
-  active->model = &model;
-  active->seed = request.seed;
-  active->client = request.client;
-  active->background = request.background;
-  active->first_frames = request.initial_chunk_frames;
-  active->submitted_s = now_s;
-  active->promised_s = promised_wait_s(model, request);
-  active->sink = std::move(sink);
+  auto active = std::make_unique<Active>(model, request, std::move(sink), now_s);
   if (model.graph().reader() == kClient || model.graph().speaker() == kClient) return active;
   auto parts = SpokenParts::of(request, model.pipeline->info().phones);
   if (!parts.ok()) return parts.error();
@@ -77,8 +110,9 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     run->sequence = std::move(sequences[next - 1]);
     if (!request.expected.empty()) run->draft_odds = kExpectedOdds;
     const Sequence& sequence = *run->sequence;
-    const std::string problem = misfit(node, sequence);
+    const std::string problem = node.pages->misfit(sequence);
     if (!problem.empty()) return Error{ErrorCode::kInvalid, problem, "input"};
+    run->codes = static_cast<int>(std::ssize(node.ar->traits().vocab));
     run->guided = is_guided(sequence);
     if (run->guided && model.options.max_batch < 2) {
       return Error{ErrorCode::kUnsupported, "guidance needs a batch of at least 2"};
@@ -101,7 +135,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       if (model.nodes[to].ar) from = to;
     }
     if (!runs[from].ar) continue;  // nobody feeds it, or hears what it makes
-    auto run = open_chunk_run(node, *runs[from].ar->sequence);
+    auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence);
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);
       lane.input() = std::move(opened.value().samples);

@@ -148,7 +148,7 @@ TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
                            .batch_s = ninety_ms_a_second});
   ResidentModel& live = machine.add(make_toy_pipeline());
   ResidentModel& model = machine.add(make_toy_pipeline());
-  ASSERT_NE(live.nodes[0].place, model.nodes[0].place);
+  ASSERT_NE(live.nodes[0].slot, model.nodes[0].slot);
   for (int i = 0; i < 4; ++i) {
     SpeechRequest request = ask_bytes(150, 500 + i);
     request.background = true;
@@ -174,7 +174,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
     quiet.push_back(machine.submit(request));
     ASSERT_TRUE(quiet.back()) << machine.refusal.message;
   }
-  const int most = static_cast<int>(0.4 * model.nodes[0].cache->total());
+  const int most = static_cast<int>(0.4 * model.nodes[0].pages->total());
   const auto held = [&](size_t i) {
     return quiet[i]->done ? size_t{0} : quiet[i]->active->runs[0].ar->tracks[0].cache.pages.size();
   };

@@ -63,14 +63,14 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
   const Client client = machine.submit(ask_open(std::string(30, 'a')));
   machine.run_until(10);  // all is said and played
   ASSERT_GT(client->pieces.size(), 1u);
-  ASSERT_LT(client->active->slack_s(machine.now()), 0);
+  ASSERT_LT(client->active->output.listener().slack_s(machine.now()), 0);
   machine.scheduler.append_text(client->id, std::string(150, 'a'), true);
   machine.turn();
   while (client->outcome.total_s == 0 && client->pieces.back().at_s < 10) {
     ASSERT_TRUE(machine.next());
   }
-  EXPECT_EQ(client->active->outcome.underruns, 0);
-  EXPECT_GE(client->active->slack_s(machine.now()), 0) << "the player goes on from here";
+  EXPECT_EQ(client->active->output.outcome().underruns, 0);
+  EXPECT_GE(client->active->output.listener().slack_s(machine.now()), 0) << "the player goes on from here";
   slow = true;
   machine.run_to_end();
   EXPECT_GE(client->outcome.underruns, 1);
@@ -100,11 +100,11 @@ TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
     client->unread = 60;
     machine.run_until(60);
     ASSERT_FALSE(client->done);
-    const double made_s = client->active->outcome.audio_s;
-    EXPECT_NEAR(client->active->slack_s(machine.now()), made_s, 0.011);
+    const double made_s = client->active->output.outcome().audio_s;
+    EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), made_s, 0.011);
     client->unread = made_s / 2;
     machine.run_until(machine.now() + 0.01);
-    EXPECT_GE(client->active->slack_s(machine.now()), made_s / 2);
+    EXPECT_GE(client->active->output.listener().slack_s(machine.now()), made_s / 2);
     client->unread = 0;
     machine.run_to_end();
     EXPECT_EQ(client->outcome.underruns, 0);
@@ -121,10 +121,10 @@ TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   machine.add(make_toy_pipeline());
   const Client client = machine.submit(ask_bytes(200));
   machine.turn();
-  while (client->active->outcome.audio_s < 2) ASSERT_TRUE(machine.next());
+  while (client->active->output.outcome().audio_s < 2) ASSERT_TRUE(machine.next());
   client->unread = 1e6;
   machine.run_until(machine.now() + 10);
-  EXPECT_NEAR(client->active->slack_s(machine.now()), 0.5, 0.011);
+  EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), 0.5, 0.011);
   client->unread = 0;
   machine.run_to_end();
   EXPECT_EQ(client->outcome.underruns, 0);
@@ -140,7 +140,7 @@ TEST(Delivery, AReaderThatStopsReadsNothing) {
   client->unread = 60;
   machine.run_until(60);
   ASSERT_FALSE(client->done);
-  EXPECT_NEAR(client->active->text_slack_s(machine.now()), 0, 0.011);
+  EXPECT_NEAR(client->active->output.reader().slack_s(machine.now()), 0, 0.011);
   client->unread = 0;
   machine.run_to_end();
 }
@@ -155,15 +155,15 @@ TEST(Delivery, WhoIsHurriedHasHadNoListenerBefore) {
   request.background = true;
   const Client client = machine.submit(request);
   machine.run_until(20);  // its share of the time is used up
-  const double made_s = client->active->outcome.audio_s;
+  const double made_s = client->active->output.outcome().audio_s;
   ASSERT_GT(made_s, 1);
   ASSERT_LT(made_s, 6);
   machine.scheduler.hurry(client->id);
-  EXPECT_NEAR(client->active->slack_s(machine.now()), made_s, 1e-9);
+  EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), made_s, 1e-9);
   machine.run_until(machine.now() + 0.01);
-  const double since_s = client->active->playing_since_s;
+  const double since_s = client->active->output.listener().since_s;
   machine.scheduler.hurry(client->id);
-  EXPECT_EQ(client->active->playing_since_s, since_s) << "it had begun";
+  EXPECT_EQ(client->active->output.listener().since_s, since_s) << "it had begun";
   machine.run_to_end();
   EXPECT_EQ(client->outcome.underruns, 0);
   EXPECT_EQ(model.metrics.underruns.value(), 0);
@@ -179,10 +179,10 @@ TEST(Delivery, WhoIsHurriedHasHadNoReaderBefore) {
   request.text_only = request.background = true;
   const Client client = machine.submit(request);
   machine.run_until(20);
-  ASSERT_GT(client->active->tokens_read, 0);
+  ASSERT_GT(client->active->output.tokens_read(), 0);
   ASSERT_FALSE(client->done);
   machine.scheduler.hurry(client->id);
-  EXPECT_EQ(client->active->text_since_s, machine.now());
+  EXPECT_EQ(client->active->output.reader().since_s, machine.now());
   machine.run_to_end();
 }
 
@@ -263,7 +263,7 @@ TEST(Delivery, HurriedChunksAreForTheFewWhoAreLate) {
     auto& laid_out = const_cast<Batch&>(batch);
     for (size_t i = 0; i < laid_out.jobs().size(); ++i) {
       const ChunkJob& job = laid_out.jobs()[i];
-      if (job.left < 2 || job.last || !batch.owners[i]->heard()) continue;
+      if (job.left < 2 || job.last || !batch.owners[i]->output.heard()) continue;
       ++(job.fresh < 3 ? hurried : others);
     }
   };
@@ -283,7 +283,7 @@ TEST(Delivery, HurriedChunksAreForTheFewWhoAreLate) {
   std::vector<Client> clients;
   for (int i = 0; i < 12; ++i) clients.push_back(busy.submit(ask_bytes(300, i)));
   busy.run_until(4);
-  ASSERT_GT(busy.model().late_share, 0.005) << "the test forced nothing";
+  ASSERT_GT(busy.model().load.late_share(), 0.005) << "the test forced nothing";
   hurried = others = 0;
   busy.script.begins = count;
   busy.run_until(6);

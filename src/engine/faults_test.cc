@@ -45,7 +45,7 @@ void expect_nothing_left(ScriptedMachine& machine, const BreakableModel& model,
   machine.turn();
   EXPECT_EQ(resident.requests, 0) << what;
   EXPECT_EQ(resident.nodes[0].steps_in_flight, 0) << what;
-  EXPECT_EQ(resident.nodes[0].cache->available(), resident.nodes[0].cache->total()) << what;
+  EXPECT_EQ(resident.nodes[0].pages->available(), resident.nodes[0].pages->total()) << what;
   EXPECT_EQ(machine.scheduler.away(), 0) << what;
   EXPECT_EQ(machine.scheduler.load(resident).running, 0) << what;
   EXPECT_EQ(model.alive->sequences, 0) << what;
@@ -336,7 +336,7 @@ TEST(Faults, I8_AClockThatJumpsFailsNobody) {
       EXPECT_EQ(two->samples, heard_alone(ask_bytes(30, 2))) << at;
       EXPECT_LE(one->outcome.underruns, 1) << at;
       EXPECT_LE(two->outcome.underruns, 1) << at;
-      EXPECT_FALSE(model.limit.limited());
+      EXPECT_FALSE(model.load.limit().limited());
       if (HasFailure()) return;
     }
   }

@@ -46,7 +46,7 @@ inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   EXPECT_EQ(machine.model().requests, 0);
   for (const ResidentNode& node : machine.model().nodes) {
     if (!node.ar) continue;
-    EXPECT_EQ(node.cache->available(), node.cache->total()) << "I6: pages of " << node.name;
+    EXPECT_EQ(node.pages->available(), node.pages->total()) << "I6: pages of " << node.name;
     EXPECT_EQ(node.steps_in_flight, 0);
   }
 }
@@ -145,7 +145,7 @@ class MixedSchedule {
     };
     script.begins = [](const Batch& batch) {
       for (const Active* owner : batch.owners)
-        EXPECT_TRUE(owner->sink) << "I6: a batch for a request that has ended";
+        EXPECT_TRUE(owner->live()) << "I6: a batch for a request that has ended";
       if (batch.kind() != Plan::kAr) return;
       for (const StepSequence& s : batch.sequences())
         EXPECT_TRUE(!s.emits || s.state->ready()) << "I9: a step of a sequence that waits";

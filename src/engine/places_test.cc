@@ -18,7 +18,7 @@ TEST(Places, AFewAreGivenHoweverSlowTheMachineIs) {
   ScriptedMachine machine({.options = patient(), .batch_s = half_a_second_each});
   ResidentModel& model = machine.add(make_toy_pipeline());
   warm_up(machine);
-  ASSERT_LT(model.capacity, 3);
+  ASSERT_LT(model.load.capacity(), 3);
   EXPECT_EQ(machine.scheduler.load(model).places, 8);
 }
 
@@ -27,7 +27,7 @@ TEST(Places, AreNotLimitedBeforeEnoughWasMade) {
   ResidentModel& model = machine.add(make_toy_pipeline());
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));  // 18 s of audio
   machine.run_to_end();
-  ASSERT_GT(model.capacity, 0);
+  ASSERT_GT(model.load.capacity(), 0);
   EXPECT_EQ(machine.scheduler.load(model).places, model.options.max_requests);
   ASSERT_TRUE(machine.submit(ask_bytes(150)));  // and 3 s
   machine.run_to_end();
@@ -51,7 +51,7 @@ TEST(Places, OnlyThePolicyWithDeadlinesLimitsAndRefuses) {
   for (const Client& client : clients) EXPECT_EQ(client->outcome.reason, FinishReason::kStop);
   EXPECT_GT(clients.back()->outcome.waited_s, 0.5);
   EXPECT_NEAR(clients.front()->outcome.waited_s, 0, 1e-6);
-  ASSERT_GT(model.made_s, 20);
+  ASSERT_GT(model.load.made_s(), 20);
   EXPECT_EQ(machine.scheduler.load(model).places, 3);
 }
 
@@ -69,7 +69,7 @@ TEST(Places, OneModelsStreamsTakeFromTheOthersShare) {
   ASSERT_TRUE(machine.submit(ask_bytes(400)));
   machine.turn();
   const double after = machine.scheduler.load(other).places;
-  EXPECT_NEAR(before - after, other.capacity / one.capacity, 0.1);
+  EXPECT_NEAR(before - after, other.load.capacity() / one.load.capacity(), 0.1);
 }
 
 TEST(Places, RequestsEndAsFastAsTheirAudioIsMade) {
@@ -77,19 +77,19 @@ TEST(Places, RequestsEndAsFastAsTheirAudioIsMade) {
   ResidentModel& model = machine.add(make_toy_pipeline());
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
   machine.run_to_end();
-  EXPECT_NEAR(model.mean_made_s, 4, 1e-9);
-  EXPECT_NEAR(machine.scheduler.load(model).finish_rate, model.capacity / 4, 1e-6);
+  EXPECT_NEAR(model.load.mean_made_s(), 4, 1e-9);
+  EXPECT_NEAR(machine.scheduler.load(model).finish_rate, model.load.capacity() / 4, 1e-6);
   ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
-  EXPECT_NEAR(model.mean_made_s, 4 - 0.02 * 2, 1e-9) << "the newest counts a little";
+  EXPECT_NEAR(model.load.mean_made_s(), 4 - 0.02 * 2, 1e-9) << "the newest counts a little";
   // What proved to be too many is no rate.
   for (int look = 0; look < 40; ++look) {
-    model.limit.chunk(true);
-    model.limit.observe(machine.now() + 0.3 * look, 5, machine.now() + 0.3 * look);
+    model.load.limit().chunk(true);
+    model.load.limit().observe(machine.now() + 0.3 * look, 5, machine.now() + 0.3 * look);
   }
-  ASSERT_LT(model.limit.places(), model.capacity);
+  ASSERT_LT(model.load.limit().places(), model.load.capacity());
   const Load load = machine.scheduler.load(model);
-  EXPECT_NEAR(load.finish_rate, model.limit.places() / model.mean_made_s, 1e-9);
+  EXPECT_NEAR(load.finish_rate, model.load.limit().places() / model.load.mean_made_s(), 1e-9);
   EXPECT_NEAR(machine.scheduler.look_again_s(), PlaceLimit::kLook_s, 1e-9)
       << "a limit is looked at again though nobody waits";
 }
@@ -191,12 +191,12 @@ TEST(Places, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
   ResidentModel& one = machine.add(make_toy_pipeline());
   ResidentModel& other = machine.add(make_toy_pipeline());
   ResidentModel& third = machine.add(make_toy_pipeline());
-  EXPECT_EQ(one.nodes[0].place, 1);
-  EXPECT_EQ(other.nodes[0].place, 0);
-  EXPECT_EQ(third.nodes[0].place, 1);
+  EXPECT_EQ(one.nodes[0].slot, 1);
+  EXPECT_EQ(other.nodes[0].slot, 0);
+  EXPECT_EQ(third.nodes[0].slot, 1);
   machine.script.begins = [&](const Batch& batch) {
     if (batch.kind() != Plan::kAr) return;
-    EXPECT_EQ(batch.executor, batch.model->nodes[0].place);
+    EXPECT_EQ(batch.executor, batch.model->nodes[0].slot);
   };
   std::vector<Client> clients;
   for (size_t m = 0; m < 3; ++m) clients.push_back(machine.submit(ask_bytes(30, m), m));
@@ -282,7 +282,7 @@ TEST(Places, PagesGoWithTheLastStep) {
   machine.turn();
   while (client->active->runs[0].ar->open) ASSERT_TRUE(machine.next());
   EXPECT_FALSE(client->done);
-  EXPECT_EQ(model.nodes[0].cache->available(), model.nodes[0].cache->total());
+  EXPECT_EQ(model.nodes[0].pages->available(), model.nodes[0].pages->total());
   machine.run_to_end();
   EXPECT_EQ(client->outcome.reason, FinishReason::kStop);
 }

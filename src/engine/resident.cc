@@ -37,16 +37,14 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     node.ar = from.ar, node.chunk = from.chunk;
     node.metrics = &metrics.stages[n];
     if (node.ar) {
-      node.away = node.ar->away();
-      node.cache = std::make_unique<KvCache>(pages_for(*node.ar, options), KvPool::kPageRows);
-      for (const KvSpec& spec : node.ar->traits().kv) {
-        if (!node.away) node.kv.emplace_back(spec, node.cache->total(), node.ar->device());
-      }
-      pages += node.cache->total();
+      node.remote = node.ar->away();
+      node.pages =
+          std::make_unique<Pages>(*node.ar, pages_for(*node.ar, options), options.share_prefixes);
+      pages += node.pages->total();
     } else {
       const Edge& edge = g.feeding(static_cast<int>(n));
       node.policy = edge.policy;
-      node.away = node.chunk->away();
+      node.remote = node.chunk->away();
       if (edge.from.node != kClient && g.node(edge.from.node).ar) {
         node.first_chunk = FirstChunk(edge.policy.initial, edge.policy.steady);
         if (first_link < 0) first_link = static_cast<int>(n);

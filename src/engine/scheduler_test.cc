@@ -71,13 +71,13 @@ TEST(Scheduler, PlacesAreTakenBackWhenListenersRunDry) {
   ResidentModel& model = machine.add(make_toy_pipeline());
   warm_up(machine);
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
-  while (machine.now() < 30 && model.limit.places() > 0.8 * model.capacity) {
-    model.limit.chunk(true);  // something that no cost shows makes them late
+  while (machine.now() < 30 && model.load.limit().places() > 0.8 * model.load.capacity()) {
+    model.load.limit().chunk(true);  // something that no cost shows makes them late
     ASSERT_TRUE(machine.next());
   }
   const double places = machine.scheduler.load(model).places;
-  EXPECT_EQ(places, std::max(8.0, model.limit.places()));
-  EXPECT_LE(places, 0.8 * model.capacity);
+  EXPECT_EQ(places, std::max(8.0, model.load.limit().places()));
+  EXPECT_LE(places, 0.8 * model.load.capacity());
 }
 
 TEST(Scheduler, OnePlaceIsLeftHoweverLate) {
@@ -104,7 +104,7 @@ TEST(Scheduler, AReaderThatPausesHoldsNoPlace) {
   for (const Client& client : slow) client->unread = 1e6;
   machine.script.begins = [&](const Batch& batch) {
     for (const Active* owner : batch.owners) {
-      EXPECT_TRUE(owner->id == quick->id || !owner->heard()) << "I9: a paused request runs";
+      EXPECT_TRUE(owner->id == quick->id || !owner->output.heard()) << "I9: a paused request runs";
     }
   };
   machine.run_until(machine.now() + 5);
@@ -177,7 +177,7 @@ TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
   EXPECT_EQ(clients[1]->samples, heard_alone(ask_bytes(30, 2)));
   EXPECT_EQ(clients[2]->samples, heard_alone(c));
   EXPECT_EQ(clients[3]->samples, heard_alone(d));
-  EXPECT_EQ(machine.model().nodes[0].cache->available(), 6);
+  EXPECT_EQ(machine.model().nodes[0].pages->available(), 6);
 }
 
 TEST(Scheduler, APairThatCannotFitIsRefused) {
@@ -211,7 +211,7 @@ TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
       if (seen == 0) ends_s = at_s;
       if (at_s > ends_s) ++late, longest_s = at_s - ends_s, ends_s = at_s;
       ends_s += seconds;
-      EXPECT_NEAR(client->active->slack_s(machine.now()), ends_s - machine.now(), 1e-9);
+      EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), ends_s - machine.now(), 1e-9);
     }
     machine.next();
   }
@@ -230,18 +230,19 @@ TEST(Scheduler, AHiccupLimitsNothing) {
                              }});
     ResidentModel& model = machine.add(make_toy_pipeline());
     warm_up(machine);
-    const double capacity = model.capacity;
+    const double capacity = model.load.capacity();
     std::vector<Client> clients;
     for (int i = 0; i < 5; ++i) clients.push_back(machine.submit(ask_bytes(400)));
     machine.run_until(machine.now() + 2);
     std::vector<int> before;
-    for (const Client& client : clients) before.push_back(client->active->outcome.underruns);
+    for (const Client& client : clients)
+      before.push_back(client->active->output.outcome().underruns);
     extra_s = hiccup_s;
     const double began_s = machine.now();
     while (machine.now() < began_s + hiccup_s) ASSERT_TRUE(machine.next());
     machine.run_until(machine.now() + 1);
-    EXPECT_FALSE(model.limit.limited());
-    EXPECT_NEAR(model.capacity, capacity, 0.25 * capacity);
+    EXPECT_FALSE(model.load.limit().limited());
+    EXPECT_NEAR(model.load.capacity(), capacity, 0.25 * capacity);
     const Client more = machine.submit(ask_bytes(10));
     machine.turn();
     EXPECT_TRUE(more->active->promoted);
@@ -287,7 +288,7 @@ TEST(Scheduler, AStateThatThrowsFailsItsRequestOnly) {
     EXPECT_EQ(bad->outcome.error.message, std::string("the toy model stumbled in ") + where);
     EXPECT_EQ(before->samples, expected) << where;
     EXPECT_EQ(after->samples, expected) << where;
-    EXPECT_EQ(model.nodes[0].cache->available(), model.nodes[0].cache->total()) << where;
+    EXPECT_EQ(model.nodes[0].pages->available(), model.nodes[0].pages->total()) << where;
     EXPECT_EQ(model.requests, 0) << where;
   }
 }
@@ -466,7 +467,8 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   while (listeners.back()->pieces.size() < 3) ASSERT_TRUE(machine.next());
   playing = true;
   std::vector<int> before;
-  for (const Client& listener : listeners) before.push_back(listener->active->outcome.underruns);
+  for (const Client& listener : listeners)
+    before.push_back(listener->active->output.outcome().underruns);
   SpeechRequest request = ask_bytes(20);
   request.instructions = std::string(300, 'z');  // three seconds of prompt
   const Client other = machine.submit(request, 1);
@@ -495,7 +497,7 @@ TEST(Scheduler, NobodyRunsDryBehindTheBatchesOfOneModel) {
   heavy = &machine.add(make_toy_pipeline());
   machine.add(make_toy_pipeline());
   const ResidentModel& other = machine.add(make_toy_pipeline());
-  ASSERT_EQ(heavy->nodes[0].place, other.nodes[0].place);
+  ASSERT_EQ(heavy->nodes[0].slot, other.nodes[0].slot);
   for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
     SpeechRequest request = ask_bytes(5);
     request.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
@@ -504,7 +506,7 @@ TEST(Scheduler, NobodyRunsDryBehindTheBatchesOfOneModel) {
   }
   const Client listener = machine.submit(ask_bytes(100), 2);
   machine.turn();
-  while (listener->active->outcome.audio_s < 0.3) ASSERT_TRUE(machine.next());
+  while (listener->active->output.outcome().audio_s < 0.3) ASSERT_TRUE(machine.next());
   std::vector<Client> newcomers;
   for (const char byte : {'x', 'y'}) {
     SpeechRequest request = ask_bytes(5);

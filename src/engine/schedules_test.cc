@@ -252,7 +252,7 @@ class Schedule {
   bool never_fits(const Talk& talk) {
     const SpeechRequest& request = talk.told->request;
     const int rows = static_cast<int>(request.instructions.size()) + 3 + request.max_frames;
-    const int pages = machine_.model(talk.model).nodes[0].cache->total();
+    const int pages = machine_.model(talk.model).nodes[0].pages->total();
     return rows > pages / (request.guidance ? 2 : 1) * KvPool::kPageRows;
   }
 
@@ -343,7 +343,8 @@ class Schedule {
         EXPECT_FALSE(talk.client->done) << "I6: a batch for one that has ended";
       }
       if (watch(9)) {
-        EXPECT_FALSE(owner->heard() && talk.client->unread > machine_.script.options.max_unread_s)
+        EXPECT_FALSE(owner->output.heard() &&
+                     talk.client->unread > machine_.script.options.max_unread_s)
             << "I9: a request that its reader pauses is in a batch";
       }
     }
@@ -353,7 +354,7 @@ class Schedule {
   void step_begins(const Batch& batch) {
     const PlacesSpec& places = machine_.script.places;
     if (places.split) {
-      EXPECT_EQ(batch.executor, batch.model->nodes[batch.node].place) << "a step at another's home";
+      EXPECT_EQ(batch.executor, batch.model->nodes[batch.node].slot) << "a step at another's home";
     } else {
       EXPECT_TRUE(places.places[batch.executor].steps) << "a step where none may run";
     }
@@ -488,7 +489,7 @@ class Schedule {
     }
     for (int m = 0; m < models_; ++m) {
       const ResidentModel& model = machine_.model(m);
-      const KvCache& cache = *model.nodes[0].cache;
+      const Pages& cache = *model.nodes[0].pages;
       if (watch(11)) {
         EXPECT_EQ(cache.available(), cache.total()) << "I11: pages are missing";
       }
@@ -679,7 +680,7 @@ TEST(Schedules, I14_Outputs) {
     }
     for (const ResidentNode& node : machine.model().nodes) {
       if (node.ar) {
-        EXPECT_EQ(node.cache->available(), node.cache->total()) << "I11";
+        EXPECT_EQ(node.pages->available(), node.pages->total()) << "I11";
       }
     }
     if (HasFailure()) FAIL() << "in schedule " << i;

@@ -133,7 +133,7 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
     }
     EXPECT_GT(crowd.hits(), 0);
     EXPECT_GT(crowd.model().metrics.preemptions.value(), 0) << "the test did not force any";
-    EXPECT_EQ(crowd.model().nodes[0].cache->available(), kPages);
+    EXPECT_EQ(crowd.model().nodes[0].pages->available(), kPages);
   }
 }
 
@@ -324,7 +324,7 @@ TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
       const auto here = rounds.ask(request);
       Reader fresh(model, alone);
       EXPECT_EQ(answer(*here), answer(*fresh.ask(request))) << prompt;
-      const auto& cache = *rounds.model().nodes[0].cache;
+      const auto& cache = *rounds.model().nodes[0].pages;
       EXPECT_EQ(cache.available(), cache.total()) << prompt;
       cached += here->outcome.cached_tokens;
       guess = here->written;

@@ -1,0 +1,124 @@
+#include "engine/batch_builder.h"
+
+#include <algorithm>
+
+namespace syrinx {
+namespace {
+
+/// Whether a row before `end` is still to be passed to the node's edges.
+bool wants_taps(const ArStage& ar, const ArRun& run, int end) {
+  if (ar.traits().tap == 0) return false;
+  for (int pos = std::max(run.tapped, run.tracks[0].cache.rows); pos < end; ++pos) {
+    if (run.sequence->tapped(pos)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void BatchBuilder::build(Plan& plan, bool background, Batch& batch, double now) {
+  built_ = false;
+  if (one_by_one_) plan.keep_first();
+  const NodeRef& ref = slots_.nodes()[plan.node];
+  batch.model = ref.model;
+  batch.node = ref.node;
+  batch.background = background;
+  plan.kind == Plan::kAr ? build_step(plan, batch, now) : build_chunks(plan, batch);
+  built_ = true;
+}
+
+void BatchBuilder::build_step(const Plan& plan, Batch& batch, double now) {
+  ResidentNode& node = batch.model->nodes[batch.node];
+  size_t widest = 1;
+  for (const PlannedSequence& planned : plan.sequences) {
+    ArRun& run = *roster_.active()[planned.slot]->runs[batch.node].ar;
+    node.pages->reserve(run, run.due(), planned.drafts);
+    for (const HeldRows& track : run.tracks) widest = std::max(widest, track.cache.pages.size());
+  }
+  batch.begin_step(*node.ar, node.pages->pools(), static_cast<int>(widest));
+  for (const PlannedSequence& planned : plan.sequences) add_sequence(planned, batch, now);
+  batch.cache_pages = node.pages->total();
+  node.pages->take_copies(batch.copies);
+}
+
+void BatchBuilder::add_sequence(const PlannedSequence& planned, Batch& batch, double now) {
+  Active& request = *roster_.active()[planned.slot];
+  ArRun& run = *request.runs[batch.node].ar;
+  const KvHold &cache = run.tracks[0].cache, &companion = run.tracks[1].cache;
+  const int companion_due = run.companion_due();
+  const bool emits = run.sequence->ready() && planned.rows == run.rows_due() &&
+                     planned.companion_rows == companion_due;
+  StepSequence seq;
+  seq.state = run.sequence.get();
+  seq.first_pos = cache.rows;
+  seq.rows = planned.rows + planned.drafts;
+  seq.emits = emits;
+  seq.drafts = planned.drafts;
+  seq.guided = emits && companion_due > 0;
+  seq.seed = request.seed;
+  seq.step = run.total_steps;
+  seq.scores = run.sequence->scores();
+  seq.taps = wants_taps(batch.ar(), run, cache.rows + planned.rows);
+  if (planned.rows > 0) {
+    batch.add(seq, cache.pages, run.sequence->draft().first(planned.drafts));
+    batch.owners.push_back(&request);
+  }
+  if (planned.companion_rows > 0) {
+    seq.first_pos = companion.rows;
+    seq.rows = planned.companion_rows;
+    seq.drafts = 0;
+    seq.companion = true;
+    seq.guided = seq.taps = false;
+    batch.add(seq, companion.pages);
+    batch.owners.push_back(&request);
+  }
+  request.output.outcome().guessed_tokens += planned.drafts;
+  request.model->metrics.drafted.add(planned.drafts);
+  run.stepping = true;
+  ++batch.model->nodes[batch.node].steps_in_flight;
+  request.output.first_step(now);
+}
+
+void BatchBuilder::build_chunks(const Plan& plan, Batch& batch) {
+  const int n = batch.node;
+  batch.begin_chunks(*batch.model->nodes[n].chunk);
+  for (const int slot : plan.chunk_slots) {
+    Active& request = *roster_.active()[slot];
+    ChunkRun& run = *request.runs[n].chunk;
+    const ChunkCut cut = run.cut;
+    run.with_lane([&](auto& lane) {
+      batch.add(run.stream.get(), lane.window(cut), cut.left, cut.fresh, cut.ahead, cut.last);
+    });
+    batch.owners.push_back(&request);
+  }
+  batch.seal_chunks();
+  for (const int slot : plan.chunk_slots) {  // now that nothing can fail any more
+    ChunkRun& run = *roster_.active()[slot]->runs[n].chunk;
+    run.with_lane([&](auto& lane) { lane.take(run.cut); });
+    run.running = true;
+  }
+}
+
+void BatchBuilder::give_up(const Plan& plan, Batch& batch, const char* why) {
+  Roster::Requests& requests = roster_.active();
+  const auto take_back = [&](int slot) {
+    NodeRun& run = requests[slot]->runs[batch.node];
+    if (run.chunk) run.chunk->running = false;
+    if (run.ar && run.ar->stepping) {
+      run.ar->stepping = false;
+      --batch.model->nodes[batch.node].steps_in_flight;
+    }
+  };
+  for (const PlannedSequence& planned : plan.sequences) take_back(planned.slot);
+  for (const int slot : plan.chunk_slots) take_back(slot);
+  batch.owners.clear();
+  one_by_one_ = !built_ && plan.sequences.size() + plan.chunk_slots.size() > 1;
+  if (one_by_one_) return;
+  const Error error{ErrorCode::kInternal, why};
+  for (const PlannedSequence& planned : plan.sequences) {
+    roster_.fail(*requests[planned.slot], error);
+  }
+  for (const int slot : plan.chunk_slots) roster_.fail(*requests[slot], error);
+}
+
+}  // namespace syrinx

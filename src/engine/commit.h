@@ -1,0 +1,52 @@
+// Applies the results of a batch to the requests that were in it: with Edges, the only place that
+// changes what a request has computed. Engine thread only.
+//
+// Invariants (CONTRACT.md, I1, I5, I8):
+// - results are keyed by request, never by the row's place in the batch;
+// - a request that has ended meanwhile gets nothing, and its pages go;
+// - a fault of the batch fails its requests, a fault of one of them that request alone.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/edges.h"
+
+namespace syrinx {
+
+class Committer {
+ public:
+  /// All outlive it.
+  Committer(const Platform& clock, Roster& roster, Edges& edges)
+      : clock_(clock), roster_(roster), edges_(edges) {}
+
+  void commit(Batch& batch);
+
+ private:
+  /// What a batch brought for one request.
+  struct Brought {
+    std::span<const StepSequence> ran;  ///< of its sequence and its companion
+    const Error* fault = nullptr;
+    std::span<const float> taps = {};
+    int result = -1;  ///< number of its first step in the batch's results; -1: it took no step
+    std::span<const int32_t> guesses = {};
+  };
+
+  void commit_steps(Batch& batch);
+  void commit_chunks(Batch& batch);
+  void commit_sequence(Active& request, const Batch& batch, const Brought& brought);
+  void take_steps(Active& request, const Batch& batch, const Brought& brought);
+  void pass_taps(Active& request, int node, const StepSequence& ran, std::span<const float> taps);
+  void advance(Active& request, int node, std::span<const int32_t> codes,
+               std::span<const float> values, const StepScores* scores);
+  void go_on(Active& request, int node, const Verdict& verdict);
+  void end_steps(Active& request, int node, FinishReason reason);
+
+  const Platform& clock_;
+  Roster& roster_;
+  Edges& edges_;
+  std::vector<int32_t> unread_codes_;  ///< of a step whose frames no node takes
+};
+
+}  // namespace syrinx

@@ -1,0 +1,251 @@
+#include "engine/edges.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+
+namespace syrinx {
+
+// ---------------------------------------------------------------------------- host threads
+
+void Edges::prepare(std::unique_ptr<HostJob> job) {
+  platform_.prepare(std::move(job));
+  ++jobs_;
+}
+
+void Edges::open(Active& request, std::unique_ptr<const SpeechRequest> unopened) {
+  auto job = std::make_unique<HostJob>();
+  job->owner = &request;
+  job->model = request.model;
+  job->request = std::move(unopened);
+  prepare(std::move(job));
+  request.opening = true;
+}
+
+void Edges::commit(std::unique_ptr<HostJob> job) {
+  --jobs_;
+  Active& request = *job->owner;
+  if (request.opening) return commit_opened(request, *job);
+  const int node = job->node;
+  ArRun& run = *request.runs[node].ar;
+  run.preparing = false;
+  if (!request.live()) return request.model->nodes[node].pages->release(run);
+  if (!job->result.ok()) return roster_.fail(request, job->result.error());
+  roster_.guarded(request, [&] {
+    if (request.promoted && !run.begun) request.begin_segment(node);
+    // Text may have made the segment longer than there is room for.
+    if (!check_fit(request, node)) return;
+    if (run.drains) close(request);  // new streams waited for it
+    give_waiting(request, node);
+  });
+}
+
+void Edges::commit_opened(Active& request, HostJob& job) {
+  request.opening = false;
+  if (!request.live()) return;  // it ended meanwhile
+  if (!job.result.ok()) return roster_.fail(request, job.result.error());
+  request.runs = std::move(job.runs);
+  roster_.guarded(request, [&] {
+    const int reader = request.model->graph().reader();
+    for (Late& late : request.early) give(request, reader, std::move(late));
+    request.early.clear();
+    if (request.promoted && request.live()) request.begin_segments();  // else Roster::promote()
+  });
+}
+
+void Edges::append_text(Active& request, std::string text, bool last) {
+  const int reader = request.model->graph().reader();
+  if (reader == kClient) {
+    return roster_.fail(request, {ErrorCode::kUnsupported, "this model takes no text", "text"});
+  }
+  roster_.guarded(request, [&] {
+    Late late{.text = std::move(text), .last = last};
+    if (request.parts) {
+      SpokenParts::LiveText live;
+      const Status read = request.parts->push(late.text, last, live);
+      if (!read.ok()) return roster_.fail(request, read.error());
+      if (live.text.empty() && !live.last) return;
+      late.text = std::move(live.text);
+      late.last = live.last;
+    }
+    if (request.opening) {
+      request.early.push_back(std::move(late));
+    } else {
+      give(request, reader, std::move(late));
+    }
+  });
+}
+
+/// The request keeps its seat meanwhile.
+void Edges::next_part(Active& request) {
+  SpokenParts& parts = *request.parts;
+  if (!request.output.silence(parts.take_pause())) {
+    return roster_.finish(request, FinishReason::kLength);
+  }
+  const SpokenParts::Next next = parts.next();
+  if (next == SpokenParts::Next::kDone) return roster_.finish(request, FinishReason::kStop);
+  if (next == SpokenParts::Next::kWait) return request.output.starve(false);
+  SYRINX_CHECK(!request.in_flight(), "a part has ended and is in a batch");
+  request.release_pages();
+  request.runs = std::vector<NodeRun>(request.runs.size());
+  request.output.begin_part();
+  request.between = false;
+  open(request, parts.begin(request.frames_before));
+}
+
+// ---------------------------------------------------------------------------- into nodes
+
+void Edges::give(Active& request, int node, Late late) {
+  if (!request.runs[node].ar || !request.runs[node].ar->open) return;
+  ArRun& run = *request.runs[node].ar;
+  run.late.push_back(std::move(late));
+  if (!run.away()) give_waiting(request, node);
+}
+
+void Edges::give_waiting(Active& request, int node) {
+  ArRun& run = *request.runs[node].ar;
+  while (run.open && !run.late.empty() && request.live() && !run.away()) {
+    Late late = std::move(run.late.front());
+    run.late.pop_front();
+    if (late.port >= 0) {
+      roster_.guarded(request, [&] { take_frames(request, node, late); });
+      continue;
+    }
+    auto job = std::make_unique<HostJob>();
+    job->owner = &request;
+    job->node = node;
+    job->sequence = run.sequence.get();
+    job->text = std::move(late.text);
+    job->last = late.last;
+    prepare(std::move(job));
+    run.preparing = true;
+  }
+}
+
+void Edges::take_frames(Active& request, int node, const Late& late) {
+  const Frames frames{late.type, late.count, late.ints, late.floats, {}, late.last};
+  const Status status = request.runs[node].ar->sequence->take(late.port, frames);
+  if (!status.ok()) return roster_.fail(request, status.error());
+  check_fit(request, node);
+}
+
+/// False: the segment can never be run, and the request has failed.
+bool Edges::check_fit(Active& request, int node) {
+  const std::string problem =
+      request.model->nodes[node].pages->misfit(*request.runs[node].ar->sequence);
+  if (problem.empty()) return true;
+  roster_.fail(request, {ErrorCode::kInvalid, problem, "input"});
+  return false;
+}
+
+void Edges::pass_on(Active& request, int n, std::span<const float> values, int64_t count) {
+  const Graph& graph = request.model->graph();
+  const Edge& edge = graph.edges()[graph.leaving(n).front()];
+  if (edge.to.node == kClient) {
+    const bool leads = request.parts && !request.between;
+    const double silence_s = leads ? request.parts->take_pause() : 0;
+    const bool more = request.output.audio(values, silence_s, platform_.now());
+    if (!more) roster_.finish(request, FinishReason::kLength);
+    return;
+  }
+  NodeRun& next = request.runs[edge.to.node];
+  if (next.chunk) {
+    std::vector<float>& lane = std::get<Lane<float>>(next.chunk->lane).input();
+    lane.insert(lane.end(), values.begin(), values.end());
+  } else {
+    give(request, edge.to.node,
+         {.port = edge.to.port,
+          .type = graph.node(n).out.front(),
+          .count = count,
+          .floats = {values.begin(), values.end()}});
+  }
+}
+
+// ---------------------------------------------------------------------------- ends
+
+void Edges::end_streams(Active& request, int n) {
+  request.runs[n].ar->drains = true;
+  for (const int e : request.model->graph().leaving(n)) {
+    const int to = request.model->graph().edges()[e].to.node;
+    if (to != kClient && request.runs[to].chunk) request.runs[to].chunk->close();
+  }
+  close(request);
+}
+
+/// Opens new streams of the chunk nodes behind node `n`, once the old ones are through and its
+/// sequence is here to be asked.
+void Edges::begin_streams(Active& request, int n) {
+  ArRun& run = *request.runs[n].ar;
+  if (run.away()) return;
+  const Graph& graph = request.model->graph();
+  std::vector<int> behind;
+  const auto follow = [&](int from) {
+    for (const int e : graph.leaving(from)) {
+      const int to = graph.edges()[e].to.node;
+      if (to != kClient && request.runs[to].chunk) behind.push_back(to);
+    }
+  };
+  follow(n);
+  for (size_t i = 0; i < behind.size(); ++i) follow(behind[i]);
+  for (const int node : behind)
+    if (!request.runs[node].ended) return;
+  request.frames_before += request.frames();
+  for (const int node : behind) {
+    const ResidentNode& to = request.model->nodes[node];
+    request.runs[node].chunk = open_chunk_run(*to.chunk, to.policy, *run.sequence);
+    request.runs[node].ended = false;
+  }
+  run.drains = false;
+  request.output.starve(false);  // what is said next may come behind much that is written
+}
+
+/// Passes the end of a node on along its edges.
+void Edges::end_node(Active& request, int n) {
+  const Graph& graph = request.model->graph();
+  request.runs[n].ended = true;
+  for (const int e : graph.leaving(n)) {
+    const Edge& edge = graph.edges()[e];
+    if (edge.to.node == kClient) continue;
+    NodeRun& next = request.runs[edge.to.node];
+    if (next.chunk) {
+      next.chunk->close();
+    } else if (next.ar) {
+      give(request, edge.to.node,
+           {.port = edge.to.port, .type = graph.node(n).out[edge.from.port], .last = true});
+    }
+    if (!request.live()) return;
+  }
+}
+
+void Edges::close(Active& request) {
+  const Graph& graph = request.model->graph();
+  const int nodes = static_cast<int>(request.runs.size());
+  bool all = true;
+  FinishReason reason = FinishReason::kStop;
+  for (int n = 0; n < nodes; ++n) {
+    NodeRun& run = request.runs[n];
+    if (!run.opened()) continue;
+    if (run.ar && reason == FinishReason::kStop) reason = run.ar->reason;
+    const bool through = run.ar ? !run.ar->open : run.chunk->through();
+    if (through && !run.ended) {
+      end_node(request, n);
+      if (!request.live()) return;
+    }
+    if (n == graph.speaker() || n == graph.writer()) all = all && run.ended;
+  }
+  for (int n = 0; n < nodes; ++n) {
+    if (!request.runs[n].ar || !request.runs[n].ar->drains) continue;
+    all = false;
+    begin_streams(request, n);
+  }
+  if (!all) return;
+  if (!request.parts || reason != FinishReason::kStop) return roster_.finish(request, reason);
+  request.parts->end();
+  if (request.parts->over()) return roster_.finish(request, reason);
+  // The caller still holds the runs; the next turn goes on.
+  request.frames_before += request.frames();
+  request.between = true;
+}
+
+}  // namespace syrinx

@@ -1,0 +1,60 @@
+// What one executor slot runs next: takes a snapshot of the requests, as plain values, and has a
+// policy make a plan of it (CONTRACT.md, "One turn", 4). Engine thread only.
+//
+// Invariants: a request that has ended, is paused by its reader or has nothing to run is in no
+// snapshot, nor is what is in flight (I9); requests in the background are planned only where
+// nothing else is, and so that no listener runs dry meanwhile (I15).
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "engine/load.h"
+#include "engine/preemption.h"
+
+namespace syrinx {
+
+class Planner {
+ public:
+  /// All outlive it. Throws LoadError when there is no such policy.
+  Planner(const EngineOptions& options, const ExecutorSlots& slots, Roster& roster,
+          MachineLoad& load);
+  /// Room for a snapshot of all nodes.
+  void reserve() { snapshot_.nodes.reserve(slots_.nodes().size()); }
+
+  /// Plans for a slot; false: there is nothing for it.
+  bool plan(const ExecutorSlot& slot, double now);
+  Plan& plan() { return plan_; }
+  /// The plan is of requests in the background.
+  bool in_background() const { return background_; }
+  /// Frees pages for requests of the last snapshot that could not be planned; true: plan again.
+  bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
+  /// The last snapshot left out what time alone brings back: a paused request, the background.
+  bool left_out() const { return left_out_; }
+
+ private:
+  PageRivals rivals() { return {slots_.nodes(), roster_.active(), views_}; }
+  void take_snapshot(const ExecutorSlot& slot, double now);
+  void look_at_nodes(const ExecutorSlot& slot, double now);
+  void look_at(Active& request, int slot, double now, Views& views);
+  void look_at_steps(Active& request, int node, int slot, double now, Views& views);
+  void look_at_draft(const ArRun& run, const ResidentNode& node, SequenceView& view) const;
+  void share_prefix(Active& request, int node) const;
+  ChunkCut next_cut(Active& request, int node, double slack_s) const;
+  double patience_of_listeners(double now) const;
+  void restrain_background(double now);
+  bool ask_policy(Views& views);
+
+  const EngineOptions options_;
+  const ExecutorSlots& slots_;
+  Roster& roster_;
+  MachineLoad& load_;
+  const Policy policy_;
+  Snapshot snapshot_;           ///< its lists are filled while the policy runs
+  std::array<Views, 2> views_;  ///< by Urgency
+  Plan plan_;
+  bool background_ = false;
+  bool left_out_ = false;
+};
+
+}  // namespace syrinx

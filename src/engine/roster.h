@@ -1,0 +1,96 @@
+// Which requests there are: those that wait for a seat, those that have one, and how they end.
+// Engine thread only.
+//
+// Invariants (CONTRACT.md, I6, I8, I12):
+// - a request is in one of the two lists from take_in() until it has ended and is in no batch, and
+//   is then reported once by take_ended();
+// - ResidentModel::requests counts them, ResidentModel::holding those that have a seat: requests in
+//   the background and those whose reader has more than it takes have none;
+// - free seats go to the client that has the fewest, then in order of arrival; a request that has
+//   waited longer than was promised is refused.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "engine/active.h"
+#include "engine/load.h"
+#include "engine/platform.h"
+#include "engine/trace_log.h"
+
+namespace syrinx {
+
+class Roster {
+ public:
+  using Requests = std::vector<std::unique_ptr<Active>>;
+  using Waiting = std::list<std::unique_ptr<Active>>;
+
+  /// All outlive it; `trace` may be null.
+  Roster(const Platform& clock, const MachineLoad& load, TraceLog* trace)
+      : clock_(clock), load_(load), trace_(trace) {}
+
+  /// Requests with a seat, in the order in which they got it.
+  Requests& active() { return active_; }
+  const Requests& active() const { return active_; }
+  /// A list of one. The request's id is known to the trace from here on.
+  Active& take_in(Waiting request);
+  /// Null: there is no such request, or it has ended.
+  Active* find(RequestId id);
+
+  /// Refuses requests that have waited too long, then gives free seats to waiting requests.
+  void promote(std::span<ResidentModel* const> models);
+  /// Forgets requests that have ended and are in no batch.
+  void sweep();
+  /// Some request has ended and waits for sweep().
+  bool has_ended() const;
+  void publish_counts(std::span<ResidentModel* const> models) const;
+
+  /// Runs work on one request; what it throws fails that request and no other (I8).
+  void guarded(Active& request, FunctionRef<void()> work);
+  void fail(Active& request, Error error);
+  /// Ends a request. Its record stays until no batch needs it.
+  void finish(Active& request, FinishReason reason);
+  /// Ends the requests of a model, or all of them, with kCancelled.
+  void cancel_all(const ResidentModel* model = nullptr);
+  void fail_all(const char* why);
+
+  /// A request that ended.
+  struct Ended {
+    ResidentModel* model = nullptr;
+    uint64_t client = 0;
+  };
+  void take_ended(std::vector<Ended>& ended) {
+    ended.clear();
+    ended.swap(ended_);
+  }
+
+  bool waits() const { return !waiting_.empty(); }
+  Load load(const ResidentModel& model, std::span<ResidentModel* const> models) const;
+  SlowRequests slow(const ResidentModel& model) const;
+
+ private:
+  template <typename F>
+  void for_each(F&& f) const {
+    for (const auto& request : active_) f(*request);
+    for (const auto& request : waiting_) f(*request);
+  }
+  void refuse_overdue();
+  void count_holding(std::span<ResidentModel* const> models);
+  bool promote_one(ResidentModel& model, double seats);
+  bool forget(Active& request);
+
+  const Platform& clock_;
+  const MachineLoad& load_;
+  TraceLog* trace_;
+  Requests active_;
+  Waiting waiting_;
+  std::vector<Ended> ended_;
+};
+
+/// Sets the gauges of a model's pages.
+void publish_pages(ResidentModel& model);
+
+}  // namespace syrinx

@@ -1,0 +1,40 @@
+#include "engine/runs.h"
+
+#include <algorithm>
+
+namespace syrinx {
+
+int ArRun::companion_due() const {
+  if (!guided) return 0;
+  bool now = false;
+  for (int k = 0; k < codes && !now; ++k) now = sequence->step_guidance(k) != 1;
+  return now ? sequence->companion_rows() + steps - tracks[1].cache.rows : 0;
+}
+
+Due ArRun::due() const {
+  const int rows = tracks[0].cache.rows;
+  if (!sequence->ready()) {
+    // The last row waits: it may be the one that yields the first step.
+    const int known = steps == 0 ? sequence->known_rows() : 0;
+    return {std::max(0, known - 1 - rows), 0};
+  }
+  const int companion = companion_due();
+  if (companion > 0 && tracks[1].cache.rows == 0 && rows < common_rows) {
+    return {common_rows - rows, 0};
+  }
+  return {rows_due(), companion};
+}
+
+ChunkRun::ChunkRun(const ChunkPolicy& policy, const FrameType& in)
+    : lane(Lane<int32_t>(policy, in.width)) {
+  if (in.flow == Flow::kRows || in.flow == Flow::kSamples) lane = Lane<float>(policy, in.width);
+}
+
+std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
+                                         const Sequence& sequence) {
+  auto run = std::make_unique<ChunkRun>(policy, stage.in());
+  run->stream = open_stream(stage, sequence);
+  return run;
+}
+
+}  // namespace syrinx

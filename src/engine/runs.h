@@ -1,0 +1,129 @@
+// One request's side of each node of its graph: a sequence with its rows in the cache, or a stream
+// with the frames that wait for it. Engine thread only, except that a batch in flight, or a host
+// thread that prepares text, owns the Sequence.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/kv_cache.h"
+#include "engine/lane.h"
+#include "engine/repetition.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+/// Rows that may run now, of a sequence and of its companion.
+struct Due {
+  int rows = 0, companion_rows = 0;
+  bool none() const { return rows + companion_rows == 0; }
+};
+
+/// The cache of a sequence, or of its guidance companion.
+struct HeldRows {
+  KvHold cache;
+  std::vector<uint64_t> keys;      ///< of rows of the current segment that may be shared
+  bool published = false;          ///< its prompt is known to others
+  uint64_t looked = ~uint64_t{0};  ///< KvCache::published() when a prefix was last looked for
+
+  bool holds() const { return !cache.pages.empty(); }
+};
+
+/// An input that waits for a sequence: a client's text, or frames of another node.
+struct Late {
+  int port = -1;  ///< -1: the client's text
+  std::string text = {};
+  FrameType type = {};
+  int64_t count = 0;
+  std::vector<int32_t> ints = {};
+  std::vector<float> floats = {};
+  bool last = false;
+};
+
+/// An AR node's side of a request (CONTRACT.md, I1).
+struct ArRun {
+  std::unique_ptr<Sequence> sequence;
+  int codes = 1;                   ///< sampled in a step
+  std::array<HeldRows, 2> tracks;  ///< the second is the companion's
+  bool guided = false;
+  int common_rows = 0;       ///< leading prompt rows that the companion has in common
+  int steps = 0;             ///< of the current segment
+  uint32_t total_steps = 0;  ///< of the request
+  uint32_t sound_steps = 0;  ///< steps whose code became audio, where the node also writes
+  bool begun = false;        ///< the first segment
+  bool open = true;
+  bool drains = false;  ///< waits until the streams that it has ended are through
+  FinishReason reason = FinishReason::kStop;
+  RepetitionGuard guard;
+  double draft_odds = 0.5;  ///< share of recent guesses that came true
+  int tapped = 0;           ///< rows of the segment whose taps were passed on
+  /// An older request that has this one's pages until it has run more than this; 0: none.
+  uint64_t gave_way_to = 0;
+  int64_t gave_way_at = 0;
+  bool stepping = false;   ///< in a batch
+  bool preparing = false;  ///< with a host thread
+  std::deque<Late> late;   ///< inputs that came meanwhile, oldest first
+
+  bool away() const { return stepping || preparing; }
+  bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
+  int64_t ran() const { return total_steps + tracks[0].cache.rows + tracks[1].cache.rows; }
+  int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
+  /// Rows of the companion that the next step needs.
+  int companion_due() const;
+  /// Rows that may run now. A companion whose prompt begins like its sequence's waits until that
+  /// beginning is in the cache, then shares it.
+  Due due() const;
+  /// Tracks in use: 2 with guidance.
+  int track_count() const { return guided ? 2 : 1; }
+};
+
+/// Whether a sequence has a companion at all.
+inline bool is_guided(const Sequence& sequence) { return sequence.guidance().value_or(1) != 1; }
+
+/// A chunk node's side of a request, with the frames that wait for it.
+struct ChunkRun {
+  std::variant<Lane<int32_t>, Lane<float>> lane;
+  std::unique_ptr<StreamState> stream;
+  ChunkCut cut;  ///< the chunk that could be taken at the last snapshot
+  bool running = false;
+
+  ChunkRun(const ChunkPolicy& policy, const FrameType& in);
+
+  /// Calls f with the lane, whatever its type.
+  template <typename F>
+  auto with_lane(F&& f) {
+    return std::visit(f, lane);
+  }
+  bool through() {
+    return !running && with_lane([](auto& l) { return l.exhausted(); });
+  }
+  int64_t waiting() {
+    return with_lane([](auto& l) { return l.waiting(); });
+  }
+  int64_t given() {
+    return with_lane([](auto& l) { return l.given(); });
+  }
+  void close() {
+    with_lane([](auto& l) { l.close(); });
+  }
+};
+
+/// A run of a chunk stage that is fed under `policy`, with a stream opened for `sequence`.
+std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
+                                         const Sequence& sequence);
+
+/// One of the two, by the kind of the node; neither where the request does not open the node.
+struct NodeRun {
+  std::unique_ptr<ArRun> ar;
+  std::unique_ptr<ChunkRun> chunk;
+  bool ended = false;  ///< its output is complete
+
+  bool opened() const { return ar || chunk; }
+  bool in_flight() const { return (ar && ar->away()) || (chunk && chunk->running); }
+};
+
+}  // namespace syrinx

@@ -1,0 +1,91 @@
+#include "engine/slots.h"
+
+#include <algorithm>
+
+namespace syrinx {
+
+ExecutorSlots::ExecutorSlots(const PlacesSpec& spec) : spec_(spec) {
+  for (const PlaceSpec& wanted : spec_.places) {
+    ExecutorSlot& slot = slots_.emplace_back();
+    slot.index = static_cast<int>(slots_.size()) - 1;
+    slot.steps = wanted.steps;
+    slot.remote = wanted.away;
+    for (int i = 0; i < (is_inline(slot) ? 1 : 2); ++i) {
+      slot.batches.emplace_back().executor = slot.index;
+      slot.free.push_back(&slot.batches.back());
+    }
+  }
+}
+
+void ExecutorSlots::add(ResidentModel& model) {
+  models_.push_back(&model);
+  number_nodes();
+}
+
+bool ExecutorSlots::has(const ResidentModel& model) const {
+  return std::find(models_.begin(), models_.end(), &model) != models_.end();
+}
+
+void ExecutorSlots::forget_left() {
+  const auto gone = std::remove_if(models_.begin(), models_.end(), [](const ResidentModel* model) {
+    return model->leaving && model->requests == 0;
+  });
+  if (gone == models_.end()) return;
+  models_.erase(gone, models_.end());
+  number_nodes();
+}
+
+/// With split executors the AR nodes take turns in having a slot of their own, so that the long
+/// steps of one do not stand in the way of another's. So do those that are remote, always.
+void ExecutorSlots::number_nodes() {
+  nodes_.clear();
+  int homes = 0, remote_homes = 0;
+  const int here = spec_.here(), remote = static_cast<int>(slots_.size()) - here;
+  for (size_t m = 0; m < models_.size(); ++m) {
+    ResidentModel& model = *models_[m];
+    model.number = static_cast<int>(m);
+    model.first_node = static_cast<int>(nodes_.size());
+    for (size_t n = 0; n < model.nodes.size(); ++n) {
+      nodes_.push_back({&model, static_cast<int>(n)});
+      ResidentNode& node = model.nodes[n];
+      if (!node.ar) continue;
+      node.slot = node.remote ? here + remote_homes++ % std::max(1, remote)
+                              : (2 * here - 1 - homes++ % here) % here;
+    }
+  }
+  ++generation_;
+}
+
+bool ExecutorSlots::runs(const ExecutorSlot& slot, const ResidentNode& node) const {
+  if (node.remote != slot.remote) return false;
+  if (!node.ar) return true;
+  return spec_.split || node.remote ? node.slot == slot.index : slot.steps;
+}
+
+void ExecutorSlots::warm(Batch& batch, int max_batch) const {
+  if (batch.warmed_for == generation_) return;
+  batch.warmed_for = generation_;
+  for (const NodeRef& ref : nodes_) {
+    const ResidentNode& node = ref.get();
+    if (node.ar) {
+      const int64_t longest = KvPool::pages_for(node.ar->traits().max_positions);
+      batch.warm_steps(max_batch,
+                       static_cast<int>(std::min<int64_t>(longest, node.pages->total())));
+    } else {
+      batch.warm_chunks(max_batch, *node.chunk, node.policy);
+    }
+  }
+}
+
+void ExecutorSlots::take(ExecutorSlot& slot, const ResidentModel& model) {
+  slot.free.pop_back();
+  slot.running = &model;
+  ++in_flight_;
+}
+
+void ExecutorSlots::give_back(Batch& batch) {
+  slots_[batch.executor].free.push_back(&batch);
+  --in_flight_;
+}
+
+}  // namespace syrinx
