@@ -4,6 +4,7 @@
 A layer may include itself and those before it in LAYERS. families/, link/ and engine/ know only model/
 and what is above it, never each other. Tests may use what lies below (a test of a low layer may need a
 toy model), but not across the families/engine wall either.
+What only tests use stands in a folder testing/ of its layer; no other file includes it.
 The rooms of ROOMS, folders in a layer, are in such an order, too: lowest first.
 Run: layers.py SOURCE_DIR. Prints every breach as file:line; exit code 1 when there is one.
 """
@@ -54,7 +55,8 @@ def check(source_dir):
     breaches = []
     for path in files:
         parts = path.relative_to(root).parts
-        is_test = path.stem.endswith("_test") or path.name in {"testing.h", "fixture.h"}
+        is_test = (path.stem.endswith("_test") or path.name in {"testing.h", "fixture.h"} or
+                   "testing" in parts)
         if parts[0] not in LAYERS:
             breaches.append(f"{path}:1: '{parts[0]}/' is not in the list of layers")
             continue
@@ -66,6 +68,8 @@ def check(source_dir):
             why = breach(parts[0], target.split("/")[0], is_test)
             if not why and not is_test:
                 why = room_breach(parts, target.split("/"))
+            if not why and not is_test and "/testing/" in target:
+                why = "only tests include what stands in testing/"
             if not why and not (root / target).exists():
                 why = f"there is no src/{target}"
             if why:

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/breakable_model.h"
-#include "engine/scripted_asks.h"
+#include "engine/testing/breakable_model.h"
+#include "engine/testing/scripted_asks.h"
 #include "model/toy/duet.h"
 
 namespace syrinx {

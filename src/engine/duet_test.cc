@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/mixed_schedules.h"
+#include "engine/testing/mixed_schedules.h"
 
 namespace syrinx {
 namespace {

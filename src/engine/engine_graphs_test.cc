@@ -2,7 +2,7 @@
 // latents.
 #include <gtest/gtest.h>
 
-#include "engine/ear.h"
+#include "engine/testing/ear.h"
 #include "engine/machine.h"
 #include "model/toy/duet.h"
 #include "model/toy/latent.h"

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "engine/ear.h"
+#include "engine/testing/ear.h"
 #include "engine/failing_new_test.h"
 #include "engine/machine.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "engine/ear.h"
+#include "engine/testing/ear.h"
 #include "engine/failing_new_test.h"
 #include "engine/machine.h"
 

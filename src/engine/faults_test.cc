@@ -8,9 +8,9 @@
 #include <new>
 #include <string>
 
-#include "engine/breakable_model.h"
+#include "engine/testing/breakable_model.h"
 #include "engine/failing_new_test.h"
-#include "engine/scripted_asks.h"
+#include "engine/testing/scripted_asks.h"
 
 namespace syrinx {
 namespace {

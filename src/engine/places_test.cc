@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "engine/scripted_asks.h"
+#include "engine/testing/scripted_asks.h"
 
 namespace syrinx {
 namespace {

@@ -1,7 +1,7 @@
 // What is known of a model's nodes before anything has run.
 #include <gtest/gtest.h>
 
-#include "engine/scripted_asks.h"
+#include "engine/testing/scripted_asks.h"
 
 namespace syrinx {
 namespace {

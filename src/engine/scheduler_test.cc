@@ -7,8 +7,8 @@
 #include <cmath>
 #include <utility>
 
-#include "engine/rewired.h"
-#include "engine/scripted_asks.h"
+#include "engine/testing/rewired.h"
+#include "engine/testing/scripted_asks.h"
 #include "model/toy/duet.h"
 #include "model/toy/toy.h"
 

@@ -13,9 +13,9 @@
 #include <random>
 #include <set>
 
-#include "engine/mixed_schedules.h"
-#include "engine/plain_run.h"
-#include "engine/scripted_machine.h"
+#include "engine/testing/mixed_schedules.h"
+#include "engine/testing/plain_run.h"
+#include "engine/testing/scripted_machine.h"
 #include "model/toy/duet.h"
 #include "model/toy/toy.h"
 

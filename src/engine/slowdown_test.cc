@@ -1,7 +1,7 @@
 // How load is felt by newcomers: the measure alone, and in a scheduler on a scripted clock.
 #include <gtest/gtest.h>
 
-#include "engine/scripted_asks.h"
+#include "engine/testing/scripted_asks.h"
 
 namespace syrinx {
 namespace {

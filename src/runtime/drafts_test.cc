@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "engine/scripted_machine.h"
+#include "engine/testing/scripted_machine.h"
 #include "families/llm/pipeline.h"
 
 namespace syrinx {

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "engine/collector.h"
 #include "engine/machine.h"
-#include "engine/scripted_machine.h"
+#include "engine/testing/scripted_machine.h"
 #include "io/test_dir.h"
 #include "link/stage_server.h"
 #include "runtime/fingerprint.h"

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "engine/scripted_machine.h"
+#include "engine/testing/scripted_machine.h"
 #include "io/file.h"
 #include "runtime/runtime.h"
 

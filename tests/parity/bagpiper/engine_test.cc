@@ -1,7 +1,7 @@
 // The golden checkpoint through the whole engine: what ESPnet makes audible, guided and not, and
 // writes of recordings; words before speech in one answer; the same samples alone and in a crowd.
-#include "engine/listening.h"
-#include "engine/mixed_schedules.h"
+#include "engine/testing/listening.h"
+#include "engine/testing/mixed_schedules.h"
 #include "families/bagpiper/fixture.h"
 
 namespace syrinx::bagpiper {

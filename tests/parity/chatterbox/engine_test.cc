@@ -5,7 +5,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"

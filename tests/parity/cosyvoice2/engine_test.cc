@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "codec/qwen3_audio_fixture.h"
-#include "engine/spoken_answers.h"
+#include "engine/testing/spoken_answers.h"
 #include "families/glm4_voice/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"

@@ -1,7 +1,7 @@
 // The golden checkpoints through the whole engine: what ESPnet speaks and writes, guided and not,
 // words before speech in one answer, the same samples alone and in a crowd.
 #include "codec/qwen3_audio_fixture.h"
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "families/opuslm/fixture.h"
 
 namespace syrinx::opuslm {

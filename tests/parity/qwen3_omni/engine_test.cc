@@ -6,7 +6,7 @@
 
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
-#include "engine/mixed_schedules.h"
+#include "engine/testing/mixed_schedules.h"
 #include "families/checkpoint_copy.h"
 #include "families/qwen3_omni/pipeline.h"
 #include "io/file.h"

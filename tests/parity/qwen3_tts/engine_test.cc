@@ -6,7 +6,7 @@
 #include <future>
 #include <nlohmann/json.hpp>
 
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "io/file.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"

@@ -2,7 +2,7 @@
 // of the graph under any schedule, on the small checkpoint.
 #include <gtest/gtest.h>
 
-#include "engine/spoken_answers.h"
+#include "engine/testing/spoken_answers.h"
 #include "families/step_audio2/fixture.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "families/zonos/numbers.h"
 #include "families/zonos/pipeline.h"
 #include "io/file.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/rewired.h"
-#include "engine/scripted_machine.h"
+#include "engine/testing/rewired.h"
+#include "engine/testing/scripted_machine.h"
 
 namespace syrinx {
 

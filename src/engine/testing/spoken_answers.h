@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/mixed_schedules.h"
+#include "engine/testing/mixed_schedules.h"
 #include "io/safetensors.h"
 #include "kernels/fixture.h"
 

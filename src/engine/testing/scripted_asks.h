@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/plain_run.h"
-#include "engine/scripted_machine.h"
+#include "engine/testing/plain_run.h"
+#include "engine/testing/scripted_machine.h"
 #include "model/toy/toy.h"
 
 namespace syrinx {
