@@ -69,7 +69,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
     // The line from the last frame's middle to this one's runs at this frame's speed.
     for (int64_t k = 0; k < tones(); ++k) {
       const double speed = double{pitch} * static_cast<double>(k + 1) / rate;
-      state.speed[k] = held ? speed : std::fmod(speed, 1.0);
+      state.speed[k] = held ? speed : speed - std::floor(speed);
     }
     if (!held && state.frames > 0) emit(state, half, hop, 0.5, true, out);
     noise(state.frames, state.noise);

@@ -13,6 +13,8 @@
 #include "families/glm4_voice/pipeline.h"
 #include "families/higgs/config.h"
 #include "families/higgs/pipeline.h"
+#include "families/kokoro/config.h"
+#include "families/kokoro/pipeline.h"
 #include "families/llm/config.h"
 #include "families/llm/gguf.h"
 #include "families/llm/pipeline.h"
@@ -51,6 +53,7 @@ std::span<const Family> families() {
       Family{"opuslm", opuslm::claims, opuslm::load, "config.json", false},
       Family{"orpheus", orpheus::claims, orpheus::load},
       Family{"zonos", zonos::claims, zonos::load},
+      Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
       // After Orpheus, whose config is a Llama's.
       Family{"llm", llm::claims, llm::load, "config.json", true, llm::kGgufEnd},
       Family{"whisper", whisper::claims, whisper::load, "config.json", false},

@@ -1,0 +1,35 @@
+// PL-BERT: an ALBERT whose one layer is run several times, over the phonemes of utterances of
+// different lengths at once. Const after construction; shared by threads. Every row's bits depend
+// on its own utterance only. N rows of all utterances together.
+// Source: transformers 5.24, models/albert/modeling_albert.py; gelu with tanh, norms of 1e-12.
+#pragma once
+
+#include <span>
+
+#include "families/kokoro/config.h"
+#include "kernels/linear.h"
+#include "nn/layers.h"
+
+namespace syrinx::kokoro {
+
+class Albert {
+ public:
+  Albert() = default;
+  /// Scope "bert" as published; `tokens` rows of the table.
+  Albert(const AlbertSizes& sizes, int64_t tokens, const Weights& weights, WeightType type);
+
+  /// ids [N]; utterance b has rows [row_begin[b], row_begin[b + 1]), from position 0 on.
+  /// out [N, hidden].
+  void run(StepContext& ctx, std::span<const int32_t> ids, std::span<const int32_t> row_begin,
+           const View& out) const;
+  size_t bytes() const;
+
+ private:
+  AlbertSizes sizes_;
+  Embedding words_, positions_;
+  Tensor kind_;  // [1, embedding], of all rows
+  LayerNorm first_norm_, attention_norm_, last_norm_;
+  PackedLinear in_, qkv_, attended_, up_, down_;
+};
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,58 @@
+// What config.json of a Kokoro checkpoint says. Plain data, checked when read. Throws LoadError for
+// what is missing, contradictory or not supported.
+// Source: kokoro 0.9.4, kokoro/model.py (KModel) and the published config.json.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "io/json.h"
+
+namespace syrinx::kokoro {
+
+/// PL-BERT, an ALBERT: one layer that is run `layers` times.
+struct AlbertSizes {
+  int64_t embedding = 128, hidden = 768, ffn = 2048;
+  int heads = 12;
+  int layers = 12;
+  int64_t positions = 512;  ///< ids of an utterance at most, with the two at its ends
+};
+
+/// iSTFTNet: 24 kHz samples of frames at 80 Hz.
+struct GeneratorSizes {
+  int64_t channels = 512;  ///< that it is fed; halved by every upsampling
+  std::vector<int64_t> rates{10, 6}, rate_kernels{20, 12};
+  std::vector<int64_t> kernels{3, 7, 11};
+  std::vector<std::vector<int64_t>> dilations{{1, 3, 5}, {1, 3, 5}, {1, 3, 5}};
+  int n_fft = 20, stft_hop = 5;
+
+  /// Samples of one of the frames that it is fed.
+  int64_t hop() const;
+};
+
+struct KokoroConfig {
+  static constexpr int kSampleRate = 24000;  ///< Hz; the authors' code knows no other
+  AlbertSizes bert;
+  GeneratorSizes generator;
+  int64_t tokens = 178;  ///< rows of the tables of phonemes
+  int64_t hidden = 512;
+  int64_t style = 128;  ///< of each half of a voice's row
+  int64_t layers = 3;   ///< of the text encoder and of the durations'
+  int64_t text_taps = 5;
+  int64_t longest = 50;  ///< frames of a phoneme at speed 1
+  /// A character of the phoneme alphabet (UTF-8) and its id.
+  std::unordered_map<std::string, int32_t> vocabulary;
+
+  /// Samples of a frame of speech, of which phonemes have whole numbers: 600.
+  int64_t hop() const { return 2 * generator.hop(); }
+  /// Phonemes of an utterance at most: 510.
+  int most_phonemes() const { return static_cast<int>(bert.positions) - 2; }
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+KokoroConfig load_config(const Config& root);
+
+}  // namespace syrinx::kokoro

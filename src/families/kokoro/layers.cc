@@ -1,0 +1,268 @@
+#include "families/kokoro/layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/activation.h"
+#include "nn/layers.h"
+#include "nn/weight_norm.h"
+
+namespace syrinx::kokoro {
+namespace {
+
+constexpr float kLeak = 0.2f;             // of StyledBlock
+constexpr int64_t kSumRows = 256;         // of a partial sum: a constant, so that bits are, too
+const float kHalf = std::sqrt(0.5f);      // the mean of two ways keeps their variance
+
+}  // namespace
+
+View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
+  return ctx.arena.take({rows, columns}, DType::kF32);
+}
+
+PaddedConv::PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options)
+    : pad_(options.pad >= 0 ? options.pad : options.dilation * (options.taps - 1) / 2),
+      dilation_(options.dilation),
+      stride_(options.stride) {
+  const Shape shape{out, in, options.taps};
+  const Tensor weight =
+      options.normed ? folded_weight(weights, shape) : weights.f32("weight", shape);
+  const Tensor bias = options.bias ? weights.f32("bias", {out}) : Tensor();
+  conv_ = PackedConv1d::pack(weight, bias, 1, options.type);
+}
+
+View PaddedConv::room(StepContext& ctx, int64_t rows) const {
+  const View all = take_rows(ctx, rows + 2 * pad_, conv_.in());
+  std::fill_n(all.f32(), pad_ * conv_.in(), 0.f);
+  std::fill_n(all.f32() + (rows + pad_) * conv_.in(), pad_ * conv_.in(), 0.f);
+  return all;
+}
+
+View PaddedConv::run_room(StepContext& ctx, const View& room) const {
+  const View out = take_rows(ctx, conv_rows(room.shape[0], conv_.taps(), dilation_, stride_),
+                             conv_.out());
+  conv1d(ctx, conv_, room, out, dilation_, stride_);
+  return out;
+}
+
+View PaddedConv::run(StepContext& ctx, const View& x) const {
+  if (pad_ == 0) return run_room(ctx, x);
+  const View all = room(ctx, x.shape[0]);
+  std::copy_n(x.f32(), x.count(), inner(all).f32());
+  return run_room(ctx, all);
+}
+
+CroppedConvTranspose::CroppedConvTranspose(const Weights& weights, int64_t in, int64_t out,
+                                           int64_t taps, int64_t stride, int64_t crop,
+                                           int64_t groups, WeightType type)
+    : crop_(crop) {
+  const Tensor weight = folded_weight(weights, {in, out / groups, taps});
+  conv_ = PackedConvTranspose1d::pack(weight, stride, weights.f32("bias", {out}), type, groups);
+}
+
+View CroppedConvTranspose::run(StepContext& ctx, const View& x) const {
+  const int64_t rows = x.shape[0], before = conv_.window() - 1;
+  const View all = take_rows(ctx, rows + 2 * before, conv_.in());
+  std::fill_n(all.f32(), before * conv_.in(), 0.f);
+  std::copy_n(x.f32(), x.count(), all.f32() + before * conv_.in());
+  std::fill_n(all.f32() + (before + rows) * conv_.in(), before * conv_.in(), 0.f);
+  const View out = take_rows(ctx, (rows + before) * conv_.stride(), conv_.out());
+  conv_transpose1d(ctx, conv_, all, out);
+  return out.slice(crop_, crop_ + rows * conv_.stride());
+}
+
+void BiLstm::run(StepContext& ctx, const View& x, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t rows = x.shape[0], in = x.shape[1], h = ahead_.hidden();
+  const View turned = take_rows(ctx, rows, in), y = take_rows(ctx, rows, h);
+  const auto run_one = [&](const Lstm& lstm, const View& input) {
+    lstm.run(ctx, input.reshape({rows, 1, in}), y.reshape({rows, 1, h}));
+  };
+  run_one(ahead_, x);
+  for (int64_t t = 0; t < rows; ++t) std::copy_n(y.f32() + t * h, h, out.f32() + t * 2 * h);
+  for (int64_t t = 0; t < rows; ++t) {
+    std::copy_n(x.f32() + t * in, in, turned.f32() + (rows - 1 - t) * in);
+  }
+  run_one(back_, turned);
+  for (int64_t t = 0; t < rows; ++t) {
+    std::copy_n(y.f32() + (rows - 1 - t) * h, h, out.f32() + t * 2 * h + h);
+  }
+}
+
+Affine style_affine(StepContext& ctx, const PackedLinear& fc, const View& style) {
+  const int64_t channels = fc.out() / 2;
+  const View both = take_rows(ctx, 1, 2 * channels);
+  linear(ctx, fc, style.reshape({1, style.count()}), both);
+  for (int64_t c = 0; c < channels; ++c) both.f32()[c] += 1.f;
+  const View halves = both.reshape({2, channels});
+  return {halves.slice(0, 1).reshape({channels}), halves.slice(1, 2).reshape({channels})};
+}
+
+AdaIn::AdaIn(const Weights& weights, int64_t style, int64_t channels)
+    : fc_(load_linear(weights, "fc", 2 * channels, style, true, WeightType::kF32)) {
+  if (weights.has("norm.weight")) weight_ = weights.f32("norm.weight", {channels});
+  if (weights.has("norm.bias")) bias_ = weights.f32("norm.bias", {channels});
+}
+
+void AdaIn::operator()(StepContext& ctx, const View& x, const View& style, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t rows = x.shape[0], channels = x.shape[1];
+  const Affine affine = style_affine(ctx, fc_, style);
+  float *factor = affine.factor.f32(), *summand = affine.summand.f32();
+  for (int64_t c = 0; c < channels; ++c) {
+    if (!bias_.empty()) summand[c] += factor[c] * bias_.f32()[c];
+    if (!weight_.empty()) factor[c] *= weight_.f32()[c];
+  }
+  // Sums of numbers and of squares, of stretches of rows, then of all.
+  const int64_t parts = (rows + kSumRows - 1) / kSumRows;
+  const std::span<double> sums = take_array<double>(ctx, parts * 2 * channels);
+  ctx.pool.parallel_for(parts, 1, [&](int64_t first, int64_t end) {
+    for (int64_t p = first; p < end; ++p) {
+      double *sum = sums.data() + p * 2 * channels, *square = sum + channels;
+      for (int64_t t = p * kSumRows; t < std::min(rows, (p + 1) * kSumRows); ++t) {
+        const float* row = x.f32() + t * channels;
+        for (int64_t c = 0; c < channels; ++c) {
+          const double value = row[c];
+          sum[c] += value;
+          square[c] += value * value;
+        }
+      }
+    }
+  });
+  for (int64_t p = 1; p < parts; ++p) {
+    for (int64_t c = 0; c < 2 * channels; ++c) sums[c] += sums[p * 2 * channels + c];
+  }
+  for (int64_t c = 0; c < channels; ++c) {
+    const double mean = sums[c] / static_cast<double>(rows);
+    const double variance = std::max(0.0, sums[channels + c] / static_cast<double>(rows) - mean * mean);
+    const double scale = factor[c] / std::sqrt(variance + double{kNormEps});
+    summand[c] = static_cast<float>(summand[c] - mean * scale);
+    factor[c] = static_cast<float>(scale);
+  }
+  ctx.pool.parallel_for(rows, kSumRows, [&](int64_t first, int64_t end) {
+    for (int64_t t = first; t < end; ++t) {
+      const float* row = x.f32() + t * channels;
+      float* to = out.f32() + t * channels;
+      for (int64_t c = 0; c < channels; ++c) to[c] = row[c] * factor[c] + summand[c];
+    }
+  });
+}
+
+StyledBlock::StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_t style,
+                         bool doubles, WeightType type)
+    : norm1_(weights.scope("norm1"), style, in),
+      norm2_(weights.scope("norm2"), style, out),
+      conv1_(weights.scope("conv1"), in, out, {.type = type}),
+      conv2_(weights.scope("conv2"), out, out, {.type = type}),
+      doubles_(doubles),
+      projects_(in != out),
+      out_(out) {
+  if (projects_) {
+    around_ = PaddedConv(weights.scope("conv1x1"), in, out,
+                         {.taps = 1, .bias = false, .type = type});
+  }
+  if (doubles_) {
+    pool_ = CroppedConvTranspose(weights.scope("pool"), in, in, 3, 2, 1, in, WeightType::kF32);
+  }
+}
+
+/// The way around, times 1 / sqrt(2): rows are repeated where the block doubles them.
+View StyledBlock::around(StepContext& ctx, const View& x, int64_t rows) const {
+  const View out = take_rows(ctx, rows, out_);
+  const Arena::Mark mark(ctx.arena);
+  const View y = projects_ ? around_.run(ctx, x) : x;
+  const int64_t times = rows / x.shape[0];
+  for (int64_t t = 0; t < rows; ++t) {
+    const float* from = y.f32() + t / times * out_;
+    float* to = out.f32() + t * out_;
+    for (int64_t c = 0; c < out_; ++c) to[c] = from[c] * kHalf;
+  }
+  return out;
+}
+
+View StyledBlock::run(StepContext& ctx, const View& x, const View& style) const {
+  const int64_t rows = x.shape[0] * (doubles_ ? 2 : 1);
+  const View out = around(ctx, x, rows);
+  const Arena::Mark mark(ctx.arena);
+  View room = conv1_.room(ctx, rows);
+  if (doubles_) {
+    const View y = take_rows(ctx, x.shape[0], x.shape[1]);
+    norm1_(ctx, x, style, y);
+    leaky_relu(ctx, y, kLeak, y);
+    const View pooled = pool_.run(ctx, y);
+    std::copy_n(pooled.f32(), pooled.count(), conv1_.inner(room).f32());
+  } else {
+    const View y = conv1_.inner(room);
+    norm1_(ctx, x, style, y);
+    leaky_relu(ctx, y, kLeak, y);
+  }
+  const View y = conv1_.run_room(ctx, room);
+  room = conv2_.room(ctx, rows);
+  const View z = conv2_.inner(room);
+  norm2_(ctx, y, style, z);
+  leaky_relu(ctx, z, kLeak, z);
+  const View residual = conv2_.run_room(ctx, room);
+  scale_inplace(ctx, residual, kHalf);
+  add_inplace(ctx, out, residual);
+  return out;
+}
+
+size_t StyledBlock::bytes() const {
+  return norm1_.bytes() + norm2_.bytes() + conv1_.bytes() + conv2_.bytes() + around_.bytes() +
+         pool_.bytes();
+}
+
+SnakeBlock::SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
+                       std::span<const int64_t> dilations, int64_t style, WeightType type) {
+  for (size_t i = 0; i < dilations.size(); ++i) {
+    for (const int half : {1, 2}) {
+      const auto named = [&](const std::string& name) {
+        return name + std::to_string(half) + "." + std::to_string(i);
+      };
+      Part part;
+      part.norm = AdaIn(weights.scope(named("adain")), style, channels);
+      part.alpha = weights.f32(named("alpha"), {1, channels, 1});
+      part.inv_alpha = Tensor({channels}, DType::kF32);
+      for (int64_t c = 0; c < channels; ++c) {
+        part.inv_alpha.f32()[c] = 1.f / part.alpha.f32()[c];
+      }
+      part.conv = PaddedConv(weights.scope(named("convs")), channels, channels,
+                             {.taps = taps, .dilation = half == 1 ? dilations[i] : 1, .type = type});
+      parts_.push_back(std::move(part));
+    }
+  }
+}
+
+View SnakeBlock::run_part(StepContext& ctx, const Part& part, const View& x,
+                          const View& style) const {
+  const View room = part.conv.room(ctx, x.shape[0]), y = part.conv.inner(room);
+  part.norm(ctx, x, style, y);
+  snake(ctx, y, part.alpha.view().reshape({x.shape[1]}), part.inv_alpha, ChannelAxis::kLast, y);
+  return part.conv.run_room(ctx, room);
+}
+
+void SnakeBlock::run(StepContext& ctx, const View& x, const View& style) const {
+  for (size_t i = 0; i + 1 < parts_.size(); i += 2) {
+    const Arena::Mark mark(ctx.arena);
+    const View y = run_part(ctx, parts_[i], x, style);
+    add_inplace(ctx, x, run_part(ctx, parts_[i + 1], y, style));
+  }
+}
+
+size_t SnakeBlock::bytes() const {
+  size_t sum = 0;
+  for (const Part& part : parts_) sum += part.norm.bytes() + part.conv.bytes();
+  return sum;
+}
+
+void repeat_rows(const View& x, std::span<const int32_t> counts, const View& out) {
+  const int64_t width = x.shape[1];
+  float* to = out.f32();
+  for (size_t i = 0; i < counts.size(); ++i) {
+    for (int32_t n = 0; n < counts[i]; ++n) {
+      to = std::copy_n(x.f32() + static_cast<int64_t>(i) * width, width, to);
+    }
+  }
+}
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,146 @@
+// The layers that Kokoro's networks are made of. Utterances are whole: convolutions see zeros
+// beyond both ends, LSTMs run both ways, and AdaIN normalises each channel over all of the time.
+// Const after construction, shared by threads. Every function computes one utterance, so its bits
+// do not depend on what runs beside it. T rows, C channels; activations f32 [T, C].
+// Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
+#pragma once
+
+#include <vector>
+
+#include "io/weights.h"
+#include "kernels/conv.h"
+#include "kernels/linear.h"
+#include "nn/lstm.h"
+
+namespace syrinx::kokoro {
+
+inline constexpr float kNormEps = 1e-5f;
+
+/// f32 [rows, columns] in the arena.
+View take_rows(StepContext& ctx, int64_t rows, int64_t columns);
+
+/// A convolution that is padded with zeros on both sides.
+class PaddedConv {
+ public:
+  struct Options {
+    int64_t taps = 3, dilation = 1, stride = 1;
+    int64_t pad = -1;  ///< zeros on each side; -1: as many rows come out as go in
+    bool bias = true;
+    bool normed = true;  ///< the weight is in weight norm
+    WeightType type = WeightType::kF32;
+  };
+  PaddedConv() = default;
+  /// Scope: weight [out, in, taps], bias [out].
+  PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options);
+
+  int64_t in() const { return conv_.in(); }
+  /// Room for T rows with zeros around them, to be filled by way of inner().
+  View room(StepContext& ctx, int64_t rows) const;
+  View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
+  /// What comes out of a filled room.
+  View run_room(StepContext& ctx, const View& room) const;
+  View run(StepContext& ctx, const View& x) const;
+  size_t bytes() const { return conv_.bytes(); }
+
+ private:
+  PackedConv1d conv_;
+  int64_t pad_ = 0, dilation_ = 1, stride_ = 1;
+};
+
+/// torch's ConvTranspose1d whose output has `stride` rows for each of the input: `crop` rows are
+/// cut off in front, and the rest at the end.
+class CroppedConvTranspose {
+ public:
+  CroppedConvTranspose() = default;
+  /// Scope: weight norm of weight [in, out / groups, taps], bias [out].
+  CroppedConvTranspose(const Weights& weights, int64_t in, int64_t out, int64_t taps,
+                       int64_t stride, int64_t crop, int64_t groups, WeightType type);
+  View run(StepContext& ctx, const View& x) const;
+  size_t bytes() const { return conv_.bytes(); }
+
+ private:
+  PackedConvTranspose1d conv_;
+  int64_t crop_ = 0;
+};
+
+/// An LSTM that runs both ways.
+class BiLstm {
+ public:
+  BiLstm() = default;
+  /// `hidden` of each way.
+  BiLstm(const Weights& weights, int64_t in, int64_t hidden)
+      : ahead_(weights, "_l0", in, hidden), back_(weights, "_l0_reverse", in, hidden) {}
+  /// x [T, I] -> out [T, 2 hidden]: the state of the way ahead, then of the way back.
+  void run(StepContext& ctx, const View& x, const View& out) const;
+  size_t bytes() const { return ahead_.bytes() + back_.bytes(); }
+
+ private:
+  Lstm ahead_, back_;
+};
+
+/// Factors and summands [C] that a style makes for each channel.
+struct Affine {
+  View factor, summand;
+};
+/// (1 + gamma, beta) = 1 + fc(style) for gamma; `fc` has 2 C outputs.
+Affine style_affine(StepContext& ctx, const PackedLinear& fc, const View& style);
+
+/// Each channel is normalised over all rows, then scaled by the style.
+class AdaIn {
+ public:
+  AdaIn() = default;
+  /// Scope: fc, and where the file has them norm.weight and norm.bias [C].
+  AdaIn(const Weights& weights, int64_t style, int64_t channels);
+  /// x, out [T, C]; out may be x.
+  void operator()(StepContext& ctx, const View& x, const View& style, const View& out) const;
+  size_t bytes() const { return fc_.bytes(); }
+
+ private:
+  PackedLinear fc_;
+  Tensor weight_, bias_;
+};
+
+/// AdainResBlk1d: two convolutions of 3 taps, and a way around them; may double the rows.
+class StyledBlock {
+ public:
+  StyledBlock() = default;
+  StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_t style, bool doubles,
+              WeightType type);
+  /// x [T, in] -> [T or 2 T, out].
+  View run(StepContext& ctx, const View& x, const View& style) const;
+  size_t bytes() const;
+
+ private:
+  View around(StepContext& ctx, const View& x, int64_t rows) const;
+
+  AdaIn norm1_, norm2_;
+  PaddedConv conv1_, conv2_, around_;
+  CroppedConvTranspose pool_;
+  bool doubles_ = false, projects_ = false;
+  int64_t out_ = 0;
+};
+
+/// AdaINResBlock1: three pairs of convolutions, each behind AdaIN and a Snake.
+class SnakeBlock {
+ public:
+  SnakeBlock() = default;
+  SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
+             std::span<const int64_t> dilations, int64_t style, WeightType type);
+  /// x [T, C] in place.
+  void run(StepContext& ctx, const View& x, const View& style) const;
+  size_t bytes() const;
+
+ private:
+  struct Part {
+    AdaIn norm;
+    Tensor alpha, inv_alpha;
+    PaddedConv conv;
+  };
+  View run_part(StepContext& ctx, const Part& part, const View& x, const View& style) const;
+  std::vector<Part> parts_;  // dilated, plain, dilated, ...
+};
+
+/// out[t] = x[floor(t)] for `counts[t]` times; x [T, C], out [sum of counts, C].
+void repeat_rows(const View& x, std::span<const int32_t> counts, const View& out);
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,188 @@
+#include "families/kokoro/phonemes.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+#include "families/zonos/phonemes.h"
+
+namespace syrinx::kokoro {
+namespace {
+
+using Pair = std::pair<std::string_view, std::string_view>;
+
+constexpr std::string_view kMarks = ";:,.!?—…\"()“”";
+constexpr std::string_view kStress = "ˈ";
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
+    text.replace(at, from.size(), to);
+  }
+}
+
+const std::unordered_map<std::string_view, std::string_view>& sounds() {
+  static const std::unordered_map<std::string_view, std::string_view> kSounds{
+      {"b", "b"},   {"ch", "ʧ"}, {"d", "d"},  {"dh", "ð"}, {"f", "f"},  {"g", "ɡ"},  {"hh", "h"},
+      {"jh", "ʤ"},  {"k", "k"},  {"l", "l"},  {"m", "m"},  {"n", "n"},  {"ng", "ŋ"}, {"p", "p"},
+      {"r", "ɹ"},   {"s", "s"},  {"sh", "ʃ"}, {"t", "t"},  {"th", "θ"}, {"v", "v"},  {"w", "w"},
+      {"y", "j"},   {"z", "z"},  {"zh", "ʒ"}, {"aa", "ɑ"}, {"ae", "æ"}, {"ah", "ʌ"}, {"ao", "ɔ"},
+      {"aw", "W"},  {"ax", "ə"}, {"ay", "I"}, {"eh", "ɛ"}, {"er", "əɹ"}, {"ey", "A"}, {"ih", "ɪ"},
+      {"iy", "i"},  {"ow", "O"}, {"oy", "Y"}, {"uh", "ʊ"}, {"uw", "u"}};
+  return kSounds;
+}
+
+bool is_vowel(std::string_view phone) {
+  return !phone.empty() && std::string_view("aeiou").find(phone[0]) != std::string_view::npos;
+}
+bool is_stressed(std::string_view phone) { return phone.ends_with('1'); }
+
+/// A [t] or [d] that is a flap: between a vowel, or an r behind one, and a vowel without stress.
+bool is_flap(std::span<const std::string_view> phones, size_t at) {
+  if (phones[at] != "t" || at == 0 || at + 1 >= phones.size()) return false;
+  const bool before = is_vowel(phones[at - 1]) || (phones[at - 1] == "r" && at > 1);
+  return before && is_vowel(phones[at + 1]) && !is_stressed(phones[at + 1]);
+}
+
+/// A schwa that the consonant behind it swallows: "little", "button".
+bool is_swallowed(std::span<const std::string_view> phones, size_t at) {
+  if (phones[at] != "ax" || at == 0 || at + 1 >= phones.size() || is_vowel(phones[at - 1])) {
+    return false;
+  }
+  const std::string_view before = phones[at - 1], next = phones[at + 1];
+  if (next == "l") {
+    return at + 2 == phones.size() && before != "r" && before != "w" && before != "y";
+  }
+  if (next != "n" || at + 2 < phones.size()) return false;
+  return before == "t" || before == "d" || before == "s" || before == "z" || before == "sh" ||
+         before == "zh" || before == "v";
+}
+
+}  // namespace
+
+std::vector<std::string> characters(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t at = 0; at < text.size();) {
+    size_t size = 1;
+    while (at + size < text.size() && (text[at + size] & 0xc0) == 0x80) ++size;
+    out.emplace_back(text.substr(at, size));
+    at += size;
+  }
+  return out;
+}
+
+std::string misaki_of_phones(std::span<const std::string_view> phones) {
+  std::string out;
+  for (size_t i = 0; i < phones.size(); ++i) {
+    std::string_view phone = phones[i];
+    const bool stressed = is_stressed(phone);
+    if (stressed) phone.remove_suffix(1);
+    if (stressed) out += kStress;
+    if (phone == "er" && stressed) {
+      out += "ɜɹ";
+    } else if (is_flap(phones, i)) {
+      out += "T";
+    } else if (is_swallowed(phones, i)) {
+      out += "ᵊ";
+    } else if (const auto found = sounds().find(phone); found != sounds().end()) {
+      out += found->second;
+    }
+  }
+  return out;
+}
+
+std::vector<Spoken> english_words(const finch::Frontend& frontend,
+                                  const finch::Sentence& sentence) {
+  // The words of a sentence with the marks that stand before and behind them.
+  std::vector<Spoken> out;
+  if (sentence.pieces.empty()) return out;
+  const finch::Segment read = frontend.read_part(sentence, 0, sentence.pieces.size(), true);
+  std::vector<std::vector<std::vector<std::string_view>>> words(sentence.pieces.size());
+  int32_t last = -1;
+  for (const finch::PhoneSymbol& symbol : read.symbols) {
+    if (symbol.word < 0 || symbol.token < 0) continue;
+    auto& piece = words[static_cast<size_t>(symbol.token)];
+    if (piece.empty() || symbol.word != last) piece.emplace_back();
+    last = symbol.word;
+    piece.back().push_back(finch::phone_names()[static_cast<size_t>(symbol.phone)]);
+  }
+  for (size_t p = 0; p < words.size(); ++p) {
+    const finch::Piece& piece = sentence.pieces[p];
+    const auto add = [&](std::string phonemes, bool word, bool space) {
+      out.push_back({std::move(phonemes), piece.begin, piece.end, word, space && !out.empty()});
+    };
+    std::string behind;  // the marks at its end
+    for (const std::string& c : characters(piece.text)) {
+      behind = kMarks.find(c) == kMarks.npos ? "" : behind + c;
+    }
+    for (const auto& phones : words[p]) add(misaki_of_phones(phones), true, true);
+    for (const std::string& c : characters(behind)) add(c, false, false);
+  }
+  return out;
+}
+
+std::string misaki_of_espeak(std::string ipa, std::string_view voice) {
+  // espeak-ng ties affricates and diphthongs with U+0361 where it is asked to; here it is not, so
+  // they are told by their letters.
+  static constexpr std::array<Pair, 11> kAll{
+      {{"aɪ", "I"}, {"aʊ", "W"}, {"dz", "ʣ"}, {"dʒ", "ʤ"}, {"eɪ", "A"}, {"oʊ", "O"}, {"əʊ", "Q"},
+       {"ts", "ʦ"}, {"tʃ", "ʧ"}, {"ɔɪ", "Y"}, {"-", ""}}};
+  static constexpr std::array<Pair, 8> kBritish{
+      {{"eə", "ɛː"}, {"iə", "ɪə"}, {"əl", "ᵊl"}, {"ɐ", "ə"}, {"x", "k"}, {"r", "ɹ"}, {"ɾ", "T"},
+       {"ʔ", "t"}}};
+  for (const auto& [from, to] : kAll) replace_all(ipa, from, to);
+  if (voice == "en-gb") {
+    for (const auto& [from, to] : kBritish) replace_all(ipa, from, to);
+  }
+  return ipa;
+}
+
+Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
+                                         std::string_view voice) {
+  Result<std::string> read = zonos::espeak_phonemes(text, voice);
+  if (!read.ok()) return read.error();
+  // Words of the text and of its phonemes are between spaces; where both have as many, each has
+  // its bytes, otherwise all of them have those of the sentence.
+  std::vector<std::pair<size_t, size_t>> written;
+  for (size_t at = text.find_first_not_of(" \t\r\n"); at < text.size();) {
+    const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());
+    written.emplace_back(at, end);
+    at = text.find_first_not_of(" \t\r\n", end);
+  }
+  const std::string phonemes = misaki_of_espeak(read.take(), voice);
+  std::vector<std::string> groups(1);
+  for (const std::string& c : characters(phonemes)) {
+    if (c == " " || c == "\n") {
+      if (!groups.back().empty()) groups.emplace_back();
+    } else {
+      groups.back() += c;
+    }
+  }
+  if (groups.back().empty()) groups.pop_back();
+  const bool aligned = groups.size() == written.size();
+  std::vector<Spoken> out;
+  for (size_t g = 0; g < groups.size(); ++g) {
+    const int64_t begin = offset + static_cast<int64_t>(aligned ? written[g].first : 0);
+    const int64_t end =
+        offset + static_cast<int64_t>(aligned ? written[g].second : text.size());
+    bool space = !out.empty();
+    std::string word;
+    const auto add = [&](std::string part, bool is_word) {
+      if (part.empty()) return;
+      out.push_back({std::move(part), begin, end, is_word, space});
+      space = false;
+    };
+    for (const std::string& c : characters(groups[g])) {
+      if (kMarks.find(c) == kMarks.npos) {
+        word += c;
+      } else {
+        add(std::exchange(word, {}), true);
+        add(c, false);
+      }
+    }
+    add(word, true);
+  }
+  return out;
+}
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,168 @@
+#include "families/kokoro/pipeline.h"
+
+#include <algorithm>
+#include <array>
+
+#include "families/kokoro/prosody_stage.h"
+#include "families/kokoro/speech_stage.h"
+#include "families/kokoro/state.h"
+#include "families/kokoro/weights.h"
+#include "families/weight_files.h"
+#include "io/file.h"
+
+namespace syrinx::kokoro {
+namespace {
+
+constexpr float kSlowest = 0.5f, kFastest = 2;
+constexpr size_t kMostEspeakText = 20'000;  // bytes: each sentence costs a run of espeak-ng
+constexpr int kWindow = 4096;               // frames that may wait: more than an utterance has
+
+/// Random weights have no weight norm, and no affine norms where those are optional.
+std::unique_ptr<WeightSource> weights_of(const LoadSpec& spec) {
+  if (!spec.dummy) return open_kokoro_weights(spec.dir);
+  return dummy_weights([](const std::string& name) {
+    return name.find(".weight_") == name.npos && name.find("parametrizations") == name.npos &&
+           name.find(".norm.") == name.npos;
+  });
+}
+
+Voices voices_at(const LoadSpec& spec, const KokoroConfig& config) {
+  Voices voices = load_voices(spec.dir, config);
+  if (!voices.empty()) return voices;
+  if (!spec.dummy) {
+    throw LoadError(concat(join_path(spec.dir, "voices"), ": expected voices, NAME.pt; got none"));
+  }
+  const auto size = static_cast<size_t>(config.most_phonemes() * 2 * config.style);
+  return {{"af_random", std::make_shared<const VoicePack>(size, 0.1f)}};
+}
+
+class KokoroPipeline : public Pipeline {
+ public:
+  explicit KokoroPipeline(const LoadSpec& spec)
+      : config_(load_config(Config::load(join_path(spec.dir, "config.json")))),
+        frontend_(std::make_shared<const finch::Frontend>()) {
+    const Weights weights(weights_of(spec));
+    const WeightType type = at_least_8_bits(spec.weights);
+    weights.build([&] {
+      {
+        const AbsentTensors part = spec.part("ar");
+        prosody_ = Prosody(config_, weights, type);
+      }
+      const AbsentTensors part = spec.part("speech");
+      voder_ = Voder(config_, weights, type);
+    });
+    voices_ = voices_at(spec, config_);
+    prosody_stage_ = std::make_unique<ProsodyStage>(config_, prosody_);
+    speech_stage_ = std::make_unique<SpeechStage>(config_, voder_);
+    graph_ = Graph({{.name = "ar",
+                     .ar = prosody_stage_.get(),
+                     .in = {{Flow::kText, 1}},
+                     .out = {speech_stage_->in()}},
+                    {.name = "speech",
+                     .chunk = speech_stage_.get(),
+                     .in = {speech_stage_->in()},
+                     .out = {speech_stage_->out()}}},
+                   {{.from = {kClient, 0}, .to = {0, 0}},
+                    {.from = {0, 0},
+                     .to = {1, 0},
+                     .policy = {.initial = 1, .steady = kMostFrames},
+                     .window = kWindow},
+                    {.from = {1, 0}, .to = {kClient, 0}}});
+    describe(spec);
+  }
+
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+
+  Result<Opened> open(const SpeechRequest& request) const override {
+    if (!request.instructions.empty()) {
+      return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
+                   "instructions"};
+    }
+    if (request.guidance) {
+      return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
+    }
+    if (request.text_in_prompt == false) {
+      return Error{ErrorCode::kUnsupported, "this model speaks by sentence, not by word",
+                   "text_in_prompt"};
+    }
+    const auto voice = voice_of(voices_, info_.default_voice, request);
+    if (!voice.ok()) return voice.error();
+    const Result<std::string> language = language_asked(request);
+    if (!language.ok()) return language.error();
+    if (language.value() != "en-us" && request.text.size() > kMostEspeakText) {
+      return Error{ErrorCode::kInvalid,
+                   concat("the text has ", request.text.size(), " bytes, the limit in '",
+                          language.value(), "' is ", kMostEspeakText),
+                   "input"};
+    }
+    auto state = std::make_unique<KokoroState>(
+        request, config_, Script(config_, frontend_, language.value(), request), voice.value());
+    if (Status fault = state->begin(request); !fault.ok()) return fault.error();
+    if (!state->speakable()) {
+      return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
+    }
+    return Opened(std::move(state));
+  }
+
+ private:
+  /// As espeak-ng names it; that of the voice where the request tells none.
+  Result<std::string> language_asked(const SpeechRequest& request) const {
+    const std::string& named = request.mix.empty() ? request.voice : request.mix.front().voice;
+    const std::string& voice = named.empty() ? info_.default_voice : named;
+    std::string language = request.language.empty() ? language_of(voice) : request.language;
+    if (language.empty()) language = "en-us";
+    const auto& known = info_.languages;
+    if (std::find(known.begin(), known.end(), language) == known.end()) {
+      return Error{ErrorCode::kUnsupported,
+                   concat("the voice '", voice, "' speaks '", language,
+                          "', which this program cannot read; ask for another language, such as "
+                          "'en-us'"),
+                   "language"};
+    }
+    return language;
+  }
+
+  void describe(const LoadSpec& spec) {
+    info_.family = "kokoro";
+    info_.model = spec.model;
+    info_.licence = "Apache-2.0";
+    info_.sample_rate = KokoroConfig::kSampleRate;
+    info_.frame_rate =
+        static_cast<double>(KokoroConfig::kSampleRate) / static_cast<double>(config_.hop());
+    for (const auto& [name, pack] : voices_) {
+      const std::string language = language_of(name);
+      info_.voices.push_back({name, language.empty() ? "voice" : concat("voice of ", language)});
+    }
+    info_.default_voice = voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
+    info_.mixes = voices_.size() > 1;
+    info_.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br"};
+    info_.late_text = LateText::kSentence;
+    info_.word_times = true;
+    info_.slowest = kSlowest;
+    info_.fastest = kFastest;
+    const AlbertSizes& bert = config_.bert;
+    info_.parts = {{"phonemes", concat("ALBERT, ", bert.layers, " times a layer of ", bert.hidden),
+                    prosody_.bytes()},
+                   {"speech", concat("iSTFTNet, ", config_.hop(), " samples a frame"),
+                    voder_.bytes()}};
+  }
+
+  KokoroConfig config_;
+  std::shared_ptr<const finch::Frontend> frontend_;
+  Prosody prosody_;
+  Voder voder_;
+  Voices voices_;
+  std::unique_ptr<ProsodyStage> prosody_stage_;
+  std::unique_ptr<SpeechStage> speech_stage_;
+  Graph graph_;
+  PipelineInfo info_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<const KokoroPipeline>(spec);
+}
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,58 @@
+// The part of Kokoro that reads phonemes: what each of them is (text encoder), how it is meant
+// (PL-BERT and the encoder of durations), and how many frames of 25 ms it lasts. Utterances of
+// different lengths run together; every one's bits are its own. Const after construction; shared
+// by threads. T phonemes of an utterance, with the two at its ends; H config.hidden.
+// Source: kokoro 0.9.4, kokoro/model.py (KModel.forward_with_tokens) and kokoro/modules.py.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "families/kokoro/albert.h"
+#include "families/kokoro/layers.h"
+
+namespace syrinx::kokoro {
+
+/// What is read: one utterance.
+struct ProsodyJob {
+  std::span<const int32_t> ids;  ///< [T], 0 first and last
+  std::span<const float> style;  ///< [config.style], a voice's second half
+  float speed = 1;               ///< durations are divided by it
+  /// Written: [T, 2 H]: how each phoneme is meant, then what it is.
+  std::vector<float> features = {};
+  std::vector<int32_t> frames = {};  ///< Written: [T], at least 1 each.
+  std::vector<float> durations = {};  ///< Written: [T], the same before it is rounded.
+};
+
+class Prosody {
+ public:
+  Prosody() = default;
+  /// Scope: the checkpoint, of which bert, bert_encoder, text_encoder and parts of predictor.
+  Prosody(const KokoroConfig& config, const Weights& weights, WeightType type);
+
+  void run(StepContext& ctx, std::span<ProsodyJob> jobs) const;
+  size_t bytes() const;
+
+ private:
+  struct TextConv {
+    PaddedConv conv;
+    Tensor gamma, beta;
+  };
+  struct DurationLayer {
+    BiLstm lstm;
+    PackedLinear style;
+  };
+  void read_text(StepContext& ctx, std::span<const int32_t> ids, const View& out) const;
+  void read_prosody(StepContext& ctx, const View& meant, ProsodyJob& job) const;
+
+  int64_t hidden_ = 0, style_ = 0, longest_ = 0;
+  Albert bert_;
+  PackedLinear bert_out_;
+  Embedding phonemes_;
+  std::vector<TextConv> convs_;
+  BiLstm text_lstm_, duration_lstm_;
+  std::vector<DurationLayer> layers_;
+  PackedLinear duration_;
+};
+
+}  // namespace syrinx::kokoro

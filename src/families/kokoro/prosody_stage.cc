@@ -1,0 +1,44 @@
+#include "families/kokoro/prosody_stage.h"
+
+#include <algorithm>
+
+#include "families/kokoro/state.h"
+
+namespace syrinx::kokoro {
+
+ProsodyStage::ProsodyStage(const KokoroConfig& config, const Prosody& prosody)
+    : prosody_(prosody), style_(static_cast<size_t>(config.style)) {
+  traits_.hidden = 1;
+  traits_.vocab = {1};
+  traits_.max_positions = static_cast<int>(config.bert.positions) + 1;
+  traits_.values = 1;     // so that the sequence may send rows
+  traits_.writes = true;  // to the sequence: an utterance's features have no constant size
+}
+
+void ProsodyStage::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  std::fill_n(hidden.f32(), hidden.count(), 0.f);
+  std::vector<KokoroState*> states;
+  std::vector<ProsodyJob> jobs;
+  for (const ArSeq& seq : batch.seqs) {
+    if (seq.emits == 0) continue;
+    auto& state = static_cast<KokoroState&>(*seq.state);
+    if (state.utterance().phonemes() == 0) continue;  // the end of a text without more words
+    states.push_back(&state);
+    jobs.push_back({state.utterance().ids, state.style().subspan(style_), state.speed()});
+  }
+  if (jobs.empty()) return;
+  prosody_.run(ctx, jobs);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    states[i]->read(std::move(jobs[i].features), std::move(jobs[i].frames));
+  }
+}
+
+void ProsodyStage::logits(StepContext&, int, const ArBatch&, View, View, View out) const {
+  std::fill_n(out.f32(), out.count(), 0.f);
+}
+
+void ProsodyStage::values(StepContext&, const ArBatch&, View, View, View out) const {
+  std::fill_n(out.f32(), out.count(), 0.f);
+}
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,28 @@
+// The AR node of Kokoro, which has no loop: one step reads an utterance. Its rows are phonemes, so
+// that the engine counts what a step costs; the network runs when the last of them is there, over
+// the utterances of all requests of a batch. It has no cache. Const after construction.
+#pragma once
+
+#include "families/kokoro/prosody.h"
+#include "model/stage.h"
+
+namespace syrinx::kokoro {
+
+class ProsodyStage : public ArStage {
+ public:
+  ProsodyStage(const KokoroConfig& config, const Prosody& prosody);
+
+  const ArTraits& traits() const override { return traits_; }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+ private:
+  const Prosody& prosody_;
+  size_t style_ = 0;
+  ArTraits traits_;
+};
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,112 @@
+#include "families/kokoro/script.h"
+
+#include <algorithm>
+
+namespace syrinx::kokoro {
+namespace {
+
+constexpr int kLongFirst = 40;    // phonemes of a first sentence that is cut
+constexpr int kShortest = 10;     // phonemes on either side of that cut
+constexpr size_t kMostChars = 300;  // of a sentence of other languages
+
+bool is_pause(const Spoken& spoken) {
+  static const std::string kPauses = ",;:—…";
+  return !spoken.word && kPauses.find(spoken.phonemes) != std::string::npos;
+}
+
+}  // namespace
+
+Script::Script(const KokoroConfig& config, std::shared_ptr<const finch::Frontend> frontend,
+               std::string language, const SpeechRequest& request)
+    : config_(config),
+      frontend_(std::move(frontend)),
+      language_(std::move(language)),
+      english_(request.sayings, request.lexicon),
+      others_({.max_chars = kMostChars}) {}
+
+Status Script::push(std::string_view text, bool last) {
+  if (language_ == "en-us") {
+    english_.push(text, last);
+    return ok_status();
+  }
+  std::vector<SentenceStream::Item> items;
+  others_.push(text, items);
+  if (last) others_.finish(items);
+  for (const SentenceStream::Item& item : items) {
+    const auto words =
+        espeak_words(item.text, static_cast<int64_t>(item.place.begin), language_);
+    if (!words.ok()) return words.error();
+    cut(words.value());
+  }
+  return ok_status();
+}
+
+bool Script::next(Utterance& out) {
+  while (ready_.empty()) {
+    if (sentences_.empty() && !english_.next(sentences_)) return false;
+    if (sentences_.empty()) continue;
+    const finch::Sentence sentence = std::move(sentences_.front());
+    sentences_.pop_front();
+    cut(english_words(*frontend_, sentence));
+  }
+  out = std::move(ready_.front());
+  ready_.pop_front();
+  return true;
+}
+
+/// Cuts a sentence where the model, or a listener who waits, needs it.
+void Script::cut(std::span<const Spoken> words) {
+  const auto length = [](const Spoken& word) {
+    return static_cast<int>(characters(word.phonemes).size()) + (word.space ? 1 : 0);
+  };
+  int left = 0;
+  for (const Spoken& word : words) left += length(word);
+  if (!begun_ && left > kLongFirst) {
+    int before = 0;
+    for (size_t i = 0; i < words.size(); ++i) {
+      before += length(words[i]);
+      if (before < kShortest || left - before < kShortest || !is_pause(words[i])) continue;
+      add(words.first(i + 1));
+      words = words.subspan(i + 1);
+      break;
+    }
+  }
+  while (!words.empty()) {
+    size_t end = 0, pause = 0;
+    for (int count = 0; end < words.size(); ++end) {
+      count += length(words[end]);
+      if (count > config_.most_phonemes()) break;
+      if (is_pause(words[end])) pause = end + 1;
+    }
+    if (end < words.size() && pause > 0) end = pause;
+    end = std::max<size_t>(end, 1);
+    add(words.first(end));
+    words = words.subspan(end);
+  }
+}
+
+void Script::add(std::span<const Spoken> words) {
+  Utterance utterance;
+  utterance.ids.push_back(0);
+  const auto most = static_cast<size_t>(config_.most_phonemes()) + 1;
+  const auto push = [&](const std::string& symbol) {
+    const auto found = config_.vocabulary.find(symbol);
+    if (found == config_.vocabulary.end() || utterance.ids.size() >= most) return;
+    utterance.ids.push_back(found->second);
+  };
+  for (const Spoken& word : words) {
+    if (word.space && utterance.ids.size() > 1) push(" ");
+    const size_t place = utterance.ids.size();
+    for (const std::string& symbol : characters(word.phonemes)) push(symbol);
+    if (!word.word || utterance.ids.size() == place) continue;
+    const auto& known = utterance.words;
+    if (!known.empty() && known.back().begin == word.begin) continue;  // of the same piece
+    utterance.words.push_back({static_cast<int>(place), word.begin, word.end});
+  }
+  if (utterance.ids.size() == 1) return;
+  utterance.ids.push_back(0);
+  ready_.push_back(std::move(utterance));
+  begun_ = true;
+}
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,57 @@
+// A request's text as utterances, in order and as late as they are needed: where a listener does
+// not hear the cut, at ends of sentences; a long first sentence at its first comma, so that the
+// first sound comes soon. One thread at a time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "families/finch/sentences.h"
+#include "families/kokoro/config.h"
+#include "families/kokoro/phonemes.h"
+#include "model/request.h"
+#include "text/sentences.h"
+
+namespace syrinx::kokoro {
+
+/// What is spoken in one go.
+struct Utterance {
+  struct Word {
+    int place = 0;  ///< among `ids`
+    int64_t begin = 0, end = 0;
+  };
+  std::vector<int32_t> ids;  ///< 0 first and last
+  std::vector<Word> words;   ///< in order
+
+  int phonemes() const { return std::max(0, static_cast<int>(ids.size()) - 2); }
+};
+
+class Script {
+ public:
+  /// `language`: "en-us", or a voice of espeak-ng. What they point to must outlive it.
+  Script(const KokoroConfig& config, std::shared_ptr<const finch::Frontend> frontend,
+         std::string language, const SpeechRequest& request);
+
+  /// More text; `last` ends it. May run espeak-ng.
+  Status push(std::string_view text, bool last);
+  /// Takes the next one; false when none waits.
+  bool next(Utterance& out);
+
+ private:
+  void cut(std::span<const Spoken> words);
+  void add(std::span<const Spoken> words);
+
+  const KokoroConfig& config_;
+  std::shared_ptr<const finch::Frontend> frontend_;
+  std::string language_;
+  finch::SentenceReader english_;
+  SentenceStream others_;
+  std::deque<finch::Sentence> sentences_;
+  std::deque<Utterance> ready_;
+  bool begun_ = false;  // an utterance was made
+};
+
+}  // namespace syrinx::kokoro

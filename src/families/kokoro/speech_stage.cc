@@ -1,0 +1,86 @@
+#include "families/kokoro/speech_stage.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "families/kokoro/state.h"
+
+namespace syrinx::kokoro {
+
+struct SpeechStage::Stream : StreamState {
+  uint64_t seed = 0;
+  std::vector<float> voice;   // [phonemes, 2 style]
+  int64_t pitches_before = 0;  // of earlier utterances, two a frame
+};
+
+Bundle SpeechStage::bundle(const Sequence& sequence) const {
+  const auto& state = dynamic_cast<const KokoroState&>(sequence);
+  Bundle bundle;
+  bundle.set("seed", state.seed());
+  bundle.set("voice", state.voice());
+  return bundle;
+}
+
+std::unique_ptr<StreamState> SpeechStage::open(Bundle bundle) const {
+  auto stream = std::make_unique<Stream>();
+  stream->seed = bundle.number("seed");
+  stream->voice = bundle.floats("voice", config_.most_phonemes() * 2 * config_.style);
+  return stream;
+}
+
+int SpeechStage::cut(const StreamState&, const WaitingFrames& waiting, int) const {
+  const auto width = static_cast<size_t>(in_width());
+  if (waiting.values.size() < width) return 0;
+  const auto frames = static_cast<int64_t>(waiting.values.size() / width);
+  const float told = waiting.values[width - kRowParts + kFrames];
+  const bool sound = told >= 1 && told <= kMostFrames;
+  if (!sound) return 1;  // run() says why
+  const auto wanted = static_cast<int64_t>(told);
+  return static_cast<int>(frames >= wanted ? wanted : waiting.closed ? frames : 0);
+}
+
+void SpeechStage::run(StepContext& ctx, ChunkJob& job) const {
+  auto& s = *static_cast<Stream*>(job.state);
+  const auto width = static_cast<size_t>(in_width()), features = width - kRowParts;
+  const std::span<const float> rows = job.values.subspan(static_cast<size_t>(job.left) * width);
+  const float told = rows[features + kFrames], phonemes = rows[features + kPhonemes];
+  if (told > kMostFrames) {
+    job.fault = Error{ErrorCode::kInvalid,
+                      concat("a sentence would last ", told / 40, " s, the limit is ",
+                             kMostFrames / 40, " s; cut it or ask for a higher speed"),
+                      "input"};
+    job.made = 0;
+    return;
+  }
+  if (static_cast<int>(told) != job.fresh || !(phonemes >= 1) ||
+      phonemes > static_cast<float>(config_.most_phonemes())) {
+    job.fault = Error{ErrorCode::kInternal, "[kokoro] an utterance came in parts", ""};
+    job.made = 0;
+    return;
+  }
+  std::vector<float> all(static_cast<size_t>(job.fresh) * features);
+  for (size_t i = 0; i < static_cast<size_t>(job.fresh); ++i) {
+    std::copy_n(rows.begin() + static_cast<std::ptrdiff_t>(i * width), features,
+                all.begin() + static_cast<std::ptrdiff_t>(i * features));
+  }
+  const std::vector<int32_t> once(static_cast<size_t>(job.fresh), 1);
+  const auto style = static_cast<size_t>(2 * config_.style);
+  const std::span<const float> voice =
+      std::span<const float>(s.voice).subspan((static_cast<size_t>(phonemes) - 1) * style, style);
+  const auto noise = [&](int64_t pitch, std::span<float> out) {
+    philox_normal(s.seed, static_cast<uint32_t>(s.pitches_before + pitch), kSourceNoise, out);
+  };
+  const auto samples = static_cast<size_t>(job.fresh * config_.hop());
+  voder_.run(ctx, {all, once, voice}, noise, job.out.first(samples));
+  s.pitches_before += 2 * int64_t{job.fresh};
+  job.made = job.fresh;
+}
+
+void SpeechStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  for (ChunkJob& job : jobs) {
+    const Arena::Mark mark(ctx.arena);
+    run(ctx, job);
+  }
+}
+
+}  // namespace syrinx::kokoro

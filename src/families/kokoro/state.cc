@@ -1,0 +1,86 @@
+#include "families/kokoro/state.h"
+
+#include <algorithm>
+
+#include "families/kokoro/speech_stage.h"
+
+namespace syrinx::kokoro {
+
+KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& config, Script script,
+                         std::shared_ptr<const VoicePack> voice)
+    : config_(config),
+      script_(std::move(script)),
+      voice_(std::move(voice)),
+      seed_(request.seed),
+      speed_(request.speed),
+      open_(request.text_open),
+      max_frames_(request.max_frames),
+      repeat_(request.ignore_stop && request.max_frames > 0) {
+  sampling_.temperature = 0;  // there is one code, which says nothing
+}
+
+Status KokoroState::begin(const SpeechRequest& request) {
+  if (Status fault = script_.push(request.text, !open_); !fault.ok()) return fault;
+  next_utterance();
+  return ok_status();
+}
+
+Status KokoroState::append_text(std::string_view text, bool last) {
+  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
+  open_ = !last;
+  if (Status fault = script_.push(text, last); !fault.ok()) return fault;
+  // Nothing more is to be said, and only a step can say so.
+  if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
+  return ok_status();
+}
+
+bool KokoroState::next_utterance() {
+  utterance_ = {};
+  if (script_.next(utterance_)) {
+    if (repeat_) spoken_.push_back(utterance_);
+    return true;
+  }
+  if (!repeat_ || open_ || spoken_.empty()) return false;
+  utterance_ = spoken_[again_++ % spoken_.size()];
+  return true;
+}
+
+std::span<const float> KokoroState::style() const {
+  const auto width = static_cast<size_t>(2 * config_.style);
+  const size_t row = static_cast<size_t>(std::max(1, utterance_.phonemes())) - 1;
+  return std::span(*voice_).subspan(row * width, width);
+}
+
+/// The rows of the first `frames` frames, and the words that they begin.
+void KokoroState::emit(int64_t frames, StepOutput& out) {
+  const auto width = static_cast<size_t>(2 * config_.hidden);
+  std::vector<float> row(width + kRowParts, 0.f);
+  size_t word = 0;
+  for (size_t i = 0, at = 0; i < frames_.size() && static_cast<int64_t>(at) < frames; ++i) {
+    for (; word < utterance_.words.size() && utterance_.words[word].place <= static_cast<int>(i);
+         ++word) {
+      const Utterance::Word& begun = utterance_.words[word];
+      out.word({begun.begin, begun.end, frames_before_ + static_cast<int64_t>(at)});
+    }
+    std::copy_n(features_.begin() + static_cast<std::ptrdiff_t>(i * width), width, row.begin());
+    for (int32_t n = 0; n < frames_[i] && static_cast<int64_t>(at) < frames; ++n, ++at) {
+      row[width + kPhonemes] = at == 0 ? static_cast<float>(utterance_.phonemes()) : 0.f;
+      row[width + kFrames] = at == 0 ? static_cast<float>(frames) : 0.f;
+      out.row(row);
+    }
+  }
+  frames_before_ += frames;
+}
+
+Verdict KokoroState::advance(std::span<const int32_t>, StepOutput& out) {
+  int64_t frames = 0;
+  for (const int32_t count : frames_) frames += count;
+  const int64_t left = max_frames_ > 0 ? max_frames_ - frames_before_ : frames;
+  emit(std::min(frames, left), out);
+  features_.clear(), frames_.clear();
+  if (max_frames_ > 0 && frames >= left) return {Verdict::kFinished, FinishReason::kLength};
+  if (next_utterance() || open_) return {Verdict::kNextSegment};
+  return {Verdict::kFinished, FinishReason::kStop};
+}
+
+}  // namespace syrinx::kokoro

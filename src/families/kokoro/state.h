@@ -1,0 +1,70 @@
+// One request of Kokoro: the utterance that is spoken now and the text behind it. An utterance is
+// a segment of one step: its rows are its phonemes, and when the last of them is there the stage
+// reads all of them at once and leaves what it made here. Used by one thread at a time.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "families/kokoro/script.h"
+#include "families/kokoro/voices.h"
+#include "model/request.h"
+
+namespace syrinx::kokoro {
+
+/// Frames of an utterance at most: a minute.
+inline constexpr int kMostFrames = 2400;
+
+class KokoroState : public Sequence {
+ public:
+  KokoroState(const SpeechRequest& request, const KokoroConfig& config, Script script,
+              std::shared_ptr<const VoicePack> voice);
+  /// Takes the request's text. To be called once, first.
+  Status begin(const SpeechRequest& request);
+  /// Whether there is anything to say, now or once more text comes.
+  bool speakable() const { return open_ || utterance_.phonemes() > 0; }
+
+  // For the stages.
+  uint64_t seed() const { return seed_; }
+  float speed() const { return speed_; }
+  const VoicePack& voice() const { return *voice_; }
+  const Utterance& utterance() const { return utterance_; }
+  /// [2 style], the voice's row for the utterance.
+  std::span<const float> style() const;
+  /// What was read: features [T, 2 H] and frames [T] of ProsodyJob.
+  void read(std::vector<float> features, std::vector<int32_t> frames) {
+    features_ = std::move(features);
+    frames_ = std::move(frames);
+  }
+
+  int prompt_rows() const override { return std::max(1, static_cast<int>(utterance_.ids.size())); }
+  int max_steps() const override { return 1; }
+  bool ready() const override { return !utterance_.ids.empty(); }
+  std::span<const int32_t> prompt_ids() const override { return utterance_.ids; }
+  const SampleParams& sampling(int) const override { return sampling_; }
+  SampleRule rule(int) const override { return {}; }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+ private:
+  bool next_utterance();
+  void emit(int64_t frames, StepOutput& out);
+
+  const KokoroConfig& config_;
+  Script script_;
+  std::shared_ptr<const VoicePack> voice_;
+  uint64_t seed_ = 0;
+  float speed_ = 1;
+  SampleParams sampling_;
+  bool open_ = false;
+  int64_t max_frames_ = 0;  // of the request; 0: none
+  bool repeat_ = false;     // speak the text again and again until max_frames
+  Utterance utterance_;     // no ids: its text has not come
+  std::vector<Utterance> spoken_;  // only when repeating
+  size_t again_ = 0;
+  std::vector<float> features_;
+  std::vector<int32_t> frames_;
+  int64_t frames_before_ = 0;  // of earlier utterances
+};
+
+}  // namespace syrinx::kokoro

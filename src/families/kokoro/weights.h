@@ -1,0 +1,16 @@
+// The weights of a Kokoro checkpoint under the names of the authors' modules, however they are
+// stored. Free function.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/weights.h"
+
+namespace syrinx::kokoro {
+
+/// Of a directory: the only *.pth in it, a pickle of five dicts, whose keys may begin with
+/// "module."; else *.safetensors with the same names. Throws LoadError where there is none.
+std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir);
+
+}  // namespace syrinx::kokoro
