@@ -17,7 +17,10 @@ constexpr size_t kInputs = 8;  // of a node; those after them hold no weights
 // Field numbers of onnx.proto.
 enum ModelField : uint32_t { kGraph = 7 };
 enum GraphField : uint32_t { kNode = 1, kInitializer = 5 };
-enum NodeField : uint32_t { kInput = 1, kNodeName = 3, kOpType = 4 };
+enum NodeField : uint32_t { kInput = 1, kOutput = 2, kNodeName = 3, kOpType = 4, kAttribute = 5 };
+enum AttributeField : uint32_t { kAttributeName = 1, kInteger = 3, kIntegers = 8 };
+constexpr uint64_t kMostAttribute = 1 << 20;
+constexpr size_t kMostIntegers = 16;  // of an attribute of a convolution
 enum TensorField : uint32_t {
   kDims = 1,
   kDataType = 2,
@@ -66,9 +69,14 @@ struct OnnxTensor {
 };
 
 struct OnnxNode {
-  std::string name, op;
+  std::string name, op, output;  // the first output
   std::vector<std::string> inputs;
+  OnnxConvolution convolution;  // of a Conv or ConvTranspose
 };
+
+bool is_convolution(const OnnxNode& node) {
+  return node.op == "Conv" || node.op == "ConvTranspose";
+}
 
 /// "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty when there is no module.
 std::string module_of(std::string_view node) {
@@ -124,6 +132,7 @@ class OnnxWeights : public WeightSource {
     return view(*tensor);
   }
   std::vector<std::string> names() const override { return {}; }
+  const std::map<std::string, OnnxConvolution>& convolutions() const { return convolutions_; }
 
  private:
   [[noreturn]] void fail(const std::string& name, const std::string& what) const {
@@ -163,10 +172,43 @@ class OnnxWeights : public WeightSource {
     OnnxNode node;
     for_each(message, "", [&](const ProtoField& field) {
       if (field.id == kInput && node.inputs.size() < kInputs) node.inputs.push_back(text(field));
+      if (field.id == kOutput && node.output.empty()) node.output = text(field);
       if (field.id == kNodeName) node.name = text(field);
       if (field.id == kOpType) node.op = text(field);
     });
+    if (!is_convolution(node)) return node;
+    for_each(message, node.name, [&](const ProtoField& field) {
+      if (field.id == kAttribute && field.wire == ProtoField::kBytes) {
+        read_attribute(field.bytes, node);
+      }
+    });
     return node;
+  }
+
+  void read_attribute(std::string_view message, OnnxNode& node) const {
+    std::string name;
+    std::vector<int64_t> values;
+    const auto add = [&](uint64_t value) {
+      if (value > kMostAttribute || values.size() >= kMostIntegers)
+        fail(node.name, concat("expected at most ", kMostIntegers, " numbers up to ",
+                               kMostAttribute, " in an attribute of a convolution"));
+      values.push_back(static_cast<int64_t>(value));
+    };
+    for_each(message, node.name, [&](const ProtoField& field) {
+      if (field.id == kAttributeName) name = text(field);
+      if (field.id == kInteger && field.wire == ProtoField::kVarint) add(field.number);
+      if (field.id != kIntegers) return;
+      if (field.wire != ProtoField::kBytes) return add(field.number);
+      ProtoReader list(field.bytes);
+      for (uint64_t value = 0; list.varint(value);) add(value);
+      if (!list.empty()) fail(node.name, "its attributes are broken");
+    });
+    if (values.empty()) return;
+    OnnxConvolution& convolution = node.convolution;
+    if (name == "strides") convolution.stride = values[0];
+    if (name == "dilations") convolution.dilation = values[0];
+    if (name == "group") convolution.groups = values[0];
+    if (name == "pads") convolution.before = values[0], convolution.after = values.back();
   }
 
   void add_size(OnnxTensor& tensor, uint64_t size) const {
@@ -216,6 +258,10 @@ class OnnxWeights : public WeightSource {
 
   /// The names that a node's module gives to its inputs.
   void name_inputs(const OnnxNode& node) {
+    if (node.op == "Identity" && !node.inputs.empty()) {
+      const auto found = by_name_.find(node.inputs[0]);
+      if (found != by_name_.end()) by_name_.emplace(node.output, size_t{found->second});
+    }
     const std::string module = module_of(node.name);
     if (module.empty()) return;
     const auto give = [&](size_t input, const char* what) {
@@ -224,7 +270,9 @@ class OnnxWeights : public WeightSource {
       if (found == by_name_.end() || found->second >= tensors_.size()) return;
       by_module_.emplace(module + "." + what, found->second);
     };
-    if (node.op == "Conv" || node.op == "LayerNormalization" || node.op == "BatchNormalization") {
+    if (is_convolution(node)) convolutions_.emplace(module, node.convolution);
+    if (is_convolution(node) || node.op == "LayerNormalization" ||
+        node.op == "BatchNormalization") {
       give(1, "weight"), give(2, "bias");
       if (node.op == "BatchNormalization") give(3, "running_mean"), give(4, "running_var");
     } else if (node.op == "MatMul") {
@@ -236,6 +284,12 @@ class OnnxWeights : public WeightSource {
       }
     } else if (node.op == "Add") {
       give(0, "bias"), give(1, "bias");
+    } else if (node.op == "Mul") {
+      give(0, "scale"), give(1, "scale");
+    } else if (node.op == "Exp") {
+      give(0, "exponent");
+    } else if (node.op == "Gather") {
+      give(0, "weight");
     }
   }
 
@@ -279,12 +333,17 @@ class OnnxWeights : public WeightSource {
   std::vector<OnnxTensor> tensors_;
   std::unordered_map<std::string, size_t> by_name_, by_module_;
   std::unordered_map<std::string, Tensor> copies_;  // at odd addresses, or turned round
+  std::map<std::string, OnnxConvolution> convolutions_;
 };
 
 }  // namespace
 
 std::unique_ptr<WeightSource> open_onnx_weights(const std::string& path, OnnxNames names) {
   return std::make_unique<OnnxWeights>(path, std::move(names));
+}
+
+std::map<std::string, OnnxConvolution> read_onnx_convolutions(const std::string& path) {
+  return OnnxWeights(path, {}).convolutions();
 }
 
 }  // namespace syrinx

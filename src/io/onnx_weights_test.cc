@@ -85,6 +85,60 @@ TEST(OnnxWeights, MatricesAreAsTorchHasThem) {
             (std::vector<float>{1, 4, 2, 5, 3, 6}));
 }
 
+TEST(OnnxWeights, AnIdentityIsASecondName) {
+  const TestDir dir;
+  const std::string twice = node("Identity", "", {"a"}) + bytes(2, "copy");
+  const std::string path =
+      dir.write("a.onnx", model({twice, node("Mul", "/norm/Mul", {"x", "copy"}),
+                                 node("Gather", "/table/Gather", {"a", "ids"})},
+                                {tensor("a", {2}, {5, 6})}));
+  const Weights weights(open_onnx_weights(path));
+  EXPECT_EQ(weights.f32("copy", {2}).f32()[1], 6);
+  EXPECT_EQ(weights.f32("norm.scale", {2}).f32()[0], 5);
+  EXPECT_EQ(weights.f32("table.weight", {2}).f32()[0], 5);
+  EXPECT_NO_THROW(weights.finish());
+}
+
+/// AttributeProto of integers; `packed`: one field for all.
+std::string integers(const std::string& name, const std::vector<uint64_t>& values, bool packed) {
+  std::string list, out = bytes(1, name);
+  for (const uint64_t value : values) {
+    list += varint(value);
+    if (!packed) out += number(8, value);
+  }
+  return bytes(5, packed ? out + bytes(8, list) : out);
+}
+
+std::string two_convolutions() {
+  return model({node("Conv", "/a/Conv", {"x", "w"}) + integers("dilations", {3}, false) +
+                    integers("pads", {1, 2}, true) + bytes(5, bytes(1, "group") + number(3, 4)),
+                node("ConvTranspose", "/b/ConvTranspose", {"x", "w"}) +
+                    integers("strides", {8}, true)},
+               {tensor("w", {1}, {1})});
+}
+
+TEST(OnnxWeights, ConvolutionsHaveTheirAttributes) {
+  const TestDir dir;
+  const auto all = read_onnx_convolutions(dir.write("a.onnx", two_convolutions()));
+  ASSERT_EQ(all.size(), 2U);
+  const OnnxConvolution& a = all.at("a");
+  EXPECT_EQ(a.stride, 1);
+  EXPECT_EQ(a.dilation, 3);
+  EXPECT_EQ(a.groups, 4);
+  EXPECT_EQ(a.before, 1);
+  EXPECT_EQ(a.after, 2);
+  EXPECT_EQ(all.at("b").stride, 8);
+  const std::string large = model(
+      {node("Conv", "/a/Conv", {"x"}) + integers("strides", {uint64_t{1} << 30}, true)}, {});
+  EXPECT_NE(onnx_fault(dir.write("b.onnx", large)).find("numbers up to"), std::string::npos);
+  for_each_damage(two_convolutions(), 500, [&](const std::string& content) {
+    try {
+      read_onnx_convolutions(dir.write("c.onnx", content));
+    } catch (const LoadError&) {
+    }
+  });
+}
+
 TEST(OnnxWeights, OtherNamesAreTried) {
   const TestDir dir;
   const std::string path = dir.write("a.onnx", small_model());
