@@ -1,0 +1,51 @@
+// HiFi-GAN's generator as a stream: latent rows to samples by transposed convolutions, each followed
+// by the mean of residual blocks of several widths. Every layer keeps what it needs later, so a
+// stream cut anywhere gives the bits of one whole call.
+// Source: vits:models.py (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646.
+// Const after construction. C latent channels, G width of a speaker's embedding.
+#pragma once
+
+#include <vector>
+
+#include "families/piper/parts.h"
+#include "families/piper/row_batch.h"
+
+namespace syrinx::piper {
+
+class Generator {
+ public:
+  /// `latent`: C. `speaker`: G, 0: one speaker.
+  Generator(const VoiceParts& parts, int64_t latent, int64_t speaker);
+
+  /// Samples of a latent row.
+  int64_t hop() const { return hop_; }
+  /// Appends what a stream needs, in the order of run().
+  void open(StreamMemory& memory) const;
+  /// What a speaker's embedding adds to the first convolution's rows; empty for one speaker.
+  std::vector<float> condition(std::span<const float> embedding) const;
+  /// z [T, C] of each stream -> samples [.., 1] that became certain. conditions[i]: of stream i.
+  RowBatch run(LanePass& pass, const RowBatch& z,
+               std::span<const std::span<const float>> conditions) const;
+  /// Samples that are certain once `rows` have come in and more may follow.
+  int64_t certain(int64_t rows) const;
+  size_t bytes() const;
+
+ private:
+  /// x += convs(leaky(x)), one or two of them at a time.
+  struct Block {
+    std::vector<std::vector<CausalConv1d>> parts;
+  };
+  struct Stage {
+    CausalConvTranspose1d up;
+    std::vector<Block> blocks;
+  };
+  static Block load_block(const VoiceParts& parts, const std::string& module, int64_t width);
+  RowBatch run_block(LanePass& pass, const Block& block, RowBatch x) const;
+
+  int64_t hop_ = 1, speaker_ = 0;
+  CausalConv1d first_, last_;
+  std::vector<Stage> stages_;
+  Tensor condition_weight_, condition_bias_;
+};
+
+}  // namespace syrinx::piper

@@ -1,0 +1,143 @@
+#include "families/piper/network.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace syrinx::piper {
+namespace {
+
+constexpr int64_t kPieceFrames = 32;  // of all streams of a call: bounds the scratch
+
+}  // namespace
+
+Network::Network(const std::string& path) {
+  const VoiceParts parts(path);
+  parts.weights().build([&] {
+    encoder_.emplace(parts);
+    latent_ = encoder_->latent();
+    if (parts.has("emb_g.weight")) {
+      const Shape table = parts.shape("emb_g.weight", 2);
+      speakers_ = parts.f32("emb_g.weight", table);
+    }
+    durations_.emplace(parts, encoder_->hidden(), embedding_width());
+    flow_.emplace(parts, latent_, embedding_width());
+    generator_.emplace(parts, latent_, embedding_width());
+  });
+  constexpr int64_t kManyFrames = 4096;
+  const int64_t certain = generator_->certain(flow_->certain(kManyFrames));
+  if (certain <= 0) parts.fail("dec", "looks too far ahead to be streamed");
+  lookahead_ = kManyFrames - certain / hop();
+}
+
+std::vector<float> Network::embedding(std::span<const float> shares) const {
+  const int64_t width = embedding_width();
+  std::vector<float> out(static_cast<size_t>(width));
+  for (size_t s = 0; width > 0 && s < shares.size(); ++s) {
+    if (shares[s] == 0) continue;
+    const float* row = speakers_.f32() + static_cast<int64_t>(s) * width;
+    for (int64_t i = 0; i < width; ++i) out[i] += shares[s] * row[i];
+  }
+  return out;
+}
+
+void Network::read(StepContext& ctx, std::span<TextJob> jobs) const {
+  const Arena::Mark mark(ctx.arena);
+  const std::span texts = take_array<std::span<const int32_t>>(ctx, std::ssize(jobs));
+  const std::span conditions = take_array<std::span<const float>>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    texts[i] = jobs[i].ids, conditions[i] = jobs[i].condition;
+  }
+  const TextEncoder::Read read = encoder_->run(ctx, texts);
+  const RowBatch noise = rows_like(ctx, read.hidden, 2);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const TextJob& job = jobs[i];
+    SYRINX_CHECK(job.noise.size() == 2 * job.ids.size(), "[piper] noise of ", job.noise.size());
+    float* to = noise.lane(i).f32();
+    for (const float value : job.noise) *to++ = value * job.deviation;
+  }
+  const View logs = durations_->run(ctx, read.hidden, conditions, noise.all);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const TextJob& job = jobs[i];
+    const float* log = logs.f32() + read.hidden.begin[i];
+    job.durations->resize(job.ids.size());
+    for (size_t p = 0; p < job.ids.size(); ++p) {
+      const float frames = std::ceil(std::exp(log[p]) * job.length);
+      const bool number = !std::isnan(frames);
+      (*job.durations)[p] =
+          number ? static_cast<int32_t>(std::min<float>(frames, kMostIdFrames)) : -1;
+    }
+    const View prior = read.prior.lane(i);
+    job.prior->assign(prior.f32(), prior.f32() + prior.count());
+  }
+}
+
+void Network::draw(const float* prior, const float* noise, float scale, float* out) const {
+  const float* log = prior + latent_;
+  for (int64_t i = 0; i < latent_; ++i) out[i] = prior[i] + noise[i] * std::exp(log[i]) * scale;
+}
+
+Network::Stream Network::open(std::span<const float> embedding) const {
+  Stream stream;
+  flow_->open(stream.memory);
+  generator_->open(stream.memory);
+  stream.flow = flow_->condition(embedding);
+  stream.generator = generator_->condition(embedding);
+  return stream;
+}
+
+void Network::speak(StepContext& ctx, std::span<const FrameJob> jobs) const {
+  const Arena::Mark mark(ctx.arena);
+  const std::span piece = take_array<FrameJob>(ctx, std::ssize(jobs));
+  const int64_t most = std::max<int64_t>(4, kPieceFrames / std::max<int64_t>(1, std::ssize(jobs)));
+  bool more = !jobs.empty();
+  for (int64_t begin = 0; more; begin += most) {
+    more = false;
+    size_t used = 0;
+    for (const FrameJob& job : jobs) {
+      const int64_t frames = job.latents.shape[0], end = std::min(begin + most, frames);
+      const bool ends = job.last && end == frames && !job.stream->ended;
+      if (begin >= frames && !ends) continue;
+      const int64_t from = std::min(begin, frames);
+      piece[used++] = {job.stream, job.latents.slice(from, end), ends};
+      if (ends) job.stream->ended = true;
+      more = more || end < frames;
+    }
+    if (used > 0) speak_piece(ctx, piece.first(used));
+  }
+}
+
+void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) const {
+  const Arena::Mark mark(ctx.arena);
+  const std::span memory = take_array<StreamMemory*>(ctx, std::ssize(jobs));
+  const std::span last = take_array<bool>(ctx, std::ssize(jobs));
+  const std::span counts = take_array<int64_t>(ctx, std::ssize(jobs));
+  const std::span flow = take_array<std::span<const float>>(ctx, std::ssize(jobs));
+  const std::span generator = take_array<std::span<const float>>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    memory[i] = &jobs[i].stream->memory;
+    last[i] = jobs[i].last;
+    counts[i] = jobs[i].latents.shape[0];
+    flow[i] = jobs[i].stream->flow, generator[i] = jobs[i].stream->generator;
+  }
+  const RowBatch z = take_batch(ctx, counts, latent_);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    expect_shape("piper latents", jobs[i].latents, Shape{counts[i], latent_});
+    std::copy_n(jobs[i].latents.f32(), counts[i] * latent_, z.lane(i).f32());
+  }
+  LanePass pass(ctx, memory, last);
+  const RowBatch out = generator_->run(pass, flow_->run(pass, z, flow), generator);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const View made = out.lane(i);
+    std::vector<float>& samples = jobs[i].stream->samples;
+    samples.insert(samples.end(), made.f32(), made.f32() + made.count());
+  }
+}
+
+Network::Bytes Network::bytes() const {
+  return {encoder_->bytes() + speakers_.bytes(), durations_->bytes(), flow_->bytes(),
+          generator_->bytes()};
+}
+
+}  // namespace syrinx::piper

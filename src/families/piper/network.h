@@ -1,0 +1,87 @@
+// The network of a Piper voice (VITS): phoneme ids to frames per id and the prior's rows, and rows
+// of latents to samples as a stream. Noise is given, so that it can be the authors'.
+// Const after construction, shared by threads; a stream is used by one call at a time.
+// P ids of a text, H hidden width, T frames, C latent channels, G width of a speaker's embedding.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "families/piper/duration_predictor.h"
+#include "families/piper/flow.h"
+#include "families/piper/generator.h"
+#include "families/piper/text_encoder.h"
+
+namespace syrinx::piper {
+
+constexpr int kMostIdFrames = 1024;  ///< of one id; a voice that asks for more gets as many
+
+/// A text to be read, and what comes of it.
+struct TextJob {
+  std::span<const int32_t> ids;
+  std::span<const float> noise;      ///< [P, 2], standard normal
+  std::span<const float> condition;  ///< DurationPredictor::condition()
+  float deviation = 0.8f;            ///< of the durations' noise (noise_w)
+  float length = 1;                  ///< factor of the frames of each id
+  std::vector<int32_t>* durations = nullptr;  ///< [P], to be written; negative: not a number
+  std::vector<float>* prior = nullptr;        ///< [P, 2 C], to be written
+};
+
+class Network {
+ public:
+  /// Of the graph at `path`. Throws LoadError that names the tensor, expected and got.
+  explicit Network(const std::string& path);
+
+  int64_t symbols() const { return encoder_->symbols(); }
+  int64_t speakers() const { return speakers_.empty() ? 1 : speakers_.view().shape[0]; }
+  int64_t latent() const { return latent_; }
+  int64_t hop() const { return generator_->hop(); }
+  /// Samples of frame t are certain once frame t + lookahead() has come in.
+  int64_t lookahead() const { return lookahead_; }
+  /// The sum of the speakers' embeddings by their shares, one a speaker, [G]; empty where there is
+  /// one speaker.
+  std::vector<float> embedding(std::span<const float> shares) const;
+  std::vector<float> text_condition(std::span<const float> embedding) const {
+    return durations_->condition(embedding);
+  }
+  int64_t embedding_width() const { return speakers_.empty() ? 0 : speakers_.view().shape[1]; }
+
+  /// Texts of several requests at once.
+  void read(StepContext& ctx, std::span<TextJob> jobs) const;
+  /// One frame: out [C] = mean + noise exp(log deviation) scale; prior [2 C], noise [C].
+  void draw(const float* prior, const float* noise, float scale, float* out) const;
+
+  /// One stream of frames.
+  struct Stream {
+    StreamMemory memory;
+    std::vector<float> flow, generator;  // conditions of its speaker
+    std::vector<float> samples;          ///< certain and not yet taken
+    bool ended = false;
+  };
+  Stream open(std::span<const float> embedding) const;
+  struct FrameJob {
+    Stream* stream = nullptr;
+    View latents;       ///< f32 [T, C], the next frames
+    bool last = false;  ///< nothing follows
+  };
+  /// Appends what became certain to the streams' samples; hop() a frame at the end of a stream.
+  void speak(StepContext& ctx, std::span<const FrameJob> jobs) const;
+
+  struct Bytes {
+    size_t encoder, durations, flow, generator;
+  };
+  Bytes bytes() const;
+
+ private:
+  void speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) const;
+
+  std::optional<TextEncoder> encoder_;
+  std::optional<DurationPredictor> durations_;
+  std::optional<Flow> flow_;
+  std::optional<Generator> generator_;
+  Tensor speakers_;  // [S, G]
+  int64_t latent_ = 0, lookahead_ = 0;
+};
+
+}  // namespace syrinx::piper

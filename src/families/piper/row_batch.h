@@ -1,0 +1,76 @@
+// Rows of several streams or texts, one below the other in one matrix, so that a layer runs over
+// all of them at once. A row's result never depends on its neighbours in the batch. Borrowed from
+// an arena. C columns.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "nn/row_queue.h"
+
+namespace syrinx::piper {
+
+struct RowBatch {
+  View all;                        ///< f32 [rows, C]
+  std::span<const int64_t> begin;  ///< first row of each lane, and the end of the last
+
+  size_t lanes() const { return begin.size() - 1; }
+  int64_t rows() const { return begin.back(); }
+  int64_t rows(size_t lane) const { return begin[lane + 1] - begin[lane]; }
+  View lane(size_t i) const { return all.slice(begin[i], begin[i + 1]); }
+};
+
+/// A batch of `columns` with the lanes of `like`; uninitialised.
+RowBatch rows_like(StepContext& ctx, const RowBatch& like, int64_t columns);
+/// A batch whose lane i has counts[i] rows; uninitialised.
+RowBatch take_batch(StepContext& ctx, std::span<const int64_t> counts, int64_t columns);
+
+/// What the layers of one stream remember between calls, in the order in which a pass meets them.
+struct StreamMemory {
+  std::vector<ConvState> convs;
+  std::vector<RowQueue> queues;
+};
+
+/// One call of layers that look ahead, over several streams. Layers that look further give their
+/// rows later; rows that need them wait in queues. One thread; lives as long as the call.
+class LanePass {
+ public:
+  /// `last[i]`: nothing follows in stream i.
+  LanePass(StepContext& ctx, std::span<StreamMemory* const> memory, std::span<const bool> last)
+      : ctx_(ctx), memory_(memory), last_(last) {}
+
+  StepContext& ctx() const { return ctx_; }
+
+  /// The next convolution of the pass; the rows that became certain.
+  template <typename Layer>
+  RowBatch convolve(const Layer& layer, const RowBatch& x) {
+    const size_t at = conv_++;
+    const std::span<int64_t> counts = take_array<int64_t>(ctx_, std::ssize(memory_));
+    for (size_t i = 0; i < counts.size(); ++i) {
+      counts[i] = layer.rows(memory_[i]->convs[at], x.rows(i), last_[i]);
+    }
+    const RowBatch out = take_batch(ctx_, counts, layer.out());
+    const Arena::Mark mark(ctx_.arena);
+    const std::span<ConvJob> jobs = take_array<ConvJob>(ctx_, std::ssize(memory_));
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      jobs[i] = {x.lane(i), &memory_[i]->convs[at], out.lane(i), last_[i]};
+    }
+    layer.run(ctx_, jobs);
+    return out;
+  }
+
+  /// Puts the rows of x into the next queue of each stream; returns its number.
+  size_t hold(const RowBatch& x);
+  /// x += the oldest rows of that queue.
+  void add_held(size_t queue, const RowBatch& x);
+  /// The sum of the oldest rows of these queues, as many as every one of them has.
+  RowBatch sum_held(std::span<const size_t> queues, int64_t columns);
+
+ private:
+  StepContext& ctx_;
+  std::span<StreamMemory* const> memory_;
+  std::span<const bool> last_;
+  size_t conv_ = 0, queue_ = 0;
+};
+
+}  // namespace syrinx::piper

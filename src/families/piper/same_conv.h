@@ -1,0 +1,44 @@
+// Layers that see whole texts: a convolution with zeros around each text, as many rows out as in,
+// and a norm over the columns of a row. Const after construction.
+#pragma once
+
+#include "families/piper/parts.h"
+#include "families/piper/row_batch.h"
+
+namespace syrinx::piper {
+
+class SameConv {
+ public:
+  SameConv() = default;
+  /// `module` of `parts`; a depthwise one where its weight has one input channel and `in` has more.
+  /// The zeros are as many as keep the rows, one more of them behind where they are odd.
+  SameConv(const VoiceParts& parts, const std::string& module, int64_t in, int64_t out = -1);
+
+  RowBatch run(StepContext& ctx, const RowBatch& x) const;
+  int64_t out() const { return packed_.out(); }
+  int64_t taps() const { return packed_.taps(); }
+  size_t bytes() const { return packed_.bytes(); }
+
+ private:
+  PackedConv1d packed_;
+  int64_t dilation_ = 1;
+};
+
+/// (x - mean) / sqrt(var + 1e-5) * gamma + beta of every row.
+class ChannelNorm {
+ public:
+  ChannelNorm() = default;
+  ChannelNorm(const VoiceParts& parts, const std::string& module, int64_t width)
+      : gamma_(parts.f32(module + ".gamma", {width})),
+        beta_(parts.f32(module + ".beta", {width})) {}
+  /// In place.
+  void run(StepContext& ctx, const View& x) const {
+    layer_norm(ctx, x, gamma_, beta_, kEps, x);
+  }
+
+ private:
+  static constexpr float kEps = 1e-5f;
+  Tensor gamma_, beta_;
+};
+
+}  // namespace syrinx::piper

@@ -1,0 +1,156 @@
+#include "families/piper/text_encoder.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "kernels/activation.h"
+
+namespace syrinx::piper {
+namespace {
+
+constexpr int64_t kLanes = 8;
+constexpr int64_t kRows = 64;  // whose scores are in memory at once
+
+/// Sum of a[i] * b[i] in a fixed order.
+float dot(const float* a, const float* b, int64_t count) {
+  float lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
+  }
+  float sum = 0;
+  for (const float lane : lanes) sum += lane;
+  for (; i < count; ++i) sum += a[i] * b[i];
+  return sum;
+}
+
+}  // namespace
+
+TextEncoder::TextEncoder(const VoiceParts& parts) {
+  const Shape table = parts.shape("enc_p.emb.weight", 2);
+  symbols_ = table[0], hidden_ = table[1];
+  table_ = parts.f32("enc_p.emb.weight", table);
+  const float scale = std::sqrt(static_cast<float>(hidden_));
+  for (int64_t i = 0; i < table.count(); ++i) table_.f32()[i] *= scale;
+  const Shape near = parts.shape("enc_p.encoder.attn_layers.0.emb_rel_k", 3);
+  if (near[0] != 1 || near[1] % 2 == 0 || hidden_ % near[2] != 0) {
+    parts.fail("enc_p.encoder.attn_layers.0.emb_rel_k",
+               concat("expected [1, an odd number, a part of ", hidden_, "], got ", near.str()));
+  }
+  window_ = near[1] / 2, heads_ = hidden_ / near[2];
+  const int64_t layers = parts.count("enc_p.encoder.attn_layers", "conv_q.weight");
+  for (int64_t i = 0; i < layers; ++i) layers_.push_back(load_layer(parts, i));
+  proj_ = parts.linear("enc_p.proj", hidden_);
+  if (proj_.out() % 2 != 0) parts.fail("enc_p.proj", "expected an even number of outputs");
+}
+
+TextEncoder::Layer TextEncoder::load_layer(const VoiceParts& parts, int64_t index) {
+  const std::string number = std::to_string(index), root = "enc_p.encoder.";
+  const std::string attention = root + "attn_layers." + number, ffn = root + "ffn_layers." + number;
+  Layer layer;
+  const LinearPart qkv[] = {parts.one_tap(attention + ".conv_q", hidden_, hidden_),
+                            parts.one_tap(attention + ".conv_k", hidden_, hidden_),
+                            parts.one_tap(attention + ".conv_v", hidden_, hidden_)};
+  layer.qkv = PackedLinear::pack(qkv, WeightType::kF32);
+  layer.out = parts.linear(attention + ".conv_o", hidden_, hidden_);
+  const Shape near{1, 2 * window_ + 1, hidden_ / heads_};
+  layer.near_keys = parts.f32(attention + ".emb_rel_k", near);
+  layer.near_values = parts.f32(attention + ".emb_rel_v", near);
+  layer.after_attention = ChannelNorm(parts, root + "norm_layers_1." + number, hidden_);
+  layer.up = SameConv(parts, ffn + ".conv_1", hidden_);
+  layer.down = SameConv(parts, ffn + ".conv_2", layer.up.out(), hidden_);
+  layer.after_ffn = ChannelNorm(parts, root + "norm_layers_2." + number, hidden_);
+  return layer;
+}
+
+/// Writes the mixed values of row `i` of a text of `count` rows; score has room for count + D.
+void TextEncoder::attend_row(const Layer& layer, const float* qkv, int64_t count, int64_t i,
+                             int64_t head, float* score, float* out) const {
+  const int64_t dim = hidden_ / heads_, width = 3 * hidden_, at = head * dim;
+  const float* keys = qkv + hidden_ + at;
+  const float* values = keys + hidden_;
+  float* query = score + count;
+  const float scale = 1.f / std::sqrt(static_cast<float>(dim));
+  for (int64_t d = 0; d < dim; ++d) query[d] = qkv[i * width + at + d] * scale;
+  for (int64_t j = 0; j < count; ++j) score[j] = dot(query, keys + j * width, dim);
+  const int64_t first = std::max<int64_t>(0, i - window_);
+  const int64_t end = std::min(count, i + window_ + 1);
+  for (int64_t j = first; j < end; ++j) {
+    score[j] += dot(query, layer.near_keys.f32() + (j - i + window_) * dim, dim);
+  }
+  const float top = *std::max_element(score, score + count);
+  float sum = 0;
+  for (int64_t j = 0; j < count; ++j) sum += score[j] = std::exp(score[j] - top);
+  std::fill_n(out, dim, 0.f);
+  const auto add = [&](float share, const float* value) {
+    for (int64_t d = 0; d < dim; ++d) out[d] += share * value[d];
+  };
+  for (int64_t j = 0; j < count; ++j) add(score[j], values + j * width);
+  for (int64_t j = first; j < end; ++j) {
+    add(score[j], layer.near_values.f32() + (j - i + window_) * dim);
+  }
+  for (int64_t d = 0; d < dim; ++d) out[d] /= sum;
+}
+
+void TextEncoder::attend(StepContext& ctx, const Layer& layer, const RowBatch& qkv,
+                         const View& mixed) const {
+  const int64_t dim = hidden_ / heads_;
+  for (size_t lane = 0; lane < qkv.lanes(); ++lane) {
+    const int64_t count = qkv.rows(lane), room = count + dim, block = std::min(count, kRows);
+    const Arena::Mark mark(ctx.arena);
+    const View memory = ctx.arena.take({block * heads_, room}, DType::kF32);
+    const float* rows = qkv.lane(lane).f32();
+    float* out = mixed.f32() + qkv.begin[lane] * hidden_;
+    for (int64_t from = 0; from < count; from += block) {
+      const int64_t some = std::min(block, count - from);
+      ctx.pool.parallel_for(some * heads_, 1, [&](int64_t begin, int64_t end) {
+        for (int64_t task = begin; task < end; ++task) {
+          const int64_t row = from + task % some, head = task / some;
+          attend_row(layer, rows, count, row, head, memory.f32() + task * room,
+                     out + row * hidden_ + head * dim);
+        }
+      });
+    }
+  }
+}
+
+TextEncoder::Read TextEncoder::run(StepContext& ctx,
+                                   std::span<const std::span<const int32_t>> texts) const {
+  const std::span<int64_t> counts = take_array<int64_t>(ctx, std::ssize(texts));
+  for (size_t i = 0; i < texts.size(); ++i) counts[i] = std::ssize(texts[i]);
+  const RowBatch x = take_batch(ctx, counts, hidden_);
+  const RowBatch prior = rows_like(ctx, x, proj_.out());
+  float* to = x.all.f32();
+  for (const std::span<const int32_t> text : texts) {
+    for (const int32_t id : text) {
+      SYRINX_CHECK(id >= 0 && id < symbols_, "[piper] id ", id, " of ", symbols_);
+      to = std::copy_n(table_.f32() + id * hidden_, hidden_, to);
+    }
+  }
+  for (const Layer& layer : layers_) {
+    const Arena::Mark mark(ctx.arena);
+    const RowBatch qkv = rows_like(ctx, x, 3 * hidden_);
+    const View mixed = ctx.arena.take(x.all.shape, DType::kF32);
+    linear(ctx, layer.qkv, x.all, qkv.all);
+    attend(ctx, layer, qkv, mixed);
+    linear_add(ctx, layer.out, mixed, x.all);
+    layer.after_attention.run(ctx, x.all);
+    const RowBatch up = layer.up.run(ctx, x);
+    activate(ctx, Activation::kRelu, up.all, up.all);
+    add_inplace(ctx, x.all, layer.down.run(ctx, up).all);
+    layer.after_ffn.run(ctx, x.all);
+  }
+  linear(ctx, proj_, x.all, prior.all);
+  return {x, prior};
+}
+
+size_t TextEncoder::bytes() const {
+  size_t sum = table_.bytes() + proj_.bytes();
+  for (const Layer& layer : layers_) {
+    sum += layer.qkv.bytes() + layer.out.bytes() + layer.up.bytes() + layer.down.bytes();
+  }
+  return sum;
+}
+
+}  // namespace syrinx::piper
