@@ -206,10 +206,13 @@ std::vector<ModelSource> model_sources(const ServeOptions& options, const Report
   for (const std::string& model : models) {
     LoadOptions load = common;
     load.model = model;
+    std::string trouble;
     try {  // those behind the first are loaded much later: a slip in a name is told now
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
-      report(concat("syrinx: ", error.what(), "; until then requests for it fail"));
+      trouble = error.what();
+      report(concat("syrinx: ", trouble, "; until that is mended, requests for '",
+                    model_name(model), "' get 503"));
     }
     out.push_back({model_name(model), [load, machine, report, quiet = options.quiet] {
                      if (!quiet) report("loading " + load.model);
@@ -218,7 +221,8 @@ std::vector<ModelSource> model_sources(const ServeOptions& options, const Report
                      wait_for_stages(*engine, report);
                      warm_up(*engine, load.engine.max_batch);
                      return make_backend(std::move(engine));
-                   }});
+                   },
+                   std::move(trouble)});
   }
   return out;
 }

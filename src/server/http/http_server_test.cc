@@ -521,6 +521,30 @@ TEST_F(HttpServerTest, SeveralModels) {
   EXPECT_EQ(speak(two).status, 200);
 }
 
+TEST_F(HttpServerTest, SaysWhyAModelCannotBeLoaded) {
+  start();
+  const auto good = [] { return std::make_shared<FakeBackend>(); };
+  const auto broken = []() -> std::shared_ptr<Backend> { throw LoadError("b.json: no 'layers'"); };
+  server_->open(std::make_shared<ModelTable>(
+      std::vector<ModelSource>{{"one", good}, {"two", broken}, {"three", broken, "no folder"}},
+      ModelTableOptions{}));
+  EXPECT_FALSE(has(get("/v1/models").body, R"("id":"three")"));
+  EXPECT_FALSE(has(get("/v1/audio/models").body, R"("id":"three")"));
+  EXPECT_TRUE(has(get("/v1/models").body, R"("id":"two")"));
+  EXPECT_TRUE(has(get("/v1/models/three").body,
+                  R"("loaded":false,"trouble":"The model cannot be loaded: no folder.")"));
+  for (int i = 0; i < 2; ++i) {
+    const TestAnswer answer = speak(R"({"input": "hello", "model": "two"})");
+    EXPECT_EQ(answer.status, 503);
+    EXPECT_EQ(answer.header("Retry-After"), "");
+    EXPECT_TRUE(has(answer.body, "The model cannot be loaded: b.json: no 'layers'."));
+    EXPECT_TRUE(has(answer.body, R"("code":"model_unavailable")"));
+  }
+  EXPECT_FALSE(has(get("/v1/models").body, R"("id":"two")"));
+  EXPECT_TRUE(has(get("/health").body,
+                  R"({"id":"two","loaded":false,"trouble":"The model cannot be loaded: b.json)"));
+}
+
 TEST_F(HttpServerTest, VoicesCannotBeAddedOrTaken) {
   start();
   const auto ask = [&](const std::string& line) {

@@ -20,6 +20,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
                       {"created", 0},
                       {"owned_by", model.backend ? model.backend->info().family : "syrinx"},
                       {"loaded", model.backend != nullptr}};
+  if (!model.trouble.empty()) out["trouble"] = model.trouble;
   if (!model.backend) return out;
   // What OpenAI's models do not tell and a page wants to know before it speaks.
   const PipelineInfo& info = model.backend->info();
@@ -66,7 +67,9 @@ ordered_json recogniser_object(const RecogniserInfo& info) {
 
 Reply models_reply(const ServerView& server) {
   ordered_json models = ordered_json::array();
-  for (const auto& model : server.models->list()) models.push_back(model_object(model));
+  for (const auto& model : server.models->list()) {
+    if (model.trouble.empty()) models.push_back(model_object(model));
+  }
   if (server.ears != nullptr) {
     for (const auto& each : server.ears->list()) models.push_back(recogniser_object(each->info()));
   }
@@ -123,7 +126,9 @@ Reply model_reply(std::string_view name, const ServerView& server) {
 
 Reply audio_models_reply(const ServerView& server) {
   ordered_json models = ordered_json::array();
-  for (const auto& model : server.models->list()) models.push_back({{"id", model.name}});
+  for (const auto& model : server.models->list()) {
+    if (model.trouble.empty()) models.push_back({{"id", model.name}});
+  }
   return json_reply({{"models", models}});
 }
 

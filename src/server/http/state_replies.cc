@@ -120,6 +120,7 @@ Reply health_reply(const ServerView& server) {
   ordered_json models = ordered_json::array();
   for (const ModelTable::Entry& model : server.models->list()) {
     models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});
+    if (!model.trouble.empty()) models.back()["trouble"] = model.trouble;
     if (!model.backend) continue;
     models.back()["engine"] = engine_object(*model.backend);
     const std::vector<RemoteNode> nodes = model.backend->remote_nodes();

@@ -378,9 +378,7 @@ std::optional<ApiError> begin_dialect(ServerState& server, const std::string& id
   if (!found && admission.path == kVoiceAsModel) found = server.models->find("");
   if (!found) return to_api_error(found.error());
   admission.backend = found.value();
-  if (!admission.backend) {
-    return unavailable("This model is not loaded yet; POST /v1/audio/speech loads it.");
-  }
+  if (!admission.backend) return to_api_error(server.models->not_loaded(model_in(admission.query)));
   if (auto wrong = refuse_kind(admission.backend->info(), false)) return wrong;
   const DialectRequest wish{
       .path = admission.path, .query = admission.query, .id = id, .strict = server.options.strict};

@@ -1,6 +1,9 @@
 #include "server/models/model_table.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <new>
 #include <utility>
 
 #include "base/check.h"
@@ -14,6 +17,12 @@ constexpr double kRetryLoadS = 10;
 
 std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
+}
+
+/// Waiting helps where memory was short, not where files are wrong.
+Error load_failure(std::string_view why, bool waiting_helps) {
+  return {ErrorCode::kOverloaded, concat("The model cannot be loaded: ", why, "."), "model",
+          waiting_helps ? kRetryLoadS : std::numeric_limits<double>::infinity()};
 }
 
 size_t bytes_of(const Backend& backend) {
@@ -32,7 +41,9 @@ ModelTable::ModelTable(std::vector<ModelSource> sources, ModelTableOptions optio
                     [&](const Slot& slot) { return slot.source.name == source.name; })) {
       throw LoadError(concat("two models are called '", source.name, "'"));
     }
+    const std::string trouble = source.trouble;
     slots_.push_back({.source = std::move(source), .backend = nullptr});
+    if (!trouble.empty()) slots_.back().failure = load_failure(trouble, false);
   }
   for (const auto& [alias, name] : options_.aliases) {
     if (slot(name) != nullptr) continue;
@@ -51,8 +62,21 @@ void ModelTable::log(const std::string& line) const {
 std::vector<ModelTable::Entry> ModelTable::list() const {
   const std::lock_guard lock(mutex_);
   std::vector<Entry> out;
-  for (const Slot& slot : slots_) out.push_back({slot.source.name, slot.backend});
+  for (const Slot& slot : slots_) out.push_back(entry(slot));
   return out;
+}
+
+ModelTable::Entry ModelTable::entry(const Slot& slot) const {
+  const bool bad = !slot.backend && std::isinf(slot.failure.retry_after_s);
+  return {slot.source.name, slot.backend, bad ? slot.failure.message : ""};
+}
+
+Error ModelTable::not_loaded(std::string_view name) const {
+  const std::lock_guard lock(mutex_);
+  const Slot* found = slot(name);
+  if (found != nullptr && !found->failure.message.empty()) return found->failure;
+  return {ErrorCode::kOverloaded, "The model is not loaded yet; POST /v1/audio/speech loads it.",
+          "model", 1};
 }
 
 std::shared_ptr<Backend> ModelTable::first() const {
@@ -82,13 +106,13 @@ std::optional<ModelTable::Entry> ModelTable::look_up(std::string_view name) cons
   const std::lock_guard lock(mutex_);
   const Slot* found = slot(name);
   if (found == nullptr) return {};
-  return Entry{found->source.name, found->backend};
+  return entry(*found);
 }
 
 std::optional<ModelTable::Entry> ModelTable::hearer() const {
   const std::lock_guard lock(mutex_);
   for (const Slot& each : slots_) {
-    if (each.backend && each.backend->recogniser()) return Entry{each.source.name, each.backend};
+    if (each.backend && each.backend->recogniser()) return entry(each);
   }
   return {};
 }
@@ -112,10 +136,7 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
   Result<std::shared_ptr<Backend>> there = find(name);
   if (!there || there.value()) return there;  // unknown, or loaded while we waited
   Slot* wanted = slot(name);
-  if (now_s() - wanted->failed_s < kRetryLoadS) {
-    return Error{ErrorCode::kOverloaded, "The model cannot be loaded at the moment.", "model",
-                 kRetryLoadS};
-  }
+  if (now_s() - wanted->failed_s < kRetryLoadS) return wanted->failure;
   try {
     const double began_s = now_s();
     const std::shared_ptr<Backend> backend = wanted->source.load();
@@ -124,9 +145,12 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
     make_room(wanted);
     return backend;
   } catch (const std::exception& error) {  // out of memory, too
-    wanted->failed_s = now_s();
     log(concat("model ", wanted->source.name, " cannot be loaded: ", error.what()));
-    return Error{ErrorCode::kInternal, error.what(), "model"};
+    const std::lock_guard lock(mutex_);
+    wanted->failed_s = now_s();
+    const bool memory = dynamic_cast<const std::bad_alloc*>(&error) != nullptr;
+    wanted->failure = load_failure(memory ? "memory is short" : error.what(), memory);
+    return wanted->failure;
   }
 }
 
@@ -137,6 +161,7 @@ void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
     slot.backend.swap(backend);
     slot.bytes = bytes;
     slot.used_s = now_s();
+    slot.failure = {};
   }
   // What was there before ends here, without the lock, or with its last stream.
 }

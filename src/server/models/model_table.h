@@ -23,6 +23,7 @@ struct ModelSource {
   std::string name;  ///< what clients ask for
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
+  std::string trouble = {};  ///< why it cannot be loaded as its files are now; empty: not known
 };
 
 /// When models are let go, and what else they are called.
@@ -43,6 +44,7 @@ class ModelTable {
   struct Entry {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
+    std::string trouble = {};  ///< why it cannot be loaded as its files are; empty: not known
   };
   /// In the order given.
   std::vector<Entry> list() const;
@@ -53,10 +55,15 @@ class ModelTable {
   /// known, to be loaded. kNotFound names all there are.
   Result<std::shared_ptr<Backend>> find(std::string_view name);
   /// The same, loaded if need be. A model that failed to load is tried again after some seconds.
+  /// kOverloaded: it cannot be loaded, and waiting does not help (retry_after_s is infinite), or
+  /// memory was short.
   Result<std::shared_ptr<Backend>> load(std::string_view name);
 
   /// The same without using it: what is in list() under that name.
   std::optional<Entry> look_up(std::string_view name) const;
+
+  /// Why find() gave null for that name: kOverloaded, as load() says it once it was tried.
+  Error not_loaded(std::string_view name) const;
 
   /// The first that is loaded and recognises speech.
   std::optional<Entry> hearer() const;
@@ -72,10 +79,12 @@ class ModelTable {
     std::shared_ptr<Backend> backend;
     double used_s = 0;
     double failed_s = -1e9;
+    Error failure = {};  // of the last load, or known beforehand; no message: none
     size_t bytes = 0;
   };
   Slot* slot(std::string_view name);
   const Slot* slot(std::string_view name) const;
+  Entry entry(const Slot& slot) const;
   void put(Slot& slot, std::shared_ptr<Backend> backend);
   /// Models that may go, least recently used first, until the rest fit; destroyed by the caller.
   std::vector<std::shared_ptr<Backend>> make_room(const Slot* keep);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cmath>
 #include <map>
+#include <new>
 #include <thread>
 
 #include "base/clock.h"
@@ -113,13 +115,38 @@ TEST_F(ModelTableTest, KeepsWithinItsMemory) {
 TEST_F(ModelTableTest, FailuresAreNotTriedAtOnceAgain) {
   broken_ = "b";
   ModelTable table({source("a"), source("b")}, {});
-  EXPECT_EQ(table.load("b").error().code, ErrorCode::kInternal);
+  EXPECT_EQ(table.look_up("b")->trouble, "");
+  const Error failed = table.load("b").error();
+  EXPECT_EQ(failed.code, ErrorCode::kOverloaded);
+  EXPECT_TRUE(std::isinf(failed.retry_after_s)) << "waiting does not help";
+  EXPECT_EQ(failed.message, "The model cannot be loaded: b: broken.");
+  EXPECT_EQ(table.look_up("b")->trouble, failed.message);
   broken_ = "";
-  const auto again = table.load("b");
-  EXPECT_EQ(again.error().code, ErrorCode::kOverloaded);
-  EXPECT_GT(again.error().retry_after_s, 1);
+  EXPECT_EQ(table.load("b").error().message, failed.message);
+  EXPECT_EQ(table.not_loaded("b").message, failed.message);
   broken_ = "a";
   EXPECT_THROW(ModelTable({source("a")}, {}), LoadError);
+}
+
+TEST_F(ModelTableTest, KnowsFromTheStartWhatCannotBeLoaded) {
+  ModelSource b = source("b");
+  b.trouble = "there is no such folder";
+  const std::string why = "The model cannot be loaded: there is no such folder.";
+  ModelTable table({source("a"), b}, {});
+  EXPECT_EQ(table.look_up("b")->trouble, why);
+  EXPECT_EQ(table.not_loaded("b").message, why);
+  EXPECT_EQ(table.list()[0].trouble, "");
+  EXPECT_TRUE(table.load("b").ok()) << "the folder may be there by now";
+  EXPECT_EQ(table.look_up("b")->trouble, "");
+}
+
+TEST_F(ModelTableTest, ShortMemoryPasses) {
+  ModelTable table({source("a"), {"b", []() -> std::shared_ptr<Backend> {
+                      throw std::bad_alloc();
+                    }}}, {});
+  EXPECT_EQ(table.load("b").error().message, "The model cannot be loaded: memory is short.");
+  EXPECT_EQ(table.load("b").error().retry_after_s, 10);
+  EXPECT_EQ(table.look_up("b")->trouble, "");
 }
 
 TEST_F(ModelTableTest, ReloadLeavesStreamsAlone) {

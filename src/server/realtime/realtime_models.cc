@@ -24,10 +24,7 @@ Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
     auto named = models.find(name);
     if (!named) return named.error();
     const std::shared_ptr<Backend> backend = named.take();
-    if (!backend) {
-      return Error{ErrorCode::kOverloaded, "The model cannot be loaded at the moment.", "model",
-                   10};
-    }
+    if (!backend) return models.not_loaded(name);
     if (backend->info().writes) out.writer = backend;
     if (backend->info().speaks) out.speaker = backend;
   }

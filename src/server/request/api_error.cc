@@ -65,6 +65,10 @@ ApiError to_api_error(const Error& error) {
     case ErrorCode::kOverloaded:
     case ErrorCode::kCancelled:  // only a server that stops cancels a request before its audio
       out.status = 503;
+      if (std::isinf(error.retry_after_s)) {
+        out.code = "model_unavailable";
+        break;
+      }
       out.code = "server_is_overloaded";
       out.retry_after_s = std::max(1, static_cast<int>(std::ceil(error.retry_after_s)));
       break;

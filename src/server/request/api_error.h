@@ -22,7 +22,8 @@ ApiError bad_field(std::string param, std::string message);
 /// 503, for a server that is starting or stopping.
 ApiError unavailable(std::string message);
 
-/// The answer to an Error of the engine. The message of an internal error stays inside.
+/// The answer to an Error of the engine. The message of an internal error stays inside. kOverloaded
+/// with an infinite retry_after_s: waiting does not help, and no Retry-After is sent.
 ApiError to_api_error(const Error& error);
 
 /// {"message", "type", "param", "code"}; the type follows from the status.
