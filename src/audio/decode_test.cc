@@ -29,6 +29,18 @@ int read_source(void* opaque, uint8_t* to, int count) {
   return static_cast<int>(part);
 }
 
+/// As a file: FFmpeg reads what MP3 declares at its end only where it can seek.
+int64_t seek_source(void* opaque, int64_t offset, int whence) {
+  auto* source = static_cast<Source*>(opaque);
+  const auto size = std::ssize(*source->bytes);
+  if ((whence & AVSEEK_SIZE) != 0) return size;
+  const int64_t from = whence == SEEK_CUR   ? static_cast<int64_t>(source->at)
+                       : whence == SEEK_END ? size
+                                            : 0;
+  source->at = static_cast<size_t>(std::clamp<int64_t>(from + offset, 0, size));
+  return static_cast<int64_t>(source->at);
+}
+
 void need(bool ok, const char* what) {
   if (!ok) throw std::runtime_error(std::string("cannot decode: ") + what);
 }
@@ -60,7 +72,7 @@ DecodedAudio decode_audio(const std::string& bytes) {
   Source source{&bytes};
   AVFormatContext* format = avformat_alloc_context();
   AVIOContext* io = avio_alloc_context(static_cast<uint8_t*>(av_malloc(4096)), 4096, 0, &source,
-                                       read_source, nullptr, nullptr);
+                                       read_source, nullptr, seek_source);
   format->pb = io;
   need(avformat_open_input(&format, nullptr, nullptr, nullptr) >= 0, "no known format");
   need(avformat_find_stream_info(format, nullptr) >= 0 && format->nb_streams == 1, "no stream");

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -87,24 +88,46 @@ int bit_rate(AudioFormat format, int rate_hz) {
 /// Blocks of about 40 ms: longer ones are smaller by 2 % and heard later.
 int flac_block(int rate_hz) { return rate_hz <= 16000 ? 576 : rate_hz <= 32000 ? 1152 : 2304; }
 
-/// An MP3 frame without sound that declares how many samples of priming to skip: "Info" with a size
-/// of "unknown", then LAME's extension. `frame` is the first frame of the stream, whose header is
-/// repeated. Without any field FFmpeg would play the frame too; a number of frames would be a lie.
+/// What an MP3 stream declares of itself once it has ended.
+struct Mp3Length {
+  int64_t frames = 0;   ///< with sound
+  int64_t samples = 0;  ///< that went in
+  int64_t bytes = 0;    ///< of the stream with its declaration
+};
+
+std::string big_endian(int64_t value) {
+  std::string out;
+  for (int shift = 24; shift >= 0; shift -= 8) out += static_cast<char>(value >> shift);
+  return out;
+}
+
+/// An MP3 frame without sound that declares how many samples of priming to skip: "Info", the numbers
+/// of frames and bytes where they are known, then LAME's extension. `frame` is the first frame of
+/// the stream, whose header is repeated. While the length is not known, the size is "unknown":
+/// without any field FFmpeg would play the frame too; a number of frames would be a lie.
 /// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
-std::string mp3_info_frame(std::string_view frame, int priming) {
+std::string mp3_info_frame(std::string_view frame, int priming,
+                           const std::optional<Mp3Length>& length) {
   constexpr size_t kHeader = 4, kExtension = 36, kDelayAt = 21;
   constexpr int kDecoderDelay = 528 + 1;  // decoders add it by themselves
+  constexpr int64_t kMost = 4095;         // of delay and padding: 12 bits each
   std::string out(frame.size(), '\0');
   const bool mpeg1 = (static_cast<uint8_t>(frame[1]) & 0x08) != 0;
   const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // after the side information of one channel
-  const size_t extension = tag + 12;
+  std::string fields = "Info" + big_endian(length ? 3 : 2);
+  fields += length ? big_endian(length->frames) + big_endian(length->bytes) : big_endian(-1);
+  const size_t extension = tag + fields.size();
   SYRINX_CHECK(extension + kExtension <= out.size(), "[encoder] MP3 frame of ", out.size());
   std::copy_n(frame.begin(), kHeader, out.begin());
-  std::memcpy(out.data() + tag, "Info\0\0\0\x02\xFF\xFF\xFF\xFF", 12);
+  std::copy(fields.begin(), fields.end(), out.begin() + static_cast<std::ptrdiff_t>(tag));
   std::memcpy(out.data() + extension, "LAMEsyrnx", 9);
-  const int delay = std::clamp(priming - kDecoderDelay, 0, 4095);
+  const int64_t delay = std::clamp<int64_t>(priming - kDecoderDelay, 0, kMost);
+  const int64_t decoded = length ? length->frames * (mpeg1 ? 1152 : 576) : 0;
+  const int64_t padding =
+      length ? std::clamp<int64_t>(decoded - delay - length->samples, 0, kMost) : 0;
   out[extension + kDelayAt] = static_cast<char>(delay >> 4);
-  out[extension + kDelayAt + 1] = static_cast<char>((delay & 15) << 4);
+  out[extension + kDelayAt + 1] = static_cast<char>((delay & 15) << 4 | padding >> 8);
+  out[extension + kDelayAt + 2] = static_cast<char>(padding);
   return out;
 }
 
@@ -131,7 +154,10 @@ class LibavEncoder : public Encoder {
   void begin();
   void send_frame();
   void take_packets(bool end);
-  void put(std::string_view bytes) { out_->append(bytes); }
+  void put(std::string_view bytes) {
+    out_->append(bytes);
+    bytes_ += std::ssize(bytes);
+  }
   /// `Byte`: const since FFmpeg 7, not const before.
   template <typename Byte>
   static int write(void* self, Byte* bytes, int count);
@@ -144,8 +170,11 @@ class LibavEncoder : public Encoder {
   AVPacket* packet_ = nullptr;
   std::vector<float> waiting_;  // less than a frame
   int64_t samples_ = 0;         // given to the codec
+  int64_t frames_ = 0;          // that came of it
+  int64_t bytes_ = 0;           // that were written
+  std::string first_frame_;     // of MP3
   std::string stream_info_;     // of FLAC, as it is at the end
-  bool begun_ = false, first_packet_ = true;
+  bool begun_ = false;
   std::string* out_ = nullptr;  // of the call that runs
 };
 
@@ -266,9 +295,13 @@ void LibavEncoder::flush(std::string& out) {
   out_ = nullptr;
 }
 
-/// FLAC's marker and its STREAMINFO block, in front of which nothing is written; others tell no
-/// length.
+/// FLAC's marker and its STREAMINFO block, in front of which nothing is written; MP3's first frame;
+/// others tell no length.
 std::string LibavEncoder::first_bytes() const {
+  if (!first_frame_.empty()) {
+    return mp3_info_frame(first_frame_, codec_->initial_padding,
+                          Mp3Length{frames_, samples_, bytes_});
+  }
   if (format_ != AudioFormat::kFlac || stream_info_.size() != kFlacStreamInfoBytes) return {};
   // The block is not the last of the metadata: the muxer's comment follows.
   return concat("fLaC", std::string({0, 0, 0, static_cast<char>(kFlacStreamInfoBytes)}),
@@ -302,9 +335,9 @@ void LibavEncoder::take_packets(bool end) {
     const int got = avcodec_receive_packet(codec_, packet_);
     if (got == AVERROR(EAGAIN) || got == AVERROR_EOF) break;
     SYRINX_CHECK(got >= 0, "[encoder] ", audio_format_name(format_), " fails: ", got);
-    if (std::exchange(first_packet_, false) && format_ == AudioFormat::kMp3) {
-      const std::string_view frame(reinterpret_cast<const char*>(packet_->data), packet_->size);
-      put(mp3_info_frame(frame, codec_->initial_padding));
+    if (frames_++ == 0 && format_ == AudioFormat::kMp3) {
+      first_frame_.assign(reinterpret_cast<const char*>(packet_->data), packet_->size);
+      put(mp3_info_frame(first_frame_, codec_->initial_padding, {}));
     }
     size_t size = 0;
     const uint8_t* info = av_packet_get_side_data(packet_, AV_PKT_DATA_NEW_EXTRADATA, &size);
