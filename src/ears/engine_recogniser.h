@@ -39,8 +39,9 @@ class HearingLoop {
   virtual double duration_s() const = 0;            ///< of what was heard so far
   /// As TranscriptSink::heard().
   virtual double done_s() const = 0;
-  virtual int64_t prompt_tokens() const = 0;
-  virtual int64_t completion_tokens() const = 0;
+  /// As Transcript. Whisper's usage counts seconds, as that of OpenAI's whisper-1: it has none.
+  virtual int64_t prompt_tokens() const { return 0; }
+  virtual int64_t completion_tokens() const { return 0; }
 };
 
 using LoopMaker = std::function<std::unique_ptr<HearingLoop>(const ListenOptions& options)>;

@@ -63,7 +63,7 @@ struct Transcript {
   std::vector<TranscriptSegment> segments;
   /// Where a character is split between segments: the text of all tokens at once; else empty.
   std::string whole = {};
-  int64_t prompt_tokens = 0, completion_tokens = 0;  ///< 0 where a recogniser has none
+  int64_t prompt_tokens = 0, completion_tokens = 0;  ///< 0 where usage counts seconds
 
   /// `whole`, or the segments' texts, joined, without blanks at either end.
   std::string text() const;

@@ -98,6 +98,10 @@ std::string dumped(const ordered_json& json) {
   return json.dump(-1, ' ', false, ordered_json::error_handler_t::replace);
 }
 
+ordered_json duration_usage(const Transcript& transcript) {
+  return {{"type", "duration"}, {"seconds", rounded(transcript.duration_s)}};
+}
+
 ordered_json usage_object(const Transcript& transcript) {
   if (transcript.completion_tokens > 0) {
     return {{"type", "tokens"},
@@ -105,7 +109,7 @@ ordered_json usage_object(const Transcript& transcript) {
             {"output_tokens", transcript.completion_tokens},
             {"total_tokens", transcript.prompt_tokens + transcript.completion_tokens}};
   }
-  return {{"type", "duration"}, {"seconds", rounded(transcript.duration_s)}};
+  return duration_usage(transcript);
 }
 
 ordered_json logprobs_object(std::span<const ScoredPiece> pieces) {
@@ -169,7 +173,7 @@ std::string transcript_verbose_json(const Transcript& transcript, const VerboseP
   }
   if (parts.segments) out["segments"] = std::move(segments);
   if (parts.words) out["words"] = std::move(words);
-  out["usage"] = usage_object(transcript);
+  out["usage"] = duration_usage(transcript);
   return dumped(out);
 }
 

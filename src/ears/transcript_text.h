@@ -20,7 +20,8 @@ struct VerboseParts {
   bool segments = true, words = false;
   bool translated = false;
 };
-/// {"task", "language", "duration", "text", "segments", "words", "usage"}.
+/// {"task", "language", "duration", "text", "segments", "words", "usage"}; its usage is a duration,
+/// as OpenAI's TranscriptionVerbose has no other.
 std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
 /// {"text", "usage"}; `scores`: with "logprobs".
 std::string transcript_json(const Transcript& transcript, bool scores = false);
@@ -28,7 +29,7 @@ std::string transcript_json(const Transcript& transcript, bool scores = false);
 std::string logprobs_json(std::span<const ScoredPiece> pieces);
 /// Of all segments.
 std::vector<ScoredPiece> pieces_of(const Transcript& transcript);
-/// {"type": "tokens", ...} of a model that has tokens, else {"type": "duration", "seconds"}.
+/// {"type": "tokens", ...} of a model that counts them, else {"type": "duration", "seconds"}.
 std::string usage_json(const Transcript& transcript);
 
 }  // namespace syrinx

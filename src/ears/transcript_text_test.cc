@@ -117,6 +117,9 @@ TEST(TranscriptText, JsonOfOpenAi) {
   counted.prompt_tokens = 3;
   counted.completion_tokens = 4;
   EXPECT_EQ(nlohmann::json::parse(usage_json(counted))["total_tokens"], 7);
+  EXPECT_EQ(nlohmann::json::parse(transcript_json(counted))["usage"]["type"], "tokens");
+  EXPECT_EQ(nlohmann::json::parse(transcript_verbose_json(counted, {}))["usage"],
+            (nlohmann::json{{"type", "duration"}, {"seconds", 3725.5}}));
 }
 
 TEST(Languages, CodesAndNames) {

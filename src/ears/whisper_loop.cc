@@ -135,8 +135,6 @@ WhisperLoop::Attempt WhisperLoop::best() const {
 }
 
 std::vector<TranscriptSegment> WhisperLoop::take(std::shared_ptr<const Window> asked) {
-  prompt_ids_ += std::ssize(asked->before);
-  drawn_ids_ += std::ssize(asked->heard.ids);
   if (language_.empty()) language_ = asked->heard.language;
   rows_ = asked->heard.rows;
   if (asked->only_language) return {};

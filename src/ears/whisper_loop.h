@@ -69,9 +69,6 @@ class WhisperLoop {
   /// Seconds from the beginning that are done with.
   double done_s() const;
   int windows() const { return windows_; }  ///< asked for so far, every attempt counted
-  /// Ids that windows were told, and that they drew.
-  int64_t prompt_ids() const { return prompt_ids_; }
-  int64_t drawn_ids() const { return drawn_ids_; }
 
  private:
   /// What came of one temperature.
@@ -103,7 +100,6 @@ class WhisperLoop {
   int64_t seek_ = 0;    // frame where the next window begins
   int64_t window_ = 0;  // where that of cut_ began
   int attempt_ = 0, windows_ = 0;
-  int64_t prompt_ids_ = 0, drawn_ids_ = 0;
   std::vector<int32_t> ids_;  // the prompt, then all that was written
   size_t prompt_size_ = 0;    // of ids_
   size_t told_from_ = 0;      // of ids_: what later windows are told begins here

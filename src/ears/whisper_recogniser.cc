@@ -33,8 +33,6 @@ class WhisperHearing final : public HearingLoop {
   double duration_s() const override { return loop_.duration_s(); }
   /// Nothing is given up for what will only be looked at when all of it is there.
   double done_s() const override { return closed_ || live_ ? loop_.done_s() : loop_.duration_s(); }
-  int64_t prompt_tokens() const override { return loop_.prompt_ids(); }
-  int64_t completion_tokens() const override { return loop_.drawn_ids(); }
 
  private:
   WhisperLoop loop_;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "codec/qwen3_audio_fixture.h"
+#include "ears/transcript_text.h"
 #include "ears/ears.h"
 #include "ears/notes.h"
 #include "ears/whisper_recogniser.h"
@@ -114,6 +115,8 @@ TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
     expect_transcript(result.value(), cases_["whole"][i]);
     EXPECT_EQ(notes[i]->segments.size(), result.value().segments.size());
     EXPECT_DOUBLE_EQ(notes[i]->heard_s, result.value().duration_s);
+    const json usage = json::parse(usage_json(result.value()));
+    EXPECT_EQ(usage["type"], "duration") << "as OpenAI's whisper-1";
   }
   listeners.clear();
 }
