@@ -145,6 +145,7 @@ Generation load_generation(const std::string& dir, const Config& root, const Tok
     s.top_p = static_cast<float>(config.opt_f("top_p", 1, 0, 1));
     s.min_p = static_cast<float>(config.opt_f("min_p", 0, 0, 1));
     s.repetition_penalty = static_cast<float>(config.opt_f("repetition_penalty", 1, 0.01, 100));
+    if (!config.opt_b("do_sample", true)) s.temperature = 0;
     add_ids(config, "eos_token_id", out.ends);
   }
   add_tokenizer_end(dir, tokenizer, out.ends);

@@ -9,6 +9,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
+#include "model/past_context.h"
 #include "model/step_runner.h"
 
 namespace syrinx::llm {
@@ -493,8 +494,15 @@ TEST_F(AnswerTest, RefusesByName) {
   empty_stop.stop = {""};
   EXPECT_EQ(refusal(empty_stop).param, "stop");
   EXPECT_EQ(refusal(request("")).param, "prompt");
-  EXPECT_EQ(refusal(request(std::string(5 * 4096, '7'))).param, "prompt");
-  EXPECT_NE(refusal(request(std::string(1 << 20, 'x'))).message.find("bytes"), std::string::npos);
+  const Error longer = refusal(request(std::string(5 * 4096, '7')));
+  EXPECT_EQ(longer.param, "prompt");
+  EXPECT_TRUE(is_past_context(longer));
+  EXPECT_NE(longer.message.find("4096 tokens. However, your prompt resulted in 20480 tokens"),
+            std::string::npos)
+      << longer.message;
+  const Error longest = refusal(request(std::string(1 << 20, 'x')));
+  EXPECT_TRUE(is_past_context(longest));
+  EXPECT_NE(longest.message.find("1048576 bytes"), std::string::npos) << longest.message;
   SpeechRequest chat;
   chat.chat = std::make_shared<Chat>(Chat{"{}", ""});
   EXPECT_EQ(refusal(chat).param, "messages");
@@ -565,6 +573,20 @@ TEST(LlmLoad, WithoutABaseOfAnglesItIsTransformers) {
   copy.config.erase("rope_parameters");
   copy.dir.write("config.json", copy.config.dump());
   EXPECT_EQ(load_model_config(Config::load(copy.dir.path("config.json"))).lm.rope.theta, 1e4);
+}
+
+TEST(LlmLoad, WithoutSamplingTheLikeliestIdIsTaken) {
+  Copy copy("qwen2");
+  const auto temperature = [&](const ordered_json& asked) {
+    copy.dir.write("generation_config.json", asked.dump());
+    const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
+    SpeechRequest hello;
+    hello.text = "Hello";
+    return model.open(hello).take().only()->sampling(0).temperature;
+  };
+  EXPECT_EQ(temperature({{"do_sample", false}, {"temperature", 0.6}}), 0);
+  EXPECT_FLOAT_EQ(temperature({{"do_sample", true}, {"temperature", 0.6}}), 0.6f);
+  EXPECT_FLOAT_EQ(temperature({{"temperature", 0.6}}), 0.6f) << "as vLLM takes it";
 }
 
 TEST(LlmLoad, TokensBehindTheVocabularyAreRefused) {

@@ -5,6 +5,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "model/past_context.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -109,18 +110,16 @@ Result<jinja::Value> Prompter::value_of(const std::string& json, const char* par
 
 Status Prompter::fits(size_t bytes, const char* param) const {
   if (bytes <= static_cast<size_t>(max_ids_) * kBytesPerId) return ok_status();
-  return Error{
-      ErrorCode::kInvalid,
-      concat("the prompt has ", bytes, " bytes; this model takes at most ", max_ids_, " tokens"),
-      param};
+  return Error{ErrorCode::kInvalid,
+               concat(kPastContext, max_ids_ + 1, " tokens. However, your ", param, " have ", bytes,
+                      " bytes, which is more than ", kBytesPerId, " for each."),
+               param};
 }
 
 Result<std::vector<int32_t>> Prompter::checked(std::vector<int32_t> ids, const char* param) const {
   if (ids.empty()) return Error{ErrorCode::kInvalid, "the prompt is empty", param};
   if (static_cast<int64_t>(ids.size()) <= max_ids_) return ids;
-  return Error{
-      ErrorCode::kInvalid,
-      concat("the prompt has ", ids.size(), " tokens; this model takes at most ", max_ids_), param};
+  return past_context(max_ids_ + 1, std::ssize(ids), param);
 }
 
 /// The prompt's text, in which what is no special token is parted by marks.

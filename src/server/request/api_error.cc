@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "model/past_context.h"
+
 namespace syrinx {
 namespace {
 
@@ -53,7 +55,7 @@ ApiError to_api_error(const Error& error) {
   ApiError out{.message = error.message, .param = error.param};
   switch (error.code) {
     case ErrorCode::kInvalid:
-      out.code = "invalid_value";
+      out.code = is_past_context(error) ? "context_length_exceeded" : "invalid_value";
       break;
     case ErrorCode::kNotFound:
       out.status = error.param == "model" ? 404 : 400;

@@ -1,6 +1,6 @@
 // The models of families/golden_models.h through the whole engine: audio of the originals, the same
 // samples alone and in a crowd, and text that arrives while the model speaks.
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "families/golden_models.h"
 #include "io/golden_samples.h"
 #include "runtime/small_load.h"
