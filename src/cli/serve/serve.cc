@@ -36,10 +36,19 @@ namespace {
 /// Takes a line of the log; any thread.
 using Report = std::function<void(const std::string&)>;
 
-ApiKeys read_keys(const ServeOptions& options) {
-  if (!options.api_key_file.empty()) return ApiKeys::from_file(options.api_key_file);
-  const char* key = std::getenv("SYRINX_API_KEY");
+/// Those of a file, or else the one in a variable of the environment.
+ApiKeys read_keys(const std::string& file, const char* variable) {
+  if (!file.empty()) return ApiKeys::from_file(file);
+  const char* key = std::getenv(variable);
   return key == nullptr ? ApiKeys() : ApiKeys({key});
+}
+
+ApiKeys client_keys(const ServeOptions& options) {
+  return read_keys(options.api_key_file, "SYRINX_API_KEY");
+}
+
+ApiKeys metrics_keys(const ServeOptions& options) {
+  return read_keys(options.metrics_key_file, "SYRINX_METRICS_KEY");
 }
 
 AccessRules access_rules(const ServeOptions& options, bool loopback) {
@@ -129,7 +138,8 @@ ServerOptions server_options(const ServeOptions& options, const DecodeHelper* de
   ServerOptions out{
       .host = options.host,
       .port = options.port,
-      .keys = read_keys(options),
+      .keys = client_keys(options),
+      .metrics_keys = metrics_keys(options),
       .tls_certificate = options.tls_cert,
       .tls_key = options.tls_key,
       .access = access_rules(options, loopback),
@@ -228,7 +238,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options, const Report
 }
 
 void reload(HttpServer& server, const ServeOptions& options, const Report& report) try {
-  server.reload(read_keys(options));
+  server.reload(client_keys(options), metrics_keys(options));
   report("reloading keys, certificate and models");
 } catch (const LoadError& error) {
   report(std::string("nothing is reloaded: ") + error.what());

@@ -18,6 +18,7 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = 8080;
   std::string api_key_file;
+  std::string metrics_key_file;  ///< who may read /metrics
   bool allow_public = false;
   std::string tls_cert, tls_key;           ///< PEM files
   std::vector<std::string> cors_origins;   ///< pages that may use the server

@@ -90,6 +90,9 @@ void add_serve(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   sub->add_option("--api-key-file", serve.api_key_file,
                   "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
+  sub->add_option("--metrics-key-file", serve.metrics_key_file,
+                  "answer /metrics only with one of these keys, one per line (or set "
+                  "SYRINX_METRICS_KEY); default: /metrics is open, also while API keys are set");
   sub->add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
   sub->add_option(
          "--wyoming-port", serve.wyoming_port,

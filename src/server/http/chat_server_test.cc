@@ -59,6 +59,21 @@ class ChatServerTest : public testing::Test {
   std::unique_ptr<HttpServer> server_;
 };
 
+TEST_F(ChatServerTest, TheApisDescriptionNamesEveryResponseFormat) {
+  TestClient client(server_->port());
+  client.get("/openapi.json");
+  const Json document = Json::parse(client.read().body);
+  std::string types;
+  for (const Json& each :
+       document["components"]["schemas"]["Chat"]["properties"]["response_format"]["anyOf"]) {
+    if (!each.contains("properties")) continue;
+    const Json& type = each["properties"]["type"];
+    for (const Json& name : type.contains("enum") ? type["enum"] : Json{type["const"]})
+      types += name.get<std::string>() + " ";
+  }
+  EXPECT_EQ(types, "text json_object json_schema ");
+}
+
 TEST_F(ChatServerTest, AnswersWhole) {
   const TestAnswer answer = ask(chat("Hi", R"(, "seed": 8)"));
   ASSERT_EQ(answer.status, 200) << answer.body;

@@ -26,6 +26,7 @@ ServerState::ServerState(ServerOptions server_options)
       started_s(now_s()),
       voices(options.voices ? options.voices : std::make_shared<VoiceDesk>(nullptr)),
       keys(options.keys),
+      metrics_keys(options.metrics_keys),
       limits(options.limits),
       random(std::random_device{}()),
       salt(random()),
@@ -38,6 +39,7 @@ ServerState::ServerState(ServerOptions server_options)
 ServerView ServerState::view() const {
   return {.models = models.get(),
           .keys = &keys,
+          .metrics_keys = &metrics_keys,
           .access = &options.access,
           .voices = voices.get(),
           .ears = options.ears.get(),
@@ -174,7 +176,7 @@ void HttpServer::open(std::shared_ptr<Backend> backend) {
   open(std::make_shared<ModelTable>(std::move(backend)));
 }
 
-void HttpServer::reload(ApiKeys keys) {
+void HttpServer::reload(ApiKeys keys, ApiKeys metrics_keys) {
   const ServerOptions& options = impl_->state.options;
   std::shared_ptr<TlsContext> tls;
   if (!options.tls_certificate.empty()) {
@@ -182,6 +184,7 @@ void HttpServer::reload(ApiKeys keys) {
   }
   ask_of(impl_->state.io, [&] {
     impl_->state.keys = std::move(keys);
+    impl_->state.metrics_keys = std::move(metrics_keys);
     impl_->state.tls = std::move(tls);
     if (!impl_->state.models) return;
     run_later(impl_->state.loader, [models = impl_->state.models] { models->reload(); });

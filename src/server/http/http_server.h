@@ -27,6 +27,7 @@ struct ServerOptions {
   std::string host = "127.0.0.1";                  ///< an IPv4 or IPv6 address, or "localhost"
   int port = 8080;                                 ///< 0: any free one
   ApiKeys keys = {};                               ///< empty: everybody is admitted
+  ApiKeys metrics_keys = {};                       ///< for /metrics; empty: it is open to all
   std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty: no TLS
   AccessRules access = {};                         ///< of browsers
   LimitOptions limits = {};                        ///< of each key, or address without keys
@@ -79,7 +80,7 @@ class HttpServer {
   /// Takes other keys and the TLS files as they are now for what comes from here on, and loads the
   /// models again, in the background. Running streams go on. Throws LoadError, and nothing changes,
   /// when the TLS files cannot be used.
-  void reload(ApiKeys keys);
+  void reload(ApiKeys keys, ApiKeys metrics_keys);
   /// Accepts nothing new and waits for the running streams; true if all ended in time.
   bool drain(double timeout_s);
 

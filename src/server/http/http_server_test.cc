@@ -426,6 +426,20 @@ TEST_F(HttpServerTest, KeysAreAskedFor) {
   EXPECT_EQ(speak(R"({"input": "a"})", "Authorization: Bearer secret\r\n").status, 200);
 }
 
+TEST_F(HttpServerTest, MetricsMayHaveAKeyOfTheirOwn) {
+  start(0, {.keys = ApiKeys({"secret"}), .metrics_keys = ApiKeys({"scrape"})});
+  EXPECT_EQ(get("/metrics").status, 401);
+  EXPECT_EQ(get("/metrics", "Authorization: Bearer secret\r\n").status, 401);
+  EXPECT_EQ(get("/metrics", "Authorization: Bearer scrape\r\n").status, 200);
+  EXPECT_EQ(get("/v1/models", "Authorization: Bearer scrape\r\n").status, 401);
+  EXPECT_EQ(get("/health").status, 200);
+  server_->reload(ApiKeys(), ApiKeys({"other"}));
+  EXPECT_EQ(get("/metrics", "Authorization: Bearer scrape\r\n").status, 401);
+  EXPECT_EQ(get("/metrics", "Authorization: Bearer other\r\n").status, 200);
+  server_->reload(ApiKeys(), ApiKeys());
+  EXPECT_EQ(get("/metrics").status, 200);
+}
+
 TEST_F(HttpServerTest, DrainFinishesWhatRuns) {
   start(0.01);
   TestClient idle(port()), running(port());
@@ -517,7 +531,7 @@ TEST_F(HttpServerTest, SeveralModels) {
   EXPECT_TRUE(has(get("/v1/audio/voices").body, "voice of one"));
   EXPECT_TRUE(has(get("/v1/audio/voices?limit=5&model=t%77o").body, "voice of two"));
   EXPECT_EQ(get("/v1/audio/voices?model=three").status, 404);
-  server_->reload(ApiKeys());
+  server_->reload(ApiKeys(), ApiKeys());
   EXPECT_EQ(speak(two).status, 200);
 }
 

@@ -190,25 +190,24 @@ Reply of_server(const RequestHead&, const ServerView& server) {
 struct Get {
   std::string_view path;
   Reply (*answer)(const RequestHead&, const ServerView&);
-  bool open;         ///< without a key
+  enum { kOpen, kClients, kMetrics } keys;  ///< whose key opens it
   bool needs_model;  ///< 503 while it is being loaded
 };
 constexpr std::array<Get, 9> kGets = {{
-    {"/", answer_home, true, false},
-    {"/health", of_server<health_reply>, true, false},
-    {"/live", of_server<live_reply>, true, false},
-    {"/metrics", of_server<metrics_reply>, true, false},
-    {"/ready", of_server<ready_reply>, true, false},
-    {"/openapi.json", answer_openapi, true, false},
-    {"/v1/models", answer_models, false, true},
-    {"/v1/audio/models", of_server<audio_models_reply>, false, true},
-    {"/v1/audio/voices", answer_voices, false, true},
+    {"/", answer_home, Get::kOpen, false},
+    {"/health", of_server<health_reply>, Get::kOpen, false},
+    {"/live", of_server<live_reply>, Get::kOpen, false},
+    {"/metrics", of_server<metrics_reply>, Get::kMetrics, false},
+    {"/ready", of_server<ready_reply>, Get::kOpen, false},
+    {"/openapi.json", answer_openapi, Get::kOpen, false},
+    {"/v1/models", answer_models, Get::kClients, true},
+    {"/v1/audio/models", of_server<audio_models_reply>, Get::kClients, true},
+    {"/v1/audio/voices", answer_voices, Get::kClients, true},
 }};
 
-Reply unauthorized() {
-  return reply_of({.status = 401,
-                   .message = "This server wants an API key: Authorization: Bearer <key>.",
-                   .code = "invalid_api_key"});
+Reply unauthorized(
+    const char* message = "This server wants an API key: Authorization: Bearer <key>.") {
+  return reply_of({.status = 401, .message = message, .code = "invalid_api_key"});
 }
 
 /// Also keeps web pages of other origins out: a browser sends JSON only after asking, and nobody
@@ -326,7 +325,11 @@ Route route(const RequestHead& head, const ServerView& server) {
   const bool admitted = server.keys == nullptr || server.keys->admits(head.authorization);
   for (const Get& get : kGets) {
     if (head.path != get.path || (head.method == "POST" && head.path == kVoicesPath)) continue;
-    if (!get.open && !admitted) return unauthorized();
+    if (get.keys == Get::kClients && !admitted) return unauthorized();
+    if (get.keys == Get::kMetrics && server.metrics_keys != nullptr &&
+        !server.metrics_keys->admits(head.authorization)) {
+      return unauthorized("/metrics wants a key of its own: Authorization: Bearer <key>.");
+    }
     if (head.method != "GET" && head.method != "HEAD") {
       return wrong_method(head, head.path == kVoicesPath ? "GET, HEAD, POST" : "GET, HEAD");
     }

@@ -41,7 +41,7 @@ struct ServerState {
   const std::shared_ptr<PredictionCounters> predictions = std::make_shared<PredictionCounters>();
   std::shared_ptr<TlsContext> tls;  ///< null: plain HTTP
   const std::shared_ptr<KeptAnswers> answers = std::make_shared<KeptAnswers>();
-  ApiKeys keys;
+  ApiKeys keys, metrics_keys;
   ClientLimits limits;
   std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed
   bool draining = false;

@@ -16,6 +16,7 @@ namespace syrinx {
 struct ServerView {
   const ModelTable* models = nullptr;               ///< null while the first model is being loaded
   const ApiKeys* keys = nullptr;                    ///< null: everybody is admitted
+  const ApiKeys* metrics_keys = nullptr;            ///< null: /metrics is open to all
   const AccessRules* access = nullptr;              ///< null: every browser is admitted
   const VoiceDesk* voices = nullptr;                ///< null: none but the models' own
   const Ears* ears = nullptr;                       ///< null: nothing recognises speech
