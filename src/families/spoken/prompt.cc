@@ -21,6 +21,11 @@ std::span<int32_t> Prompt::add_row() {
   return std::span(rows_).last(tables_);
 }
 
+void Prompt::add_vector(GivenRow vector, int32_t written) {
+  written_.push_back(written);
+  add_vector(vector);
+}
+
 void Prompt::add_vector(GivenRow vector) {
   add_row();
   given_.back() = vector;

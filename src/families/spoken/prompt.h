@@ -25,8 +25,8 @@ class Prompt {
   std::span<int32_t> add_row(int32_t written);
   /// The same of a row for which written() has nothing.
   std::span<int32_t> add_row();
-  /// Appends a row that is a vector, which must stay valid as long as the prompt; written() has
-  /// nothing for it.
+  /// Appends a row that is a vector, which must stay valid as long as the prompt.
+  void add_vector(GivenRow vector, int32_t written);
   void add_vector(GivenRow vector);
 
   std::span<const int32_t> row(int at) const {
