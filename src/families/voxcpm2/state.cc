@@ -6,20 +6,17 @@
 #include "base/ascii.h"
 #include "families/cut.h"
 #include "families/recorded_voice.h"
+#include "families/spoken/text_plan.h"
 #include "families/voxcpm2/voice.h"
-#include "io/digest.h"
 
 namespace syrinx::voxcpm2 {
 namespace {
 
-constexpr uint64_t kPatchKey = 1ull << 63;  // no id of text
-constexpr size_t kShortSentence = 60;       // shorter ones are spoken together with the next
+constexpr size_t kShortSentence = 60;  // shorter ones are spoken together with the next
 
 Error refused(ErrorCode code, std::string why, const char* param) {
   return {code, std::move(why), param};
 }
-
-Error nothing_to_say() { return refused(ErrorCode::kInvalid, "there is nothing to say", "input"); }
 
 /// Bytes of "(a description)" at the beginning of a text.
 size_t leading_description(std::string_view text) {
@@ -36,10 +33,6 @@ Status check_absent(const SpeechRequest& r) {
                    concat("the model has no voice \"", r.voice,
                           "\"; it makes one up (\"default\") or takes that of a recording"),
                    "voice");
-  }
-  if (!r.language.empty() && r.language != "auto") {
-    return refused(ErrorCode::kUnsupported, "the model takes the language from the text",
-                   "language");
   }
   if (r.text_in_prompt == false) {
     return refused(ErrorCode::kUnsupported, "the model has all text in its prompt",
@@ -158,9 +151,9 @@ Status State::append_text(std::string_view text, bool last) {
 
 /// The next part's prompt; false when no text waits.
 bool State::begin_part() {
-  steps_before_ += steps_;
-  steps_ = 0;
-  prompt_.clear();
+  steps_before_ += part_steps();
+  said_.clear();
+  prompt_ = Prompt(1);
   if (waiting_.empty()) return false;
   now_ = std::move(waiting_.front());
   waiting_.pop_front();
@@ -174,7 +167,7 @@ bool State::begin_part() {
   if (max_frames_ > 0) limit = std::max<int64_t>(1, max_frames_ - steps_before_);
   max_steps_ = static_cast<int>(std::min(limit, config_.max_positions - prompt_rows()));
   // Steps then allocate nothing.
-  patches_.reserve(patches_.size() + static_cast<size_t>(max_steps_ * config_.patch_width()));
+  said_.reserve(static_cast<size_t>(max_steps_ * config_.patch_width()));
   return true;
 }
 
@@ -184,16 +177,21 @@ std::string State::words() const {
 }
 
 void State::make_prompt() {
-  prompt_.clear(), ids_.clear(), patches_.clear();
+  prompt_ = Prompt(1);
   if (!like_.empty()) {
-    add_id(Prompter::kReferenceStart);
+    prompt_.add(Prompter::kReferenceStart);
     add_patches(like_);
-    add_id(Prompter::kReferenceEnd);
+    prompt_.add(Prompter::kReferenceEnd);
   }
-  for (const int32_t id : prompter_.text(words())) add_id(id);
-  add_id(Prompter::kAudioStart);
+  prompt_.add(prompter_.text(words()));
+  prompt_.add(Prompter::kAudioStart);
   add_patches(before_.patches);
-  prompt_patches_ = std::ssize(patches_) / config_.patch_width();
+}
+
+void State::add_patches(std::span<const float> patches) {
+  const auto width = static_cast<size_t>(config_.patch_width());
+  for (; !patches.empty(); patches = patches.subspan(width))
+    prompt_.add_vector(patches.first(width), 0);
 }
 
 Verdict State::end_part() {
@@ -201,55 +199,36 @@ Verdict State::end_part() {
   if (max_frames_ > 0 && steps() >= max_frames_) {
     return {Verdict::kFinished, FinishReason::kLength};
   }
-  const auto said = patches_.begin() + prompt_patches_ * config_.patch_width();
   if (like_.empty()) {
-    const std::span<const float> first =
-        before_.patches.empty() ? std::span<const float>(said, patches_.end()) : before_.patches;
+    const std::vector<float>& first = before_.patches.empty() ? said_ : before_.patches;
     const auto most = static_cast<size_t>(most_like_patches() * config_.patch_width());
     like_.assign(first.begin(), first.begin() + std::min(first.size(), most));
   }
-  before_ = {std::move(now_), {said, patches_.end()}, true};
+  before_ = {std::move(now_), said_, true};
   begin_part();
   return {Verdict::kNextSegment, FinishReason::kStop};
-}
-
-void State::add_id(int32_t id) {
-  prompt_.push_back(id);
-  ids_.push_back(id);
-}
-
-void State::add_patches(std::span<const float> patches) {
-  const int64_t size = config_.patch_width();
-  auto number = static_cast<int32_t>(std::ssize(patches_) / size);
-  for (int64_t i = 0; i < std::ssize(patches); i += size) {
-    prompt_.push_back(-1 - number++);
-    ids_.push_back(0);
-  }
-  patches_.insert(patches_.end(), patches.begin(), patches.end());
-}
-
-std::span<const float> State::patch(int64_t number) const {
-  const int64_t size = config_.patch_width();
-  return std::span(patches_).subspan(static_cast<size_t>(number * size), static_cast<size_t>(size));
 }
 
 void State::rows(int first, bool, InputRows& out) const {
   for (int i = 0; i < out.count(); ++i) {
     const int pos = first + i;
-    SYRINX_CHECK(pos < prompt_rows() + steps_, "row ", pos, " of ", prompt_rows(), " + ", steps_);
-    if (pos >= prompt_rows()) {
-      out.give(i, patch(prompt_patches_ + pos - prompt_rows()));
-    } else if (prompt_[pos] >= 0) {
-      out.ids(i)[0] = prompt_[pos];
+    if (pos >= prompt_.size()) {
+      out.give(i, step_patch(pos - prompt_.size()));
     } else {
-      out.give(i, patch(-1 - prompt_[pos]));
+      out.ids(i)[0] = prompt_.row(pos)[0];
+      out.give(i, prompt_.vector(pos));
     }
   }
 }
 
+std::span<const float> State::step_patch(int step) const {
+  SYRINX_CHECK(step < part_steps(), "step ", step, " of ", part_steps());
+  const auto width = static_cast<size_t>(config_.patch_width());
+  return std::span(said_).subspan(static_cast<size_t>(step) * width, width);
+}
+
 std::span<const float> State::last_patch() const {
-  if (steps_ == 0 && prompt_.back() >= 0) return {};
-  return patch(prompt_patches_ + steps_ - 1);
+  return said_.empty() ? prompt_.vector(prompt_.size() - 1) : step_patch(part_steps() - 1);
 }
 
 std::span<const float> State::context() const {
@@ -258,30 +237,17 @@ std::span<const float> State::context() const {
   return all.last(std::min(most, all.size()));
 }
 
-void State::prefix_keys(bool, std::vector<uint64_t>& keys) const {
-  for (const int32_t row : prompt_) {
-    if (row >= 0) {
-      keys.push_back(static_cast<uint64_t>(row));
-      continue;
-    }
-    Digest digest;
-    digest.values(patch(-1 - row));
-    keys.push_back(digest.key() | kPatchKey);
-  }
-}
-
 SampleRule State::rule(int) const {
   SampleRule rule;
-  if (ignore_stop_ || steps_ < kLeastSteps) rule.allowed[0] = {0, 1}, rule.ranges = 1;
+  if (ignore_stop_ || part_steps() < kLeastSteps) rule.allowed[0] = {0, 1}, rule.ranges = 1;
   return rule;
 }
 
 Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   out.row(out.values());
-  patches_.insert(patches_.end(), out.values().begin(), out.values().end());
-  ++steps_;
+  said_.insert(said_.end(), out.values().begin(), out.values().end());
   if (codes[0] == 1) return end_part();
-  return steps_ < max_steps_ ? Verdict{} : cut(end_part());
+  return part_steps() < max_steps_ ? Verdict{} : cut(end_part());
 }
 
 }  // namespace syrinx::voxcpm2

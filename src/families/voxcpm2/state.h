@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "families/spoken/prompt.h"
 #include "families/voxcpm2/prompter.h"
 #include "model/input_rows.h"
 #include "model/request.h"
@@ -33,12 +34,12 @@ class State : public Sequence {
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
 
-  int prompt_rows() const override { return std::max(1, static_cast<int>(prompt_.size())); }
+  int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !prompt_.empty(); }
   /// 0 stands for a patch, as the authors have it.
-  std::span<const int32_t> prompt_ids() const override { return ids_; }
-  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
+  void prefix_keys(bool, std::vector<uint64_t>& keys) const override { prompt_.append_keys(keys); }
   const SampleParams& sampling(int) const override { return greedy_; }
   SampleRule rule(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
@@ -53,7 +54,7 @@ class State : public Sequence {
   std::span<const float> context() const;
   uint64_t seed() const { return seed_; }
   /// Of the request.
-  int64_t steps() const { return steps_before_ + steps_; }
+  int64_t steps() const { return steps_before_ + part_steps(); }
   float noise_scale() const { return noise_scale_; }
   float guidance_scale() const { return guidance_; }
 
@@ -75,9 +76,9 @@ class State : public Sequence {
   Verdict end_part();
   int64_t least_steps() const { return config_.max_positions / 16; }
   int64_t most_like_patches() const;
-  void add_id(int32_t id);
   void add_patches(std::span<const float> patches);
-  std::span<const float> patch(int64_t number) const;
+  int part_steps() const { return static_cast<int>(std::ssize(said_) / config_.patch_width()); }
+  std::span<const float> step_patch(int step) const;
 
   const ModelConfig& config_;
   const Prompter& prompter_;
@@ -95,12 +96,10 @@ class State : public Sequence {
   Spoken before_;                    // what the speech goes on from
   std::string now_;                  // words of this part
 
-  std::vector<int32_t> prompt_;  // an id, or -1 - number of a patch; empty: nothing to speak
-  std::vector<int32_t> ids_;
-  std::vector<float> patches_;  // of the prompt, then of the steps
-  int64_t prompt_patches_ = 0;
-  int max_steps_ = 1, steps_ = 0;  // of this part
-  int64_t steps_before_ = 0;       // of earlier parts
+  Prompt prompt_{1};          // with the patches above; empty: nothing to speak
+  std::vector<float> said_;   // patches of this part's steps
+  int max_steps_ = 1;         // of this part
+  int64_t steps_before_ = 0;  // of earlier parts
 };
 
 }  // namespace syrinx::voxcpm2

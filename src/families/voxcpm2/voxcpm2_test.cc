@@ -374,7 +374,6 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
   };
   EXPECT_EQ(param([](SpeechRequest& r) { r.text = " \n "; }), "input");
   EXPECT_EQ(param([](SpeechRequest& r) { r.voice = "anna"; }), "voice");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.language = "german"; }), "language");
   EXPECT_EQ(param([](SpeechRequest& r) { r.text_in_prompt = false; }), "text_in_prompt");
   EXPECT_EQ(param([](SpeechRequest& r) { r.top_k = 5; }), "top_k");
   EXPECT_EQ(param([](SpeechRequest& r) { r.top_p = 0.5f; }), "top_p");
