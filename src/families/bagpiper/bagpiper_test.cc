@@ -411,8 +411,6 @@ TEST_F(BagpiperTest, ARecordingIsWrittenDownByTheAuthorsKindOfQuestion) {
 TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   SpeechRequest r = request(" ");
   EXPECT_EQ(refusal(r).param, "input");
-  r = request("a"), r.language = "de";
-  EXPECT_EQ(refusal(r).param, "language");
   r = request("a"), r.voice = "anna";
   EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
   r = request("a"), r.text_only = true;

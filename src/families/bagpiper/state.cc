@@ -64,9 +64,6 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
                                               const SpeechRequest& request,
                                               std::vector<Heard> heard) {
-  if (!request.language.empty() && request.language != "auto") {
-    return unsupported("the model takes the language from the text", "language");
-  }
   if (!request.voice.empty() && request.voice != "default") {
     return Error{ErrorCode::kNotFound,
                  "the model has no voice \"" + request.voice +

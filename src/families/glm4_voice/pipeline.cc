@@ -190,7 +190,6 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
 
 Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
   if (Status fault = llm::check_answerable(request); !fault) return fault.error();
-  if (Status fault = llm::check_language(info_, request); !fault) return fault.error();
   const bool speaks = !request.text_only;
   if (speaks) {
     if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();

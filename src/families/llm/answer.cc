@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx::llm {
@@ -98,20 +97,6 @@ Status check_answerable(const SpeechRequest& request) {
   return ok_status();
 }
 
-Status check_language(const PipelineInfo& info, const SpeechRequest& request) {
-  const std::vector<std::string>& known = info.languages;
-  const std::string language = lower_ascii(request.language);
-  if (language.empty() || language == "auto" ||
-      std::find(known.begin(), known.end(), language) != known.end()) {
-    return ok_status();
-  }
-  std::string names = "auto";
-  for (const std::string& each : known) names += ", " + each;
-  return Error{ErrorCode::kUnsupported,
-               concat("the language \"", request.language, "\" is not known; known are ", names),
-               "language"};
-}
-
 Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
                                              const Generation& generation, const Prompter& prompter,
                                              const SpeechRequest& request, bool masks) {
@@ -186,9 +171,9 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
   }
   const int64_t begin = text_.known();
   std::string bytes = tokenizer_.is_special(id) ? "" : tokenizer_.bytes(id);
-  const auto whole =
-      form_.take(std::span(ids_).subspan(static_cast<size_t>(prompt_rows_),
-                                         static_cast<size_t>(steps())), bytes);
+  const auto whole = form_.take(
+      std::span(ids_).subspan(static_cast<size_t>(prompt_rows_), static_cast<size_t>(steps())),
+      bytes);
   if (whole) bytes.resize(*whole);
   std::string piece = text_.push(bytes);
   hold(id, begin, out.scores());

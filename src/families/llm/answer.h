@@ -21,9 +21,6 @@ namespace syrinx::llm {
 
 /// Refuses what no model that answers can do: text that comes later, guidance, a stop at nothing.
 Status check_answerable(const SpeechRequest& request);
-/// What a request may say of its language where the model finds that by itself: `auto`, or one that
-/// it knows.
-Status check_language(const PipelineInfo& info, const SpeechRequest& request);
 
 class Answer : public Sequence {
  public:

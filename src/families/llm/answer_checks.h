@@ -90,17 +90,4 @@ void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&&
   }
 }
 
-/// Models that find the language by themselves, of two; `request` is one that is taken.
-inline void expect_chinese_and_english(const Pipeline& model, SpeechRequest request) {
-  for (const char* known : {"auto", "English", "chinese", ""}) {
-    request.language = known;
-    EXPECT_TRUE(model.open(request).ok()) << known;
-  }
-  request.language = "klingon";
-  const auto opened = model.open(request);
-  ASSERT_FALSE(opened.ok());
-  EXPECT_EQ(opened.error().message,
-            "the language \"klingon\" is not known; known are auto, chinese, english");
-}
-
 }  // namespace syrinx::llm

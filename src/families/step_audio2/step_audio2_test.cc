@@ -211,7 +211,6 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   const ordered_json cases = golden_cases();
   SpeechRequest request = request_of(cases["heard"]);
   EXPECT_EQ(refusal(request), "");
-  llm::expect_chinese_and_english(model(), request);
   request.recordings = {};
   EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
   request.recordings = {std::make_shared<Recording>()};
