@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "families/loading/recorded_voice.h"
+#include "base/check.h"
+#include "families/spoken/heard_turns.h"
 
 namespace syrinx::csm {
 namespace {
@@ -22,34 +23,19 @@ class Script : public SpokenScript {
 
   /// The recording of a voice is heard as the first of the earlier turns.
   Status take_context(const SpeechRequest& request) {
-    const int64_t most = config_.max_positions - kLeastFrames;
-    if (request.voice_data) {
-      const Result<std::vector<int32_t>> codes =
-          voice_codes(*request.voice_data, config_.codebooks, most);
-      if (!codes) return codes.error();
-      const Status heard = hear({frontend_.turn(speaker_, request.voice_data->text), codes.value()},
-                                "the voice", "voice");
-      if (!heard.ok()) return heard;
-    }
-    for (size_t i = 0; i < request.context.size(); ++i) {
-      const ContextTurn& turn = request.context[i];
-      const std::string what = "context turn " + std::to_string(i);
-      const Result<int> speaker = frontend_.speaker(turn.voice);
-      if (!speaker) {
-        return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
+    Result<std::vector<HeardTurn>> turns = heard_turns(
+        request, config_.codebooks, config_.audio_codes(), config_.max_positions - kLeastFrames);
+    if (!turns) return turns.error();
+    int64_t rows = 0;
+    for (HeardTurn& turn : turns.value()) {
+      const Result<int> speaker = turn.own ? Result<int>(speaker_) : frontend_.speaker(turn.voice);
+      if (!speaker) return turn.refused(speaker.error().message);
+      context_.push_back({frontend_.turn(speaker.value(), turn.text), std::move(turn.codes)});
+      rows += rows_of(context_.back());
+      if (rows > config_.max_positions) {
+        return turn.refused(concat("the turns so far take ", rows, " positions, the model has ",
+                                   config_.max_positions));
       }
-      std::vector<int32_t> codes = turn.codes;
-      if (turn.recording) {
-        Result<std::vector<int32_t>> recorded =
-            voice_codes(*turn.recording, config_.codebooks, most);
-        if (!recorded) {
-          return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
-        }
-        codes = recorded.take();
-      }
-      const Status heard =
-          hear({frontend_.turn(speaker.value(), turn.text), std::move(codes)}, what, "context");
-      if (!heard.ok()) return heard;
     }
     return ok_status();
   }
@@ -89,32 +75,6 @@ class Script : public SpokenScript {
   }
 
  private:
-  /// Checks a turn, which `what` names, and keeps it.
-  Status hear(const SpokenSegment& turn, const std::string& what, const char* param) {
-    const auto refuse = [&](const std::string& why) {
-      return Error{ErrorCode::kInvalid, what + ": " + why, param};
-    };
-    const auto c = static_cast<size_t>(config_.codebooks);
-    if (turn.frames.size() % c != 0) {
-      return refuse(std::to_string(turn.frames.size()) + " codes are no frames of " +
-                    std::to_string(c));
-    }
-    for (const int32_t code : turn.frames) {
-      if (code < 0 || code >= config_.audio_codes()) {
-        return refuse("code " + std::to_string(code) + " of " +
-                      std::to_string(config_.audio_codes()));
-      }
-    }
-    int64_t rows = rows_of(turn);
-    for (const SpokenSegment& earlier : context_) rows += rows_of(earlier);
-    if (rows > config_.max_positions) {
-      return refuse("the turns so far take " + std::to_string(rows) + " positions, the model has " +
-                    std::to_string(config_.max_positions));
-    }
-    context_.push_back(turn);
-    return ok_status();
-  }
-
   int64_t rows_of(const SpokenSegment& turn) const {
     const auto frames = static_cast<int64_t>(turn.frames.size()) / config_.codebooks;
     return static_cast<int64_t>(turn.ids.size()) + (frames > 0 ? frames + 1 : 0);

@@ -5,7 +5,7 @@
 
 #include "base/ascii.h"
 #include "families/past.h"
-#include "families/recorded_voice.h"
+#include "families/spoken/heard_turns.h"
 
 namespace syrinx::fish_speech {
 namespace {
@@ -56,34 +56,16 @@ class Script : public SpokenScript {
   /// The voice's recording, then the turns of the context, are the references, numbered in order
   /// unless they say otherwise.
   Status take_references(const SpeechRequest& request) {
-    const int64_t most = config_.max_positions - least_steps(config_);
+    const Result<std::vector<HeardTurn>> turns = heard_turns(
+        request, config_.codebooks, config_.codes, config_.max_positions - least_steps(config_));
+    if (!turns) return turns.error();
     int next = 0;
-    if (request.voice_data) {
-      const Result<std::vector<int32_t>> codes =
-          voice_codes(*request.voice_data, config_.codebooks, most);
-      if (!codes) return codes.error();
-      const int speaker = request.speaker >= 0 ? request.speaker : 0;
-      const Status added =
-          add_reference(request.voice_data->text, speaker, codes.value(), "the voice", "voice");
-      if (!added.ok()) return added;
+    for (const HeardTurn& turn : turns.value()) {
+      const Result<int> speaker =
+          turn.own ? Result<int>(std::max(0, request.speaker)) : speaker_number(turn.voice, next);
+      if (!speaker) return turn.refused(speaker.error().message);
+      if (const Status added = add_reference(turn, speaker.value()); !added.ok()) return added;
       ++next;
-    }
-    for (size_t i = 0; i < request.context.size(); ++i, ++next) {
-      const ContextTurn& turn = request.context[i];
-      const std::string what = concat("context turn ", i);
-      const Result<int> speaker = speaker_number(turn.voice, next);
-      if (!speaker)
-        return Error{ErrorCode::kInvalid, what + ": " + speaker.error().message, "context"};
-      std::vector<int32_t> codes = turn.codes;
-      if (turn.recording) {
-        Result<std::vector<int32_t>> recorded =
-            voice_codes(*turn.recording, config_.codebooks, most);
-        if (!recorded)
-          return Error{ErrorCode::kInvalid, what + ": " + recorded.error().message, "context"};
-        codes = recorded.take();
-      }
-      const Status added = add_reference(turn.text, speaker.value(), codes, what, "context");
-      if (!added.ok()) return added;
     }
     return ok_status();
   }
@@ -157,31 +139,22 @@ class Script : public SpokenScript {
   }
 
  private:
-  Status add_reference(const std::string& text, int speaker, std::span<const int32_t> codes,
-                       const std::string& what, const char* param) {
-    const auto refuse = [&](const std::string& why) {
-      return Error{ErrorCode::kInvalid, what + ": " + why, param};
-    };
-    if (is_blank(text)) return refuse("has no text; the model must know what is said in it");
-    const auto c = static_cast<size_t>(config_.codebooks);
-    if (codes.empty() || codes.size() % c != 0) {
-      return refuse(concat(codes.size(), " codes are no frames of ", c));
+  Status add_reference(const HeardTurn& turn, int speaker) {
+    if (is_blank(turn.text)) {
+      return turn.refused("has no text; the model must know what is said in it");
     }
-    for (const int32_t code : codes) {
-      if (code < 0 || code >= config_.codes)
-        return refuse(concat("code ", code, " of ", config_.codes));
-    }
-    if (static_cast<int64_t>((reference_frames_.size() + codes.size()) / c) >
-        config_.max_positions) {
-      return refuse(concat("the references have more frames than the model positions, ",
-                           config_.max_positions));
+    if (turn.codes.empty()) return turn.refused("0 codes are no frames");
+    const auto most = static_cast<size_t>(config_.max_positions * config_.codebooks);
+    if (reference_frames_.size() + turn.codes.size() > most) {
+      return turn.refused(concat("the references have more frames than the model positions, ",
+                                 config_.max_positions));
     }
     if (!reference_text_.empty()) reference_text_ += "\n";
-    const std::vector<SpokenTurn> turns = spoken_turns(text);
-    const bool tagged = std::any_of(turns.begin(), turns.end(),
-                                    [](const SpokenTurn& turn) { return !turn.tag.empty(); });
-    reference_text_ += (tagged ? "" : speaker_tag(speaker)) + text;
-    reference_frames_.insert(reference_frames_.end(), codes.begin(), codes.end());
+    const std::vector<SpokenTurn> turns = spoken_turns(turn.text);
+    const bool tagged =
+        std::ranges::any_of(turns, [](const SpokenTurn& spoken) { return !spoken.tag.empty(); });
+    reference_text_ += (tagged ? "" : speaker_tag(speaker)) + turn.text;
+    reference_frames_.insert(reference_frames_.end(), turn.codes.begin(), turn.codes.end());
     return ok_status();
   }
 
