@@ -411,6 +411,8 @@ TEST_F(BagpiperTest, ARecordingIsWrittenDownByTheAuthorsKindOfQuestion) {
 TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   SpeechRequest r = request(" ");
   EXPECT_EQ(refusal(r).param, "input");
+  r = request("a"), r.text_in_prompt = false;
+  EXPECT_EQ(refusal(r).param, "text_in_prompt");
   r = request("a"), r.voice = "anna";
   EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
   r = request("a"), r.text_only = true;

@@ -61,6 +61,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   const bool plain = spec.dummy || weights_->count("model.layers") > 0;
   const Weights root = plain ? *weights_ : weights_->scope("module");
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
+  spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
   root.ignore("vocab_weight");  // of the training
   const Weights codec = root.scope(kCodecScope);
@@ -151,7 +152,7 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
     opened.samples.insert(opened.samples.end(), samples.begin(), samples.end());
     opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);
   }
-  auto state = State::open(config_, *prompter_, request, std::move(heard));
+  auto state = State::open(config_, spoken_, *prompter_, request, std::move(heard));
   if (!state.ok()) return state.error();
   opened.sequences.push_back(state.take());
   return opened;

@@ -12,6 +12,7 @@
 #include "families/family.h"
 #include "families/hearing/tower_stage.h"
 #include "families/spoken/codec_lm.h"
+#include "families/spoken/spoken_model.h"
 #include "model/pipeline.h"
 
 namespace syrinx::bagpiper {
@@ -47,6 +48,7 @@ class Bagpiper : public Pipeline {
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
+  SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // the table is read in place
   std::unique_ptr<Qwen3AudioTower> tower_;

@@ -1,52 +1,57 @@
-// One request, or of a reading one segment of the text after another. An answer is parts of one
-// sequence, words or speech, a turn before each: <|assistant|> and the part's kind. Its first part
-// is words, and where it is to be heard the second is speech, whatever the model would say. A part
-// that ends in kEndPart is followed by another, of the kind that the model finds likelier; each of
-// those is a segment of the engine, whose prompt is all that was said before and whose first step
-// is that choice. In words and turns only stream 0 is drawn, the others are pads; in speech code s
-// of a frame comes s steps late, and the model fills what is before and behind. Only speech is
-// guided: all of the companion's rows before are pads, but for the kind of that part. A part that
-// does not end is cut, and so is what the request is told to have ended by, whatever comes behind
-// it. Made on the caller's thread, then touched by one thread at a time. S streams, H width.
+// One request. A text is read aloud in segments, a conversation is answered. Both are parts, words
+// or speech; before each part stands a turn, <|assistant|> and the part's kind.
+//
+// - The first part is words. Where the request is to be heard, the second part is speech, whatever
+//   the model would say.
+// - A part that ends in kEndPart is followed by another, of the kind that the model finds likelier.
+//   It is a segment of the engine: its prompt is all that was said, its first step is the choice.
+// - In words and turns only stream 0 is drawn; the others are pads. In speech code s of a frame
+//   comes s steps late, and the model fills what is before and behind (model/delay.h).
+// - Only speech is guided. The companion is fed pads before it, but for the kind of that part.
+// - A part that does not end is cut, and then the request ends with kLength.
+//
+// Made on the caller's thread, then touched by one thread at a time. S streams, H width.
 // Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "families/bagpiper/part_text.h"
 #include "families/bagpiper/prompter.h"
 #include "families/hearing/heard.h"
-#include "families/llm/answer_text.h"
 #include "families/llm/heard_rows.h"
-#include "model/delay.h"
+#include "families/spoken/prompt.h"
+#include "families/spoken/spoken_model.h"
 #include "model/input_rows.h"
-#include "model/request.h"
-#include "text/segment_queue.h"
 
 namespace syrinx::bagpiper {
+
+/// Sampling and guidance of speech, and how a text is cut.
+SpokenModel spoken_model(const ModelConfig& config);
 
 class State : public Sequence, public Hearer {
  public:
   static constexpr int kHearing = 1;  ///< input port of the tower's rows
   static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;  ///< steps
 
-  /// `heard`: the request's recordings.
-  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
+  /// `heard`: the request's recordings. What the references name outlives it.
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
+                                                const SpokenModel& spoken, const Prompter& prompter,
                                                 const SpeechRequest& request,
                                                 std::vector<Heard> heard);
 
-  int prompt_rows() const override;
+  int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int heard_rows(int rows) const override { return rows_.before(rows); }
-  int max_steps() const override { return max_steps_; }
+  int max_steps() const override { return bounds_.steps; }
   bool ready() const override { return !prompt_.empty() && rows_.complete(); }
   int known_rows() const override;
   std::optional<float> guidance() const override { return guidance_; }
   float step_guidance(int) const override;
   /// Stream 0; Prompter::kHeardRow where a row of a recording stands.
-  std::span<const int32_t> prompt_ids() const override { return prompt_; }
+  std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   /// Rows from the first recording on have no keys.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
@@ -63,14 +68,21 @@ class State : public Sequence, public Hearer {
  private:
   enum class Phase { kWords, kTurn, kSpeech };
 
-  State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request,
-        std::vector<Heard> heard);
+  /// Steps that words and speech of all parts may take together, and those of the segment.
+  struct Bounds {
+    int words = 1, speech = 1, steps = 1;
+  };
+
+  State(const ModelConfig& config, const SpokenModel& spoken, const Prompter& prompter,
+        const SpeechRequest& request, std::vector<Heard> heard);
   void row(int pos, bool companion, std::span<int32_t> ids) const;
+  void speech_row(int step, std::span<int32_t> ids) const;
   Status begin(const SpeechRequest& request);
-  Status take_text(std::string_view text, bool last);
+  Result<std::vector<int32_t>> read(std::string_view segment) const;
   Status fits(int64_t rows, const char* param) const;
-  bool begin_reading();
-  void begin_segment(std::vector<int32_t> prompt);
+  void begin_reading();
+  void begin_segment(std::span<const int32_t> prompt);
+  Bounds bounds() const;
   Verdict write(int32_t id, StepOutput& out);
   Verdict end_words(int32_t id, FinishReason reason);
   Verdict begin_part(int32_t kind);
@@ -79,7 +91,7 @@ class State : public Sequence, public Hearer {
   Verdict next_part();
   void remember_part();
   /// Whether speech follows these words, whatever the model would say.
-  bool forces_speech() const { return speaks_ && past_.empty(); }
+  bool forces_speech() const { return speaks_ && first_part_; }
   /// Steps of the speech that may be made now.
   int64_t speech_steps() const;
 
@@ -89,26 +101,23 @@ class State : public Sequence, public Hearer {
   const bool chats_, speaks_, ignore_stop_;
   const int max_frames_, max_tokens_;
   const std::string description_;  // of a reading's scenes
-  SampleParams words_, speech_, kind_;
-  std::optional<float> guidance_;
+  const SampleParams words_, speech_, kind_;
+  const std::optional<float> guidance_;
 
-  SegmentQueue text_;                         // of a reading, not yet ids
-  std::deque<std::vector<int32_t>> waiting_;  // prompts of its segments to come
-  const std::vector<std::string> stops_;
-  std::optional<llm::AnswerText> written_;  // of the part
-  bool apart_ = false;                      // there were words before it, and none yet in it
+  TextPlan text_;  // of a reading: its segments are ids of prompts
+  PartText written_;
 
   Phase phase_ = Phase::kWords;
-  std::vector<int32_t> prompt_;  // empty while there is nothing to do
+  bool first_part_ = true;  // of the segment's text
+  Prompt prompt_;           // with the parts before; empty while there is nothing to do
   llm::HeardRows rows_;
-  std::vector<int32_t> past_;  // behind that: ids [rows, S] of the parts before; -1: none
-  std::vector<int32_t> said_;  // ids of words and turns since
+  std::vector<int32_t> said_;  // ids of words and turns behind the prompt
+  DelayedStreams streams_;     // choices of the speech behind those, not ids
   int written_ids_ = 0;        // of all parts
   bool cut_ = false;           // some part was, of any segment
-  int most_words_ = 1, most_speech_ = 1, max_steps_ = 1;  // words of all parts together
-  int end_ = 1;                                           // rows of all parts, and the prompt's
-  DelayedStreams streams_;                                // choices of the speech, not ids
-  int64_t frames_before_ = 0;                             // of earlier parts and segments
+  Bounds bounds_;
+  int end_ = 1;                // rows of all parts, and the prompt's
+  int64_t frames_before_ = 0;  // of earlier parts and segments
 };
 
 }  // namespace syrinx::bagpiper

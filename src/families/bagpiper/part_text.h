@@ -1,0 +1,45 @@
+// The text of an answer while its parts are written: stop strings, and a blank line between the
+// words of two parts. A value; one thread.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "families/llm/answer_text.h"
+#include "model/request.h"
+
+namespace syrinx::bagpiper {
+
+class PartText {
+ public:
+  /// `shown`: the client reads it; else it is only searched for stop strings.
+  PartText(std::vector<std::string> stops, bool shown) : stops_(std::move(stops)), shown_(shown) {}
+
+  /// A part begins, or all of the answer does.
+  void begin() { text_.emplace(stops_); }
+  /// The next words stand apart from those before, or they do not.
+  void stand_apart(bool apart) { apart_ = apart; }
+  /// The bytes of a token.
+  void push(std::string_view bytes, StepOutput& out) { show(text_->push(bytes), out); }
+  /// The part ends: the rest of its text.
+  void finish(StepOutput& out) { show(text_->finish(), out); }
+  bool stopped() const { return text_->stopped(); }
+
+ private:
+  static constexpr const char* kBetweenParts = "\n\n";  // with speech between them or not
+
+  void show(std::string_view text, StepOutput& out) {
+    if (!shown_ || text.empty()) return;
+    if (std::exchange(apart_, false)) out.text(kBetweenParts);
+    out.text(text);
+  }
+
+  const std::vector<std::string> stops_;
+  const bool shown_;
+  std::optional<llm::AnswerText> text_;  // of the part
+  bool apart_ = false;                   // there were words before it, and none yet in it
+};
+
+}  // namespace syrinx::bagpiper
