@@ -2,7 +2,7 @@
 
 #include "audio/resampler.h"
 #include "families/chatterbox/voice.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 
 namespace syrinx::chatterbox {

@@ -4,8 +4,9 @@
 #include <numbers>
 
 #include "families/chatterbox/script.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/s3/speaking.h"
-#include "families/weight_files.h"
 #include "io/file.h"
 
 namespace syrinx::chatterbox {
@@ -70,7 +71,6 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
 }
 
 void Chatterbox::describe(const LoadSpec& spec) {
-  const auto text = [](int64_t number) { return std::to_string(number); };
   info_.family = "chatterbox";
   info_.model = spec.model;
   info_.licence = "MIT";
@@ -83,11 +83,11 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.languages = {"english"};
   info_.flow = info_.exaggeration = true;
   info_.parts = {
-      {"language model", shape_text(config_.decoder), nets_.lm->bytes()},
-      {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab) + " codes",
+      {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
+      {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab, " codes"),
        nets_.lm->table_bytes()},
       {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
-      {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
+      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()}};
 }
 
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {

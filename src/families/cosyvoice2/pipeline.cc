@@ -1,8 +1,9 @@
 #include "families/cosyvoice2/pipeline.h"
 
 #include "families/cosyvoice2/script.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/s3/speaking.h"
-#include "families/weight_files.h"
 #include "io/file.h"
 #include "text/tokens/byte_tokenizer.h"
 
@@ -60,7 +61,6 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
 }
 
 void CosyVoice2::describe(const LoadSpec& spec) {
-  const auto text = [](int64_t number) { return std::to_string(number); };
   info_.family = "cosyvoice2";
   info_.model = spec.model;
   info_.licence = "Apache-2.0";
@@ -75,11 +75,11 @@ void CosyVoice2::describe(const LoadSpec& spec) {
   info_.instructions = true;
   info_.flow = info_.spells_numbers = true;
   info_.parts = {
-      {"language model", shape_text(config_.decoder), lm_->bytes()},
-      {"tables", text(config_.text_vocab) + " texts, " + text(config_.speech_vocab()) + " codes",
+      {"language model", describe_decoder(config_.decoder), lm_->bytes()},
+      {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab(), " codes"),
        lm_->table_bytes()},
       {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
-      {"vocoder", text(vocoder_stage_->samples_per_token()) + " samples a code", hift_->bytes()}};
+      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()}};
 }
 
 Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {

@@ -88,8 +88,8 @@ Csm::Csm(const LoadSpec& spec) {
   info_.inner = true;
   info_.speaker_numbers = Frontend::kMaxSpeaker + 1;
   info_.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
-  join(std::move(lm), std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_), config_.codec,
-       codec_->bytes(), kPolicy);
+  join(std::move(lm), std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_),
+       codec_info(*codec_), kPolicy);
 }
 
 Result<std::unique_ptr<SpokenScript>> Csm::script(const SpeechRequest& request) const {

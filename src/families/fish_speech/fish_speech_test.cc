@@ -322,7 +322,8 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   r.voice_data = std::make_shared<const Voice>(encoding->take());
   const Tensor* codes = r.voice_data->find("codes");
   ASSERT_NE(codes, nullptr);
-  EXPECT_EQ(codes->shape()[0], model_.encoder().frames(std::ssize(recording.samples)));
+  const int64_t hop = model_.codec().config().hop();
+  EXPECT_EQ(codes->shape()[0], (std::ssize(recording.samples) + hop - 1) / hop);
   // At another rate, as the authors' program brings it to the codec's.
   Recording other = recording, same = recording;
   other.sample_rate = 32000;
@@ -369,43 +370,6 @@ struct FishCopy : CheckpointCopy {
     return load_fault_of([&] { FishSpeech model({dir.path(), "x", WeightType::kF32, dummy}); });
   }
 };
-
-TEST(FishSpeechLoading, FilesThatDoNotFitAreNamed) {
-  const auto change = [](const char* scope, const char* key, const nlohmann::json& value) {
-    const FishCopy copy;
-    nlohmann::json config = nlohmann::json::parse(slurp(copy.dir.path("config.json")));
-    (*scope ? config[scope] : config)[key] = value;
-    copy.dir.write("config.json", config.dump());
-    return copy.fault();
-  };
-  EXPECT_NE(change("", "semantic_end_token_id", 320).find("semantic_end_token_id"),
-            std::string::npos);
-  EXPECT_NE(change("", "eos_token_id", 1).find("<|im_end|>"), std::string::npos);
-  EXPECT_NE(change("audio_decoder_config", "dim", 48).find("audio_decoder_config.dim"),
-            std::string::npos);
-  EXPECT_NE(change("audio_decoder_config", "num_codebooks", 9).find("codebook"), std::string::npos);
-  EXPECT_NE(change("text_config", "tie_word_embeddings", false).find("tied"), std::string::npos);
-  EXPECT_NE(change("text_config", "n_local_heads", 3).find("n_local_heads"), std::string::npos);
-  EXPECT_NE(change("text_config", "attention_qk_norm", false).find("q_norm"), std::string::npos);
-  EXPECT_NE(change("text_config", "n_layer", 3).find("layers.2"), std::string::npos);
-  const FishCopy copy;
-  std::filesystem::remove(copy.dir.path("codec.pth"));
-  EXPECT_NE(copy.fault().find("codec.pth"), std::string::npos);
-}
-
-TEST(FishSpeechLoading, MissingAndForeignTensorsAreNamed) {
-  const FishCopy copy;
-  EditableSafetensors edited(copy.dir.path("model.safetensors"));
-  const std::string missing = "audio_decoder.layers.1.attention.wqkv.weight";
-  ASSERT_EQ(edited.header().erase(missing), 1u);
-  auto entry = edited.header()["text_model.model.norm.weight"];
-  const auto at = entry["data_offsets"][0];
-  entry["shape"] = {0}, entry["data_offsets"] = {at, at};
-  edited.header()["stranger.weight"] = entry;
-  edited.write(copy.dir.path("model.safetensors"));
-  for (const std::string& name : {missing, std::string("stranger.weight")})
-    EXPECT_NE(copy.fault().find(name), std::string::npos) << name;
-}
 
 TEST(FishSpeechLoading, TensorsOfTheCodecAreNamed) {
   for (const std::string name :

@@ -35,7 +35,7 @@ TEST_F(FishSpeechParity, RowsAreTheAuthors) {
     ASSERT_GE(rows, kept) << c.name;
     const ArSeq seq{track.state.get(), rows - kept, kept, true};
     const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};
-    const View got = model_.dual_ar().embed_rows(runner.context(), batch);
+    const View got = model_.lm().embed_rows(runner.context(), batch);
     EXPECT_LT(relative(floats(got), floats(want)), 1e-6f) << c.name;
   }
 }

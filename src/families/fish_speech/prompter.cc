@@ -132,10 +132,6 @@ std::vector<std::string> Prompter::control_words() { return {kImStart, kImEnd, k
 
 Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
     : tokenizer_(std::move(tokenizer)) {
-  if (tokenizer_.size() > config.vocab) {
-    throw LoadError(concat("the tokenizer has ids up to ", tokenizer_.size() - 1, ", the model ",
-                           config.vocab));
-  }
   for (const std::string& word : control_words()) (void)tokenizer_.need_id(word);
   const auto expect = [&](const std::string& word, int64_t want) {
     const std::optional<int32_t> id = tokenizer_.id(word);

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/ascii.h"
+#include "families/loading/recorded_voice.h"
 #include "families/past.h"
 #include "families/spoken/heard_turns.h"
 

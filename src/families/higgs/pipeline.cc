@@ -96,7 +96,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   info_.default_voice = "default";
   info_.languages = {"auto"};
   info_.no_cloning = "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
-  join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_->config(), codec_->bytes(),
+  join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
        {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())});
 }
 

@@ -25,6 +25,18 @@ std::string describe_codec(const Codec& codec) {
   return out;
 }
 
+/// What users read of a codec, and its rates.
+struct CodecInfo {
+  int64_t sample_rate = 0, hop = 0;  ///< Hz; samples a frame
+  std::string shape;
+  size_t bytes = 0;
+};
+template <typename Codec>
+CodecInfo codec_info(const Codec& codec) {
+  return {codec.config().sample_rate, codec.config().hop(), describe_codec(codec.config()),
+          codec.bytes()};
+}
+
 /// Sets the rates of samples and of frames, which are those of the codec.
 template <typename Codec>
 void set_rates(PipelineInfo& info, const Codec& codec) {

@@ -87,9 +87,8 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
   info_.voices.push_back({"none", "no name before the text"});
   info_.default_voice = kVoices[0];
   info_.languages = {"english"};
-  const DacCodecConfig& codec = codec_->config();
-  join(std::move(lm), std::make_unique<DacStage>(*codec_, seed_of), codec, codec_->bytes(),
-       {kInitial, kSteady, 0, static_cast<int>(codec.lookahead())});
+  join(std::move(lm), std::make_unique<DacStage>(*codec_, seed_of), codec_info(*codec_),
+       {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
 }
 
 Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {

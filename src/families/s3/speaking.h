@@ -57,11 +57,7 @@ inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3Flo
   return chain(lm, links);
 }
 
-/// What people are told of a decoder and of a flow, besides their sizes.
-inline std::string shape_text(const DecoderConfig& d) {
-  return concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
-                d.head_dim, ", ffn ", d.ffn);
-}
+/// What users read of a flow, besides its size.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
   return concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ",
                 (f.middle + 2) * f.blocks, " estimator blocks x ", f.channels, ", ", f.steps,

@@ -27,28 +27,16 @@ class SpokenPipeline : public Pipeline {
   /// What the family knows of a request, or why the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
-  /// Puts the networks into the graph and describes them; `codec` is the stage of the codec with
-  /// that config and so many bytes of weights. Called once, by the constructor of the family.
-  template <typename CodecConfig>
-  void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec,
-            const CodecConfig& config, size_t codec_bytes, ChunkPolicy policy) {
-    lm_ = std::move(lm);
-    stage_ = std::move(codec);
-    const Link links[] = {{"codec", stage_.get(), policy}};
-    graph_ = chain(*lm_, links);
-    set_rates(info_, config);
-    info_.late_text = LateText::kSentence;
-    describe_lm();
-    info_.parts.push_back({"codec", describe_codec(config), codec_bytes});
-  }
+  /// Puts the networks into the graph, the language model and the stage of its codec, and describes
+  /// them. Called once, by the constructor of the family.
+  void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
+            ChunkPolicy policy);
 
   SpokenModel spoken_;
   PipelineInfo info_;
   std::unique_ptr<VoiceEncoder> voices_;  // null: the checkpoint makes none of recordings
 
  private:
-  void describe_lm();
-
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<ChunkStage> stage_;
   Graph graph_;

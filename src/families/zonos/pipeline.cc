@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "families/weight_files.h"
+#include "families/dac_stage.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "nn/cache_type.h"
@@ -23,12 +24,12 @@ std::vector<double> load_speaker(const std::string& path, int64_t count) {
   const std::unique_ptr<WeightSource> file = open_weights(path);
   const std::vector<std::string> names = file->names();
   if (names.size() != 1) {
-    load_fault(path, "", "expected one tensor, got " + std::to_string(names.size()));
+    load_fault(path, "", concat("expected one tensor, got ", names.size()));
   }
   const auto shape = file->shape(names[0]);
   if (!shape || shape->count() != count || (*shape)[-1] != count) {
     load_fault(path, "tensor " + shown(names[0]),
-               "expected " + std::to_string(count) + " numbers, got " + file->describe(names[0]));
+               concat("expected ", count, " numbers, got ", file->describe(names[0])));
   }
   const Weights weights{open_weights(path)};
   const Tensor vector = weights.f32(names[0], *shape);
@@ -67,31 +68,32 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   config_.codebooks = codec_->config().codebooks;
   if (config_.codebooks > 64 || codec_->config().codebook_size != config_.codes()) {
     load_fault(path, "eos_token_id",
-               "the codec has " + std::to_string(config_.codebooks) + " codebooks of " +
-                   std::to_string(codec_->config().codebook_size) + " codes, the model makes " +
-                   std::to_string(config_.codes()));
+               concat("the codec has ", config_.codebooks, " codebooks of ",
+                      codec_->config().codebook_size, " codes, the model makes ", config_.codes()));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
     // Not of the part: what a prompt may share with others is told by the rows that it makes.
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
     const AbsentTensors part = spec.part("ar");
-    lm_ = load_lm(config_, conditioner_->symbols(), *weights_, spec.weights);
+    lm = load_lm(config_, conditioner_->symbols(), *weights_, spec.weights);
   });
   if (spec.device != Device::kCpu) {
-    lm_->move_to(spec.device);
+    lm->move_to(spec.device);
     codec_->move_to(spec.device);
   }
   spoken_ = spoken_model(config_);
   frontend_ = std::make_unique<Frontend>(
       Frontend{config_, *conditioner_, spec.dummy ? letters : std::move(phonemize), {}});
   load_speakers(spec);
-  stage_ = std::make_unique<DacStage>(*codec_);
-  const int lookahead = static_cast<int>(codec_->config().lookahead());
-  const Link links[] = {{"codec", stage_.get(), {kInitial, kSteady, 0, lookahead}}};
-  graph_ = chain(*lm_, links);
   describe(spec);
+  join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
+       {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
+  info_.parts.push_back({"conditioners",
+                         concat(config_.conditioners.size(), " parts of the prefix"),
+                         conditioner_->bytes()});
 }
 
 void Zonos::load_codec(const LoadSpec& spec) {
@@ -102,11 +104,9 @@ void Zonos::load_codec(const LoadSpec& spec) {
     config = load_dac_config(Config::load(join_path(dir, "config.json")));
   }
   const Weights weights(weights_at(spec, dir));
-  // Convolutions have no 8-bit form.
-  const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
   weights.build([&] {
     const AbsentTensors part = spec.part("codec");
-    codec_ = std::make_unique<DacCodec>(load_dac(config, weights, type));
+    codec_ = std::make_unique<DacCodec>(load_dac(config, weights, codec_weights(spec.weights)));
   });
 }
 
@@ -154,16 +154,13 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
     projection.build([&] { network.build(build, {"featCal.*"}); });
     return encoder;
   };
-  voices_ = std::make_unique<VoiceMaker>(load);
+  voices_ = make_voices(load);
 }
 
 void Zonos::describe(const LoadSpec& spec) {
-  const DacCodecConfig& codec = codec_->config();
   info_.family = "zonos";
   info_.model = spec.model;
   info_.licence = "Apache-2.0; codec MIT";
-  info_.sample_rate = static_cast<int>(codec.sample_rate);
-  info_.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
   info_.voices = {{"none", "no speaker given"}};
   for (const auto& [name, vector] : frontend_->speakers) {
     info_.voices.push_back({name, "speaker vector of the checkpoint's folder speakers"});
@@ -172,35 +169,15 @@ void Zonos::describe(const LoadSpec& spec) {
   for (const std::string& code : languages()) {
     if (code != "ja") info_.languages.push_back(code);
   }
-  info_.late_text = LateText::kSentence;
   info_.phones = true;
   info_.spells_numbers = true;
   info_.instructions = true;
   info_.mixes = frontend_->speaker_width > 0;
   info_.max_text_bytes = kMostText;
-  const DecoderConfig& d = config_.lm;
-  info_.parts = {
-      {"language model",
-       std::to_string(d.layers) + " layers, width " + std::to_string(d.hidden) + ", heads " +
-           std::to_string(d.heads) + "/" + std::to_string(d.kv_heads) + " x " +
-           std::to_string(d.head_dim) + ", ffn " + std::to_string(d.ffn) + ", " +
-           std::to_string(config_.codebooks) + " heads of " + std::to_string(config_.eos + 1),
-       lm_->bytes()},
-      {"tables",
-       concat(symbol_count(), " symbols, ", config_.codebooks, " x ", config_.mask + 1, " codes x ",
-              d.hidden),
-       lm_->table_bytes()},
-      {"conditioners", std::to_string(config_.conditioners.size()) + " parts of the prefix",
-       conditioner_->bytes()},
-      {"codec",
-       std::to_string(codec.codebooks) + " x " + std::to_string(codec.codebook_size) + " codes, " +
-           std::to_string(codec.hop()) + " samples a frame, looks " +
-           std::to_string(codec.lookahead()) + " ahead",
-       codec_->bytes()}};
 }
 
-Result<Opened> Zonos::open(const SpeechRequest& request) const {
-  return SpokenSequence::open(spoken_, script_of(*frontend_, request), request);
+Result<std::unique_ptr<SpokenScript>> Zonos::script(const SpeechRequest& request) const {
+  return script_of(*frontend_, request);
 }
 
 Result<Voice> Zonos::voice_of_embedding(std::span<const float> embedding) const {

@@ -3,33 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
-#include "families/recorded_voice.h"
+#include "families/loading/recorded_voice.h"
 
 namespace syrinx::zonos {
 namespace {
 
 constexpr const char* kSpeaker = "speaker";  // f32 [width]
 
-class Encoding : public RecordedVoice {
- public:
-  Encoding(const SpeakerEncoder& encoder, const VoiceEncoderInfo& info, const Recording& recording)
-      : RecordedVoice(info, recording), encoder_(encoder) {
-    start(work());
-  }
+using Encoder = std::unique_ptr<SpeakerEncoder>;
 
- private:
-  Pieces work() {
-    resample(encoder_.sample_rate(), Resampling::kHann);
+Pieces hear(const Encoder& encoder, RecordedVoice& recorded) {
+  recorded.resample(encoder->sample_rate(), Resampling::kHann);
+  co_await PieceEnd();
+  std::vector<float> vector;
+  for (Pieces p = encoder->run(recorded.ctx_slot(), recorded.samples, vector); !p.done();
+       p.next()) {
     co_await PieceEnd();
-    std::vector<float> vector;
-    for (Pieces p = encoder_.run(ctx_slot(), samples, vector); !p.done(); p.next()) {
-      co_await PieceEnd();
-    }
-    keep(kSpeaker, vector);
   }
-
-  const SpeakerEncoder& encoder_;
-};
+  recorded.keep(kSpeaker, vector);
+}
 
 Error fault(std::string message) { return {ErrorCode::kInvalid, std::move(message), "voice"}; }
 
@@ -94,13 +86,10 @@ Result<Voice> voice_of_vector(std::span<const float> vector, int64_t width) {
   return voice;
 }
 
-std::unique_ptr<VoiceEncoding> VoiceMaker::open(const Recording& recording) const {
-  std::call_once(once_, [&] { encoder_ = load_(); });
-  return std::make_unique<Encoding>(*encoder_, info_, recording);
-}
-
-void VoiceMaker::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
-  for (VoiceEncoding* encoding : batch) static_cast<Encoding*>(encoding)->run(ctx);
+std::unique_ptr<VoiceEncoder> make_voices(std::function<std::unique_ptr<SpeakerEncoder>()> load) {
+  VoiceEncoderInfo info{
+      .family = "zonos", .version = "2", .modes = {{"x-vector"}}, .min_s = 1, .max_s = 30};
+  return std::make_unique<RecordedVoices<Encoder>>(std::move(info), std::move(load), hear);
 }
 
 }  // namespace syrinx::zonos

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,22 +25,7 @@ Result<std::vector<double>> speaker_vector(const Speakers& speakers, int64_t wid
 /// A voice of a vector [width] that a user brings.
 Result<Voice> voice_of_vector(std::span<const float> vector, int64_t width);
 
-class VoiceMaker : public VoiceEncoder {
- public:
-  using Load = std::function<std::unique_ptr<SpeakerEncoder>()>;
-  /// `load` is called once, with the first recording: the network has 0.4 GB.
-  explicit VoiceMaker(Load load) : load_(std::move(load)) {}
-
-  const VoiceEncoderInfo& info() const override { return info_; }
-  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
-  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
-
- private:
-  Load load_;
-  mutable std::once_flag once_;
-  mutable std::unique_ptr<SpeakerEncoder> encoder_;
-  VoiceEncoderInfo info_ = {
-      .family = "zonos", .version = "2", .modes = {{"x-vector"}}, .min_s = 1, .max_s = 30};
-};
+/// Makes voices of recordings; `load` loads the network, which has 0.4 GB, with the first one.
+std::unique_ptr<VoiceEncoder> make_voices(std::function<std::unique_ptr<SpeakerEncoder>()> load);
 
 }  // namespace syrinx::zonos

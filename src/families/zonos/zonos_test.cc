@@ -265,22 +265,6 @@ struct Copy : CheckpointCopy {
 };
 
 TEST(ZonosLoad, SaysWhatIsWrong) {
-  Copy tensor;
-  tensor.replace("model.safetensors", "backbone.layers.1.mixer.in_proj.weight",
-                 "backbone.layers.1.mixer.xx_proj.weight");
-  tensor.replace("config.json", "\"attn_mlp_d_intermediate\": 80",
-                 "\"attn_mlp_d_intermediate\": 88");
-  expect_fault(tensor.fault(), "backbone.layers.1.mixer.in_proj.weight");
-  expect_fault(tensor.fault(), "expected [176, 32], got bf16 [160, 32]");
-  Copy hybrid;
-  hybrid.replace("config.json", "\"ssm_cfg\": {}", "\"ssm_cfg\": {\"layer\": \"Mamba2\"}");
-  expect_fault(hybrid.fault(), "hybrid");
-  Copy kind;
-  kind.replace("config.json", "\"PassthroughConditioner\"", "\"OtherConditioner\"");
-  expect_fault(kind.fault(), "OtherConditioner");
-  Copy codes;
-  codes.replace("config.json", "\"eos_token_id\": 1024", "\"eos_token_id\": 1000");
-  expect_fault(codes.fault(), "masked_token_id");
   Copy speaker;
   speaker.dir.write("speakers/long.safetensors", slurp(golden("plain.safetensors")));
   expect_fault(speaker.fault(), "expected one tensor");
