@@ -83,12 +83,7 @@ Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows
 }  // namespace
 
 Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)) {
-  if (tokenizer_.size() > config.words) {
-    throw LoadError(
-        concat("the tokenizer has ", tokenizer_.size(), " ids, the model ", config.words));
-  }
-}
+    : tokenizer_(std::move(tokenizer)) {}
 
 std::string Prompter::bytes(int32_t id) const {
   const int32_t own = id - ModelConfig::kFirstWord;

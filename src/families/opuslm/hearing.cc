@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "families/loading/recorded_voice.h"
 #include "families/opuslm/answer.h"
 #include "families/opuslm/voice.h"
-#include "families/recorded_voice.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -13,27 +13,17 @@ namespace {
 constexpr double kMostVoiceSeconds = 30;  // of which the model hears the first ten
 constexpr int64_t kUnitRows = 64;         // of a piece of k-means
 
-/// A recording on its way to a voice.
-class VoiceHeard : public RecordedVoice {
- public:
-  VoiceHeard(const Ears& ears, const VoiceEncoderInfo& info, const Recording& recording)
-      : RecordedVoice(info, recording), ears_(ears) {
-    start(work());
-  }
+using EarsFound = const Ears*;
 
- private:
-  Pieces work() {
-    resample(Ears::kSampleRate, Resampling::kHann);
+Pieces hear(const EarsFound& ears, RecordedVoice& recorded) {
+  recorded.resample(Ears::kSampleRate, Resampling::kHann);
+  co_await PieceEnd();
+  Tensor frames;
+  for (Pieces p = ears->run(recorded.ctx_slot(), recorded.samples, frames); !p.done(); p.next()) {
     co_await PieceEnd();
-    Tensor frames;
-    for (Pieces p = ears_.run(ctx_slot(), samples, frames); !p.done(); p.next()) {
-      co_await PieceEnd();
-    }
-    voice.tensors.emplace(kVoiceCodes, std::move(frames));
   }
-
-  const Ears& ears_;
-};
+  recorded.voice.tensors.emplace(kVoiceCodes, std::move(frames));
+}
 
 }  // namespace
 
@@ -160,20 +150,14 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   }
 }
 
-VoiceMaker::VoiceMaker(const LazyEars& ears)
-    : ears_(ears),
-      info_{.family = kFamily,
-            .version = "1",
-            .modes = {{"in-context", false}},
-            .min_s = 1,
-            .max_s = kMostVoiceSeconds} {}
-
-std::unique_ptr<VoiceEncoding> VoiceMaker::open(const Recording& recording) const {
-  return std::make_unique<VoiceHeard>(ears_.get(), info_, recording);
-}
-
-void VoiceMaker::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
-  for (VoiceEncoding* encoding : batch) static_cast<VoiceHeard*>(encoding)->run(ctx);
+std::unique_ptr<VoiceEncoder> make_voices(const LazyEars& ears) {
+  VoiceEncoderInfo info{.family = kFamily,
+                        .version = "1",
+                        .modes = {{"in-context", false}},
+                        .min_s = 1,
+                        .max_s = kMostVoiceSeconds};
+  return std::make_unique<RecordedVoices<EarsFound>>(
+      std::move(info), [&ears] { return &ears.get(); }, hear);
 }
 
 }  // namespace syrinx::opuslm

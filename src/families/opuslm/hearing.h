@@ -5,15 +5,14 @@
 // espnet:egs2/TEMPLATE/asr1/pyscripts/feats/dump_km_label.py. T frames, S streams.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include "codec/espnet_encoder.h"
 #include "codec/nearest_entry.h"
 #include "codec/xeus.h"
+#include "families/loading/lazy.h"
 #include "families/opuslm/config.h"
 #include "model/graph.h"
 #include "model/stage.h"
@@ -44,21 +43,8 @@ class Ears {
   EspnetEncoder codec_;
 };
 
-/// Ears that are loaded when somebody is first heard. Any thread.
-class LazyEars {
- public:
-  explicit LazyEars(std::function<std::unique_ptr<Ears>()> load) : load_(std::move(load)) {}
-  /// Throws LoadError.
-  const Ears& get() const {
-    std::call_once(once_, [&] { ears_ = load_(); });
-    return *ears_;
-  }
-
- private:
-  const std::function<std::unique_ptr<Ears>()> load_;
-  mutable std::once_flag once_;
-  mutable std::unique_ptr<Ears> ears_;
-};
+/// Ears that are loaded with the first recording.
+using LazyEars = Lazy<Ears>;
 
 /// Recordings of a request to frames. What comes in for each is its samples, filled up to whole
 /// frames of kWidth; then as many frames of silence as the work on it has pieces, one for each, so
@@ -90,18 +76,7 @@ class HearingStage : public ChunkStage {
   int64_t streams_;
 };
 
-/// Makes voices of recordings: the frames that are heard.
-class VoiceMaker : public VoiceEncoder {
- public:
-  explicit VoiceMaker(const LazyEars& ears);
-
-  const VoiceEncoderInfo& info() const override { return info_; }
-  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
-  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
-
- private:
-  const LazyEars& ears_;
-  const VoiceEncoderInfo info_;
-};
+/// Makes voices of recordings: the frames that are heard. `ears` must outlive it.
+std::unique_ptr<VoiceEncoder> make_voices(const LazyEars& ears);
 
 }  // namespace syrinx::opuslm

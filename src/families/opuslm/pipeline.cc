@@ -6,12 +6,12 @@
 
 #include "audio/resampler.h"
 #include "base/check.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/opuslm/voice.h"
-#include "families/weight_files.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/joblib_array.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -80,29 +80,18 @@ NearestEntry load_units(const ModelConfig& config, const std::string& path, int6
   return NearestEntry(std::move(centres));
 }
 
-Tokenizer load_tokenizer(const LoadSpec& spec, const ModelConfig& config) {
-  if (!spec.dummy || is_file(join_path(spec.dir, "tokenizer.json"))) {
-    return Tokenizer::load(spec.dir);
-  }
-  if (config.words < byte_ids({})) {
-    throw LoadError(concat("there are ", config.words,
-                           " ids of text; dummy weights without a tokenizer need ", byte_ids({})));
-  }
-  return byte_tokenizer({});
-}
-
 }  // namespace
 
 OpusLm::OpusLm(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   spoken_ = spoken_model(config_);
-  prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec, config_));
-  weights_ = std::make_unique<Weights>(spec.dummy ? dummy_weights([&](const std::string& name) {
-    // The names of ESPnet, and of the plain model also the norms of OLMo 2.
-    const bool norm = name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight");
-    return name.starts_with("corelm.") && !(config_.dialogue && norm);
-  })
-                                                  : open_weights(weights_file(spec.dir)));
+  prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
+  weights_ = std::make_unique<Weights>(
+      weights_at(spec, weights_file(spec.dir), [dialogue = config_.dialogue](const auto& name) {
+        // The names of ESPnet, and of the plain model also the norms of OLMo 2.
+        const bool norm = name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight");
+        return name.starts_with("corelm.") && !(dialogue && norm);
+      }));
   // As DeepSpeed saves it, one level deeper.
   const bool wrapped = !spec.dummy && weights_->count("module.corelm.decoders.model.layers") > 0;
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
@@ -148,9 +137,9 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   // So that a codec of others has tensors that do not fit.
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
-  // Convolutions have no 8-bit form.
-  const WeightType type = spec.weights == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
-  generator.build([&] { codec_ = std::make_unique<EspnetCodec>(sizes, generator, type); });
+  generator.build([&] {
+    codec_ = std::make_unique<EspnetCodec>(sizes, generator, codec_weights(spec.weights));
+  });
   find_ears(spec, generator, sizes);
 }
 
@@ -171,10 +160,10 @@ void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
     NearestEntry units = plain.dummy
                              ? NearestEntry(weights.f32("units", {config_.units, sizes.width}))
                              : load_units(config_, join_path(dir, config_.units_file), sizes.width);
-    return std::make_unique<Ears>(std::move(*xeus), std::move(units), std::move(*encoder));
+    return Ears(std::move(*xeus), std::move(units), std::move(*encoder));
   });
   hearing_ = std::make_unique<HearingStage>(*ears_, config_.streams);
-  voices_ = std::make_unique<VoiceMaker>(*ears_);
+  voices_ = make_voices(*ears_);
 }
 
 void OpusLm::describe(const LoadSpec& spec) {
@@ -200,15 +189,11 @@ void OpusLm::describe(const LoadSpec& spec) {
   }
   const DecoderConfig& d = lm_->decoder();
   info_.parts = {{"language model",
-                  concat(d.norm_after ? "olmo2, " : "llama, ", d.layers, " layers, width ",
-                         d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ", d.head_dim,
-                         ", ffn ", d.ffn, ", ", config_.streams, " streams"),
+                  concat(d.norm_after ? "olmo2, " : "llama, ", describe_decoder(d), ", ",
+                         config_.streams, " streams"),
                   lm_->bytes()},
                  {"table", concat(config_.vocab, " ids x ", d.hidden), lm_->table_bytes()},
-                 {"codec",
-                  concat(codec.codebooks, " x ", codec.codebook_size, " codes, ", codec.hop(),
-                         " samples a frame, looks ", codec.lookahead(), " ahead"),
-                  codec_->bytes()}};
+                 {"codec", describe_codec(codec), codec_->bytes()}};
   if (hearing_) {
     info_.parts.push_back(
         {"hearing", concat(config_.xeus, ", k-means, the codec's encoder; loaded when needed"), 0});

@@ -59,7 +59,7 @@ class OpusLm : public Pipeline {
   std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;
   std::unique_ptr<LazyEars> ears_;  // null where there are no files of them
   std::unique_ptr<HearingStage> hearing_;
-  std::unique_ptr<VoiceMaker> voices_;
+  std::unique_ptr<VoiceEncoder> voices_;
   Graph graph_;
   PipelineInfo info_;
 };

@@ -102,12 +102,7 @@ Prompt Rows::delayed() const {
 }
 
 Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
-    : config_(config), tokenizer_(std::move(tokenizer)) {
-  if (tokenizer_.size() > config.words) {
-    throw LoadError(
-        concat("the tokenizer has ", tokenizer_.size(), " ids, the model ", config.words));
-  }
-}
+    : config_(config), tokenizer_(std::move(tokenizer)) {}
 
 std::vector<int32_t> Prompter::words(std::string_view text) const {
   std::vector<int32_t> ids = tokenizer_.encode(text, false);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
 #include "families/voxcpm2/state.h"
-#include "families/weight_files.h"
 #include "io/file.h"
-#include "text/tokens/byte_tokenizer.h"
 
 namespace syrinx::voxcpm2 {
 namespace {
@@ -20,22 +20,10 @@ struct VaeStream : StreamState {
 
 VaeStream& stream_of(const ChunkJob& job) { return *static_cast<VaeStream*>(job.state); }
 
-Tokenizer load_tokenizer(const LoadSpec& spec) {
-  if (!spec.dummy || is_file(join_path(spec.dir, "tokenizer.json"))) {
-    return Tokenizer::load(spec.dir);
-  }
-  return byte_tokenizer({});
-}
-
 /// The tensors of the networks: at the root, or below "state_dict" where a program saved them so.
 Weights lm_scope(const Weights& root) {
   const Weights wrapped = root.scope("state_dict");
   return wrapped.count("base_lm.layers") > 0 ? wrapped : root;
-}
-
-std::string stack_shape(const DecoderConfig& d) {
-  return concat(d.layers, " layers, width ", d.hidden, ", heads ", d.heads, "/", d.kv_heads, " x ",
-                d.head_dim, ", ffn ", d.ffn);
 }
 
 }  // namespace
@@ -91,7 +79,7 @@ void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 
 VoxCpm2::VoxCpm2(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
-  prompter_ = std::make_unique<Prompter>(config_, load_tokenizer(spec));
+  prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec));
   weights_ = std::make_unique<Weights>(plain_weights_at(spec, spec.dir));
   const Weights lm = lm_scope(*weights_);
   weights_->build([&] {
@@ -117,16 +105,11 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
       },
       {"encoder.*"});
   if (!spec.dummy && vae.count("encoder.block") == 0) return;
-  voices_ =
-      std::make_unique<Voices>(config_, [this]() -> const AudioVaeEncoder& { return encoder(); });
-}
-
-const AudioVaeEncoder& VoxCpm2::encoder() const {
-  std::call_once(encoder_once_, [&] {
-    const Weights vae = audio_vae_scope(*vae_weights_);
-    vae.build([&] { encoder_ = std::make_unique<AudioVaeEncoder>(config_.vae, vae); });
+  voices_ = make_voices(config_, [vae, config = config_.vae] {
+    std::unique_ptr<AudioVaeEncoder> encoder;
+    vae.build([&] { encoder = std::make_unique<AudioVaeEncoder>(config, vae); });
+    return encoder;
   });
-  return *encoder_;
 }
 
 void VoxCpm2::describe(const LoadSpec& spec) {
@@ -144,16 +127,16 @@ void VoxCpm2::describe(const LoadSpec& spec) {
   info_.instructions = true;
   info_.no_cloning = "audiovae.pth has no encoder (encoder.*)";
   info_.parts = {
-      {"base model", stack_shape(config_.base), lm_->base_bytes()},
+      {"base model", describe_decoder(config_.base), lm_->base_bytes()},
       {"residual model",
-       stack_shape(config_.residual) + (config_.residual.rotary ? "" : ", without angles"),
+       describe_decoder(config_.residual) + (config_.residual.rotary ? "" : ", without angles"),
        lm_->residual_bytes()},
       {"fsq, fusion, stop", concat(config_.fsq_width, " numbers in steps of 1/", config_.fsq_scale),
        lm_->joint_bytes()},
-      {"local encoder", stack_shape(config_.encoder), lm_->encoder().bytes()},
+      {"local encoder", describe_decoder(config_.encoder), lm_->encoder().bytes()},
       {"local transformer",
-       concat(stack_shape(config_.dit), ", ", LocalDit::kSolverSteps, " steps for ", config_.patch,
-              " x ", config_.latent(), " numbers"),
+       concat(describe_decoder(config_.dit), ", ", LocalDit::kSolverSteps, " steps for ",
+              config_.patch, " x ", config_.latent(), " numbers"),
        lm_->dit().bytes()},
       {"table", concat(config_.vocab, " ids x ", config_.base.hidden), lm_->table_bytes()},
       {"vae",

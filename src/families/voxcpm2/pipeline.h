@@ -2,10 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 
 #include "codec/audio_vae.h"
-#include "codec/audio_vae_encoder.h"
 #include "families/family.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/latent_lm.h"
@@ -51,8 +49,6 @@ class VoxCpm2 : public Pipeline {
   const Prompter& prompter() const { return *prompter_; }
   const LatentLm& lm() const { return *lm_; }
   const AudioVaeDecoder& vae() const { return *vae_; }
-  /// The first call loads it; throws LoadError where the checkpoint has none.
-  const AudioVaeEncoder& encoder() const;
 
  private:
   void load_vae(const LoadSpec& spec);
@@ -63,11 +59,9 @@ class VoxCpm2 : public Pipeline {
   std::unique_ptr<Weights> weights_, vae_weights_;  // kept: a table, and what is loaded later
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
-  mutable std::once_flag encoder_once_;
-  mutable std::unique_ptr<AudioVaeEncoder> encoder_;
   std::unique_ptr<VaeStage> stage_;
   Graph graph_;
-  std::unique_ptr<Voices> voices_;  // null where the checkpoint has no encoder
+  std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoder
   PipelineInfo info_;
 };
 

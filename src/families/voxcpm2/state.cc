@@ -5,7 +5,7 @@
 
 #include "base/ascii.h"
 #include "families/cut.h"
-#include "families/recorded_voice.h"
+#include "families/loading/recorded_voice.h"
 #include "families/spoken/text_plan.h"
 #include "families/voxcpm2/voice.h"
 

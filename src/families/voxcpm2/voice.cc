@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "families/recorded_voice.h"
+#include "families/loading/recorded_voice.h"
 
 namespace syrinx::voxcpm2 {
 namespace {
@@ -17,45 +17,30 @@ struct Part {
 constexpr Part kReference{"reference", "reference", false}, kPrompt{"prompt", "continuation", true};
 constexpr const Part* kParts[] = {&kReference, &kPrompt};
 
-class Encoding : public RecordedVoice {
- public:
-  Encoding(const ModelConfig& config, const AudioVaeEncoder& codec, const VoiceEncoderInfo& info,
-           const Recording& recording)
-      : RecordedVoice(info, recording), config_(config), codec_(codec) {
-    start(work());
-  }
+using Encoder = std::unique_ptr<AudioVaeEncoder>;
 
- private:
-  Pieces work() {
-    resample(static_cast<int>(config_.vae.sample_rate), Resampling::kSoxr);
-    co_await PieceEnd();
-    const int64_t hop = config_.vae.encoder_hop(), width = config_.latent();
-    const int64_t patches = (std::ssize(samples) + config_.patch * hop - 1) / (config_.patch * hop);
-    const int64_t frames = patches * config_.patch, silence = frames * hop - std::ssize(samples);
-    for (const Part* part : kParts) {
-      if (voice.mode.find(part->mode) == std::string::npos) continue;
-      std::vector<float> padded(static_cast<size_t>(frames * hop), 0.f);
-      std::copy(samples.begin(), samples.end(),
-                padded.begin() + (part->silence_first ? silence : 0));
-      Tensor latents({patches, config_.patch, width}, DType::kF32);
-      AudioVaeEncoder::Stream stream = codec_.open();
-      for (int64_t at = 0; at < frames;) {
-        const int64_t n = std::min(frames - at, AudioVaeEncoder::kPieceFrames);
-        codec_.run(ctx(), stream, std::span(padded).subspan(at * hop, n * hop),
-                   {latents.f32() + at * width, static_cast<size_t>(n * width)});
-        at += n;
-        co_await PieceEnd();
-      }
-      voice.tensors.emplace(part->tensor, std::move(latents));
+Pieces hear(const ModelConfig& config, const AudioVaeEncoder& codec, RecordedVoice& recorded) {
+  recorded.resample(static_cast<int>(config.vae.sample_rate), Resampling::kSoxr);
+  co_await PieceEnd();
+  const std::vector<float>& samples = recorded.samples;
+  const int64_t hop = config.vae.encoder_hop(), width = config.latent();
+  const int64_t patches = (std::ssize(samples) + config.patch * hop - 1) / (config.patch * hop);
+  const int64_t frames = patches * config.patch, silence = frames * hop - std::ssize(samples);
+  for (const Part* part : kParts) {
+    if (recorded.voice.mode.find(part->mode) == std::string::npos) continue;
+    std::vector<float> padded(static_cast<size_t>(frames * hop), 0.f);
+    std::copy(samples.begin(), samples.end(), padded.begin() + (part->silence_first ? silence : 0));
+    Tensor latents({patches, config.patch, width}, DType::kF32);
+    AudioVaeEncoder::Stream stream = codec.open();
+    for (int64_t at = 0; at < frames;) {
+      const int64_t n = std::min(frames - at, AudioVaeEncoder::kPieceFrames);
+      codec.run(recorded.ctx(), stream, std::span(padded).subspan(at * hop, n * hop),
+                {latents.f32() + at * width, static_cast<size_t>(n * width)});
+      at += n;
+      co_await PieceEnd();
     }
+    recorded.voice.tensors.emplace(part->tensor, std::move(latents));
   }
-
-  const ModelConfig& config_;
-  const AudioVaeEncoder& codec_;
-};
-
-Error no_voice(const std::string& why) {
-  return {ErrorCode::kInvalid, "the voice is none of this model: " + why, "voice"};
 }
 
 /// In seconds; a recording may be used twice, and an eighth of the room is for its words.
@@ -69,23 +54,19 @@ double longest_recording(const ModelConfig& config) {
 
 int64_t most_voice_rows(const ModelConfig& config) { return config.max_positions / 2; }
 
-// The authors: the likest voice comes of one recording used in both ways.
-Voices::Voices(const ModelConfig& config, std::function<const AudioVaeEncoder&()> codec)
-    : config_(config),
-      codec_(std::move(codec)),
-      info_{
-          .family = "voxcpm2",
-          .version = "2",
-          .modes = {{"reference+continuation", true}, {"continuation", true}, {"reference", false}},
-          .min_s = 1,
-          .max_s = longest_recording(config)} {}
-
-std::unique_ptr<VoiceEncoding> Voices::open(const Recording& recording) const {
-  return std::make_unique<Encoding>(config_, codec_(), info_, recording);
-}
-
-void Voices::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const {
-  for (VoiceEncoding* encoding : batch) static_cast<Encoding*>(encoding)->run(ctx);
+std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
+                                          std::function<std::unique_ptr<AudioVaeEncoder>()> load) {
+  // The authors: the likest voice comes of one recording used in both ways.
+  VoiceEncoderInfo info{
+      .family = "voxcpm2",
+      .version = "2",
+      .modes = {{"reference+continuation", true}, {"continuation", true}, {"reference", false}},
+      .min_s = 1,
+      .max_s = longest_recording(config)};
+  return std::make_unique<RecordedVoices<Encoder>>(
+      std::move(info), std::move(load), [config](const Encoder& encoder, RecordedVoice& recorded) {
+        return hear(config, *encoder, recorded);
+      });
 }
 
 Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice) {
@@ -96,21 +77,21 @@ Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice
     const Shape& shape = found->shape();
     if (found->dtype() != DType::kF32 || shape.dims() != 3 || shape[1] != config.patch ||
         shape[2] != config.latent() || shape[0] < 1) {
-      return no_voice(concat("\"", part->tensor, "\" is no f32 [patches, ", config.patch, ", ",
-                             config.latent(), "] but ", dtype_name(found->dtype()), " ",
-                             shape.str()));
+      return foreign_voice(concat("\"", part->tensor, "\" is no f32 [patches, ", config.patch, ", ",
+                                  config.latent(), "] but ", dtype_name(found->dtype()), " ",
+                                  shape.str()));
     }
     const std::span<const float> all(found->f32(), static_cast<size_t>(shape.count()));
     if (!std::all_of(all.begin(), all.end(), [](float x) { return std::isfinite(x); })) {
-      return no_voice(concat("\"", part->tensor, "\" has numbers that are not finite"));
+      return foreign_voice(concat("\"", part->tensor, "\" has numbers that are not finite"));
     }
     (part == &kReference ? out.reference : out.prompt).assign(all.begin(), all.end());
   }
   if (out.reference.empty() && out.prompt.empty()) {
-    return no_voice("it has neither \"reference\" nor \"prompt\"");
+    return foreign_voice("it has neither \"reference\" nor \"prompt\"");
   }
   if (!out.prompt.empty() && voice.text.empty()) {
-    return no_voice("the words of its recording are missing");
+    return foreign_voice("the words of its recording are missing");
   }
   return out;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "codec/audio_vae_encoder.h"
@@ -11,21 +12,9 @@
 
 namespace syrinx::voxcpm2 {
 
-/// Makes voices of recordings.
-class Voices : public VoiceEncoder {
- public:
-  /// `codec` is asked when a recording is opened; it may load what it gives.
-  Voices(const ModelConfig& config, std::function<const AudioVaeEncoder&()> codec);
-
-  const VoiceEncoderInfo& info() const override { return info_; }
-  std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
-  void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const override;
-
- private:
-  ModelConfig config_;
-  std::function<const AudioVaeEncoder&()> codec_;
-  VoiceEncoderInfo info_;
-};
+/// Makes voices of recordings; `load` loads the encoder with the first one.
+std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
+                                          std::function<std::unique_ptr<AudioVaeEncoder>()> load);
 
 /// Positions of a prompt that a voice and its words may take.
 int64_t most_voice_rows(const ModelConfig& config);
