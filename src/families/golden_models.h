@@ -22,7 +22,7 @@
 namespace syrinx {
 
 /// What a case of cases.json asks beyond its text, voice, penalty and whether the end is ignored.
-using AskGolden = void (*)(const nlohmann::json& told, const Safetensors& golden,
+using AskGolden = void (*)(const nlohmann::json& json, const Safetensors& golden,
                            SpeechRequest& request);
 
 struct GoldenModel {
@@ -50,9 +50,9 @@ inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
 
 namespace golden {
 
-inline void ask_orpheus(const nlohmann::json& told, const Safetensors&, SpeechRequest& request) {
+inline void ask_orpheus(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
   request.seed = 77;  // of make_golden.py, for the codec's noise
-  request.max_frames = told["ended"] ? 1000 : told["steps"].get<int>() / 7 * 4;
+  request.max_frames = json["ended"] ? 1000 : json["steps"].get<int>() / 7 * 4;
 }
 inline void vary_orpheus(int i, SpeechRequest& other) {
   other.voice = i % 2 ? "none" : "leo";
@@ -60,12 +60,12 @@ inline void vary_orpheus(int i, SpeechRequest& other) {
   other.max_frames = 20 * i;
 }
 
-inline void ask_higgs(const nlohmann::json& told, const Safetensors& golden,
+inline void ask_higgs(const nlohmann::json& json, const Safetensors& golden,
                       SpeechRequest& request) {
-  if (!told.contains("reference")) return;
+  if (!json.contains("reference")) return;
   const View codes = golden.view("reference");
   request.voice_data =
-      voice_of_frames("higgs_audio", ints(codes), codes.shape[1], told.value("reference_text", ""));
+      voice_of_frames("higgs_audio", ints(codes), codes.shape[1], json.value("reference_text", ""));
 }
 inline void vary_higgs(int i, SpeechRequest& other) {
   const std::vector<int32_t> codes(static_cast<size_t>(8 * (i + 1)), i);
@@ -73,9 +73,9 @@ inline void vary_higgs(int i, SpeechRequest& other) {
   if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
 }
 
-inline void ask_csm(const nlohmann::json& told, const Safetensors& golden, SpeechRequest& request) {
+inline void ask_csm(const nlohmann::json& json, const Safetensors& golden, SpeechRequest& request) {
   request.max_frames = 1000;
-  for (const auto& turn : told["context"]) {
+  for (const auto& turn : json["context"]) {
     const std::string codes = "context_" + std::to_string(request.context.size());
     request.context.push_back({turn["voice"], turn["text"], ints(golden.view(codes))});
   }
@@ -87,12 +87,12 @@ void vary_csm(int i, SpeechRequest& other) {
   if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
 }
 
-inline void ask_qwen3_tts(const nlohmann::json& told, const Safetensors&, SpeechRequest& request) {
-  request.voice = told["speaker"].get<std::string>().empty() ? "none" : told["speaker"];
-  request.language = told["language"];
-  request.instructions = told.value("instruct", "");
-  request.text_in_prompt = told["text_mode"] == "whole";
-  request.repetition_penalty = told.value("repetition_penalty", 1.f);
+inline void ask_qwen3_tts(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
+  request.voice = json["speaker"].get<std::string>().empty() ? "none" : json["speaker"];
+  request.language = json["language"];
+  request.instructions = json.value("instruct", "");
+  request.text_in_prompt = json["text_mode"] == "whole";
+  request.repetition_penalty = json.value("repetition_penalty", 1.f);
 }
 inline void vary_qwen3_tts(int i, SpeechRequest& other) {
   if (i % 3 == 1) other.text_in_prompt = false;
@@ -167,20 +167,20 @@ inline std::string golden_path(const GoldenModel& model, const std::string& name
 inline std::vector<GoldenCase> golden_cases(const GoldenModel& model) {
   std::vector<GoldenCase> cases;
   const std::string text = read_file(golden_path(model, "cases.json"), 1 << 20);
-  for (const auto& told : nlohmann::json::parse(text)) {
-    GoldenCase c{.name = told["name"], .request = {}, .golden = {}, .frames = {}};
-    c.steps = told["steps"];
-    c.ended = told["ended"];
+  for (const auto& json : nlohmann::json::parse(text)) {
+    GoldenCase c{.name = json["name"], .request = {}, .golden = {}, .frames = {}};
+    c.steps = json["steps"];
+    c.ended = json["ended"];
     c.golden = std::make_shared<Safetensors>(golden_path(model, c.name + ".safetensors"));
     const View frames = c.golden->view("frames");
     c.frames = ints(frames);
     if (model.keeps_end && c.ended) c.frames.resize(c.frames.size() - frames.shape[1]);
-    c.request.text = told["text"];
-    c.request.voice = told.value("voice", "");
-    c.request.ignore_stop = told.value("ignore_stop", false);
-    if (told.contains("penalty")) c.request.repetition_penalty = told["penalty"].get<float>();
+    c.request.text = json["text"];
+    c.request.voice = json.value("voice", "");
+    c.request.ignore_stop = json.value("ignore_stop", false);
+    if (json.contains("penalty")) c.request.repetition_penalty = json["penalty"].get<float>();
     c.request.temperature = 0.f;
-    if (model.ask) model.ask(told, *c.golden, c.request);
+    if (model.ask) model.ask(json, *c.golden, c.request);
     cases.push_back(std::move(c));
   }
   return cases;
