@@ -13,7 +13,7 @@ namespace {
 using Pair = std::pair<std::string_view, std::string_view>;
 
 constexpr std::string_view kMarks = ";:,.!?—…\"()“”";
-constexpr std::string_view kStress = "ˈ";
+constexpr std::string_view kStress = "ˈ", kSecondStress = "ˌ";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
@@ -41,21 +41,48 @@ bool is_stressed(std::string_view phone) { return phone.ends_with('1'); }
 bool is_flap(std::span<const std::string_view> phones, size_t at) {
   if (phones[at] != "t" || at == 0 || at + 1 >= phones.size()) return false;
   const bool before = is_vowel(phones[at - 1]) || (phones[at - 1] == "r" && at > 1);
+  if (at + 3 == phones.size() && phones[at + 1] == "ax" && phones.back() == "n") return false;
   return before && is_vowel(phones[at + 1]) && !is_stressed(phones[at + 1]);
 }
 
 /// A schwa that the consonant behind it swallows: "little", "button".
 bool is_swallowed(std::span<const std::string_view> phones, size_t at) {
-  if (phones[at] != "ax" || at == 0 || at + 1 >= phones.size() || is_vowel(phones[at - 1])) {
+  if (phones[at] != "ax" || at == 0 || at + 2 != phones.size() || is_vowel(phones[at - 1])) {
     return false;
   }
-  const std::string_view before = phones[at - 1], next = phones[at + 1];
-  if (next == "l") {
-    return at + 2 == phones.size() && before != "r" && before != "w" && before != "y";
+  const auto before_is = [&](std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), phones[at - 1]) != names.end();
+  };
+  if (phones.back() == "l") return !before_is({"r", "w", "y", "sh", "ch", "jh"});
+  return phones.back() == "n" && before_is({"t", "d", "s", "z"});
+}
+
+/// The "e" of endings that are spoken as a syllable: "wanted", "houses".
+bool is_ending(std::span<const std::string_view> phones, size_t at) {
+  if (at < 2 || at + 2 != phones.size() || (phones[at] != "ih" && phones[at] != "ax")) return false;
+  const std::string_view before = phones[at - 1], last = phones.back();
+  if (last == "d") return before == "t" || before == "d";
+  return last == "z" && (before == "s" || before == "z" || before == "sh" || before == "ch" ||
+                         before == "zh" || before == "jh");
+}
+
+/// libflite marks all stresses alike. The main one is the last before endings that draw it, as in
+/// "alienation" and "activity", else the first. -1: none.
+int64_t main_stress(std::span<const std::string_view> phones) {
+  int64_t first = -1, last = -1;
+  for (int64_t i = 0; i < std::ssize(phones); ++i) {
+    if (!is_stressed(phones[static_cast<size_t>(i)])) continue;
+    if (first < 0) first = i;
+    last = i;
   }
-  if (next != "n" || at + 2 < phones.size()) return false;
-  return before == "t" || before == "d" || before == "s" || before == "z" || before == "sh" ||
-         before == "zh" || before == "v";
+  const auto ends = [&](std::initializer_list<std::string_view> tail) {
+    if (phones.size() < tail.size()) return false;
+    return std::equal(tail.begin(), tail.end(), phones.end() - std::ssize(tail));
+  };
+  const bool drawn = ends({"sh", "ax", "n"}) || ends({"zh", "ax", "n"}) || ends({"ih", "k"}) ||
+                     ends({"t", "iy"}) || ends({"k", "ax", "l"}) || ends({"iy", "ax"}) ||
+                     ends({"jh", "iy"}) || ends({"iy", "ax", "l"}) || ends({"iy", "ax", "n"});
+  return drawn ? last : first;
 }
 
 }  // namespace
@@ -73,17 +100,20 @@ std::vector<std::string> characters(std::string_view text) {
 
 std::string misaki_of_phones(std::span<const std::string_view> phones) {
   std::string out;
+  const int64_t main = main_stress(phones);
   for (size_t i = 0; i < phones.size(); ++i) {
     std::string_view phone = phones[i];
     const bool stressed = is_stressed(phone);
     if (stressed) phone.remove_suffix(1);
-    if (stressed) out += kStress;
+    if (stressed) out += static_cast<int64_t>(i) == main ? kStress : kSecondStress;
     if (phone == "er" && stressed) {
       out += "ɜɹ";
     } else if (is_flap(phones, i)) {
       out += "T";
     } else if (is_swallowed(phones, i)) {
       out += "ᵊ";
+    } else if (is_ending(phones, i)) {
+      out += "ᵻ";
     } else if (const auto found = sounds().find(phone); found != sounds().end()) {
       out += found->second;
     }
@@ -122,8 +152,7 @@ std::vector<Spoken> english_words(const finch::Frontend& frontend,
 }
 
 std::string misaki_of_espeak(std::string ipa, std::string_view voice) {
-  // espeak-ng ties affricates and diphthongs with U+0361 where it is asked to; here it is not, so
-  // they are told by their letters.
+  // Affricates and diphthongs are told by their letters, as espeak-ng is not asked to tie them.
   static constexpr std::array<Pair, 11> kAll{
       {{"aɪ", "I"}, {"aʊ", "W"}, {"dz", "ʣ"}, {"dʒ", "ʤ"}, {"eɪ", "A"}, {"oʊ", "O"}, {"əʊ", "Q"},
        {"ts", "ʦ"}, {"tʃ", "ʧ"}, {"ɔɪ", "Y"}, {"-", ""}}};

