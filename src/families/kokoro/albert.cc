@@ -20,8 +20,8 @@ Albert::Albert(const AlbertSizes& sizes, int64_t tokens, const Weights& weights,
     : sizes_(sizes) {
   const Weights e = weights.scope("embeddings"), encoder = weights.scope("encoder");
   words_ = Embedding(e.scope("word_embeddings"), tokens, sizes.embedding, DType::kF32);
-  positions_ = Embedding(e.scope("position_embeddings"), sizes.positions, sizes.embedding,
-                         DType::kF32);
+  positions_ =
+      Embedding(e.scope("position_embeddings"), sizes.positions, sizes.embedding, DType::kF32);
   kind_ = e.f32("token_type_embeddings.weight", {2, sizes.embedding});
   first_norm_ = LayerNorm(e.scope("LayerNorm"), sizes.embedding, kAlbertEps);
   in_ = load_linear(encoder, "embedding_hidden_mapping_in", sizes.hidden, sizes.embedding, true,
@@ -43,8 +43,8 @@ Albert::Albert(const AlbertSizes& sizes, int64_t tokens, const Weights& weights,
   weights.ignore("embeddings.token_type_ids");
 }
 
-void Albert::run(StepContext& ctx, std::span<const int32_t> ids,
-                 std::span<const int32_t> row_begin, const View& out) const {
+void Albert::run(StepContext& ctx, std::span<const int32_t> ids, std::span<const int32_t> row_begin,
+                 const View& out) const {
   const Arena::Mark mark(ctx.arena);
   const auto rows = static_cast<int64_t>(ids.size()), batch = std::ssize(row_begin) - 1;
   std::vector<int32_t> places(ids.size()), lengths, pages;
@@ -61,8 +61,8 @@ void Albert::run(StepContext& ctx, std::span<const int32_t> ids,
     }
   }
   const KvSpec spec{1, sizes_.heads, static_cast<int>(sizes_.hidden / sizes_.heads), DType::kF32};
-  const View memory = ctx.arena.take(
-      {held * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
+  const View memory =
+      ctx.arena.take({held * static_cast<int64_t>(KvPool::page_bytes(spec))}, DType::kU8);
   const KvPool cache(spec, held, memory);
   const Ragged ragged{row_begin, lengths, pages, static_cast<int>(most)};
   AttentionSpec attention;

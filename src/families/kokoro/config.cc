@@ -40,8 +40,9 @@ GeneratorSizes load_generator(const Config& c) {
   for (size_t i = 0; i < g.rates.size(); ++i) {
     const int64_t over = g.rate_kernels[i] - g.rates[i];
     if (over < 0 || over % 2 != 0 || g.rate_kernels[i] > 2 * g.rates[i]) {
-      c.fail("upsample_kernel_sizes", "expected each to exceed its rate by an even number, "
-                                      "and to be at most twice that rate");
+      c.fail("upsample_kernel_sizes",
+             "expected each to exceed its rate by an even number, "
+             "and to be at most twice that rate");
     }
   }
   if (g.channels % (int64_t{1} << g.rates.size()) != 0) {
@@ -60,8 +61,9 @@ GeneratorSizes load_generator(const Config& c) {
         dilations.push_back(item.is_number_integer() ? item.get<int64_t>() : 0);
       }
     }
-    const bool sound = dilations.size() == 3 && std::all_of(dilations.begin(), dilations.end(),
-                                                            [](int64_t d) { return d > 0 && d < 64; });
+    const bool sound =
+        dilations.size() == 3 &&
+        std::all_of(dilations.begin(), dilations.end(), [](int64_t d) { return d > 0 && d < 64; });
     if (!sound) c.fail("resblock_dilation_sizes", "expected lists of three numbers from 1 to 63");
     g.dilations.push_back(std::move(dilations));
   }
@@ -87,7 +89,8 @@ KokoroConfig load_config(const Config& root) {
   KokoroConfig c;
   c.bert = load_albert(root.sub("plbert"));
   const Config generator = root.sub("istftnet");
-  if (!generator.has("resblock_dilation_sizes")) generator.fail("resblock_dilation_sizes", "is missing");
+  if (!generator.has("resblock_dilation_sizes"))
+    generator.fail("resblock_dilation_sizes", "is missing");
   c.generator = load_generator(generator);
   c.tokens = root.i("n_token", 1, 1 << 16);
   c.hidden = root.i("hidden_dim", 2, kMostWidth);

@@ -76,11 +76,12 @@ struct SmallKokoro {
     int64_t frames = 0;
     for (const int32_t count : job.frames) frames += count;
     std::vector<float> samples(static_cast<size_t>(frames * config.hop()));
-    voder.run(ctx, {job.features, job.frames, style(c), pitch},
-              [&](int64_t frame, std::span<float> out) {
-                philox_normal(c.seed, static_cast<uint32_t>(frame), kSourceNoise, out);
-              },
-              samples, trace);
+    voder.run(
+        ctx, {job.features, job.frames, style(c), pitch},
+        [&](int64_t frame, std::span<float> out) {
+          philox_normal(c.seed, static_cast<uint32_t>(frame), kSourceNoise, out);
+        },
+        samples, trace);
     return samples;
   }
 
@@ -148,11 +149,12 @@ TEST_P(KokoroParity, AnUtteranceHasItsBitsAloneAndBesideOthers) {
     const std::vector<float> got = f.speak(f.cases[i], alone[0]);
     StepContext ctx(one, arena);
     std::vector<float> again(got.size());
-    f.voder.run(ctx, {alone[0].features, alone[0].frames, f.style(f.cases[i])},
-                [&](int64_t frame, std::span<float> out) {
-                  philox_normal(f.cases[i].seed, static_cast<uint32_t>(frame), kSourceNoise, out);
-                },
-                again);
+    f.voder.run(
+        ctx, {alone[0].features, alone[0].frames, f.style(f.cases[i])},
+        [&](int64_t frame, std::span<float> out) {
+          philox_normal(f.cases[i].seed, static_cast<uint32_t>(frame), kSourceNoise, out);
+        },
+        again);
     EXPECT_EQ(got, again) << "other threads, other bits";
   }
 }

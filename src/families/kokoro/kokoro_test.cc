@@ -80,7 +80,8 @@ struct Cutter {
 TEST(KokoroScript, CutsAtSentencesAndALongFirstOneAtAComma) {
   const Cutter cutter;
   EXPECT_EQ(cutter.cut("Yes. No.").size(), 2u);
-  const auto first = cutter.cut("When the sun came up again, the birds began to sing in the trees.");
+  const auto first =
+      cutter.cut("When the sun came up again, the birds began to sing in the trees.");
   ASSERT_EQ(first.size(), 2u);
   EXPECT_EQ(first[0].ids.back(), 0);
   EXPECT_EQ(first[0].ids[first[0].ids.size() - 2], cutter.config.vocabulary.at(","));
@@ -131,7 +132,8 @@ TEST(KokoroRequests, AreRefusedWithTheReason) {
     return opened.ok() ? std::string() : opened.error().param + ": " + opened.error().message;
   };
   EXPECT_EQ(refused([](SpeechRequest&) {}), "");
-  expect_fault(refused([](SpeechRequest& r) { r.voice = "af_hawk"; }), "voice: there is no voice 'af_hawk'");
+  expect_fault(refused([](SpeechRequest& r) { r.voice = "af_hawk"; }),
+               "voice: there is no voice 'af_hawk'");
   expect_fault(refused([](SpeechRequest& r) { r.language = "ja"; }), "language: ");
   expect_fault(refused([](SpeechRequest& r) { r.text = "..."; }), "input: ");
   expect_fault(refused([](SpeechRequest& r) { r.instructions = "sadly"; }), "instructions: ");
@@ -152,7 +154,8 @@ TEST(KokoroCheckpoints, AreTakenWholeOrRefused) {
   expect_fault(changed("config.json", "\"num_attention_heads\": 2", "\"num_attention_heads\": 3"),
                "num_attention_heads");
   expect_fault(changed("config.json", "\"max_dur\": 9", "\"max_dur\": 0"), "max_dur");
-  expect_fault(changed("config.json", "\"gen_istft_n_fft\": 20", "\"gen_istft_n_fft\": 7"), "n_fft");
+  expect_fault(changed("config.json", "\"gen_istft_n_fft\": 20", "\"gen_istft_n_fft\": 7"),
+               "n_fft");
   expect_fault(changed("config.json", "\"n_token\": ", "\"n_token\": 9999, \"was\": "), "expected");
   // A voice of another model: another number of phonemes or another width.
   {
@@ -179,6 +182,37 @@ TEST(KokoroCheckpoints, AreTakenWholeOrRefused) {
   }
 }
 
+TEST(KokoroCheckpoints, LeavePartsToOtherProcesses) {
+  LoadSpec spec{small_checkpoint(), "copy", WeightType::kQ8};
+  spec.elsewhere = [](std::string_view) { return true; };
+  EXPECT_NO_THROW(load(spec));
+  LoadSpec dummy{small_checkpoint(), "copy", WeightType::kQ8, true};
+  EXPECT_NO_THROW(load(dummy));
+}
+
+TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
+  const auto model = load({small_checkpoint(), "tiny"});
+  const ChunkStage& stage = *model->graph().node(1).chunk;
+  SpeechRequest request;
+  request.text = "Hello.";
+  const auto opened = model->open(request);
+  ASSERT_TRUE(opened.ok());
+  const auto stream = open_stream(stage, opened.value().sequence());
+  std::vector<float> row(static_cast<size_t>(stage.in_width()), 0.f);
+  row[row.size() - 2] = 5, row[row.size() - 1] = 100'000;  // phonemes, frames
+  EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 1);
+  std::vector<float> out(static_cast<size_t>(stage.out_width()));
+  ChunkJob job{.state = stream.get(), .values = row, .fresh = 1, .out = out, .made = 1};
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx(pool, arena);
+  stage.run(ctx, {&job, 1});
+  ASSERT_TRUE(job.fault.has_value());
+  expect_fault(job.fault->message, "the limit is 60 s");
+  row[row.size() - 1] = 3;  // three frames, of which one has come
+  EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 0);
+}
+
 // A measurement, not a promise: how often a word's phonemes are not misaki's.
 // KOKORO_LEXICON names us_gold.json of misaki.
 TEST(KokoroPhonemes, MeasuredAgainstMisakisLexicon) {
@@ -187,9 +221,8 @@ TEST(KokoroPhonemes, MeasuredAgainstMisakisLexicon) {
   const auto lexicon = nlohmann::json::parse(read_file(path, 64 << 20));
   std::vector<std::pair<std::string, std::string>> words;
   for (const auto& [word, said] : lexicon.items()) {
-    const bool plain = word.size() > 2 && std::all_of(word.begin(), word.end(), [](char c) {
-      return c >= 'a' && c <= 'z';
-    });
+    const bool plain = word.size() > 2 && std::all_of(word.begin(), word.end(),
+                                                      [](char c) { return c >= 'a' && c <= 'z'; });
     if (plain && said.is_string()) words.emplace_back(word, said.get<std::string>());
   }
   const size_t step = words.size() / 2000;
@@ -203,13 +236,16 @@ TEST(KokoroPhonemes, MeasuredAgainstMisakisLexicon) {
   for (size_t i = 0; i < words.size() && count < 2000; i += step, ++count) {
     const std::string& word = words[i].first;
     std::string want = words[i].second;  // as misaki writes it for the first version of the model
-    for (size_t at; (at = want.find("ɾ")) != want.npos;) want.replace(at, std::string("ɾ").size(), "T");
-    for (size_t at; (at = want.find("ʔ")) != want.npos;) want.replace(at, std::string("ʔ").size(), "t");
+    for (size_t at; (at = want.find("ɾ")) != want.npos;)
+      want.replace(at, std::string("ɾ").size(), "T");
+    for (size_t at; (at = want.find("ʔ")) != want.npos;)
+      want.replace(at, std::string("ʔ").size(), "t");
     const std::string got = without(misaki_of_sentence(word), {"."});
     same += got == want ? 1 : 0;
     const bool sounds = without(got, {"ˈ", "ˌ"}) == without(want, {"ˈ", "ˌ"});
     same_sounds += sounds ? 1 : 0;
-    if (!sounds && shown++ < 40) std::printf("%s %s, misaki %s\n", word.c_str(), got.c_str(), want.c_str());
+    if (!sounds && shown++ < 40)
+      std::printf("%s %s, misaki %s\n", word.c_str(), got.c_str(), want.c_str());
   }
   std::printf("%d words: %d as misaki, %d but for stress\n", count, same, same_sounds);
 }

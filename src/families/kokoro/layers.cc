@@ -10,9 +10,9 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr float kLeak = 0.2f;             // of StyledBlock
-constexpr int64_t kSumRows = 256;         // of a partial sum: a constant, so that bits are, too
-const float kHalf = std::sqrt(0.5f);      // the mean of two ways keeps their variance
+constexpr float kLeak = 0.2f;         // of StyledBlock
+constexpr int64_t kSumRows = 256;     // of a partial sum: a constant, so that bits are, too
+const float kHalf = std::sqrt(0.5f);  // the mean of two ways keeps their variance
 
 }  // namespace
 
@@ -39,8 +39,8 @@ View PaddedConv::room(StepContext& ctx, int64_t rows) const {
 }
 
 View PaddedConv::run_room(StepContext& ctx, const View& room) const {
-  const View out = take_rows(ctx, conv_rows(room.shape[0], conv_.taps(), dilation_, stride_),
-                             conv_.out());
+  const View out =
+      take_rows(ctx, conv_rows(room.shape[0], conv_.taps(), dilation_, stride_), conv_.out());
   conv1d(ctx, conv_, room, out, dilation_, stride_);
   return out;
 }
@@ -134,7 +134,8 @@ void AdaIn::operator()(StepContext& ctx, const View& x, const View& style, const
   }
   for (int64_t c = 0; c < channels; ++c) {
     const double mean = sums[c] / static_cast<double>(rows);
-    const double variance = std::max(0.0, sums[channels + c] / static_cast<double>(rows) - mean * mean);
+    const double variance =
+        std::max(0.0, sums[channels + c] / static_cast<double>(rows) - mean * mean);
     const double scale = factor[c] / std::sqrt(variance + double{kNormEps});
     summand[c] = static_cast<float>(summand[c] - mean * scale);
     factor[c] = static_cast<float>(scale);
@@ -158,8 +159,8 @@ StyledBlock::StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_
       projects_(in != out),
       out_(out) {
   if (projects_) {
-    around_ = PaddedConv(weights.scope("conv1x1"), in, out,
-                         {.taps = 1, .bias = false, .type = type});
+    around_ =
+        PaddedConv(weights.scope("conv1x1"), in, out, {.taps = 1, .bias = false, .type = type});
   }
   if (doubles_) {
     pool_ = CroppedConvTranspose(weights.scope("pool"), in, in, 3, 2, 1, in, WeightType::kF32);
@@ -226,8 +227,9 @@ SnakeBlock::SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
       for (int64_t c = 0; c < channels; ++c) {
         part.inv_alpha.f32()[c] = 1.f / part.alpha.f32()[c];
       }
-      part.conv = PaddedConv(weights.scope(named("convs")), channels, channels,
-                             {.taps = taps, .dilation = half == 1 ? dilations[i] : 1, .type = type});
+      part.conv =
+          PaddedConv(weights.scope(named("convs")), channels, channels,
+                     {.taps = taps, .dilation = half == 1 ? dilations[i] : 1, .type = type});
       parts_.push_back(std::move(part));
     }
   }

@@ -23,12 +23,12 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 const std::unordered_map<std::string_view, std::string_view>& sounds() {
   static const std::unordered_map<std::string_view, std::string_view> kSounds{
-      {"b", "b"},   {"ch", "ʧ"}, {"d", "d"},  {"dh", "ð"}, {"f", "f"},  {"g", "ɡ"},  {"hh", "h"},
-      {"jh", "ʤ"},  {"k", "k"},  {"l", "l"},  {"m", "m"},  {"n", "n"},  {"ng", "ŋ"}, {"p", "p"},
-      {"r", "ɹ"},   {"s", "s"},  {"sh", "ʃ"}, {"t", "t"},  {"th", "θ"}, {"v", "v"},  {"w", "w"},
-      {"y", "j"},   {"z", "z"},  {"zh", "ʒ"}, {"aa", "ɑ"}, {"ae", "æ"}, {"ah", "ʌ"}, {"ao", "ɔ"},
-      {"aw", "W"},  {"ax", "ə"}, {"ay", "I"}, {"eh", "ɛ"}, {"er", "əɹ"}, {"ey", "A"}, {"ih", "ɪ"},
-      {"iy", "i"},  {"ow", "O"}, {"oy", "Y"}, {"uh", "ʊ"}, {"uw", "u"}};
+      {"b", "b"},  {"ch", "ʧ"}, {"d", "d"},  {"dh", "ð"}, {"f", "f"},   {"g", "ɡ"},  {"hh", "h"},
+      {"jh", "ʤ"}, {"k", "k"},  {"l", "l"},  {"m", "m"},  {"n", "n"},   {"ng", "ŋ"}, {"p", "p"},
+      {"r", "ɹ"},  {"s", "s"},  {"sh", "ʃ"}, {"t", "t"},  {"th", "θ"},  {"v", "v"},  {"w", "w"},
+      {"y", "j"},  {"z", "z"},  {"zh", "ʒ"}, {"aa", "ɑ"}, {"ae", "æ"},  {"ah", "ʌ"}, {"ao", "ɔ"},
+      {"aw", "W"}, {"ax", "ə"}, {"ay", "I"}, {"eh", "ɛ"}, {"er", "əɹ"}, {"ey", "A"}, {"ih", "ɪ"},
+      {"iy", "i"}, {"ow", "O"}, {"oy", "Y"}, {"uh", "ʊ"}, {"uw", "u"}};
   return kSounds;
 }
 
@@ -153,12 +153,25 @@ std::vector<Spoken> english_words(const finch::Frontend& frontend,
 
 std::string misaki_of_espeak(std::string ipa, std::string_view voice) {
   // Affricates and diphthongs are told by their letters, as espeak-ng is not asked to tie them.
-  static constexpr std::array<Pair, 11> kAll{
-      {{"aɪ", "I"}, {"aʊ", "W"}, {"dz", "ʣ"}, {"dʒ", "ʤ"}, {"eɪ", "A"}, {"oʊ", "O"}, {"əʊ", "Q"},
-       {"ts", "ʦ"}, {"tʃ", "ʧ"}, {"ɔɪ", "Y"}, {"-", ""}}};
-  static constexpr std::array<Pair, 8> kBritish{
-      {{"eə", "ɛː"}, {"iə", "ɪə"}, {"əl", "ᵊl"}, {"ɐ", "ə"}, {"x", "k"}, {"r", "ɹ"}, {"ɾ", "T"},
-       {"ʔ", "t"}}};
+  static constexpr std::array<Pair, 11> kAll{{{"aɪ", "I"},
+                                              {"aʊ", "W"},
+                                              {"dz", "ʣ"},
+                                              {"dʒ", "ʤ"},
+                                              {"eɪ", "A"},
+                                              {"oʊ", "O"},
+                                              {"əʊ", "Q"},
+                                              {"ts", "ʦ"},
+                                              {"tʃ", "ʧ"},
+                                              {"ɔɪ", "Y"},
+                                              {"-", ""}}};
+  static constexpr std::array<Pair, 8> kBritish{{{"eə", "ɛː"},
+                                                 {"iə", "ɪə"},
+                                                 {"əl", "ᵊl"},
+                                                 {"ɐ", "ə"},
+                                                 {"x", "k"},
+                                                 {"r", "ɹ"},
+                                                 {"ɾ", "T"},
+                                                 {"ʔ", "t"}}};
   for (const auto& [from, to] : kAll) replace_all(ipa, from, to);
   if (voice == "en-gb") {
     for (const auto& [from, to] : kBritish) replace_all(ipa, from, to);
@@ -192,8 +205,7 @@ Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
   std::vector<Spoken> out;
   for (size_t g = 0; g < groups.size(); ++g) {
     const int64_t begin = offset + static_cast<int64_t>(aligned ? written[g].first : 0);
-    const int64_t end =
-        offset + static_cast<int64_t>(aligned ? written[g].second : text.size());
+    const int64_t end = offset + static_cast<int64_t>(aligned ? written[g].second : text.size());
     bool space = !out.empty();
     std::string word;
     const auto add = [&](std::string part, bool is_word) {

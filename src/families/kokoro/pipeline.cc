@@ -106,7 +106,7 @@ class KokoroPipeline : public Pipeline {
   }
 
  private:
-  /// As espeak-ng names it; that of the voice where the request tells none.
+  /// As espeak-ng names it; that of the voice where the request names none.
   Result<std::string> language_asked(const SpeechRequest& request) const {
     const std::string& named = request.mix.empty() ? request.voice : request.mix.front().voice;
     const std::string& voice = named.empty() ? info_.default_voice : named;
@@ -142,10 +142,10 @@ class KokoroPipeline : public Pipeline {
     info_.slowest = kSlowest;
     info_.fastest = kFastest;
     const AlbertSizes& bert = config_.bert;
-    info_.parts = {{"phonemes", concat("ALBERT, ", bert.layers, " times a layer of ", bert.hidden),
-                    prosody_.bytes()},
-                   {"speech", concat("iSTFTNet, ", config_.hop(), " samples a frame"),
-                    voder_.bytes()}};
+    info_.parts = {
+        {"phonemes", concat("ALBERT, ", bert.layers, " times a layer of ", bert.hidden),
+         prosody_.bytes()},
+        {"speech", concat("iSTFTNet, ", config_.hop(), " samples a frame"), voder_.bytes()}};
   }
 
   KokoroConfig config_;

@@ -20,7 +20,7 @@ struct ProsodyJob {
   float speed = 1;               ///< durations are divided by it
   /// Written: [T, 2 H]: how each phoneme is meant, then what it is.
   std::vector<float> features = {};
-  std::vector<int32_t> frames = {};  ///< Written: [T], at least 1 each.
+  std::vector<int32_t> frames = {};   ///< Written: [T], at least 1 each.
   std::vector<float> durations = {};  ///< Written: [T], the same before it is rounded.
 };
 

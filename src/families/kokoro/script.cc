@@ -5,8 +5,8 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int kLongFirst = 40;    // phonemes of a first sentence that is cut
-constexpr int kShortest = 10;     // phonemes on either side of that cut
+constexpr int kLongFirst = 40;      // phonemes of a first sentence that is cut
+constexpr int kShortest = 10;       // phonemes on either side of that cut
 constexpr size_t kMostChars = 300;  // of a sentence of other languages
 
 bool is_pause(const Spoken& spoken) {
@@ -33,8 +33,7 @@ Status Script::push(std::string_view text, bool last) {
   others_.push(text, items);
   if (last) others_.finish(items);
   for (const SentenceStream::Item& item : items) {
-    const auto words =
-        espeak_words(item.text, static_cast<int64_t>(item.place.begin), language_);
+    const auto words = espeak_words(item.text, static_cast<int64_t>(item.place.begin), language_);
     if (!words.ok()) return words.error();
     cut(words.value());
   }
@@ -54,7 +53,7 @@ bool Script::next(Utterance& out) {
   return true;
 }
 
-/// Cuts a sentence where the model, or a listener who waits, needs it.
+/// Cuts a sentence where the model, or a listener that waits, needs it.
 void Script::cut(std::span<const Spoken> words) {
   const auto length = [](const Spoken& word) {
     return static_cast<int>(characters(word.phonemes).size()) + (word.space ? 1 : 0);

@@ -57,9 +57,9 @@ class KokoroState : public Sequence {
   float speed_ = 1;
   SampleParams sampling_;
   bool open_ = false;
-  int64_t max_frames_ = 0;  // of the request; 0: none
-  bool repeat_ = false;     // speak the text again and again until max_frames
-  Utterance utterance_;     // no ids: its text has not come
+  int64_t max_frames_ = 0;         // of the request; 0: none
+  bool repeat_ = false;            // speak the text again and again until max_frames
+  Utterance utterance_;            // no ids: its text has not come
   std::vector<Utterance> spoken_;  // only when repeating
   size_t again_ = 0;
   std::vector<float> features_;

@@ -8,7 +8,7 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // where the file does not tell them
+constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // where the file does not say
 
 /// The length of a bias, which is the width of its layer; constants of the authors' code.
 int64_t width_of(const Weights& weights, const std::string& name, int64_t usual) {
@@ -32,10 +32,7 @@ View side_by_side(StepContext& ctx, std::initializer_list<View> parts) {
   return out;
 }
 
-
-std::vector<float> numbers(const View& view) {
-  return {view.f32(), view.f32() + view.count()};
-}
+std::vector<float> numbers(const View& view) { return {view.f32(), view.f32() + view.count()}; }
 
 }  // namespace
 
@@ -64,8 +61,7 @@ Voder::Voder(const KokoroConfig& config, const Weights& weights, WeightType type
   encode_ = StyledBlock(decoder.scope("encode"), h + 2, wide, style, false, convolution);
   for (int i = 0; i < 4; ++i) {
     decode_.emplace_back(decoder.scope("decode", i), wide + 2 + side,
-                         i < 3 ? wide : config.generator.channels, style, i == 3,
-                         convolution);
+                         i < 3 ? wide : config.generator.channels, style, i == 3, convolution);
   }
   load_generator(decoder.scope("generator"), convolution);
 }
@@ -81,9 +77,9 @@ void Voder::load_generator(const Weights& weights, WeightType type) {
     int64_t stride = 1;  // from the spectrum's rate to this one
     for (size_t later = i + 1; later < g.rates.size(); ++later) stride *= g.rates[later];
     Stage stage;
-    stage.up = CroppedConvTranspose(weights.scope("ups", at), channels, channels / 2,
-                                    g.rate_kernels[i], g.rates[i],
-                                    (g.rate_kernels[i] - g.rates[i]) / 2, 1, type);
+    stage.up =
+        CroppedConvTranspose(weights.scope("ups", at), channels, channels / 2, g.rate_kernels[i],
+                             g.rates[i], (g.rate_kernels[i] - g.rates[i]) / 2, 1, type);
     channels /= 2;
     stage.source_in = PaddedConv(weights.scope("noise_convs", at), g.n_fft + 2, channels,
                                  {.taps = last ? 1 : 2 * stride,
@@ -137,8 +133,8 @@ View Voder::analyse(StepContext& ctx, std::span<const float> source) const {
   const View out = take_rows(ctx, rows, 2 * bins);
   const std::span<const float> window = istft_.window();
   ctx.pool.parallel_for(rows, 64, [&](int64_t first, int64_t end) {
-    std::vector<std::complex<float>> scratch(static_cast<size_t>(n)), spectrum(
-        static_cast<size_t>(bins));
+    std::vector<std::complex<float>> scratch(static_cast<size_t>(n)),
+        spectrum(static_cast<size_t>(bins));
     std::vector<float> stretch(static_cast<size_t>(n));
     for (int64_t r = first; r < end; ++r) {
       for (int64_t i = 0; i < n; ++i) {
@@ -207,33 +203,33 @@ void Voder::synthesise(StepContext& ctx, const View& x, std::span<float> out) co
     }
   });
   const int64_t tail = istft_.n_fft() - hop;
-  const View samples = take_rows(ctx, rows * hop + tail, 1), state = take_rows(
-      ctx, 1, istft_.state_size());
+  const View samples = take_rows(ctx, rows * hop + tail, 1),
+             state = take_rows(ctx, 1, istft_.state_size());
   std::fill_n(state.f32(), state.count(), 0.f);
   istft_.push(spectrum, rows, state.f32(), samples.f32(), spectrum + rows * bins);
   istft_.flush(state.f32(), samples.f32() + rows * hop);
   std::copy_n(samples.f32() + istft_.n_fft() / 2, out.size(), out.data());
 }
 
-void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise,
-                std::span<float> out, VoderTrace* trace) const {
+void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, std::span<float> out,
+                VoderTrace* trace) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t h = config_.hidden, phonemes = std::ssize(job.frames);
   int64_t frames = 0;
   for (const int32_t count : job.frames) frames += count;
-  SYRINX_CHECK(std::ssize(job.features) == phonemes * 2 * h &&
-                   std::ssize(job.style) == 2 * config_.style &&
-                   std::ssize(out) == frames * config_.hop(),
-               "[kokoro] ", phonemes, " phonemes of ", frames, " frames for ", out.size(),
-               " samples");
+  SYRINX_CHECK(
+      std::ssize(job.features) == phonemes * 2 * h && std::ssize(job.style) == 2 * config_.style &&
+          std::ssize(out) == frames * config_.hop(),
+      "[kokoro] ", phonemes, " phonemes of ", frames, " frames for ", out.size(), " samples");
   const View style = take_rows(ctx, 2, config_.style);
   std::copy(job.style.begin(), job.style.end(), style.f32());
   const View voice = style.slice(0, 1), manner = style.slice(1, 2);
   // How it is meant with the manner beside it, and what it is, a row a phoneme, then a row a frame.
-  const View meant = take_rows(ctx, phonemes, h + config_.style), said = take_rows(ctx, phonemes, h);
+  const View meant = take_rows(ctx, phonemes, h + config_.style),
+             said = take_rows(ctx, phonemes, h);
   for (int64_t t = 0; t < phonemes; ++t) {
-    float* to = std::copy_n(job.features.data() + t * 2 * h, h,
-                            meant.f32() + t * (h + config_.style));
+    float* to =
+        std::copy_n(job.features.data() + t * 2 * h, h, meant.f32() + t * (h + config_.style));
     std::copy_n(manner.f32(), config_.style, to);
     std::copy_n(job.features.data() + t * 2 * h + h, h, said.f32() + t * h);
   }

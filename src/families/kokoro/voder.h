@@ -21,9 +21,9 @@
 namespace syrinx::kokoro {
 
 struct VoderJob {
-  std::span<const float> features;   ///< [T, 2 H] of ProsodyJob
-  std::span<const int32_t> frames;   ///< [T]
-  std::span<const float> style;      ///< [2 config.style], a voice's row
+  std::span<const float> features;  ///< [T, 2 H] of ProsodyJob
+  std::span<const int32_t> frames;  ///< [T]
+  std::span<const float> style;     ///< [2 config.style], a voice's row
   /// [2 F] Hz instead of the pitch that is predicted, for comparing with an original; or empty.
   std::span<const float> pitch = {};
 };

@@ -17,10 +17,11 @@ std::shared_ptr<const VoicePack> load_pack(const std::string& path, const Kokoro
     throw LoadError(concat(path, ": expected one tensor, got ", file.tensors().size()));
   }
   const TorchTensor& tensor = file.tensors().front();
-  const bool fits = tensor.dtype == DType::kF32 && tensor.sizes == std::vector{rows, int64_t{1}, width};
+  const bool fits =
+      tensor.dtype == DType::kF32 && tensor.sizes == std::vector{rows, int64_t{1}, width};
   if (!fits) {
-    throw LoadError(concat(path, ": expected a voice f32 [", rows, ", 1, ", width, "], got ",
-                           tensor.str()));
+    throw LoadError(
+        concat(path, ": expected a voice f32 [", rows, ", 1, ", width, "], got ", tensor.str()));
   }
   const View view = file.view(tensor);
   auto pack = std::make_shared<VoicePack>(view.f32(), view.f32() + view.count());
@@ -73,9 +74,9 @@ Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const st
 }
 
 std::string language_of(const std::string& voice) {
-  static const std::map<char, std::string> kLanguages{
-      {'a', "en-us"}, {'b', "en-gb"}, {'e', "es"}, {'f', "fr-fr"}, {'h', "hi"},
-      {'i', "it"},    {'j', "ja"},    {'p', "pt-br"}, {'z', "cmn"}};
+  static const std::map<char, std::string> kLanguages{{'a', "en-us"}, {'b', "en-gb"}, {'e', "es"},
+                                                      {'f', "fr-fr"}, {'h', "hi"},    {'i', "it"},
+                                                      {'j', "ja"},    {'p', "pt-br"}, {'z', "cmn"}};
   const bool named = voice.size() > 3 && voice[2] == '_';
   const auto found = named ? kLanguages.find(voice[0]) : kLanguages.end();
   return found == kLanguages.end() ? "" : found->second;

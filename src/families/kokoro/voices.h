@@ -24,7 +24,7 @@ Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const st
                                                   const SpeechRequest& request);
 
 /// The language that a voice's name begins with ("af_heart": en-us), as espeak-ng names it; empty
-/// where it tells none.
+/// where it names none.
 std::string language_of(const std::string& voice);
 
 }  // namespace syrinx::kokoro

@@ -61,7 +61,7 @@ def convert(graph):
         else:
             weight = weight.copy()
             norm = np.sqrt((weight.astype(np.float64) ** 2).sum(axis=(1, 2), keepdims=True))
-            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits made zero: a norm of zero is no number
+            weight[norm[:, 0, 0] == 0] = 1  # outputs that 8 bits made zero: dividing by a norm of zero gives NaN
             out[module + ".weight_g"], out[module + ".weight_v"] = norm.astype(np.float32), weight
 
     for node in graph.nodes.node:
