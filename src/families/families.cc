@@ -22,6 +22,7 @@
 #include "families/opuslm/pipeline.h"
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
+#include "families/piper/piper.h"
 #include "families/qwen3_omni/config.h"
 #include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
@@ -60,6 +61,7 @@ std::span<const Family> families() {
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker, false},
       Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kMarker},
+      Family{"piper", nullptr, piper::load, nullptr, false, piper::kFileEnding},
   };
   return kFamilies;
 }

@@ -40,8 +40,8 @@ struct Family {
   const char* marker = "config.json";
   bool on_gpu = true;  ///< whether it has stages that run on a GPU
   /// How files end that are a whole checkpoint of the family (".gguf"); null: it has directories
-  /// only. Such a file is LoadSpec::dir.
-  const char* file_end = nullptr;
+  /// only. Such a file is LoadSpec::dir. A family that has nothing else has no claims and marker.
+  const char* file_ending = nullptr;
 };
 
 /// All families, in the order of the README.

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "io/digest.h"
+#include "io/file.h"
 
 namespace syrinx {
 namespace {
@@ -74,13 +75,17 @@ struct ModelFile {
   int64_t size = 0;
 };
 
-/// The files below `dir` that make the model, in the order of their names; or `dir`, a file itself.
+/// The files below `dir` that make the model, in the order of their names. `dir` may be a model of
+/// one file: that, and what lies beside it under its name and .json.
 std::vector<ModelFile> model_files(const std::string& dir) {
   std::vector<ModelFile> files;
+  for (const std::string& path : {dir, dir + ".json"}) {
+    if (!is_file(path)) continue;
+    files.push_back({fs::path(path).filename().string(), path,
+                     static_cast<int64_t>(fs::file_size(path))});
+  }
+  if (is_file(dir)) return files;
   try {
-    if (fs::is_regular_file(dir)) {
-      return {{fs::path(dir).filename().string(), dir, static_cast<int64_t>(fs::file_size(dir))}};
-    }
     for (auto it =
              fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink);
          it != fs::recursive_directory_iterator(); ++it) {

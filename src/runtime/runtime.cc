@@ -99,7 +99,7 @@ Device device_for(const std::string& name, const Family& family) {
 std::vector<std::string> markers() {
   std::vector<std::string> out{"config.json"};
   for (const Family& family : families()) {
-    if (!family.claims) out.emplace_back(family.marker);
+    if (!family.claims && family.marker) out.emplace_back(family.marker);
   }
   for (const Unfinished& each : unfinished()) out.emplace_back(each.marker);
   return out;
@@ -107,18 +107,19 @@ std::vector<std::string> markers() {
 
 }  // namespace
 
-// "Org/Name@rev", "/path/Name/" and "Name.gguf" are "Name".
+// "Org/Name@rev", "/path/Name/" and "/path/Name.gguf" are "Name".
 std::string model_name(std::string name) {
   if (const size_t at = name.rfind('@'); at != std::string::npos && at > name.rfind('/')) {
     name.resize(at);
   }
   while (name.size() > 1 && name.back() == '/') name.pop_back();
   const size_t slash = name.rfind('/');
-  name = slash == std::string::npos ? name : name.substr(slash + 1);
+  if (slash != std::string::npos) name.erase(0, slash + 1);
   for (const Family& family : families()) {
-    const std::string_view end = family.file_end ? family.file_end : "";
-    if (!end.empty() && name.size() > end.size() && name.ends_with(end))
-      name.resize(name.size() - end.size());
+    const std::string_view ending = family.file_ending ? family.file_ending : "";
+    if (ending.empty() || name.size() == ending.size() || !name.ends_with(ending)) continue;
+    name.resize(name.size() - ending.size());
+    break;
   }
   return name;
 }
@@ -134,19 +135,22 @@ struct FoundModel {
 /// The family whose checkpoints are files that end like this one; null: none has such files.
 const Family* family_of_file(const std::string& path) {
   for (const Family& family : families()) {
-    if (family.file_end && path.ends_with(family.file_end)) return &family;
+    if (family.file_ending && path.ends_with(family.file_ending)) return &family;
   }
   return nullptr;
 }
 
-/// A file that is a whole model: `path` itself, or the only one of that kind in a directory without
-/// a config.json. Throws LoadError where there are several, or `path` is another file.
+/// The model that `path` is, a file, or the only one of that kind in a directory in which nothing
+/// else shows a model. Throws LoadError where there are several, or `path` is another file.
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
-    throw LoadError(path + ": expected a model's directory, or a file that ends in .gguf");
+    throw LoadError(path + ": expected a model's directory, or a file of a known ending (.gguf, "
+                           ".onnx)");
   }
-  if (!is_directory(path) || is_file(join_path(path, "config.json"))) return {};
+  const std::vector<std::string> known = markers();
+  const auto there = [&](const std::string& marker) { return is_file(join_path(path, marker)); };
+  if (!is_directory(path) || std::ranges::any_of(known, there)) return {};
   std::optional<FoundModel> found;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     const Family* family = family_of_file(entry.path().string());
@@ -169,7 +173,8 @@ FoundModel find_model(const LoadOptions& options) {
   }
   const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
   for (const Family& family : families()) {
-    if (!family.claims && is_file(join_path(dir, family.marker))) return {&family, dir};
+    if (family.claims || !family.marker) continue;
+    if (is_file(join_path(dir, family.marker))) return {&family, dir};
   }
   const std::string path = join_path(dir, "config.json");
   for (const Unfinished& each : unfinished()) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "families/piper/duration_predictor.h"
-#include "families/piper/flow.h"
+#include "families/piper/prior_flow.h"
 #include "families/piper/generator.h"
 #include "families/piper/text_encoder.h"
 
@@ -78,7 +78,7 @@ class Network {
 
   std::optional<TextEncoder> encoder_;
   std::optional<DurationPredictor> durations_;
-  std::optional<Flow> flow_;
+  std::optional<PriorFlow> flow_;
   std::optional<Generator> generator_;
   Tensor speakers_;  // [S, G]
   int64_t latent_ = 0, lookahead_ = 0;

@@ -1,4 +1,4 @@
-#include "families/piper/flow.h"
+#include "families/piper/prior_flow.h"
 
 #include <algorithm>
 
@@ -33,7 +33,7 @@ RowBatch gate(StepContext& ctx, const RowBatch& x,
 
 }  // namespace
 
-Flow::Flow(const VoiceParts& parts, int64_t latent, int64_t speaker)
+PriorFlow::PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker)
     : latent_(latent), speaker_(speaker) {
   if (latent % 2 != 0) parts.fail("enc_p.proj", "expected an even latent width");
   int64_t count = 0;
@@ -52,7 +52,7 @@ Flow::Flow(const VoiceParts& parts, int64_t latent, int64_t speaker)
   }
 }
 
-Flow::Coupling Flow::load(const VoiceParts& parts, const std::string& module, bool flipped) const {
+PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& module, bool flipped) const {
   const int64_t half = latent_ / 2;
   Coupling out;
   // The half that is read and the half that is moved, as channels of the stream.
@@ -103,7 +103,7 @@ Flow::Coupling Flow::load(const VoiceParts& parts, const std::string& module, bo
   return out;
 }
 
-void Flow::open(StreamMemory& memory) const {
+void PriorFlow::open(StreamMemory& memory) const {
   for (const Coupling& coupling : couplings_) {
     memory.queues.emplace_back(latent_);
     for (size_t i = 0; i < coupling.waves.size(); ++i) {
@@ -115,7 +115,7 @@ void Flow::open(StreamMemory& memory) const {
   }
 }
 
-std::vector<float> Flow::condition(std::span<const float> embedding) const {
+std::vector<float> PriorFlow::condition(std::span<const float> embedding) const {
   std::vector<float> out;
   if (speaker_ == 0) return out;
   SYRINX_CHECK(std::ssize(embedding) == speaker_, "[piper] an embedding of ", embedding.size());
@@ -130,7 +130,7 @@ std::vector<float> Flow::condition(std::span<const float> embedding) const {
   return out;
 }
 
-RowBatch Flow::couple(LanePass& pass, const Coupling& coupling, const RowBatch& z,
+RowBatch PriorFlow::couple(LanePass& pass, const Coupling& coupling, const RowBatch& z,
                       std::span<const std::span<const float>> conditions, size_t at) const {
   StepContext& ctx = pass.ctx();
   const size_t whole = pass.hold(z);
@@ -157,7 +157,7 @@ RowBatch Flow::couple(LanePass& pass, const Coupling& coupling, const RowBatch& 
   return out;
 }
 
-RowBatch Flow::run(LanePass& pass, const RowBatch& z,
+RowBatch PriorFlow::run(LanePass& pass, const RowBatch& z,
                    std::span<const std::span<const float>> conditions) const {
   RowBatch x = z;
   size_t at = 0;
@@ -168,14 +168,14 @@ RowBatch Flow::run(LanePass& pass, const RowBatch& z,
   return x;
 }
 
-int64_t Flow::certain(int64_t rows) const {
+int64_t PriorFlow::certain(int64_t rows) const {
   for (const Coupling& coupling : couplings_) {
     for (const Wave& wave : coupling.waves) rows = certain_rows(wave.in, rows);
   }
   return rows;
 }
 
-size_t Flow::bytes() const {
+size_t PriorFlow::bytes() const {
   size_t sum = 0;
   for (const Coupling& coupling : couplings_) {
     sum += coupling.pre.bytes() + coupling.post.bytes();

@@ -13,10 +13,10 @@
 
 namespace syrinx::piper {
 
-class Flow {
+class PriorFlow {
  public:
   /// `latent`: C. `speaker`: G, 0: one speaker.
-  Flow(const VoiceParts& parts, int64_t latent, int64_t speaker);
+  PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker);
 
   /// Appends what a stream needs, in the order of run().
   void open(StreamMemory& memory) const;

@@ -1,0 +1,232 @@
+#include "families/piper/phonemes.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "families/piper/clauses.h"
+#include "io/program.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace syrinx::piper {
+namespace {
+
+constexpr size_t kMostCluster = 8;  // characters of a phoneme
+
+std::string one_line(const std::string& text) {
+  std::string out = utf8_repair(text);
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  }
+  return out;
+}
+
+Result<std::string> run_espeak(const std::string& input, const std::string& voice) {
+  Result<std::string> out =
+      run_program({"espeak-ng", "-q", "--ipa", "-b", "1", "-v", voice, "--stdin"}, input,
+                  {.max_output = size_t{8} << 20, .timeout_s = 30});
+  if (!out.ok() && out.error().code == ErrorCode::kNotFound) {
+    return Error{ErrorCode::kUnsupported,
+                 "this voice reads phonemes, which the program espeak-ng makes, and it is not "
+                 "installed (Debian: apt-get install espeak-ng)",
+                 "input"};
+  }
+  return out;
+}
+
+/// The lines that are not blank, without spaces around.
+std::vector<std::string> lines_of(std::string_view printed) {
+  std::vector<std::string> out;
+  for (size_t begin = 0; begin < printed.size();) {
+    const size_t end = std::min(printed.find('\n', begin), printed.size());
+    std::string_view line = printed.substr(begin, end - begin);
+    begin = end + 1;
+    while (!line.empty() && line.front() == ' ') line.remove_prefix(1);
+    while (!line.empty() && line.back() == ' ') line.remove_suffix(1);
+    if (!line.empty()) out.emplace_back(line);
+  }
+  return out;
+}
+
+/// Without the "(en)" that espeak puts around words of another language.
+std::string without_switches(const std::string& phonemes) {
+  std::string out;
+  for (size_t at = 0; at < phonemes.size();) {
+    const size_t close = phonemes[at] == '(' ? phonemes.find(')', at) : phonemes.npos;
+    if (close == phonemes.npos || close == at + 1) {
+      out += phonemes[at++];
+    } else {
+      at = close + 1;
+    }
+  }
+  return out;
+}
+
+/// Phonemes on their way to ids.
+class IdWriter {
+ public:
+  explicit IdWriter(const PiperConfig& config) : config_(config) {
+    add(config.begin);
+    add(config.pad);
+  }
+  /// Characters in NFD, clusters that the voice knows as one.
+  void phonemes(std::string_view text) {
+    while (!text.empty()) {
+      size_t sizes[kMostCluster] = {}, count = 0;
+      for (size_t at = 0; at < text.size() && count < kMostCluster; ++count) {
+        at += static_cast<size_t>(utf8_at(text, at).size);
+        sizes[count] = at;
+      }
+      size_t used = count;
+      while (used > 1 && !config_.ids.contains(text.substr(0, sizes[used - 1]))) --used;
+      const auto found = config_.ids.find(text.substr(0, sizes[used - 1]));
+      if (found != config_.ids.end()) {
+        add(found->second);
+        add(config_.pad);
+        any_ = true;
+      }
+      text.remove_prefix(sizes[used - 1]);
+    }
+  }
+  int32_t next() const { return static_cast<int32_t>(ids_.size()); }
+  /// Empty where no phoneme is known.
+  std::vector<int32_t> take() {
+    add(config_.end);
+    return any_ ? std::move(ids_) : std::vector<int32_t>();
+  }
+
+ private:
+  void add(const std::vector<int32_t>& ids) { ids_.insert(ids_.end(), ids.begin(), ids.end()); }
+  const PiperConfig& config_;
+  std::vector<int32_t> ids_;
+  bool any_ = false;
+};
+
+std::vector<std::string_view> split_at_spaces(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find(' '), text.size());
+    if (end > 0) out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+/// Writes the words of a clause. Where espeak says as many words as are written they are tied one
+/// to one; else (numbers, words run together) evenly.
+void write_clause(const Clause& clause, const std::string& said, int64_t begin, IdWriter& ids,
+                  std::vector<WordStart>& words) {
+  const std::vector<std::string_view> parts = split_at_spaces(said);
+  size_t next = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    while (next < clause.words.size() && next * parts.size() / clause.words.size() <= i) {
+      const WrittenWord& word = clause.words[next++];
+      words.push_back({begin + word.begin, begin + word.end, ids.next()});
+    }
+    ids.phonemes(parts[i]);
+    if (i + 1 < parts.size()) ids.phonemes(" ");
+  }
+}
+
+SpokenText spell(const PiperConfig& config, const WrittenText& sentence) {
+  SpokenText out;
+  IdWriter ids(config);
+  const std::string text = utf8_repair(sentence.text);
+  bool word = false;
+  size_t end = text.size();
+  while (end > 0 && is_space(utf8_before(text, end).value)) {
+    end -= static_cast<size_t>(utf8_before(text, end).size);
+  }
+  for (size_t at = 0; at < end;) {
+    const CodePoint c = utf8_at(text, at);
+    const auto size = static_cast<size_t>(c.size);
+    if (is_word(c.value)) {
+      const auto begin = sentence.begin + static_cast<int64_t>(at);
+      if (!word) out.words.push_back({begin, begin, ids.next()});
+      out.words.back().end = begin + static_cast<int64_t>(size);
+    }
+    word = is_word(c.value);
+    ids.phonemes(normalize(std::string_view(text).substr(at, size), NormalForm::kNfd));
+    at += size;
+  }
+  out.ids = ids.take();
+  return out;
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
+                                               const std::string& voice) {
+  std::string input;
+  for (const std::string& clause : clauses) input += one_line(clause) + "\n\n";
+  const Result<std::string> printed = run_espeak(input, voice);
+  if (!printed.ok()) return printed.error();
+  std::vector<std::string> all = lines_of(printed.value());
+  if (all.size() == clauses.size()) return all;
+  // espeak has cut a clause, or has nothing to say for one: each half alone.
+  if (clauses.size() == 1) {
+    std::string said;
+    for (const std::string& line : all) said += (said.empty() ? "" : " ") + line;
+    return std::vector{said};
+  }
+  all.clear();
+  const auto middle = clauses.begin() + std::ssize(clauses) / 2;
+  for (const auto& half : {std::vector(clauses.begin(), middle), std::vector(middle, clauses.end())}) {
+    Result<std::vector<std::string>> some = say_by_espeak(half, voice);
+    if (!some.ok()) return some.error();
+    for (std::string& said : some.value()) all.push_back(std::move(said));
+  }
+  return all;
+}
+
+Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayClauses& say,
+                                           std::span<const WrittenText> sentences) {
+  std::vector<SpokenText> out;
+  std::vector<std::vector<Clause>> cut;
+  std::vector<std::string> plain;
+  for (const WrittenText& sentence : sentences) {
+    if (!config.espeak) {
+      out.push_back(spell(config, sentence));
+      continue;
+    }
+    cut.push_back(clauses_of(sentence));
+    for (const Clause& clause : cut.back()) {
+      if (!clause.ipa) plain.push_back(clause.say);
+    }
+  }
+  std::vector<std::string> said;
+  if (!plain.empty()) {
+    Result<std::vector<std::string>> all = say(plain, config.espeak_voice);
+    if (!all.ok()) return all.error();
+    said = all.take();
+    SYRINX_CHECK(said.size() == plain.size(), "[piper] ", said.size(), " of ", plain.size());
+  }
+  size_t next = 0;
+  for (size_t i = 0; i < cut.size(); ++i) {
+    SpokenText text;
+    IdWriter ids(config);
+    for (const Clause& clause : cut[i]) {
+      const std::string phonemes =
+          normalize(without_switches(clause.ipa ? clause.say : said[next++]), NormalForm::kNfd);
+      write_clause(clause, phonemes, sentences[i].begin, ids, text.words);
+      if (clause.mark != 0) ids.phonemes(std::string(1, clause.mark));
+      const bool more = &clause != &cut[i].back();
+      if (more || (clause.mark != 0 && std::string_view(",:;").find(clause.mark) != 
+                                           std::string_view::npos)) {
+        ids.phonemes(" ");
+      }
+    }
+    text.ids = ids.take();
+    out.push_back(std::move(text));
+  }
+  for (const SpokenText& text : out) {
+    if (std::ssize(text.ids) <= kMostIds) continue;
+    return Error{ErrorCode::kInvalid,
+                 concat("a sentence has ", text.ids.size(), " phonemes and pads, at most ",
+                        kMostIds, " can be spoken at once"),
+                 "input"};
+  }
+  return out;
+}
+
+}  // namespace syrinx::piper

@@ -1,0 +1,156 @@
+#include "families/piper/piper.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "families/piper/stages.h"
+#include "families/piper/state.h"
+#include "io/file.h"
+
+namespace syrinx::piper {
+namespace {
+
+constexpr float kSlowest = 0.25f, kFastest = 4;
+/// Fresh frames of the chunks; a frame is 11.6 ms at 22.05 kHz.
+constexpr int kInitial = 8, kSteady = 32;
+
+void check_fit(const PiperConfig& config, const Network& network, const std::string& path) {
+  if (config.symbols() > network.symbols()) {
+    load_fault(path, "phoneme_id_map",
+               concat("expected ids below ", network.symbols(), ", got ", config.symbols() - 1));
+  }
+  if (std::ssize(config.speakers) != network.speakers()) {
+    load_fault(path, "num_speakers",
+               concat("expected ", network.speakers(), ", got ", config.speakers.size()));
+  }
+}
+
+class PiperPipeline : public Pipeline {
+ public:
+  PiperPipeline(const LoadSpec& spec, SayClauses say)
+      : config_(PiperConfig::from(Config::load(spec.dir + ".json"))),
+        say_(std::move(say)),
+        network_(spec.dir),
+        reader_(network_),
+        speaker_(network_) {
+    check_fit(config_, network_, spec.dir + ".json");
+    const int lookahead = static_cast<int>(network_.lookahead());
+    const Link link{"speaker", &speaker_, {kInitial, kSteady, 0, lookahead}};
+    graph_ = chain(reader_, {&link, 1});
+    describe(spec);
+  }
+
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+
+  Result<Opened> open(const SpeechRequest& request) const override {
+    if (const Status fault = check(request); !fault.ok()) return fault.error();
+    Result<std::vector<float>> shares = shares_of(request);
+    if (!shares.ok()) return shares.error();
+    Manner manner;
+    manner.embedding = network_.embedding(shares.value());
+    manner.condition = network_.text_condition(manner.embedding);
+    manner.noise_scale = request.temperature.value_or(config_.noise_scale);
+    manner.length_scale = config_.length_scale / request.speed;
+    manner.noise_w = config_.noise_w;
+    auto state = std::make_unique<State>(request, config_, say_, std::move(manner));
+    if (const Status fault = state->begin(request); !fault.ok()) return fault.error();
+    return Opened(std::move(state));
+  }
+
+ private:
+  void describe(const LoadSpec& spec) {
+    info_.family = "piper";
+    info_.model = spec.model;
+    info_.sample_rate = config_.sample_rate;
+    info_.frame_rate = static_cast<double>(config_.sample_rate) / static_cast<double>(network_.hop());
+    const auto count = config_.speakers.size();
+    for (size_t i = 0; i < count; ++i) {
+      const std::string& name = config_.speakers[i];
+      info_.voices.push_back({count == 1 ? spec.model : name.empty() ? std::to_string(i) : name,
+                              count == 1 ? config_.dataset : concat("speaker ", i)});
+    }
+    info_.default_voice = info_.voices[static_cast<size_t>(config_.default_speaker)].id;
+    info_.mixes = count > 1;
+    info_.slowest = kSlowest, info_.fastest = kFastest;
+    if (!config_.language.empty()) info_.languages = {config_.language};
+    info_.late_text = LateText::kSentence;
+    info_.word_times = true;
+    info_.phones = config_.espeak;
+    const Network::Bytes bytes = network_.bytes();
+    info_.parts = {{"text encoder", concat(network_.symbols(), " phonemes"), bytes.encoder},
+                   {"durations", "splines", bytes.durations},
+                   {"flow", concat(network_.latent(), " channels"), bytes.flow},
+                   {"generator", concat(network_.hop(), " samples a frame"), bytes.generator}};
+  }
+
+  static Status check(const SpeechRequest& request) {
+    if (request.text_in_prompt == false) {
+      return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
+                   "text_in_prompt"};
+    }
+    if (!request.instructions.empty()) {
+      return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
+                   "instructions"};
+    }
+    if (request.guidance) {
+      return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
+    }
+    return ok_status();
+  }
+
+  /// Number of the speaker of that name, or of that number.
+  Result<size_t> speaker_of(const std::string& name) const {
+    const std::string& asked = name.empty() ? info_.default_voice : name;
+    for (size_t i = 0; i < info_.voices.size(); ++i) {
+      if (info_.voices[i].id == asked) return i;
+    }
+    for (size_t i = 0; i < info_.voices.size(); ++i) {
+      if (std::to_string(i) == asked) return i;
+    }
+    return Error{ErrorCode::kNotFound,
+                 concat("there is no voice '", asked, "'; this model has ", info_.voices.size(),
+                        ", the first is '", info_.voices.front().id, "'"),
+                 "voice"};
+  }
+
+  /// The part of each speaker; together 1.
+  Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
+    std::vector<VoiceShare> mix = request.mix;
+    if (mix.empty()) mix = {{request.voice, request.voice_data, 1.f}};
+    std::vector<float> shares(info_.voices.size(), 0.f);
+    double sum = 0;
+    for (const VoiceShare& share : mix) {
+      if (share.data) return Error{ErrorCode::kUnsupported, info_.no_cloning, "voice"};
+      const Result<size_t> speaker = speaker_of(share.voice);
+      if (!speaker.ok()) return speaker.error();
+      shares[speaker.value()] += share.weight;
+      sum += share.weight;
+    }
+    for (float& share : shares) share = static_cast<float>(share / sum);
+    return shares;
+  }
+
+  PiperConfig config_;
+  SayClauses say_;
+  Network network_;
+  Reader reader_;
+  Speaker speaker_;
+  Graph graph_;
+  PipelineInfo info_;
+};
+
+}  // namespace
+
+std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, SayClauses say) {
+  if (spec.dummy) {
+    throw LoadError(spec.dir + ": --dummy: the sizes of a Piper voice are those of its weights");
+  }
+  return std::make_shared<const PiperPipeline>(spec, std::move(say));
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return load_with(spec, say_by_espeak);
+}
+
+}  // namespace syrinx::piper

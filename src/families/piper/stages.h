@@ -1,0 +1,45 @@
+// Piper's network as stages of a graph: the reader turns a sentence into frames of the prior, in
+// one step; the speaker turns frames into samples. Const after construction.
+#pragma once
+
+#include "families/piper/network.h"
+#include "model/stage.h"
+
+namespace syrinx::piper {
+
+/// A step reads a sentence: ids -> frames of each -> rows [T, C], drawn with the request's noise and
+/// written to the sequence (State). Its row count is the sentence's ids; nothing is cached. The
+/// step's value is the number of frames, not a number where the network yields none.
+class Reader : public ArStage {
+ public:
+  explicit Reader(const Network& network);
+  const ArTraits& traits() const override { return traits_; }
+  size_t scratch_bytes(int emits) const override { return emits * sizeof(float); }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+ private:
+  const Network& network_;
+  ArTraits traits_;
+};
+
+/// Rows [C] of the prior to samples of a frame each. A stream feeds its network whatever frames are
+/// there, so each is computed once.
+class Speaker : public ChunkStage {
+ public:
+  explicit Speaker(const Network& network) : network_(network) {}
+  FrameType in() const override { return {Flow::kRows, static_cast<int>(network_.latent())}; }
+  FrameType out() const override { return {Flow::kSamples, static_cast<int>(network_.hop())}; }
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+
+ private:
+  struct Stream;
+  const Network& network_;
+};
+
+}  // namespace syrinx::piper

@@ -1,0 +1,105 @@
+#include "families/piper/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace syrinx::piper {
+
+State::State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner)
+    : config_(config),
+      say_(std::move(say)),
+      manner_(std::move(manner)),
+      sayings_(request.sayings),
+      lexicon_(request.lexicon),
+      seed_(request.seed),
+      open_(request.text_open),
+      repeat_(request.ignore_stop && request.max_frames > 0),
+      max_frames_(request.max_frames) {
+  sampling_.temperature = 0;
+}
+
+Status State::begin(const SpeechRequest& request) {
+  if (Status taken = take(request.text, !request.text_open); !taken.ok()) return taken;
+  if (!next_sentence() && !open_) {
+    return Error{ErrorCode::kInvalid, "the text has nothing that this voice can speak", "input"};
+  }
+  return ok_status();
+}
+
+Status State::take(std::string_view text, bool last) {
+  std::vector<SentenceStream::Item> items;
+  sentences_.push(text, items);
+  if (last) sentences_.finish(items);
+  open_ = !last;
+  std::vector<WrittenText> written;
+  for (SentenceStream::Item& item : items) {
+    const auto begin = static_cast<int64_t>(item.place.begin);
+    std::vector<Saying> known;
+    if (lexicon_) lexicon_->find(item.text, known);
+    std::vector<Saying> sayings =
+        joined(within(sayings_, begin, std::ssize(item.text)), std::move(known));
+    written.push_back({std::move(item.text), begin, std::move(sayings)});
+  }
+  Result<std::vector<SpokenText>> spoken = read_aloud(config_, say_, written);
+  if (!spoken.ok()) return spoken.error();
+  for (SpokenText& each : spoken.value()) {
+    if (!each.ids.empty()) waiting_.push_back(std::move(each));
+  }
+  return ok_status();
+}
+
+Status State::append_text(std::string_view text, bool last) {
+  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
+  if (Status taken = take(text, last); !taken.ok()) return taken;
+  if (!text_.ids.empty() || next_sentence() || !last) return ok_status();
+  text_.ids = config_.begin;  // what is left to say when the text ends without more
+  text_.ids.insert(text_.ids.end(), config_.pad.begin(), config_.pad.end());
+  text_.ids.insert(text_.ids.end(), config_.end.begin(), config_.end.end());
+  return ok_status();
+}
+
+/// False where no sentence waits.
+bool State::next_sentence() {
+  if (waiting_.empty() && repeat_ && !open_) {
+    waiting_.assign(spoken_.begin(), spoken_.end());
+    spoken_.clear();
+  }
+  text_ = {};
+  durations.clear(), prior.clear(), frames.clear();
+  if (waiting_.empty()) return false;
+  text_ = std::move(waiting_.front());
+  waiting_.pop_front();
+  if (repeat_) spoken_.push_back(text_);
+  return true;
+}
+
+Verdict State::advance(std::span<const int32_t> /*codes*/, StepOutput& out) {
+  SYRINX_CHECK(durations.size() == text_.ids.size(), "[piper] a step without its sentence");
+  int64_t count = 0;
+  for (const int32_t frames_of_id : durations) count += frames_of_id;
+  const int64_t width = count == 0 ? 0 : std::ssize(frames) / count;
+  const int64_t room = max_frames_ > 0 ? max_frames_ - frames_before_ : count;
+  const int64_t given = std::min(count, room);
+  out.row(std::span(frames).first(static_cast<size_t>(given * width)));
+  int64_t frame = 0;
+  size_t id = 0;
+  for (const WordStart& word : text_.words) {
+    for (; id < static_cast<size_t>(word.id); ++id) frame += durations[id];
+    if (frame < given) out.word({word.begin, word.end, frames_before_ + frame});
+  }
+  frames_before_ += given;
+  ++sentence_;
+  if (max_frames_ > 0 && frames_before_ >= max_frames_) {
+    return {Verdict::kFinished, FinishReason::kLength};
+  }
+  if (next_sentence() || open_) {
+    Verdict verdict{Verdict::kNextSegment};
+    verdict.new_streams = true;  // each sentence is an utterance of its own
+    return verdict;
+  }
+  return {Verdict::kFinished, FinishReason::kStop};
+}
+
+}  // namespace syrinx::piper

@@ -1,0 +1,69 @@
+// One request of a Piper voice: sentences as the voice reads them, one a segment of one step. The
+// stage writes the frames of a sentence here; advance() sends them on. Used by one thread at a
+// time.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "families/piper/phonemes.h"
+#include "model/request.h"
+#include "text/segment_queue.h"
+
+namespace syrinx::piper {
+
+/// Who speaks and how; constant within a request.
+struct Manner {
+  std::vector<float> embedding;  ///< of the speaker; empty where a voice has one
+  std::vector<float> condition;  ///< DurationPredictor::condition() of it
+  float noise_scale = 0, length_scale = 1, noise_w = 0;
+};
+
+class State : public Sequence {
+ public:
+  State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner);
+  /// Reads the first text. An Error says what cannot be spoken.
+  Status begin(const SpeechRequest& request);
+
+  int prompt_rows() const override { return std::max(1, static_cast<int>(text_.ids.size())); }
+  int max_steps() const override { return 1; }
+  bool ready() const override { return !text_.ids.empty(); }
+  std::span<const int32_t> prompt_ids() const override { return text_.ids; }
+  const SampleParams& sampling(int) const override { return sampling_; }
+  SampleRule rule(int) const override { return {}; }
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+
+  // For the stage.
+  const Manner& manner() const { return manner_; }
+  std::span<const int32_t> ids() const { return text_.ids; }
+  uint64_t seed() const { return seed_; }
+  /// Of this sentence, among the request's: its noise.
+  uint32_t sentence() const { return sentence_; }
+  /// What was read of this sentence: frames of each id, and all frames [T, width].
+  std::vector<int32_t> durations;
+  std::vector<float> prior, frames;
+
+ private:
+  Status take(std::string_view text, bool last);
+  bool next_sentence();
+
+  const PiperConfig& config_;
+  SayClauses say_;
+  Manner manner_;
+  SampleParams sampling_;
+  std::vector<Saying> sayings_;
+  std::shared_ptr<const Lexicon> lexicon_;
+  uint64_t seed_ = 0;
+  bool open_ = false, repeat_ = false;
+  SentenceStream sentences_;
+  std::deque<SpokenText> waiting_;
+  std::vector<SpokenText> spoken_;  // only when repeating
+  SpokenText text_;                 // of this segment
+  uint32_t sentence_ = 0;
+  int64_t max_frames_ = 0, frames_before_ = 0;
+};
+
+}  // namespace syrinx::piper
