@@ -86,7 +86,8 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
   if (x.device == Device::kCuda) return cuda::leaky_relu(ctx, x, slope, out);
   const float* in = x.f32();
   float* to = out.f32();
-  over(ctx, x.count(), [&](int64_t begin, int64_t n) {
+  // By value: a reference to a float could be one into `to`, and nothing would be vectorised.
+  over(ctx, x.count(), [in, to, slope](int64_t begin, int64_t n) {
     for (int64_t i = begin; i < begin + n; ++i) to[i] = in[i] > 0 ? in[i] : slope * in[i];
   });
 }

@@ -25,7 +25,9 @@ void RowQueue::pop_into_sum(const View& x) {
   SYRINX_CHECK(x.shape[0] <= rows() && x.shape[1] == width_, "[row_queue] sum of ", x.shape.str(),
                " from ", rows(), " rows of ", width_);
   float* to = x.f32();
-  for (int64_t i = 0; i < x.count(); ++i) to[i] += values_[static_cast<size_t>(i)];
+  const float* held = values_.data();
+  const int64_t count = x.count();
+  for (int64_t i = 0; i < count; ++i) to[i] += held[i];
   drop(x.shape[0]);
 }
 
