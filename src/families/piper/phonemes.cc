@@ -157,26 +157,28 @@ SpokenText spell(const PiperConfig& config, const WrittenText& sentence) {
 
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice) {
-  std::string input;
-  for (const std::string& clause : clauses) input += one_line(clause) + "\n\n";
-  const Result<std::string> printed = run_espeak(input, voice);
-  if (!printed.ok()) return printed.error();
-  std::vector<std::string> all = lines_of(printed.value());
-  if (all.size() == clauses.size()) return all;
-  // espeak has cut a clause, or has nothing to say for one: each half alone.
-  if (clauses.size() == 1) {
-    std::string said;
-    for (const std::string& line : all) said += (said.empty() ? "" : " ") + line;
-    return std::vector{said};
+  // A clause may give no line or several, so a word of no language stands before each: its phonemes
+  // say where the next clause begins. Another word where a clause sounds alike.
+  for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
+    std::string input;
+    for (const std::string& clause : clauses) {
+      input += concat(border, "\n\n", one_line(clause), "\n\n");
+    }
+    const Result<std::string> printed = run_espeak(input, voice);
+    if (!printed.ok()) return printed.error();
+    std::vector<std::string> said;
+    const std::vector<std::string> lines = lines_of(printed.value());
+    for (const std::string& line : lines) {
+      if (line == lines.front()) {
+        said.emplace_back();
+      } else {
+        said.back() += (said.back().empty() ? "" : " ") + line;
+      }
+    }
+    if (said.size() == clauses.size()) return said;
   }
-  all.clear();
-  const auto middle = clauses.begin() + std::ssize(clauses) / 2;
-  for (const auto& half : {std::vector(clauses.begin(), middle), std::vector(middle, clauses.end())}) {
-    Result<std::vector<std::string>> some = say_by_espeak(half, voice);
-    if (!some.ok()) return some.error();
-    for (std::string& said : some.value()) all.push_back(std::move(said));
-  }
-  return all;
+  return Error{ErrorCode::kInternal, "espeak-ng does not say where the clauses of the text end",
+               "input"};
 }
 
 Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayClauses& say,
@@ -208,10 +210,11 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
     for (const Clause& clause : cut[i]) {
       const std::string phonemes =
           normalize(without_switches(clause.ipa ? clause.say : said[next++]), NormalForm::kNfd);
+      if (phonemes.empty()) continue;  // nor is its mark heard
       write_clause(clause, phonemes, sentences[i].begin, ids, text.words);
       if (clause.mark != 0) ids.phonemes(std::string(1, clause.mark));
       const bool more = &clause != &cut[i].back();
-      if (more || (clause.mark != 0 && std::string_view(",:;").find(clause.mark) != 
+      if (more || (clause.mark != 0 && std::string_view(",:;").find(clause.mark) !=
                                            std::string_view::npos)) {
         ids.phonemes(" ");
       }

@@ -1,0 +1,164 @@
+// Texts to clauses, phonemes and ids, with phonemes of a table in place of espeak-ng.
+#include "families/piper/phonemes.h"
+
+#include <gtest/gtest.h>
+
+#include "families/piper/clauses.h"
+#include "families/piper/voice_fixture.h"
+
+namespace syrinx::piper {
+namespace {
+
+std::vector<std::string> cut(const std::string& text) {
+  std::vector<std::string> out;
+  for (const Clause& clause : clauses_of({text, 0})) {
+    out.push_back(clause.say + "|" + (clause.mark ? std::string(1, clause.mark) : "") + "|" +
+                  std::to_string(clause.words.size()));
+  }
+  return out;
+}
+
+TEST(PiperClauses, EndAtMarksBeforeSpaces) {
+  using Cut = std::vector<std::string>;
+  EXPECT_EQ(cut("One, two: three; four."), (Cut{"One,|,|1", " two:|:|1", " three;|;|1", " four.|.|1"}));
+  EXPECT_EQ(cut("At 10:30, 3.5 or 1,000."), (Cut{"At 10:30,|,|2", " 3.5 or 1,000.|.|3"}));
+  EXPECT_EQ(cut("Dr. Who (really?) came."), (Cut{"Dr. Who (really?|?|3", ") came.|.|1"}));
+  EXPECT_EQ(cut("He said \"no.\""), (Cut{"He said \"no.|.|3"}));
+  EXPECT_EQ(cut("Well - yes — no"), (Cut{"Well - yes —|;|2", " no||1"}));
+  EXPECT_EQ(cut("[[x]] a"), (Cut{"  x   a||2"}));
+  EXPECT_EQ(cut("你好，世界。"), (Cut{"你好，|,|1", "世界。|.|1"}));
+  EXPECT_EQ(cut("..."), Cut{});
+  EXPECT_EQ(cut(""), Cut{});
+}
+
+TEST(PiperClauses, SayingsStandInTheirPlaces) {
+  WrittenText text{"ab cd ef.", 0};
+  text.sayings = {{.begin = 0, .end = 2, .words = "xx"},
+                  {.begin = 3, .end = 5, .phones = {.ipa = "kd", .arpabet = {"k", "d"}}}};
+  const std::vector<Clause> all = clauses_of(text);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].say, "xx ");
+  EXPECT_TRUE(all[1].ipa);
+  EXPECT_EQ(all[1].say, "kd");
+  EXPECT_EQ(all[2].say, " ef.");
+  EXPECT_EQ(all[2].mark, '.');
+}
+
+/// ids as text: those of the fixture's map, without begin, end and pads.
+std::string shown_ids(const PiperConfig& config, const SpokenText& text) {
+  std::string out;
+  for (size_t i = 2; i + 1 < text.ids.size(); i += 2) {
+    for (const auto& [phoneme, ids] : config.ids) {
+      if (ids[0] == text.ids[i]) out += phoneme;
+    }
+    EXPECT_EQ(text.ids[i + 1], 0) << "a pad";
+  }
+  return out;
+}
+
+SpokenText read_one(const PiperConfig& config, const std::string& text, int64_t begin = 0) {
+  const WrittenText written{text, begin};
+  auto all = read_aloud(config, say_letters, {&written, 1});
+  EXPECT_TRUE(all.ok());
+  return all.value().at(0);
+}
+
+TEST(PiperPhonemes, AreThoseOfTheClausesWithTheirMarks) {
+  const PiperConfig config = small_config();
+  const SpokenText text = read_one(config, "Abc def, g.", 100);
+  EXPECT_EQ(shown_ids(config, text), "abc def, g.");
+  EXPECT_EQ(text.ids.front(), 1);
+  EXPECT_EQ(text.ids.back(), 2);
+  ASSERT_EQ(text.words.size(), 3U);
+  EXPECT_EQ(text.words[1].begin, 104);
+  EXPECT_EQ(text.words[1].end, 107);
+  EXPECT_EQ(text.words[1].id, 2 + 2 * 4);
+  EXPECT_EQ(text.words[2].id, 2 + 2 * 9);
+  EXPECT_TRUE(read_one(config, "ß !").ids.empty());  // no phoneme of these is known
+}
+
+TEST(PiperPhonemes, WordsAreSpreadWhereTheirNumberDiffers) {
+  const PiperConfig config = small_config();
+  const SayClauses say = [](const std::vector<std::string>& clauses, const std::string&) {
+    return Result<std::vector<std::string>>(std::vector<std::string>(clauses.size(), "ab cd"));
+  };
+  const WrittenText written[] = {{"one two three four", 0}, {"one", 0}};
+  const auto all = read_aloud(config, say, written);
+  ASSERT_TRUE(all.ok());
+  std::vector<int32_t> starts;
+  for (const WordStart& word : all.value()[0].words) starts.push_back(word.id);
+  EXPECT_EQ(starts, (std::vector<int32_t>{2, 2, 8, 8}));
+  EXPECT_EQ(all.value()[1].words.size(), 1U);
+}
+
+TEST(PiperPhonemes, SwitchesOfLanguageAreLeftOutAndMarksDecomposed) {
+  PiperConfig config = small_config();
+  config.ids["\xcc\x83"] = {23};  // a combining tilde
+  config.ids["ab"] = {22};        // a cluster
+  const SayClauses say = [](const std::vector<std::string>&, const std::string&) {
+    return Result<std::vector<std::string>>(std::vector<std::string>{"(en)cab(fr)\xc3\xb1"});
+  };
+  const WrittenText written{"x", 0};
+  const auto all = read_aloud(config, say, {&written, 1});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all.value()[0].ids,
+            (std::vector<int32_t>{1, 0, config.ids["c"][0], 0, 22, 0,
+                                   config.ids["n"][0], 0, 23, 0, 2}));
+}
+
+TEST(PiperPhonemes, ATextOfCharactersNeedsNoProgram) {
+  PiperConfig config = small_config();
+  config.espeak = false;
+  const WrittenText written{"ab cd\n", 10};
+  const auto all = read_aloud(config, nullptr, {&written, 1});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(shown_ids(config, all.value()[0]), "ab cd");
+  ASSERT_EQ(all.value()[0].words.size(), 2U);
+  EXPECT_EQ(all.value()[0].words[1].begin, 13);
+  EXPECT_EQ(all.value()[0].words[1].end, 15);
+}
+
+TEST(PiperPhonemes, ATooLongSentenceIsRefused) {
+  const PiperConfig config = small_config();
+  const WrittenText written{std::string(kMostIds, 'a'), 0};
+  const auto all = read_aloud(config, say_letters, {&written, 1});
+  ASSERT_FALSE(all.ok());
+  EXPECT_EQ(all.error().code, ErrorCode::kInvalid);
+}
+
+TEST(PiperPhonemes, EspeakSaysEachClause) {
+  const auto said = say_by_espeak({"Hello world,", "...", "Mr. Smith", "hello"}, "en-us");
+  if (!said.ok()) GTEST_SKIP() << said.error().message;
+  ASSERT_EQ(said.value().size(), 4U);
+  EXPECT_EQ(said.value()[0], "həlˈoʊ wˈɜːld");
+  EXPECT_EQ(said.value()[1], "");
+  EXPECT_EQ(said.value()[3], "həlˈoʊ");
+  EXPECT_NE(said.value()[2].find("smˈɪθ"), std::string::npos) << said.value()[2];
+}
+
+TEST(PiperConfig, FaultsNameWhatIsWrong) {
+  const auto fault = [](const std::string& from, const std::string& to) -> std::string {
+    std::string text = small_json();
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    text.replace(at, from.size(), to);
+    try {
+      PiperConfig::from(Config::parse(text, "a.onnx.json"));
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(fault("16000", "1"), "sample_rate");
+  has(fault("\"phoneme_type\": \"espeak\"", "\"phoneme_type\": \"pinyin\""), "need a program of their own");
+  has(fault("\"en-us\"", "\"../../etc/passwd\""), "espeak.voice");
+  has(fault("\"_\"", "\"~\""), "expected ids of '_'");
+  has(fault("\"num_speakers\": 1", "\"num_speakers\": 0"), "num_speakers");
+  has(fault("\"noise_w\": 0.8", "\"noise_w\": -1"), "noise_w");
+}
+
+}  // namespace
+}  // namespace syrinx::piper

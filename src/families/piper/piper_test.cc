@@ -1,0 +1,182 @@
+// A Piper voice as a family of the engine, with the goldens' networks.
+#include "families/piper/piper.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "engine/collector.h"
+#include "engine/engine.h"
+#include "families/piper/voice_fixture.h"
+#include "io/test_dir.h"
+
+namespace syrinx::piper {
+namespace {
+
+/// A golden's network with the small config beside it.
+std::shared_ptr<const Pipeline> small_voice(const std::string& network, int speakers = 1) {
+  const TestDir dir;
+  const std::string path = dir.path("small.onnx");
+  std::filesystem::copy_file(
+      SYRINX_SOURCE_DIR "/tests/parity/piper/golden/" + network + ".onnx", path);
+  dir.write("small.onnx.json", small_json(speakers));
+  return load_with({path, "small"}, say_letters);
+}
+
+struct Heard {
+  std::vector<float> samples;
+  std::vector<WordMark> words;
+  bool operator==(const Heard& other) const { return samples == other.samples; }
+};
+
+constexpr const char* kText = "Abcd efg, hij. Klm nop abc? Ccc.";
+
+SpeechRequest small_request(const std::string& text = kText) {
+  SpeechRequest request;
+  request.text = text;
+  request.seed = 5;
+  return request;
+}
+
+Heard hear(Engine& engine, const SpeechRequest& request) {
+  const auto sink = std::make_shared<Collector>();
+  EXPECT_TRUE(engine.submit(request, sink).ok());
+  const auto& outcome = sink->wait();
+  EXPECT_EQ(outcome.reason, FinishReason::kStop);
+  return {sink->samples(), outcome.words};
+}
+
+EngineOptions options_with(int threads) {
+  EngineOptions options;
+  options.threads = threads;
+  return options;
+}
+
+TEST(Piper, AStreamHasTheBitsOfTheWhole) {
+  const auto voice = small_voice("one_speaker");
+  Engine engine(voice, options_with(2));
+  const Heard want = hear(engine, small_request());
+  EXPECT_GT(want.samples.size(), 1000U);
+  for (const int initial : {1, 3, 200}) {
+    SpeechRequest request = small_request();
+    request.initial_chunk_frames = initial;
+    EXPECT_EQ(hear(engine, request), want) << initial;
+  }
+  Engine one(voice, options_with(1));
+  EXPECT_EQ(hear(one, small_request()), want);
+}
+
+TEST(Piper, ABatchHasTheBitsOfRequestsAlone) {
+  Engine engine(small_voice("one_speaker"), options_with(2));
+  std::vector<SpeechRequest> requests;
+  std::vector<Heard> alone;
+  for (int i = 0; i < 6; ++i) {
+    requests.push_back(small_request(std::string(kText).substr(static_cast<size_t>(i))));
+    requests.back().seed = static_cast<uint64_t>(i / 2);
+    alone.push_back(hear(engine, requests.back()));
+  }
+  std::vector<std::shared_ptr<Collector>> sinks;
+  for (const SpeechRequest& request : requests) {
+    sinks.push_back(std::make_shared<Collector>());
+    ASSERT_TRUE(engine.submit(request, sinks.back()).ok());
+  }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    sinks[i]->wait();
+    EXPECT_EQ(sinks[i]->samples(), alone[i].samples) << i;
+  }
+}
+
+TEST(Piper, WordsHaveTheirTimes) {
+  Engine engine(small_voice("one_speaker"), options_with(1));
+  const Heard heard = hear(engine, small_request());
+  ASSERT_EQ(heard.words.size(), 7U);
+  EXPECT_EQ(heard.words[0].begin, 0);
+  EXPECT_EQ(heard.words[0].end, 4);
+  EXPECT_EQ(heard.words[3].begin, 15);  // of the second sentence
+  EXPECT_EQ(heard.words[6].end, 31);
+  for (size_t i = 1; i < heard.words.size(); ++i) {
+    EXPECT_GT(heard.words[i].frame, heard.words[i - 1].frame);
+  }
+  EXPECT_LT(heard.words.back().frame * 8, std::ssize(heard.samples));
+}
+
+TEST(Piper, LateTextIsSpokenAsIfItHadBeenThere) {
+  Engine engine(small_voice("one_speaker"), options_with(1));
+  const Heard want = hear(engine, small_request());
+  SpeechRequest request = small_request("");
+  request.text_open = true;
+  const auto sink = std::make_shared<Collector>();
+  const auto id = engine.submit(request, sink);
+  ASSERT_TRUE(id.ok());
+  const std::string text = kText;
+  for (size_t at = 0; at < text.size(); at += 5) {
+    engine.append_text(id.value(), text.substr(at, 5), at + 5 >= text.size());
+  }
+  sink->wait();
+  EXPECT_EQ(sink->samples(), want.samples);
+}
+
+TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
+  Engine engine(small_voice("one_speaker"), options_with(1));
+  const Heard plain = hear(engine, small_request());
+  SpeechRequest slow = small_request(), other = small_request(), calm = small_request();
+  slow.speed = 0.5f;
+  other.seed = 6;
+  calm.temperature = 0.f;
+  EXPECT_GT(hear(engine, slow).samples.size(), plain.samples.size() * 3 / 2);
+  EXPECT_NE(hear(engine, other).samples, plain.samples);
+  const Heard still = hear(engine, calm);
+  EXPECT_EQ(still.samples.size(), plain.samples.size());  // the durations' noise is the same
+  EXPECT_NE(still.samples, plain.samples);
+}
+
+TEST(Piper, SpeakersAreVoices) {
+  const auto voice = small_voice("many_speakers", 3);
+  ASSERT_EQ(voice->info().voices.size(), 3U);
+  EXPECT_EQ(voice->info().default_voice, "anna");
+  EXPECT_EQ(voice->info().voices[1].id, "1");
+  Engine engine(voice, options_with(1));
+  SpeechRequest request = small_request(), number = small_request(), mix = small_request();
+  request.voice = "carl";
+  number.voice = "2";
+  mix.mix = {{"anna", nullptr, 1}, {"carl", nullptr, 1}};
+  const Heard carl = hear(engine, request);
+  EXPECT_EQ(hear(engine, number), carl);
+  EXPECT_NE(hear(engine, small_request()).samples, carl.samples);
+  EXPECT_NE(hear(engine, mix).samples, carl.samples);
+  request.voice = "nemo";
+  const auto refused = voice->open(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
+  EXPECT_NE(refused.error().message.find("nemo"), std::string::npos);
+}
+
+TEST(Piper, BoundsAndRefusals) {
+  const auto voice = small_voice("one_speaker");
+  Engine engine(voice, options_with(1));
+  SpeechRequest bounded = small_request();
+  bounded.max_frames = 20;
+  bounded.ignore_stop = true;
+  const auto sink = std::make_shared<Collector>();
+  ASSERT_TRUE(engine.submit(bounded, sink).ok());
+  EXPECT_EQ(sink->wait().reason, FinishReason::kLength);
+  EXPECT_EQ(sink->samples().size(), 20U * 8);
+  EXPECT_FALSE(voice->open(small_request("ß ...")).ok());
+  EXPECT_FALSE(voice->open(small_request("")).ok());
+}
+
+TEST(Piper, FilesThatDoNotFitAreRefused) {
+  const auto fault = [](const std::string& network, int speakers) -> std::string {
+    try {
+      small_voice(network, speakers);
+    } catch (const LoadError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_NE(fault("one_speaker", 3).find("num_speakers: expected 1, got 3"), std::string::npos);
+  EXPECT_NE(fault("many_speakers", 1).find("expected 3, got 1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace syrinx::piper
