@@ -86,9 +86,13 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
   if (x.device == Device::kCuda) return cuda::leaky_relu(ctx, x, slope, out);
   const float* in = x.f32();
   float* to = out.f32();
-  // By value: a reference to a float could be one into `to`, and nothing would be vectorised.
+  SYRINX_CHECK(slope > 0 && slope <= 1, "[leaky_relu] a slope of ", slope);
+  // For such slopes the larger of both; by value, and so in vectors.
   over(ctx, x.count(), [in, to, slope](int64_t begin, int64_t n) {
-    for (int64_t i = begin; i < begin + n; ++i) to[i] = in[i] > 0 ? in[i] : slope * in[i];
+    for (int64_t i = begin; i < begin + n; ++i) {
+      const float low = slope * in[i];
+      to[i] = in[i] > low ? in[i] : low;
+    }
   });
 }
 

@@ -38,7 +38,7 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
            ChannelAxis axis, const View& out);
 
 void clamp(StepContext& ctx, const View& x, float low, float high, const View& out);
-/// out = x > 0 ? x : slope * x.
+/// out = x > 0 ? x : slope * x; slope in (0, 1].
 void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
 /// x += y.
 void add_inplace(StepContext& ctx, const View& x, const View& y);
