@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "io/test_dir.h"
+#include "runtime/fingerprint.h"
 #include "runtime/trace.h"
 #include "tensor/device.h"
 
@@ -174,6 +175,23 @@ TEST(Load, ALargeModelAloneHasFewThreadsOnOneBatch) {
   EXPECT_EQ(executors_alone(large, 2), Executors::kShared);
   EXPECT_EQ(executors_alone(large, 3), Executors::kShared);
   EXPECT_EQ(executors_alone(large, 4), Executors::kSplit);
+}
+
+TEST(Load, AModelMayBeOneFile) {
+  EXPECT_EQ(model_name("/voices/en_US-joe-medium.onnx"), "en_US-joe-medium");
+  EXPECT_EQ(model_name("en_US-joe-medium.onnx"), "en_US-joe-medium");
+  EXPECT_EQ(model_name("Org/Name@rev"), "Name");
+  const TestDir dir;
+  LoadOptions options;
+  options.model = dir.write("a.onnx", "");
+  EXPECT_TRUE(says(load_fault(options), "a.onnx.json")) << load_fault(options);
+  dir.write("a.onnx.json", "{}");
+  EXPECT_TRUE(says(load_fault(options), "audio")) << load_fault(options);
+  const std::string before = fingerprint(options.model);
+  dir.write("b.onnx", "other");
+  EXPECT_EQ(fingerprint(options.model), before) << "what lies beside a voice is not of it";
+  dir.write("a.onnx.json", "{ }");
+  EXPECT_NE(fingerprint(options.model), before);
 }
 
 TEST(Load, WhatIsPublishedWithoutItsConfigSaysWhatToAdd) {
