@@ -110,11 +110,11 @@ std::string integers(const std::string& name, const std::vector<uint64_t>& value
 }
 
 std::string two_convolutions() {
-  return model({node("Conv", "/a/Conv", {"x", "w"}) + integers("dilations", {3}, false) +
-                    integers("pads", {1, 2}, true) + bytes(5, bytes(1, "group") + number(3, 4)),
-                node("ConvTranspose", "/b/ConvTranspose", {"x", "w"}) +
-                    integers("strides", {8}, true)},
-               {tensor("w", {1}, {1})});
+  return model(
+      {node("Conv", "/a/Conv", {"x", "w"}) + integers("dilations", {3}, false) +
+           integers("pads", {1, 2}, true) + bytes(5, bytes(1, "group") + number(3, 4)),
+       node("ConvTranspose", "/b/ConvTranspose", {"x", "w"}) + integers("strides", {8}, true)},
+      {tensor("w", {1}, {1})});
 }
 
 TEST(OnnxWeights, ConvolutionsHaveTheirAttributes) {
@@ -128,8 +128,8 @@ TEST(OnnxWeights, ConvolutionsHaveTheirAttributes) {
   EXPECT_EQ(a.before, 1);
   EXPECT_EQ(a.after, 2);
   EXPECT_EQ(all.at("b").stride, 8);
-  const std::string large = model(
-      {node("Conv", "/a/Conv", {"x"}) + integers("strides", {uint64_t{1} << 30}, true)}, {});
+  const std::string large =
+      model({node("Conv", "/a/Conv", {"x"}) + integers("strides", {uint64_t{1} << 30}, true)}, {});
   EXPECT_NE(onnx_fault(dir.write("b.onnx", large)).find("numbers up to"), std::string::npos);
   for_each_damage(two_convolutions(), 500, [&](const std::string& content) {
     try {

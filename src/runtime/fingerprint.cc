@@ -79,12 +79,14 @@ struct ModelFile {
 /// one file: that, and what lies beside it under its name and .json.
 std::vector<ModelFile> model_files(const std::string& dir) {
   std::vector<ModelFile> files;
-  for (const std::string& path : {dir, dir + ".json"}) {
-    if (!is_file(path)) continue;
-    files.push_back({fs::path(path).filename().string(), path,
-                     static_cast<int64_t>(fs::file_size(path))});
+  if (is_file(dir)) {
+    for (const std::string& path : {dir, dir + ".json"}) {
+      if (!is_file(path)) continue;
+      files.push_back(
+          {fs::path(path).filename().string(), path, static_cast<int64_t>(fs::file_size(path))});
+    }
+    return files;
   }
-  if (is_file(dir)) return files;
   try {
     for (auto it =
              fs::recursive_directory_iterator(dir, fs::directory_options::follow_directory_symlink);

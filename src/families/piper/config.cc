@@ -15,8 +15,8 @@ constexpr size_t kMostPhonemes = 65536, kMostIdsOfOne = 64;
 
 bool is_plain_voice(const std::string& name) {
   const auto good = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '_' || c == '+';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_' || c == '+';
   };
   return !name.empty() && name.front() != '-' && std::all_of(name.begin(), name.end(), good);
 }
@@ -35,7 +35,7 @@ void read_ids(const Config& config, PiperConfig& c) {
   for (const auto& [key, ids] : {std::pair{"^", &c.begin}, {"_", &c.pad}, {"$", &c.end}}) {
     const auto found = c.ids.find(key);
     if (found == c.ids.end() || found->second.empty()) {
-      config.fail("phoneme_id_map", concat("expected ids of '", key, "', by which a text ", 
+      config.fail("phoneme_id_map", concat("expected ids of '", key, "', by which a text ",
                                            "begins, is padded or ends"));
     }
     *ids = found->second;

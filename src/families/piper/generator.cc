@@ -45,7 +45,9 @@ Generator::Generator(const VoiceParts& parts, int64_t latent, int64_t speaker)
     stage.up = parts.upsampling("dec.ups." + std::to_string(i), width);
     width = stage.up.out();
     hop_ *= stage.up.stride();
-    if (hop_ > kMostHop) parts.fail("dec.ups", concat("expected at most ", kMostHop, " samples a row"));
+    if (hop_ > kMostHop) {
+      parts.fail("dec.ups", concat("expected at most ", kMostHop, " samples a row"));
+    }
     for (int64_t b = 0; b < each; ++b) {
       stage.blocks.push_back(load_block(parts, module(i * each + b), width));
     }

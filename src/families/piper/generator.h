@@ -1,6 +1,6 @@
-// HiFi-GAN's generator as a stream: latent rows to samples by transposed convolutions, each followed
-// by the mean of residual blocks of several widths. Every layer keeps what it needs later, so a
-// stream cut anywhere gives the bits of one whole call.
+// HiFi-GAN's generator as a stream: latent rows to samples by transposed convolutions, each
+// followed by the mean of residual blocks of several widths. Every layer keeps what it needs later,
+// so a stream cut anywhere gives the bits of one whole call.
 // Source: vits:models.py (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646.
 // Const after construction. C latent channels, G width of a speaker's embedding.
 #pragma once

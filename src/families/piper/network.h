@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "families/piper/duration_predictor.h"
-#include "families/piper/prior_flow.h"
 #include "families/piper/generator.h"
+#include "families/piper/prior_flow.h"
 #include "families/piper/text_encoder.h"
 
 namespace syrinx::piper {
@@ -20,10 +20,10 @@ constexpr int kMostIdFrames = 1024;  ///< of one id; a voice that asks for more 
 /// A text to be read, and what comes of it.
 struct TextJob {
   std::span<const int32_t> ids;
-  std::span<const float> noise;      ///< [P, 2], standard normal
-  std::span<const float> condition;  ///< DurationPredictor::condition()
-  float deviation = 0.8f;            ///< of the durations' noise (noise_w)
-  float length = 1;                  ///< factor of the frames of each id
+  std::span<const float> noise;               ///< [P, 2], standard normal
+  std::span<const float> condition;           ///< DurationPredictor::condition()
+  float deviation = 0.8f;                     ///< of the durations' noise (noise_w)
+  float length = 1;                           ///< factor of the frames of each id
   std::vector<int32_t>* durations = nullptr;  ///< [P], to be written; negative: not a number
   std::vector<float>* prior = nullptr;        ///< [P, 2 C], to be written
 };

@@ -46,8 +46,7 @@ struct ReadText {
 
 class GoldenRun {
  public:
-  explicit GoldenRun(const GoldenVoice& voice)
-      : golden_(voice.golden), network_(voice.model) {}
+  explicit GoldenRun(const GoldenVoice& voice) : golden_(voice.golden), network_(voice.model) {}
 
   std::vector<float> embedding() const {
     std::vector<float> shares(static_cast<size_t>(network_.speakers()));
@@ -58,8 +57,8 @@ class GoldenRun {
     ReadText out;
     const View ids = golden_.view("ids");
     const std::vector<float> condition = network_.text_condition(embedding());
-    TextJob job{{ids.i32(), static_cast<size_t>(ids.count())}, numbers(golden_.view("noise_w")),
-                condition};
+    TextJob job{
+        {ids.i32(), static_cast<size_t>(ids.count())}, numbers(golden_.view("noise_w")), condition};
     job.durations = &out.durations, job.prior = &out.prior;
     network_.read(bench_.ctx, {&job, 1});
     bench_.arena.reset();

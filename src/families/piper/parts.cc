@@ -6,14 +6,13 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kMostSize = 65536, kMostParts = 64;
+constexpr int64_t kMostSize = 8192, kMostParts = 64;
+constexpr int64_t kMostReach = 4096;  // rows that a stream keeps for a convolution
 
 }  // namespace
 
 VoiceParts::VoiceParts(const std::string& path)
-    : path_(path),
-      weights_(open_onnx_weights(path)),
-      convolutions_(read_onnx_convolutions(path)) {}
+    : path_(path), weights_(open_onnx_weights(path)), convolutions_(read_onnx_convolutions(path)) {}
 
 void VoiceParts::fail(const std::string& name, const std::string& what) const {
   load_fault(path_, name, what);
@@ -28,11 +27,14 @@ int64_t VoiceParts::count(const std::string& name, const std::string& part) cons
 Shape VoiceParts::shape(const std::string& name, int dims) const {
   const std::optional<Shape> found = weights_.shape(name);
   if (!found) {
-    fail(name, "is missing: expected a Piper voice, a VITS graph with the modules enc_p, dp, flow "
-               "and dec");
+    fail(name,
+         "is missing: expected a Piper voice, a VITS graph with the modules enc_p, dp, flow "
+         "and dec");
   }
   bool good = found->dims() == dims;
-  for (int i = 0; i < found->dims(); ++i) good = good && (*found)[i] >= 1 && (*found)[i] <= kMostSize;
+  for (int i = 0; i < found->dims(); ++i) {
+    good = good && (*found)[i] >= 1 && (*found)[i] <= kMostSize;
+  }
   if (!good) {
     fail(name, concat("expected ", dims, " sizes from 1 to ", kMostSize, ", got ", found->str()));
   }
@@ -70,7 +72,7 @@ CausalConv1d VoiceParts::stream_conv(const std::string& module, int64_t in, int6
   const Shape sizes = shape(module + ".weight", 3);
   const OnnxConvolution conv = convolution(module);
   const int64_t taps = sizes[2], reach = conv.dilation * (taps - 1);
-  if (conv.stride != 1 || conv.groups != 1 || conv.dilation < 1 || reach > kMostSize ||
+  if (conv.stride != 1 || conv.groups != 1 || conv.dilation < 1 || reach > kMostReach ||
       conv.before + conv.after != reach) {
     fail(module, "expected one group, a stride of 1 and as many rows out as in");
   }

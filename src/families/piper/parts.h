@@ -25,7 +25,7 @@ class VoiceParts {
   int64_t count(const std::string& name, const std::string& part) const;
 
   /// The sizes of a tensor that Piper's graphs have. Throws LoadError that says what was expected:
-  /// it is not there, has another rank, or a size outside [1, 65536].
+  /// it is not there, has another rank, or a size outside [1, 8192].
   Shape shape(const std::string& name, int dims) const;
   /// Weight and bias of a convolution of one tap, [out, in] and [out]; `in` and `out` -1: any.
   LinearPart one_tap(const std::string& module, int64_t in, int64_t out = -1) const;

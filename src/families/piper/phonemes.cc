@@ -214,8 +214,8 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
       write_clause(clause, phonemes, sentences[i].begin, ids, text.words);
       if (clause.mark != 0) ids.phonemes(std::string(1, clause.mark));
       const bool more = &clause != &cut[i].back();
-      if (more || (clause.mark != 0 && std::string_view(",:;").find(clause.mark) !=
-                                           std::string_view::npos)) {
+      if (more || (clause.mark != 0 &&
+                   std::string_view(",:;").find(clause.mark) != std::string_view::npos)) {
         ids.phonemes(" ");
       }
     }

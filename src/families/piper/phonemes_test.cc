@@ -20,7 +20,8 @@ std::vector<std::string> cut(const std::string& text) {
 
 TEST(PiperClauses, EndAtMarksBeforeSpaces) {
   using Cut = std::vector<std::string>;
-  EXPECT_EQ(cut("One, two: three; four."), (Cut{"One,|,|1", " two:|:|1", " three;|;|1", " four.|.|1"}));
+  EXPECT_EQ(cut("One, two: three; four."),
+            (Cut{"One,|,|1", " two:|:|1", " three;|;|1", " four.|.|1"}));
   EXPECT_EQ(cut("At 10:30, 3.5 or 1,000."), (Cut{"At 10:30,|,|2", " 3.5 or 1,000.|.|3"}));
   EXPECT_EQ(cut("Dr. Who (really?) came."), (Cut{"Dr. Who (really?|?|3", ") came.|.|1"}));
   EXPECT_EQ(cut("He said \"no.\""), (Cut{"He said \"no.|.|3"}));
@@ -101,9 +102,8 @@ TEST(PiperPhonemes, SwitchesOfLanguageAreLeftOutAndMarksDecomposed) {
   const WrittenText written{"x", 0};
   const auto all = read_aloud(config, say, {&written, 1});
   ASSERT_TRUE(all.ok());
-  EXPECT_EQ(all.value()[0].ids,
-            (std::vector<int32_t>{1, 0, config.ids["c"][0], 0, 22, 0,
-                                   config.ids["n"][0], 0, 23, 0, 2}));
+  EXPECT_EQ(all.value()[0].ids, (std::vector<int32_t>{1, 0, config.ids["c"][0], 0, 22, 0,
+                                                      config.ids["n"][0], 0, 23, 0, 2}));
 }
 
 TEST(PiperPhonemes, ATextOfCharactersNeedsNoProgram) {
@@ -153,7 +153,8 @@ TEST(PiperConfig, FaultsNameWhatIsWrong) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   has(fault("16000", "1"), "sample_rate");
-  has(fault("\"phoneme_type\": \"espeak\"", "\"phoneme_type\": \"pinyin\""), "need a program of their own");
+  has(fault("\"phoneme_type\": \"espeak\"", "\"phoneme_type\": \"pinyin\""),
+      "need a program of their own");
   has(fault("\"en-us\"", "\"../../etc/passwd\""), "espeak.voice");
   has(fault("\"_\"", "\"~\""), "expected ids of '_'");
   has(fault("\"num_speakers\": 1", "\"num_speakers\": 0"), "num_speakers");

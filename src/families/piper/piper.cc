@@ -63,11 +63,13 @@ class PiperPipeline : public Pipeline {
     info_.family = "piper";
     info_.model = spec.model;
     info_.sample_rate = config_.sample_rate;
-    info_.frame_rate = static_cast<double>(config_.sample_rate) / static_cast<double>(network_.hop());
+    info_.frame_rate = config_.sample_rate / static_cast<double>(network_.hop());
     const auto count = config_.speakers.size();
     for (size_t i = 0; i < count; ++i) {
       const std::string& name = config_.speakers[i];
-      info_.voices.push_back({count == 1 ? spec.model : name.empty() ? std::to_string(i) : name,
+      info_.voices.push_back({count == 1     ? spec.model
+                              : name.empty() ? std::to_string(i)
+                                             : name,
                               count == 1 ? config_.dataset : concat("speaker ", i)});
     }
     info_.default_voice = info_.voices[static_cast<size_t>(config_.default_speaker)].id;

@@ -17,8 +17,8 @@ namespace {
 std::shared_ptr<const Pipeline> small_voice(const std::string& network, int speakers = 1) {
   const TestDir dir;
   const std::string path = dir.path("small.onnx");
-  std::filesystem::copy_file(
-      SYRINX_SOURCE_DIR "/tests/parity/piper/golden/" + network + ".onnx", path);
+  std::filesystem::copy_file(SYRINX_SOURCE_DIR "/tests/parity/piper/golden/" + network + ".onnx",
+                             path);
   dir.write("small.onnx.json", small_json(speakers));
   return load_with({path, "small"}, say_letters);
 }

@@ -9,8 +9,8 @@ namespace syrinx::piper {
 namespace {
 
 /// tanh(a + b) * sigmoid(c + d) where rows of `x` [T, 2 H] are a, c and `added` is b, d or empty.
-RowBatch gate(StepContext& ctx, const RowBatch& x,
-              std::span<const std::span<const float>> added, size_t at) {
+RowBatch gate(StepContext& ctx, const RowBatch& x, std::span<const std::span<const float>> added,
+              size_t at) {
   const int64_t width = x.all.shape[1] / 2;
   const RowBatch out = rows_like(ctx, x, width);
   const Arena::Mark mark(ctx.arena);
@@ -52,7 +52,8 @@ PriorFlow::PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker)
   }
 }
 
-PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& module, bool flipped) const {
+PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& module,
+                                    bool flipped) const {
   const int64_t half = latent_ / 2;
   Coupling out;
   // The half that is read and the half that is moved, as channels of the stream.
@@ -131,7 +132,7 @@ std::vector<float> PriorFlow::condition(std::span<const float> embedding) const 
 }
 
 RowBatch PriorFlow::couple(LanePass& pass, const Coupling& coupling, const RowBatch& z,
-                      std::span<const std::span<const float>> conditions, size_t at) const {
+                           std::span<const std::span<const float>> conditions, size_t at) const {
   StepContext& ctx = pass.ctx();
   const size_t whole = pass.hold(z);
   RowBatch x = rows_like(ctx, z, hidden_), skipped;
@@ -158,7 +159,7 @@ RowBatch PriorFlow::couple(LanePass& pass, const Coupling& coupling, const RowBa
 }
 
 RowBatch PriorFlow::run(LanePass& pass, const RowBatch& z,
-                   std::span<const std::span<const float>> conditions) const {
+                        std::span<const std::span<const float>> conditions) const {
   RowBatch x = z;
   size_t at = 0;
   for (const Coupling& coupling : couplings_) {

@@ -7,7 +7,7 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kMostReach = 4096;
+constexpr int64_t kMostTextReach = 4096;
 
 }  // namespace
 
@@ -15,7 +15,7 @@ SameConv::SameConv(const VoiceParts& parts, const std::string& module, int64_t i
   const Shape sizes = parts.shape(module + ".weight", 3);
   const OnnxConvolution conv = parts.convolution(module);
   const int64_t made = out < 0 ? sizes[0] : out;
-  if (conv.stride != 1 || conv.dilation < 1 || conv.dilation * (sizes[2] - 1) > kMostReach ||
+  if (conv.stride != 1 || conv.dilation < 1 || conv.dilation * (sizes[2] - 1) > kMostTextReach ||
       (conv.groups != 1 && conv.groups != in)) {
     parts.fail(module, "expected a stride of 1 and one group, or one a channel");
   }

@@ -32,9 +32,7 @@ class ChannelNorm {
       : gamma_(parts.f32(module + ".gamma", {width})),
         beta_(parts.f32(module + ".beta", {width})) {}
   /// In place.
-  void run(StepContext& ctx, const View& x) const {
-    layer_norm(ctx, x, gamma_, beta_, kEps, x);
-  }
+  void run(StepContext& ctx, const View& x) const { layer_norm(ctx, x, gamma_, beta_, kEps, x); }
 
  private:
   static constexpr float kEps = 1e-5f;

@@ -27,18 +27,16 @@ void place_knots(std::span<const float> values, float* knots) {
   knots[values.size()] = kSplineBound;
 }
 
-float slope_of(float value) {
-  return kLeast + (value > 20 ? value : std::log1p(std::exp(value)));
-}
+float slope_of(float value) { return kLeast + (value > 20 ? value : std::log1p(std::exp(value))); }
 
 }  // namespace
 
 float inverse_spline(float y, std::span<const float> widths, std::span<const float> heights,
                      std::span<const float> slopes) {
   const size_t bins = widths.size();
-  SYRINX_CHECK(bins >= 1 && bins <= kMostBins && heights.size() == bins &&
-                   slopes.size() + 1 == bins,
-               "[piper] a spline of ", bins, " bins");
+  SYRINX_CHECK(
+      bins >= 1 && bins <= kMostBins && heights.size() == bins && slopes.size() + 1 == bins,
+      "[piper] a spline of ", bins, " bins");
   if (!(y >= -kSplineBound && y <= kSplineBound)) return y;
   std::array<float, kMostBins + 1> x, v;
   place_knots(widths, x.data());

@@ -73,8 +73,9 @@ void Reader::forward(StepContext& ctx, const ArBatch& batch, View hidden) const 
     philox_normal(state.seed(), state.sentence(), kDurationNoise, noise);
     const Manner& manner = state.manner();
     states[used] = &state;
-    jobs[used++] = {ids, noise, manner.condition, manner.noise_w, manner.length_scale,
-                    &state.durations, &state.prior};
+    jobs[used++] = {
+        ids,         noise, manner.condition, manner.noise_w, manner.length_scale, &state.durations,
+        &state.prior};
   }
   network_.read(ctx, jobs.first(used));
   auto* values = static_cast<float*>(batch.scratch.data);

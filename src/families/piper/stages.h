@@ -7,8 +7,8 @@
 
 namespace syrinx::piper {
 
-/// A step reads a sentence: ids -> frames of each -> rows [T, C], drawn with the request's noise and
-/// written to the sequence (State). Its row count is the sentence's ids; nothing is cached. The
+/// A step reads a sentence: ids -> frames of each -> rows [T, C], drawn with the request's noise
+/// and written to the sequence (State). Its row count is the sentence's ids; nothing is cached. The
 /// step's value is the number of frames, not a number where the network yields none.
 class Reader : public ArStage {
  public:

@@ -16,8 +16,7 @@ inline std::string small_json(int speakers = 1) {
   for (const char c : std::string(" ,.?!abcdefghijklmnop")) {
     ids += ", \"" + std::string(1, c) + "\": [" + std::to_string(next++ % 24) + "]";
   }
-  const std::string names =
-      speakers > 1 ? ", \"speaker_id_map\": {\"anna\": 0, \"carl\": 2}" : "";
+  const std::string names = speakers > 1 ? ", \"speaker_id_map\": {\"anna\": 0, \"carl\": 2}" : "";
   return "{\"audio\": {\"sample_rate\": 16000, \"quality\": \"low\"}, \"espeak\": {\"voice\": "
          "\"en-us\"}, \"phoneme_type\": \"espeak\", \"inference\": {\"noise_scale\": 0.667, "
          "\"length_scale\": 1, \"noise_w\": 0.8}, \"num_speakers\": " +
