@@ -118,7 +118,7 @@ std::string model_name(std::string name) {
   for (const Family& family : families()) {
     const std::string_view ending = family.file_ending ? family.file_ending : "";
     if (ending.empty() || name.size() == ending.size() || !name.ends_with(ending)) continue;
-    name.resize(name.size() - ending.size());
+    name.erase(name.size() - ending.size());
     break;
   }
   return name;
