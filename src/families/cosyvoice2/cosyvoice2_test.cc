@@ -118,11 +118,12 @@ TEST(CosyVoice2, RefusesWhatItCannotDo) {
   };
   EXPECT_EQ(fault([](SpeechRequest& r) { r.text = " ... "; }), "input");
   EXPECT_EQ(fault([](SpeechRequest& r) { r.text_open = true; }), "input");
-  EXPECT_EQ(fault([](SpeechRequest& r) {
-              r.instructions.clear();
-              for (int i = 0; i < 4000; ++i) r.instructions += "speak 1 2 3 ";
-            }),
-            "input");
+  SpeechRequest told = hello();
+  for (int i = 0; i < 4000; ++i) told.instructions += "speak 1 2 3 ";
+  const auto opened = model().open(told);
+  ASSERT_FALSE(opened.ok());
+  EXPECT_EQ(opened.error().param, "input");
+  EXPECT_NE(opened.error().message.find("text, voice and instructions"), std::string::npos);
 }
 
 TEST(CosyVoice2, VoicesOfOtherFilesJoin) {
