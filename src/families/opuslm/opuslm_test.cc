@@ -230,6 +230,17 @@ TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
   words.guidance = 3.f;
   const auto writer = open(talker_, words);
   EXPECT_EQ(writer->step_guidance(0), 1.f) << "words are not guided";
+  const auto is_pads = [&](int pos) {
+    row_of(*writer, pos, true, companion);
+    return companion == std::vector<int32_t>(kS, 0);
+  };
+  step(*writer, talker_.config().first_code + 40, 0);
+  EXPECT_TRUE(is_pads(writer->prompt_rows())) << "a word";
+  EXPECT_EQ(step(*writer, talker_.config().ids.end, 0).next, Verdict::kNextSegment);
+  EXPECT_EQ(writer->step_guidance(0), 3.f) << "its speech is";
+  EXPECT_TRUE(is_pads(1)) << "the prompt of speech";
+  step(*writer, talker_.config().first_unit, 1);
+  EXPECT_FALSE(is_pads(writer->prompt_rows())) << "both are fed what was sampled";
 }
 
 TEST_F(OpusLmTest, VoicesAreCutOrFilled) {
