@@ -24,22 +24,25 @@ bool is_vendor_ear(std::string_view name) {
                      [&](std::string_view each) { return name.starts_with(each); });
 }
 
-std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine) {
-  if (auto whisper = whisper_recogniser(engine)) return whisper;
+std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine,
+                                          std::shared_ptr<const SileroVad> vad) {
+  if (auto whisper = whisper_recogniser(engine, {.vad = std::move(vad)})) return whisper;
   return dictation_recogniser(engine);
 }
 
-std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model) {
+std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model,
+                                            std::shared_ptr<const SileroVad> vad) {
   const std::shared_ptr<Engine> engine = load_engine(model);
-  if (auto recogniser = recogniser_of(engine)) return recogniser;
+  if (auto recogniser = recogniser_of(engine, std::move(vad))) return recogniser;
   throw LoadError(concat(model.model, " is a model of the family '",
                          engine->pipeline().info().family, "', which does not recognise speech"));
 }
 
-std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how) {
+std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how,
+                                            std::shared_ptr<const SileroVad> vad) {
   if (name == "pocketsphinx") return open_pocketsphinx();
   how.model = name;
-  return open_recogniser(how);
+  return open_recogniser(how, std::move(vad));
 }
 
 Ears::Ears(std::vector<std::shared_ptr<Recogniser>> recognisers, bool asked_for)

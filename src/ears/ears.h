@@ -7,20 +7,24 @@
 #include <vector>
 
 #include "ears/recogniser.h"
+#include "ears/silero.h"
 #include "engine/engine.h"
 #include "runtime/runtime.h"
 
 namespace syrinx {
 
 /// What an engine's model recognises speech with: Whisper, or a model that writes recordings down
-/// as answers. Null where it does neither.
-std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine);
+/// as answers. Null where it does neither. With `vad` Whisper looks at no windows without a voice.
+std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine,
+                                          std::shared_ptr<const SileroVad> vad = nullptr);
 
 /// "pocketsphinx", or a model: a directory, or a name of the hub's, loaded as `how` says (its
 /// `model` apart), with an engine of its own. Throws LoadError for what cannot be opened, or does
 /// not recognise speech.
-std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how = {});
-std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model);
+std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how = {},
+                                            std::shared_ptr<const SileroVad> vad = nullptr);
+std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model,
+                                            std::shared_ptr<const SileroVad> vad = nullptr);
 
 /// Whether it is a name of another vendor's recogniser ("whisper-1", "gpt-4o-transcribe").
 bool is_vendor_ear(std::string_view name);

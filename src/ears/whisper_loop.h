@@ -7,7 +7,8 @@
 // transcribe().
 //
 // One thing differs (WhisperOptions::keep_best): where every attempt looks wrong, the best of them
-// is kept, not the last, which was drawn at the highest temperature.
+// is kept, not the last, which was drawn at the highest temperature. With WhisperOptions::vad a
+// window without a voice is not looked at.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "ears/recogniser.h"
+#include "ears/silero.h"
 #include "ears/whisper_words.h"
 #include "families/whisper/pipeline.h"
 
@@ -38,6 +40,8 @@ struct WhisperOptions {
   bool keep_best = true;
   bool word_times = false;
   bool scores = false;
+  /// Windows in which it hears no voice are silence, and are not asked for; null: all are.
+  std::shared_ptr<const SileroVad> vad = {};
 };
 
 class WhisperLoop {
@@ -82,6 +86,7 @@ class WhisperLoop {
     bool to_the_end = false;  ///< by its own timestamps there is no speech behind the last segment
     float temperature = 0;
   };
+  void skip_silence();
   std::shared_ptr<whisper::Window> next_window() const;
   bool finds_language() const;
   bool short_of_a_window() const;
@@ -96,6 +101,8 @@ class WhisperLoop {
   const whisper::Whisper& model_;
   const WhisperOptions options_;
   WhisperRecording recording_;
+  std::optional<SileroStream> vad_;
+  std::vector<bool> voices_;  // of each chunk that vad_ has heard
   std::string language_;
   int64_t seek_ = 0;    // frame where the next window begins
   int64_t window_ = 0;  // where that of cut_ began

@@ -12,10 +12,12 @@
 #include <thread>
 
 #include "codec/qwen3_audio_fixture.h"
-#include "ears/transcript_text.h"
 #include "ears/ears.h"
+#include "ears/transcript_text.h"
 #include "ears/notes.h"
+#include "ears/silero_fixture.h"
 #include "ears/whisper_recogniser.h"
+#include "io/test_dir.h"
 #include "model/toy/toy.h"
 
 namespace syrinx {
@@ -229,6 +231,28 @@ TEST(WhisperRecogniser, NothingAndNoise) {
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_EQ(result.value().language, "de");
   }
+}
+
+TEST(WhisperRecogniser, LooksAtNoWindowWithoutAVoice) {
+  const auto engine = whisper_engine("small");
+  const auto segments = [&](float voice) {
+    const TestDir dir;
+    dir.write("vad.safetensors", fixture::made_weights(voice));
+    const auto recogniser =
+        whisper_recogniser(engine, {.vad = SileroVad::load(dir.path("vad.safetensors"))});
+    const auto notes = std::make_shared<Notes>();
+    const auto listener = recogniser->open({.language = "en"}, notes).take();
+    const auto steps = engine->stats().ar_steps;
+    listener->hear(fixture::golden_signal(16000 * 65, 7));
+    listener->end();
+    const auto& result = notes->wait(60);
+    EXPECT_TRUE(result.ok());
+    EXPECT_DOUBLE_EQ(result.value().duration_s, 65);
+    EXPECT_EQ(engine->stats().ar_steps == steps, voice < 0) << "asked the model";
+    return result.value().segments.size();
+  };
+  EXPECT_EQ(segments(-50), 0u);
+  EXPECT_GT(segments(50), 0u);
 }
 
 TEST(WhisperRecogniser, CancelsAndGoesAway) {

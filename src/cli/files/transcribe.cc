@@ -36,6 +36,7 @@ struct TranscribeOptions {
   std::vector<std::string> files;  ///< "-": the standard input
   std::string ears = "pocketsphinx";
   LoadOptions load;  ///< of a model
+  std::string vad;   ///< Silero's weights; empty: Whisper looks at every window
   std::string language;
   std::string prompt;
   std::optional<float> temperature;  ///< of the first attempt; else as the recogniser does it
@@ -154,7 +155,8 @@ class Transcriber {
   Transcriber(const TranscribeOptions& options, std::string format)
       : options_(options),
         format_(std::move(format)),
-        ears_(open_recogniser(options.ears, options.load)) {
+        ears_(open_recogniser(options.ears, options.load,
+                              options.vad.empty() ? nullptr : SileroVad::load(options.vad))) {
     listen_ = {.language = options.language.empty() ? "" : language_code(options.language),
                .prompt = options.prompt,
                .temperatures = temperatures(options),
@@ -348,6 +350,9 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
          "what recognises: pocketsphinx, or a Whisper or another model that writes recordings "
          "down (a directory or Org/Name)")
       ->capture_default_str();
+  sub->add_option("--vad", transcribe.vad,
+                  "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: "
+                  "Whisper looks at no windows of noise or music");
   sub->add_option("--language", transcribe.language,
                   "of the speech, as 'en' or 'english'; by default found out, or the only one");
   sub->add_option("--prompt", transcribe.prompt,

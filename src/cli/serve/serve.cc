@@ -95,7 +95,8 @@ std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeH
   return std::make_shared<VoiceDesk>(open_store(options.voice_store), desk);
 }
 
-std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
+std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
+                                      const std::shared_ptr<const SileroVad>& vad) {
   std::vector<std::shared_ptr<Recogniser>> out;
   LoadOptions how = options.load;  // as the models, but on an engine of their own
   how.engine.trace_file.clear();
@@ -103,7 +104,7 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options) {
   for (const std::string& name : options.ears) {
     if (name == "none") continue;
     if (name != "auto") {
-      out.push_back(open_recogniser(name, how));
+      out.push_back(open_recogniser(name, how, vad));
       asked_for = true;
       continue;
     }
@@ -126,7 +127,9 @@ PredictWhen predict_when(const ServeOptions& options) {
   return apart ? PredictWhen::kUnlessNot : PredictWhen::kAsked;
 }
 
-ServerOptions server_options(const ServeOptions& options, const DecodeHelper* decoder,
+ServerOptions server_options(const ServeOptions& options,
+                             const std::shared_ptr<const SileroVad>& vad,
+                             const DecodeHelper* decoder,
                              const std::shared_ptr<LineLog>& log, const Report& report) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
@@ -153,7 +156,8 @@ ServerOptions server_options(const ServeOptions& options, const DecodeHelper* de
       .body_timeout_s = options.body_timeout_s,
       .idle_timeout_s = options.idle_timeout_s,
       .stall_timeout_s = options.stall_timeout_s,
-      .ears = open_ears(options),
+      .ears = open_ears(options, vad),
+      .vad = vad,
       .max_heard_s = options.max_heard_s,
       .predict = predict_when(options),
       .prediction = options.prediction,
@@ -196,7 +200,9 @@ void wait_for_stages(const Engine& engine, const Report& report) {
   }
 }
 
-std::vector<ModelSource> model_sources(const ServeOptions& options, const Report& report) {
+std::vector<ModelSource> model_sources(const ServeOptions& options,
+                                       const std::shared_ptr<const SileroVad>& vad,
+                                       const Report& report) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
   LoadOptions common = options.load;
@@ -224,13 +230,13 @@ std::vector<ModelSource> model_sources(const ServeOptions& options, const Report
       report(concat("syrinx: ", trouble, "; until that is mended, requests for '",
                     model_name(model), "' get 503"));
     }
-    out.push_back({model_name(model), [load, machine, report, quiet = options.quiet] {
+    out.push_back({model_name(model), [load, machine, report, vad, quiet = options.quiet] {
                      if (!quiet) report("loading " + load.model);
                      auto engine = load_engine(load, *machine);
                      *machine = engine->machine();
                      wait_for_stages(*engine, report);
                      warm_up(*engine, load.engine.max_batch);
-                     return make_backend(std::move(engine));
+                     return make_backend(std::move(engine), vad);
                    },
                    std::move(trouble)});
   }
@@ -312,14 +318,15 @@ int run_serve(const ServeOptions& options) {
     report("no seccomp here: recordings that clients send are decoded under " +
            decoder->confinement());
   }
-  ServerOptions http = server_options(options, decoder ? &*decoder : nullptr, log, report);
+  const auto vad = options.vad.empty() ? nullptr : SileroVad::load(options.vad);
+  ServerOptions http = server_options(options, vad, decoder ? &*decoder : nullptr, log, report);
   const bool keys = !http.keys.empty();
   const std::shared_ptr<VoiceDesk> voices = http.voices;
   HttpServer server(std::move(http));
   std::optional<AgentPort> agent;
   if (options.agent_port >= 0) agent.emplace(options.agent_host, options.agent_port);
   const auto models = std::make_shared<ModelTable>(
-      model_sources(options, report),
+      model_sources(options, vad, report),
       ModelTableOptions{.keep_s = options.model_keep_s,
                         .memory_bytes = options.model_memory_mib << 20,
                         .log = report,

@@ -32,6 +32,7 @@ struct ServeOptions {
   size_t max_upload_bytes = size_t{25} << 20;
   /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
   std::vector<std::string> ears = {"auto"};
+  std::string vad;  ///< Silero's weights; empty: WebRTC's detector hears turns
   double max_heard_s = 4 * 3600;
   std::string predict = "auto";   ///< on, ask, off or auto
   Prediction prediction = {};     ///< and how

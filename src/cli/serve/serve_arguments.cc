@@ -157,6 +157,10 @@ void add_serve(CLI::App& app, Chosen& chosen) {
       "installed; "
       "none; "
       "may be repeated, the first is OpenAI's 'whisper-1' (default: auto)");
+  sub->add_option("--vad", serve.vad,
+                  "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: it "
+                  "hears turns instead of WebRTC's detector, and Whisper looks at no windows of "
+                  "noise or music");
   sub->add_option("--max-recording", serve.max_heard_s,
                   "seconds of one recording that is written down")
       ->check(above(0))

@@ -44,6 +44,7 @@ struct ServerOptions {
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
+  std::shared_ptr<const SileroVad> vad = {};       ///< hears turns; null: WebRTC's detector
   double max_heard_s = 4 * 3600;              ///< of one recording that is written down
   PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
   Prediction prediction = {};                 ///< how

@@ -12,6 +12,8 @@
 #include "base/ascii.h"
 #include "base/check.h"
 #include "base/clock.h"
+#include "ears/silero.h"
+#include "ears/turns.h"
 #include "ears/voice_activity.h"
 #include "server/access/key_headers.h"
 #include "server/chat/chat_call.h"
@@ -411,7 +413,10 @@ std::optional<ApiError> begin_realtime(ServerState& server, const WsUpgrade& upg
   cast.id = upgrade.id.substr(upgrade.id.find('_') + 1);
   cast.beta = wants_beta(upgrade.request);
   cast.transcribes = Query(admission.query).find("intent") == "transcription";
-  cast.open_activity = open_webrtc_activity;
+  cast.open_activity = [vad = server.options.vad](double threshold) {
+    return vad ? open_silero_activity(vad, threshold)
+               : open_webrtc_activity(strictness_of(threshold));
+  };
   cast.predict = server.options.predict;
   cast.prediction = server.options.prediction;
   cast.predictions = server.predictions;

@@ -10,8 +10,8 @@ namespace {
 
 class EngineBackend : public Backend {
  public:
-  explicit EngineBackend(std::shared_ptr<Engine> engine)
-      : engine_(std::move(engine)), recogniser_(recogniser_of(engine_)) {}
+  EngineBackend(std::shared_ptr<Engine> engine, std::shared_ptr<const SileroVad> vad)
+      : engine_(std::move(engine)), recogniser_(recogniser_of(engine_, std::move(vad))) {}
   const PipelineInfo& info() const override { return engine_->pipeline().info(); }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
     return engine_->submit(request, std::move(sink));
@@ -73,8 +73,9 @@ Result<Voice> Backend::voice_of_embedding(std::span<const float>) const {
   return cannot_clone("speaker_embedding");
 }
 
-std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine) {
-  return std::make_shared<EngineBackend>(std::move(engine));
+std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine,
+                                      std::shared_ptr<const SileroVad> vad) {
+  return std::make_shared<EngineBackend>(std::move(engine), std::move(vad));
 }
 
 }  // namespace syrinx

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "ears/recogniser.h"
+#include "ears/silero.h"
 #include "engine/engine.h"
 
 namespace syrinx {
@@ -45,7 +46,8 @@ class Backend {
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
-/// A Backend around one engine.
-std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine);
+/// A Backend around one engine; `vad` as for recogniser_of().
+std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine,
+                                      std::shared_ptr<const SileroVad> vad = nullptr);
 
 }  // namespace syrinx

@@ -43,8 +43,7 @@ bool AudioIn::detect(const std::optional<TurnDetection>& turns) {
   if (turns) {
     if (!open_activity_) throw LoadError("there is no detector of voices here");
     const TurnRules rules = rules_of(*turns);
-    detector =
-        std::make_unique<TurnDetector>(open_activity_(strictness_of(rules.threshold)), rules);
+    detector = std::make_unique<TurnDetector>(open_activity_(rules.threshold), rules);
   }
   turns_ = turns;
   detector_ = std::move(detector);

@@ -29,8 +29,8 @@
 
 namespace syrinx {
 
-/// A detector of voices by strictness; throws LoadError where there is none.
-using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(int strictness)>;
+/// A detector of voices by threshold (TurnRules); throws LoadError where there is none.
+using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(double threshold)>;
 
 class AudioIn {
  public:

@@ -50,7 +50,7 @@ class RealtimeCaller {
     cast.speaker = std::move(speaker);
     cast.ears = &ears_;
     cast.id = "x";
-    cast.open_activity = [](int) { return std::make_unique<LoudActivity>(); };
+    cast.open_activity = [](double) { return std::make_unique<LoudActivity>(); };
     cast.predict = predict;
     cast.predictions = sums;
     cast.first_sentence.max_chars = static_cast<size_t>(sentence_chars);

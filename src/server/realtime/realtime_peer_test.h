@@ -50,7 +50,7 @@ class RealtimePeer {
     facts.id = "x";
     facts.model = "writer";
     facts.default_voice = "low";
-    facts.open_activity = [](int) { return std::make_unique<LoudActivity>(); };
+    facts.open_activity = [](double) { return std::make_unique<LoudActivity>(); };
     facts.refuse_voice = [](const std::string& voice) -> std::optional<ApiError> {
       if (voice != "nobody") return {};
       return ApiError{.message = "no such voice", .param = "voice", .code = "voice_not_found"};

@@ -41,7 +41,7 @@ struct RealtimeCast {
   bool transcribes = false;
   bool beta = false;  ///< as in RealtimeFacts
   /// As RealtimeFacts.
-  std::function<std::unique_ptr<VoiceActivity>(int strictness)> open_activity = {};
+  std::function<std::unique_ptr<VoiceActivity>(double threshold)> open_activity = {};
   PostTask post = {};
   /// Whether answers are drafted while the question is still being said.
   PredictWhen predict = PredictWhen::kNever;

@@ -1,0 +1,69 @@
+// Silero's detector of speech: how likely it is that somebody speaks in each 32 ms. A small network
+// (309,633 weights): magnitudes of a short Fourier transform, four convolutions, an LSTM. Weights
+// are those that its authors publish (silero-vad 5 and 6, silero_vad_16k.safetensors, MIT); nothing
+// of them is part of the program. Source: silero_vad/tinygrad_model.py.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "ears/voice_activity.h"
+
+namespace syrinx {
+
+/// Const after loading; shared by threads.
+class SileroVad {
+ public:
+  static constexpr size_t kChunk = 512;   ///< samples at kHearingRate of one probability: 32 ms
+  static constexpr size_t kBefore = 64;   ///< samples before them that it hears again
+  static constexpr size_t kHidden = 128;  ///< numbers of the LSTM's state and of its cell
+
+  /// `path` is a file or a directory that holds silero_vad_16k.safetensors. Throws LoadError.
+  static std::shared_ptr<const SileroVad> load(const std::string& path);
+
+  /// What a stream remembers.
+  struct State {
+    std::array<float, kHidden> hidden{}, cell{};
+  };
+  /// Of kBefore + kChunk samples; changes the state.
+  float probability(std::span<const float> samples, State& state) const;
+
+ private:
+  struct Convolution {
+    int in = 0, out = 0, stride = 1;
+    std::vector<float> weight;  // [3, in, out]
+    std::vector<float> bias;
+  };
+  static void run(const Convolution& conv, const std::vector<float>& from, std::vector<float>& to);
+
+  std::vector<float> transform_;  // [256, 258]
+  std::array<Convolution, 4> convolutions_;
+  std::vector<float> gates_;       // [2 * kHidden, 4 * kHidden]: of the input, then of the state
+  std::vector<float> gates_bias_;  // both biases added
+  std::vector<float> last_;
+  float last_bias_ = 0;
+};
+
+/// The probabilities of one stream, as its samples come. One thread at a time.
+class SileroStream {
+ public:
+  explicit SileroStream(std::shared_ptr<const SileroVad> model);
+  /// Those of the chunks that are whole by now.
+  std::vector<float> hear(std::span<const float> samples);
+
+ private:
+  const std::shared_ptr<const SileroVad> model_;
+  std::vector<float> waiting_;  // kBefore samples that were heard, then less than a chunk
+  SileroVad::State state_;
+};
+
+/// A voice is there from a probability of `threshold` on, until it is 0.15 lower, as in Silero's
+/// VADIterator.
+std::unique_ptr<VoiceActivity> open_silero_activity(std::shared_ptr<const SileroVad> model,
+                                                    double threshold);
+
+}  // namespace syrinx
