@@ -1,11 +1,28 @@
 #include "server/realtime/hearings.h"
 
+#include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/ascii.h"
 #include "base/check.h"
 
 namespace syrinx {
+namespace {
+
+/// The words with which both texts begin; one that ends both may go on, and is none of them.
+std::string agreed_words(std::string_view a, std::string_view b) {
+  const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  const std::string_view common = a.substr(0, static_cast<size_t>(parted - a.begin()));
+  const auto word_ends = [&](std::string_view text) {
+    return common.size() == text.size() || text[common.size()] == ' ';
+  };
+  const bool whole = word_ends(a) && word_ends(b) && a.size() != b.size();
+  const size_t end = whole ? common.size() : common.rfind(' ');
+  return std::string(common.substr(0, end == common.npos ? 0 : end));
+}
+
+}  // namespace
 
 void Hearings::open(const std::string& item, RealtimeOutbox& out) {
   hearings_[item] = {};
@@ -27,7 +44,7 @@ void Hearings::commit(const std::string& item, bool answer, RealtimeOutbox& out)
   Hearing& hearing = hearings_.at(item);
   hearing.committed = true;
   hearing.answer = answer;
-  tell_settled(item, hearing, out);
+  tell_sure(item, hearing, out);
 }
 
 void Hearings::drop(const std::string& item, RealtimeOutbox& out) {
@@ -45,7 +62,7 @@ bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOu
   if (!news.segments.empty()) hearing.partial.clear();
   if (news.partial) hearing.partial = news.partial->empty() ? "" : " " + *news.partial;
   if (news.ends()) hearing.end = news;
-  tell_settled(item, hearing, out);
+  tell_sure(item, hearing, out);
   return true;
 }
 
@@ -87,11 +104,20 @@ void Hearings::tell(const char* what, const std::string& item, const JsonOut& fi
   out.send(concat("conversation.item.input_audio_transcription.", what), all);
 }
 
-/// What of it is settled and was not told before.
-void Hearings::tell_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
-  if (!hearing.committed || hearing.told == hearing.settled.size()) return;
-  tell("delta", item, {{"delta", hearing.settled.substr(hearing.told)}}, out);
-  hearing.told = hearing.settled.size();
+/// What of it is settled, or in two hypotheses, and was not told before. A delta cannot be taken
+/// back: where words that were told have changed, the transcript alone says so.
+void Hearings::tell_sure(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
+  const std::string now(trimmed(hearing.settled + hearing.partial));
+  std::string sure = hearing.settled;
+  if (live_) {
+    const std::string agreed = agreed_words(hearing.before, now);
+    if (agreed.size() > sure.size()) sure = agreed;
+  }
+  hearing.before = now;
+  if (!hearing.committed && !live_) return;
+  if (sure.size() <= hearing.told.size() || !sure.starts_with(hearing.told)) return;
+  tell("delta", item, {{"delta", sure.substr(hearing.told.size())}}, out);
+  hearing.told = sure;
 }
 
 void Hearings::tell_end(const std::string& item, const HearingNews& news,

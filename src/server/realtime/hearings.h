@@ -20,9 +20,10 @@ class Hearings {
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
   /// How the client wants transcripts, from now on; nothing: they are not told. `partial`:
-  /// hypotheses are wanted, told or not.
-  void set_wish(std::optional<TranscriptionWish> wish, bool partial) {
-    wish_ = std::move(wish), partial_ = partial;
+  /// hypotheses are wanted, told or not. `live`: deltas come while it is said, of the words on which
+  /// two hypotheses agree; else when its item is in the conversation.
+  void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
+    wish_ = std::move(wish), partial_ = partial, live_ = live;
   }
 
   /// It begins to be said.
@@ -50,18 +51,19 @@ class Hearings {
  private:
   struct Hearing {
     std::string settled, partial;    // of its transcript so far
-    size_t told = 0;                 // bytes of `settled`
+    std::string before;              // the hypothesis before this one
+    std::string told;                // by deltas, joined
     bool committed = false;          // its item is in the conversation
     bool answer = false;             // an answer is wanted
     std::optional<HearingNews> end;  // it came
   };
   void tell(const char* what, const std::string& item, const JsonOut& fields,
             RealtimeOutbox& out) const;
-  void tell_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const;
+  void tell_sure(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const;
   void tell_end(const std::string& item, const HearingNews& news, RealtimeOutbox& out) const;
 
   std::optional<TranscriptionWish> wish_;
-  bool partial_ = false;
+  bool partial_ = false, live_ = false;
   std::map<std::string, Hearing> hearings_;
 };
 

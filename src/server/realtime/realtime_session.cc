@@ -27,7 +27,6 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes)
     : facts_(std::move(facts)), out_(facts_.id, facts_.beta), audio_(facts_.open_activity) {
   config_.transcribes = transcribes;
   if (transcribes) config_.transcription.emplace();
-  hearings_.set_wish(config_.transcription, false);
   config_.answer.spoken = facts_.speaks;
   config_.predict = facts_.may_predict && facts_.predicts;
   try {
@@ -35,6 +34,15 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes)
   } catch (const LoadError&) {
     config_.turns.reset();
   }
+  wish_transcripts();
+}
+
+/// In a transcription session an item is named when its turn begins, and deltas may come from then
+/// on.
+void RealtimeSession::wish_transcripts() {
+  const bool live = config_.transcribes && config_.turns.has_value();
+  const bool semantic = config_.turns && config_.turns->semantic;
+  hearings_.set_wish(config_.transcription, live || semantic, live);
 }
 
 void RealtimeSession::opened(RealtimeActions& out) {
@@ -124,9 +132,9 @@ void RealtimeSession::update_session(const JsonFields& event) {
   }
   if (audio_.detect(config.turns)) drop_turn();
   audio_.set_format(config.input);
-  hearings_.set_wish(config.transcription, config.turns && config.turns->semantic);
   const bool otherwise = config.prediction != config_.prediction;
   config_ = std::move(config);
+  wish_transcripts();
   if (!config_.predict || otherwise || (!turn_ && typed_.empty())) forget_foreseen();
   out_.send("session.updated", {{"session", session_object(config_, facts_, "sess_" + facts_.id)}});
   answer_if_due();  // the turn that it waited for may be gone

@@ -63,6 +63,7 @@ class RealtimeSession {
   using Responses = std::list<RealtimeResponse>;
 
   // Client events.
+  void wish_transcripts();
   void understand(RealtimeEvent& event);
   void update_session(const JsonFields& event);
   void append_audio(std::string bytes);

@@ -362,6 +362,41 @@ TEST(RealtimeSession, TranscriptionSessions) {
   EXPECT_TRUE(peer.session->quiet());
 }
 
+TEST(RealtimeSession, TranscriptionSessionsHearWordsWhileTheyAreSaid) {
+  RealtimePeer peer({}, true);
+  peer.say(300, false);
+  peer.say(600, true);
+  ASSERT_EQ(peer.opened.size(), 1u);
+  EXPECT_TRUE(peer.opened[0].wish.partial) << "a recogniser of whole utterances makes passes";
+  const std::string item = peer.opened[0].item;
+  const auto delta = [&](const HearingNews& news) {
+    std::string out;
+    for (const JsonIn& event : peer.hear(item, news)) {
+      EXPECT_EQ(event["type"], "conversation.item.input_audio_transcription.delta");
+      EXPECT_EQ(event["item_id"], item);
+      out += event["delta"].get<std::string>();
+    }
+    return out;
+  };
+  EXPECT_EQ(delta({.partial = "the quick"}), "") << "one hypothesis alone is a guess";
+  EXPECT_EQ(delta({.partial = "the quick brow"}), "the quick");
+  EXPECT_EQ(delta({.partial = "the quick brown fox"}), "") << "the last word may go on";
+  EXPECT_EQ(delta({.partial = "the quick brown fox jumps"}), " brown fox");
+  EXPECT_EQ(delta({.partial = "the quiet brown fox jumps"}), "") << "nothing is taken back";
+  peer.say(700, false);
+  const auto events = peer.hear(item, {.segments = {" The quick brown fox jumps."},
+                                       .text = "The quick brown fox jumps.",
+                                       .usage = {{"type", "duration"}}});
+  EXPECT_EQ(kinds_of(events), "conversation.item.input_audio_transcription.completed");
+  EXPECT_EQ(events[0]["transcript"], "The quick brown fox jumps.");
+  // Where deltas agree with the end, they are all of it.
+  const std::string second = peer.turn();
+  peer.hear(second, {.partial = "one two"});
+  peer.hear(second, {.partial = "one two three"});
+  EXPECT_EQ(peer.hear(second, {.segments = {" one two three"}, .text = "one two three"})[0]["delta"],
+            " three");
+}
+
 TEST(RealtimeSession, AModelThatHearsWaitsForNoTranscript) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
   peer.say(300, false);
