@@ -235,6 +235,7 @@ class Playground(playground.PlaygroundTest):
             page.click("#speak")
             page.wait("document.querySelector('#trouble').textContent.includes('be reached')")
             page.wait("document.querySelector('#state').dataset.state === 'gone'")
+            page.wait("getComputedStyle(document.querySelector('#engine')).opacity < 0.5")  # they are old
 
     def test_key(self):
         with harness.Server("--quiet", env={"SYRINX_API_KEY": "open sesame"}) as server:
@@ -269,6 +270,10 @@ class Playground(playground.PlaygroundTest):
         page.key("Escape")
         self.server.wait_running(0)
         page.wait(value % "'streams'" + " === '0'")
+        self.assertEqual(page.run("document.querySelector('#engine').children.length"), 6)
+        columns = "getComputedStyle(document.querySelector('#engine')).gridTemplateColumns.split(' ').length"
+        self.assertIn(page.run(columns), (3, 6))
+        self.assertNotIn("learned", page.run("document.querySelector('#about-a').textContent"))
 
     def test_engine_view_of_several_models(self):
         row = "[...document.querySelectorAll('#engine-models tr')].map((r) => " \

@@ -4,7 +4,7 @@
 import {parseMetrics} from './api.js';
 import {t} from './words.js';
 
-const EVERY_MS = 1000, MINUTE = 60;
+const EVERY_MS = 1000, MINUTE = 60, UNKNOWN = '–';
 
 export class EngineView {
   /** returned() is called when the server answers again after it was away. */
@@ -35,6 +35,7 @@ export class EngineView {
       this.state.dataset.state = 'gone';
       this.note.textContent = '';
       this.last = null;
+      this.fade(true);
       this.schedule(3 * EVERY_MS);
     }
   }
@@ -43,12 +44,19 @@ export class EngineView {
     try {
       this.sums = parseMetrics(await this.api.text('metrics'));
     } catch (error) {
-      if (error.status === 404) this.metrics = false;
+      // 401: they have a key of their own.
+      if ([401, 403, 404].includes(error.status)) this.metrics = false;
       this.sums = null;
     }
   }
 
+  /** Figures of a server that does not answer are old: they are shown as such. */
+  fade(old) {
+    for (const part of [this.figures, this.table, this.canvas]) part.classList.toggle('old', old);
+  }
+
   show(health, now) {
+    this.fade(false);
     const words = {ready: 'ready', loading: 'loading the model …', draining: 'stopping'};
     this.state.dataset.state = health.state;
     const model = this.model ? `${this.model} · ` : '';
@@ -82,19 +90,18 @@ export class EngineView {
 
   fill(health, engine, per) {
     const sums = this.sums ?? new Map();
+    const batch = mean(sums, this.sumsBefore, 'syrinx_batch_size', '/ar');
+    const room = sums.get('syrinx_streams_capacity');
+    // Always six, so that they stand in one row, or three by two.
     const rows = [
       ['audio per second', `${per('audio_s').toFixed(1)} s`],
       ['streams', health.streams],
-      ['requests', engine.requests],
+      ['waiting', sums.get('syrinx_requests_waiting') ?? UNKNOWN],
+      ['streams it can hold', room > 0 ? Math.floor(room) : UNKNOWN],
+      ['steps per second', Math.round(per('ar_steps'))],
+      engine.pages > 0 ? ['cache in use', cacheInUse(engine)] :
+                         ['streams per step', batch?.toFixed(1) ?? UNKNOWN],
     ];
-    const waiting = sums.get('syrinx_requests_waiting');
-    if (waiting !== undefined) rows.push(['waiting', waiting]);
-    const batch = mean(sums, this.sumsBefore, 'syrinx_batch_size', '/ar');
-    if (batch !== undefined) rows.push(['streams per step', batch.toFixed(1)]);
-    const room = sums.get('syrinx_streams_capacity');
-    if (room > 0) rows.push(['streams it can hold', Math.floor(room)]);
-    rows.push(['steps per second', Math.round(per('ar_steps'))]);
-    if (engine.pages > 0) rows.push(['cache in use', cacheInUse(engine)]);
     this.sumsBefore = this.sums;
     write(this.figures, rows);
     this.note.textContent = t('up {time}, {n} spoken, {audio} of audio', {
