@@ -23,6 +23,11 @@ std::string SegmentQueue::next() {
   std::string text;
   while (!waiting_.empty()) {
     const std::string& more = waiting_.front().text;
+    if (waiting_.front().place.hidden) {
+      if (!text.empty()) break;
+      waiting_.pop_front();
+      continue;
+    }
     const bool fits = grouped_ && text.size() + more.size() <= max_bytes_;
     if (!is_blank(text) && !fits && !is_blank(more)) break;
     if (text.empty()) begin_ = static_cast<int64_t>(waiting_.front().place.begin);

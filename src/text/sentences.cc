@@ -15,7 +15,8 @@ constexpr size_t kShortLine =
     45;  // bytes; lines up to here are verse, headings and lists, not prose
 constexpr size_t kWordBytes = 16;   // of a word that decides something
 constexpr size_t kMarks = 64;       // bytes of marks that are taken together
-constexpr size_t kHidden = 2000;    // bytes of a script or a style sheet that stays in one piece
+constexpr size_t kHidden = 64 << 10;  // bytes of a script or a style sheet that is known as one
+constexpr size_t kLongHidden = 2000;  // from so many on it is a piece of its own
 constexpr size_t kOften = 4 << 10;  // bytes a stream may hold and look at with every push
 
 /// Thrown away, not reported: the answer depends on text that is not there yet.
@@ -115,6 +116,8 @@ size_t Splitter::skip_openers(size_t at) const {
 /// Moves behind a script or a style sheet of HTML that begins at `at`, where a '<' stands; `at` for
 /// anything else.
 size_t Splitter::skip_hidden(size_t at) const {
+  const bool quoted = at > 0 && text_[at - 1] == '`';  // a text about HTML
+  if (quoted) return at;
   const std::string name = small_word_at(at + 1);
   if (name != "script" && name != "style") return at;
   const std::string_view near = text_.substr(at, kHidden);
@@ -290,7 +293,12 @@ Sentence Splitter::find(size_t begin) {
         return cut_at(limit);
       }
     } else {
-      at = std::max(at + code.size, code.value == '<' ? skip_hidden(at) : 0);
+      const size_t behind = code.value == '<' ? skip_hidden(at) : at;
+      if (behind - at > kLongHidden) {
+        if (count > 0) return piece(at, false);
+        return {begin, behind, false, false, true};
+      }
+      at = std::max(at + code.size, behind);
       ++count;
     }
     if (!boundary) continue;
@@ -320,7 +328,8 @@ void SentenceStream::take(bool more, std::vector<Item>& out) {
   try {
     while (at < text.size()) {
       const Sentence found = splitter.next(at);
-      out.push_back({{found.begin + offset_, found.end + offset_, found.ends_paragraph, found.cut},
+      out.push_back({{found.begin + offset_, found.end + offset_, found.ends_paragraph, found.cut,
+                      found.hidden},
                      std::string(text.substr(found.begin, found.end - found.begin))});
       at = found.end;
     }

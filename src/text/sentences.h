@@ -21,6 +21,7 @@ struct Sentence {
   size_t begin = 0, end = 0;
   bool ends_paragraph = false;  ///< an empty line follows
   bool cut = false;             ///< too long: the sentence goes on in the next piece
+  bool hidden = false;          ///< a long script or style sheet of HTML, which is not read
 };
 
 std::vector<Sentence> split_sentences(std::string_view text, const SentenceOptions& options = {});

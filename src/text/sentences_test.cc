@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "text/segment_queue.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -256,6 +257,30 @@ TEST(SentenceStream, EndlessMarksCostLittle) {
     stream.finish(items);
     EXPECT_FALSE(items.empty());
   }
+}
+
+TEST(Sentences, ALongScriptIsAPieceOfItsOwn) {
+  const std::string script = "<script>" + std::string(5000, 'x') + ". Go! </script>";
+  const std::string text = "Before it. Here " + script + " there. After it.";
+  const auto pieces = split_sentences(text);
+  ASSERT_EQ(pieces.size(), 5u);
+  std::string read;
+  for (const Sentence& each : pieces) {
+    const std::string part = text.substr(each.begin, each.end - each.begin);
+    EXPECT_EQ(each.hidden, part == script) << part.substr(0, 40);
+    if (!each.hidden) read += part;
+  }
+  EXPECT_EQ(read, "Before it. Here  there. After it.");
+  SegmentQueue queue(10'000, false, 0);
+  queue.push(text, true);
+  EXPECT_EQ(queue.next(), "Before it. Here ");
+  EXPECT_EQ(queue.next(), " there. After it.");
+  EXPECT_EQ(queue.next(), "");
+  // A text about HTML is no script, and one that is not closed hides nothing.
+  const std::string about = "Use `<script>` here. " + std::string(3000, 'y') + ". See `</script>`.";
+  for (const Sentence& each : split_sentences(about)) EXPECT_FALSE(each.hidden);
+  for (const Sentence& each : split_sentences("A <script> is. " + std::string(3000, 'z')))
+    EXPECT_FALSE(each.hidden);
 }
 
 }  // namespace

@@ -199,7 +199,8 @@ Reading read_state(const Tokens& tokens, size_t i) {
   return Spoken{letter_names(core) + ' ' + digit_words(zip), 2};
 }
 
-/// "737-800", "787-9", "767-300ER", "A320-200": a type of airliner and what it is of its kind.
+/// "737-800", "737-MAX", "787-9", "767-300ER", "A320-200": a type of airliner and what it is of its
+/// kind.
 Reading read_airliner(std::string_view core) {
   const size_t dash = core.find('-');
   if (dash != 3 && dash != 4) return {};
@@ -207,6 +208,7 @@ Reading read_airliner(std::string_view core) {
   const bool boeing = dash == 3 && is_digits(type) && type[0] == '7' && type[2] == '7';
   const bool airbus = dash == 4 && type[0] == 'A' && is_digits(type.substr(1)) && type[1] == '3';
   if (!boeing && !airbus) return {};
+  if (kind == "MAX" || kind == "Max") return Spoken{pair_words(type) + " max"};
   const size_t digits = std::min(kind.find_first_not_of("0123456789"), kind.size());
   const std::string_view tail = kind.substr(digits);
   const bool several = tail == "s";

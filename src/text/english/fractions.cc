@@ -124,9 +124,22 @@ Reading read_rating(std::string_view core) {
                 : Reading();
 }
 
+/// "50/60 Hz", "50/60Hz": the frequencies that a machine takes.
+Reading read_frequencies(const Tokens& tokens, size_t i) {
+  std::string_view core = tokens.core(i);
+  const bool glued = core.ends_with("Hz");
+  if (glued) core.remove_suffix(2);
+  const auto parts = split(core, '/');
+  if (parts.size() != 2 || !is_digits(parts[0], 1, 4) || !is_digits(parts[1], 1, 4)) return {};
+  if (!glued && tokens.after(i) != "Hz") return {};
+  return Spoken{cardinal_words(parts[0]) + ' ' + cardinal_words(parts[1]) + " hertz",
+                glued ? size_t{1} : size_t{2}};
+}
+
 }  // namespace
 
 Reading read_fraction(const Tokens& tokens, size_t i) {
+  if (auto reading = read_frequencies(tokens, i)) return reading;
   if (auto reading = read_rating(tokens.core(i))) return reading;
   if (auto reading = read_joined_fraction(tokens, i)) return reading;
   const std::string_view core = tokens.core(i);
@@ -135,11 +148,6 @@ Reading read_fraction(const Tokens& tokens, size_t i) {
   if (core == "24/7") return Spoken{"twenty four seven"};
   if (core == "9/11") return Spoken{"nine eleven"};
   const auto [top, bottom] = *fraction;
-  if (tokens.after(i) == "Hz") {  // "50/60 Hz"
-    return Spoken{cardinal_words(std::to_string(top)) + ' ' +
-                      cardinal_words(std::to_string(bottom)) + " hertz",
-                  2};
-  }
   if (is_odds(tokens, i, *fraction)) {
     return Spoken{cardinal_words(std::to_string(top)) + " to " +
                   cardinal_words(std::to_string(bottom))};

@@ -156,12 +156,19 @@ size_t Stripper::formula() {
   if (is_alnum(last()) || last() == '$') return 0;
   const TexFormula found = formula_at(plain_.substr(at_, kMaxFormula));
   if (found.size == 0) return 0;
-  const size_t behind = at_ + found.size;
-  for (const char c : found.words) {
+  size_t behind = at_ + found.size;
+  std::string words = found.words;
+  const size_t hyphen = ch(behind) == '-' ? 1 : 0;
+  if (words.size() == 1 && plain_.substr(behind + hyphen).starts_with("th") &&
+      !is_alnum(ch(behind + hyphen + 2))) {
+    words = words == "N" ? "nth" : words + " th";  // "$n$th", "$k$-th"
+    behind += hyphen + 2;
+  }
+  for (const char c : words) {
     out_.push_back({c, text_[at_].begin, text_[behind - 1].end, false, true});
   }
   if (is_alnum(ch(behind))) write(' ');
-  return found.size;
+  return behind - at_;
 }
 
 /// Where the star stands that ends the *emphasis* which one begins here; 0 where none does.

@@ -441,7 +441,10 @@ TexFormula between_dollars(std::string_view text) {
   const size_t end = text.find('$', 1);
   if (end == text.npos || !is_formula(text.substr(1, end - 1))) return {};
   const char behind = end + 1 < text.size() ? text[end + 1] : ' ';
-  if (is_alnum(behind) || behind == '$') return {};
+  const std::string_view rest = text.substr(end + 1);
+  const bool ordinal =
+      end == 2 && rest.starts_with("th") && (rest.size() == 2 || !is_alnum(rest[2]));
+  if ((is_alnum(behind) && !ordinal) || behind == '$') return {};  // "the $n$th"
   return {end + 1, formula_words(text.substr(1, end - 1))};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "text/english/chars.h"
+#include "text/english/currencies.h"
 #include "text/english/token_forms.h"
 
 namespace syrinx::english {
@@ -177,7 +178,7 @@ bool are_joined(const Token& one, const Token& next) {
 
 /// How many tokens from i on are the groups of one number, "1 000 000" or "10 000"; 1 for anything
 /// else. `before`: the token before it, if any. Digits of telephones and codes come in such groups
-/// too: a number's last is "000", or it has three.
+/// too: a number's last is "000", it has three, or it is money.
 size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token* before) {
   constexpr std::string_view kCodes =
       " number no code pin call dial text phone telephone tel fax id order account card serial ";
@@ -196,7 +197,12 @@ size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token
          all(tokens[last + 1].core, is_digit))
     ++last;
   const bool round = last > i && tokens[last].core == "000";
-  return !digit_behind(last) && (round || (last > i + 1 && first.size() < 3)) ? last - i + 1 : 1;
+  const bool money = last > i && (is_currency_sign(tokens[i].core[0]) ||  // "1 200 kr"
+                                  (last + 1 < tokens.size() &&
+                                   are_joined(tokens[last], tokens[last + 1]) &&
+                                   currency_of(tokens[last + 1].core) != nullptr));
+  const bool whole = round || money || (last > i + 1 && first.size() < 3);
+  return !digit_behind(last) && whole ? last - i + 1 : 1;
 }
 
 /// With such groups as one token: "1,000,000".

@@ -54,6 +54,8 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"ppm", "part per million", "parts per million"},
     {"ppb", "part per billion", "parts per billion"},
     {"p", "particle", "particles", "", kPer},
+    {"CCF", "hundred cubic feet", ""},
+    {"MCF", "thousand cubic feet", ""},
     // time
     {"s", "second", "seconds", "m\xB5np"},
     {"us", "microsecond", "microseconds", "", kGlued},
@@ -91,6 +93,8 @@ constexpr std::array kUnits = std::to_array<Unit>({
     {"A", "amp", "amps", "mk\xB5un", kLetter},
     {"Ah", "amp hour", "amp hours", "mk"},
     {"VA", "volt amp", "volt amps", "mkM"},
+    {"VAC", "V A C", ""},
+    {"VDC", "V D C", ""},
     {"var", "var", "vars", "mkM", kApart},
     {"varh", "var hour", "var hours", "kM"},
     {"Ohm", "ohm", "ohms", "mG\xB5"},
