@@ -67,6 +67,19 @@ TEST(JinjaLoad, NamesLineAndConstruct) {
   EXPECT_NE(load_fault("{% break %}"), "");
 }
 
+TEST(JinjaLoad, RefusesWhatIsUnknownAlsoInBranches) {
+  EXPECT_EQ(load_fault("{% if a %}\n{{ 1 | no_such }}{% endif %}"),
+            "file: line 2: the filter 'no_such' is not supported");
+  EXPECT_EQ(load_fault("{% if a %}{{ no_such(1) }}{% endif %}"),
+            "file: line 1: there is no function 'no_such' here");
+  EXPECT_EQ(load_fault("{% if a %}{{ a.no_such(1) }}{% endif %}"),
+            "file: line 1: the method 'no_such' is not supported");
+  // What a template makes, is given, or looks for.
+  EXPECT_EQ(load_fault("{% macro m(g) %}{{ g(1) }}{% endmacro %}{{ m(m) }}"), "");
+  EXPECT_EQ(load_fault("{% if now is defined %}{{ now('%Y') }}{% endif %}"), "");
+  EXPECT_EQ(load_fault("{{ 'a'.strip() }}{{ strftime_now('%Y') }}{{ range(3) }}"), "");
+}
+
 TEST(JinjaLoad, BoundsSizeAndNesting) {
   EXPECT_NE(load_fault(std::string(1 << 20, 'x')).find("bytes"), std::string::npos);
   for (const char* open : {"(", "[", "{'a':", "not ", "- ", "x[", "f(", "1 if "}) {
@@ -87,7 +100,34 @@ TEST(JinjaRun, NamesTheLine) {
   EXPECT_EQ(rendered("a\n{{ x.y }}"), "! the chat template, line 2: 'x' is undefined");
   EXPECT_EQ(rendered("{{ raise_exception('no ' + 'way') }}"),
             "! the chat template, line 1: no way");
-  EXPECT_EQ(rendered("{{ f(1) }}"), "! the chat template, line 1: there is no function 'f' here");
+  EXPECT_EQ(rendered("{% if f is defined %}x{% endif %}{{ f(1) }}"),
+            "! the chat template, line 1: there is no function 'f' here");
+}
+
+/// Against Jinja2 itself: tests/parity/chat_template/make_expressions.py.
+TEST(JinjaRun, SmallTemplatesAsJinja2) {
+  const auto golden = parse_json(
+      read_file(SYRINX_SOURCE_DIR "/tests/parity/chat_template/expressions.json", 1 << 20));
+  ASSERT_TRUE(golden.ok());
+  Template::Variables values;
+  for (const auto& [name, value] : golden.value().map().find("values")->map().entries())
+    values.emplace_back(name, value);
+  const auto& cases = golden.value().map().find("cases")->items();
+  EXPECT_GT(cases.size(), 70u);
+  for (const Value& each : cases) {
+    const std::string& source = each.map().find("template")->text();
+    std::string got = load_fault(source);
+    if (got.empty()) got = rendered(source, values);
+    EXPECT_EQ(got, each.map().find("result")->text()) << source;
+  }
+}
+
+TEST(JinjaRun, FormatsAreBounded) {
+  for (const char* source :
+       {"{{ '%9999d' % 1 }}", "{{ '{:9999}'.format(1) }}", "{{ '%s' % () }}", "{{ '%' % 1 }}",
+        "{{ '%d' % 'x' }}", "{{ '{'.format() }}", "{{ '{}'.format() }}", "{{ '{:z}'.format(1) }}",
+        "{{ '%s' % (1, 2) }}", "{{ '{0.x}'.format(1) }}", "{{ '%(a)s' % {} }}", "{{ '%q' % 1 }}"})
+    EXPECT_TRUE(rendered(source).starts_with("! ")) << source;
 }
 
 TEST(JinjaRun, TestsMayBeSigns) {

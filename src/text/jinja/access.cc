@@ -47,13 +47,13 @@ Value loop_attribute(const Loop& loop, std::string_view name) {
 
 Value attribute(const Value& value, std::string_view name, Budget& budget) {
   want_defined(value);
-  if (value.is_loop()) return loop_attribute(value.loop(), name);
   if (has_method(value, name)) {
     Callable callable;
     callable.method = name;
     callable.self = value;
     return Value(std::make_shared<const Callable>(std::move(callable)));
   }
+  if (value.is_loop()) return loop_attribute(value.loop(), name);
   const Map* map = value.is_map()         ? &value.map()
                    : value.is_namespace() ? &value.names().values
                                           : nullptr;
@@ -148,6 +148,18 @@ bool contains(const Value& value, const Value& in, Budget& budget) {
   }
   if (in.is_undefined()) return false;
   throw Fault(concat("cannot look into a value of type ", in.kind()));
+}
+
+Value down(Budget& budget, Value value, const Value& path) {
+  if (path.is_int()) return item(value, path, budget);
+  for (const Value& step : split_by(want_text(path, "attribute"), ".", 20)) {
+    const bool digits =
+        !step.text().empty() && std::all_of(step.text().begin(), step.text().end(),
+                                            [](char c) { return c >= '0' && c <= '9'; });
+    value = digits && step.text().size() < 9 ? item(value, int64_t{std::stoi(step.text())}, budget)
+                                             : item(value, step, budget);
+  }
+  return value;
 }
 
 }  // namespace syrinx::jinja

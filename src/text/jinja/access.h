@@ -16,6 +16,8 @@ Value attribute(const Value& value, std::string_view name, Budget& budget);
 Value item(const Value& value, const Value& index, Budget& budget);
 /// `value[bounds[0]:bounds[1]:bounds[2]]`; none: left out.
 Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budget);
+/// Goes down "function.name", or to item `path`.
+Value down(Budget& budget, Value value, const Value& path);
 /// `value in in`
 bool contains(const Value& value, const Value& in, Budget& budget);
 

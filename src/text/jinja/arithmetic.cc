@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "text/jinja/formatting.h"
 #include "text/jinja/operations.h"
 
 namespace syrinx::jinja {
@@ -64,7 +65,8 @@ Value arithmetic(std::string_view sign, const Value& a, const Value& b, size_t m
     for (int64_t i = 0; i < times && !part.empty(); ++i) out += part;
     return paid_text(budget, std::move(out));
   }
-  if (sign == "%" && a.is_text()) throw Fault("formatting by '%' is not supported");
+  if (sign == "%" && a.is_text())
+    return paid_text(budget, formatted_by_percent(a.text(), b, budget));
   if (!a.is_number() || !b.is_number()) fail_operands(sign, a, b);
   const bool divides = sign == "/" || sign == "//" || sign == "%";
   if (divides && b.number() == 0) throw Fault("divides by zero");

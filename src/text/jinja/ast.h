@@ -66,7 +66,19 @@ using Body = std::vector<Statement>;
 
 /// A piece of a template.
 struct Statement {
-  enum Kind { kText, kPrint, kIf, kFor, kSet, kSetBlock, kFilterBlock, kMacro, kBreak, kContinue };
+  enum Kind {
+    kText,
+    kPrint,
+    kIf,
+    kFor,
+    kSet,
+    kSetBlock,
+    kWith,
+    kFilterBlock,
+    kMacro,
+    kBreak,
+    kContinue
+  };
   Kind kind = kText;
   int line = 1;
   std::string text = {};
@@ -74,6 +86,7 @@ struct Statement {
   ExpressionPtr condition = {};  ///< of a for loop's items
   Target target = {};
   std::vector<std::pair<ExpressionPtr, Body>> branches = {};  ///< of an if; `else` has no condition
+  std::vector<ExpressionPtr> values = {};                     ///< of a with, for target.ids
   Body body = {};
   Body otherwise = {};  ///< of a for loop without items
   std::shared_ptr<const Macro> macro = {};

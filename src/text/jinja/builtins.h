@@ -18,6 +18,8 @@ Test find_test(std::string_view name);
 enum class Global { kNone, kRaise, kStrftimeNow, kNamespace, kRange, kDict };
 Global find_global(std::string_view name);
 
+/// Whether values of any kind have that method.
+bool is_method(std::string_view name);
 /// Whether a value of this kind has that method.
 bool has_method(const Value& self, std::string_view name);
 Value call_method(Budget& budget, const Value& self, std::string_view name,

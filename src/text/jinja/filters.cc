@@ -9,6 +9,7 @@
 #include "text/jinja/builtins.h"
 #include "text/jinja/calls.h"
 #include "text/jinja/operations.h"
+#include "text/jinja/value_filters.h"
 #include "text/utf8.h"
 
 namespace syrinx::jinja {
@@ -78,19 +79,6 @@ Value filter_items(Budget& budget, const Value& value, const Arguments&) {
   if (value.is_undefined()) return paid_list(budget, {});
   if (!value.is_map()) throw Fault(concat("'items' takes a dict, not ", value.kind()));
   return paid_list(budget, items_of(budget, value.map()));
-}
-
-/// Goes down "function.name".
-Value down(Budget& budget, Value value, const Value& path) {
-  if (path.is_int()) return item(value, path, budget);
-  for (const Value& step : split_by(want_text(path, "attribute"), ".", 20)) {
-    const bool digits =
-        !step.text().empty() && std::all_of(step.text().begin(), step.text().end(),
-                                            [](char c) { return c >= '0' && c <= '9'; });
-    value = digits && step.text().size() < 9 ? item(value, int64_t{std::stoi(step.text())}, budget)
-                                             : item(value, step, budget);
-  }
-  return value;
 }
 
 Value filter_join(Budget& budget, const Value& value, const Arguments& given) {
@@ -339,7 +327,18 @@ struct FilterRow {
   std::string_view name;
   Filter filter;
 };
-constexpr std::array<FilterRow, 31> kFilters{{
+constexpr std::array<FilterRow, 42> kFilters{{
+    {"max", filter_max},
+    {"min", filter_min},
+    {"sum", filter_sum},
+    {"round", filter_round},
+    {"truncate", filter_truncate},
+    {"wordcount", filter_wordcount},
+    {"escape", filter_escape},
+    {"e", filter_escape},
+    {"forceescape", filter_escape},
+    {"format", filter_format},
+    {"center", filter_center},
     {"tojson", filter_tojson},
     {"length", filter_length},
     {"count", filter_length},

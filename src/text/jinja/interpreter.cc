@@ -83,6 +83,8 @@ Interpreter::Flow Interpreter::exec(const Statement& s) {
     case Statement::kSetBlock:
       assign(s.target, paid_text(budget_, captured(s)));
       break;
+    case Statement::kWith:
+      return exec_with(s);
     case Statement::kFilterBlock:
       write(captured(s));
       break;
@@ -127,6 +129,7 @@ Interpreter::Flow Interpreter::exec_for(const Statement& s) {
   }
   scope_ = restore.value;
   if (items->items.empty()) return exec(s.otherwise);
+  const auto last = std::make_shared<std::optional<std::vector<Value>>>();
   static const std::string kLoop = "loop";
   const auto name = std::find(tree_.names.begin(), tree_.names.end(), kLoop);
   for (size_t i = 0; i < items->items.size(); ++i) {
@@ -135,11 +138,24 @@ Interpreter::Flow Interpreter::exec_for(const Statement& s) {
     budget_.spend(1);
     if (name != tree_.names.end())
       scope.values.emplace_back(static_cast<int>(name - tree_.names.begin()),
-                                Value(std::make_shared<const Loop>(Loop{items, i})));
+                                Value(std::make_shared<const Loop>(Loop{items, i, last})));
     assign(s.target, items->items[i]);
     if (exec(s.body) == Flow::kBreak) break;
   }
   return Flow::kOn;
+}
+
+/// Variables of a block; their values are those of outside.
+Interpreter::Flow Interpreter::exec_with(const Statement& s) {
+  Scope scope{{}, scope_};
+  for (size_t i = 0; i < s.values.size(); ++i) assign(scope, s.target.ids[i], eval(*s.values[i]));
+  struct Restore {
+    Scope*& place;
+    Scope* value;
+    ~Restore() { place = value; }
+  } restore{scope_, scope_};
+  scope_ = &scope;
+  return exec(s.body);
 }
 
 /// What a block writes, through its filters.

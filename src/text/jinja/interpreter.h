@@ -40,6 +40,7 @@ class Interpreter {
   Flow exec(const Statement& statement);
   Flow exec_if(const Statement& statement);
   Flow exec_for(const Statement& statement);
+  Flow exec_with(const Statement& statement);
   std::string captured(const Statement& statement);
   void write(std::string_view text);
 

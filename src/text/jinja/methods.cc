@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "text/jinja/builtins.h"
 #include "text/jinja/calls.h"
+#include "text/jinja/formatting.h"
 #include "text/jinja/operations.h"
 #include "text/utf8.h"
 
@@ -28,6 +29,12 @@ enum class Method {
   kFind,
   kCount,
   kIsdigit,
+  kFormat,
+  kRemoveprefix,
+  kRemovesuffix,
+  kRfind,
+  kChanged,
+  kCycle,
   kGet,
   kItems,
   kKeys,
@@ -39,7 +46,11 @@ struct MethodRow {
   std::string_view name;
   Method method;
 };
-constexpr std::array<MethodRow, 17> kTextMethods{{
+constexpr std::array<MethodRow, 21> kTextMethods{{
+    {"format", Method::kFormat},
+    {"removeprefix", Method::kRemoveprefix},
+    {"removesuffix", Method::kRemovesuffix},
+    {"rfind", Method::kRfind},
     {"strip", Method::kStrip},
     {"lstrip", Method::kLstrip},
     {"rstrip", Method::kRstrip},
@@ -69,10 +80,16 @@ constexpr std::array<MethodRow, 2> kListMethods{{
     {"count", Method::kCount},
 }};
 
+constexpr std::array<MethodRow, 2> kLoopMethods{{
+    {"changed", Method::kChanged},
+    {"cycle", Method::kCycle},
+}};
+
 const MethodRow* find_method(const Value& self, std::string_view name) {
   if (self.is_text()) return find_row(kTextMethods, name);
   if (self.is_map()) return find_row(kMapMethods, name);
   if (self.is_list()) return find_row(kListMethods, name);
+  if (self.is_loop()) return find_row(kLoopMethods, name);
   return nullptr;
 }
 
@@ -139,6 +156,8 @@ Value text_method(Budget& budget, const std::string& self, Method method, std::s
     if (value == nullptr) throw Fault(concat("'", name, "' lacks an argument"));
     return *value;
   };
+  if (method == Method::kFormat)
+    return paid_text(budget, formatted_by_fields(self, given, budget));
   given.check(name, 3, {"sep", "maxsplit"});
   budget.spend_bytes(self.size());
   switch (method) {
@@ -182,6 +201,20 @@ Value text_method(Budget& budget, const std::string& self, Method method, std::s
       for (const Value& item : items->items) want_text(item, name);
       return paid_text(budget, joined(budget, items->items, self));
     }
+    case Method::kRemoveprefix: {
+      const std::string& part = want_text(need(0), name);
+      return paid_text(budget, self.starts_with(part) ? self.substr(part.size()) : self);
+    }
+    case Method::kRemovesuffix: {
+      const std::string& part = want_text(need(0), name);
+      const size_t kept = self.size() - (self.ends_with(part) ? part.size() : 0);
+      return paid_text(budget, self.substr(0, kept));
+    }
+    case Method::kRfind: {
+      const size_t at = self.rfind(want_text(need(0), name));
+      if (at == self.npos) return int64_t{-1};
+      return static_cast<int64_t>(utf8_count(std::string_view(self).substr(0, at)));
+    }
     case Method::kFind: {
       const std::string& part = want_text(need(0), name);
       budget.spend_bytes(self.size() * (1 + part.size() / 64));
@@ -205,7 +238,26 @@ Value text_method(Budget& budget, const std::string& self, Method method, std::s
   }
 }
 
+Value loop_method(Budget& budget, const Loop& loop, Method method, const Arguments& given) {
+  given.check(method == Method::kCycle ? "cycle" : "changed", 100);
+  if (method == Method::kCycle) {
+    if (given.values.empty()) throw Fault("cycle() lacks its items");
+    return given.values[loop.at % given.values.size()];
+  }
+  auto& last = *loop.last;
+  const bool same = last && last->size() == given.values.size() &&
+                    std::equal(last->begin(), last->end(), given.values.begin(),
+                               [&](const Value& a, const Value& b) { return equal(a, b, budget); });
+  if (!same) last = given.values;
+  return !same;
+}
+
 }  // namespace
+
+bool is_method(std::string_view name) {
+  return find_row(kTextMethods, name) != nullptr || find_row(kMapMethods, name) != nullptr ||
+         find_row(kListMethods, name) != nullptr || find_row(kLoopMethods, name) != nullptr;
+}
 
 bool has_method(const Value& self, std::string_view name) {
   return find_method(self, name) != nullptr;
@@ -214,6 +266,7 @@ bool has_method(const Value& self, std::string_view name) {
 Value call_method(Budget& budget, const Value& self, std::string_view name,
                   const Arguments& given) {
   const Method method = find_method(self, name)->method;
+  if (self.is_loop()) return loop_method(budget, self.loop(), method, given);
   if (self.is_text()) return text_method(budget, self.text(), method, name, given);
   given.check(name, 2);
   if (self.is_list()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <initializer_list>
+#include <set>
 #include <unordered_map>
 
 #include "base/check.h"
@@ -22,6 +23,7 @@ class Parser {
   std::shared_ptr<const Tree> run() {
     auto tree = std::make_shared<Tree>();
     tree->body = parse_body({}).body;
+    refuse_unknown_calls();
     tree->names = std::move(names_);
     return tree;
   }
@@ -126,6 +128,7 @@ class Parser {
     if (name == "for") return out.push_back(parse_for(line));
     if (name == "set") return out.push_back(parse_set(line));
     if (name == "macro") return out.push_back(parse_macro(line));
+    if (name == "with") return out.push_back(parse_with(line));
     if (name == "filter") return out.push_back(parse_filter_block(line));
     if (name == "generation") {  // marks what a model is trained on; means nothing here
       end_block();
@@ -146,7 +149,6 @@ class Parser {
 
   Statement parse_if(int line) {
     Statement out{.kind = Statement::kIf, .line = line};
-    ++conditions_;
     ExpressionPtr condition = parse_tuple(false);
     for (;;) {
       end_block();
@@ -161,7 +163,6 @@ class Parser {
         fail("a second {% else %}");
       }
     }
-    --conditions_;
     end_block();
     return out;
   }
@@ -202,6 +203,22 @@ class Parser {
     return out;
   }
 
+  Statement parse_with(int line) {
+    Statement out{.kind = Statement::kWith, .line = line};
+    while (!see(Token::kBlockEnd)) {
+      if (!out.values.empty()) want_sign(",");
+      const std::string name = want_name("the name of a variable");
+      made_.insert(name);
+      want_sign("=");
+      out.values.push_back(parse_expression());
+      out.target.ids.push_back(id_of(name));
+    }
+    end_block();
+    out.body = parse_body({"endwith"}).body;
+    end_block();
+    return out;
+  }
+
   Statement parse_filter_block(int line) {
     Statement out{.kind = Statement::kFilterBlock, .line = line};
     out.value = parse_filter(body_text());
@@ -217,11 +234,13 @@ class Parser {
     if (loops_ > 0 || in_macro_) fail("a macro inside a for loop or a macro is not supported");
     auto macro = std::make_shared<Macro>();
     macro->name = want_name("the name of a macro");
+    made_.insert(macro->name);
     macro->id = id_of(macro->name);
     want_sign("(");
     while (!skip_sign(")")) {
       if (!macro->parameters.empty()) want_sign(",");
       const std::string name = want_name("the name of a parameter");
+      made_.insert(name);
       ExpressionPtr absent;
       if (skip_sign("=")) absent = parse_expression();
       macro->parameters.emplace_back(id_of(name), std::move(absent));
@@ -245,8 +264,10 @@ class Parser {
       const std::string name = want_name("the name of a variable");
       if (name == "loop") fail("'loop' cannot be set");
       out.ids.push_back(id_of(name));
+      made_.insert(name);
       if (out.ids.size() == 1 && skip_sign(".")) {
         out.attribute = want_name("the name of an attribute");
+        made_.insert("." + out.attribute);
         break;
       }
       if (!skip_sign(",")) break;
@@ -488,9 +509,7 @@ class Parser {
       } else if (skip_sign("[")) {
         value = parse_subscript(std::move(value));
       } else if (skip_sign("(")) {
-        ExpressionPtr call = make(Expression::kCall);
-        call->parts.push_back(std::move(value));
-        value = parse_arguments(std::move(call));
+        value = parse_call(std::move(value));
       } else {
         return value;
       }
@@ -518,6 +537,26 @@ class Parser {
     }
     if (!parts[0]) fail("nothing between '[' and ']'");
     return node(Expression::kItem, std::move(value), std::move(parts[0]));
+  }
+
+  /// A call of what no template and no value has is refused once all of the template is read, but
+  /// for names that it looks for ("if f is defined").
+  ExpressionPtr parse_call(ExpressionPtr callee) {
+    const bool method = callee->kind == Expression::kAttribute;
+    if (method && !is_method(callee->name)) called_.push_back({"." + callee->name, now().line});
+    if (callee->kind == Expression::kName && find_global(callee->name) == Global::kNone)
+      called_.push_back({callee->name, now().line});
+    ExpressionPtr call = make(Expression::kCall);
+    call->parts.push_back(std::move(callee));
+    return parse_arguments(std::move(call));
+  }
+  void refuse_unknown_calls() const {
+    for (const auto& [name, line] : called_) {
+      if (made_.contains(name)) continue;
+      throw SyntaxFault{line, name.starts_with('.')
+                                  ? concat("the method '", name.substr(1), "' is not supported")
+                                  : concat("there is no function '", name, "' here")};
+    }
   }
 
   /// Arguments up to the bracket's end, put into `out` behind the parts that it has.
@@ -548,9 +587,7 @@ class Parser {
         value = parse_test(std::move(value));
       } else if (see_sign("(")) {
         take();
-        ExpressionPtr call = make(Expression::kCall);
-        call->parts.push_back(std::move(value));
-        value = parse_arguments(std::move(call));
+        value = parse_call(std::move(value));
       } else {
         return value;
       }
@@ -561,8 +598,8 @@ class Parser {
     ExpressionPtr out = make(Expression::kFilter);
     out->name = want_name("the name of a filter");
     out->filter = find_filter(out->name);
-    // As in Jinja, one that only some conversations come to is refused when one does.
-    if (out->filter == nullptr && conditions_ == 0) fail(unknown_filter(out->name));
+    // Jinja refuses one in a branch when a conversation comes to it; a server must know before.
+    if (out->filter == nullptr) fail(unknown_filter(out->name));
     out->parts.push_back(std::move(value));
     if (skip_sign("(")) return parse_arguments(std::move(out));
     return done(std::move(out));
@@ -574,6 +611,7 @@ class Parser {
     out->name = want_name("the name of a test");
     out->test = find_test(out->name);
     if (out->test == nullptr) fail("the test " + shown(out->name) + " is not supported");
+    if (out->name == "defined" && value->kind == Expression::kName) made_.insert(value->name);
     out->parts.push_back(std::move(value));
     const bool more = see(Token::kText) || see(Token::kInt) || see(Token::kFloat) ||
                       see_sign("[") || see_sign("{") ||
@@ -594,10 +632,11 @@ class Parser {
   size_t at_ = 0;
   int nesting_ = 0;
   int loops_ = 0;
-  int conditions_ = 0;
   bool in_macro_ = false;
   std::unordered_map<std::string, int> ids_;
   std::vector<std::string> names_;
+  std::set<std::string> made_;                      // what is set somewhere, or looked for
+  std::vector<std::pair<std::string, int>> called_;  // with the line
 };
 
 }  // namespace

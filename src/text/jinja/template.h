@@ -3,15 +3,17 @@
 // apply_chat_template() makes of them (trim_blocks and lstrip_blocks on, no HTML escapes).
 //
 // Statements: if, for (with `if` and `else`, loop.*), set (also of blocks, tuples and attributes of
-// namespace()), macro (not inside of loops and macros), filter, raw, break, continue, generation.
-// Expressions: all of Jinja's but `*` arguments and formatting by `%`.
-// Filters: abs capitalize count d default dictsort first float indent int items join last length
-// list lower map reject rejectattr replace reverse safe select selectattr sort string title tojson
-// trim unique upper. Tests: those of types, comparisons, in, odd, even, divisibleby, defined.
-// Methods: of str (split, strip, startswith, replace, ...), dict (get, items, keys, values) and
+// namespace()), with, macro (not inside of loops and macros), filter, raw, break, continue,
+// generation. Expressions: all of Jinja's but `*` arguments.
+// Filters: abs capitalize center count d default dictsort e escape first float forceescape format
+// indent int items join last length list lower map max min reject rejectattr replace reverse round
+// safe select selectattr sort string sum title tojson trim truncate unique upper wordcount (what is
+// escaped is a plain text, which is not kept from being escaped again).
+// Tests: those of types, comparisons, in, odd, even, divisibleby, defined.
+// Methods: of str (format, split, strip, startswith, replace, ...), dict (get, items, keys, values) and
 // list (index, count); none that changes a value. Functions: raise_exception, strftime_now,
 // namespace, dict, range. Everything else is refused by name: what can be seen when a template is
-// read then, the rest when it is met.
+// read then, also in branches, the rest when it is met.
 //
 // A template is a program of strangers, and its values are too: what is read is bounded in size and
 // nesting, what is run in steps, nesting and output. Const once read; any thread.

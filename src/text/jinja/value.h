@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -156,6 +157,7 @@ struct Namespace {
 struct Loop {
   std::shared_ptr<const List> items;
   size_t at = 0;
+  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< what changed() was given
 };
 
 /// Throws a Fault where the items are nested too deeply.
