@@ -11,7 +11,7 @@
 namespace syrinx {
 
 /// One of the two models. What is asked of it arrives at the next turn, as in the machine.
-class VirtualPair::Party : public TurnEngine {
+class VirtualPair::Party : public Service {
  public:
   Party(VirtualPair& pair, ResidentModel& model) : pair_(pair), model_(model) {}
   const PipelineInfo& info() const override { return model_.pipeline->info(); }
@@ -34,8 +34,8 @@ class VirtualPair::Party : public TurnEngine {
     pair_.post(
         [this, id, text = std::move(text), last] { pair_.scheduler_.append_text(id, text, last); });
   }
-  void hurry(RequestId id) override {
-    pair_.post([this, id] { pair_.scheduler_.hurry(id); });
+  void raise_priority(RequestId id) override {
+    pair_.post([this, id] { pair_.scheduler_.raise_priority(id); });
   }
 
  private:

@@ -34,8 +34,8 @@ class VirtualPair {
   VirtualPair(const VirtualPair&) = delete;
   VirtualPair& operator=(const VirtualPair&) = delete;
 
-  std::shared_ptr<TurnEngine> writer() { return parties_[0]; }
-  std::shared_ptr<TurnEngine> speaker() { return parties_[1]; }
+  std::shared_ptr<Service> writer() { return parties_[0]; }
+  std::shared_ptr<Service> speaker() { return parties_[1]; }
 
   double now() const { return platform_.now(); }
   void run_until(double at_s);
@@ -68,7 +68,7 @@ class VirtualPair {
   VirtualPlatform platform_;
   std::deque<EngineMetrics> metrics_;
   std::deque<ResidentModel> models_;
-  std::shared_ptr<TurnEngine> parties_[2];
+  std::shared_ptr<Service> parties_[2];
   std::deque<std::function<void()>> mail_;
   int forwards_ = 0;
   RequestId next_id_ = 0;

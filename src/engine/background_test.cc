@@ -217,7 +217,7 @@ TEST(Scheduler, AHurriedRequestIsABackgroundRequestNoMore) {
   request.background = true;
   const Client first = machine.submit(request), second = machine.submit(request);
   machine.turn();
-  machine.scheduler.hurry(second->id);
+  machine.scheduler.raise_priority(second->id);
   machine.run_until(machine.now() + 1.5);
   EXPECT_EQ(model.holding, second->done ? 9 : 10);
   EXPECT_FALSE(second->pieces.empty());

@@ -70,7 +70,8 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
     ASSERT_TRUE(machine.next());
   }
   EXPECT_EQ(client->active->output.outcome().underruns, 0);
-  EXPECT_GE(client->active->output.listener().slack_s(machine.now()), 0) << "the player goes on from here";
+  EXPECT_GE(client->active->output.listener().slack_s(machine.now()), 0)
+      << "the player goes on from here";
   slow = true;
   machine.run_to_end();
   EXPECT_GE(client->outcome.underruns, 1);
@@ -158,11 +159,11 @@ TEST(Delivery, WhoIsHurriedHasHadNoListenerBefore) {
   const double made_s = client->active->output.outcome().audio_s;
   ASSERT_GT(made_s, 1);
   ASSERT_LT(made_s, 6);
-  machine.scheduler.hurry(client->id);
+  machine.scheduler.raise_priority(client->id);
   EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), made_s, 1e-9);
   machine.run_until(machine.now() + 0.01);
   const double since_s = client->active->output.listener().since_s;
-  machine.scheduler.hurry(client->id);
+  machine.scheduler.raise_priority(client->id);
   EXPECT_EQ(client->active->output.listener().since_s, since_s) << "it had begun";
   machine.run_to_end();
   EXPECT_EQ(client->outcome.underruns, 0);
@@ -181,7 +182,7 @@ TEST(Delivery, WhoIsHurriedHasHadNoReaderBefore) {
   machine.run_until(20);
   ASSERT_GT(client->active->output.tokens_read(), 0);
   ASSERT_FALSE(client->done);
-  machine.scheduler.hurry(client->id);
+  machine.scheduler.raise_priority(client->id);
   EXPECT_EQ(client->active->output.reader().since_s, machine.now());
   machine.run_to_end();
 }

@@ -207,12 +207,18 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_p
   }
 }
 
-void Engine::cancel(RequestId id) { impl_->machine->cancel(id); }
+void Engine::cancel(RequestId id) {
+  impl_->machine->post([id](Scheduler& scheduler) { scheduler.cancel(id); });
+}
 
-void Engine::hurry(RequestId id) { impl_->machine->hurry(id); }
+void Engine::raise_priority(RequestId id) {
+  impl_->machine->post([id](Scheduler& scheduler) { scheduler.raise_priority(id); });
+}
 
 void Engine::append_text(RequestId id, std::string text, bool last) {
-  impl_->machine->append_text(id, std::move(text), last);
+  impl_->machine->post([id, text = std::move(text), last](Scheduler& scheduler) mutable {
+    scheduler.append_text(id, std::move(text), last);
+  });
 }
 
 Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, VoiceDone done) {

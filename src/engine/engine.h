@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "engine/cost.h"
 #include "engine/metrics.h"
+#include "engine/service.h"
 #include "engine/voice_queue.h"
 #include "model/pipeline.h"
 
@@ -59,8 +60,6 @@ struct EngineOptions {
   std::shared_ptr<const Lexicon> lexicon = {};  ///< of every request, behind its own
   double repetition_s = 6;  ///< a stream that repeats itself this long is ended; 0: never
 };
-
-using RequestId = uint64_t;
 
 /// Tokens of an answer that its reader takes in a second: what a deadline of text is counted with.
 /// A fast reader's 400 words a minute are 9.
@@ -121,32 +120,26 @@ struct EngineStats {
   double audio_s = 0;
 };
 
-class Engine {
+class Engine final : public Service {
  public:
   /// On a machine of its own, or on `machine`, whose options then count where they are the
   /// machine's. Throws LoadError when an option makes no sense or the trace file cannot be written.
   explicit Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options = {},
                   std::shared_ptr<Machine> machine = nullptr);
   /// Ends what is running with kCancelled.
-  ~Engine();
+  ~Engine() override;
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
   const Pipeline& pipeline() const;
   const std::shared_ptr<Machine>& machine() const;
 
-  /// Checks the request on the caller's thread; an Error means that the sink is never called.
-  /// kOverloaded comes at once and says in retry_after_s when there should be room.
-  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink);
-  /// The same without making the prompts on the caller's thread: what is wrong with the request
-  /// beyond what PipelineInfo says comes to the sink as finished(kError).
-  Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink);
-  /// Takes effect before the next step; the sink hears finished(kCancelled). Unknown ids: nothing.
-  void cancel(RequestId id);
-  /// More text for a request opened with text_open; unknown ids: nothing.
-  void append_text(RequestId id, std::string text, bool last);
-  /// From now on it is no background request any more; unknown ids: nothing.
-  void hurry(RequestId id);
+  const PipelineInfo& info() const override { return pipeline().info(); }
+  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
+  Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
+  void cancel(RequestId id) override;
+  void append_text(RequestId id, std::string text, bool last) override;
+  void raise_priority(RequestId id) override;
 
   /// Encodes a recording into a voice of this model; `done` is called once, on a thread of the
   /// engine, and must not block. An Error means that it is never called. Refused where the pipeline

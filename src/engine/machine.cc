@@ -13,12 +13,10 @@
 namespace syrinx {
 namespace {
 
+/// A call for the scheduler, or a request that arrives.
 struct Mail {
-  enum Kind { kAdd, kRemove, kSubmit, kCancel, kText, kHurry } kind;
-  RequestId id = 0;
-  std::list<std::unique_ptr<Active>> active = {};
-  std::string text = {};
-  bool last = false;
+  std::function<void(Scheduler&)> call = {};
+  std::list<std::unique_ptr<Active>> arrives = {};  ///< one, of `model`
   ResidentModel* model = nullptr;
 };
 
@@ -103,7 +101,7 @@ void Machine::Impl::safely(F&& work) {
   } catch (const std::exception& e) {
     scheduler->fail_all(e.what());
   } catch (...) {
-    scheduler->fail_all("something was thrown that is no exception");
+    scheduler->fail_all("unknown exception type");
   }
 }
 
@@ -122,23 +120,10 @@ void Machine::Impl::run() {
 }
 
 void Machine::Impl::open(Mail& letter) {
-  switch (letter.kind) {
-    case Mail::kAdd:
-      return scheduler->add(*letter.model);
-    case Mail::kRemove:
-      return scheduler->remove(*letter.model);
-    case Mail::kSubmit:
-      return scheduler->take_in(std::move(letter.active));
-    case Mail::kCancel:
-      return scheduler->cancel(letter.id);
-    case Mail::kText:
-      return scheduler->append_text(letter.id, std::move(letter.text), letter.last);
-    case Mail::kHurry:
-      return scheduler->hurry(letter.id);
-  }
+  letter.call ? letter.call(*scheduler) : scheduler->take_in(std::move(letter.arrives));
 }
 
-/// Tells the doors what happened in the last turn. Under the lock.
+/// Writes to the doors what happened in the last turn. Under the lock.
 void Machine::Impl::publish() {
   scheduler->take_ended(ended);
   for (const Scheduler::Ended& one : ended) {
@@ -150,8 +135,8 @@ void Machine::Impl::publish() {
     if (count != of_client.end() && --count->second == 0) of_client.erase(count);
   }
   if (!ended.empty()) request_ended.notify_all();
-  for (const Mail& letter : mail) {  // the scheduler has met these
-    if (letter.kind == Mail::kSubmit && doors.contains(letter.model)) {
+  for (const Mail& letter : mail) {  // the scheduler has taken these in
+    if (letter.model && doors.contains(letter.model)) {
       --doors[letter.model]->arriving;
     }
   }
@@ -205,12 +190,12 @@ void Machine::add(ResidentModel& model, Door& door) {
   door.costs.resize(model.nodes.size());
   impl_->post([&] {
     impl_->doors[&model] = &door;
-    impl_->mailbox.push_back({.kind = Mail::kAdd, .model = &model});
+    impl_->mailbox.push_back({.call = [&](Scheduler& s) { s.add(model); }});
   });
 }
 
 void Machine::remove(ResidentModel& model) {
-  impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kRemove, .model = &model}); });
+  post([&](Scheduler& s) { s.remove(model); });
   std::unique_lock lock(impl_->mutex);
   impl_->model_left.wait(lock, [&] { return !impl_->doors.contains(&model); });
 }
@@ -227,25 +212,13 @@ RequestId Machine::take_in(std::unique_ptr<Active> request) {
     ResidentModel* model = request->model;
     std::list<std::unique_ptr<Active>> one;
     one.push_back(std::move(request));
-    impl_->mailbox.push_back(
-        {.kind = Mail::kSubmit, .id = id, .active = std::move(one), .model = model});
+    impl_->mailbox.push_back({.arrives = std::move(one), .model = model});
   });
   return id;
 }
 
-void Machine::cancel(RequestId id) {
-  impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kCancel, .id = id}); });
-}
-
-void Machine::hurry(RequestId id) {
-  impl_->post([&] { impl_->mailbox.push_back({.kind = Mail::kHurry, .id = id}); });
-}
-
-void Machine::append_text(RequestId id, std::string text, bool last) {
-  impl_->post([&] {
-    impl_->mailbox.push_back(
-        {.kind = Mail::kText, .id = id, .text = std::move(text), .last = last});
-  });
+void Machine::post(std::function<void(Scheduler&)> letter) {
+  impl_->post([&] { impl_->mailbox.push_back({.call = std::move(letter)}); });
 }
 
 bool Machine::wait_for_end(const Door& door, double timeout_s) {

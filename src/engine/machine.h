@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -14,10 +15,12 @@
 
 namespace syrinx {
 
+class Scheduler;
+
 /// How callers see a model's requests; under the machine's lock.
 struct Door {
   int unfinished = 0;
-  int arriving = 0;                   ///< of them, those that the scheduler has not met yet
+  int arriving = 0;                   ///< of them, those that the scheduler has not taken in yet
   std::map<uint64_t, int> of_client;  ///< unfinished requests of each
   bool draining = false;
   Load load;
@@ -45,13 +48,11 @@ class Machine {
   void locked(FunctionRef<void()> f) const;
   /// A request that its door has let in.
   RequestId take_in(std::unique_ptr<Active> request);
-  /// Unknown ids: nothing.
-  void cancel(RequestId id);
-  void append_text(RequestId id, std::string text, bool last);
-  void hurry(RequestId id);
+  /// The engine thread calls `letter` in its next turn, in order of posting.
+  void post(std::function<void(Scheduler&)> letter);
   /// Waits until the door has no unfinished request; false if that took longer.
   bool wait_for_end(const Door& door, double timeout_s);
-  /// Wakes those who wait_for_end().
+  /// Wakes threads blocked in wait_for_end().
   void notify_end();
 
  private:

@@ -68,7 +68,7 @@ void Scheduler::cancel(RequestId id) {
   if (Active* request = roster_.find(id)) roster_.finish(*request, FinishReason::kCancelled);
 }
 
-void Scheduler::hurry(RequestId id) {
+void Scheduler::raise_priority(RequestId id) {
   if (Active* request = roster_.find(id)) request->output.raise_priority(now());
 }
 

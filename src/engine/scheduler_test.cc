@@ -211,7 +211,8 @@ TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
       if (seen == 0) ends_s = at_s;
       if (at_s > ends_s) ++late, longest_s = at_s - ends_s, ends_s = at_s;
       ends_s += seconds;
-      EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), ends_s - machine.now(), 1e-9);
+      EXPECT_NEAR(client->active->output.listener().slack_s(machine.now()), ends_s - machine.now(),
+                  1e-9);
     }
     machine.next();
   }

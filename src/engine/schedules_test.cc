@@ -208,7 +208,7 @@ class Schedule {
         at(come_s + dice_.seconds(0.1), [this, &talk] {
           if (!talk.client) return;
           talk.background = false;
-          machine_.scheduler.hurry(talk.client->id);
+          machine_.scheduler.raise_priority(talk.client->id);
         });
       }
       if (dice_.one_in(4)) {

@@ -13,7 +13,7 @@ namespace syrinx {
 namespace {
 
 /// Notes what it is asked; the test says what becomes of it.
-class Cue : public TurnEngine {
+class Cue : public Service {
  public:
   Cue() {
     info_.model = "cue";
@@ -31,7 +31,7 @@ class Cue : public TurnEngine {
   }
   void cancel(RequestId id) override { cancelled.push_back(id); }
   void append_text(RequestId, std::string text, bool) override { late += text; }
-  void hurry(RequestId id) override { hurried.push_back(id); }
+  void raise_priority(RequestId id) override { hurried.push_back(id); }
 
   /// Request `i` writes this.
   void write(size_t i, const std::string& text, bool whole = false) {
@@ -130,11 +130,12 @@ TEST(DraftRules, OnlyDraftsAreGivenTheHint) {
             R"([{"role":"user","content":"Who\n(cut \"off\")."}])");
   EXPECT_EQ(scene.writer->asked[1].chat->messages, Scene::said("Who is it?").messages);
   const auto with = [](const char* messages) { return hinted({messages, "[]"}, "h").messages; };
-  EXPECT_EQ(with(R"([{"role":"user","content":[{"type":"text","text":"a"}]}])"),
-            R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"h"}]}])");
-  for (const char* same : {"", "7", "[]", "[7]", R"([{"role":"assistant","content":"a"}])",
-                           R"([{"role":"user"}])", R"([{"role":"user","content":7}])",
-                           R"([{"role":7,"content":"a"}])"}) {
+  EXPECT_EQ(
+      with(R"([{"role":"user","content":[{"type":"text","text":"a"}]}])"),
+      R"([{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"h"}]}])");
+  for (const char* same :
+       {"", "7", "[]", "[7]", R"([{"role":"assistant","content":"a"}])", R"([{"role":"user"}])",
+        R"([{"role":"user","content":7}])", R"([{"role":7,"content":"a"}])"}) {
     EXPECT_EQ(with(same), same);
   }
 }

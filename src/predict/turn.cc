@@ -7,31 +7,6 @@
 
 namespace syrinx {
 
-namespace {
-
-class EngineOfTurn : public TurnEngine {
- public:
-  explicit EngineOfTurn(Engine& engine) : engine_(engine) {}
-  const PipelineInfo& info() const override { return engine_.pipeline().info(); }
-  Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
-    return engine_.submit_soon(request, std::move(sink));
-  }
-  void cancel(RequestId id) override { engine_.cancel(id); }
-  void append_text(RequestId id, std::string text, bool last) override {
-    engine_.append_text(id, std::move(text), last);
-  }
-  void hurry(RequestId id) override { engine_.hurry(id); }
-
- private:
-  Engine& engine_;
-};
-
-}  // namespace
-
-std::shared_ptr<TurnEngine> turn_engine(Engine& engine) {
-  return std::make_shared<EngineOfTurn>(engine);
-}
-
 /// Reads what the text model writes in a round.
 class Turn::Draft : public Sink {
  public:
@@ -73,8 +48,8 @@ class Turn::Voice : public Sink {
   const int number_;
 };
 
-Turn::Turn(std::shared_ptr<TurnEngine> writer, std::shared_ptr<TurnEngine> speaker,
-           TurnOptions options, std::shared_ptr<Audience> audience)
+Turn::Turn(std::shared_ptr<Service> writer, std::shared_ptr<Service> speaker, TurnOptions options,
+           std::shared_ptr<Audience> audience)
     : writer_(std::move(writer)),
       speaker_(std::move(speaker)),
       options_(std::move(options)),
@@ -82,9 +57,8 @@ Turn::Turn(std::shared_ptr<TurnEngine> writer, std::shared_ptr<TurnEngine> speak
       drafting_(options_.prediction.drafts),
       sentences_(options_.sentence) {}
 
-std::shared_ptr<Turn> Turn::begin(std::shared_ptr<TurnEngine> writer,
-                                  std::shared_ptr<TurnEngine> speaker, TurnOptions options,
-                                  std::shared_ptr<Audience> audience) {
+std::shared_ptr<Turn> Turn::begin(std::shared_ptr<Service> writer, std::shared_ptr<Service> speaker,
+                                  TurnOptions options, std::shared_ptr<Audience> audience) {
   const PipelineInfo &writes = writer->info(), &speaks = speaker->info();
   if (!writes.writes) throw LoadError(concat("'", writes.model, "' does not answer messages"));
   if (speaks.late_text == LateText::kNone) {
@@ -152,7 +126,7 @@ void Turn::read_on(const Chat& chat, bool background) {
   reflection_ = Reflection::begin(
       asking_, drafting_.guess(), drafting_.guess_is_whole(), options_.sentence,
       [this](const SpeechRequest& request, std::shared_ptr<Sink> sink) {
-        return writer_->submit(request, std::move(sink));
+        return writer_->submit_soon(request, std::move(sink));
       },
       [turn = shared_from_this(), round = round_] {
         const std::lock_guard lock(turn->mutex_);
@@ -172,7 +146,8 @@ void Turn::judged(int round) {
 
 void Turn::submit(size_t settled) {
   expect(asking_, options_.prediction, drafting_.guess(), settled);
-  const auto id = writer_->submit(asking_, std::make_shared<Draft>(shared_from_this(), round_));
+  const auto id =
+      writer_->submit_soon(asking_, std::make_shared<Draft>(shared_from_this(), round_));
   if (id.ok()) {
     reading_ = id.value();
   } else if (asking_.background) {
@@ -241,7 +216,7 @@ void Turn::meet_sentence() {
     request.text_open = true;
     request.background = !asked_;
     const auto id =
-        speaker_->submit(request, std::make_shared<Voice>(shared_from_this(), spoken.number));
+        speaker_->submit_soon(request, std::make_shared<Voice>(shared_from_this(), spoken.number));
     if (!id.ok()) {
       spoken_.reset();
       if (asked_) fail(id.error());
@@ -251,7 +226,7 @@ void Turn::meet_sentence() {
     spoken_ahead_ += asked_ ? 0 : 1;
   }
   if (!asked_) return;
-  if (known) speaker_->hurry(spoken_->id);
+  if (known) speaker_->raise_priority(spoken_->id);
   ready_ = known;
   spoken_->heard = true;
   if (!spoken_->samples.empty()) audience_->audio(spoken_->samples);

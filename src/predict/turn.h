@@ -42,20 +42,6 @@ struct TurnCounts : DraftCounts {
   bool ready = false;  ///< the answer began with the sentence that had been spoken
 };
 
-/// Whom a turn asks: an engine, or what stands for one. Every method returns at once.
-class TurnEngine {
- public:
-  virtual ~TurnEngine() = default;
-  virtual const PipelineInfo& info() const = 0;
-  /// As those of Engine; submit() as its submit_soon().
-  virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
-  virtual void cancel(RequestId id) = 0;
-  virtual void append_text(RequestId id, std::string text, bool last) = 0;
-  virtual void hurry(RequestId id) = 0;
-};
-/// The engine outlives it.
-std::shared_ptr<TurnEngine> turn_engine(Engine& engine);
-
 /// Who the answer is for. Called in order and must not block, nor call the turn.
 class Audience {
  public:
@@ -74,13 +60,16 @@ class Turn : public std::enable_shared_from_this<Turn> {
  public:
   /// `writer` answers messages and `speaker` takes text as it comes (LateText), or throws
   /// LoadError. The turn lives until it has ended.
-  static std::shared_ptr<Turn> begin(std::shared_ptr<TurnEngine> writer,
-                                     std::shared_ptr<TurnEngine> speaker, TurnOptions options,
+  static std::shared_ptr<Turn> begin(std::shared_ptr<Service> writer,
+                                     std::shared_ptr<Service> speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience);
-  static std::shared_ptr<Turn> begin(Engine& writer, Engine& speaker, TurnOptions options,
+
+  /// Both outlive the turn.
+  static std::shared_ptr<Turn> begin(Service& writer, Service& speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience) {
-    return begin(turn_engine(writer), turn_engine(speaker), std::move(options),
-                 std::move(audience));
+    const std::shared_ptr<void> none;  // owns nothing
+    return begin(std::shared_ptr<Service>(none, &writer), std::shared_ptr<Service>(none, &speaker),
+                 std::move(options), std::move(audience));
   }
 
   /// The conversation with the question as far as it is known; it may differ from what was known
@@ -104,7 +93,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
     bool ended = false;
   };
 
-  Turn(std::shared_ptr<TurnEngine> writer, std::shared_ptr<TurnEngine> speaker, TurnOptions options,
+  Turn(std::shared_ptr<Service> writer, std::shared_ptr<Service> speaker, TurnOptions options,
        std::shared_ptr<Audience> audience);
   // All of these under the mutex.
   void draft_on();
@@ -125,7 +114,7 @@ class Turn : public std::enable_shared_from_this<Turn> {
   void end_if_over();
   double unheard_s(int number) const;
 
-  const std::shared_ptr<TurnEngine> writer_, speaker_;
+  const std::shared_ptr<Service> writer_, speaker_;
   const TurnOptions options_;
   const std::shared_ptr<Audience> audience_;
 

@@ -88,7 +88,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   for (Utterance& utterance : context->utterances) {
     if (!utterance.queue) continue;
     utterance.queue->release();
-    backend_->hurry(*utterance.id);
+    backend_->raise_priority(*utterance.id);
     const double first_s = utterance.queue->first_audio_s();
     if (made_s == 0) made_s = (first_s > 0 ? first_s : now_s()) - utterance.asked_s;
   }

@@ -28,7 +28,7 @@ class EngineBackend : public Backend {
     if (!opened.ok()) return opened.error();
     return int64_t{opened.value().sequence().prompt_rows()};
   }
-  void hurry(RequestId id) override { engine_->hurry(id); }
+  void raise_priority(RequestId id) override { engine_->raise_priority(id); }
   void append_text(RequestId id, std::string text, bool last) override {
     engine_->append_text(id, std::move(text), last);
   }

@@ -1,5 +1,5 @@
-// What the server speaks with. An Engine in the program, a stand-in in tests; later a group of
-// engines. Every method is safe from any thread; all but submit() return at once.
+// What the server speaks with: an Engine in the program, a stand-in in tests. Every method is safe
+// from any thread; all but submit() and prompt_tokens() return at once.
 #pragma once
 
 #include <memory>
@@ -15,28 +15,16 @@ namespace syrinx {
 /// Numbers of a speaker embedding that a client may send.
 constexpr size_t kMaxEmbedding = 8192;
 
-class Backend {
+/// A Service with all else that the server shows and does of a model.
+class Backend : public Service {
  public:
-  virtual ~Backend() = default;
-  virtual const PipelineInfo& info() const = 0;
-  /// As Engine::submit(): may take a while for a long text, but never waits for audio.
-  virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
-  /// As Engine::submit_soon(): returns at once.
-  virtual Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
-    return submit(request, std::move(sink));
-  }
-  virtual void cancel(RequestId id) = 0;
   /// Tokens of a request's prompt. May take a while for a long one.
   virtual Result<int64_t> prompt_tokens(const SpeechRequest& request) const;
-  /// As Engine::hurry().
-  virtual void hurry(RequestId /*id*/) {}
   virtual EngineStats stats() const = 0;
   /// Counters since the start; null where there is no engine.
   virtual const EngineMetrics* metrics() const = 0;
   /// As Pipeline::remote_nodes().
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
-  /// As Engine::append_text().
-  virtual void append_text(RequestId id, std::string text, bool last) = 0;
   /// As Engine::encode_voice(), cancel_voice() and Pipeline::voice_of_embedding().
   virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
   virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);

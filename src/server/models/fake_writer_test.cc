@@ -84,7 +84,7 @@ void FakeWriter::cancel(RequestId id) {
   changed_.notify_all();
 }
 
-void FakeWriter::hurry(RequestId) {
+void FakeWriter::raise_priority(RequestId) {
   const std::lock_guard lock(mutex_);
   ++hurried_;
 }

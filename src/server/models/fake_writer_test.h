@@ -23,7 +23,7 @@ class FakeWriter : public Backend {
   const PipelineInfo& info() const override { return info_; }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override;
   void cancel(RequestId id) override;
-  void hurry(RequestId) override;
+  void raise_priority(RequestId) override;
   void append_text(RequestId, std::string, bool) override {}
   EngineStats stats() const override { return {}; }
   /// A token is a byte of the messages.

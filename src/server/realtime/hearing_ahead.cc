@@ -138,7 +138,7 @@ void HearingAhead::finish() {
   check_.reset();
   if (!running_) return;
   if (!serves(question_().body)) return drop();
-  hearer_->hurry(*running_);
+  hearer_->raise_priority(*running_);
 }
 
 std::function<bool()> HearingAhead::still_running(const JsonIn& body) {
