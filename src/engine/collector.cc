@@ -1,57 +1,43 @@
 #include "engine/collector.h"
 
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-
 namespace syrinx {
 
-struct Collector::Impl {
-  mutable std::mutex mutex;
-  std::condition_variable changed;
-  std::vector<float> samples;
-  size_t taken = 0;
-  bool done = false;
-  Outcome outcome;
-};
-
-Collector::Collector() : impl_(std::make_unique<Impl>()) {}
-Collector::~Collector() = default;
-
 void Collector::audio(std::span<const float> samples) {
-  std::lock_guard lock(impl_->mutex);
-  impl_->samples.insert(impl_->samples.end(), samples.begin(), samples.end());
-  impl_->changed.notify_all();
+  box_.fill([&](Collected& all) {
+    all.samples.insert(all.samples.end(), samples.begin(), samples.end());
+    return true;
+  });
 }
 
 void Collector::finished(const Outcome& outcome) {
-  std::lock_guard lock(impl_->mutex);
-  impl_->outcome = outcome;
-  impl_->done = true;
-  impl_->changed.notify_all();
+  box_.fill([&](Collected& all) {
+    all.outcome = outcome;
+    return true;
+  });
 }
 
 const Outcome& Collector::wait() {
-  std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait(lock, [&] { return impl_->done; });
-  return impl_->outcome;
+  return *box_.wait(
+      -1, [](const Collected& all) { return all.outcome.has_value(); },
+      [](Collected& all) { return &*all.outcome; });
 }
 
-const std::vector<float>& Collector::samples() const { return impl_->samples; }
+const std::vector<float>& Collector::samples() const {
+  return *box_.with([](const Collected& all) { return &all.samples; });
+}
 
 std::vector<float> Collector::next(double timeout_s) {
-  std::unique_lock lock(impl_->mutex);
-  impl_->changed.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                          [&] { return impl_->done || impl_->taken < impl_->samples.size(); });
-  std::vector<float> fresh(impl_->samples.begin() + static_cast<std::ptrdiff_t>(impl_->taken),
-                           impl_->samples.end());
-  impl_->taken = impl_->samples.size();
-  return fresh;
+  return box_.wait(
+      timeout_s, [](const Collected& all) { return all.outcome || !all.all_taken(); },
+      [](Collected& all) {
+        const auto from = all.samples.begin() + static_cast<std::ptrdiff_t>(all.taken);
+        all.taken = all.samples.size();
+        return std::vector<float>(from, all.samples.end());
+      });
 }
 
 bool Collector::done() const {
-  std::lock_guard lock(impl_->mutex);
-  return impl_->done && impl_->taken == impl_->samples.size();
+  return box_.with([](const Collected& all) { return all.outcome && all.all_taken(); });
 }
 
 }  // namespace syrinx

@@ -1,9 +1,10 @@
 // A sink that collects a request's audio, for tools and tests. Thread-safe.
 #pragma once
 
-#include <memory>
+#include <optional>
 #include <vector>
 
+#include "base/outbox.h"
 #include "engine/engine.h"
 
 namespace syrinx {
@@ -11,8 +12,6 @@ namespace syrinx {
 /// Collects everything and can be waited for.
 class Collector : public Sink {
  public:
-  Collector();
-  ~Collector() override;
   void audio(std::span<const float> samples) override;
   void finished(const Outcome& outcome) override;
 
@@ -24,8 +23,13 @@ class Collector : public Sink {
   bool done() const;
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Collected {
+    std::vector<float> samples = {};
+    size_t taken = 0;
+    std::optional<Outcome> outcome = {};
+    bool all_taken() const { return taken == samples.size(); }
+  };
+  Outbox<Collected> box_;
 };
 
 }  // namespace syrinx

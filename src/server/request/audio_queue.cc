@@ -8,94 +8,103 @@
 #include "server/request/kept.h"
 
 namespace syrinx {
+namespace {
+
+constexpr double kUnbounded_s = std::numeric_limits<double>::max();
+
+}  // namespace
 
 AudioQueue::AudioQueue(int sample_rate_hz, std::function<void()> wake)
-    : sample_rate_hz_(sample_rate_hz),
-      wake_(std::move(wake)),
-      most_s_(std::numeric_limits<double>::max()) {}
+    : sample_rate_hz_(sample_rate_hz), box_(std::move(wake), {.most_s = kUnbounded_s}) {}
 
 void AudioQueue::audio(std::span<const float> samples) {
-  const std::lock_guard lock(mutex_);
-  if (!wake_ || samples.empty()) return;
-  if (first_audio_s_ == 0) first_audio_s_ = now_s();
-  samples_.insert(samples_.end(), samples.begin(), samples.end());
-  wake_();
+  box_.fill([&](Sound& sound) {
+    if (samples.empty()) return false;
+    if (sound.first_audio_s == 0) sound.first_audio_s = now_s();
+    sound.samples.insert(sound.samples.end(), samples.begin(), samples.end());
+    return true;
+  });
 }
 
 void AudioQueue::words(std::span<const WordMark> marks) {
-  const std::lock_guard lock(mutex_);
-  if (wake_) words_.insert(words_.end(), marks.begin(), marks.end());
+  box_.fill([&](Sound& sound) {
+    sound.words.insert(sound.words.end(), marks.begin(), marks.end());
+    return false;
+  });
 }
 
 void AudioQueue::finished(const Outcome& outcome) {
-  const std::lock_guard lock(mutex_);
-  outcome_ = kept(outcome);
-  if (wake_) wake_();
+  box_.settle([&](Sound& sound) {
+    sound.outcome = kept(outcome);
+    return true;
+  });
 }
 
 double AudioQueue::unread_s() const {
-  const std::lock_guard lock(mutex_);
-  const double unread_s =
-      static_cast<double>(samples_.size() - begin_ + in_flight_) / sample_rate_hz_;
-  return unread_s < most_s_ ? unread_s : std::numeric_limits<double>::max();
+  return box_.with([&](const Sound& sound) {
+    const double unread_s =
+        static_cast<double>(sound.waiting() + sound.in_flight) / sample_rate_hz_;
+    return unread_s < sound.most_s ? unread_s : kUnbounded_s;
+  });
 }
 
 void AudioQueue::hold(double ahead_s) {
-  const std::lock_guard lock(mutex_);
-  most_s_ = ahead_s;
+  box_.with([&](Sound& sound) { sound.most_s = ahead_s; });
 }
 
-void AudioQueue::release() { hold(std::numeric_limits<double>::max()); }
+void AudioQueue::release() { hold(kUnbounded_s); }
 
 double AudioQueue::first_audio_s() const {
-  const std::lock_guard lock(mutex_);
-  return first_audio_s_;
+  return box_.with([](const Sound& sound) { return sound.first_audio_s; });
 }
 
 size_t AudioQueue::take(std::vector<float>& out, size_t most) {
-  const std::lock_guard lock(mutex_);
-  if (out.empty() && begin_ == 0 && most >= samples_.size()) {  // all: nothing is copied
-    out.swap(samples_);
-    in_flight_ += out.size();
+  return box_.with([&](Sound& sound) { return sound.take(out, most); });
+}
+
+size_t AudioQueue::Sound::take(std::vector<float>& out, size_t most) {
+  if (out.empty() && begin == 0 && most >= samples.size()) {  // all: nothing is copied
+    out.swap(samples);
+    in_flight += out.size();
     return out.size();
   }
-  const size_t count = std::min(most, samples_.size() - begin_);
-  const auto from = samples_.begin() + static_cast<std::ptrdiff_t>(begin_);
+  const size_t count = std::min(most, waiting());
+  const auto from = samples.begin() + static_cast<std::ptrdiff_t>(begin);
   out.insert(out.end(), from, from + static_cast<std::ptrdiff_t>(count));
-  begin_ += count;
-  in_flight_ += count;
-  if (begin_ == samples_.size()) {
-    samples_.clear();
-    begin_ = 0;
-  } else if (begin_ > (size_t{1} << 19)) {  // keeps the cost of moving the rest small
-    samples_.erase(samples_.begin(), samples_.begin() + static_cast<std::ptrdiff_t>(begin_));
-    begin_ = 0;
+  begin += count;
+  in_flight += count;
+  if (begin == samples.size()) {
+    samples.clear();
+    begin = 0;
+  } else if (begin > (size_t{1} << 19)) {  // keeps the cost of moving the rest small
+    samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(begin));
+    begin = 0;
   }
   return count;
 }
 
 void AudioQueue::take_words(std::vector<WordMark>& out) {
-  const std::lock_guard lock(mutex_);
-  out.insert(out.end(), words_.begin(), words_.end());
-  words_.clear();
+  box_.with([&](Sound& sound) {
+    out.insert(out.end(), sound.words.begin(), sound.words.end());
+    sound.words.clear();
+  });
 }
 
 void AudioQueue::written(size_t samples) {
-  const std::lock_guard lock(mutex_);
-  in_flight_ -= std::min(in_flight_, samples);
+  box_.with([&](Sound& sound) { sound.in_flight -= std::min(sound.in_flight, samples); });
 }
 
 std::optional<Outcome> AudioQueue::end() const {
-  const std::lock_guard lock(mutex_);
-  return samples_.size() == begin_ ? outcome_ : std::nullopt;
+  return box_.with(
+      [](const Sound& sound) { return sound.waiting() == 0 ? sound.outcome : std::nullopt; });
 }
 
 void AudioQueue::detach() {
-  const std::lock_guard lock(mutex_);
-  wake_ = nullptr;
-  samples_.clear();
-  words_.clear();
-  begin_ = in_flight_ = 0;
+  box_.close([](Sound& sound) {
+    sound.samples.clear();
+    sound.words.clear();
+    sound.begin = sound.in_flight = 0;
+  });
 }
 
 }  // namespace syrinx

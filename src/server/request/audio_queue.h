@@ -5,10 +5,10 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "base/outbox.h"
 #include "engine/engine.h"
 
 namespace syrinx {
@@ -41,16 +41,21 @@ class AudioQueue : public Sink {
   void detach();
 
  private:
+  struct Sound {
+    std::vector<float> samples = {};  ///< not yet taken: [begin, size)
+    size_t begin = 0;
+    size_t in_flight = 0;  ///< taken, not yet written
+    double most_s;         ///< past it the connection takes no more
+    double first_audio_s = 0;
+    std::vector<WordMark> words = {};  ///< not yet taken
+    std::optional<Outcome> outcome = {};
+
+    size_t waiting() const { return samples.size() - begin; }
+    size_t take(std::vector<float>& out, size_t most);
+  };
+
   const int sample_rate_hz_;
-  mutable std::mutex mutex_;
-  std::function<void()> wake_;
-  std::vector<float> samples_;  // not yet taken: [begin_, size)
-  size_t begin_ = 0;
-  size_t in_flight_ = 0;  // taken, not yet written
-  double most_s_;         // past it nobody takes any more
-  double first_audio_s_ = 0;
-  std::vector<WordMark> words_;  // not yet taken
-  std::optional<Outcome> outcome_;
+  Outbox<Sound> box_;
 };
 
 }  // namespace syrinx

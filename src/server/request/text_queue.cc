@@ -7,46 +7,52 @@
 namespace syrinx {
 
 void TextQueue::text(std::string_view piece, std::span<const ScoredToken> tokens) {
-  const std::lock_guard lock(mutex_);
-  if (!wake_) return;
-  News& news = news_.back();
-  news.text += piece;
-  news.tokens.insert(news.tokens.end(), tokens.begin(), tokens.end());
-  if (!news.empty()) wake_();
+  box_.fill([&](Parts& parts) {
+    News& news = parts.back();
+    news.text += piece;
+    news.tokens.insert(news.tokens.end(), tokens.begin(), tokens.end());
+    return !news.empty();
+  });
 }
 
 void TextQueue::answer_ids(std::span<const int32_t> ids) {
-  const std::lock_guard lock(mutex_);
-  if (wake_) news_.back().ids.insert(news_.back().ids.end(), ids.begin(), ids.end());
+  box_.fill([&](Parts& parts) {
+    parts.back().ids.insert(parts.back().ids.end(), ids.begin(), ids.end());
+    return false;
+  });
 }
 
 void TextQueue::finished(const Outcome& outcome) {
-  const std::lock_guard lock(mutex_);
-  news_.back().outcome = kept(outcome);
-  if (wake_) wake_();
+  box_.settle([&](Parts& parts) {
+    parts.back().outcome = kept(outcome);
+    return true;
+  });
 }
 
 void TextQueue::part() {
-  const std::lock_guard lock(mutex_);
-  if (wake_) news_.emplace_back();
+  box_.fill([](Parts& parts) {
+    parts.emplace_back();
+    return false;
+  });
 }
 
 TextQueue::News TextQueue::take() {
-  const std::lock_guard lock(mutex_);
-  if (news_.size() > 1) {
-    News news = std::move(news_.front());
-    news_.pop_front();
-    return news;
-  }
-  if (news_.back().empty()) return {};  // ids wait for what they belong to
-  return std::exchange(news_.back(), {});
+  return box_.with([](Parts& parts) -> News {
+    if (parts.size() > 1) {
+      News news = std::move(parts.front());
+      parts.pop_front();
+      return news;
+    }
+    if (parts.back().empty()) return {};  // ids wait for what they belong to
+    return std::exchange(parts.back(), {});
+  });
 }
 
 void TextQueue::detach() {
-  const std::lock_guard lock(mutex_);
-  wake_ = nullptr;
-  while (news_.size() > 1) news_.pop_front();
-  news_.back() = {};
+  box_.close([](Parts& parts) {
+    while (parts.size() > 1) parts.pop_front();
+    parts.back() = {};
+  });
 }
 
 }  // namespace syrinx

@@ -5,11 +5,11 @@
 
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/outbox.h"
 #include "engine/engine.h"
 
 namespace syrinx {
@@ -18,7 +18,7 @@ class TextQueue : public Sink {
  public:
   /// `wake` is called on the engine's thread when there is something new, until detach(). It must
   /// not block and must not call back.
-  explicit TextQueue(std::function<void()> wake) : wake_(std::move(wake)), news_(1) {}
+  explicit TextQueue(std::function<void()> wake) : box_(std::move(wake), Parts(1)) {}
 
   void audio(std::span<const float>) override {}
   void text(std::string_view piece, std::span<const ScoredToken> tokens) override;
@@ -40,9 +40,8 @@ class TextQueue : public Sink {
   void detach();
 
  private:
-  std::mutex mutex_;
-  std::function<void()> wake_;
-  std::deque<News> news_;  // of each part; the last takes what comes
+  using Parts = std::deque<News>;  ///< the last takes what comes
+  Outbox<Parts> box_;
 };
 
 }  // namespace syrinx

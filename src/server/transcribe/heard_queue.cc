@@ -4,50 +4,47 @@
 
 namespace syrinx {
 
-HeardQueue::HeardQueue(std::function<void()> wake) : wake_(std::move(wake)) {}
+HeardQueue::HeardQueue(std::function<void()> wake) : box_(std::move(wake)) {}
 
 void HeardQueue::partial(std::string_view text) {
-  const std::lock_guard lock(mutex_);
-  if (!wake_) return;
-  news_.partial = text;
-  wake_();
+  box_.fill([&](Heard& heard) {
+    heard.news.partial = text;
+    return true;
+  });
 }
 
 void HeardQueue::segment(const TranscriptSegment& segment) {
-  const std::lock_guard lock(mutex_);
-  if (!wake_) return;
-  news_.segments.push_back(segment);
-  news_.partial.reset();
-  wake_();
+  box_.fill([&](Heard& heard) {
+    heard.news.segments.push_back(segment);
+    heard.news.partial.reset();
+    return true;
+  });
 }
 
 void HeardQueue::heard(double seconds) {
-  const std::lock_guard lock(mutex_);
-  heard_s_ = seconds;
-  if (wake_) wake_();
+  box_.settle([&](Heard& heard) {
+    heard.seconds = seconds;
+    return true;
+  });
 }
 
 void HeardQueue::finished(Result<Transcript> transcript) {
-  const std::lock_guard lock(mutex_);
-  if (!wake_) return;
-  news_.result = std::move(transcript);
-  wake_();
+  box_.fill([&](Heard& heard) {
+    heard.news.result = std::move(transcript);
+    return true;
+  });
 }
 
 HeardQueue::News HeardQueue::take() {
-  const std::lock_guard lock(mutex_);
-  return std::exchange(news_, {});
+  return box_.with([](Heard& heard) { return std::exchange(heard.news, {}); });
 }
 
 double HeardQueue::heard_s() const {
-  const std::lock_guard lock(mutex_);
-  return heard_s_;
+  return box_.with([](const Heard& heard) { return heard.seconds; });
 }
 
 void HeardQueue::detach() {
-  const std::lock_guard lock(mutex_);
-  wake_ = nullptr;
-  news_ = {};
+  box_.close([](Heard& heard) { heard.news = {}; });
 }
 
 }  // namespace syrinx

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/outbox.h"
 #include "ears/recogniser.h"
 
 namespace syrinx {
@@ -37,10 +37,11 @@ class HeardQueue : public TranscriptSink {
   void detach();
 
  private:
-  mutable std::mutex mutex_;
-  std::function<void()> wake_;
-  News news_;
-  double heard_s_ = 0;
+  struct Heard {
+    News news = {};
+    double seconds = 0;
+  };
+  Outbox<Heard> box_;
 };
 
 }  // namespace syrinx

@@ -1,0 +1,79 @@
+// Carries a value from the thread that fills it to the thread that takes it, with a wake-up. Any
+// number of threads may call.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace syrinx {
+
+template <typename T>
+class Outbox {
+ public:
+  /// `wake` is called on the filling thread, under the lock, when there is something new, until
+  /// close(). It must not block and must not call back. Empty: takers wait.
+  explicit Outbox(std::function<void()> wake = {}, T value = {})
+      : wake_(std::move(wake)), value_(std::move(value)) {}
+
+  /// Calls f(T&) and wakes the taker if f returns true. After close(): nothing.
+  template <typename F>
+  void fill(F&& f) {
+    const std::lock_guard lock(mutex_);
+    if (!closed_ && f(value_)) wake();
+  }
+  /// As fill(), after close() too, but that no taker is woken then: what must not be lost.
+  template <typename F>
+  void settle(F&& f) {
+    const std::lock_guard lock(mutex_);
+    if (f(value_) && !closed_) wake();
+  }
+  /// Calls f(T&) under the lock and returns what it returns. Wakes no taker.
+  template <typename F>
+  auto with(F&& f) {
+    const std::lock_guard lock(mutex_);
+    return f(value_);
+  }
+  template <typename F>
+  auto with(F&& f) const {
+    const std::lock_guard lock(mutex_);
+    return f(value_);
+  }
+  /// Waits until ready(const T&), at most `timeout_s` (below 0: as long as it takes), then as
+  /// with(), whether it is ready or not.
+  template <typename R, typename F>
+  auto wait(double timeout_s, R&& ready, F&& f) {
+    std::unique_lock lock(mutex_);
+    const auto is_ready = [&] { return ready(std::as_const(value_)); };
+    if (timeout_s < 0) {
+      changed_.wait(lock, is_ready);
+    } else {
+      changed_.wait_for(lock, std::chrono::duration<double>(timeout_s), is_ready);
+    }
+    return f(value_);
+  }
+  /// From now on nothing is filled and no taker is woken; f(T&) drops what is there.
+  template <typename F>
+  void close(F&& f) {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    wake_ = nullptr;
+    f(value_);
+  }
+
+ private:
+  void wake() {
+    changed_.notify_all();
+    if (wake_) wake_();
+  }
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::function<void()> wake_;
+  bool closed_ = false;
+  T value_;
+};
+
+}  // namespace syrinx
