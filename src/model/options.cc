@@ -100,7 +100,7 @@ constexpr auto kOptions = std::to_array<RequestOption>({
     {.name = "repetition_penalty",
      .argument = "--repetition-penalty",
      .field = &R::repetition_penalty,
-     .help = "1: none",
+     .help = "factor that makes codes less likely which were drawn before; 1: none",
      .bounds = {0.01, 100},
      .bodies = kEvery},
     {.name = "guidance",
@@ -112,21 +112,22 @@ constexpr auto kOptions = std::to_array<RequestOption>({
     {.name = "inner_temperature",
      .argument = "--inner-temperature",
      .field = &R::inner_temperature,
-     .help = "temperature of the codes after a frame's first, where the model draws them apart",
+     .help =
+         "as 'temperature', for the codes after a frame's first, where the model draws them apart",
      .bounds = {0, 2},
      .bodies = kSpoken,
      .offer = has_inner},
     {.name = "inner_top_p",
      .argument = "--inner-top-p",
      .field = &R::inner_top_p,
-     .help = "top_p of the codes after a frame's first",
+     .help = "as 'top_p', for the codes after a frame's first",
      .bounds = {0, 1},
      .bodies = kSpoken,
      .offer = has_inner},
     {.name = "inner_top_k",
      .argument = "--inner-top-k",
      .field = &R::inner_top_k,
-     .help = "top_k of the codes after a frame's first",
+     .help = "as 'top_k', for the codes after a frame's first",
      .bounds = {0, 1 << 24},
      .bodies = kSpoken,
      .minus_one_is_off = true,
@@ -157,7 +158,8 @@ constexpr auto kOptions = std::to_array<RequestOption>({
     {.name = "speaker",
      .argument = "--speaker",
      .field = &R::speaker,
-     .help = "number of the speaker of a conversation, where speakers have numbers",
+     .help = "number of the speaker of a conversation, where speakers have numbers; also with the "
+             "voice of a recording",
      .bounds = {0, 1'000'000},
      .bodies = kSpoken,
      .offer = speakers},
@@ -180,6 +182,7 @@ constexpr auto kOptions = std::to_array<RequestOption>({
      .bodies = kSpoken,
      .unit = "frames"},
     {.name = "max_tokens",
+     .argument = "--max-tokens",
      .field = &R::max_tokens,
      .help = "most tokens of an answer; by default as many as the model has positions for",
      .bounds = {1, kNoBound},
@@ -228,6 +231,12 @@ const RequestOption& request_option(std::string_view name) {
 }
 
 std::span<const std::string_view> flow_names() { return kFlowNames; }
+
+std::string option_sentence(const RequestOption& option) {
+  std::string out = concat(option.help, ".");
+  if (out[0] >= 'a' && out[0] <= 'z') out[0] = static_cast<char>(out[0] - 'a' + 'A');
+  return out;
+}
 
 std::string bounds_text(const Bounds& bounds) {
   if (bounds.low == bounds.high) return number_text(bounds.low);

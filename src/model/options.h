@@ -94,6 +94,9 @@ std::string offered_options(const PipelineInfo& info);
 /// names the option, what the model offers and what to do.
 Status check_options(const PipelineInfo& info, const SpeechRequest& request);
 
+/// Its help as a sentence: "Degree of emotion, where the model has it."
+std::string option_sentence(const RequestOption& option);
+
 /// "between 0 and 2", "at least 1"; numbers with all their digits.
 std::string bounds_text(const Bounds& bounds);
 

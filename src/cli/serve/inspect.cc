@@ -13,6 +13,7 @@
 #include "cli/line/exit.h"
 #include "io/file.h"
 #include "kernels/cpu/gemm_sets.h"
+#include "model/options.h"
 
 namespace syrinx {
 namespace {
@@ -91,6 +92,8 @@ void print_facts(const PipelineInfo& info, const Graph& graph) {
     rows.push_back({"word times", info.word_times ? "yes" : "no"});
   }
   rows.push_back({"languages", comma_list(info.languages)});
+  const std::string options = offered_options(info);
+  rows.push_back({"options", options.empty() ? "-" : options});
   rows.push_back({"longest text", concat(info.max_text_bytes, " bytes")});
   rows.push_back({"CPU kernels", cpu::gemm_set().name});
   print_table(rows);
