@@ -31,6 +31,7 @@
 #include "cli/files/book_work.h"
 #include "cli/files/http_client.h"
 #include "cli/files/many_files.h"
+#include "cli/files/request_fields.h"
 #include "cli/line/arguments.h"
 #include "cli/line/exit.h"
 #include "cli/line/interrupt.h"
@@ -52,7 +53,7 @@ struct BatchOptions {
   std::string api_key_file;
   std::string shard;        ///< "2/8"
   std::string fields;       ///< a JSON object: what a line does not say itself
-  std::string voice;        ///< of lines that name none
+  SpeechRequest request;    ///< options of lines that do not say them themselves
   std::string format;       ///< "wav", "flac", ...; empty: wav
   std::string voice_store;  ///< without servers
   int jobs = 32;            ///< requests at a time, of each server
@@ -342,20 +343,10 @@ std::string made_by(const BatchOptions& options) {
   return load.lexicon.empty() ? out : concat(out, '\0', read_text(load.lexicon));
 }
 
-/// What a line does not say itself: --extra, and --voice where that names no voice.
-std::string fields_of(const BatchOptions& options) {
-  if (options.voice.empty()) return options.fields;
-  auto fields = options.fields.empty() ? nlohmann::json::object()
-                                       : nlohmann::json::parse(options.fields, nullptr, false);
-  if (!fields.is_object()) return options.fields;  // read_batch() says what is wrong with it
-  if (fields.contains("voice")) throw UsageError("--extra names a voice, and so does --voice");
-  fields["voice"] = options.voice;
-  return fields.dump();
-}
-
 int run_batch(const BatchOptions& options) {
   const BatchShard shard = options.shard.empty() ? BatchShard{} : read_shard(options.shard);
-  std::vector<BatchItem> all = read_batch(options.list, fields_of(options), shard);
+  std::vector<BatchItem> all =
+      read_batch(options.list, request_fields(options.request, options.fields, true), shard);
   const std::string by = made_by(options);
   for (BatchItem& item : all) item.key = fingerprint_of(item.body + by);
   if (mkdir(options.output.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -455,8 +446,8 @@ void add_batch(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   sub->add_option("--shard", batch.shard,
                   "2/8: the second of eight parts of the list; each has a manifest of its own");
-  sub->add_option("--extra", batch.fields, "a JSON object: what a line does not say itself");
-  sub->add_option("-v,--voice", batch.voice, "of lines that name none");
+  sub->add_option("--extra", batch.fields,
+                  "a JSON object: fields that lines do not have themselves, as the options below");
   add_format(*sub, batch.format, "by default wav");
   sub->add_flag("--retry-failed", batch.retry_failed, "what failed before is tried again");
   sub->add_option("--api-key-file", batch.api_key_file,
@@ -470,6 +461,7 @@ void add_batch(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   sub->add_flag("-q,--quiet", batch.quiet, "no progress and no sum");
   add_store(*sub, batch.voice_store);
+  add_request(*sub, batch.request);
   add_model(*sub, batch.load);
   // Nobody listens: batches as large as they get, and a place for whoever asks.
   batch.load.engine.policy = "throughput";

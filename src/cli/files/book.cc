@@ -28,6 +28,7 @@
 #include "engine/collector.h"
 #include "io/file.h"
 #include "model/markup.h"
+#include "model/options.h"
 #include "text/ssml.h"
 
 namespace syrinx {
@@ -204,16 +205,13 @@ class Book {
   SpeechRequest request_;  // of every part, with its voice
 };
 
-/// Options that few models have; "" without any.
-std::string options_identity(const SpeechRequest& r) {
-  const auto said = [](const char* name, const auto& value) {
-    return value ? concat(name, *value, ' ') : "";
-  };
-  const bool flow = r.flow != FlowMode::kAuto;
-  return concat(said("it", r.inner_temperature), said("ip", r.inner_top_p),
-                said("ik", r.inner_top_k), flow ? concat('f', static_cast<int>(r.flow)) : "",
-                said("e", r.exaggeration), said("n", r.spell_numbers),
-                r.speaker >= 0 ? concat('s', r.speaker) : "");
+/// The options that are set, each with its value.
+std::string options_identity(const SpeechRequest& request) {
+  std::string out;
+  for_set_options(request, [&out](const RequestOption& option, const auto& value) {
+    out += concat(option.name, '=', value, '\0');
+  });
+  return out;
 }
 
 /// What a lexicon says; "" without one.
@@ -235,16 +233,12 @@ std::string markup_identity(const Ssml& ssml) {
 
 /// Everything that the samples depend on.
 std::string Book::identity() const {
-  const SpeechRequest& r = options_.request;
-  const auto number = [](const auto& value) { return value ? std::to_string(*value) : "-"; };
-  return fingerprint_of(concat(
-      manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0', r.voice,
-      '\0', r.language, '\0', r.instructions, '\0', r.seed, ' ', number(r.temperature), ' ',
-      number(r.top_p), ' ', number(r.top_k), ' ', number(r.min_p), ' ',
-      number(r.repetition_penalty), ' ', number(r.guidance), ' ', r.speed, ' ', r.max_frames, ' ',
-      options_identity(r), lexicon_identity(options_.load.lexicon), '\0', target_.directory,
-      target_.directory ? audio_format_name(format_) : "",  // one file is encoded at its end
-      markup_identity(manuscript_.ssml)));
+  return fingerprint_of(
+      concat(manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0',
+             options_identity(options_.request), lexicon_identity(options_.load.lexicon), '\0',
+             target_.directory,
+             target_.directory ? audio_format_name(format_) : "",  // one file is encoded at its end
+             markup_identity(manuscript_.ssml)));
 }
 
 std::string Book::file_of(size_t chapter) const {

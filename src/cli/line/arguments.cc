@@ -1,12 +1,70 @@
 #include "cli/line/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <concepts>
+#include <limits>
+#include <optional>
+#include <variant>
+#include <vector>
 
 #include "audio/volume.h"
 #include "base/cores.h"
 #include "cli/line/ranges.h"
+#include "model/options.h"
 
 namespace syrinx {
+namespace {
+
+/// Declares a value that may be 0 or -1 where that means "not set".
+template <typename T>
+CLI::Option* add_number(CLI::App& app, const RequestOption& option, T& value, double unset) {
+  CLI::Option* out = app.add_option(std::string(option.argument), value, std::string(option.help));
+  const double low = std::min(option.bounds.low, unset);
+  if (option.bounds.high >= std::numeric_limits<int>::max()) return out->check(at_least(low));
+  return out->check(between(low, option.bounds.high));
+}
+
+/// Declares one option of a request, with the bounds and the help of the table.
+CLI::Option* add_option_of(CLI::App& app, const RequestOption& option, SpeechRequest& request) {
+  const std::string argument(option.argument), help(option.help);
+  CLI::Option* out = std::visit(
+      [&](auto field) -> CLI::Option* {
+        auto& value = request.*field;
+        using Value = std::remove_reference_t<decltype(value)>;
+        if constexpr (std::same_as<Value, FlowMode>) {
+          const auto names = flow_names();
+          return app
+              .add_option_function<std::string>(
+                  argument,
+                  [&value, names](const std::string& name) {
+                    const auto at = std::find(names.begin(), names.end(), name);
+                    value = static_cast<FlowMode>(at - names.begin());
+                  },
+                  help)
+              ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+        } else if constexpr (std::same_as<Value, uint64_t>) {
+          return app.add_option(argument, value, help)->check(at_least(0))->capture_default_str();
+        } else if constexpr (std::is_arithmetic_v<Value>) {
+          return add_number(app, option, value, value);
+        } else if constexpr (std::same_as<Value, std::optional<float>> ||
+                             std::same_as<Value, std::optional<int>>) {
+          return add_number(app, option, value, option.bounds.low);
+        } else {
+          return app.add_option(argument, value, help);
+        }
+      },
+      option.field);
+  if (!option.unit.empty()) {
+    std::string unit(option.unit);
+    std::transform(unit.begin(), unit.end(), unit.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    out->type_name(unit);
+  }
+  return out;
+}
+
+}  // namespace
 
 void add_load(CLI::App& app, LoadOptions& load) {
   app.add_option(
@@ -66,56 +124,15 @@ void add_volume(CLI::App& app, double& volume) {
 }
 
 void add_request(CLI::App& app, SpeechRequest& request) {
-  app.add_option(
-      "-v,--voice", request.voice,
-      "one of the model's voices, one of 'syrinx voice list', or a mix: 'anna(2)+ben(1)'");
-  app.add_option("-l,--language", request.language, "as the model names it");
-  app.add_option("--instructions", request.instructions, "how to speak, where the model listens");
-  app.add_option("--speed", request.speed, "factor, as far as the model itself can")
-      ->check(between(0.25f, 4.0f))
-      ->type_name("FACTOR");
-  app.add_option("--seed", request.seed, "same seed, same audio")
-      ->check(at_least(0))
-      ->capture_default_str();
-  app.add_option("--temperature", request.temperature, "0: always the most likely code")
-      ->check(between(0.0, 2.0));
-  app.add_option("--top-p", request.top_p, "only the likeliest codes that make up so much")
-      ->check(between(0.0, 1.0));
-  app.add_option("--top-k", request.top_k, "only so many codes; 0: all")->check(at_least(0));
-  app.add_option("--min-p", request.min_p, "only codes this likely, the likeliest being 1")
-      ->check(between(0.0, 1.0));
-  app.add_option("--repetition-penalty", request.repetition_penalty, "1: none")
-      ->check(between(0.1, 10.0));
-  app.add_option("--guidance", request.guidance, "scale of guidance, where the model uses it")
-      ->check(between(0.0, 20.0));
-  app.add_option("--inner-temperature", request.inner_temperature,
-                 "of the codes after a frame's first, where they are drawn apart")
-      ->check(between(0.0, 2.0));
-  app.add_option("--inner-top-p", request.inner_top_p, "the same")->check(between(0.0, 1.0));
-  app.add_option("--inner-top-k", request.inner_top_k, "the same")->check(at_least(0));
-  app.add_option_function<std::string>(
-         "--flow",
-         [&request](const std::string& name) {
-           request.flow = name == "full"     ? FlowMode::kFull
-                          : name == "causal" ? FlowMode::kCausal
-                                             : FlowMode::kAuto;
-         },
-         "what the model's flow attends to: causal, chunks that can be streamed; full, all of "
-         "a part of the text; auto, as it was trained (auto)")
-      ->check(CLI::IsMember({"auto", "causal", "full"}));
-  app.add_option("--exaggeration", request.exaggeration,
-                 "degree of emotion, where the model has it")
-      ->check(between(0.0, 2.0));
-  app.add_option("--spell-numbers", request.spell_numbers,
-                 "numbers in words as the model's authors write them, where they do (true, false)");
-  app.add_option("--speaker", request.speaker,
-                 "who of a conversation speaks, where speakers have numbers")
-      ->check(at_least(0));
-  app.add_option("--max-frames", request.max_frames, "0: a bound derived from the text")
-      ->check(at_least(0));
-  app.add_option("--initial-chunk-frames", request.initial_chunk_frames,
-                 "frames of the first chunk; 0: as the load allows")
-      ->check(at_least(0));
+  for (const RequestOption& option : request_options()) {
+    const bool written = option.bodies != 0 && (option.bodies & kSpeechBody) == 0;
+    if (!option.argument.empty() && !written) add_option_of(app, option, request);
+  }
+}
+
+CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequest& request,
+                                const std::string& help) {
+  return add_option_of(app, request_option(name), request)->description(help);
 }
 
 void add_engine(CLI::App& app, EngineOptions& engine) {

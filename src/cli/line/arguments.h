@@ -3,12 +3,14 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "runtime/runtime.h"
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace syrinx {
 
@@ -16,8 +18,12 @@ namespace syrinx {
 void add_load(CLI::App& app, LoadOptions& load);
 /// add_load() and --model.
 void add_model(CLI::App& app, LoadOptions& load);
-/// How to speak: the voice, sampling, lengths.
+/// How to speak: the options of model/options.h that have an argument, but for those of answers
+/// alone.
 void add_request(CLI::App& app, SpeechRequest& request);
+/// One of them by its name in bodies, with help of the command's own.
+CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequest& request,
+                                const std::string& help);
 void add_engine(CLI::App& app, EngineOptions& engine);
 void add_volume(CLI::App& app, double& volume);
 /// `otherwise`: what holds where none is given.

@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/check.h"
@@ -13,6 +12,8 @@
 #include "bench/target.h"
 #include "cli/files/http_client.h"
 #include "cli/files/many_files.h"
+#include "cli/files/request_fields.h"
+#include "cli/line/exit.h"
 #include "cli/line/progress_line.h"
 #include "cli/measure/load_command.h"
 #include "cli/speak/voice_choice.h"
@@ -20,39 +21,6 @@
 
 namespace syrinx {
 namespace {
-
-/// What the command line says of every request, as fields of a body.
-std::string body_fields(const BenchOptions& options) {
-  const SpeechRequest& request = options.request;
-  nlohmann::json fields = nlohmann::json::object();
-  const auto add = [&fields](const char* name, const auto& value) {
-    if (value) fields[name] = *value;
-  };
-  add("temperature", request.temperature);
-  add("top_p", request.top_p);
-  add("top_k", request.top_k);
-  add("min_p", request.min_p);
-  add("repetition_penalty", request.repetition_penalty);
-  add("inner_temperature", request.inner_temperature);
-  add("inner_top_p", request.inner_top_p);
-  add("inner_top_k", request.inner_top_k);
-  add("exaggeration", request.exaggeration);
-  add("spell_numbers", request.spell_numbers);
-  if (request.flow != FlowMode::kAuto) {
-    fields["flow"] = request.flow == FlowMode::kFull ? "full" : "causal";
-  }
-  if (request.speaker >= 0) fields["speaker"] = request.speaker;
-  if (request.max_frames > 0) fields["max_new_tokens"] = request.max_frames;
-  if (!request.voice.empty()) fields["voice"] = request.voice;
-  if (!request.language.empty()) fields["language"] = request.language;
-  if (!request.instructions.empty()) fields["instructions"] = request.instructions;
-  if (!options.fields.empty()) {
-    const nlohmann::json extra = nlohmann::json::parse(options.fields, nullptr, false);
-    if (!extra.is_object()) throw UsageError("--extra is not a JSON object");
-    fields.update(extra);
-  }
-  return fields.empty() ? "" : fields.dump();
-}
 
 int run_profile(const BenchOptions& options) {
   if (!options.url.empty()) throw UsageError("--profile-steps measures in this process");
@@ -87,7 +55,7 @@ std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_co
   return make_http_target(io, {.url = base_url(options.url),
                                .model = options.load.model,
                                .api_key = read_client_key(options.api_key_file),
-                               .fields = body_fields(options),
+                               .fields = request_fields(options.request, options.fields, false),
                                .sample_rate_hz = options.sample_rate_hz,
                                .timeout_s = options.timeout_s,
                                .keep_alive = !options.new_connections});
@@ -99,9 +67,8 @@ std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_
   const EngineOptions& how = options.load.engine;
   engine = load_engine(options.load);
   command.fact("weights", options.load.weights);
-  command.fact("threads", how.threads == 0
-                              ? concat(usable_cores(), " (all cores)")
-                              : concat(how.threads));
+  command.fact("threads",
+               how.threads == 0 ? concat(usable_cores(), " (all cores)") : concat(how.threads));
   command.fact("policy", how.policy);
   command.fact("max batch", concat(how.max_batch));
   SpeechRequest request = options.request;

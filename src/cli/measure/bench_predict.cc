@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "bench/rehearsal_summary.h"
+#include "cli/line/exit.h"
 #include "cli/line/progress_line.h"
 #include "cli/measure/bench.h"
 #include "cli/measure/load_command.h"

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "bench/search.h"
+#include "cli/line/exit.h"
 #include "cli/line/progress_line.h"
 #include "io/file.h"
 

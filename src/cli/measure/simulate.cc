@@ -5,6 +5,7 @@
 #include "base/clock.h"
 #include "bench/day_report.h"
 #include "bench/simulator.h"
+#include "cli/line/exit.h"
 #include "cli/line/progress_line.h"
 #include "cli/measure/load_command.h"
 

@@ -101,8 +101,6 @@ void add_trace(CLI::App& app, Chosen& chosen) {
   add_model(*sub, trace.load);
   add_request(*sub, trace.request);
   add_voice_choice(*sub, trace.voice);
-  sub->add_option("--text-in-prompt", trace.request.text_in_prompt,
-                  "all text in the prompt, or word by word beside the audio (true, false)");
   sub->callback([&chosen, options] { chosen = [options] { return run_trace(*options); }; });
 }
 

@@ -34,7 +34,7 @@ namespace syrinx {
 namespace {
 
 /// Takes a line of the log; any thread.
-using Report = std::function<void(const std::string&)>;
+using LogLine = std::function<void(const std::string&)>;
 
 /// Those of a file, or else the one in a variable of the environment.
 ApiKeys read_keys(const std::string& file, const char* variable) {
@@ -130,7 +130,7 @@ PredictWhen predict_when(const ServeOptions& options) {
 ServerOptions server_options(const ServeOptions& options,
                              const std::shared_ptr<const SileroVad>& vad,
                              const DecodeHelper* decoder,
-                             const std::shared_ptr<LineLog>& log, const Report& report) {
+                             const std::shared_ptr<LineLog>& log, const LogLine& report) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
     return value >= 0 ? value : loopback ? 0 : beyond;
@@ -185,7 +185,7 @@ std::vector<Placement> placements(const ServeOptions& options) {
 }
 
 /// Gives the processes that hold stages a moment, so that the first listener finds all warm.
-void wait_for_stages(const Engine& engine, const Report& report) {
+void wait_for_stages(const Engine& engine, const LogLine& report) {
   constexpr double kPatience_s = 2;
   const double until_s = now_s() + kPatience_s;
   for (;;) {
@@ -202,7 +202,7 @@ void wait_for_stages(const Engine& engine, const Report& report) {
 
 std::vector<ModelSource> model_sources(const ServeOptions& options,
                                        const std::shared_ptr<const SileroVad>& vad,
-                                       const Report& report) {
+                                       const LogLine& report) {
   std::vector<std::string> models = options.models;
   if (models.empty()) models.push_back(options.load.model);
   LoadOptions common = options.load;
@@ -243,7 +243,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   return out;
 }
 
-void reload(HttpServer& server, const ServeOptions& options, const Report& report) try {
+void reload(HttpServer& server, const ServeOptions& options, const LogLine& report) try {
   server.reload(client_keys(options), metrics_keys(options));
   report("reloading keys, certificate and models");
 } catch (const LoadError& error) {
@@ -279,8 +279,9 @@ std::string welcome(const ServeOptions& options, const ModelTable& models, int p
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, "%.2f", ready_s);
   return concat("Syrinx serves '", models.list()[0].name, "' at ", url, " (ready after ", seconds,
-                " s). Try:\n\n  curl ", url, first_request(*models.first(), keys), "\n\nor open ", url,
-                " in a browser. OpenAI clients: base_url ", url, "/v1. Ctrl-C stops the server.");
+                " s). Try:\n\n  curl ", url, first_request(*models.first(), keys), "\n\nor open ",
+                url, " in a browser. OpenAI clients: base_url ", url,
+                "/v1. Ctrl-C stops the server.");
 }
 
 /// What a client sent at once goes back to the system when it is done with. Left alone, glibc
@@ -312,7 +313,7 @@ int run_serve(const ServeOptions& options) {
   // Neither waits for the program that reads it. First here, and so written last.
   LineLog out({.descriptor = STDOUT_FILENO});
   const auto log = std::make_shared<LineLog>();
-  const Report report = [log](const std::string& line) { log->add(line); };
+  const LogLine report = [log](const std::string& line) { log->add(line); };
   allow_many_files();
   if (decoder && !decoder->filtered() && !options.quiet) {
     report("no seccomp here: recordings that clients send are decoded under " +

@@ -40,8 +40,7 @@ struct ChatOptions {
   VoiceChoice voice;
   SpeechRequest request;  ///< how they are spoken
   std::string system, once, output;
-  std::optional<float> temperature;
-  int max_tokens = 0;
+  SpeechRequest answers;  ///< how they are written: sampling, their length
   bool no_predict = false;
   Prediction prediction = {};
   bool listen = false;  ///< questions are spoken, not typed
@@ -178,8 +177,8 @@ class Conversation {
   void begin_turn() {
     TurnOptions turn;
     turn.voice = options_.request;
-    turn.answer.temperature = options_.temperature;
-    turn.answer.max_tokens = options_.max_tokens;
+    turn.answer.temperature = options_.answers.temperature;
+    turn.answer.max_tokens = options_.answers.max_tokens;
     turn.answer.seed = options_.request.seed;
     turn.predict = !options_.no_predict;
     turn.prediction = options_.prediction;
@@ -302,7 +301,7 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   add_model(*sub, chat.load);
   sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
       ->capture_default_str();
-  sub->add_option("-v,--voice", chat.request.voice, "one of its voices, or of 'syrinx voice list'");
+  add_request_option(*sub, "voice", chat.request, "one of its voices, or of 'syrinx voice list'");
   sub->add_option("--system", chat.system, "what the model is told before the conversation");
   sub->add_option("--once", chat.once, "ask this and end");
   CLI::Option* listen = sub->add_flag("--listen", chat.listen, "speak the questions");
@@ -310,13 +309,10 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   sub->add_option("--ears", chat.ears, "what recognises them: pocketsphinx, or a Whisper")
       ->capture_default_str();
   sub->add_option("-o,--output", chat.output, "audio file instead of the loudspeaker");
-  sub->add_option("--temperature", chat.temperature, "of the answers; 0: always the likeliest word")
-      ->check(between(0.0, 2.0));
-  sub->add_option("--max-tokens", chat.max_tokens, "of an answer; 0: any number")
-      ->check(at_least(0));
-  sub->add_option("--seed", chat.request.seed, "same seed, same answers")
-      ->check(at_least(0))
-      ->capture_default_str();
+  add_request_option(*sub, "temperature", chat.answers,
+                     "of the answers; 0: always the likeliest word");
+  add_request_option(*sub, "max_tokens", chat.answers, "of an answer; 0: any number");
+  add_request_option(*sub, "seed", chat.request, "same seed, same answers");
   sub->add_flag("--no-predict", chat.no_predict, "answer only when the question has ended");
   add_prediction(*sub, chat.prediction);
   sub->footer(

@@ -1,0 +1,13 @@
+// All commands of the program. Free function; any thread.
+#pragma once
+
+#include <span>
+
+#include "cli/line/command.h"
+
+namespace syrinx {
+
+/// In the order of the help.
+std::span<const AddCommand> all_commands();
+
+}  // namespace syrinx

@@ -1,0 +1,32 @@
+#include "cli/files/request_fields.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/check.h"
+#include "cli/line/exit.h"
+#include "model/options.h"
+
+namespace syrinx {
+
+std::string request_fields(const SpeechRequest& request, const std::string& extra, bool with_seed) {
+  nlohmann::ordered_json fields = nlohmann::ordered_json::object();
+  if (!extra.empty()) {
+    fields = nlohmann::ordered_json::parse(extra, nullptr, false);
+    if (!fields.is_object()) throw UsageError("--extra is not a JSON object");
+  }
+  for_set_options(request, [&](const RequestOption& option, const auto& value) {
+    if (option.name == "seed" && !with_seed) return;
+    if ((option.bodies & kSpeechBody) == 0) {
+      throw UsageError(concat(option.argument, " is not an option of requests to a server"));
+    }
+    const std::string name(option.name);
+    if (fields.contains(name)) {
+      throw UsageError(concat("--extra has '", name, "', and so has ",
+                              option.argument.substr(option.argument.rfind('-') - 1)));
+    }
+    fields[name] = value;
+  });
+  return fields.empty() ? "" : fields.dump();
+}
+
+}  // namespace syrinx
