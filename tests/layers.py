@@ -40,8 +40,10 @@ def room_breach(parts, target):
     if rooms is None or target[0] != parts[0]:
         return None
     here, there = parts[1], target[1]
-    if parts[0] == "cli" and len(parts) == 2:  # the list of all commands, and its test
+    if parts[0] == "cli" and len(parts) == 2:  # the list of all commands, and the program
         here = rooms[-1]
+        if len(target) == 2:
+            return None
     if here not in rooms or there not in rooms:
         return f"a file of {parts[0]}/ stands in one of its rooms: {', '.join(rooms)}"
     if rooms.index(there) > rooms.index(here):
@@ -83,6 +85,8 @@ def self_test():
     assert room_breach(("server", "net", "a.h"), ["server", "http", "b.h"])
     assert room_breach(("server", "a.h"), ["server", "http", "b.h"])
     assert not room_breach(("server", "http", "a.h"), ["server", "net", "b.h"])
+    assert room_breach(("cli", "speak", "a.cc"), ["cli", "commands.h"])
+    assert not room_breach(("cli", "main.cc"), ["cli", "commands.h"])
     assert not room_breach(("nn", "a.h"), ["nn", "b.h"])
     assert breach("nn", "nowhere", False) and not breach("nn", "nn", False)
 

@@ -206,9 +206,14 @@ Error lacks_option(const PipelineInfo& info, const RequestOption& option) {
           std::string(option.name)};
 }
 
+/// The bounds as floats hold them: 0.01f is less than 0.01.
+Bounds in_floats(const Bounds& bounds) {
+  return {static_cast<float>(bounds.low), static_cast<float>(bounds.high)};
+}
+
 Status check_number(const PipelineInfo& info, const RequestOption& option, double value) {
   const Bounds bounds = option.offer == nullptr ? Bounds{} : *option.offer(info);
-  const bool possible = option.bounds.holds(value);
+  const bool possible = in_floats(option.bounds).holds(value);
   if (possible && bounds.holds(value)) return ok_status();
   const Bounds both{std::max(bounds.low, option.bounds.low),
                     std::min(bounds.high, option.bounds.high)};

@@ -122,6 +122,14 @@ TEST(Options, EveryNumberHasItsBounds) {
   }
 }
 
+TEST(Options, BoundsThatNoFloatHoldsExactlyAreInside) {
+  SpeechRequest request;
+  request.repetition_penalty = 0.01f;  // less than 0.01
+  EXPECT_EQ(option_fault({}, request), "");
+  request.repetition_penalty = 0.009f;
+  EXPECT_NE(option_fault({}, request), "");
+}
+
 TEST(Options, BoundsInWords) {
   EXPECT_EQ(bounds_text({0.25, 4}), "between 0.25 and 4");
   EXPECT_EQ(bounds_text({1, 2147483647}), "at least 1");

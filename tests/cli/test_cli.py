@@ -121,7 +121,7 @@ class Say(unittest.TestCase):
         self.refused(2, "say what?", *text, "Hello", "-f", "file")
         self.refused(2, "--temperature: 5 is not between 0 and 2", *text, "Hello",
                      "--temperature", "5")
-        self.refused(2, "--max-frames: -1 is not 0 or more", *text, "Hello", "--max-frames", "-1")
+        self.refused(2, "--max-frames: -1 is not between 0 and 1000000", *text, "Hello", "--max-frames", "-1")
         self.refused(2, "--top-p: 'x' is no number", *text, "Hello", "--top-p", "x")
         self.refused(2, "--port: 99999 is not between 0 and 65535", "serve", "--port", "99999")
         self.refused(2, "--stall-timeout: 0 is not more than 0", "serve", "--stall-timeout", "0")

@@ -1,0 +1,94 @@
+#include "cli/serve/serve_access.h"
+
+#include <CLI/CLI.hpp>
+
+#include "cli/line/ranges.h"
+
+namespace syrinx {
+
+void add_listening(CLI::App& app, ServeOptions& serve) {
+  app.add_option("--host", serve.host, "address to listen on")->capture_default_str();
+  app.add_option("--port", serve.port, "0: any free port")
+      ->check(between(0, 65535))
+      ->capture_default_str();
+  app.add_option("--api-key-file", serve.api_key_file,
+                 "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
+  app.add_option("--metrics-key-file", serve.metrics_key_file,
+                 "answer /metrics only with one of these keys, one per line (or set "
+                 "SYRINX_METRICS_KEY); default: /metrics is open, also while API keys are set");
+  app.add_flag("--allow-public", serve.allow_public, "listen beyond this machine without a key");
+  app.add_option(
+         "--wyoming-port", serve.wyoming_port,
+         "also serve Home Assistant (Wyoming) at this port, usually 10200; 0: any free port")
+      ->check(between(0, 65535));
+  app.add_option("--wyoming-host", serve.wyoming_host,
+                 "address of that; Wyoming has no keys: beyond this machine say --allow-public")
+      ->capture_default_str();
+  app.add_option("--agent-port", serve.agent_port,
+                 "tell load balancers at this port how much room there is (HAProxy's agent-check); "
+                 "0: any free port")
+      ->check(between(0, 65535));
+  app.add_option("--agent-host", serve.agent_host, "address of that; whoever asks is answered")
+      ->capture_default_str();
+}
+
+void add_access(CLI::App& app, ServeOptions& serve) {
+  app.add_option("--tls-cert", serve.tls_cert, "certificate chain (PEM): serve HTTPS");
+  app.add_option("--tls-key", serve.tls_key, "private key of the certificate (PEM)");
+  app.add_option("--cors-origin", serve.cors_origins,
+                 "let pages of this origin (https://example.org, https://*.example.org, *) use the "
+                 "server; may be "
+                 "repeated");
+  app.add_option("--allowed-host", serve.allowed_hosts,
+                 "a name that the server goes by; without one any, on loopback only its own");
+  app.add_option("--client-rpm", serve.client_requests_per_min,
+                 "requests a minute from one key or address; 0: any number; default: 600, on "
+                 "loopback any number")
+      ->check(at_least(0));
+  app.add_option("--client-concurrency", serve.client_concurrency,
+                 "requests at a time from one key or address; 0: any number; default: 32, on "
+                 "loopback any number")
+      ->check(at_least(0));
+}
+
+void add_bounds(CLI::App& app, ServeOptions& serve) {
+  app.add_option("--drain-timeout", serve.drain_timeout_s,
+                 "seconds that running requests, or those of servers whose stages these are, get "
+                 "after SIGTERM")
+      ->check(at_least(0))
+      ->capture_default_str();
+  app.add_option("--stall-timeout", serve.stall_timeout_s,
+                 "seconds after which a client that does not read is cut off")
+      ->check(above(0))
+      ->capture_default_str();
+  app.add_option("--max-body-bytes", serve.max_body_bytes, "largest request")
+      ->check(between(1024, 1 << 30))
+      ->capture_default_str();
+  app.add_option("--max-upload-bytes", serve.max_upload_bytes,
+                 "largest request that carries a recording, to be cloned or written down")
+      ->check(between(1024, 1 << 28))
+      ->capture_default_str();
+  app.add_option("--max-connections", serve.max_connections, "open at a time")
+      ->check(between(1, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--max-connections-per-address", serve.max_connections_per_address,
+                 "0: any number; this machine's own are not counted")
+      ->check(at_least(0))
+      ->capture_default_str();
+  serve.load.engine.max_audio_s = 3600;
+  app.add_option("--max-audio", serve.load.engine.max_audio_s,
+                 "seconds of audio in one answer; 0: any number")
+      ->check(at_least(0))
+      ->capture_default_str();
+  app.add_option("--header-timeout", serve.header_timeout_s, "seconds to send a request's head")
+      ->check(above(0))
+      ->capture_default_str();
+  app.add_option("--body-timeout", serve.body_timeout_s, "seconds to send a request's body")
+      ->check(above(0))
+      ->capture_default_str();
+  app.add_option("--idle-timeout", serve.idle_timeout_s, "seconds that an idle connection is kept")
+      ->check(above(0))
+      ->capture_default_str();
+}
+
+}  // namespace syrinx
