@@ -86,7 +86,7 @@ void for_set_options(const SpeechRequest& request, F&& f) {
   }
 }
 
-/// The options that few models have, of those that this one has: "'flow', 'exaggeration'".
+/// The options that few models have, of those that this one has: "'flow', 'speaker'".
 std::string offered_options(const PipelineInfo& info);
 
 /// Compares each option that is set with the table and with the model. kUnsupported: the model
@@ -94,7 +94,7 @@ std::string offered_options(const PipelineInfo& info);
 /// names the option, what the model offers and what to do.
 Status check_options(const PipelineInfo& info, const SpeechRequest& request);
 
-/// Its help as a sentence: "Degree of emotion, where the model has it."
+/// Its help as a sentence: "Same seed, same output."
 std::string option_sentence(const RequestOption& option);
 
 /// "between 0 and 2", "at least 1"; numbers with all their digits.

@@ -101,7 +101,7 @@ class Book(unittest.TestCase):
         self.assertTrue(1.7 < sizes[0] / sizes[1] < 2.3, sizes)
         beyond = self.book("birds.txt", "-o", "b.wav", "--speed", "4")
         self.assertEqual(beyond.returncode, 1)
-        self.assertIn(b"0.66 to 1.75 times", beyond.stderr)
+        self.assertIn(b"between 0.66 and 1.75", beyond.stderr)
         self.assertNotIn("b.wav", os.listdir(self.dir))
 
     def test_goes_on_where_it_was(self):
