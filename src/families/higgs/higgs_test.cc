@@ -186,6 +186,18 @@ TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {
   EXPECT_LE(most, model_.config().max_positions / 4 + 400);
 }
 
+TEST_F(HiggsTest, TagsThatLateTextBeginsWithHoldForAllOfIt) {
+  SpeechRequest r = request("");
+  r.text_open = true, r.ignore_stop = false;
+  const auto state = open(r);
+  const std::string text =
+      "<|style:whispering|>Hello there, this is the first of the sentences to be said. "
+      "How are you today, and how is everybody else at home? I am fine.";
+  ASSERT_TRUE(state->append_text(text, true).ok());
+  EXPECT_EQ(speak(*state, 9).next, Verdict::kNextSegment);
+  EXPECT_TRUE(holds(state->prompt_ids(), words("<|style:whispering|>How are you")));
+}
+
 TEST_F(HiggsTest, TagsAreTokensAndOtherControlsAreText) {
   const Prompter& p = model_.prompter();
   EXPECT_EQ(words("<|sfx:laughter|>").size(), 1u);

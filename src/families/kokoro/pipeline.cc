@@ -7,7 +7,7 @@
 #include "families/kokoro/speech_stage.h"
 #include "families/kokoro/state.h"
 #include "families/kokoro/weights.h"
-#include "families/weight_files.h"
+#include "families/loading/checkpoint.h"
 #include "io/file.h"
 
 namespace syrinx::kokoro {

@@ -1,7 +1,7 @@
 #include "families/spoken/heard_turns.h"
 
 #include "base/check.h"
-#include "families/recorded_voice.h"
+#include "families/loading/recorded_voice.h"
 
 namespace syrinx {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "engine/listening.h"
+#include "engine/testing/listening.h"
 #include "families/kokoro/pipeline.h"
 #include "runtime/small_load.h"
 
