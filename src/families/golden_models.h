@@ -56,7 +56,7 @@ inline void ask_orpheus(const nlohmann::json& json, const Safetensors&, SpeechRe
 }
 inline void vary_orpheus(int i, SpeechRequest& other) {
   other.voice = i % 2 ? "none" : "leo";
-  other.temperature = 0.2f * static_cast<float>(i);
+  other.temperature = 0.15f * static_cast<float>(i);
   other.max_frames = 20 * i;
 }
 
