@@ -29,7 +29,7 @@ class SileroVad {
   struct State {
     std::array<float, kHidden> hidden{}, cell{};
   };
-  /// Of kBefore + kChunk samples; changes the state.
+  /// Takes kBefore + kChunk samples; changes the state.
   float probability(std::span<const float> samples, State& state) const;
 
  private:

@@ -42,7 +42,7 @@ void unpack_q8_0(const uint8_t* from, float* to) {
     to[i] = static_cast<float>(static_cast<int8_t>(from[2 + i])) * scale;
 }
 
-/// Of the 12 bytes of Q4_K and Q5_K: scale and minimum of group j of 8, six bits each.
+/// Scale and minimum of group j of 8, six bits each, in the 12 bytes of Q4_K and Q5_K.
 struct SixBits {
   int scale, minimum;
 };

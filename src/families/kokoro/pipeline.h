@@ -6,7 +6,7 @@
 
 namespace syrinx::kokoro {
 
-/// Of a directory as hexgrad/Kokoro-82M: config.json, one *.pth, voices/*.pt. Throws LoadError.
+/// Loads a directory as hexgrad/Kokoro-82M: config.json, one *.pth, voices/*.pt. Throws LoadError.
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 
 }  // namespace syrinx::kokoro

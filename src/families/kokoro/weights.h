@@ -9,7 +9,7 @@
 
 namespace syrinx::kokoro {
 
-/// Of a directory: the only *.pth in it, a pickle of five dicts, whose keys may begin with
+/// Opens the only *.pth of a directory, a pickle of five dicts, whose keys may begin with
 /// "module."; else *.safetensors with the same names. Throws LoadError where there is none.
 std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir);
 

@@ -20,7 +20,7 @@ struct Checkpoint {
   std::unique_ptr<WeightSource> weights;
 };
 
-/// Of a directory as transformers publishes it, or of a GGUF file. Throws LoadError.
+/// Opens a directory as transformers publishes it, or a GGUF file. Throws LoadError.
 Checkpoint open_checkpoint(const LoadSpec& spec);
 
 }  // namespace syrinx::llm

@@ -40,7 +40,7 @@ View raw_view(const GgufTensor& tensor, DType dtype) {
           Shape(std::span<const int64_t>(tensor.sizes)), Device::kCpu};
 }
 
-/// Of types that are numbers as they are.
+/// The type of numbers that are kept as they are; nothing for packed ones.
 std::optional<DType> plain_type(const GgmlType& type) {
   if (type.unpack != nullptr) return {};
   const std::string_view name = type.name;

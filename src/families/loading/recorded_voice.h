@@ -135,7 +135,7 @@ inline Error foreign_voice(const std::string& why) {
   return {ErrorCode::kInvalid, "the voice is none of this model: " + why, "voice"};
 }
 
-/// Of a voice that takes `frames` of a prompt that has room for `most`.
+/// Returns the fault of a voice that takes `frames` of a prompt that has room for `most`.
 inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most) {
   const auto lasting = [&](int64_t count) {
     const double seconds = voice.seconds * static_cast<double>(count) / static_cast<double>(frames);

@@ -17,7 +17,7 @@ struct PiperConfig {
   std::string espeak_voice;  ///< as espeak-ng calls it
   std::string language;      ///< code: "en"
   float noise_scale = 0.667f, length_scale = 1, noise_w = 0.8f;
-  /// Of a phoneme, one character or a cluster, in NFD.
+  /// Ids of a phoneme, one character or a cluster, in NFD.
   std::map<std::string, std::vector<int32_t>, std::less<>> ids;
   std::vector<int32_t> begin, pad, end;  ///< ids of ^, _ and $
   /// In the order of their numbers; empty names where the file has none.

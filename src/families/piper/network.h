@@ -30,7 +30,7 @@ struct TextJob {
 
 class Network {
  public:
-  /// Of the graph at `path`. Throws LoadError that names the tensor, expected and got.
+  /// Reads the graph at `path`. Throws LoadError that names the tensor, expected and got.
   explicit Network(const std::string& path);
 
   int64_t symbols() const { return encoder_->symbols(); }

@@ -40,7 +40,7 @@ class State : public Sequence {
   const Manner& manner() const { return manner_; }
   std::span<const int32_t> ids() const { return text_.ids; }
   uint64_t seed() const { return seed_; }
-  /// Of this sentence, among the request's: its noise.
+  /// Number of this sentence in its request; its noise follows from it.
   uint32_t sentence() const { return sentence_; }
   /// What was read of this sentence: frames of each id, and all frames [T, width].
   std::vector<int32_t> durations;

@@ -145,7 +145,7 @@ class Ct2Weights : public WeightSource {
     }
   }
 
-  /// Of numbers in 8 bits: number / scale of its row.
+  /// Unpacks numbers in 8 bits: number / scale of its row.
   View scaled(const Part& part) {
     const Ct2Variable* scale = part.scale;
     if (scale == nullptr || scale->dtype != DType::kF32 || scale->sizes.size() != 1 ||

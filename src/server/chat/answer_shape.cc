@@ -45,7 +45,7 @@ ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
   return out;
 }
 
-/// Of the tools of these names, those of which one must be called.
+/// Returns those of the tools of these names of which one must be called.
 std::vector<std::string> must_call(const ChatFields& fields, const ToolChoice& choice,
                                    std::vector<std::string> names) {
   if (!choice.must) return {};
