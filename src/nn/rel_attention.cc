@@ -3,24 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nn/fixed_dot.h"
+
 namespace syrinx {
 namespace {
 
-constexpr int64_t kLanes = 8;
 constexpr int64_t kRows = 64;  // whose scores are in memory at once
-
-/// Sum of a[i] * b[i] in a fixed order that a compiler can put into vector registers.
-float dot(const float* a, const float* b, int64_t count) {
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  }
-  float sum = 0;
-  for (const float lane : lanes) sum += lane;
-  for (; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 /// Sines and cosines, in turn, of the distance (ESPnet's RelPositionalEncoding).
 void encode_distance(int64_t distance, int64_t width, float* out) {
@@ -83,8 +71,9 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
     float top = -INFINITY;
     for (int64_t j = 0; j < total; ++j) {
       const int64_t distance = first + row - j + chunk - 1;
-      score[j] = scale * (dot(with_u, cache.keys.data() + j * width + at, dim) +
-                          dot(with_v, cache.distances.data() + distance * width + at, dim));
+      score[j] =
+          scale * (fixed_dot(with_u, cache.keys.data() + j * width + at, dim) +
+                   fixed_dot(with_v, cache.distances.data() + distance * width + at, dim));
       top = std::max(top, score[j]);
     }
     float sum = 0;

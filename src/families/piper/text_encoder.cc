@@ -5,25 +5,12 @@
 
 #include "base/check.h"
 #include "kernels/activation.h"
+#include "nn/fixed_dot.h"
 
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kLanes = 8;
 constexpr int64_t kRows = 64;  // whose scores are in memory at once
-
-/// Sum of a[i] * b[i] in a fixed order.
-float dot(const float* a, const float* b, int64_t count) {
-  float lanes[kLanes] = {};
-  int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (int64_t l = 0; l < kLanes; ++l) lanes[l] += a[i + l] * b[i + l];
-  }
-  float sum = 0;
-  for (const float lane : lanes) sum += lane;
-  for (; i < count; ++i) sum += a[i] * b[i];
-  return sum;
-}
 
 }  // namespace
 
@@ -73,11 +60,11 @@ void TextEncoder::attend_row(const Layer& layer, const float* qkv, int64_t count
   float* query = score + count;
   const float scale = 1.f / std::sqrt(static_cast<float>(dim));
   for (int64_t d = 0; d < dim; ++d) query[d] = qkv[i * width + at + d] * scale;
-  for (int64_t j = 0; j < count; ++j) score[j] = dot(query, keys + j * width, dim);
+  for (int64_t j = 0; j < count; ++j) score[j] = fixed_dot(query, keys + j * width, dim);
   const int64_t first = std::max<int64_t>(0, i - window_);
   const int64_t end = std::min(count, i + window_ + 1);
   for (int64_t j = first; j < end; ++j) {
-    score[j] += dot(query, layer.near_keys.f32() + (j - i + window_) * dim, dim);
+    score[j] += fixed_dot(query, layer.near_keys.f32() + (j - i + window_) * dim, dim);
   }
   const float top = *std::max_element(score, score + count);
   float sum = 0;
