@@ -16,7 +16,7 @@
 namespace syrinx {
 namespace {
 
-/// The whole of `text`; -1 if it is no number.
+/// The whole of `text`; -1 if it is not a number.
 int node_number(std::string_view text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -49,10 +49,10 @@ std::string ids_of(const std::vector<CoreNode>& nodes) {
 }
 
 #if defined(__linux__)
-/// Room for so many cores that the kernel cannot have more.
+/// Room for more cores than the kernel supports.
 class CoreSet {
  public:
-  /// Of this thread.
+  /// Cores of the calling thread.
   static CoreSet now() {
     CoreSet set;
     if (sched_getaffinity(0, sizeof set.bits_, set.bits_) != 0)
@@ -101,8 +101,8 @@ void stay_on(int node, const std::vector<CoreNode>& nodes) {
   const auto found = std::find_if(nodes.begin(), nodes.end(),
                                   [&](const CoreNode& each) { return each.id == node; });
   if (found == nodes.end()) {
-    throw LoadError("node " + std::to_string(node) + " is none of this machine (" +
-                    (nodes.empty() ? "it tells of none" : ids_of(nodes)) + ")");
+    throw LoadError("node " + std::to_string(node) + " does not exist on this machine (" +
+                    (nodes.empty() ? "it lists none" : ids_of(nodes)) + ")");
   }
 #if defined(__linux__)
   const CoreSet before = CoreSet::now();

@@ -15,8 +15,8 @@ struct CoreNode {
   std::vector<int> cores;  ///< ascending
 };
 
-/// Nodes that have cores, by id, as the system's directory tells (node0/cpulist, ...); empty where
-/// there is none. Throws LoadError when a list of cores makes no sense.
+/// Nodes that have cores, by id, as the system's directory lists them (node0/cpulist, ...); empty
+/// where there is none. Throws LoadError when a list of cores makes no sense.
 std::vector<CoreNode> core_nodes(const std::string& directory = "/sys/devices/system/node");
 
 /// From here on this thread, and those that it starts, run on the node's cores only, of which it

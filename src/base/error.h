@@ -51,10 +51,10 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  /// Of something that becomes a T, e.g. a pointer to a derived class.
+  /// Takes a value that converts to T, e.g. a pointer to a derived class.
   template <typename U>
-    requires(!std::is_same_v<T, U> && std::is_convertible_v<U, T>)
-  Result(Result<U> other)  // NOLINT(google-explicit-constructor)
+  requires(!std::is_same_v<T, U> && std::is_convertible_v<U, T>)
+      Result(Result<U> other)  // NOLINT(google-explicit-constructor)
       : state_(other.ok() ? std::variant<T, Error>(T(other.take()))
                           : std::variant<T, Error>(other.error())) {}
 

@@ -94,7 +94,7 @@ struct Account {
   }
 };
 
-/// Waits until so many lines are dropped; fails after 5 s.
+/// Waits until `lines` lines are dropped; fails after 5 s.
 void wait_for_dropped(const LineLog& log, uint64_t count) {
   for (const double until_s = now_s() + 5; log.dropped() < count && now_s() < until_s;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

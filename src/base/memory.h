@@ -9,13 +9,13 @@
 namespace syrinx {
 
 /// Bytes that may be taken without swapping: what the machine has, and the process's control group
-/// allows. A large number where neither tells.
+/// allows. A large number where neither is known.
 int64_t available_memory();
 
 /// "26.8 GB"; for messages.
 std::string shown_bytes(int64_t bytes);
 
-/// More memory was wanted than there is; what() tells both figures.
+/// More memory was wanted than there is; what() has both figures.
 class OutOfMemory : public std::bad_alloc {
  public:
   explicit OutOfMemory(std::string what) : what_(std::move(what)) {}

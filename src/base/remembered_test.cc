@@ -19,7 +19,7 @@ TEST(Remembered, TheLatestUsedStay) {
   EXPECT_TRUE(some.find(1));
   some.keep(4, text("x"), 10);
   EXPECT_TRUE(some.find(1));
-  EXPECT_FALSE(some.find(2)) << "nobody asked for it";
+  EXPECT_FALSE(some.find(2)) << "the oldest that was not used";
   EXPECT_EQ(some.bytes(), 30u);
 }
 

@@ -58,7 +58,7 @@ class alignas(64) Share {
 }  // namespace
 
 // One job at a time. `state` holds the job's number, whether it may still be joined, and how many
-// workers are inside: a worker that wakes too late finds it closed, so nobody ever waits for a
+// workers are inside: a worker that wakes too late finds it closed, so no thread ever waits for a
 // sleeper, and the caller waits only for those that really hold a part.
 struct ThreadPool::Impl {
   static constexpr uint64_t kInside = 0xffff, kOpen = 1u << 16, kTicket = 1u << 17;

@@ -52,7 +52,7 @@ TEST(ThreadPool, TakesWhatASlowThreadHasLeft) {
     pool.parallel_for(64, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) hits[i]++;
       if (!first.exchange(false)) return;
-      // Whoever comes first stays until the other has done everything else.
+      // The first thread stays until the other has done everything else.
       const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
       while (!done() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
       EXPECT_TRUE(done());

@@ -1,5 +1,5 @@
 // For tests: the largest of many differences, of which none may hide. std::max(worst, NaN) is
-// `worst`; here one difference that is no finite number is worse than every bound.
+// `worst`; here one difference that is not finite is worse than every bound.
 #pragma once
 
 #include <algorithm>

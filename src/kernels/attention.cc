@@ -23,27 +23,29 @@ size_t head_bytes(const KvSpec& s) {
   return static_cast<size_t>(2 * kv_part_bytes(s.head_dim, s.dtype));
 }
 
-void check_ragged(const char* who, const Ragged& r, const KvPool& pool, int layer, int64_t rows) {
+void check_ragged(const char* caller, const Ragged& r, const KvPool& pool, int layer,
+                  int64_t rows) {
   const int64_t b = r.sequences();
-  SYRINX_CHECK(static_cast<int64_t>(r.row_begin.size()) == b + 1 && r.row_begin[0] == 0, "[", who,
-               "] ", b, " sequences need ", b + 1, " row_begin from 0");
-  SYRINX_CHECK(r.rows() == rows, "[", who, "] ", rows, " rows, but row_begin ends at ", r.rows());
-  SYRINX_CHECK(static_cast<int64_t>(r.page_table.size()) == b * r.max_pages, "[", who,
+  SYRINX_CHECK(static_cast<int64_t>(r.row_begin.size()) == b + 1 && r.row_begin[0] == 0, "[",
+               caller, "] ", b, " sequences need ", b + 1, " row_begin from 0");
+  SYRINX_CHECK(r.rows() == rows, "[", caller, "] ", rows, " rows, but row_begin ends at ",
+               r.rows());
+  SYRINX_CHECK(static_cast<int64_t>(r.page_table.size()) == b * r.max_pages, "[", caller,
                "] page table of ", r.page_table.size(), ", expected ", b, " x ", r.max_pages);
-  SYRINX_CHECK(layer >= 0 && layer < pool.spec().layers, "[", who, "] layer ", layer, " of ",
+  SYRINX_CHECK(layer >= 0 && layer < pool.spec().layers, "[", caller, "] layer ", layer, " of ",
                pool.spec().layers);
 }
 
 // The pages that a call touches must exist; anything else is the page manager's fault.
-void check_pages(const char* who, const Ragged& r, const KvPool& pool, int64_t b,
+void check_pages(const char* caller, const Ragged& r, const KvPool& pool, int64_t b,
                  int64_t from_position) {
   const int32_t* table = r.page_table.data() + b * r.max_pages;
   const int64_t first = from_position / kRows, last = (int64_t{r.kv_len[b]} - 1) / kRows;
-  SYRINX_CHECK(last - first < r.max_pages, "[", who, "] sequence ", b, " touches positions ",
+  SYRINX_CHECK(last - first < r.max_pages, "[", caller, "] sequence ", b, " touches positions ",
                from_position, "..", r.kv_len[b], ", more than ", r.max_pages, " pages hold");
   for (int64_t p = first; p <= last; ++p) {
     const int32_t page = table[p % r.max_pages];
-    SYRINX_CHECK(page >= 0 && page < pool.pages(), "[", who, "] sequence ", b, " position ",
+    SYRINX_CHECK(page >= 0 && page < pool.pages(), "[", caller, "] sequence ", b, " position ",
                  p * kRows, ": page ", page, " of ", pool.pages());
   }
 }
@@ -160,21 +162,21 @@ void ragged_positions(const Ragged& ragged, std::span<int32_t> out) {
   }
 }
 
-void check_write_kv(const char* who, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
                     int layer, const Ragged& ragged) {
-  check_heads(who, k);
-  check_heads(who, v);
+  check_heads(caller, k);
+  check_heads(caller, v);
   const KvSpec& s = pool.spec();
-  check_ragged(who, ragged, pool, layer, k.count());
+  check_ragged(caller, ragged, pool, layer, k.count());
   SYRINX_CHECK(v.count() == k.count() && k.heads == s.kv_heads && v.heads == s.kv_heads &&
                    k.dim == s.head_dim && v.dim == s.head_dim,
-               "[", who, "] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
+               "[", caller, "] k of ", k.heads, " x ", k.dim, " and v of ", v.heads, " x ", v.dim,
                " for a pool of ", s.kv_heads, " x ", s.head_dim);
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
-    SYRINX_CHECK(ragged.first_position(b) >= 0, "[", who, "] sequence ", b,
+    SYRINX_CHECK(ragged.first_position(b) >= 0, "[", caller, "] sequence ", b,
                  " has more rows than positions");
     if (ragged.row_begin[b] < ragged.row_begin[b + 1])
-      check_pages(who, ragged, pool, b, ragged.first_position(b));
+      check_pages(caller, ragged, pool, b, ragged.first_position(b));
   }
 }
 
@@ -183,10 +185,10 @@ namespace {
 /// Writes kv head `h` of batch row `i`, a row of sequence `b`.
 class KvWriter {
  public:
-  KvWriter(const char* who, const HeadsView& k, const HeadsView& v, const KvPool& pool, int layer,
-           const Ragged& ragged)
+  KvWriter(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+           int layer, const Ragged& ragged)
       : k_(k), v_(v), pool_(pool), layer_(layer), ragged_(ragged) {
-    check_write_kv(who, k, v, pool, layer, ragged);
+    check_write_kv(caller, k, v, pool, layer, ragged);
   }
 
   void write(int64_t b, int64_t i, int h) const {
@@ -236,29 +238,29 @@ int64_t first_seen(const Ragged& ragged, const AttentionSpec& spec, int64_t b) {
   return std::max<int64_t>(int64_t{ragged.first_position(b)} + 1 - spec.window, begin);
 }
 
-void check_attention(const char* who, const HeadsView& q, const KvPool& pool, int layer,
+void check_attention(const char* caller, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out) {
-  check_heads(who, q);
+  check_heads(caller, q);
   const KvSpec& s = pool.spec();
-  check_ragged(who, ragged, pool, layer, q.count());
-  SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", who, "] q of ", q.heads,
+  check_ragged(caller, ragged, pool, layer, q.count());
+  SYRINX_CHECK(q.dim == s.head_dim && q.heads % s.kv_heads == 0, "[", caller, "] q of ", q.heads,
                " x ", q.dim, " for a pool of ", s.kv_heads, " x ", s.head_dim);
-  expect_shape(who, out, {q.count(), int64_t{q.heads} * q.dim});
+  expect_shape(caller, out, {q.count(), int64_t{q.heads} * q.dim});
   for (const auto& bounds : {spec.begin, spec.end}) {
-    SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", who, "] ",
+    SYRINX_CHECK(bounds.empty() || bounds.size() == ragged.kv_len.size(), "[", caller, "] ",
                  bounds.size(), " bounds for ", ragged.kv_len.size(), " sequences");
   }
   for (int64_t b = 0; b < ragged.sequences(); ++b) {
     const int32_t rows = ragged.row_begin[b + 1] - ragged.row_begin[b];
-    SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", who, "] sequence ", b, " has ",
+    SYRINX_CHECK(rows >= 0 && ragged.first_position(b) >= 0, "[", caller, "] sequence ", b, " has ",
                  rows, " rows and ", ragged.kv_len[b], " positions");
     if (rows == 0) continue;
     const int64_t first = first_seen(ragged, spec, b);
     const int64_t last = std::min<int64_t>(
         spec.causal ? ragged.first_position(b) + 1 : ragged.kv_len[b], end_of(spec, b));
-    SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", who, "] a row of sequence ", b,
+    SYRINX_CHECK(begin_of(spec, b) >= 0 && first < last, "[", caller, "] a row of sequence ", b,
                  " sees positions [", first, ", ", last, ")");
-    check_pages(who, ragged, pool, b, first);
+    check_pages(caller, ragged, pool, b, first);
   }
 }
 

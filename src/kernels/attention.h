@@ -21,12 +21,12 @@ struct KvSpec {
   DType dtype = DType::kF16;
 };
 
-/// Memory of all pages. Who owns which page is the caller's business. Pages are zero at first and
-/// cost no physical memory before they are written.
-/// Layout [layer][page][kv_head]{K [head_dim][kPageRows], V [kPageRows][head_dim]}: both are read
-/// front to back with one vector per 8 positions (K) or 8 columns (V) and no horizontal sums.
-/// i8 keeps pairs together, for products of pairs: K [head_dim / 2][kPageRows][2], scales
-/// [kPageRows], V [kPageRows / 2][head_dim][2], scales [kPageRows].
+/// Memory of all pages. The caller decides which sequence owns which page. Pages are zero at first
+/// and cost no physical memory before they are written. Layout [layer][page][kv_head]{K
+/// [head_dim][kPageRows], V [kPageRows][head_dim]}: both are read front to back with one vector per
+/// 8 positions (K) or 8 columns (V) and no horizontal sums. i8 keeps pairs together, for products
+/// of pairs: K [head_dim / 2][kPageRows][2], scales [kPageRows], V [kPageRows / 2][head_dim][2],
+/// scales [kPageRows].
 class KvPool {
  public:
   static constexpr int kPageRows = 32;  // one line of f16 keys is one cache line
@@ -98,7 +98,7 @@ struct AttentionSpec {
   float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
   int window = 0;      ///< row i sees positions (i - window, i]; 0: all before it
   bool causal = true;  ///< false: every row sees all kv_len positions of its sequence (encoders)
-  /// Of each sequence [B], what of that its rows see at all: positions [begin, end). Empty: no such
+  /// For each sequence [B], the positions [begin, end) that its rows see at all. Empty: no such
   /// bound. Every row must see something.
   std::span<const int32_t> begin = {}, end = {};
 };

@@ -1,5 +1,5 @@
 // The weights that paged_attention() multiplies values with, of one head of one sequence, for those
-// who want to look at them (where in a recording a word was heard). CPU only. N rows, D head size,
+// for code that reads them (where in a recording a word was heard). CPU only. N rows, D head size,
 // L positions.
 #pragma once
 

@@ -12,13 +12,13 @@ namespace {
 
 constexpr int64_t kPanel = PackedMatrix::kPanel;
 
-void check_segments(const char* who, std::span<const ConvSegment> segments, int64_t in, int64_t out,
-                    int64_t window, int64_t stride, int64_t phases) {
+void check_segments(const char* caller, std::span<const ConvSegment> segments, int64_t in,
+                    int64_t out, int64_t window, int64_t stride, int64_t phases) {
   for (const ConvSegment& s : segments) {
     const int64_t t = s.x.shape.dims() == 2 ? s.x.shape[0] : -1;
     const int64_t rows = t < window ? 0 : (t - window) / stride + 1;
-    expect_shape(who, s.x, Shape{t, in});
-    expect_shape(who, s.out, Shape{rows * phases, out});
+    expect_shape(caller, s.x, Shape{t, in});
+    expect_shape(caller, s.out, Shape{rows * phases, out});
   }
 }
 

@@ -14,10 +14,10 @@ int64_t grain(int64_t width) { return std::max<int64_t>(1, 16384 / std::max<int6
 
 auto row_loop() { return cpu_features().simd() ? &simd::embed_row : &ref::embed_row; }
 
-void check_table(const char* who, const View& table, int64_t width) {
+void check_table(const char* caller, const View& table, int64_t width) {
   const bool known =
       table.dtype == DType::kF32 || table.dtype == DType::kF16 || table.dtype == DType::kBF16;
-  SYRINX_CHECK(known && table.shape.dims() == 2 && table.shape[1] == width, "[", who, "] table ",
+  SYRINX_CHECK(known && table.shape.dims() == 2 && table.shape[1] == width, "[", caller, "] table ",
                dtype_name(table.dtype), " ", table.shape.str(), " for rows of ", width);
 }
 

@@ -1,5 +1,5 @@
-// What fft_pass.h promises, for the namespace and the instructions of whoever includes it (so no
-// function of the standard library here).
+// What fft_pass.h promises, for the namespace and the instructions of the file that includes it (so
+// no function of the standard library here).
 namespace {
 
 struct Complex {

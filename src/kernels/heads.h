@@ -25,14 +25,15 @@ inline HeadsView all_heads(const View& x, int heads) {
   return {x, 0, heads, static_cast<int>(x.shape[1] / heads)};
 }
 
-/// Throws InternalError unless `x` is f32 [rows, >= offset + heads * dim]; `who` names the caller.
-inline void check_heads(const char* who, const HeadsView& x) {
-  SYRINX_CHECK(x.rows.dtype == DType::kF32 && x.rows.shape.dims() == 2, "[", who,
+/// Throws InternalError unless `x` is f32 [rows, >= offset + heads * dim]; `caller` is the caller's
+/// name.
+inline void check_heads(const char* caller, const HeadsView& x) {
+  SYRINX_CHECK(x.rows.dtype == DType::kF32 && x.rows.shape.dims() == 2, "[", caller,
                "] heads live in f32 [N, columns], got ", dtype_name(x.rows.dtype), " ",
                x.rows.shape.str());
   SYRINX_CHECK(x.heads > 0 && x.dim > 0 && x.offset >= 0 &&
                    x.offset + int64_t{x.heads} * x.dim <= x.rows.shape[1],
-               "[", who, "] ", x.heads, " heads of ", x.dim, " from column ", x.offset,
+               "[", caller, "] ", x.heads, " heads of ", x.dim, " from column ", x.offset,
                " do not fit into ", x.rows.shape.str());
 }
 

@@ -14,11 +14,11 @@ int64_t grain(int64_t width) { return std::max<int64_t>(1, 32768 / std::max<int6
 
 auto rms_row() { return cpu_features().simd() ? &simd::rms_norm_row : &ref::rms_norm_row; }
 
-void check_rows(const char* who, const View& x, const View& weight, const View& out) {
-  SYRINX_CHECK(x.shape.dims() == 2, "[", who, "] x must be [N, H], got ", x.shape.str());
-  SYRINX_CHECK(weight.empty() || weight.shape == Shape({x.shape[1]}), "[", who, "] x ",
+void check_rows(const char* caller, const View& x, const View& weight, const View& out) {
+  SYRINX_CHECK(x.shape.dims() == 2, "[", caller, "] x must be [N, H], got ", x.shape.str());
+  SYRINX_CHECK(weight.empty() || weight.shape == Shape({x.shape[1]}), "[", caller, "] x ",
                x.shape.str(), " and weight ", weight.shape.str(), ": last sizes differ");
-  expect_shape(who, out, x.shape);
+  expect_shape(caller, out, x.shape);
 }
 
 }  // namespace

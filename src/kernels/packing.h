@@ -1,7 +1,7 @@
 // How a thread packs the weights of the model that it builds: on which threads, and where packed
-// ones are kept for the next time. Whoever loads a model opens a PackingScope; layers and families
-// only pack and know nothing of it, which is why it belongs to the thread and is no parameter of
-// every constructor between the two.
+// ones are kept for the next time. The code that loads a model opens a PackingScope; layers and
+// families only pack and know nothing of it, which is why it belongs to the thread instead of being
+// a parameter of every constructor between the two.
 #pragma once
 
 #include "kernels/packed_matrix.h"

@@ -362,7 +362,7 @@ int32_t draw_filtered_first(const Loops& f, const Allowed& allowed, const Sample
   return draw(s.picked, count, top / temperature, u);
 }
 
-/// Whether the row's wanted id is among so many best, of logits that are ready.
+/// Whether the row's wanted id is among the best `wanted_among`, of logits that are ready.
 bool is_among_best(const SampleRule& rule, const Allowed& allowed, int64_t vocabulary,
                    const Scratch& s) {
   const int32_t id = rule.wanted;

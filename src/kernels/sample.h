@@ -21,7 +21,7 @@ struct SampleParams {
   float top_p = 1;               ///< >= 1: off
   float min_p = 0;               ///< 0: off
   float repetition_penalty = 1;  ///< 1: off. l < 0 ? l * p : l / p for every id of the history
-  int penalty_window = 0;        ///< only the last so many of the history; 0: all
+  int penalty_window = 0;        ///< ids of the history that count, the last ones; 0: all
   /// Repetition-aware sampling (VALL-E 2, arXiv 2406.05370): an id that is among the last
   /// ras_window of the history at least ras_repeats times is drawn again, from all other ids. 0:
   /// off. When on, top-k and top-p are one filter: the fewest best ids that hold top_p of the whole
@@ -55,7 +55,7 @@ struct SampleRule {
   /// repetition penalty; else as without it.
   int32_t wanted = -1;
   int wanted_among = 1;
-  /// Of the allowed ids only those whose bit is set, id % 64 of word id / 64; ids behind it are not
+  /// Allowed ids are only those whose bit is set, id % 64 of word id / 64; ids behind it are not
   /// allowed. Empty: no mask. Borrowed until the id is drawn. On the CPU only.
   std::span<const uint64_t> mask = {};
 };

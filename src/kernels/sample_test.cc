@@ -154,7 +154,8 @@ TEST(SampleMask, LeavesNothingElse) {
   }
 }
 
-/// A wanted id is taken where it is among so many best, at any temperature; else nothing changes.
+/// A wanted id is taken where it is among the best `wanted_among`, at any temperature; else nothing
+/// changes.
 TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
   constexpr int kIds = 3000;
   const Tensor logits = fixture::random({1, kIds}, 5, 2);
@@ -185,7 +186,7 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
     row.rule.wanted = order[0], row.rule.wanted_among = 5;
     EXPECT_NE(one(GetParam(), logits, row), order[0]);
   }
-  // Of equals all are as good; the repetition penalty comes before.
+  // Equal logits are equally good; the repetition penalty comes before.
   Tensor equal({1, 100}, DType::kF32);
   equal.f32()[31] = equal.f32()[77] = 5;
   SampleRow row;
@@ -383,7 +384,7 @@ TEST_P(SampleTest, BadRowsDisturbNoOther) {
                          SampleStatus::kNothingAllowed, SampleStatus::kNothingAllowed}));
   EXPECT_EQ(ids[0], -1);
   EXPECT_GE(ids[2], 0);
-  // A NaN outside the allowed ids is nobody's business.
+  // A NaN outside the allowed ids changes nothing.
   rows[0].rule.ranges = 1;
   rows[0].rule.allowed[0] = {11, 64};
   SampleStatus state;

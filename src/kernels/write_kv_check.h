@@ -5,8 +5,9 @@
 
 namespace syrinx {
 
-/// Throws InternalError unless the rows of k and v fit the pool and all pages that they go to exist.
-void check_write_kv(const char* who, const HeadsView& k, const HeadsView& v, const KvPool& pool,
+/// Throws InternalError unless the rows of k and v fit the pool and all pages that they go to
+/// exist.
+void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
                     int layer, const Ragged& ragged);
 
 }  // namespace syrinx

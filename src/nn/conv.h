@@ -1,5 +1,5 @@
 // Streaming convolutions: each stream keeps the inputs that later outputs still need, so that a
-// stream cut into chunks anywhere gives the bits of one whole call. They are causal unless told to
+// stream cut into chunks anywhere gives the bits of one whole call. They are causal unless asked to
 // look ahead: then an output comes once the inputs after it are there, and the job that is marked
 // as the last gives the rest. Layers are const after construction and shared; one ConvState per
 // layer and stream, used by one call at a time.

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may tell any number
+constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may have any number
 
 /// A linear whose outputs are scaled by `scale` when the config says so.
 PackedLinear load_branch_end(const Weights& block, const std::string& name,

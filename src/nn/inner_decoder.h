@@ -17,7 +17,7 @@ class InnerDecoder {
   const DecoderConfig& config() const { return decoder_.config(); }
   void move_to(Device device) { decoder_.move_to(device); }
   size_t bytes() const { return decoder_.bytes(); }
-  /// Of the cache of so many sequences, in one step.
+  /// Bytes of the cache of `emits` sequences in one step.
   size_t scratch_bytes(int emits) const;
 
   /// Call k = 1, 2, ... of a step, over x [E or 2E, H], which it overwrites: two rows of each

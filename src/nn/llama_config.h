@@ -13,7 +13,7 @@ namespace syrinx {
 DecoderConfig load_llama_config(const Config& config, double absent_theta = 0);
 
 /// Base and scaling (default or llama3) of rotary positions: rope_theta and rope_scaling, or
-/// rope_parameters with all of them, as transformers writes since version 5. The base must be told
+/// rope_parameters with all of them, as transformers writes since version 5. The base must be given
 /// unless `absent_theta` says what it is then.
 RopeSpec load_rope(const Config& config, double absent_theta = 0);
 /// The same for networks that know no scaling.

@@ -1,4 +1,4 @@
-// What WeightType::kMixed is in a decoder's blocks. Of the linears of the built-in voice, those
+// What WeightType::kMixed is in a decoder's blocks. Among the linears of the built-in voice, those
 // that end the MLP lose most by 4 bits for what they save, queries, keys and values least
 // (docs/measurements.md): so `down` is kept in 8 bits and the others in 4.
 #pragma once

@@ -178,7 +178,7 @@ TEST(Moe, NoRowsAreNoWork) {
       InternalError);
 }
 
-/// Of equal experts the first are chosen, whatever the order of the sums.
+/// Among equal experts the first are chosen, whatever the order of the sums.
 TEST(Moe, OfEqualExpertsTheFirst) {
   const TestDir dir;
   constexpr int64_t kFfn = 8;

@@ -19,7 +19,7 @@ class StreamPlaces;
 /// What a StreamDecoder remembers of one stream.
 class StreamKv {
  public:
-  /// Of the next row; falls back by whole turns of the ring when it becomes large.
+  /// Position of the next row; falls back by whole turns of the ring when it becomes large.
   int64_t position() const { return position_; }
   StreamKv clone() const;
 
@@ -74,7 +74,7 @@ class StreamDecoder {
   Decoder decoder_;
   std::shared_ptr<StreamPlaces> places_;    // on a GPU
   std::vector<float> turn_cos_, turn_sin_;  // of turn_, for the host
-  std::vector<int32_t> ring_;     // pages of a stream
+  std::vector<int32_t> ring_;               // pages of a stream
   int64_t turn_ = 0, limit_ = 0;  // positions: taken off at once; first that no row may have
   int64_t max_rows_ = 0;
 };

@@ -84,7 +84,7 @@ std::string default_weights_cache() {
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
   };
-  // Several directories are told with colons between them.
+  // Colons separate several directories.
   const std::string service = variable("CACHE_DIRECTORY");
   if (service.starts_with('/')) return join_path(service.substr(0, service.find(':')), "weights");
   const std::string cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
@@ -112,7 +112,7 @@ void WeightsCache::say(const std::string& what) const {
 
 void WeightsCache::open() {
   const std::string& path = options_.path;
-  if (!is_ours(path)) load_fault(path, "", "belongs to another user, or everybody may write it");
+  if (!is_ours(path)) load_fault(path, "", "belongs to another user, or all users may write it");
   file_ = MappedFile::open(path);
   const std::span<const std::byte> bytes = file_->bytes();
   Header header;
@@ -277,7 +277,7 @@ void WeightsCache::finish() {
     new_file_->append(new_table_.data(), table_bytes);
     new_file_->overwrite(0, &header, sizeof header);
     make_room(static_cast<int64_t>(new_file_->size()));
-    new_file_->commit(false);  // checksums tell what is not there; gigabytes would be waited for
+    new_file_->commit(false);  // checksums show what is missing; gigabytes would be waited for
   } catch (const LoadError& error) {
     say(concat(error.what(), "; packed weights are not kept"));
   }

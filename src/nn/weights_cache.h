@@ -4,7 +4,8 @@
 // a matrix must be the one that the model asks for and have its checksum, and one of its panels,
 // another one at each start, is packed anew and compared. So a file that does not belong to these
 // weights or to this program is found out, too. From the first matrix on that is not right, all is
-// packed, and a new file is written. That a cache cannot be used is no error: say() is told.
+// packed, and a new file is written. A cache that cannot be used is reported through say() and is
+// not an error.
 //
 // File, little-endian: header (below), matrices at multiples of 64 bytes, table. It appears under
 // its name when it is complete; of two processes that write it the later one wins.
@@ -77,7 +78,7 @@ class WeightsCache : public PackedStore {
 /// 64 bits that change with any byte; against damage, not against malice.
 uint64_t checksum(const void* data, size_t bytes);
 
-/// Where caches of packed weights lie unless told: $CACHE_DIRECTORY (systemd) or syrinx in
+/// Where caches of packed weights lie by default: $CACHE_DIRECTORY (systemd) or syrinx in
 /// $XDG_CACHE_HOME or ~/.cache, and there `weights`; "" when none of them is known.
 std::string default_weights_cache();
 

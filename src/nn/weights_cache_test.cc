@@ -72,7 +72,7 @@ TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
     void keep(const PackedMatrix&, const View&) override {}
   } store;
   const AbsentTensors absent(true);
-  const Made none = make({.broken = true}, &store);  // a NaN that nobody looks at
+  const Made none = make({.broken = true}, &store);  // a NaN that is not checked
   EXPECT_EQ(store.asked, 0);
   EXPECT_EQ(none.linears.size(), 5u);
   const AbsentTensors kept(false);
@@ -106,7 +106,7 @@ void fill_cache(const TestDir& dir) {
   first({});
 }
 
-/// Of a start whose words nobody hears.
+/// Options of a start without a log.
 WeightsCacheOptions quiet(const TestDir& dir) {
   WeightsCacheOptions options = Start(dir).options;
   options.say = {};
@@ -317,7 +317,7 @@ TEST(WeightsCache, DamageNeverChangesAWeight) {
   }
 }
 
-/// A file that somebody made on purpose: checksums right, offsets wrong.
+/// A forged file: checksums right, offsets wrong.
 TEST(WeightsCache, OffsetsStayInsideTheFile) {
   const TestDir dir;
   const Made plain = make({}, nullptr);
@@ -365,7 +365,7 @@ TEST(WeightsCache, FilesThatOthersMayWriteAreNotRead) {
   fill_cache(dir);
   fs::permissions(cache_file(dir), fs::perms::others_write, fs::perm_options::add);
   const Made made = Start(dir)({});
-  EXPECT_NE(made.said.find("everybody may write"), std::string::npos) << made.said;
+  EXPECT_NE(made.said.find("all users may write"), std::string::npos) << made.said;
   for (const PackedLinear& linear : made.linears) EXPECT_FALSE(is_mapped(linear));
   EXPECT_EQ(Start(dir)({}).said, "");  // the new file has its own rights
 }
@@ -454,7 +454,7 @@ TEST(WeightsCache, TheFileUnusedForLongestGoes) {
   const auto size =
       static_cast<int64_t>(fs::file_size(dir.path("cache/a") + WeightsCache::kSuffix));
   start("b", kAny)({});
-  dir.write("cache/notes", "of somebody else");
+  dir.write("cache/notes", "of another program");
   const std::string left =
       dir.write("cache/c" + std::string(WeightsCache::kSuffix) + ".new-1-0", "");
   const auto ago = [](int hours) {

@@ -9,7 +9,7 @@ namespace syrinx {
 
 /// While it lives, the memory of large tensors that this thread makes for the CPU goes back to the
 /// system, each when the next one is made and all at its end; from then on they read as zeros, and
-/// whoever computes with them computes nonsense. The innermost one decides. On one thread, ended in
+/// a computation with them yields nonsense. The innermost one decides. On one thread, ended in
 /// reverse order.
 class AbsentTensors {
  public:

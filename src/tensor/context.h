@@ -79,7 +79,7 @@ void fetch(StepContext& ctx, const View& from, std::span<int32_t> host);
 /// Waits for all that was queued; nothing on the CPU.
 void synchronize(StepContext& ctx);
 
-/// A device's arenas and stream, for whoever runs stages.
+/// A device's arenas and stream, for code that runs stages.
 class Workspace {
  public:
   /// Throws InternalError where the device is missing.

@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// A weight is NaN or infinite. Thrown where the tensor's name is not known; Weights::build() tells
+/// A weight is NaN or infinite. Thrown where the tensor's name is not known; Weights::build() adds
 /// it.
 class NotFinite : public LoadError {
  public:

@@ -132,7 +132,7 @@ std::shared_ptr<void> Stream::record() {
   begin_recording();
   try {
     notes_.play();
-  } catch (const std::exception&) {  // it will be told again when they are queued
+  } catch (const std::exception&) {  // it will be reported again when they are queued
     end_recording();
     return nullptr;
   }

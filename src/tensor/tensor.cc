@@ -30,7 +30,7 @@ struct Malloc {
   friend bool operator==(const Malloc&, const Malloc&) { return true; }
 };
 
-/// From so many bytes on memory comes from the system, which gives zeros: a cache of gigabytes is
+/// Bytes from which on memory comes from the system, which gives zeros: a cache of gigabytes is
 /// there at once, and takes memory as it fills.
 constexpr size_t kMapped = 32u << 20;
 
@@ -129,8 +129,9 @@ View View::slice(int64_t begin, int64_t end) const {
   return out;
 }
 
-void expect_shape(const char* who, const View& view, const Shape& want) {
-  SYRINX_CHECK(view.shape == want, "[", who, "] expected ", want.str(), ", got ", view.shape.str());
+void expect_shape(const char* caller, const View& view, const Shape& want) {
+  SYRINX_CHECK(view.shape == want, "[", caller, "] expected ", want.str(), ", got ",
+               view.shape.str());
 }
 
 Tensor::Tensor(Shape shape, DType dtype, Device device) {

@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// Of a tensor's elements.
+/// Type of a tensor's elements.
 enum class DType : uint8_t { kF32, kF16, kBF16, kI64, kI32, kI8, kU8 };
 
 /// Bytes of one element.
@@ -82,8 +82,8 @@ struct View {
   }
 };
 
-/// Throws InternalError unless `view` has exactly this shape; `who` names the caller.
-void expect_shape(const char* who, const View& view, const Shape& want);
+/// Throws InternalError unless `view` has exactly this shape; `caller` is the caller's name.
+void expect_shape(const char* caller, const View& view, const Shape& want);
 
 /// Owns zeroed memory aligned to 64 bytes (large ones ask for huge pages), or a part of memory that
 /// others own too. Movable, not copyable.

@@ -1,5 +1,5 @@
 // AVX2 and NEON, and all that builds on them, give the same bits: those of these sums, which were
-// taken on x86-64. tools/neon_check runs this for aarch64. Who changes a polynomial or an order of
+// taken on x86-64. tools/neon_check runs this for aarch64. A change of a polynomial or an order of
 // sums on purpose takes new ones.
 #include <gtest/gtest.h>
 

@@ -304,7 +304,7 @@ class BF16Tiles {
     return step;
   }
 
-  /// Bytes [offset, offset + bytes) of rows `step` apart, with zeros behind what is no whole
+  /// Bytes [offset, offset + bytes) of rows `step` apart, with zeros behind an incomplete
   /// stretch.
   template <int kTile>
   void load_rows(int first, int n, int64_t step, int64_t offset, int64_t bytes) {

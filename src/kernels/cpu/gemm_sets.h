@@ -24,7 +24,7 @@ std::vector<GemmSet> gemm_sets(const CpuFeatures& features);
 /// The best of this processor: what the kernels use.
 const GemmSet& gemm_set();
 
-/// Of that set, for a call of so many rows.
+/// Returns the products of that set for a call of `rows` rows.
 const GemmKernels& gemm_kernels(int64_t rows);
 
 }  // namespace syrinx::cpu

@@ -54,7 +54,7 @@ struct RoundedBytes {
   float unit = 0, sum = 0;
 };
 
-/// Of the first [count] values of x that there are, and zeros.
+/// Reads the first `count` values of x, then zeros.
 template <class V, int kCount>
 inline void round_to_bytes(const float* x, int64_t count, RoundedBytes<V, kCount>& out) {
   using F = typename V::F;

@@ -36,7 +36,7 @@ class TileInstruction {
   int vvvv() const { return ~code_[2] >> 3 & 15; }
   int length() const { return length_; }
 
-  /// Of the operand in memory, without the index.
+  /// Address of the operand in memory, without the index.
   const char* address() const {
     const uint8_t* after = code_ + 5 + sib();
     int64_t moved = 0;
@@ -74,7 +74,7 @@ class TileInstruction {
   int length_ = 5;
 };
 
-/// False: the instruction is none of those.
+/// False: the instruction is not one of those.
 inline bool emulate(TileRegisters& tiles, const TileInstruction& i) {
   if (!i.known()) return false;
   switch (i.operation()) {

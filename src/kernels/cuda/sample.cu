@@ -420,7 +420,7 @@ __device__ bool repeats(const SampleParams& p, const int32_t* history, int count
   return times >= p.ras_repeats;
 }
 
-/// The index of the wanted id if it is among so many best; else -1.
+/// The index of the wanted id if it is among the best `wanted_among`; else -1.
 __device__ int wanted_index(const SampleRule& rule, const Allowed& allowed, const Row& row,
                             Room& room) {
   if (rule.wanted < 0) return -1;

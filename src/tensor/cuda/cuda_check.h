@@ -7,8 +7,9 @@
 
 namespace syrinx::cuda {
 
-/// Throws InternalError unless `error` is success; `what` names the call. It is told once: the
-/// runtime would show it again to whoever asks for the last error, and that is another batch.
+/// Throws InternalError unless `error` is success; `what` names the call. It is reported once: the
+/// runtime would show it again to the next caller that asks for the last error, which is another
+/// batch.
 inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
   SYRINX_CHECK(error == cudaSuccess, "[cuda] ", what, ": ", cudaGetErrorName(error), ", ",

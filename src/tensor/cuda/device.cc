@@ -71,7 +71,7 @@ class CudaStream final : public Stream {
     return memory;
   }
   void begin_recording() override {
-    // Of this thread alone: other executors may allocate meanwhile.
+    // For this thread alone: other executors may allocate meanwhile.
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin of a graph");
   }
   std::shared_ptr<void> end_recording() override {
@@ -132,7 +132,7 @@ class SmallPieces {
     const std::lock_guard lock(mutex_);
     sizes_[memory] = size;
   }
-  /// False for a piece that is none of these.
+  /// False for a piece that is not among these.
   bool give_back(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.find(memory);
@@ -147,7 +147,7 @@ class SmallPieces {
   std::unordered_map<void*, size_t> sizes_;
 };
 
-/// Of this process, as the GPU's memory is; never destroyed, because tensors may outlive it.
+/// One for the process, as the GPU's memory is; never destroyed, because tensors may outlive it.
 SmallPieces& small_pieces() {
   static auto* pieces = new SmallPieces;
   return *pieces;

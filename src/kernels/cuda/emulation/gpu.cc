@@ -194,7 +194,7 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
         blockIdx = dim3(x, y, z);
-        std::memset(m.dynamic, 0xff, shared);  // NaN: nobody wrote it
+        std::memset(m.dynamic, 0xff, shared);  // NaN: unwritten
         run_block(static_cast<int>(block.x));
       }
     }
