@@ -50,9 +50,9 @@ class Voice {
  public:
   explicit Voice(syrinx_voice* voice) : voice_(voice) {}
   const syrinx_voice* get() const { return voice_.get(); }
-  void save(const std::string& path, const Text& who) const {
+  void save(const std::string& path, const Text& consent) const {
     unlocked([&](syrinx_error* error) {
-      return syrinx_save_voice(get(), path.c_str(), or_null(who), error);
+      return syrinx_save_voice(get(), path.c_str(), or_null(consent), error);
     });
   }
 
@@ -148,8 +148,8 @@ class Model {
     options.max_open = max_open;
     options.max_wait_s = max_wait_s;
     options.beside = beside == nullptr ? nullptr : beside->model_.get();
-    model_.reset(unlocked(
-        [&](syrinx_error* error) { return syrinx_load(model.c_str(), &options, error); }));
+    model_.reset(
+        unlocked([&](syrinx_error* error) { return syrinx_load(model.c_str(), &options, error); }));
   }
 
   std::string name() const { return syrinx_model_name(model_.get()); }
@@ -235,8 +235,8 @@ NB_MODULE(_syrinx, m) {
       .def(nb::init<const std::string&, const Text&, const Text&, const Text&, int, int, int,
                     double, const Model*>(),
            nb::arg("model"), nb::arg("weights").none(), nb::arg("device").none(),
-           nb::arg("policy").none(), nb::arg("threads"), nb::arg("max_batch"),
-           nb::arg("max_open"), nb::arg("max_wait_s"), nb::arg("beside").none())
+           nb::arg("policy").none(), nb::arg("threads"), nb::arg("max_batch"), nb::arg("max_open"),
+           nb::arg("max_wait_s"), nb::arg("beside").none())
       .def_prop_ro("name", &Model::name)
       .def_prop_ro("family", &Model::family)
       .def_prop_ro("sample_rate", &Model::sample_rate)
@@ -246,9 +246,8 @@ NB_MODULE(_syrinx, m) {
       .def("learn", &Model::learn, nb::arg(), nb::arg(), nb::arg().none())
       .def("learn_file", &Model::learn_file, nb::arg(), nb::arg().none())
       .def("open", &Model::open, nb::arg("text"), nb::arg("text_open"), nb::arg("voice").none(),
-           nb::arg("learned").none(), nb::arg("language").none(),
-           nb::arg("instructions").none(), nb::arg("speed"), nb::arg("temperature").none(),
-           nb::arg("top_p").none(), nb::arg("top_k").none(),
-           nb::arg("repetition_penalty").none(), nb::arg("guidance").none(), nb::arg("seed"),
-           nb::arg("max_s"));
+           nb::arg("learned").none(), nb::arg("language").none(), nb::arg("instructions").none(),
+           nb::arg("speed"), nb::arg("temperature").none(), nb::arg("top_p").none(),
+           nb::arg("top_k").none(), nb::arg("repetition_penalty").none(),
+           nb::arg("guidance").none(), nb::arg("seed"), nb::arg("max_s"));
 }

@@ -138,12 +138,12 @@ class Speech:
         self._speech.feed("", True)
 
     def cancel(self) -> None:
-        """Ends it before the next step; who reads gets CancelledError after what is there."""
+        """Ends it before the next step; a reader gets CancelledError after what is there."""
         self._speech.cancel()
 
     @property
     def outcome(self) -> Optional[Outcome]:
-        """For who reads, once all has been read, unless it was cancelled or failed."""
+        """For a reader, once all has been read, unless it was cancelled or failed."""
         told = self._speech.outcome()
         return Outcome(_ENDS[told[0]], *told[1:]) if told and told[0] in _ENDS else None
 
@@ -178,7 +178,7 @@ class Voice:
         self._voice = voice
 
     def save(self, path: _Path, consent: Optional[str] = None) -> None:
-        """As a .safetensors file. `consent`: who agreed to being cloned, and how."""
+        """As a .safetensors file. `consent`: the person that agreed to being cloned, and how."""
         self._voice.save(os.fspath(path), consent)
 
 

@@ -30,7 +30,7 @@ namespace {
 
 constexpr unsigned kNobody = 65534;
 
-/// Of address space, now; 0: unknown.
+/// Bytes of address space in use; 0: unknown.
 uint64_t address_space_bytes() {
   std::FILE* file = std::fopen("/proc/self/statm", "r");
   if (file == nullptr) return 0;
@@ -56,7 +56,8 @@ bool set_limits(const ConfinementLimits& limits, uint64_t now) {
   return (SYRINX_SANITIZED || set_limit(RLIMIT_NOFILE, 0, 0)) && all;  // what is open stays so
 }
 
-/// Root is not bound by some limits, and may touch every process. Fails where there is no nobody.
+/// Root is not bound by some limits, and may touch every process. Fails where the user "nobody"
+/// does not exist.
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0) return;

@@ -27,7 +27,7 @@ struct Confinement {
 
 /// Confines this process, which must have one thread and be the child of `parent`, with which it
 /// dies. From here on it reads and writes `fd` and nothing else; where it began as root and may, it
-/// goes on as nobody.
+/// goes on as the user "nobody".
 Confinement confine(int fd, int parent, const ConfinementLimits& limits);
 
 }  // namespace syrinx

@@ -78,7 +78,7 @@ class DecodingApart : public Decoding {
     return bad_audio(
         concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
   }
-  /// As waitpid() tells it.
+  /// Status as of waitpid().
   int end();
 
   const DecodeHelper& helper_;
@@ -180,10 +180,10 @@ std::optional<Error> DecodingApart::begin() {
   Went went = give(&job, sizeof job);
   if (went == Went::kWell) went = give(file_.data(), file_.size());
   if (went == Went::kLate) return late();
-  return {};  // a child that is gone may have said why: whoever reads finds out
+  return {};  // a child that is gone may have said why: the reader finds out
 }
 
-/// From the start, for the child of another helper; what the reader has is not told again.
+/// From the start, for the child of another helper; what the reader has is not sent again.
 std::optional<Error> DecodingApart::begin_again() {
   again_ = true;
   orphaned_ = false;
@@ -289,7 +289,7 @@ std::unique_ptr<Decoding> DecodeHelper::decode(std::string_view file,
   return std::make_unique<DecodingApart>(*this, file, limits);
 }
 
-/// The answer; -1: nobody is there.
+/// The answer; -1: the helper is gone.
 int64_t DecodeHelper::ask(const void* request, size_t bytes, int descriptor) const {
   iovec data{const_cast<void*>(request), bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};

@@ -40,7 +40,7 @@ struct DecodeHelperOptions {
 /// All that such a program is to do. The socket is descriptor kDecodeControl.
 [[noreturn]] void run_decode_helper();
 inline constexpr int kDecodeControl = 3;
-/// How `syrinx` is told to do it; not for people.
+/// The argument that makes `syrinx` a helper; not for users.
 inline constexpr const char* kDecodeHelperCommand = "decode-helper";
 
 /// Outlives what decodes with it. Public methods are safe from any thread.
@@ -65,7 +65,7 @@ class DecodeHelper {
 
   /// Within limits, of which max_s bounds samples, max_decode_s each read, and both the child's
   /// processor time. Errors that are the file's fault are kInvalid, also when it crashed its
-  /// decoder; a child that somebody else killed is kInternal. A recording whose helper goes is
+  /// decoder; a child that another process killed is kInternal. A recording whose helper goes is
   /// decoded once more by the next one; then, or where there is no next one, it is kOverloaded.
   std::unique_ptr<Decoding> decode(std::string_view file, const RecordingLimits& limits) const;
 
@@ -78,7 +78,7 @@ class DecodeHelper {
   };
   /// With its end of a socket. A helper that is gone is started again.
   Child begin_child(int socket, uint64_t memory_bytes, uint32_t cpu_s, bool probe) const;
-  /// Ends it if it has not ended by itself; as waitpid() tells it, -1: its helper is gone.
+  /// Ends it if it has not ended by itself; status as of waitpid(), -1: its helper is gone.
   int end_child(const Child& child) const;
   // Under mutex_:
   int64_t ask(const void* request, size_t bytes, int descriptor) const;

@@ -218,7 +218,7 @@ TEST(DecodeChild, MayDoNothingElse) {
     expected.push_back(helper.filtered() || nobody ? 0 : 1);  // another's process
     expected.push_back(helper.filtered() ? 0 : 1);
     expected.push_back(helper.filtered() ? 0 : 1);
-    if (nobody) expected[8] = tried.value().samples[8];  // where root has no nobody to become
+    if (nobody) expected[8] = tried.value().samples[8];  // where the user "nobody" is missing
     EXPECT_EQ(tried.value().samples, expected) << helper.confinement();
   }
 }
@@ -318,7 +318,7 @@ TEST(DecodeChild, ThatGivesTooMuchIsStopped) {
 
 TEST(DecodeChild, ThatHasNoMemorySaysSo) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers end a program that asks for so much";
+  GTEST_SKIP() << "sanitizers end a program that asks for this much memory";
 #endif
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);

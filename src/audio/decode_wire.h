@@ -1,4 +1,4 @@
-// What a decoder's child and who asked it say to each other, over a stream socket of one machine:
+// Messages between a decoder's child and its parent, over a stream socket of one machine:
 // the job and the file's bytes one way, messages the other. Inside the room.
 #pragma once
 
@@ -36,7 +36,7 @@ struct DecodeInfo {
   double claimed_s = 0;
 };
 
-/// Reads or writes all of it; false when the other end is gone. EINTR is none.
+/// Reads or writes all of it; false when the other end is gone. EINTR is retried.
 bool read_whole(int fd, void* to, size_t bytes);
 bool write_whole(int fd, const void* from, size_t bytes);
 

@@ -20,8 +20,9 @@ class Encoder {
   virtual void encode(std::span<const float> samples, std::string& out) = 0;
   /// Appends the rest. Nothing may be encoded after it.
   virtual void flush(std::string& out) = 0;
-  /// After flush(): what the first bytes would have been, had the length been known (WAV, FLAC, MP3),
-  /// for whoever can still write over them; empty where the format's beginning tells no length.
+  /// After flush(): what the first bytes would have been, had the length been known (WAV, FLAC,
+  /// MP3), for a caller that can still write over them; empty where the format's beginning has no
+  /// length.
   virtual std::string first_bytes() const { return {}; }
 };
 

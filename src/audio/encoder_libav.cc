@@ -59,7 +59,7 @@ Recipe recipe(AudioFormat format) {
     case AudioFormat::kAac:
       return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
     case AudioFormat::kM4a:
-      // Fragments, because nobody can go back and write an index; delay_moov declares the priming.
+      // Fragments, because an index cannot be written afterwards; delay_moov declares the priming.
       return {
           "aac",
           "ipod",
@@ -101,10 +101,10 @@ std::string big_endian(int64_t value) {
   return out;
 }
 
-/// An MP3 frame without sound that declares how many samples of priming to skip: "Info", the numbers
-/// of frames and bytes where they are known, then LAME's extension. `frame` is the first frame of
-/// the stream, whose header is repeated. While the length is not known, the size is "unknown":
-/// without any field FFmpeg would play the frame too; a number of frames would be a lie.
+/// An MP3 frame without sound that declares how many samples of priming to skip: "Info", the
+/// numbers of frames and bytes where they are known, then LAME's extension. `frame` is the first
+/// frame of the stream, whose header is repeated. While the length is not known, the size is
+/// "unknown": without any field FFmpeg would play the frame too; a number of frames would be a lie.
 /// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
 std::string mp3_info_frame(std::string_view frame, int priming,
                            const std::optional<Mp3Length>& length) {
@@ -192,7 +192,7 @@ LibavEncoder::~LibavEncoder() {
 template <typename Byte>
 int LibavEncoder::write(void* self, Byte* bytes, int count) {
   auto* encoder = static_cast<LibavEncoder*>(self);
-  if (encoder->out_ == nullptr) return count;  // nobody listens in the destructor
+  if (encoder->out_ == nullptr) return count;  // no sink in the destructor
   encoder->put({reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)});
   return count;
 }
@@ -296,7 +296,7 @@ void LibavEncoder::flush(std::string& out) {
 }
 
 /// FLAC's marker and its STREAMINFO block, in front of which nothing is written; MP3's first frame;
-/// others tell no length.
+/// others have no length.
 std::string LibavEncoder::first_bytes() const {
   if (!first_frame_.empty()) {
     return mp3_info_frame(first_frame_, codec_->initial_padding,

@@ -1,4 +1,4 @@
-// A recording at another rate as torchaudio's resampling does it unless told otherwise: each new
+// A recording at another rate as torchaudio's resampling does it by default: each new
 // sample is a sum over the old ones by a sinc in a Hann window, six zeros a side, that lets 99 % of
 // the lower rate's band through. Source of the formula: torchaudio.functional.resample. Any thread.
 #pragma once

@@ -25,10 +25,10 @@ struct HelperRequest {
   uint32_t cpu_s = 0;
   bool filter = true;        ///< use one if possible
   bool must_filter = false;  ///< end without one
-  bool probe = false;        ///< only tell how it is confined
+  bool probe = false;        ///< only report how it is confined
 };
 
-/// What a child tells that was begun for that.
+/// The report of a child that was begun as a probe.
 struct ProbeAnswer {
   bool limits = false, filter = false;
   std::array<char, 200> text = {};

@@ -21,7 +21,7 @@ enum class MelScale : uint8_t { kSlaney, kHtk, kKaldi };
 /// |X|^2, |X|, or sqrt(|X|^2 + 1e-9) as vocoders of the HiFi-GAN kind have it.
 enum class MelPower : uint8_t { kPower, kMagnitude, kSoftMagnitude };
 
-/// Of the energies of the bands.
+/// Logarithm that is taken of the bands' energies.
 enum class MelLog : uint8_t { kNone, kNatural, kLog10 };
 /// Where frames lie: centred on multiples of the hop with the ends reflected or zero (torch.stft
 /// with center); with (n_fft - hop) / 2 reflected samples at both ends (HiFi-GAN); or only where a
@@ -97,7 +97,7 @@ struct MelExtremes {
   /// The part reaches below what compression leaves, so that it depends on the loudest.
   bool floored(size_t part) const;
 };
-/// Of the first `frames`, at least 1, with Whisper's options.
+/// Computes the first `frames`, at least 1, with Whisper's options.
 MelExtremes mel_extremes(const MelSpectrogram& mel, std::span<const float> signal, int64_t frames,
                          int64_t span);
 

@@ -16,11 +16,11 @@ namespace syrinx {
 namespace {
 
 constexpr double kFrameS = 0.02;        // over which the level is measured
-constexpr size_t kLoudFrames = 15;      // the level is that of so many frames, 0.3 s, or louder
+constexpr size_t kLoudFrames = 15;      // frames, 0.3 s, at least as loud as the level
 constexpr double kSilenceBelowDb = 40;  // under the level: silence
 constexpr double kSilenceDb = -65;      // in any case silence
 constexpr double kMarginS = 0.15;       // of silence that is left at both ends
-constexpr float kMaxValue = 16;         // a file of floats beyond it is no audio
+constexpr float kMaxValue = 16;         // a file of floats beyond it is not audio
 constexpr float kFullScale = 0.999f;    // of a clipped sample
 constexpr int kClippedRun = 3;          // in a row
 constexpr double kClippedRemark = 0.001, kQuietDb = -40, kOffsetRemark = 0.02;

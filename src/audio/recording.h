@@ -52,8 +52,8 @@ Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimit
 Result<RecordedAudio> read_recording_file(const std::string& path,
                                           const RecordingLimits& limits = {});
 
-/// Reads a file piece by piece, as it is: mixed to mono, values unbounded, nothing cut away. Of the
-/// limits max_s and first_channel count, and max_decode_s for each piece. One thread at a time.
+/// Reads a file piece by piece, as it is: mixed to mono, values unbounded, nothing cut away. For
+/// the limits max_s and first_channel count, and max_decode_s for each piece. One thread at a time.
 class RecordingReader {
  public:
   /// Borrows the bytes, which are checked by the first read().

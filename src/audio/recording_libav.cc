@@ -186,7 +186,7 @@ class FileDecoder {
     return format_ && format_->duration > 0 ? static_cast<double>(format_->duration) / AV_TIME_BASE
                                             : 0;
   }
-  /// What was decoded; whoever takes samples away leaves the rest to step().
+  /// What was decoded; the caller that takes samples leaves the rest to step().
   DecodedFile& out() { return out_; }
   const DecodedFile& out() const { return out_; }
 
@@ -248,8 +248,8 @@ std::optional<Error> FileDecoder::open_format() {
     avio_context_free(&io);
     if (source_.late()) return late();
     return bad_audio(
-        "this is no audio file of a known format (wav, flac, mp3, m4a, ogg, opus, webm, aac, aiff, "
-        "caf, amr)");
+        "unsupported audio format: expected wav, flac, mp3, m4a, ogg, opus, webm, aac, aiff, caf "
+        "or amr");
   }
   format_.reset(format);
   for (unsigned i = 0; i < format->nb_streams; ++i) {
@@ -293,7 +293,7 @@ std::optional<Error> FileDecoder::open_codec() {
   codec_->thread_count = 1;
   if (avcodec_parameters_to_context(codec_.get(), parameters) < 0) return unknown();
   codec_->pkt_timebase = stream->time_base;
-  // A frame is a fraction of a second in all of these; a file that says otherwise is no recording.
+  // A frame is a fraction of a second in all of these; a file that says otherwise is invalid.
   codec_->max_samples = kMaxHz;
   if (avcodec_open2(codec_.get(), codec, nullptr) < 0) return unknown();
   std::string container = format_->iformat->name;
@@ -368,7 +368,7 @@ std::optional<Error> FileDecoder::append(const AVFrame& frame) {
     const float sample = one == kMean ? mean(i) : value(one, i);
     if (!std::isfinite(sample)) {
       return bad_audio(
-          concat("the recording holds a value that is no number, at ",
+          concat("the recording holds a value that is not a number, at ",
                  static_cast<double>(decoded_ + static_cast<size_t>(i)) / out_.sample_rate, " s"));
     }
     out_.samples.push_back(sample);

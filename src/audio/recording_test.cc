@@ -143,9 +143,9 @@ TEST(Recording, RefusesInWordsForPeople) {
             "decoding the recording took longer than -");
   std::vector<float> bad = tone(1);
   bad[1600] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is no number, at 0.1 s");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is not a number, at 0.1 s");
   bad[1600] = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is no number, at 0.1 s");
+  EXPECT_EQ(refusal(float_wav(bad)), "the recording holds a value that is not a number, at 0.1 s");
   bad[1600] = 1e30f;
   EXPECT_EQ(refusal(float_wav(bad)), "the recording reaches 1e+30, where full scale is 1");
 }
@@ -155,9 +155,9 @@ TEST(Recording, RefusesWhatIsNoRecording) {
   EXPECT_EQ(refusal(wav(data, 1, 1, 1)),
             "the recording has 1 samples a second; from 4000 to 192000 can be used");
   EXPECT_EQ(refusal(wav(data, 1, 64)), "the recording has 64 channels; from 1 to 8 can be used");
-  EXPECT_NE(refusal(wav(data, 0x7777)), "");  // a coding that nobody knows
+  EXPECT_NE(refusal(wav(data, 0x7777)), "");  // an unknown coding
   const std::string unknown = refusal("Call me Ishmael. Some years ago, never mind how long.\n");
-  EXPECT_TRUE(unknown.starts_with("this is no audio file")) << unknown;
+  EXPECT_TRUE(unknown.starts_with("unsupported audio format")) << unknown;
   EXPECT_EQ(refusal(std::string(100'000, 'a')), unknown);
   // What would open other files.
   const TestDir dir;
@@ -195,7 +195,7 @@ TEST(Recording, CutFilesAreTakenAsFarAsTheyGo) {
   }
 }
 
-/// All that a reader gives, so many samples at a time.
+/// All that a reader gives, `step` samples at a time.
 Result<std::vector<float>> read_in_pieces(const std::string& file, size_t count,
                                           const RecordingLimits& limits = {}) {
   RecordingReader reader(file, limits);

@@ -136,7 +136,7 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
   tail_act_ = causal::load_snake(model.scope(std::to_string(index)), width);
   tail_ = causal::load_conv(model.scope(std::to_string(index + 1)), width, 1, causal::kTaps,
                             {.type = conv});
-  decoder.ignore("sr_bin_boundaries");  // of integers; the config tells them
+  decoder.ignore("sr_bin_boundaries");  // integers, which the config has as well
 }
 
 AudioVaeState AudioVaeDecoder::open() const {

@@ -24,7 +24,7 @@ struct AudioVaeConfig {
   int64_t decoder_channels = 2048;  ///< halved by every block
   std::vector<int64_t> decoder_rates{8, 6, 5, 2, 2, 2};
   int64_t out_sample_rate = 48000;  ///< Hz, of what is decoded
-  /// Bounds between the rates that the decoder was told in training; empty: it is told none.
+  /// Bounds between the rates that the decoder was given in training; empty: none.
   std::vector<int64_t> rate_bounds{20000, 30000, 40000};
 
   int64_t encoder_hop() const;  ///< samples that become a frame

@@ -70,7 +70,7 @@ class AudioVaeTest : public testing::Test {
     }
     return out;
   }
-  /// Of ../mimi/speech.wav, where make_golden.py takes it.
+  /// The part of ../mimi/speech.wav that make_golden.py takes.
   static std::vector<float> speech(size_t count) {
     const std::vector<float> all = read_wav(kVaeParity + "mimi/speech.wav").samples;
     return {all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)};

@@ -1,4 +1,4 @@
-// Where rows stand, told by what stands around them: the grouped convolution over rows, and its
+// Positions of rows, computed from the rows around them: the grouped convolution over rows, and its
 // GELU, that wav2vec's kin have in place of positions. Zeros stand beyond the ends. CPU, f32. Const
 // after construction, shared by threads. Source: wav2vec 2.0 (arXiv:2006.11477), as in
 // transformers:src/transformers/models/hubert/modeling_hubert.py. N rows, W width, K taps.
@@ -9,11 +9,11 @@
 
 namespace syrinx {
 
-/// Of the convolution, from its tensors.
+/// Sizes of the convolution, from its tensors.
 struct ConvPositionSizes {
   int64_t width = 0, taps = 128, groups = 16;
 
-  /// `scope` holds the convolution; what no tensor tells stays as it is in `otherwise`.
+  /// `scope` holds the convolution; what no tensor determines is taken from `otherwise`.
   static ConvPositionSizes of(const Weights& scope, ConvPositionSizes otherwise);
 };
 
@@ -25,8 +25,8 @@ class ConvPositions {
 
   /// Rows [N, W] with zeros around them, for at().
   Tensor padded(const View& rows) const;
-  /// What it tells of rows [begin, end), in the arena. K / 2 rows before each and the rest behind
-  /// it count.
+  /// Returns its output for rows [begin, end), in the arena. K / 2 rows before each and the rest
+  /// behind it count.
   View at(StepContext& ctx, const Tensor& padded, int64_t begin, int64_t end) const;
   size_t bytes() const { return conv_.bytes(); }
 

@@ -36,7 +36,7 @@ class DacCodecState {
   friend class DacCodec;
   DacDecoderState decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames
-  bool ended_ = false;           // the decoder has been told the end; samples may be left to take
+  bool ended_ = false;           // the decoder has the end; samples may be left to take
   std::vector<float> ready_;     // samples after those taken
 };
 
@@ -56,8 +56,8 @@ class DacCodec {
   /// kept.
   DacCodec(const DacCodecConfig& config, const Weights& weights,
            WeightType type = WeightType::kF32);
-  /// Of parts: Q codebooks [V, dim], and what makes a latent frame of its entries side by side,
-  /// [D, Q * dim].
+  /// Takes its parts: Q codebooks [V, dim], and what makes a latent frame of its entries side by
+  /// side, [D, Q * dim].
   DacCodec(const DacCodecConfig& config, std::vector<Tensor> codebooks, PackedLinear project,
            DacDecoder decoder);
 

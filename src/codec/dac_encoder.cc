@@ -14,7 +14,7 @@ CausalConv1d load_padded(const Weights& scope, int64_t in, int64_t out, int64_t 
                            {.dilation = dilation, .ahead = (taps - 1) / 2 * dilation});
 }
 
-/// Rows that torch makes of so many, padded by half of an odd rate rounded up on either side.
+/// Rows that torch makes of `rows` rows, padded by half of an odd rate rounded up on either side.
 int64_t strided_rows(int64_t rows, int64_t rate) { return (rows + rate % 2) / rate; }
 
 void apply(StepContext& ctx, const View& x, const causal::Snake& act) {

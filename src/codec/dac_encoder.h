@@ -21,7 +21,8 @@ struct DacEncoderConfig {
   int64_t channels = 64;  ///< after the first convolution; doubled by every block
   std::vector<int64_t> rates{8, 5, 4, 2, 3};
 
-  /// Of the scope that has conv1, block.0, ...; what no tensor tells stays as it is here.
+  /// Reads sizes from the scope that has conv1, block.0, ...; what no tensor determines stays as it
+  /// is here.
   static DacEncoderConfig of(const Weights& weights);
 };
 
@@ -38,7 +39,7 @@ class DacEncoder {
   DacEncoder(const DacEncoderConfig& config, const Weights& weights);
 
   const DacEncoderConfig& config() const { return config_; }
-  /// Frames of a recording of so many samples.
+  /// Returns the frames of a recording of `samples` samples.
   int64_t frames(int64_t samples) const;
   Stream open() const;
   /// More samples, x [T, 1]; `last`: nothing follows. The frames [N, D] that became certain, in the

@@ -9,7 +9,7 @@ namespace syrinx {
 namespace {
 
 constexpr float kModulatedEps = 1e-6f;
-constexpr int64_t kTimeCode = 256;  // numbers that tell a moment; fixed in the authors' code
+constexpr int64_t kTimeCode = 256;  // numbers that encode a moment; fixed in the authors' code
 constexpr int64_t kDitTaps = 3;
 // The parts of a block's modulation, in the authors' order: of attention, MLP and convolutions.
 enum Part { kShift, kScale, kGate, kParts };

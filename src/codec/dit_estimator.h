@@ -1,6 +1,6 @@
 // The estimator of Step-Audio 2: a transformer whose blocks mix by attention, by two causal
 // convolutions and by an MLP, each behind a norm that time shifts and scales (adaLN-zero). Queries
-// and keys are normed by head; there are no positions but what the convolutions tell.
+// and keys are normed by head; the convolutions are the only source of positions.
 // Source: Step-Audio2:cosyvoice2/flow/decoder_dit.py (DiT). Const after construction, shared by
 // threads. F frames of a chunk, W width.
 #pragma once
@@ -14,7 +14,7 @@ namespace syrinx {
 
 class DitEstimator : public FlowEstimator {
  public:
-  /// `config.dit` tells the sizes; `weights`: the scope "decoder.estimator"; `times`: at which step
+  /// `config.dit` has the sizes; `weights`: the scope "decoder.estimator"; `times`: at which step
   /// s evaluates, in [0, 1].
   DitEstimator(const S3FlowConfig& config, const Weights& weights, std::span<const float> times,
                WeightType type, int64_t max_frames);

@@ -21,7 +21,7 @@ struct EspnetCodecConfig {
   int64_t codebook_size = 1024;  ///< V
   SeanetConfig decoder;
 
-  /// As the tensors of the scope tell it (below).
+  /// Reads sizes from the tensors of the scope (below).
   static EspnetCodecConfig of(const Weights& generator);
   int64_t hop() const { return decoder.hop(); }
   /// Frames after the last one of a chunk that make all of its samples certain.
@@ -41,7 +41,7 @@ class EspnetCodecState {
   friend class EspnetCodec;
   SeanetDecoder::Stream decoder_;
   int64_t fed_ = 0, taken_ = 0;  // frames
-  bool ended_ = false;           // the decoder has been told the end
+  bool ended_ = false;           // the decoder has the end
   std::vector<float> ready_;     // samples after those taken
 };
 

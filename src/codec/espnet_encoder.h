@@ -23,7 +23,7 @@ class EspnetEncoder {
   EspnetEncoder(const EspnetCodecConfig& config, const Weights& generator);
 
   int64_t frames(int64_t samples) const { return encoder_.frames(samples); }
-  /// About as many as a recording of so many samples takes.
+  /// Estimates the pieces of a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
   /// `samples`, not none -> codes i32 [T, Q], in pieces that need the context in `ctx` while they
   /// run. Samples, codes, `ctx` and this outlive the pieces.

@@ -22,7 +22,7 @@ int64_t product(const std::vector<int64_t>& factors) {
 }
 
 /// What the tensors under a scope say of sizes; where they say nothing, a size stays as it is and
-/// whoever takes the tensor reports it.
+/// the code that takes the tensor reports it.
 class Sizes {
  public:
   explicit Sizes(const Weights& weights) : weights_(weights) {}

@@ -1,6 +1,6 @@
 // Sizes of Fish Audio's codec, a causal DAC whose frames pass through a transformer. Plain data.
 // The authors publish no config beside codec.pth: sizes come from its tensors, and what no tensor
-// tells are constants of their configs (fish-speech:fish_speech/configs/modded_dac_vq.yaml).
+// determines are constants of their configs (fish-speech:fish_speech/configs/modded_dac_vq.yaml).
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct FishCodecConfig {
   int64_t channels = 1536;              ///< of the decoder, halved by every block
   std::vector<int64_t> rates{8, 8, 4, 2};
 
-  /// Of the encoder, which is there for cloning only.
+  /// Sizes of the encoder, which is there for cloning only.
   bool encodes = true;
   int64_t pre_layers = 8, pre_ffn = 3072;
   std::vector<int64_t> downsample{2, 2};

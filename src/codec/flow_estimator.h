@@ -1,6 +1,6 @@
-// What the estimators of the S3 flow have in common. An estimator tells in which direction a noisy
-// mel should move. It runs for two branches side by side, conditioned and not, at every step of the
-// solver; each step and branch has a past of its own (convolutions here, keys and values in
+// What the estimators of the S3 flow have in common. An estimator computes in which direction a
+// noisy mel should move. It runs for two branches side by side, conditioned and not, at every step
+// of the solver; each step and branch has a past of its own (convolutions here, keys and values in
 // S3FlowPages). Attention sees whole chunks, or all of an utterance that comes as one.
 //
 // With S3FlowConfig::recent the past that attention sees is bounded, as Step-Audio 2's authors cut
@@ -31,7 +31,7 @@ class FlowEstimator {
     int64_t frames = 0;  ///< done by all steps
     int64_t rows = 0;    ///< frames whose keys and values are there
     bool whole = false;  ///< there is one chunk: keys and values are of one layer at a time
-    // Of a bounded past:
+    // For a bounded past:
     int64_t prompt = 0;          ///< frames of the first chunk
     std::vector<int32_t> order;  ///< the rows, those of the latest chunk first
     State clone() const;

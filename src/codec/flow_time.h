@@ -1,5 +1,5 @@
 // Time in flow matching as CosyVoice's line has it: Euler's method along a cosine schedule, and how
-// a moment is told to an estimator.
+// an estimator is given a moment.
 #pragma once
 
 #include <cmath>

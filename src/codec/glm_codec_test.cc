@@ -90,7 +90,7 @@ TEST_F(GlmSpeech, KeysTellWhatStays) {
   all[0] += 0.01f;
   EXPECT_NE(keys(all)[2], whole[2]);
   all[0] -= 0.01f;
-  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // louder is none of it
+  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // the rest is not louder
   EXPECT_EQ(keys(all)[0], whole[0]);
   EXPECT_NE(keys(all)[2], whole[2]);
 }

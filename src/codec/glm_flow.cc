@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 constexpr uint32_t kGlmNoiseSeed = 42;
-constexpr int64_t kGlmNoisePiece = 16;  // torch draws so many numbers at once
+constexpr int64_t kGlmNoisePiece = 16;  // numbers that torch draws at once
 
 }  // namespace
 

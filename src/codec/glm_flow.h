@@ -1,6 +1,6 @@
 // The flow of GLM-4-Voice: speech tokens (12.5 a second) to mel frames (22050 / 256 a second) by
 // flow matching in which everything sees everything. An answer is therefore made block by block,
-// each block together with all tokens before it and with the mel that was told of those as a
+// each block together with all tokens before it and with the mel that was sent of those as a
 // prompt. The noise that a call starts from is that of torch's CPU generator with seed 42, as the
 // authors fix it. Source: GLM-4-Voice:cosyvoice/flow/{flow,flow_matching}.py (MaskedDiffWithXvec,
 // ConditionalCFM). Const after construction, shared by threads. N tokens, T frames, M mel bands.

@@ -1,4 +1,4 @@
-// Sizes of GLM-4-Voice's flow, as its config.yaml tells them. Plain data.
+// Sizes of GLM-4-Voice's flow, from its config.yaml. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct GlmFlowConfig {
   // These two are no settings of the authors' flow: it knows them by heart.
   static constexpr float kSampleRate = 22050, kHop = 256;
 
-  /// Mel frames of so many tokens, rounded as the authors do in f32.
+  /// Returns the mel frames of `tokens` tokens, rounded as the authors do in f32.
   int64_t frames(int64_t tokens) const {
     return static_cast<int64_t>(static_cast<float>(tokens) / token_rate * kSampleRate / kHop);
   }

@@ -73,7 +73,7 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
   for (int64_t i = 0; i < config.layers; ++i)
     layers_.emplace_back(weights.scope("layers", i), config.width, config.heads, config.ffn,
                          kGlmNames, type);
-  // Codes are told apart by small differences, so these keep all bits.
+  // Codes differ by little, so these keep all bits.
   const Tensor rows = weights.f32("codebook.weight", {config.codes, config.width});
   codebook_ = PackedLinear::pack(rows, WeightType::kF32);
   for (int64_t i = 0; i < config.codes; ++i) {
@@ -82,7 +82,7 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
     for (int64_t k = 0; k < config.width; ++k) power += double{row[k]} * row[k];
     code_power_.push_back(static_cast<float>(power));
   }
-  // Of the training, and of what would read the codes.
+  // Tensors of the training, and of networks that would read the codes.
   for (const char* name : {"ema_count", "ema_weight", "embed_positions2.weight"})
     weights.ignore(name);
 }

@@ -6,7 +6,7 @@
 // A recording is cut into segments of 30 s, each alone. Within one, a block is final once its own
 // samples and a window's half after them are there; but the mel is floored at 8 decades below the
 // largest value of the segment, so that a block which reaches so deep is exact only when what
-// follows is known not to be louder (keys() tells such blocks apart).
+// follows is known not to be louder (keys() distinguishes such blocks).
 // The authors fill a segment up to whole codes; in a batch of several they pad the short ones to
 // the longest, which moves the mirrored end of the mel: here a segment is always encoded as if
 // alone. CPU only. Source: GLM-4-Voice:speech_tokenizer/{modeling_whisper,utils}.py
@@ -73,10 +73,10 @@ class GlmSpeechTokenizer {
   /// Codes of a segment, and of its block `number`.
   int64_t count(int64_t samples) const { return (samples + code_samples() - 1) / code_samples(); }
   int64_t block_codes(int64_t number, int64_t samples) const;
-  /// Of the log-mel of a segment, by blocks.
+  /// Returns the extremes of a segment's log-mel, by blocks.
   MelExtremes extremes(std::span<const float> segment) const;
-  /// Of each of its blocks: where a block and those before it have the same keys in two segments,
-  /// they have the same codes there and leave the same state.
+  /// Returns a key for each of its blocks: where a block and those before it have the same keys in
+  /// two segments, they have the same codes there and leave the same state.
   std::vector<uint64_t> keys(std::span<const float> segment, const MelExtremes& extremes) const;
   State open() const;
   /// The codes of the next block.

@@ -20,7 +20,7 @@ enum class SinePhase : uint8_t {
   kHeld,          ///< every sample of a frame turns by the frame's pitch (SineGen)
 };
 
-/// Of the sines and the noise.
+/// Parameters of the sines and the noise.
 struct HiftSourceConfig {
   int64_t sample_rate = 24000;  ///< Hz
   int64_t hop = 480;            ///< samples a frame of pitch

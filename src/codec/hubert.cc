@@ -161,7 +161,7 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
   SYRINX_CHECK(x.shape()[1] == width, "[hubert] rows of ", x.shape()[1]);
 }
 
-/// x += what the convolution tells, then normed.
+/// x += the convolution's output, then normed.
 Pieces Hubert::place(StepContext* const& ctx, Tensor& x) const {
   const int64_t total = x.shape()[0];
   const Tensor padded = positions_.padded(x);

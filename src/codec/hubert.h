@@ -1,8 +1,8 @@
 // HuBERT as transformers has it, in the form of the "base" one: what X-Codecs hear of words and
 // voices beside the sound itself. Samples at 16 kHz to rows, 50 a second: seven convolutions, the
-// first one normed over the whole recording, then blocks in which every row sees every other; told
-// is the mean of what comes into the first block and out of each. The work is cut into pieces of
-// some tens of milliseconds. CPU only, in f32: codes are decided by small differences.
+// first one normed over the whole recording, then blocks in which every row sees every other; its
+// output is the mean of what comes into the first block and out of each. The work is cut into
+// pieces of some tens of milliseconds. CPU only, in f32: codes are decided by small differences.
 // Const after construction, shared by threads.
 // Source: transformers:src/transformers/models/hubert/modeling_hubert.py. N rows, W width, C
 // channels of the convolutions.
@@ -20,8 +20,8 @@
 
 namespace syrinx {
 
-/// Sizes, those of facebook/hubert-base-ls960 where no tensor tells them. A width that is no
-/// multiple of the heads' is one head.
+/// Sizes, those of facebook/hubert-base-ls960 where no tensor determines them. A width that is not
+/// a multiple of the heads' is one head.
 struct HubertConfig {
   static constexpr int64_t kHeadDim = 64;
   int64_t channels = 512, width = 768, layers = 12, ffn = 3072;

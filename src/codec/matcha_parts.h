@@ -1,5 +1,5 @@
-// What the U-Nets of CosyVoice's line, causal or not, have of Matcha-TTS: how the time is told, and
-// the transformer blocks but for whom they attend to. Source:
+// What the U-Nets of CosyVoice's line, causal or not, have of Matcha-TTS: how the time is encoded,
+// and the transformer blocks but for whom they attend to. Source:
 // Matcha-TTS:matcha/models/components/{decoder,transformer}.py. C channels, activations f32.
 #pragma once
 

@@ -13,7 +13,7 @@ namespace syrinx {
 struct MimiConfig {
   int64_t sample_rate = 24000;   ///< Hz
   int64_t codebooks = 32;        ///< Q
-  int64_t semantic = 1;          ///< the first so many codebooks have a projection of their own
+  int64_t semantic = 1;          ///< codebooks, the first ones, that have a projection of their own
   int64_t codebook_size = 2048;  ///< V
   int64_t codebook_dim = 256;    ///< D
   int64_t hidden = 512;          ///< H, of the latent and of the transformers

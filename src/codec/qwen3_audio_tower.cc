@@ -16,7 +16,7 @@ constexpr double kLongestWave = 10000;  // of the positions
 
 int64_t downsampled(int64_t size) { return (size + 1) / 2; }
 
-/// Of a chunk in the order [time][band][channel], with a border of zeros around.
+/// The plane of a chunk in the order [time][band][channel], with a border of zeros around.
 struct ChunkPlane {
   ChunkPlane(StepContext& ctx, int64_t times_in, int64_t bands_in, int64_t channels_in)
       : times(times_in),
@@ -25,7 +25,7 @@ struct ChunkPlane {
         data(ctx.arena.take({(times + 2) * (bands + 2), channels}, DType::kF32)) {
     std::fill_n(data.f32(), data.count(), 0.f);
   }
-  /// Of all bands of a time, [bands, C].
+  /// Returns all bands of a time, [bands, C].
   View row(int64_t time) const {
     const int64_t begin = (time + 1) * (bands + 2) + 1;
     return data.slice(begin, begin + bands);
@@ -170,8 +170,8 @@ MelExtremes Qwen3AudioTower::extremes(std::span<const float> recording) const {
   return mel_extremes(mel_, recording, frames, config_.window);
 }
 
-/// A window sees itself and half a window of the mel on either side, which may be an end: then there
-/// is less of it.
+/// A window sees itself and half a window of the mel on either side, which may be an end: then
+/// there is less of it.
 std::vector<uint64_t> Qwen3AudioTower::keys(std::span<const float> recording,
                                             const MelExtremes& extremes) const {
   std::vector<uint64_t> out;

@@ -3,9 +3,9 @@
 // alone, with positions that begin anew in every chunk; transformer blocks in which a row sees all
 // rows of its window (8 s as published) and none outside; a projection.
 //
-// So windows do not depend on each other, and their rows are told as soon as they are made. But the
+// So windows do not depend on each other, and their rows are sent as soon as they are made. But the
 // mel is floored at 8 decades below the largest value of the whole recording, so that a window
-// which reaches so deep is exact only when what follows is known not to be louder (keys() tells).
+// which reaches so deep is exact only when what follows is known not to be louder (see keys()).
 // The authors pad a last short chunk with zeros to a whole second when longer ones are encoded in
 // the same call; here a recording is always encoded as if it were alone.
 //
@@ -63,9 +63,9 @@ class Qwen3AudioTower {
   int64_t window_chunks() const { return config_.window / config_.chunk; }
   /// The rows of a window, from first to last.
   int64_t window_rows(int64_t number, int64_t length) const;
-  /// Of the log-mel of a recording that has rows, by windows.
+  /// Returns the extremes of a recording's log-mel, by windows.
   MelExtremes extremes(std::span<const float> recording) const;
-  /// Of each window that has frames: windows with the same key have the same rows.
+  /// Returns a key for each window that has frames: windows with the same key have the same rows.
   std::vector<uint64_t> keys(std::span<const float> recording, const MelExtremes& extremes) const;
   /// out [window_rows, out].
   void encode(StepContext& ctx, const Window& window, const View& out) const;
@@ -78,7 +78,7 @@ class Qwen3AudioTower {
     int64_t in = 0;
   };
   static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);
-  /// Rows that a chunk of so many mel frames gives.
+  /// Returns the rows that a chunk of `frames` mel frames gives.
   static int64_t chunk_rows(int64_t frames);
   /// Mel frames of a window: {of its recording before it, of its own}.
   std::pair<int64_t, int64_t> window_frames(int64_t number, int64_t length) const;

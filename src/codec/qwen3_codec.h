@@ -104,7 +104,7 @@ class Qwen3Codec {
   int64_t reach() const;
   /// [frames, hidden], of code2wav.
   View embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// Of code2wav: clears the first `skip` rows that each stream has at the pass' rate.
+  /// For code2wav: clears the first `skip` rows that each stream has at the pass' rate.
   void clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
                   const View& x) const;
   /// [frames, codebook_dim].

@@ -20,7 +20,7 @@
 
 namespace syrinx {
 
-/// Who speaks: what the flow continues. Immutable, shared.
+/// The voice that the flow continues. Immutable, shared.
 struct S3FlowVoice {
   std::vector<int32_t> tokens;  ///< P, may be 0
   /// [P * ratio, M], empty if P is 0; or fewer than `ratio` frames more, which stand where the
@@ -76,9 +76,9 @@ class S3Flow {
              std::vector<float>& mel) const;
   /// Mel frames of the prompt beyond those of its tokens.
   int64_t spare_frames(const S3FlowVoice& voice) const;
-  /// Of the first `tokens` tokens of a stream, prompt included, how many have certain frames while
-  /// more may follow: the whole chunks whose lookahead has come.
-  /// Where the prompt is whole: of the tokens behind it.
+  /// Returns how many of the first `tokens` tokens of a stream, prompt included, have certain
+  /// frames while more may follow: the whole chunks whose lookahead has come. Where the prompt is
+  /// whole: of the tokens behind it.
   int64_t certain(int64_t tokens) const;
 
   size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }

@@ -25,7 +25,7 @@ struct S3FlowConfig {
   /// count from its end, and the last one of a stream takes what is left, up to chunk + lookahead.
   bool whole_prompt = false;
   /// More frames than the prompt has that attention of the estimator reaches: those of the latest
-  /// chunks in the number of the prompt's, and so many at the prompt's end. 0: all there are.
+  /// chunks in the number of the prompt's, and as many at the prompt's end. 0: all.
   int64_t recent = 0;
   std::optional<DitConfig> dit;  ///< the estimator; or else a causal U-Net of one level:
   int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;

@@ -25,7 +25,7 @@ class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
   Group take();
   /// Makes `group` this stream's own: a copy when others hold it too.
   void own(Group& group);
-  /// The keys and values of one row in all of a group's pages. Nobody else may hold `to`.
+  /// The keys and values of one row in all of a group's pages. No other stream may hold `to`.
   void copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row);
 
   const KvPool& pool() const { return pool_; }

@@ -1,9 +1,9 @@
 // S3 speech tokens (v2, 25 a second) of a recording: Whisper's log-mel, two convolutions, blocks of
 // attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0, 1: the
-// digits of the token. Attention sees the whole recording, so this is no stream; the work is cut
-// into pieces of some tens of milliseconds instead. Source: s3tokenizer:s3tokenizer/model_v2.py.
-// Const after construction, shared by threads; a Work is used by one call at a time. T mel frames,
-// N tokens, W width.
+// digits of the token. Attention sees the whole recording, so it cannot be streamed; the work is
+// cut into pieces of some tens of milliseconds instead. Source:
+// s3tokenizer:s3tokenizer/model_v2.py. Const after construction, shared by threads; a Work is used
+// by one call at a time. T mel frames, N tokens, W width.
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// Sizes of the decoder, as its tensors tell them; the encoder has the same, mirrored.
+/// Sizes of the decoder, from its tensors; the encoder has the same, mirrored.
 struct SeanetConfig {
   int64_t latent = 512;  ///< D
   int64_t width = 512;   ///< after the first convolution; halved by every ratio
@@ -23,7 +23,8 @@ struct SeanetConfig {
   int64_t taps = 7;   ///< of all convolutions but those of one tap
   int64_t inner = 2;  ///< how many times narrower a residual unit is inside
 
-  /// Of the scope that has model.0, model.1, ...; what no tensor tells stays as it is here.
+  /// Reads sizes from the scope that has model.0, model.1, ...; what no tensor determines stays as
+  /// it is here.
   static SeanetConfig of(const Weights& weights);
   /// Samples a frame.
   int64_t hop() const;

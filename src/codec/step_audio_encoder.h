@@ -64,7 +64,7 @@ class StepAudioEncoder {
   static int64_t count(int64_t samples);
   /// Calls of run() that a piece takes.
   int steps() const { return static_cast<int>(config_.layers) + 2; }
-  /// A piece of so many samples, in [1, kPiece].
+  /// Opens a piece of `samples` samples, in [1, kPiece].
   Work open(int64_t samples) const;
   /// The next step of an unfinished work; `samples`, all of the piece's, are read by the first one
   /// only.

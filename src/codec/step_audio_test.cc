@@ -90,7 +90,7 @@ class StepFlow : public testing::Test {
     return flow_->voice(std::move(ids), std::move(mel), speaker);
   }
 
-  /// In calls of so many tokens at a time; the last one may be told without tokens.
+  /// In calls of `step` tokens at a time; the last call may have no tokens.
   std::vector<float> stream(int64_t prompt, int64_t tokens, int64_t step, bool end_alone = false) {
     S3FlowState state = flow_->open(bench_.ctx, voice(prompt), noise_);
     return go_on(std::move(state), tokens, step, end_alone);
@@ -168,7 +168,7 @@ TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   EXPECT_EQ(stream(60, 139, 50), alone);
 }
 
-/// Both write on the page that the prompt left unfinished, in turn, each what it was told.
+/// Both write on the page that the prompt left unfinished, in turn, each its own rows.
 TEST_F(StepFlow, StreamsOfOnePromptTakeTurns) {
   static_assert(2 * 60 % KvPool::kPageRows != 0);
   const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);

@@ -96,7 +96,7 @@ class WhisperEncoder {
   WhisperEncoder(const WhisperEncoderConfig& config, const Weights& weights, WeightType type);
 
   const WhisperEncoderConfig& config() const { return config_; }
-  /// What is told of `window` beside its samples.
+  /// Facts of `window` beside its samples.
   Work open(const WhisperWindow& window) const;
   /// The next piece of an unfinished work; `samples` are the window's, read by the first one only.
   void run(StepContext& ctx, Work& work, std::span<const float> samples) const;

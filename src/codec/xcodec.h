@@ -19,7 +19,7 @@ struct XCodecConfig {
   /// The published sizes of Higgs Audio's, 24 kHz, and of hf-audio/xcodec-hubert-general, 16 kHz.
   static XCodecConfig higgs();
   static XCodecConfig general();
-  /// `published`, where no tensor says otherwise; none tells the sample rate. Throws LoadError for
+  /// `published`, where no tensor says otherwise; none has the sample rate. Throws LoadError for
   /// sizes that do not fit together.
   static XCodecConfig of(const Weights& weights, const XCodecConfig& published);
 };

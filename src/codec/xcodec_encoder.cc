@@ -59,7 +59,7 @@ PackedConv1d XCodecEncoder::load_conv(const Weights& weights, bool bias) const {
 void XCodecEncoder::load_semantic(const Weights& weights) {
   const int64_t width = hubert_.config().width;
   head_ = load_conv(weights.scope("conv"), false);
-  // Two blocks of two units where no tensor tells, as published.
+  // Two blocks of two units where no tensor determines it, as published.
   const auto known = [](int64_t count) { return count > 0 ? std::min(count, kMostConvBlocks) : 2; };
   for (int64_t b = 0; b < known(weights.count("conv_blocks")); ++b) {
     const Weights w = weights.scope("conv_blocks", b);

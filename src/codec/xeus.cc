@@ -171,7 +171,7 @@ Pieces Xeus::convolve(StepContext* const& ctx, std::span<const float> samples, T
   SYRINX_CHECK(made == x.shape()[0], "[xeus] ", made, " rows, expected ", x.shape()[0]);
 }
 
-/// x becomes what the convolution over it tells, and nothing else of it stays.
+/// x becomes the output of the convolution over it; the input does not stay.
 Pieces Xeus::place(StepContext* const& ctx, Tensor& x) const {
   const Tensor padded = positions_.padded(x);
   const int64_t total = x.shape()[0], width = x.shape()[1];

@@ -20,7 +20,7 @@
 
 namespace syrinx {
 
-/// Sizes of espnet/xeus where no tensor tells them.
+/// Sizes of espnet/xeus where no tensor determines them.
 struct XeusConfig {
   static constexpr int64_t kHeads = 8;
   int64_t channels = 512, width = 1024, ffn = 4096, gated = 4096, blocks = 19;
@@ -46,7 +46,7 @@ class Xeus {
   static int64_t rows(int64_t samples) {
     return samples < kLeast ? 0 : (samples - kLeast) / kHop + 1;
   }
-  /// About as many pieces as a recording of so many samples takes.
+  /// Estimates the pieces of a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
   /// `samples`, at least kLeast -> rows [N, W], in pieces that need the context in `ctx` while they
   /// run. Samples, rows, `ctx` and this outlive the pieces. Held meanwhile: 45 KB a row.

@@ -10,7 +10,8 @@
 namespace syrinx {
 namespace {
 
-constexpr double kLongestStretchS = 30;  // also of models that hear more: nobody waits for minutes
+constexpr double kLongestStretchS =
+    30;  // also of models that hear more: a listener does not wait for minutes
 constexpr double kQuietS = 0.2;
 constexpr float kSilence = 1e-3f;  // the loudest sample of what has no voice: -60 dB
 

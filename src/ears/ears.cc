@@ -66,7 +66,7 @@ Result<std::shared_ptr<Recogniser>> Ears::find(std::string_view name) const {
   return Error{
       ErrorCode::kNotFound,
       concat("The model '", name.substr(0, 200), "' does not recognise speech here; there ",
-             known.empty() ? "is none that does" : "is: " + known, "."),
+             known.empty() ? "are none that do" : "is: " + known, "."),
       "model"};
 }
 

@@ -42,7 +42,7 @@ struct EngineHearing {
   bool over = false;             // finished() was called, or is about to be
   std::optional<Answer> answer;  // to what was asked for
   RequestId request = 0;         // of that; 0: none
-  // Of the thread that runs its piece.
+  // State of the thread that runs its piece.
   const std::unique_ptr<HearingLoop> loop;
   std::optional<SpeechRequest> question;  // to be asked, or asked
   bool asked = false, closed = false;

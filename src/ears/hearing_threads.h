@@ -1,5 +1,5 @@
 // A few host threads that hear for many listeners, each a bounded piece at a time, in turn. They
-// give way to the threads that speak: nobody listens to a gap in a transcript.
+// give way to the threads that speak: a gap in a transcript is not heard.
 #pragma once
 
 #include <condition_variable>

@@ -49,7 +49,7 @@ void Melody::hear(std::span<const int16_t> frame) {
   said_.push_back(*found);
 }
 
-/// Of recent_, in semitones above 100 Hz.
+/// Returns the pitch of recent_, in semitones above 100 Hz.
 std::optional<float> Melody::pitch() const {
   double mean = 0, power = 0;
   for (const float x : recent_) mean += x / kWindow;

@@ -1,4 +1,4 @@
-// How the pitch of somebody who speaks ends: the end of a statement lies below the rest of it, that
+// How a speaker's pitch ends: the end of a statement lies below the rest of it, that
 // of a question that asks for yes or no above. The pitch of 40 ms is the lag at which they are most
 // like themselves (normalized autocorrelation, 65 to 440 Hz); the end is the median of the last 120
 // ms with a pitch, held against that of all before. Rules, no model: creaks, music and voices in

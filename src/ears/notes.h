@@ -1,5 +1,5 @@
-// For tests of recognisers: what one tells of a recording, kept, and read by another thread when it
-// has ended.
+// For tests of recognisers: what one reports of a recording, kept, and read by another thread when
+// it has ended.
 #pragma once
 
 #include <gtest/gtest.h>

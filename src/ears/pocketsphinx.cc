@@ -46,7 +46,7 @@ struct Hearing {
   bool queued = false;  // a piece of it is posted or runs
   bool over = false;    // finished() was called, or is about to be
 
-  // Of the thread that runs its piece.
+  // State of the thread that runs its piece.
   std::unique_ptr<PocketSphinxDecoder> decoder;
   int64_t heard = 0;  // samples
   Transcript transcript;
@@ -177,10 +177,10 @@ void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
   post(hearing);
 }
 
-/// Who still speaks leaves a decoder idle most of the time, and a long file keeps one for long:
-/// they have half of the places at most, so that a turn that has ended, whose end somebody waits
-/// for, is heard at once. It comes first; then the client with the fewest places, then in order of
-/// arrival.
+/// A speaker that goes on leaves a decoder idle most of the time, and a long file keeps one for
+/// long: they have half of the places at most, so that a turn that has ended, whose end a client
+/// waits for, is heard at once. It comes first; then the client with the fewest places, then in
+/// order of arrival.
 void PocketSphinx::give_places() {
   while (true) {
     int taken = 0, going_on = 0;
@@ -241,7 +241,7 @@ void PocketSphinx::run_piece(const std::shared_ptr<Hearing>& hearing) {
     try {
       hear_block(*hearing, block, last);
     } catch (const std::exception& fault) {
-      hearing->decoder.reset();  // nobody knows what state it is in
+      hearing->decoder.reset();  // its state is unknown
       error = Error{ErrorCode::kInternal, fault.what()};
     }
   }

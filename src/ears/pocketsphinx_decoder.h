@@ -46,7 +46,7 @@ class PocketSphinxDecoder {
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
   std::vector<float> first_mean_;  // of the cepstra, before anything was heard
   bool in_utterance_ = false;      // between ps_start_utt() and ps_end_utt()
-  bool speaks_ = false;            // somebody, in this utterance
+  bool speaks_ = false;            // a voice, in this utterance
   int64_t utterance_samples_ = 0, samples_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // PocketSphinx as Debian 12 has it (libpocketsphinx3 and libsphinxbase3, 5prealpha), opened when it
-// is first asked for: the program neither needs it to be built nor to start. Of its C functions
+// is first asked for: the program neither needs it to be built nor to start. Among its C functions
 // only those that are used are named here; the libraries' major versions pin their types.
 #pragma once
 

@@ -252,13 +252,13 @@ TEST(PocketSphinx, TheClientWithTheFewestPlacesIsNext) {
     listeners.push_back(recogniser->open({.client = client}, notes.back()).take());
   }
   for (const auto& listener : listeners) listener->hear(fox());
-  listeners[0]->end();  // the next place goes to client 2, who came last
+  listeners[0]->end();  // the next place goes to client 2, which came last
   listeners[3]->end();
   EXPECT_TRUE(notes[3]->wait().ok());
   EXPECT_FALSE(notes[1]->done() || notes[2]->done());
 }
 
-/// Those who speak, and long files, do not keep all the places: a turn that has ended is heard.
+/// Speakers that go on, and long files, do not keep all the places: a turn that has ended is heard.
 TEST(PocketSphinx, ATurnThatHasEndedWaitsForNobodyWhoSpeaks) {
   const auto recogniser = open_or_null({.threads = 1, .places = 2});
   SKIP_WITHOUT(recogniser);

@@ -39,7 +39,7 @@ Status check_listen(const RecogniserInfo& info, const ListenOptions& options) {
   }
   if (options.scores && !info.scores) {
     return refuse(ErrorCode::kUnsupported,
-                  concat("'", info.name, "' tells no log-probabilities of tokens."), "include");
+                  concat("'", info.name, "' has no log-probabilities of tokens."), "include");
   }
   if (options.translate && !info.translates) {
     return refuse(ErrorCode::kUnsupported, concat("'", info.name, "' cannot translate."), "model");

@@ -24,7 +24,7 @@
 
 namespace syrinx {
 
-/// Samples a second of everything that is heard: mono in [-1, 1]. Whoever has another rate
+/// Samples a second of everything that is heard: mono in [-1, 1]. A caller with another rate
 /// resamples (audio/resampler.h).
 inline constexpr int kHearingRate = 16000;
 
@@ -51,7 +51,7 @@ struct TranscriptSegment {
   float temperature = 0;
   float avg_logprob = 0;        ///< mean natural log-probability of its tokens (or words)
   float compression_ratio = 0;  ///< bytes of the text / of the same compressed; 0: not known
-  float no_speech_prob = 0;     ///< 0 where a recogniser does not tell
+  float no_speech_prob = 0;     ///< 0 where a recogniser does not know
   std::vector<TranscriptWord> words = {};  ///< where ListenOptions::word_times asked for them
   std::vector<ScoredPiece> pieces = {};    ///< where ListenOptions::scores asked for them
 };
@@ -73,12 +73,12 @@ struct Transcript {
 struct RecogniserInfo {
   std::string name = {};                    ///< what clients ask for
   std::string family = {};                  ///< "pocketsphinx", "whisper", ...
-  std::vector<std::string> languages = {};  ///< ISO 639-1; none: it takes any, and is told
+  std::vector<std::string> languages = {};  ///< ISO 639-1; none: it takes any, and is given it
   bool detects_language = false;  ///< of several; else the first counts where none is asked for
-  bool streams = false;           ///< tells partial hypotheses while one speaks
+  bool streams = false;           ///< reports partial hypotheses during speech
   bool word_times = false;
   bool translates = false;     ///< into English
-  bool scores = false;         ///< tells how likely its tokens or words are
+  bool scores = false;         ///< reports how likely its tokens or words are
   bool prompts = false;        ///< ListenOptions::prompt and temperatures change what is heard
   bool first_channel = false;  ///< of a recording of several it hears the first; false: their mean
   size_t bytes = 0;            ///< memory that it takes when it has loaded all it loads
@@ -95,11 +95,11 @@ struct ListenOptions {
   bool word_times = false;
   bool scores = false;     ///< refused where RecogniserInfo::scores is not set
   bool translate = false;  ///< refused where RecogniserInfo::translates is not set
-  /// Samples come as they are spoken: settle segments soon, tell partial hypotheses. Else they come
-  /// as fast as they are taken, and only the result counts.
+  /// Samples come as they are spoken: settle segments soon, report partial hypotheses. Else they
+  /// come as fast as they are taken, and only the result counts.
   bool live = false;
-  bool background = false;  ///< only where nobody else has anything to do, where a recogniser can
-  uint64_t client = 0;  ///< who asks (a hash of key or address), for fairness
+  bool background = false;  ///< only on an otherwise idle machine, where a recogniser can
+  uint64_t client = 0;      ///< a hash of the client's key or address, for fairness
 };
 
 /// Where a transcript goes. Kept alive by the recogniser until finished() has returned.
@@ -111,19 +111,20 @@ class TranscriptSink {
   /// The next segment; it is settled and never changes.
   virtual void segment(const TranscriptSegment& segment) = 0;
   /// So many seconds of the audio are done with; what was given beyond them lies in memory. Comes
-  /// again at the latest when 60 s more were given: whoever waits for it gives so much first.
+  /// again at the latest when 60 s more were given: a caller that waits for it gives that much
+  /// first.
   virtual void heard(double /*seconds*/) {}
   /// The last call, exactly once for every listener that was opened: all segments again, or why
   /// there is no whole transcript (kCancelled, kInternal, ...).
   virtual void finished(Result<Transcript> transcript) = 0;
 };
 
-/// One recording being heard. Destroying it cancels it; the sink is still told.
+/// One recording being heard. Destroying it cancels it; the sink is still notified.
 class Listener {
  public:
   virtual ~Listener() = default;
   /// More of the recording; copies. Values beyond [-1, 1] are scaled (FullScale); not finite: 0.
-  /// Does not block: whoever has more than it can keep up with waits for TranscriptSink::heard().
+  /// Does not block: a caller that is faster waits for TranscriptSink::heard().
   virtual void hear(std::span<const float> samples) = 0;
   /// No more will come. Once, and hear() not after it.
   virtual void end() = 0;
@@ -135,7 +136,7 @@ class Recogniser {
   virtual ~Recogniser() = default;
   virtual const RecogniserInfo& info() const = 0;
   /// Checked against info() by check_listen() already. kOverloaded comes at once, with
-  /// retry_after_s where it can be told; a listener may have to wait for its turn, and samples with
+  /// retry_after_s where it is known; a listener may have to wait for its turn, and samples with
   /// it.
   virtual Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
                                                  std::shared_ptr<TranscriptSink> sink) = 0;

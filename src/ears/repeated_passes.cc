@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples
 
-/// What the listener and its passes share; told by the recogniser's threads.
+/// What the listener and its passes share; changed by the recogniser's threads.
 class PassedSink final : public TranscriptSink {
  public:
   explicit PassedSink(std::shared_ptr<TranscriptSink> sink) : sink_(std::move(sink)) {}
@@ -131,12 +131,13 @@ class PassingListener final : public Listener {
 Result<std::unique_ptr<Listener>> listen_in_passes(std::shared_ptr<Recogniser> recogniser,
                                                    const ListenOptions& options,
                                                    std::shared_ptr<TranscriptSink> sink) {
-  if (recogniser->info().streams || !options.live) return recogniser->open(options, std::move(sink));
+  if (recogniser->info().streams || !options.live)
+    return recogniser->open(options, std::move(sink));
   auto all = std::make_shared<PassedSink>(std::move(sink));
   auto main = recogniser->open(options, all);
   if (!main.ok()) return main;
-  return std::unique_ptr<Listener>(std::make_unique<PassingListener>(
-      std::move(recogniser), options, std::move(all), main.take()));
+  return std::unique_ptr<Listener>(std::make_unique<PassingListener>(std::move(recogniser), options,
+                                                                     std::move(all), main.take()));
 }
 
 }  // namespace syrinx

@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Opens a listener whose sink is told a partial hypothesis of what is not settled, as often as a
+/// Opens a listener whose sink receives a partial hypothesis of what is not settled, as often as a
 /// pass ends: one begins when half a second more was given and the pass before has ended. It ends
 /// with the samples: the result is the recogniser's own. Where RecogniserInfo::streams is set, or
 /// options are not live, it is the recogniser's listener as it is.

@@ -1,4 +1,4 @@
-// Silero's detector of speech: how likely it is that somebody speaks in each 32 ms. A small network
+// Silero's detector of speech: the probability of speech in each 32 ms. A small network
 // (309,633 weights): magnitudes of a short Fourier transform, four convolutions, an LSTM. Weights
 // are those that its authors publish (silero-vad 5 and 6, silero_vad_16k.safetensors, MIT); nothing
 // of them is part of the program. Source: silero_vad/tinygrad_model.py.

@@ -25,9 +25,9 @@ struct VerboseParts {
 std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
 /// {"text", "usage"}; `scores`: with "logprobs".
 std::string transcript_json(const Transcript& transcript, bool scores = false);
-/// [{"token", "logprob", "bytes"}], as OpenAI's API tells log-probabilities.
+/// [{"token", "logprob", "bytes"}], as OpenAI's API has log-probabilities.
 std::string logprobs_json(std::span<const ScoredPiece> pieces);
-/// Of all segments.
+/// Returns the scored pieces of all segments.
 std::vector<ScoredPiece> pieces_of(const Transcript& transcript);
 /// {"type": "tokens", ...} of a model that counts them, else {"type": "duration", "seconds"}.
 std::string usage_json(const Transcript& transcript);

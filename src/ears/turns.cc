@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-// A voice: this many frames with one among the last so many. A click is shorter, a word is not.
+// A voice begins when 12 of the latest 16 frames are voiced. A click is shorter, a word is not.
 constexpr size_t kOnsetWindow = 16;
 constexpr int kOnsetVoices = 12;
 // Below this root mean square nothing is a voice, whatever a detector makes of the noise; of 1.

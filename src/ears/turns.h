@@ -1,4 +1,4 @@
-// Turn taking: when somebody began to speak, and when they are done. A detector says for every 10
+// Turn taking: when a speaker began, and when they are done. A detector says for every 10
 // ms whether there is a voice; it errs for a frame now and then, so a turn begins with enough voice
 // in a short while and ends with a pause. Times are those of OpenAI's Realtime API, in milliseconds
 // of all audio that was heard. One thread at a time.
@@ -40,12 +40,12 @@ class TurnDetector {
   /// Appends what is found; samples at kHearingRate, any number at a time.
   void hear(std::span<const float> samples, std::vector<TurnEvent>& events);
   bool speaking() const { return speaking_; }
-  /// Of somebody who speaks: how long they have been silent.
+  /// How long the speaker has been silent, in seconds.
   int64_t pause_ms() const { return speaking_ ? (frames_ - last_voice_) * kFrameMs : 0; }
   /// Whether the pitch fell at the end of what was said in this turn (Melody::fell()).
   bool fell() const { return melody_.fell(); }
   int64_t heard_ms() const { return frames_ * kFrameMs; }
-  /// Forgets a turn that is going on: somebody else ended it.
+  /// Forgets a turn that is going on: another part of the program ended it.
   void reset();
 
  private:

@@ -1,4 +1,4 @@
-// Whether somebody speaks, 10 ms at a time.
+// Whether there is a voice, 10 ms at a time.
 #pragma once
 
 #include <cstdint>

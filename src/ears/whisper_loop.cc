@@ -16,9 +16,10 @@ using whisper::Window;
 
 constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
 constexpr int kFramesATimestamp = 2;
-constexpr float kVoice = 0.5f;      // probability of a chunk with a voice
-constexpr int kFewestVoices = 4;    // chunks: 128 ms, less than a syllable
-constexpr double kWarm = 0.5;  // what was drawn at higher temperatures is not told to later windows
+constexpr float kVoice = 0.5f;    // probability of a chunk with a voice
+constexpr int kFewestVoices = 4;  // chunks: 128 ms, less than a syllable
+constexpr double kWarm =
+    0.5;  // what was drawn at higher temperatures is not given to later windows
 
 /// As Python's str.strip(), of ASCII.
 std::string stripped(const std::string& text) {
@@ -144,7 +145,7 @@ std::vector<TranscriptSegment> WhisperLoop::take() {
   return take(window);
 }
 
-/// Of the attempts of a window, all of which look wrong.
+/// The best of a window's attempts, all of which look wrong.
 WhisperLoop::Attempt WhisperLoop::best() const {
   if (!options_.keep_best) return failed_.back();
   const auto rank = [&](const Attempt& each) {

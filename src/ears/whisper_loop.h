@@ -1,5 +1,5 @@
 // How Whisper's authors write down a recording of any length: window by window, each beginning
-// where the one before ended by its own timestamps, told what was written so far, and drawn again
+// where the one before ended by its own timestamps, given what was written so far, and drawn again
 // at higher temperatures when what came looks wrong. Where the times of words are wanted, a window
 // that is kept is aligned (families/whisper/alignment.h), its segments begin and end with their
 // words, and the next window begins where the last word ends. Knows no engine: next() says what to
@@ -34,7 +34,7 @@ struct WhisperOptions {
   /// its ids are less likely than that on average; and is silence, whatever was drawn, when no
   /// speech is likelier than that and its ids are not likely either.
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
-  bool condition_on_text = true;  ///< tell later windows what was written before
+  bool condition_on_text = true;  ///< give later windows what was written before
   /// Where every attempt looks wrong: keep the likeliest of those that compress no better than
   /// most_compression, else the likeliest of all. False: keep the last, as the authors do.
   bool keep_best = true;
@@ -109,7 +109,7 @@ class WhisperLoop {
   int attempt_ = 0, windows_ = 0;
   std::vector<int32_t> ids_;  // the prompt, then all that was written
   size_t prompt_size_ = 0;    // of ids_
-  size_t told_from_ = 0;      // of ids_: what later windows are told begins here
+  size_t told_from_ = 0;      // of ids_: what later windows are given begins here
   std::shared_ptr<whisper::Window> asked_;
   std::vector<Attempt> failed_;                    // attempts of the window that begins at seek_
   whisper::WindowRows rows_;                       // of that window, once the encoder has made them

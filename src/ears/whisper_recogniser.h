@@ -13,8 +13,8 @@
 
 namespace syrinx {
 
-/// Of the engine of a Whisper; null for that of another model. What `defaults` says of language,
-/// task, prompt and temperatures is overruled by the options of each recording.
+/// Makes a recogniser of a Whisper's engine; null for another model's. What `defaults` says of
+/// language, task, prompt and temperatures is overruled by the options of each recording.
 std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
                                                WhisperOptions defaults = {});
 

@@ -13,9 +13,9 @@
 
 #include "codec/qwen3_audio_fixture.h"
 #include "ears/ears.h"
-#include "ears/transcript_text.h"
 #include "ears/notes.h"
 #include "ears/silero_fixture.h"
+#include "ears/transcript_text.h"
 #include "ears/whisper_recogniser.h"
 #include "io/test_dir.h"
 #include "model/toy/toy.h"
@@ -383,7 +383,7 @@ TEST(WhisperLoop, TellsHowLikelyItsTokensAre) {
     std::string all;
     for (const ScoredPiece& piece : segments[0].pieces) all += piece.bytes;
     EXPECT_EQ(all, " one two");
-    EXPECT_EQ(segments[0].pieces[0].logprob, -0.5f) << "the timestamp before it is no token";
+    EXPECT_EQ(segments[0].pieces[0].logprob, -0.5f) << "the timestamp before it is not a token";
   }
 }
 
@@ -490,7 +490,7 @@ TEST(WhisperLoop, TheLanguageOfAShortRecordingIsFoundWithSilenceBehindIt) {
   EXPECT_EQ(prompted.window()->rows, first->heard.rows) << "the same window";
 }
 
-/// What is told of segments and of the whole when a character's bytes are in two of them.
+/// Texts of segments and of the whole when a character's bytes are in two of them.
 TEST(WhisperLoop, ACharacterMayBeSplitOverSegments) {
   WhisperOptions options;
   options.language = "en";

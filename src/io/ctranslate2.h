@@ -45,7 +45,7 @@ class Ct2File {
   const std::vector<Ct2Variable>& variables() const { return variables_; }
   /// By name or alias; null when there is no such variable.
   const Ct2Variable* find(const std::string& name) const;
-  /// A variable that must be there, with so many sizes.
+  /// A variable that must be there, with `dims` sizes.
   const Ct2Variable& need(const std::string& name, size_t rank) const;
   /// A variable that is one whole number of i8, i16 or i32.
   int64_t number(const std::string& name) const;

@@ -1,6 +1,6 @@
 // SHA-256 (FIPS 180-4, by OpenSSL) of bytes and of sequences of fields: names for contents that
-// strangers choose, such as voices and the beginnings of prompts, so that nobody can make two that
-// share one. A Digest is one thread's; the rest is free functions.
+// strangers choose, such as voices and the beginnings of prompts, so that a stranger cannot make
+// two that share one. A Digest is one thread's; the rest is free functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Of fields that come one after another.
+/// A digest of fields that come one after another.
 class Digest {
  public:
   Digest();
@@ -36,7 +36,7 @@ class Digest {
   std::unique_ptr<Context> context_;
 };
 
-/// Of bytes, as 64 hexadecimal digits.
+/// The digest of bytes, as 64 hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
 }  // namespace syrinx

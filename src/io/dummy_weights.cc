@@ -101,7 +101,8 @@ class DummyWeights : public WeightSource {
   }
 
  private:
-  /// Of the tensors taken before. Views stay good: whoever reads on finds the block's pages again.
+  /// Drops the pages of earlier tensors. Views stay valid: a later read maps the block's pages
+  /// again.
   void let_go() {
     for (const View& view : latest_) ::madvise(view.data, view.bytes(), MADV_DONTNEED);
   }

@@ -40,7 +40,7 @@ class Descriptor {
 
 /// Opens for reading and gives the size; LoadError unless it is a regular file.
 int open_regular(const std::string& path, uint64_t& size) {
-  // Not blocking: opening a pipe that nobody writes would wait for ever.
+  // Not blocking: opening a pipe without a writer would wait for ever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) load_fault(path, "", std::string("cannot open: ") + std::strerror(errno));
   struct stat info {};
@@ -86,7 +86,8 @@ bool may_replace(const std::string& path, const struct stat& old) {
 /// The new file is for whom the old one was.
 void take_rights(int fd, const struct stat& old) {
   mode_t mode = old.st_mode & 0777;
-  // In place of a group that cannot be kept another one would read: it may what everybody may.
+  // In place of a group that cannot be kept another one would read: it gets the rights of all
+  // users.
   if (::fchown(fd, old.st_uid, old.st_gid) != 0 &&
       ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
     mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
@@ -199,7 +200,7 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
   }
   if (fd_ < 0) fail("create");
   if (there) take_rights(fd_, old);
-  ::flock(fd_, LOCK_EX | LOCK_NB);  // whoever tidies up sees that its writer lives
+  ::flock(fd_, LOCK_EX | LOCK_NB);  // a program that tidies up sees that the writer lives
 }
 
 NewFile::~NewFile() {
@@ -250,7 +251,7 @@ void NewFile::commit(bool durable) {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
   // Otherwise a power cut could leave the name with nothing behind it.
   if (durable && !in_place() && ::fdatasync(fd_) != 0) fail("write");
-  if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS tells of a full disk here
+  if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS reports a full disk here
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
   temporary_.clear();
 }

@@ -32,7 +32,8 @@ bool is_directory(const std::string& path);
 std::string join_path(const std::string& directory, const std::string& name);
 
 /// A regular file mapped read-only; unmapped when the last owner goes. Writing to it is a crash,
-/// and so is reading it after somebody truncated the file: checkpoints must be replaced by rename.
+/// and so is reading it after another program truncated the file: checkpoints must be replaced by
+/// rename.
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::string& path);
@@ -51,8 +52,8 @@ class MappedFile {
   size_t size_;
 };
 
-/// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. Of a
-/// link, what it leads to is replaced. Who might read and write the file that was there may do so
+/// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. For
+/// a link, what it leads to is replaced. Users that could read and write the earlier file may do so
 /// with the new one. What is there and no regular file (a device, a pipe) is written to as it is.
 /// The temporary file is locked (flock) while it is written. One thread at a time.
 class NewFile {

@@ -80,7 +80,7 @@ TEST(File, ANewFileThatIsNotCommittedLeavesNothing) {
   EXPECT_TRUE(std::filesystem::is_empty(dir.path()));
 }
 
-/// Whoever writes to /dev/null as root does not want a file in its place.
+/// Writing to /dev/null as root must not put a file in its place.
 TEST(File, WhatIsNoFileIsWrittenToAndNotReplaced) {
   const TestDir dir;
   const std::string pipe = dir.path("pipe");
@@ -166,7 +166,7 @@ TEST(File, NamesMayBeAsLongAsTheyGet) {
 }
 
 TEST(File, InAStickyDirectoryOnlyOnesOwnFilesAreReplaced) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root may be somebody else";
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may become another user";
   const TestDir dir;
   dir.write("a", "old");
   ASSERT_EQ(::chmod(dir.path().c_str(), 01777), 0);

@@ -1,4 +1,4 @@
-// For tests: samples that an original made. Of long ones a golden file keeps both ends and every
+// For tests: samples that an original made. For long ones a golden file keeps both ends and every
 // 7th number between them (tests/parity/thin.py says why that is enough).
 #pragma once
 
@@ -21,7 +21,7 @@ class GoldenSamples {
     if (const std::string told = "count." + name; file.find(told)) count_ = *file.view(told).i32();
   }
 
-  /// Of the whole sound.
+  /// Samples of the whole sound.
   int64_t count() const { return count_; }
 
   /// Largest distance of `got` from what is kept; infinite where one is not finite, or where they

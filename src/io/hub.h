@@ -21,8 +21,9 @@ HubName parse_hub_name(const std::string& model);
 /// Where the cache keeps a model: it holds refs/, snapshots/ and blobs/.
 std::string hub_folder(const std::string& cache, const HubName& name);
 
-/// The directory of `model`, which holds a file named like one of `markers`. LoadError tells where
-/// it looked and what to do. `cache` has the layout models--Org--Name/{refs/main, snapshots/<hash>}.
+/// The directory of `model`, which holds a file named like one of `markers`. LoadError names where
+/// it looked and what to do. `cache` has the layout models--Org--Name/{refs/main,
+/// snapshots/<hash>}.
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),
                           const std::vector<std::string>& markers = {"config.json"});
 

@@ -65,8 +65,7 @@ class JoblibFile {
   const PickleValue& wanted(const Pickle& pickle, PickleId dict, const char* name,
                             Kind kind) const {
     const PickleId* found = entry(pickle, dict, name);
-    if (!found || pickle.values[*found].kind != kind)
-      fail(concat("an array does not tell its ", name));
+    if (!found || pickle.values[*found].kind != kind) fail(concat("an array lacks its ", name));
     return pickle.values[*found];
   }
 
@@ -76,7 +75,7 @@ class JoblibFile {
     const PickleValue& arguments = pickle.values[dtype.items[1]];
     if (pickle.values[dtype.items[0]].text != "numpy dtype" || arguments.items.empty() ||
         pickle.values[arguments.items[0]].kind != Kind::kText)
-      fail("an array does not tell its dtype");
+      fail("an array lacks its dtype");
     return pickle.values[arguments.items[0]].text;
   }
 
@@ -117,7 +116,7 @@ class JoblibFile {
     const bool wide = array.type == "f8";
     if ((!wide && array.type != "f4") || !array.c_order || array.sizes.empty() ||
         array.sizes.size() > 2)
-      fail(concat("\"", name, "\" is no matrix of floats in C's order"));
+      fail(concat("\"", name, "\" is not a matrix of floats in C's order"));
     Shape shape{array.sizes[0]};
     if (array.sizes.size() == 2) shape = {array.sizes[0], array.sizes[1]};
     Tensor out(shape, DType::kF32);

@@ -26,7 +26,7 @@ std::string joblib_fault(const std::string& bytes, const std::string& name = "cl
 TEST(JoblibArray, CentresOfScikitLearnAreRead) {
   const Tensor centres = read_joblib_array(kKmeans, "cluster_centers_");
   EXPECT_EQ(centres.shape(), (Shape{40, 64}));
-  // numpy.load tells these.
+  // numpy.load gives these.
   EXPECT_EQ(centres.f32()[0], static_cast<float>(1.0094834566116333));
   EXPECT_EQ(centres.f32()[40 * 64 - 1], static_cast<float>(0.5899707078933716));
 }
@@ -34,7 +34,7 @@ TEST(JoblibArray, CentresOfScikitLearnAreRead) {
 TEST(JoblibArray, WhatIsNotThereIsNamed) {
   const std::string bytes = read_file(kKmeans, 1 << 20);
   EXPECT_NE(joblib_fault(bytes, "centres").find("no array \"centres\""), std::string::npos);
-  EXPECT_NE(joblib_fault(bytes, "labels_").find("no matrix of floats"), std::string::npos);
+  EXPECT_NE(joblib_fault(bytes, "labels_").find("not a matrix of floats"), std::string::npos);
   EXPECT_NE(joblib_fault(bytes, "n_clusters").find("no array"), std::string::npos);
 }
 

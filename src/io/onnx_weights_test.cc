@@ -72,7 +72,7 @@ TEST(OnnxWeights, TensorsHaveTheNamesOfTheirModules) {
   EXPECT_EQ(weights.f32("norm.running_mean", {2}).f32()[0], 5);
   EXPECT_EQ(weights.f32("out.bias", {3}).f32()[2], 9);
   EXPECT_EQ(weights.f32("o.bias", {3}).f32()[2], 9);
-  EXPECT_FALSE(weights.has("norm.weight"));  // "w" is no initialiser
+  EXPECT_FALSE(weights.has("norm.weight"));  // "w" is not an initialiser
   EXPECT_FALSE(weights.has("out"));
   EXPECT_NO_THROW(weights.finish());
 }

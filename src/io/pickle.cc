@@ -123,8 +123,8 @@ class Machine {
     if (module.size() + name.size() > kMaxGlobal) fail("a global with a long name");
     const std::string whole = concat(module, " ", name);
     if (!allowed_(whole))
-      fail(
-          concat("refers to ", shown(whole), ", which is no part of a tensor file; it is not run"));
+      fail(concat("refers to ", shown(whole),
+                  ", which is not part of a tensor file; it is not run"));
     push_text(Kind::kGlobal, whole);
   }
   void stack_global() {

@@ -109,7 +109,7 @@ std::string exchange(Channel& in, Channel& out, const std::string& input,
 std::string wait_for_end(pid_t pid, const ProgramLimits& limits, double until_s, int& status) {
   for (double pause_s = 5e-5;; pause_s = std::min(2 * pause_s, 0.01)) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // or somebody else has waited
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // or another thread has waited
     if (now_s() > until_s) return too_long(limits);
     std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
   }

@@ -21,7 +21,7 @@ struct ProtoField {
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}
-  /// The next field; false at the end or at what is no field: see broken().
+  /// The next field; false at the end or at an invalid field: see broken().
   bool next(ProtoField& field);
   /// Whether the message ended where it should not.
   bool broken() const { return broken_; }

@@ -31,7 +31,7 @@ struct QuantizedLayout {
 /// for one vendor's kernels.
 QuantizedLayout load_quantized_layout(const Config& config);
 
-/// Weights are f32 and exact. Of those that were quantised, only the latest four taken are kept: a
+/// Weights are f32 and exact. Only the latest four quantised ones are kept: a
 /// layer packs what it takes before the next one takes any. Biases of quantised linears that are
 /// all zeros are not listed: AutoGPTQ writes some for linears that have none.
 std::unique_ptr<WeightSource> dequantized(std::unique_ptr<WeightSource> stored,

@@ -174,7 +174,7 @@ class Collector {
           __builtin_add_overflow(last, reach, &last))
         fail(name, "its sizes are too large");
     }
-    // More elements than memory would be rows told to repeat: no checkpoint has a use for them.
+    // More elements than memory would be repeated rows: no checkpoint has a use for them.
     if (count > 0 && (last >= elements || count > elements))
       fail(name, concat("expected at most ", elements, " elements, got ", tensor.str(), " from ",
                         offset));

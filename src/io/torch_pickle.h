@@ -1,5 +1,5 @@
 // Reading of PyTorch checkpoints (.bin, .pt, .pth): a zip archive of raw tensors and one pickle
-// that tells how they are named and shaped. The pickle is read as data: containers, numbers, text
+// that has their names and shapes. The pickle is read as data: containers, numbers, text
 // and a short list of known constructors of tensors; any other global is a fault, and nothing is
 // ever run. Nothing in the file is trusted: sizes, offsets and counts are checked before use, and
 // every fault is a LoadError naming file, entry, expected and got. Const after construction; may be

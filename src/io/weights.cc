@@ -20,7 +20,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxListed = 10;  // names of one kind that a message tells
+constexpr size_t kMaxListed = 10;  // names of one kind in a message
 
 /// A safetensors checkpoint.
 class CheckpointWeights : public WeightSource {

@@ -7,8 +7,8 @@
 //              {"speaker_encoder.*"});                                  // left out on purpose
 //
 // Nothing fails at the first fault: a layer gets zeros of the asked shape instead, and the faults
-// are told together. But zeros are not made for ever: sizes that only a config tells, and no tensor
-// has, cost at most kMostZeros bytes before the faults so far are told.
+// are reported together. But zeros are not made for ever: sizes that only a config has, and no
+// tensor has, cost at most kMostZeros bytes before the faults so far are reported.
 //
 // Views live as long as any Weights of the same root; layers repack, so that all of them and with
 // them the mapped file may go once the model is built. One thread at a time.
@@ -75,7 +75,7 @@ class Weights {
   std::string full(const std::string& name) const { return scope_ + name; }
 
   bool has(const std::string& name) const;
-  /// The stored sizes, for layers whose config does not tell them; empty when absent.
+  /// The stored sizes, for layers whose config does not have them; empty when absent.
   std::optional<Shape> shape(const std::string& name) const;
   /// How many there are of the parts name.0, name.1, ...: one more than the highest number of which
   /// there is any tensor at all, so that a part of which some are missing counts. 0 where there are
@@ -86,11 +86,11 @@ class Weights {
   View take(const std::string& name, const Shape& shape) const;
   /// The same converted to f32.
   Tensor f32(const std::string& name, const Shape& shape) const;
-  /// Tensors of this scope that published files hold and nobody needs: buffers of the training,
+  /// Tensors of this scope that published files hold without a use here: buffers of the training,
   /// copies of tied tables. Heeded by the finish() of this scope and of those around it, not by
   /// those of scopes within.
   void ignore(const std::string& pattern) const;
-  /// Records a fault that a layer found itself, for finish() to tell.
+  /// Records a fault that a layer found itself, for finish() to report.
   void fault(const std::string& name, const std::string& what) const;
 
   /// What was asked for and not there, or there and not asked for, under this scope so far.

@@ -119,7 +119,7 @@ TEST_F(WeightsTest, SizesThatNoTensorHasAreNotBelieved) {
   EXPECT_NE(text.find("talker.small"), std::string::npos) << text;
   EXPECT_NE(text.find("expected [4294967296, 1048576], got bf16 [3, 2]"), std::string::npos)
       << text;
-  EXPECT_EQ(text.find("speaker.w"), std::string::npos) << "nobody has asked for it yet: " << text;
+  EXPECT_EQ(text.find("speaker.w"), std::string::npos) << "it was not asked for yet: " << text;
 }
 
 TEST_F(WeightsTest, BuildNamesWhatIsNotANumber) {
@@ -144,7 +144,7 @@ TEST_F(WeightsTest, BuildNamesWhatIsNotANumber) {
   EXPECT_EQ(text.find("good"), std::string::npos) << text;
 }
 
-/// Numbers that are taken as f32 are looked at there and then: nobody else need notice.
+/// Numbers that are taken as f32 are looked at there and then: later code need not notice.
 TEST_F(WeightsTest, NumbersTakenAsFloatsAreLookedAt) {
   Tensor bad({2, 2}, DType::kF32);
   bad.f32()[3] = std::numeric_limits<float>::quiet_NaN();

@@ -1,4 +1,4 @@
-// The functions of syrinx.h: checks what came from C, calls what does it, tells what went wrong.
+// The functions of syrinx.h: checks what came from C, calls the engine, reports errors.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -181,7 +181,7 @@ syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* samples, size
     Recording recording{
         .samples = {samples, samples + count}, .sample_rate = sample_rate, .text = text_of(text)};
     if (!std::all_of(samples, samples + count, [](float x) { return std::isfinite(x); })) {
-      return tell(error, SYRINX_INVALID, "the samples hold a value that is no number"), nullptr;
+      return tell(error, SYRINX_INVALID, "the samples hold a value that is not a number"), nullptr;
     }
     return learn(*model, std::move(recording), error);
   });
@@ -202,12 +202,12 @@ syrinx_voice* syrinx_learn_voice_file(syrinx_model* model, const char* path, con
   });
 }
 
-int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* who,
+int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* consent,
                       syrinx_error* error) {
   return without_throwing(error, SYRINX_LOAD, [&] {
     if (voice == nullptr) return tell(error, no_handle("voice"));
     if (path == nullptr) return tell(error, no_handle("path"));
-    write_voice_file(path, *voice->voice, {.consent = text_of(who)});
+    write_voice_file(path, *voice->voice, {.consent = text_of(consent)});
     return int{SYRINX_OK};
   });
 }

@@ -1,4 +1,4 @@
-// What is thrown or returned inside, told to callers in C. Free functions; any thread.
+// What is thrown or returned inside, reported to callers in C. Free functions; any thread.
 #pragma once
 
 #include <exception>

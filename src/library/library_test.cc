@@ -143,7 +143,7 @@ TEST_F(Library, TextComesInPieces) {
   EXPECT_EQ(syrinx_feed(speech.get(), "five", 0, &error_), SYRINX_INVALID);
   Heard heard;
   EXPECT_EQ(read_all(speech.get(), heard), SYRINX_OK);
-  // Who reads word by word speaks a little otherwise.
+  // Speech word by word differs a little.
   EXPECT_NEAR(static_cast<double>(heard.samples.size()) / whole.samples.size(), 1, 0.4);
   ASSERT_EQ(heard.words.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
@@ -197,7 +197,7 @@ TEST_F(Library, CancelledFromAnotherThread) {
   EXPECT_EQ(read_all(speech.get(), heard), SYRINX_CANCELLED);
   other.join();
   EXPECT_EQ(syrinx_outcome_of(speech.get())->end, SYRINX_END_EARLY);
-  EXPECT_EQ(syrinx_feed(speech.get(), "more", 1, nullptr), SYRINX_OK);  // heard by nobody
+  EXPECT_EQ(syrinx_feed(speech.get(), "more", 1, nullptr), SYRINX_OK);  // not heard
 }
 
 TEST_F(Library, ACallbackEndsItsSpeech) {
@@ -208,7 +208,7 @@ TEST_F(Library, ACallbackEndsItsSpeech) {
   const auto throws = [](void*, const syrinx_chunk*) -> int { throw std::runtime_error("mine"); };
   EXPECT_EQ(syrinx_speak(finch_, kText, nullptr, throws, nullptr, &error_), SYRINX_INTERNAL);
   EXPECT_STREQ(error_.message, "mine");
-  speak(kText, syrinx_speech_defaults());  // nobody else minds
+  speak(kText, syrinx_speech_defaults());  // other requests go on
 }
 
 TEST_F(Library, SpeedsThatTheModelHasNotAreStretched) {

@@ -25,7 +25,7 @@ int32_t end_of(FinishReason reason) {
   return SYRINX_END_EARLY;
 }
 
-/// Of a speech that the engine never met.
+/// Returns the outcome of a speech that never reached the engine.
 Outcome not_begun(FinishReason reason, Error error = {}) {
   Outcome out;
   out.reason = reason;
@@ -136,7 +136,7 @@ Status Speech::feed(std::string_view text, bool last) {
                  "the text of this speech is complete; open it with text_open"};
   }
   open_text_ = !last;
-  if (over_) return ok_status();  // nobody hears it, and the reader is told why
+  if (over_) return ok_status();  // it is not heard, and the reader gets the reason
   if (id_) {
     model_->engine().append_text(*id_, std::string(text), last);
     return ok_status();
@@ -164,7 +164,7 @@ void Speech::cancel() {
   }
 }
 
-/// From what the queue gave to a chunk; false when nothing of it is to be told yet.
+/// From what the queue gave to a chunk; false when none of it is to be reported yet.
 bool Speech::fill_chunk() {
   const PipelineInfo& info = model_->info();
   made_.clear();

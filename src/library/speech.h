@@ -60,7 +60,7 @@ class Speech {
 
   /// One thread at a time. Null: at the end (then outcome() is there) or when nothing came in time.
   const syrinx_chunk* read(double timeout_s);
-  /// Once read() has told the end.
+  /// Valid once read() has reported the end.
   const std::optional<Outcome>& outcome() const { return outcome_; }
   const syrinx_outcome* told_outcome() const { return outcome_ ? &told_ : nullptr; }
 

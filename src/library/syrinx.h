@@ -49,13 +49,13 @@
 // is computed in the same batches. A speech has one reader at a time; syrinx_feed() and
 // syrinx_cancel() may be called meanwhile from anywhere. The library has threads of its own, but
 // never calls back on them: callbacks run inside syrinx_speak(). One that blocks holds up its own
-// speech alone, and so does who reads slowly. A callback must not throw or longjmp; a C++ exception
+// speech alone, and so does a slow reader. A callback must not throw or longjmp; a C++ exception
 // ends the speech with SYRINX_INTERNAL. A process that forks must not use a model in the child.
 //
 // Errors. A function that can fail takes a syrinx_error, which may be NULL, and writes it in any
 // case: SYRINX_OK or why not. Faults of the caller (a NULL handle) are SYRINX_INVALID where that
-// can be told. Strings are UTF-8 and end with a zero; what is given is copied, what is returned
-// belongs to its handle.
+// can be distinguished. Strings are UTF-8 and end with a zero; what is given is copied, what is
+// returned belongs to its handle.
 //
 // Promises between versions. What is here stays while the library is libsyrinx.so.0, in name and
 // meaning. Handles are opaque. Structs that a caller fills begin with their size and grow at the
@@ -86,7 +86,7 @@ enum syrinx_code {
   SYRINX_NOT_FOUND = 2,    ///< no voice of that name
   SYRINX_UNSUPPORTED = 3,  ///< well-formed, but this model cannot do it
   SYRINX_OVERLOADED = 4,   ///< no room now; later, see retry_after_s
-  SYRINX_CANCELLED = 5,    ///< somebody asked to stop
+  SYRINX_CANCELLED = 5,    ///< the caller asked to stop
   SYRINX_TIMEOUT = 6,      ///< nothing came in the time that was given
   SYRINX_INTERNAL = 7,     ///< a fault of the library
   SYRINX_LOAD = 8          ///< a model or a file cannot be used
@@ -161,8 +161,9 @@ SYRINX_API syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* sa
                                             int sample_rate, const char* text, syrinx_error* error);
 SYRINX_API syrinx_voice* syrinx_learn_voice_file(syrinx_model* model, const char* path,
                                                  const char* text, syrinx_error* error);
-/// As a .safetensors file, and back. `who`: who agreed to being cloned, and how; or NULL.
-SYRINX_API int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* who,
+/// Writes a voice as a .safetensors file, and reads one. `consent`: the person that agreed to being
+/// cloned, and how; or NULL.
+SYRINX_API int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* consent,
                                  syrinx_error* error);
 SYRINX_API syrinx_voice* syrinx_open_voice(const char* path, syrinx_error* error);
 SYRINX_API void syrinx_free_voice(syrinx_voice* voice);
@@ -177,7 +178,7 @@ typedef struct syrinx_speech_options {
   const char* language;         ///< as the model names it; NULL: the model decides
   const char* instructions;     ///< NULL: none
   float speed;                  ///< 0.25 to 4
-  /// Of the sampler; below 0: as the model has it.
+  /// Options of the sampler; below 0: the model's default.
   float temperature, top_p, repetition_penalty, guidance;
   int32_t top_k;
   int32_t text_open;  ///< not 0: more text follows by syrinx_feed()
@@ -219,7 +220,7 @@ SYRINX_API int syrinx_speak(syrinx_model* model, const char* text,
 
 typedef struct syrinx_speech syrinx_speech;
 
-/// Begins to speak; the audio is to be read. NULL when it fails. Audio that nobody reads is made
+/// Begins to speak; the audio is to be read. NULL when it fails. Audio that is not read is made
 /// only for some seconds ahead.
 SYRINX_API syrinx_speech* syrinx_open(syrinx_model* model, const char* text,
                                       const syrinx_speech_options* options, syrinx_error* error);
@@ -252,7 +253,7 @@ typedef struct syrinx_outcome {
   double total_s;        ///< from opening to the end
 } syrinx_outcome;
 
-/// How it went; NULL before syrinx_read() has told the end.
+/// How it went; NULL before syrinx_read() has reported the end.
 SYRINX_API const syrinx_outcome* syrinx_outcome_of(const syrinx_speech* speech);
 
 #ifdef __cplusplus

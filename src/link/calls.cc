@@ -109,8 +109,8 @@ std::string missed_call(std::span<const int32_t> codes) {
   return out;
 }
 
-Status tell(Sequence& sequence, std::string_view call, const CallRules& rules,
-            std::optional<Verdict>& advanced) {
+Status apply_call(Sequence& sequence, std::string_view call, const CallRules& rules,
+                  std::optional<Verdict>& advanced) {
   ByteReader in(call, "a call");
   switch (in.number<uint8_t>(kMissedCall)) {
     case kTakeCall:

@@ -1,5 +1,5 @@
-// What a sequence is told, as bytes: whoever is made of the same request and told the same, in
-// order, is the same sequence. Pure functions but for tell().
+// Calls of a sequence as bytes: a sequence of the same request that receives the same calls, in
+// order, is the same sequence. Pure functions but for apply_call().
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ std::string text_call(std::string_view text, bool last);
 std::string advance_call(std::span<const int32_t> codes, std::span<const float> values);
 std::string missed_call(std::span<const int32_t> codes);
 
-/// What tell() needs to know of the node.
+/// Facts of the node that apply_call() needs.
 struct CallRules {
   std::span<const FrameType> in;  ///< its input ports
   std::span<const int> vocab;     ///< codes are below these
   int values = 0;
 };
-/// Tells the sequence. `advanced`: it was a step, and this is what it does next. Throws LoadError
-/// for what is no call of such a node; an Error is the sequence's own.
-Status tell(Sequence& sequence, std::string_view call, const CallRules& rules,
-            std::optional<Verdict>& advanced);
+/// Applies a call to the sequence. `advanced`: it was a step, and this is what it does next. Throws
+/// LoadError for bytes that are not a call of such a node; an Error is the sequence's own.
+Status apply_call(Sequence& sequence, std::string_view call, const CallRules& rules,
+                  std::optional<Verdict>& advanced);
 
 }  // namespace syrinx

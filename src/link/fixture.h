@@ -170,9 +170,9 @@ class BadNetwork {
   }
   BadNetwork(const BadNetwork&) = delete;
   BadNetwork& operator=(const BadNetwork&) = delete;
-  /// Nothing comes through any more, and nobody hears that.
+  /// Nothing comes through any more, and neither side is notified.
   void swallow() { swallows_ = true; }
-  /// At most so many bytes at a time, with a pause behind each.
+  /// At most `bytes` bytes at a time, with a pause behind each.
   void slow_down(size_t bytes, std::chrono::microseconds pause) {
     pause_us_ = pause.count();
     most_ = bytes;

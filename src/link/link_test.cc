@@ -94,7 +94,7 @@ TEST_F(LinkTest, WhoWasThereIsLostAndOthersGoOn) {
   EXPECT_FALSE(streams.run_one(*fresh, 0, 4));
 }
 
-/// A peer by hand, which says that it has "features", and who is linked to it.
+/// A peer by hand, which says that it has "features", and the link to it.
 struct HandMadePeer {
   explicit HandMadePeer(const std::string& path)
       : listener(path),
@@ -119,7 +119,7 @@ struct HandMadePeer {
   WakeUp never;
 };
 
-/// A stage that goes while it is at work: who waits hears of it.
+/// A stage that goes while it is at work: the waiting thread is notified.
 TEST_F(LinkTest, WhoWaitsHearsThatThePeerIsGone) {
   HandMadePeer peer(path());
   peer.welcome();
@@ -234,7 +234,7 @@ TEST_F(LinkTest, StrangersAreDropped) {
   EXPECT_TRUE(after([&](Caller& c) { c.open(1), c.open(1); }));
   EXPECT_TRUE(
       after([&](Caller& c) { send(c, [&](auto& b) { append_welcome(b, introduction({})); }); }));
-  Streams streams(*placed);  // whoever fits has not noticed
+  Streams streams(*placed);  // this holder has not noticed
   const auto stream = streams.open();
   EXPECT_FALSE(streams.run_one(*stream, 0, 4));
   EXPECT_EQ(link_of(*placed, "features").state().ups, 1u);
@@ -309,7 +309,7 @@ TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
 TEST_F(LinkTest, SocketsAreThisUsersAndReplaceDeadOnes) {
   {
     ListeningSocket first(path());
-    EXPECT_THROW(ListeningSocket second(path()), LoadError);  // somebody listens
+    EXPECT_THROW(ListeningSocket second(path()), LoadError);  // the path is in use
     const auto mode = std::filesystem::status(path()).permissions();
     EXPECT_EQ(mode & (std::filesystem::perms::group_all | std::filesystem::perms::others_all),
               std::filesystem::perms::none);

@@ -3,8 +3,8 @@
 // have their length before them. Pure functions; any thread.
 //
 //   server                                stages
-//   Hello (who am I, which nodes)  ->
-//                                  <-     Welcome (who are you), or Refuse (why), then the end
+//   Hello (identity, which nodes)  ->
+//                                  <-     Welcome (identity), or Refuse (why), then the end
 //   Open (stream, bundle)          ->
 //   Push (batch: windows of frames)->
 //                                  <-     Made (batch: what came out of each, or its fault)
@@ -41,7 +41,7 @@ enum class MessageKind : uint8_t {
   kPush,
   kMade,
   kClose,
-  // Of AR nodes (step_message.h):
+  // For AR nodes (step_message.h):
   kCache,
   kCall,
   kStep,
@@ -57,10 +57,12 @@ struct NodeShape {
   std::string steps = {};  ///< of an AR node: what its steps are; nothing above but the name is set
   bool operator==(const NodeShape&) const = default;
 };
-/// Of the node of this name. Throws LoadError where the graph has none that can run elsewhere.
+/// Returns the description of the node of this name. Throws LoadError where the graph has none that
+/// can run elsewhere.
 NodeShape shape_of(const Graph& graph, const std::string& node);
 
-/// Who a process is: peers that differ in anything but `nodes` would not compute the same bits.
+/// Identity of a process: peers that differ in anything but `nodes` would not compute the same
+/// bits.
 struct Introduction {
   std::string version;  ///< of the program
   std::string cpu;      ///< the instruction set that its kernels use

@@ -1,4 +1,4 @@
-// How the parts of messages are written and read; for those who write messages (message.cc,
+// How the parts of messages are written and read; for files that write messages (message.cc,
 // step_message.cc).
 #pragma once
 

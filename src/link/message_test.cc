@@ -44,7 +44,7 @@ std::vector<std::string> all_messages() {
   append_made(out[5], {.batch = 9, .jobs = {{{}, 3, "values"}, {"it broke", 0, {}}}});
   append_close(out[6], 7);
   append_cache(out[7], {1, 512});
-  append_call(out[8], {7, "what it was told"});
+  append_call(out[8], {7, "a call"});
   append_step(out[9], {.batch = 10,
                        .node = 1,
                        .copies = {{3, 4}},
@@ -160,7 +160,7 @@ TEST(Message, OfStepsThereAndBack) {
   EXPECT_EQ(read_cache(only_message(all[7]).body).pages, 512u);
   const Message called = only_message(all[8]);
   EXPECT_EQ(read_call(called.body).stream, 7u);
-  EXPECT_EQ(read_call(called.body).call, "what it was told");
+  EXPECT_EQ(read_call(called.body).call, "a call");
 
   const Message asked = only_message(all[9]);
   const StepMessage step = read_step(asked.body);

@@ -18,7 +18,7 @@ struct RemotePlace {
 /// all are away but one went just now, it may be back at once: waits for that. Null: there is none.
 const RemotePlace* choose_place(std::span<const RemotePlace> places);
 
-/// What a request is told that nobody can compute.
+/// The error of a request that no process can compute.
 Error went_away(const std::string& node);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Which process runs which node of a model: as options tell it, one by one, or a file for all.
+// Which process runs which node of a model: from options, one by one, or a file for all.
 #pragma once
 
 #include <string>
@@ -17,8 +17,8 @@ struct Placement {
 /// How many processes hold stages: batches of them may be under way at once.
 int away_places(const std::vector<Placement>& placements);
 
-/// What a file tells: YAML, a line for each node with `here`, the address of the process that holds
-/// it, or a list of such addresses ([a, b]).
+/// Contents of a file: YAML, a line for each node with `here`, the address of the process that
+/// holds it, or a list of such addresses ([a, b]).
 struct PlacementFile {
   std::string path;
   std::vector<Placement> elsewhere;
@@ -26,7 +26,7 @@ struct PlacementFile {
 };
 /// Throws LoadError naming the file and the line or node.
 PlacementFile read_placement(const std::string& path);
-/// Throws LoadError where the file misses a node of the graph, or names one that is none.
+/// Throws LoadError where the file misses a node of the graph, or names an unknown one.
 void check_placement(const PlacementFile& file, const Graph& graph);
 
 }  // namespace syrinx

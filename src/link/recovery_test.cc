@@ -150,7 +150,7 @@ TEST_F(RecoveryTest, WhoLeavesFinishesWhatItHas) {
   EXPECT_EQ(link(0).state().lost_batches, 0u);
 }
 
-/// With nobody else new requests are refused, and what had been taken before is made.
+/// Without another holder new requests are refused, and what had been taken before is made.
 TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   auto streams = pairs(3);
   expect_the_same(streams, 0, 4);
@@ -167,7 +167,7 @@ TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   streams.clear(), late.clear();
   EXPECT_TRUE(wait_for(
       [&] { return a_->server->state().servers == 0 && b_->server->state().servers == 0; }));
-  EXPECT_TRUE(wait_for([&] { return a_->server->state().refused > 0; }));  // who calls again
+  EXPECT_TRUE(wait_for([&] { return a_->server->state().refused > 0; }));  // the server calls again
   EXPECT_TRUE(wait_for(
       [&] { return link(0).state().trouble.find("refuses: it is about") != std::string::npos; }));
 }

@@ -53,7 +53,7 @@ PushedSequence pushed(const StepSequence& seq, int first_pos, int rows,
 
 }  // namespace
 
-/// A step on its way; tried until it is done or nobody is left of it.
+/// A step on its way; tried until it is done or all of its sequences failed.
 struct RemoteArStage::Attempt {
   const Step& step;
   StepResults& out;
@@ -99,7 +99,7 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
     try {
       settle(attempt);
       if (attempt.nobody()) {
-        if (!attempt.bytes.empty()) home_.place = nullptr;  // it was told nothing
+        if (!attempt.bytes.empty()) home_.place = nullptr;  // it received nothing
         return;
       }
       compute_again(attempt);
@@ -138,7 +138,7 @@ bool RemoteArStage::find_home(int pages) const {
   return home_.epoch != 0;
 }
 
-/// Tells the other process of the cache and of the sequences.
+/// Sends the cache and the sequences to the other process.
 void RemoteArStage::settle(Attempt& attempt) const {
   if (home_.pages_told != attempt.step.pages) {
     append_cache(attempt.bytes, {home_.place->node, static_cast<uint32_t>(attempt.step.pages)});
@@ -268,7 +268,7 @@ void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   const std::vector<bool> before = attempt.fails;
   const auto sent = static_cast<size_t>(std::count(before.begin(), before.end(), false));
   if (!from.faults.empty() && from.faults.size() != sent) {
-    throw LoadError(concat("it tells of ", from.faults.size(), " sequences of ", sent));
+    throw LoadError(concat("expected results of ", sent, " sequences, got ", from.faults.size()));
   }
   for (size_t i = 0, sequence = 0; i < before.size(); ++i) {
     if (before[i]) continue;

@@ -30,7 +30,7 @@ class RemoteArStage : public ArStage {
               View out) const override;
 
   bool away() const override { return true; }
-  /// Of sequences that are RemoteSequences. One that can be computed nowhere fails alone
+  /// Steps sequences that are RemoteSequences. One that can be computed nowhere fails alone
   /// (StepResults::faults); if a step was at work in two processes that went away, all of its
   /// sequences do: they may be what ended them.
   void step(const Step& step, StepResults& out) const override;

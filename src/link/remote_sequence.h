@@ -1,6 +1,6 @@
 // A sequence of a node that steps in another process. The engine sees the one that the family made,
-// which is here and knows all that scheduling asks; what it is told is noted, so that the other
-// process can make the same one of the same request and tell it the same. One thread at a time.
+// which is here and knows all that scheduling asks; its calls are kept, so that the other
+// process can make the same one of the same request and the same calls. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -14,14 +14,14 @@ namespace syrinx {
 
 class RemoteSequence : public Sequence {
  public:
-  /// `request` is as request_bytes() wrote it. At most `most_bytes` are kept of what it is told;
-  /// what grows beyond that cannot be told to another process.
+  /// `request` is as request_bytes() wrote it. At most `most_bytes` of its calls are kept;
+  /// what grows beyond that cannot be sent to another process.
   RemoteSequence(std::unique_ptr<Sequence> here, std::shared_ptr<const std::string> request,
                  size_t most_bytes);
   ~RemoteSequence() override;
 
   /// Makes sure that the sequence lives on connection `epoch` of `place` and knows all, by
-  /// appending messages to `bytes`. False: too much of what it was told is gone.
+  /// appending messages to `bytes`. False: too many of its calls were dropped.
   bool settle(const RemotePlace& place, uint64_t epoch, std::string& bytes);
   /// Its number there.
   uint64_t number() const { return number_; }

@@ -33,7 +33,7 @@ struct RemoteStage::Stream : StreamState {
   const Place* place = nullptr;  ///< null: it has not been opened
   uint64_t epoch = 0;            ///< of the connection that it lives on
   uint64_t number = 0;
-  bool opened = false;                ///< the other process was told of it
+  bool opened = false;                ///< the other process has it
   bool lost = false;                  ///< what it was to make did not come
   std::unique_ptr<StreamState> here;  ///< what cut() reads
   StreamPast past;

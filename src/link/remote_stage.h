@@ -56,7 +56,7 @@ class RemoteStage : public ChunkStage {
   const std::vector<Place> places_;
 };
 
-/// `inner` with some of its nodes elsewhere; `options` tell who this process is, addresses
+/// `inner` with some of its nodes elsewhere; `options` have the identity of this process, addresses
 /// and nodes are filled in. Nodes of one address share a link. Throws LoadError for a node that is
 /// none or is placed twice at one address.
 std::shared_ptr<const Pipeline> place_stages(std::shared_ptr<const Pipeline> inner,

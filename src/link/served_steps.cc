@@ -44,8 +44,8 @@ void ServedSequence::call(std::string_view call) {
   if (over_) throw LoadError("a call of a sequence that has ended");
   std::optional<Verdict> next;
   try {
-    const Status told =
-        tell(*sequence_, call, {.in = in_, .vocab = traits.vocab, .values = traits.values}, next);
+    const Status told = apply_call(
+        *sequence_, call, {.in = in_, .vocab = traits.vocab, .values = traits.values}, next);
     if (!told.ok()) fault_ = told.error().message;
     if (!next) return;
     ++steps_;
@@ -88,7 +88,8 @@ std::string ServedSequence::check(const PushedSequence& rows, int pages) const {
 std::string ServedSequence::check_main(const PushedSequence& rows) const {
   const ArTraits& traits = ar_.traits();
   const bool ready = sequence_->ready();
-  if (rows.drafts > 0 && (!traits.drafts || !rows.emits)) return "guesses that nobody can run";
+  if (rows.drafts > 0 && (!traits.drafts || !rows.emits))
+    return "drafts that this node does not support";
   if (rows.drafts > std::ssize(sequence_->draft())) {
     return concat(rows.drafts, " guesses of ", sequence_->draft().size());
   }
@@ -144,7 +145,7 @@ std::string ServedSteps::copy(const Cache& cache, const std::vector<PageCopy>& c
   return {};
 }
 
-/// Of each sequence of a step the one that is meant. Throws LoadError where there is none, and for
+/// Finds the sequences that a step names. Throws LoadError where there is none, and for
 /// more rows than any server runs at once.
 std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message) const {
   std::vector<const ServedSequence*> out;

@@ -20,12 +20,12 @@ namespace syrinx {
 /// A sequence of a server's request.
 class ServedSequence {
  public:
-  /// Of AR node `node` of the graph. A request that cannot be opened is a fault() of it.
+  /// Opens AR node `node` of the graph. A request that cannot be opened is a fault() of it.
   ServedSequence(const Pipeline& pipeline, int node, std::string_view request);
 
   int node() const { return node_; }
-  /// A call of link/calls.h. Throws LoadError for what is none; what the sequence itself does not
-  /// like is a fault() of it.
+  /// Applies a call of link/calls.h. Throws LoadError for an invalid one; what the sequence itself
+  /// does not like is a fault() of it.
   void call(std::string_view call);
   /// Why it does not go on; empty: it does.
   const std::string& fault() const { return fault_; }
@@ -49,7 +49,7 @@ class ServedSequence {
 /// The AR nodes of one server.
 class ServedSteps {
  public:
-  /// Of a stage, with a cache: whatever it throws comes through.
+  /// Runs a stage with a cache: its exceptions pass through.
   using Run = std::function<void(const ArStage&, const Step&, StepResults&)>;
   ServedSteps(const Pipeline& pipeline, size_t most_kv_bytes, Run run)
       : pipeline_(pipeline), most_kv_bytes_(most_kv_bytes), run_(std::move(run)) {}

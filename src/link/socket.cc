@@ -82,7 +82,7 @@ ListeningSocket::ListeningSocket(const std::string& path) : path_(path), fd_(new
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0) {
     path_.clear();  // not ours to remove
-    if (!S_ISSOCK(there.st_mode)) throw LoadError(path + ": there is a file that is no socket");
+    if (!S_ISSOCK(there.st_mode)) throw LoadError(path + ": the file is not a socket");
     const Descriptor probe = new_socket(path);
     if (connect(probe.get(), name, sizeof address) == 0 || errno == EAGAIN) {
       throw LoadError(path + ": another process listens there");
@@ -114,7 +114,7 @@ Descriptor connect_to(const std::string& path) {
   const sockaddr_un address = address_of(path);
   Descriptor fd = new_socket(path);
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    socket_failed(path, "nobody answers");
+    socket_failed(path, "no process answers");
   }
   if (is_stranger(fd.get())) throw LoadError(path + ": it belongs to another user");
   return fd;

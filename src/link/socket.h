@@ -50,7 +50,7 @@ class ListeningSocket {
   ListeningSocket(const ListeningSocket&) = delete;
   ListeningSocket& operator=(const ListeningSocket&) = delete;
   int get() const { return fd_.get(); }
-  /// The next caller, not blocking; none, or a stranger who has been dropped: empty.
+  /// The next caller, not blocking; none, or a stranger that was dropped: empty.
   Descriptor accept();
 
  private:
@@ -83,9 +83,9 @@ class MessageSocket {
   /// Writes as much as goes and removes it from `bytes`.
   void flush(std::string& bytes);
 
-  /// Waits for the next message; none after so many seconds, or when `wake` was set.
+  /// Waits for the next message; none after `timeout_s`, or when `wake` was set.
   std::optional<Message> wait_for(double timeout_s, size_t most, const WakeUp& wake);
-  /// Writes all of it, within so many seconds.
+  /// Writes all of it, within `timeout_s`.
   void send(std::string bytes, double timeout_s, const WakeUp& wake);
 
  private:

@@ -203,14 +203,14 @@ void StageLink::Impl::take(Message message, size_t bytes) {
     return;
   }
   if (message.kind != MessageKind::kMade && message.kind != MessageKind::kStepped) {
-    throw LoadError("it sends what nobody asked for");
+    throw LoadError("unexpected message");
   }
   const auto batch = ByteReader(message.body, "what a batch made").number<uint64_t>();
   {
     const std::lock_guard lock(mutex);
     state.received_bytes += bytes;
     const auto found = waiting.find(batch);
-    if (found == waiting.end()) throw LoadError("it made a batch that nobody waits for");
+    if (found == waiting.end()) throw LoadError("result of an unknown batch");
     found->second->answer = std::move(message);
     found->second->done = true;
     waiting.erase(found);

@@ -23,7 +23,7 @@ struct LinkOptions {
   std::function<void(const std::string&)> log = {};
   double answer_s = 30;  ///< a batch that takes longer, or a greeting: the peer counts as gone
   double first_pause_s = 0.05, longest_pause_s = 2;  ///< between two attempts
-  /// A process that is back after so long has lost nobody, where streams can be computed again.
+  /// Seconds after which a process that comes back has lost no stream that can be computed again.
   double return_s = 0.5;
   size_t kept_bytes = size_t{8} << 20;  ///< of each stream, to compute it again (StreamPast)
 };
@@ -54,7 +54,7 @@ class StageLink {
 
   const LinkOptions& options() const;
   LinkState state() const;
-  /// Waits until it is up; false: not within so many seconds.
+  /// Waits until it is up; false: not within `timeout_s`.
   bool wait_until_up(double timeout_s) const;
 
   /// Which connection this is, counted from 1; 0: none. Streams live as long as theirs.
@@ -74,7 +74,7 @@ class StageLink {
   void open_stream(bool recovered);
   /// One of them cannot be computed again any more.
   void bind_stream();
-  /// A stream of connection `epoch` has ended, which is told if that is still there. Does not wait.
+  /// A stream of connection `epoch` has ended, which is sent if that is still there. Does not wait.
   void close_stream(uint64_t epoch, uint64_t stream, bool bound = false);
   /// Gives up connection `epoch`, whose peer sends nonsense.
   void drop(uint64_t epoch, const std::string& why);

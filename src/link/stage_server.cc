@@ -22,10 +22,10 @@ namespace syrinx {
 namespace {
 
 constexpr double kForever_s = 1e9;
-constexpr double kStuck_s = 30;  // a server that takes no answers for so long is gone
+constexpr double kStuck_s = 30;  // a server that reads no answers for this time is lost
 constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);  // of what a batch makes
 
-/// What a server opened, and its own fault if that failed: told with its next chunk.
+/// What a server opened, and its own fault if that failed: sent with its next chunk.
 struct ServedStream {
   const ChunkStage* stage = nullptr;
   std::unique_ptr<StreamState> state;
@@ -52,7 +52,7 @@ class Runner {
     } catch (const std::exception& e) {
       fail(jobs, e.what());
     } catch (...) {
-      fail(jobs, "the stage threw something that is no exception");
+      fail(jobs, "unknown exception type");
     }
   }
   /// Whatever the stage throws comes through.
@@ -78,7 +78,7 @@ class Runner {
   static void settle(StepContext& ctx) {
     try {
       synchronize(ctx);
-    } catch (const std::exception&) {  // the fault itself: it has been told
+    } catch (const std::exception&) {  // the fault itself: it has been sent
     }
   }
   static void fail(std::span<ChunkJob> jobs, const std::string& why) {
@@ -180,7 +180,7 @@ class StageServer::Impl::Connection {
   std::vector<int> nodes_;  // of the graph, as the server numbers them
   std::map<uint64_t, ServedStream> streams_;
   ServedSteps steps_;
-  // Of a batch; kept to reuse their memory.
+  // Arrays of a batch; kept to reuse their memory.
   std::vector<int32_t> codes_;
   std::vector<float> values_, made_;
 };
@@ -231,7 +231,7 @@ void StageServer::Impl::Connection::take(const Message& message) {
     case MessageKind::kStep:
       return step(read_step(message.body));
     case MessageKind::kClose: {
-      // Of a stream that is not there: it never began.
+      // The stream does not exist: it never began.
       const uint64_t stream = read_close(message.body);
       of_.streams -= static_cast<int>(streams_.erase(stream)) + (steps_.close(stream) ? 1 : 0);
       return;

@@ -1,6 +1,6 @@
 // The process at the other end of a link: holds stages of a model and runs what servers push.
 // Listens at an address (transport.h); a thread for each server that is connected; batches run one
-// at a time on all threads, whoever they are for. What a server sends wrongly ends its connection
+// at a time on all threads, for any server. What a server sends wrongly ends its connection
 // and nothing else; when it goes, its streams go.
 #pragma once
 
@@ -35,7 +35,7 @@ struct StageServerState {
 
 class StageServer {
  public:
-  /// Throws LoadError: a node that is none, an address that cannot be listened at.
+  /// Throws LoadError: an unknown node, an address that cannot be listened at.
   StageServer(std::shared_ptr<const Pipeline> pipeline, StageServerOptions options);
   /// Ends all connections.
   ~StageServer();

@@ -1,11 +1,11 @@
 // What goes over a link for nodes that step. The process that holds such a node has its cache, in
-// pages that the server numbers, and of each request a sequence made of the same bytes and told the
-// same, in order. So a step is a list of rows and pages one way, and codes the other.
+// pages that the server numbers, and of each request a sequence made of the same bytes that
+// received the same, in order. So a step is a list of rows and pages one way, and codes the other.
 //
 //   server                                 stages
 //   Cache (node, pages)              ->    once a connection
 //   Open (stream, request)           ->    message.h; Close too
-//   Call (stream, what it was told)  ->    frames, text, steps that were taken
+//   Call (stream, call)  ->    frames, text, steps that were taken
 //   Step (batch: rows, their pages)  ->
 //                                    <-    Stepped (batch: codes and what was asked for)
 //
@@ -28,7 +28,7 @@ struct CacheMessage {
   uint32_t pages = 0;
 };
 
-/// What a sequence is told between steps.
+/// Calls of a sequence between steps.
 struct CallMessage {
   uint64_t stream = 0;
   std::string_view call;  ///< link/calls.h

@@ -1,6 +1,6 @@
 // How processes of a link reach each other: at the path of a Unix-domain socket (one host, one
-// user), or at grpc://HOST:PORT (any host, with TLS and keys of both). What is carried, and who is
-// greeted, does not depend on it.
+// user), or at grpc://HOST:PORT (any host, with TLS and keys of both). What is carried, and which
+// peer is greeted, does not depend on it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 namespace syrinx {
 
 /// Files in PEM of one end of links between hosts: its certificate and key, and the certificates of
-/// those who sign the other end's. All three or none; without them only this host is reached.
+/// the authorities of the other end. All three or none; without them only this host is reached.
 struct StageKeys {
   std::string certificate, key, authority;
 };
@@ -23,9 +23,9 @@ bool is_between_hosts(const std::string& address);
 class StageListener {
  public:
   virtual ~StageListener() = default;
-  /// Can be read from while somebody waits.
+  /// Can be read from while a caller waits.
   virtual int get() const = 0;
-  /// The next caller, not blocking; none, or a stranger who has been dropped: empty.
+  /// The next caller, not blocking; none, or a stranger that was dropped: empty.
   virtual Connected accept() = 0;
   /// As others call it; the port is known, also where 0 was asked for.
   virtual std::string address() const = 0;
@@ -35,11 +35,11 @@ class StageListener {
 /// this installation has no gRPC.
 std::unique_ptr<StageListener> listen_at(const std::string& address, const StageKeys& keys = {});
 
-/// Whether it can be tried at all to connect there. Throws LoadError: the address is none, keys are
-/// missing or cannot be read, or this installation has no gRPC.
+/// Whether it can be tried at all to connect there. Throws LoadError: the address is invalid, keys
+/// are missing or cannot be read, or this installation has no gRPC.
 void check_address(const std::string& address, const StageKeys& keys);
 
-/// Throws LoadError naming the address and what went wrong, after so many seconds at most. Reads
+/// Throws LoadError naming the address and what went wrong, after at most `seconds`. Reads
 /// the keys again each time.
 Connected connect_at(const std::string& address, const StageKeys& keys, double patience_s);
 

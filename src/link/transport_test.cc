@@ -132,7 +132,7 @@ TEST_F(GrpcTest, OnlyThoseWithKeysOfTheAuthorityMeet) {
   const auto placed = placed_toy(at, {"features"}, [&](auto& o) { o.keys = ours; });
   StageLink& link = link_of(*placed, "features");
   ASSERT_TRUE(link.wait_until_up(kPatience_s)) << link.state().trouble;
-  // Somebody else's keys; our authority but a stranger's certificate; no TLS at all.
+  // Another program's keys; our authority but a stranger's certificate; no TLS at all.
   const StageKeys half{theirs.certificate, theirs.key, ours.authority};
   for (const StageKeys& keys : {theirs, half, StageKeys()}) {
     EXPECT_NE(fault_of([&] { connect_at(at, keys, kPatience_s); }), "none");

@@ -168,7 +168,7 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   EXPECT_EQ(ask(std::string(1000, '\xff')).first, plain);
 }
 
-/// Of two in one batch each is held to what was guessed for it.
+/// Each of two in one batch is held to what was guessed for it.
 TEST(ExpectedAnswer, EachHasItsOwn) {
   const auto model = model_of("qwen3");
   EngineOptions options = drafting(true);
@@ -229,7 +229,7 @@ TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
       before = now;
     }
     most += before;
-    EXPECT_EQ(before, std::ssize(draft)) << "all ids are among so many";
+    EXPECT_EQ(before, std::ssize(draft)) << "all ids are among the likeliest";
   }
   EXPECT_GT(most, 2 * least) << "the test forced nothing";
   EXPECT_EQ(kept("fwPK", 3), std::ssize(draft)) << "an unchanged prompt keeps all";

@@ -95,7 +95,7 @@ Device device_for(const std::string& name, const Family& family) {
   return Device::kCuda;
 }
 
-/// Files by which the directories of models are told.
+/// Files by which directories of models are recognised.
 std::vector<std::string> markers() {
   std::vector<std::string> out{"config.json"};
   for (const Family& family : families()) {
@@ -145,8 +145,9 @@ const Family* family_of_file(const std::string& path) {
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
-    throw LoadError(path + ": expected a model's directory, or a file of a known ending (.gguf, "
-                           ".onnx)");
+    throw LoadError(path +
+                    ": expected a model's directory, or a file of a known ending (.gguf, "
+                    ".onnx)");
   }
   const std::vector<std::string> known = markers();
   const auto there = [&](const std::string& marker) { return is_file(join_path(path, marker)); };

@@ -34,7 +34,7 @@ struct LoadOptions {
   /// Only these nodes are to run here, for others (StageServer); empty: all. On a CPU, weights of
   /// networks that run elsewhere take no memory here.
   std::vector<std::string> held_nodes;
-  std::string lexicon;  ///< a file that tells how words are said (text/lexicon.h); empty: none
+  std::string lexicon;  ///< a file of pronunciations (text/lexicon.h); empty: none
   /// Takes lines about links that come and go and about packed weights; any thread. Empty: lines
   /// about weights go to the standard error.
   std::function<void(const std::string&)> log;
@@ -68,7 +68,7 @@ Executors executors_alone(const PipelineInfo& info, int threads);
 std::unique_ptr<Engine> load_engine(const LoadOptions& options,
                                     std::shared_ptr<Machine> machine = nullptr);
 
-/// Speaks for nobody, so that the first listener finds pages mapped and threads awake; on a GPU
+/// Speaks into nothing, so that the first listener finds pages mapped and threads awake; on a GPU
 /// also in crowds of 2, 4, ... `max_batch`, so that what a step launches is recorded
 /// (Stream::repeat). After `most_s` seconds no crowd begins.
 void warm_up(Engine& engine, int max_batch, double most_s = 3);

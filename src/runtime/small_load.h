@@ -20,7 +20,7 @@ inline LoadOptions small_load(const std::string& model) {
   return load;
 }
 
-/// What `options` become where nobody is in a hurry.
+/// Returns `options` for a process without deadlines.
 inline EngineOptions unhurried(EngineOptions options) {
   options.threads = 2;
   options.max_unread_s = 1e9;

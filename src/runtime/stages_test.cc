@@ -230,7 +230,7 @@ TEST(Stages, EachHalfKeepsItsWeights) {
   ASSERT_EQ(files().size(), 1u);
   const std::uintmax_t whole = files().begin()->second;
   const std::vector<LoadOptions> halves{Holder::holding(options, {"codec"}),
-                                        placed(options, {"codec"}, kept.path("nobody"))};
+                                        placed(options, {"codec"}, kept.path("no_holder"))};
   for (const LoadOptions& half : halves) (void)load_pipeline(half);
   const auto all = files();
   ASSERT_EQ(all.size(), 3u);
@@ -312,7 +312,7 @@ TEST(Fingerprint, ChangesWithNamesSizesAndContents) {
   EXPECT_THROW(fingerprint(dir.path("nowhere")), LoadError);
 }
 
-/// Of a large file both ends and pieces between them are read.
+/// Both ends of a large file and pieces between them are read.
 TEST(Fingerprint, OfLargeFilesReadsBothEnds) {
   TestDir dir;
   const std::string path = dir.write("m/a.bin", "");

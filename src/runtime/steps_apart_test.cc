@@ -291,7 +291,7 @@ TEST(StepsApart, WhoLeavesIsLeftForAnother) {
   for (const RemoteNode& node : far.pipeline().remote_nodes()) EXPECT_EQ(node.lost_batches, 0u);
 }
 
-/// But not while it has a sequence that was told more than is remembered, which ends where it is.
+/// But not while it has a sequence that received more than is remembered, which ends where it is.
 TEST(StepsApart, WhoLeavesFinishesWhatCannotMove) {
   Engine here(toy(), with_places(0));
   std::vector<SpeechRequest> requests = long_requests(3);
@@ -403,7 +403,7 @@ TEST(StepsApart, WhoCannotBeComputedAgainEndsWithAnErrorAndTheNextIsServed) {
   EXPECT_TRUE(soon([&] { return far.stats().requests == 0; }));
 }
 
-/// What was told of a sequence is kept up to a bound; without all of it there is no other place.
+/// Calls of a sequence are kept up to a bound; without all of them it cannot move.
 TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   TestDir dir;
   std::optional<StepsHolder> holder;
@@ -460,7 +460,7 @@ TEST(StepsApart, WhoLeavesIsForgottenThere) {
   EXPECT_LE(holder.held->state().batches, steps + 1);  // the one that was at work
 }
 
-/// What Whisper's decoder looked at goes to whoever asked, and not with its steps.
+/// What Whisper's decoder looked at goes to the request that asked, and not with its steps.
 TEST(StepsApart, AStageThatWritesToItsSequencesStays) {
   LoadOptions options;
   options.model = SYRINX_SOURCE_DIR "/tests/parity/whisper/small";

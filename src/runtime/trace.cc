@@ -60,11 +60,11 @@ class TracingPlatform : public Platform {
     }
     return true;
   }
-  /// Text comes to nobody here.
+  /// Text has no reader here.
   void prepare(std::unique_ptr<HostJob>) override { throw InternalError("late text in a trace"); }
 
  private:
-  /// Of codes and values a chunk has one or the other.
+  /// A chunk has codes or values.
   template <typename T>
   void keep_fresh(const ChunkJob& job, std::span<const T> window, std::vector<T>& all) const {
     if (window.empty()) return;

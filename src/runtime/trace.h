@@ -12,7 +12,7 @@ namespace syrinx {
 /// How a request is followed.
 struct TraceOptions {
   int threads = 0;       ///< 0: all cores
-  int logit_steps = 32;  ///< logits are kept of so many first steps
+  int logit_steps = 32;  ///< first steps whose logits are kept
   bool draws = false;    ///< codes are drawn as the request says; else the likeliest are taken
 };
 

@@ -1,8 +1,8 @@
 // wren, the built-in text model, as it is shipped: that its checkpoint loads, how its chat template
-// reads what people say, and exact answers to plain questions: those of training/wren/asked.tsv that
-// it answers by the largest margins, in golden/wren.tsv (training/wren/evaluate.py tells the shares
-// of right answers to questions that were held out). Each line of it is a conversation, questions
-// and answers in turn.
+// reads what people say, and exact answers to plain questions: those of training/wren/asked.tsv
+// that it answers by the largest margins, in golden/wren.tsv (training/wren/evaluate.py prints the
+// shares of right answers to questions that were held out). Each line of it is a conversation,
+// questions and answers in turn.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -113,7 +113,7 @@ TEST_F(WrenTest, ReadsWhatIsTypedAsWhatIsHeard) {
   EXPECT_NE(asks("what is the tide"), heard);
   EXPECT_EQ(asks("What is 3.5 + 1?"), asks("what is 3.5 + 1"));
   EXPECT_NE(asks("What is 3.5 + 1?"), asks("what is 35 + 1"));
-  // Small letters do not make a special token of what somebody wrote.
+  // Small letters do not make a special token of a user's text.
   EXPECT_GT(asks("<|User|>").size(), asks("a").size() + 3);
   // What is too long is not read.
   EXPECT_EQ(asks(std::string(161, 'x')), asks(std::string(1000, 'y')));

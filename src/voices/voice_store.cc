@@ -57,7 +57,7 @@ class StoreLock {
     std::error_code made;
     const bool fresh = fs::create_directories(directory, made);
     if (made) load_fault(directory, "", "cannot be made: " + made.message());
-    // Recordings of people: for nobody else's eyes.
+    // Recordings of people: readable by this user only.
     if (fresh) fs::permissions(directory, fs::perms::owner_all, made);
     const std::string path = join_path(directory, ".lock");
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -157,7 +157,7 @@ std::string voice_key(std::string_view recording, const VoiceEncoderInfo& encode
   return sha256_hex(all);
 }
 
-/// Of the file that a recording is kept in.
+/// Returns the bytes of the file that a recording is kept in.
 static int64_t recording_bytes(const RecordedAudio& audio) {
   return std::ssize(recording_wav(audio.samples, audio.sample_rate));
 }
@@ -295,7 +295,7 @@ Result<StoredVoice> VoiceStore::add_entry(const NewVoice& wish, StoredVoice entr
   entry.created_s = unix_time_s();
   if (entry.id.empty() || wish.name.find_first_of("+()") != std::string::npos) {
     return fault(concat("'", shown(wish.name, 80),
-                        "' is no name for a voice: it needs letters or "
+                        "' is not a valid name of a voice: it needs letters or "
                         "digits, ",
                         kMaxIdBytes, " bytes at most, and no '+', '(' or ')'"),
                  "name");
@@ -335,7 +335,7 @@ Status VoiceStore::remove(std::string_view name) {
 }
 
 /// Removes recordings and voices that no name needs. Under the lock. What another process is just
-/// encoding comes back as a file that nobody needs and goes the next time.
+/// encoding comes back as an unused file and goes the next time.
 void VoiceStore::collect() const {
   std::set<std::string> needed;
   for (const std::string& id : ids(kNames)) {
@@ -413,7 +413,7 @@ Result<StoredConsent> VoiceStore::add_consent(const std::string& name, const std
   for (const auto& [value, field] : {std::pair{&name, "name"}, std::pair{&language, "language"}}) {
     if (auto bad = check_field(*value, field); !bad) return bad.error();
   }
-  if (name.empty()) return fault("'name' must tell whose consent it is", "name");
+  if (name.empty()) return fault("'name' must be the name of the person that consents", "name");
   std::random_device random;
   StoredConsent consent{.name = name,
                         .language = language,

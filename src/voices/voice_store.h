@@ -4,7 +4,7 @@
 //   recordings/HASH.wav         what it is made of, as it was read; shared by equal recordings
 //   encoded/KEY.safetensors     what a model's encoder made of that, made once: KEY is a hash of
 //                               the recording, family, encoder version, mode and text
-//   consents/ID.json            that somebody agreed to be cloned, with a recording of it
+//   consents/ID.json            that a person agreed to be cloned, with a recording of it
 //
 // A voice is kept as its recording, so any model that can clone may speak with it, now or later;
 // one made elsewhere (of a speaker's embedding, or imported) is kept as it is and fits one family.
@@ -26,12 +26,12 @@
 
 namespace syrinx {
 
-/// What somebody says of a voice that is to be kept.
+/// What a client states of a voice that is to be kept.
 struct NewVoice {
   std::string name;
   std::string text = {};     ///< what the recording says
   std::string mode = {};     ///< how to clone; empty: the best that the model can
-  std::string consent = {};  ///< who agreed to being cloned, and how
+  std::string consent = {};  ///< the person that agreed to being cloned, and how
   std::string description = {};
   bool replace = false;  ///< one of the same name goes
 };
@@ -49,7 +49,7 @@ struct StoredVoice {
   int64_t created_s = 0;        ///< since 1970
 };
 
-/// That somebody agreed to be cloned.
+/// A person's consent to be cloned.
 struct StoredConsent {
   std::string id = {};  ///< "cons_" and hexadecimal digits
   std::string name = {}, language = {}, recording = {};

@@ -1,5 +1,5 @@
-// What the store promises beyond keeping: who may read it, what stays and what goes, and that
-// nothing that lies in it is trusted.
+// What the store promises beyond keeping: which users may read it, what stays and what goes, and
+// that nothing that lies in it is trusted.
 #include "voices/voice_store.h"
 
 #include <sys/stat.h>
@@ -96,7 +96,7 @@ TEST_F(VoiceStoreTest, AVoiceIsFoundByItsNameOrItsId) {
   EXPECT_FALSE(store_.find("../names/anna-bell"));
 }
 
-/// Files that somebody else put there under names that no voice can have.
+/// Files that another program put there under names that no voice can have.
 TEST_F(VoiceStoreTest, NamesThatNoVoiceCanHaveAreLeftOut) {
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   const std::string valid = slurp(dir_.path("store/names/anna.json"));

@@ -51,7 +51,7 @@ struct VoiceWish {
   std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
-  int turn = -1;  ///< the recording of this turn of SpeechRequest::context; -1: who speaks
+  int turn = -1;  ///< the recording of this turn of SpeechRequest::context; -1: the speaker's own
 };
 
 /// The message of "this model cannot clone", with the reason.
@@ -80,12 +80,12 @@ struct PrepareOptions {
   bool quick = false;  ///< only what is in the cache: nothing is decoded and no voice file read
   RecordingLimits limits = {};
   std::function<void(const RecordedAudio&)> heard = {};  ///< what was read, for remarks
-  /// Asked with a key that the cache does not have, before anything is read: whether somebody makes
-  /// that already. Then there is neither voice nor recording.
+  /// Asked with a key that the cache does not have, before anything is read: whether another thread
+  /// makes that already. Then there is neither voice nor recording.
   std::function<bool(const std::string& key)> under_way = {};
 };
 
-/// Of a source without an embedding. With `quick`, no key: not in the cache.
+/// Encodes a source without an embedding. With `quick`, no key: not in the cache.
 Result<PreparedVoice> prepare_voice(const Speaker& speaker, const VoiceSource& source,
                                     const PrepareOptions& options);
 /// Keeps what became of it for the next time.

@@ -102,7 +102,7 @@ TEST_F(VoicesTest, TheFirstModeThatFitsIsMeant) {
   EXPECT_NE(key("Hello.", ""), key("Hello.", "x-vector"));
 }
 
-/// Whoever removed the recording meanwhile wants nothing kept that was made of it.
+/// Nothing is kept of a recording that was removed meanwhile.
 TEST_F(VoicesTest, NothingIsKeptOfARecordingThatIsGone) {
   const auto added = store_.add({.name = "anna"}, some_audio());
   ASSERT_TRUE(added.ok());
@@ -124,7 +124,7 @@ TEST_F(VoicesTest, DamagedEntriesAreLeftOut) {
       }
     }
   });
-  // A recording that is gone is told as such.
+  // A recording that is gone is reported as such.
   std::filesystem::remove_all(dir_.path("store/recordings"));
   EXPECT_THROW(store_.recording(*store_.find("anna")), LoadError);
 }
@@ -326,7 +326,7 @@ TEST_F(VoicesTest, RecordingsAreReadOnce) {
   const auto prepared = prepare_voice(speaker_, source, {}).take();
   EXPECT_EQ(prepared.recording.samples, some_audio().samples);
   EXPECT_EQ(prepared.recording.sample_rate, 16000);
-  // Nor is what somebody makes already.
+  // Nor is what another thread makes already.
   std::string asked;
   const auto waits = [&](const std::string& key) {
     asked = key;

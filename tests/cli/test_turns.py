@@ -80,7 +80,7 @@ class Turns(unittest.TestCase):
                         ["--turn", "1", self.heard[0], "a", "--turn", "0", __file__, "b"]):
             done = run_cli("say", TEXT, "--model", CSM, "-o", os.path.join(self.dir.name, "out.wav"), *options)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"syrinx: {__file__}: this is no audio file".encode(), done.stderr)
+            self.assertIn(f"syrinx: {__file__}: unsupported audio format".encode(), done.stderr)
 
     def test_a_recording_comes_back_as_it_went_in(self):
         env = {"SYRINX_VOICES": os.path.join(self.dir.name, "store")}

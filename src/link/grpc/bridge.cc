@@ -43,11 +43,11 @@ constexpr const char* kMethod = "/syrinx.Stages/Link";
 constexpr size_t kPiece = size_t{64} << 10;
 constexpr int kMostPiece = 1 << 20;          // of a message that a stranger may send
 constexpr int kMostThreads = 128;            // of the server: four for each of its streams at most
-constexpr size_t kMostWaiting = 16;          // who were not accepted yet
+constexpr size_t kMostWaiting = 16;          // callers that were not accepted yet
 constexpr int kPing_ms = 5000;               // a peer that is silent for twice as long is gone
 constexpr std::chrono::seconds kGoodbye(1);  // for the other side to end, too
 
-void tell(char* why, size_t room, const std::string& text) {
+void report(char* why, size_t room, const std::string& text) {
   if (room == 0) return;
   const size_t size = std::min(room - 1, text.size());
   text.copy(why, size);
@@ -125,7 +125,7 @@ class OutgoingStream {
  public:
   OutgoingStream(const char* at, const SyrinxGrpcKeys* keys, int fd) : fd_(fd) {
     grpc::ChannelArguments arguments;
-    // Every attempt is one of its own: who calls knows when to try again.
+    // Every attempt is one of its own: the caller knows when to try again.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPing_ms);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPing_ms);
@@ -201,19 +201,19 @@ void* connect_stream(const char* at, const SyrinxGrpcKeys* keys, double patience
                      char* why, size_t room) try {
   int program = -1, mine = -1;
   if (!socket_pair(program, mine)) {
-    tell(why, room, "no sockets");
+    report(why, room, "no sockets");
     return nullptr;
   }
   auto stream = std::make_unique<OutgoingStream>(at, keys, mine);
   if (const std::string fault = stream->wait(patience_s); !fault.empty()) {
     close(program);
-    tell(why, room, fault);
+    report(why, room, fault);
     return nullptr;
   }
   *fd = program;
   return stream.release();
 } catch (const std::exception& e) {
-  tell(why, room, e.what());
+  report(why, room, e.what());
   return nullptr;
 }
 
@@ -310,10 +310,10 @@ class Listener : public grpc::Service {
 void* listen_at(const char* at, const SyrinxGrpcKeys* keys, char* why, size_t room) try {
   auto listener = std::make_unique<Listener>();
   if (listener->start(at, keys)) return listener.release();
-  tell(why, room, "cannot listen there, or the certificate and the key are of no use");
+  report(why, room, "cannot listen there, or the certificate and the key are of no use");
   return nullptr;
 } catch (const std::exception& e) {
-  tell(why, room, e.what());
+  report(why, room, e.what());
   return nullptr;
 }
 
@@ -329,7 +329,7 @@ constexpr SyrinxGrpc kBridge{
 }  // namespace
 
 const SyrinxGrpc* syrinx_grpc_1() {
-  // Who calls is told what went wrong; strangers must not fill the log.
+  // The caller gets the reason; strangers must not fill the log.
   if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
   return &kBridge;
 }

@@ -12,24 +12,24 @@ extern "C" {
 struct SyrinxGrpcKeys {
   const char* certificate;
   const char* key;
-  const char* authority;  ///< who signed the certificates of those at the other end
+  const char* authority;  ///< the authority that signed the certificates of those at the other end
 };
 
 /// Functions that fail give null or -1 and write why, ended by a zero, into why[0, room).
 struct SyrinxGrpc {
-  /// A stream to HOST:PORT, within so many seconds; its socket, which is the caller's and does not
-  /// block, in *fd. Both ends of the stream end when either socket is closed.
+  /// Connects to HOST:PORT within `seconds`; returns the stream's socket, which is the caller's and
+  /// does not block, in *fd. Both ends of the stream end when either socket is closed.
   void* (*connect)(const char* at, const SyrinxGrpcKeys* keys, double patience_s, int* fd,
                    char* why, size_t room);
   /// Waits until all of it has ended; the socket has been closed before.
   void (*end_stream)(void* stream);
 
   void* (*listen)(const char* at, const SyrinxGrpcKeys* keys, char* why, size_t room);
-  /// The port, for those who asked for port 0.
+  /// The port, for callers that asked for port 0.
   int (*port)(void* listener);
-  /// Can be read from while somebody waits to be accepted.
+  /// Can be read from while a caller waits to be accepted.
   int (*ready)(void* listener);
-  /// The socket of the next caller, which is the caller's; -1: nobody waits.
+  /// The socket of the next caller, which is the caller's; -1: none waits.
   int (*accept)(void* listener);
   /// Ends all streams.
   void (*end_listener)(void* listener);
