@@ -1,5 +1,5 @@
 // The part of Boost.Asio that this folder's sources need; included before everything else. Headers
-// name io_context alone (bench/target.h), so that not everybody compiles Asio.
+// name io_context alone (bench/target.h), so that few files compile Asio.
 #pragma once
 
 // clang-format off

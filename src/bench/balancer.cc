@@ -43,7 +43,7 @@ void Balancer::up(int worker, double now_s, bool slow) {
   of(worker) = {.up = true, .slow_since_s = now_s, .slow = slow, .turn = of(worker).turn};
 }
 
-/// Of 1: what its own weight counts.
+/// Share in [0, 1] of its own weight that counts.
 double Balancer::share(const Worker& worker, double now_s) const {
   const double since_s = now_s - worker.slow_since_s;
   const double risen = worker.slow && since_s < options_.slow_start_s

@@ -1,6 +1,6 @@
 // Which worker a request goes to, as HAProxy decides it with packaging/haproxy/haproxy.cfg: least
 // connections by the share that a worker's agent says is free; a cloned voice where it is at home,
-// by consistent hashing with bounded load; a rising share for who has just come. Rules from
+// by consistent hashing with bounded load; a rising share for a new worker. Rules from
 // HAProxy's configuration manual (2.6: balance, hash-balance-factor, slowstart). Values and times
 // in seconds; one thread.
 #pragma once
@@ -41,7 +41,7 @@ class HashRing {
 
 class Balancer {
  public:
-  /// All are down. At most so many workers are known by their numbers.
+  /// All are down. At most a fixed number of workers is known by their numbers.
   Balancer(int workers, const BalancerOptions& options);
 
   /// `slow`: its share rises from now on.
@@ -63,7 +63,7 @@ class Balancer {
     double slow_since_s = 0;
     bool slow = false;
     int connections[2] = {0, 0};  // of the backends: any worker, voices
-    uint64_t turn = 0;            // who was not chosen for longest comes first among equals
+    uint64_t turn = 0;  // the worker that was not chosen for longest comes first among equals
   };
   Worker& of(int worker) { return workers_[static_cast<size_t>(worker)]; }
   const Worker& of(int worker) const { return workers_[static_cast<size_t>(worker)]; }

@@ -63,7 +63,7 @@ class DayRun {
   const std::vector<double> popularity_;
   std::vector<WorkerFailure> failures_;  ///< that are to come, the next one last
   double scale_at_s_;
-  bool changed_ = true;  ///< who is up
+  bool changed_ = true;  ///< which workers are up
   DayRow row_;           ///< as it is being summed up
 };
 
@@ -85,7 +85,7 @@ DayRun::DayRun(const WorkerCurve& curve, const DayOptions& options)
   if (fleet_.autoscaling) autoscaler_.emplace(*fleet_.autoscaling);
 }
 
-/// Whoever hears something is cut off; what had not begun is served elsewhere.
+/// A request that is heard is cut off; what had not begun is served elsewhere.
 void DayRun::kill(Member& member, double back_s) {
   row_.cut += curve_.playing(member.place);
   member.up = false, member.up_at_s = back_s + fleet_.check_s;
@@ -133,7 +133,7 @@ void DayRun::fleet_turn(double now) {
   }
 }
 
-/// Seconds that a request takes where so many come.
+/// Seconds that a request takes at this rate.
 double DayRun::time_s(double rate) const {
   const double at_least = std::max(rate, curve_.points()[1].rate);
   return curve_.in_flight(curve_.find(at_least)) / std::min(at_least, curve_.most_rate());
@@ -231,7 +231,7 @@ void DayRun::fill(DayRow& row, const Mixture& mixture) const {
     }
   }
   row.refused = std::max(0.0, row.requests - row.ok);
-  // Who is cut off was counted as served.
+  // A request that is cut off was counted as served.
   row.ok = std::max(0.0, row.ok - row.cut), row.good = std::max(0.0, row.good - row.cut);
   std::sort(times.begin(), times.end());
   const auto quantile = [&](double p) {

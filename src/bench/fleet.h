@@ -18,12 +18,12 @@ struct VoiceMix {
   double skew = 1;   ///< voice i is asked for in proportion to 1 / (i + 1)^skew
 };
 
-/// At `at_s` so many workers are killed; `for_s` later they are ready again.
+/// At `at_s` `workers` workers are killed; `for_s` later they are ready again.
 struct WorkerFailure {
   double at_s = 0, for_s = 60;
   int workers = 1;
 };
-/// "3600+60" or "3600+60x10": at, for so long, how many. Throws LoadError.
+/// "3600+60" or "3600+60x10": start and duration in seconds, workers. Throws LoadError.
 WorkerFailure read_failure(const std::string& text);
 
 /// Kubernetes' horizontal autoscaler with packaging/kubernetes/autoscaler.yaml.
@@ -33,7 +33,7 @@ struct Autoscaling {
   double wait_s = 0.25;  ///< predicted, of a worker on average
   double start_s = 60;   ///< from the wish until a worker is ready: machine, image, weights
   double every_s = 15;   ///< between two looks
-  double keep_s = 300;   ///< fewer only when so long fewer would have done
+  double keep_s = 300;   ///< seconds for which fewer must have been enough before there are fewer
   int fewer_per_min = 1;
 };
 
@@ -70,7 +70,7 @@ struct Day {
   std::vector<double> levels;
   double level(double at_s) const;
 };
-/// Of a service that people talk to: little at night, a peak in the evening. Made up.
+/// A day of a service that people talk to: little at night, a peak in the evening. Made up.
 std::vector<double> usual_day();
 
 }  // namespace syrinx

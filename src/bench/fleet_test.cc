@@ -1,4 +1,4 @@
-// Workers behind a balancer: who gets what, who dies, who comes and goes.
+// Workers behind a balancer: which worker gets what, dies, comes and goes.
 #include "bench/fleet.h"
 
 #include <gtest/gtest.h>
@@ -160,7 +160,7 @@ FleetRun run_fleet(SimulationOptions options, double rate, double duration_s,
 /// The only fault that listeners see is that of the worker that died: what it was playing.
 TEST(Fleet, AKilledWorkerCostsWhatItWasPlaying) {
   StepProfile profile = toy_profile(10);
-  profile.utterances[0].open_s = 0.15;  // for so long nothing is heard
+  profile.utterances[0].open_s = 0.15;  // seconds in which nothing is heard
   SimulationOptions options;
   options.replicas = 4;
   for (const double at_s : {10., 20., 30., 40.}) options.fleet.failures.push_back({at_s, 2, 2});

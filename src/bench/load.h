@@ -28,11 +28,11 @@ std::string point_name(const LoadPoint& point);
 /// For how long, and with what seeds.
 struct TrafficOptions {
   double warmup_s = 0;     ///< requests due earlier are made and not counted
-  double duration_s = 30;  ///< after the warm-up, requests become due for so long
-  int repeats = 0;         ///< kStreams: so many requests a client instead of duration_s; 0: unset
+  double duration_s = 30;  ///< seconds after the warm-up in which requests become due
+  int repeats = 0;         ///< kStreams: requests a client, instead of duration_s; 0: unset
   uint64_t seed = 0;       ///< of arrivals, order of texts; request i asks with seed + i
   double audible_level = 0.01;
-  double ramp_s = 2;         ///< kRealtime: clients begin spread over so long
+  double ramp_s = 2;         ///< kRealtime: seconds over which clients begin
   int max_in_flight = 4096;  ///< past it requests are not sent (Failure::kSkipped)
   std::vector<std::string> texts;
   std::vector<TracedUtterance> trace;  ///< of kTrace
@@ -50,13 +50,13 @@ struct LoadProgress {
 struct LoadResult {
   LoadPoint point;
   double warmup_s = 0;
-  /// Of an open loop that went to its end: for so long after the warm-up requests became due,
+  /// For an open loop that went to its end: seconds after the warm-up in which requests became due,
   /// whether or not one did at its edges. 0: the load has no length of its own.
   double window_s = 0;
   double wall_s = 0;                    ///< from the start to the last end
   bool stopped = false;                 ///< by give_up
   std::vector<RequestRecord> requests;  ///< in order of their ends
-  /// Of the generator: how late it sent requests and looked at its clock, in seconds.
+  /// Lateness of the generator: how late it sent requests and looked at its clock, in seconds.
   Percentiles lag;
 };
 

@@ -73,7 +73,7 @@ class Company {
     ++cell.count;
   }
 
-  /// Of the nearest sizes that were seen often enough; 1 when none were.
+  /// Ratio of the nearest sizes that were seen often enough; 1 when none were.
   double factor(int batch, double frames) const {
     const Key at = key(batch, frames);
     const Cell* best = nullptr;
@@ -545,7 +545,7 @@ void Measurement::in_engine() {
   profile_.batch_overhead_s =
       many.batches > 0 ? std::max(0.0, (many.overhead_s - b * many.members) / many.batches) : 0;
 
-  // What the stages do not explain of a request that finds everybody asleep.
+  // What the stages do not explain of a request that finds all threads asleep.
   SimulationOptions simulation;
   simulation.noise = false;
   TrafficOptions traffic;

@@ -1,6 +1,7 @@
 // Measures one request as its client sees it. All times are seconds since the request was due, so
 // that a generator that runs late makes figures worse and never better.
-// One thread at a time; whoever makes the request writes, whoever asked for it reads after end().
+// One thread at a time; the thread that makes the request writes, the thread that asked for it
+// reads after end().
 #pragma once
 
 #include <cstdint>

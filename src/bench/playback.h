@@ -16,7 +16,7 @@ namespace syrinx {
 /// Pieces that come closer together than this are one chunk: TCP cuts where it likes.
 inline constexpr double kSameChunk_s = 0.001;
 
-/// How a stream would have sounded to one who plays it as it comes.
+/// How a stream would have sounded to a player that starts with the first sample.
 struct PlaybackFigures {
   int chunks = 0;
   int viable_chunks = 0;  ///< of the chunks after the first

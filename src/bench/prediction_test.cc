@@ -1,5 +1,5 @@
 // What prediction promises, on the real scheduler and a virtual clock: a small text model of
-// tests/parity writes, the toy speaks. SYRINX_TURNS=10000 runs so many turns (./check long).
+// tests/parity writes, the toy speaks. SYRINX_TURNS=10000 runs 10,000 turns (./check long).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ class Hearing : public Audience {
   TurnCounts counts;
 };
 
-/// Somebody else, who only listens or reads.
+/// Another client, which only listens or reads.
 class Other : public Sink {
  public:
   void audio(std::span<const float>) override {}
@@ -107,7 +107,7 @@ const std::vector<std::string> kQuestions = {"What is the time?", "Who is there,
                                              "Tell me more.", "Hm",
                                              "How long is a minute in hours?"};
 
-/// 200 questions that grow, shrink and are rewritten, few pages, and others who want to be answered
+/// 200 questions that grow, shrink and are rewritten, few pages, and others that want an answer
 /// and spoken to: the answer and its samples are those without prediction.
 TEST_F(PredictionTest, GreedyIsTheAnswerWithoutForEverySplit) {
   std::map<std::string, std::shared_ptr<Hearing>> plain;
@@ -193,7 +193,7 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
     turn_of->hear(said("too late?"));
     while (!ear->over && pair.next()) {
     }
-    if (!ear->over) turn_of->cancel();  // nobody asked
+    if (!ear->over) turn_of->cancel();  // not asked
     EXPECT_TRUE(ear->over);
     EXPECT_EQ(ear->counts.drafted, ear->counts.accepted + ear->counts.wasted);
     EXPECT_LE(ear->counts.wasted, 20 + 2 * 8);
@@ -246,7 +246,7 @@ TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
   EXPECT_NEAR(little.first_s, most.first_s, 1e-9);
 }
 
-/// A hundred listeners hear the same at the same time, whether somebody else's answer is drafted
+/// A hundred listeners hear the same at the same time, whether another client's answer is drafted
 /// meanwhile or not.
 TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
   struct Heard {

@@ -83,7 +83,7 @@ class ProfiledSequence : public Sequence {
   int steps_ = 0;          ///< of the segment
   int64_t all_steps_ = 0;  ///< of all segments
   int64_t taken_ = 0;      ///< ids
-  int64_t frames_ = 0;     ///< of the segment, told already
+  int64_t frames_ = 0;     ///< frames of the segment that were emitted
   const SampleParams sampling_;
 };
 

@@ -1,5 +1,6 @@
 // Questions as they come in, for `bench --predict`: what is known of each at which time. Typed at
-// so many characters a second, heard by a recogniser that takes words back, or read from a file.
+// with a speed in characters a second, heard by a recogniser that takes words back, or read from a
+// file.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace syrinx {
 
-/// A question and how it became known. Seconds from when somebody begins to ask; times never fall.
+/// A question and how it became known. Seconds from the moment the question begins; times never
+/// fall.
 struct TimedQuestion {
   struct Update {
     double at_s = 0;

@@ -80,7 +80,7 @@ Chat chat_of(const std::string& system, const std::string& question) {
   return {messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
 }
 
-/// The number behind "top-" in "top-3"; 0: it is none between 1 and `most`.
+/// The number behind "top-" in "top-3"; 0: not a number between 1 and `most`.
 int number_behind(const std::string& name, const std::string& what, int most) {
   if (!name.starts_with(what) || name.size() > what.size() + 4) return 0;
   int value = 0;

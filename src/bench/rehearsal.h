@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// What somebody waited for who asked a question. Seconds from its end, which is the last update's
+/// Waiting times of a question. Seconds from its end, which is the last update's
 /// time or TimedQuestion::end_s.
 struct Rehearsal {
   std::string question, answer;
@@ -25,10 +25,10 @@ struct Rehearsal {
   Error error;  ///< with a message: it failed
 };
 
-/// Of the turns, and what all of them are told.
+/// Options of the turns, and the prompt that all of them have.
 struct RehearsalOptions {
   TurnOptions turn;    ///< its `predict` is set for each run
-  std::string system;  ///< what the text model is told before
+  std::string system;  ///< the text model's system prompt
 };
 
 /// All questions, one after another, on one pair.

@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// Of some numbers.
+/// Statistics of some numbers.
 struct Spread {
   double mean = 0, median = 0, p90 = 0;
 };

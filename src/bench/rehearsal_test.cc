@@ -1,12 +1,11 @@
 // Prediction rehearsed on a virtual clock, with a small text model of tests/parity and the built-in
 // voice.
-#include "bench/rehearsal_summary.h"
-
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "bench/rehearsal_summary.h"
 #include "runtime/runtime.h"
 
 namespace syrinx {
@@ -92,7 +91,7 @@ class RehearsalTest : public testing::Test {
     out.turn.sentence.max_chars = 12;  // nothing that this model writes has an end
     return out;
   }
-  /// Of a model of some billions on a GPU.
+  /// Costs of a model of some billions on a GPU.
   static PairCosts costs() {
     return {{{20e-3, 0.1e-3}}, std::vector<StageCost>(speaker_->graph().nodes().size(), {3e-3, 0})};
   }

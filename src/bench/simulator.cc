@@ -278,7 +278,7 @@ void Simulation::make(int worker, double now) {
       std::make_unique<SimulatedEngine>(profile_, options_, traffic_.seed + engines_made_++, now);
 }
 
-/// Whoever hears something is cut off, all others are served elsewhere.
+/// A request that is heard is cut off, all others are served elsewhere.
 void Simulation::kill(int number, double now) {
   Worker& worker = workers_[static_cast<size_t>(number)];
   balancer_.down(number);

@@ -74,7 +74,7 @@ LinkProfile read_link(const Config& from) {
   link.jobs = counts(from, "jobs");
   link.frames = counts(from, "frames");
   const auto& rows = from.raw().at("seconds");
-  if (!rows.is_array() || rows.size() != link.jobs.size()) from.fail("seconds", "is no table");
+  if (!rows.is_array() || rows.size() != link.jobs.size()) from.fail("seconds", "must be a table");
   for (const auto& row : rows) {
     const nlohmann::json one = {{"seconds", row}};
     const Config as_config = Config::parse(one.dump(), from.where());
@@ -163,7 +163,7 @@ Json segments_json(const std::vector<SegmentProfile>& from) {
   return {{"segments", segments}};
 }
 
-/// Of the rising `x`, the last index below `at` that has a successor.
+/// Returns the last index of the rising `x` below `at` that has a successor.
 size_t interval(const std::vector<double>& x, double at) {
   const auto above = std::upper_bound(x.begin(), x.end(), at);
   const size_t index = above == x.begin() ? 0 : static_cast<size_t>(above - x.begin()) - 1;

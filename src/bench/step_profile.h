@@ -31,7 +31,7 @@ struct LinkProfile {
 /// An AR node and what its batches cost.
 struct ArProfile {
   std::string name = "ar";
-  /// Of a node that another one feeds with ids: how many of them its prompt waits for. Each of its
+  /// Ids that the prompt of a node waits for, where another node feeds it with ids. Each of its
   /// steps waits for one more.
   int lead = 0;
   std::vector<DecodeCosts> decode;              ///< ascending in batch

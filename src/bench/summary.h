@@ -27,19 +27,19 @@ struct LoadSummary {
   double window_s = 0;  ///< in which requests became due; without a window as `seconds`
   int most_in_flight = 0;
 
-  // Of the requests that ended well.
+  // Requests that ended well.
   Percentiles first_byte, first_audio, audible, silence, total, rtf;
   Percentiles longest_underrun;  ///< of each request; 0 for those without
   Percentiles stall;             ///< all underruns of a request together
   int64_t underruns = 0;
   double smooth = 0;  ///< share without any underrun: per-stream viability
-  double smooth_50ms = 0, smooth_100ms = 0, smooth_200ms = 0;  ///< longest underrun at most so long
+  double smooth_50ms = 0, smooth_100ms = 0, smooth_200ms = 0;  ///< longest underrun at most this
   double viable_chunks = 0;  ///< share of all chunks but first ones
   double audio_s = 0;
   double audio_per_s = 0;     ///< seconds of audio received in a second
   double requests_per_s = 0;  ///< that ended well
 
-  // Of all requests; a failed one is never good.
+  // All requests; a failed one is never good.
   double in_time = 0;               ///< share with first audio within the target
   double good = 0;                  ///< share in time and without an underrun
   double offered = 0;               ///< requests that became due a second of the window

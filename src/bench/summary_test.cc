@@ -104,7 +104,7 @@ TEST(Summary, HoldsNeedsAllTargets) {
   EXPECT_FALSE(summarize({}, targets).holds);
 }
 
-/// Who heard nothing has not heard smoothly, however smooth the others' audio was.
+/// A listener that heard nothing has not heard smoothly, however smooth the others' audio was.
 TEST(Summary, FailuresAreNotSmooth) {
   LoadResult result;
   for (int i = 0; i < 8; ++i) result.requests.push_back(record(i, 0.05, 1));

@@ -1,5 +1,5 @@
-// Who is asked to speak: a server somewhere or an engine in this process. Used from one thread, the
-// generator's, which runs the io_context that the target was made with.
+// The target of requests: a server somewhere or an engine in this process. Used from one thread,
+// the generator's, which runs the io_context that the target was made with.
 #pragma once
 
 #include <functional>
@@ -36,7 +36,7 @@ struct HttpTargetOptions {
   std::string model = {};      ///< sent as "model" unless empty
   std::string api_key = {};    ///< sent as a bearer token unless empty
   std::string fields = {};     ///< a JSON object merged into every body, or empty
-  int sample_rate_hz = 24000;  ///< of bare samples, where the answer does not tell
+  int sample_rate_hz = 24000;  ///< of bare samples, where the answer has none
   double timeout_s = 60;       ///< of a request as a whole
   bool keep_alive = true;      ///< use connections again
 };

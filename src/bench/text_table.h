@@ -13,7 +13,7 @@ struct Column {
 /// The first column to the left, all others to the right. At least one column, all as long.
 std::string aligned(const std::vector<Column>& columns);
 
-/// With so many digits after the point.
+/// Formats a number with `digits` digits after the point.
 std::string fixed(double value, int digits);
 
 }  // namespace syrinx

@@ -19,7 +19,7 @@
 
 namespace syrinx {
 
-/// Of each node of the two, in the order of their graphs.
+/// Costs of each node of the two, in the order of their graphs.
 struct PairCosts {
   std::vector<StageCost> writer, speaker;
 };

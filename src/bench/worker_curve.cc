@@ -74,9 +74,9 @@ WorkerCurve::Place WorkerCurve::find(double rate) const {
 }
 
 WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& options,
-                      const CurveOptions& how, const std::function<void(double rate)>& told) {
+                      const CurveOptions& how, const std::function<void(double rate)>& progress) {
   const auto run = [&](double rate) {
-    if (told) told(rate);
+    if (progress) progress(rate);
     return run_at(rate, profile, options, how);
   };
   double full = 0;
@@ -85,10 +85,10 @@ WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& optio
     if (point.requests > 0 && point.ok < kFullShare) full = rate * point.ok;
     if (rate > kMostRate) throw LoadError("a worker of this profile is never full");
   }
-  if (full <= 0) throw LoadError("a worker of this profile serves nobody");
+  if (full <= 0) throw LoadError("a worker of this profile serves no request in time");
   std::vector<CurvePoint> points;
   for (const double share : kShares) points.push_back(run(share * full));
-  // An idle worker is as one that is nearly so, and nobody is there.
+  // An idle worker is as one that is nearly so, without requests.
   CurvePoint idle = points.front();
   idle.free = 1;
   idle.rate = idle.used = idle.wait_s = idle.in_flight = idle.playing = 0;

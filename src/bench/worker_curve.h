@@ -52,7 +52,7 @@ class WorkerCurve {
   std::vector<CurvePoint> points_;
 };
 
-/// Of the simulations that make a curve.
+/// Options of the simulations that make a curve.
 struct CurveOptions {
   int workers = 4;                    ///< of the small fleet
   int requests = 4000;                ///< for each rate
@@ -62,8 +62,9 @@ struct CurveOptions {
 };
 
 /// Looks for the rate at which a worker is full, then runs rates from idle to twice that.
-/// `told(rate)` is called before each.
+/// `progress(rate)` is called before each.
 WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& options,
-                      const CurveOptions& how, const std::function<void(double rate)>& told = {});
+                      const CurveOptions& how,
+                      const std::function<void(double rate)>& progress = {});
 
 }  // namespace syrinx

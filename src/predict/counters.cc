@@ -13,12 +13,13 @@ void write_predictions(const PredictionCounters& counters, std::string& out) {
   add("ready_total", "Answers whose first sentence had been spoken by then.", counters.ready);
   add("drafts_total", "Rounds of drafting.", counters.drafts);
   add("drafted_tokens_total", "Tokens drafted, each counted once.", counters.drafted);
-  add("accepted_tokens_total", "Of them, those that answers began with.", counters.accepted);
-  add("wasted_tokens_total", "Of them, those that were given up.", counters.wasted);
+  add("accepted_tokens_total", "Drafted tokens that answers began with.", counters.accepted);
+  add("wasted_tokens_total", "Drafted tokens that were given up.", counters.wasted);
   add("reflections_total", "Times that a model was asked whether its draft still answers.",
       counters.reflections);
   add("spoken_ahead_total", "First sentences spoken ahead.", counters.spoken_ahead);
-  add("spoken_in_vain_total", "Of them, those that nobody heard.", counters.spoken_in_vain);
+  add("spoken_in_vain_total", "Sentences spoken ahead that were not heard.",
+      counters.spoken_in_vain);
   add("saved_seconds_total", "Time that listeners did not wait, estimated.", counters.saved_s);
 }
 

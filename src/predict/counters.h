@@ -1,4 +1,4 @@
-// What prediction has done in a process so far, for those who watch it. Counters have one writer
+// What prediction has done in a process so far, for monitoring. Counters have one writer
 // and are read by any thread.
 #pragma once
 
@@ -14,7 +14,7 @@ struct PredictionCounters {
   Counter drafted, accepted, wasted;     ///< tokens, as in DraftCounts
   Counter reflections;                   ///< times that a model was asked about its draft
   Counter spoken_ahead, spoken_in_vain;  ///< first sentences
-  /// Of turns that were ready: the time that writing and speaking the sentence took in the
+  /// Seconds of turns that were ready: the time that writing and speaking the sentence took in the
   /// background, less what the answer took until it was heard. An estimate of what was not waited.
   Counter saved_s;
 };

@@ -41,7 +41,7 @@ bool Drafting::enough() const {
   return now_.count() >= aim(held_);
 }
 
-/// Tokens of a round of which so many hold.
+/// Tokens of the next round when `held` tokens held.
 int Drafting::aim(int held) const {
   return draft_.count() == 0 ? rules_.first : std::max(rules_.first, held + 1 + rules_.more);
 }

@@ -1,5 +1,5 @@
 // How answers are predicted: which of a draft's tokens an answer takes over, how long drafts are
-// and what they are told (PredGen, Li and Grover, 2025). Values; any thread.
+// and what is in their prompt (PredGen, Li and Grover, 2025). Values; any thread.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ struct Prediction {
 
   bool operator==(const Prediction&) const = default;
 };
-/// The same with first drafts of so many tokens, 1 to kMostDraft; the others follow.
+/// The same with first drafts of `tokens` tokens, 1 to kMostDraft; the others follow.
 void set_draft_length(DraftRules& rules, int first);
 
 /// What the request of a draft, or of the answer, is to expect: the draft before it, of which the

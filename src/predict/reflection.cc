@@ -81,7 +81,7 @@ std::shared_ptr<Reflection> Reflection::begin(const SpeechRequest& request,
     question.stop.clear();
     question.temperature = 0.f;
     question.max_tokens = 1;
-    question.ignore_stop = true;  // a token that is told, whatever it is
+    question.ignore_stop = true;  // the token counts, whatever it is
     question.top_logprobs = kScores;
     question.text_only = true;
     const auto id = submit(question, std::make_shared<Verdict>(out, i));

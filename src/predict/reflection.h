@@ -34,8 +34,8 @@ class Reflection : public std::enable_shared_from_this<Reflection> {
   std::optional<size_t> settled() const;
   /// What was asked.
   const std::vector<RequestId>& requests() const { return requests_; }
-  /// Nobody wants to know any more. A call of `over` that has begun may still end. The requests are
-  /// the caller's to cancel.
+  /// Cancels: the outcome is not needed any more. A call of `over` that has begun may still end.
+  /// The requests are the caller's to cancel.
   void forget();
 
  private:

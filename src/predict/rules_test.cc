@@ -1,5 +1,5 @@
-// The rules by which answers keep more of their drafts, what drafts are told, and the voice that
-// speaks ahead: turns on scripted stand-ins for a text model and a voice.
+// The rules by which answers keep more of their drafts, what is in prompts of drafts, and the voice
+// that speaks ahead: turns on scripted stand-ins for a text model and a voice.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -275,7 +275,7 @@ TEST(Reflection, WhoeverCannotJudgeKeepsNothing) {
   EXPECT_EQ(scene.writer->asked[3].expected_settled, 0u);
   EXPECT_TRUE(scene.writer->asked[3].background);
   scene.writer->write(3, "I am. ", true);
-  // Who leaves while it is judged takes it along.
+  // A client that leaves while it is judged cancels it.
   scene.ask("Who is it?");
   ASSERT_EQ(scene.writer->asked.size(), 5u);
   scene.turn->cancel();

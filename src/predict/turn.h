@@ -6,7 +6,8 @@
 // is written as if nothing had been drafted, token for token, unless another rule than greedy lets
 // it keep more of the draft; if it begins with the sentence that was spoken, that is heard at once.
 //
-// Any thread may call; nothing blocks. Drafts are background requests: they cost nobody a deadline.
+// Any thread may call; nothing blocks. Drafts are background requests: they cost no request a
+// deadline.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,7 @@ struct TurnCounts : DraftCounts {
   bool ready = false;  ///< the answer began with the sentence that had been spoken
 };
 
-/// Who the answer is for. Called in order and must not block, nor call the turn.
+/// The receiver of the answer. Called in order and must not block, nor call the turn.
 class Audience {
  public:
   virtual ~Audience() = default;
@@ -52,7 +53,7 @@ class Audience {
   virtual void done(const Error& error, const TurnCounts& counts) = 0;
   /// Audio delivered but not yet taken; any thread.
   virtual double unread_s() const { return 0; }
-  /// For those who watch: the draft as it stands, while the question goes on.
+  /// For monitoring: the draft as it stands, while the question goes on.
   virtual void draft(std::string_view /*text*/) {}
 };
 

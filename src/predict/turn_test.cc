@@ -84,7 +84,7 @@ class TurnTest : public testing::Test {
     ear->wait();
     return ear;
   }
-  /// Until nobody asks anything of these engines any more; false after 30 s.
+  /// Waits until these engines have no request; false after 30 s.
   static bool wait_idle(std::initializer_list<const Engine*> engines) {
     const auto idle = [](const Engine* engine) { return engine->stats().requests == 0; };
     for (int i = 0; i < 6000 && !std::ranges::all_of(engines, idle); ++i) {
@@ -174,13 +174,13 @@ TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   turn->ask(said(question));
   ear->wait();
   EXPECT_EQ(ear->counts_.drafts, 4);
-  EXPECT_GE(ear->counts_.drafted, 9);  // tokens without text of their own are not told
+  EXPECT_GE(ear->counts_.drafted, 9);  // tokens without text of their own are not reported
   EXPECT_LE(ear->counts_.drafted, 6 + 4 + 2);
   EXPECT_EQ(ear->counts_.accepted, ear->counts_.drafted);
   EXPECT_EQ(ear->counts_.wasted, 0);
 }
 
-/// Whoever goes on for ever, and as fast as that, is drafted for until so much was in vain.
+/// A question without end is drafted for until the bound of wasted tokens.
 TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
   TurnOptions asked = options(true);
   asked.prediction.drafts = {.first = 6, .more = 2, .most = 12, .most_wasted = 40};

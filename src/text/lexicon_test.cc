@@ -52,8 +52,8 @@ TEST(Lexicon, FaultsNameLineAndSymbol) {
     return lexicon.ok() ? std::string() : lexicon.error().message;
   };
   EXPECT_EQ(fault("a /b/\nword /b§/"),
-            "line 2: 'word': '§' in 'b§' is no sound that IPA has for this");
-  EXPECT_EQ(fault("\n\nword {B QQ}"), "line 3: 'word': 'QQ' is no phone of ARPAbet");
+            "line 2: 'word': '§' in 'b§' is not an IPA sound that is known here");
+  EXPECT_EQ(fault("\n\nword {B QQ}"), "line 3: 'word': 'QQ' is not an ARPAbet phone");
   for (const char* bad : {"word", "word /a", "word {A", "-word a", "wo<rd a", "word a<b>",
                           "word //", "word {}", "w\xff a"}) {
     EXPECT_NE(fault(bad), "") << bad;

@@ -305,7 +305,7 @@ Result<Phones> phones_of_ipa(std::string_view ipa) {
     }
     if (sound == nullptr) {
       return phones_fault(concat("'", rest.substr(0, code.size), "' in '", ipa,
-                                 "' is no sound that IPA has for this"));
+                                 "' is not an IPA sound that is known here"));
     }
     found.add(sound->arpabet);
     at += sound->written.size();
@@ -331,7 +331,7 @@ Result<Phones> phones_of_arpabet(std::string_view arpabet) {
     if (other != kOtherNames.end()) name = other->arpabet;
     const bool known = name.find(' ') != name.npos || is_vowel_phone(name) ||
                        (stress == ' ' && find_letter(kConsonants, name) != nullptr);
-    if (!known) return phones_fault(concat("'", written, "' is no phone of ARPAbet"));
+    if (!known) return phones_fault(concat("'", written, "' is not an ARPAbet phone"));
     if (stress == '0' && name == "ah") name = "ax";  // CMU's dictionary has no other schwa
     found.stress_next(stress == ' ' ? '0' : stress);
     found.add(name);

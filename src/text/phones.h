@@ -9,7 +9,7 @@
 namespace syrinx {
 
 /// "təˈmeɪtoʊ"; the tie bar, length, syllable dots and spaces are known. Sounds that English lacks
-/// become the nearest that it has, in `arpabet` only. An Error names the symbol that is none.
+/// become the nearest that it has, in `arpabet` only. An Error names the invalid symbol.
 Result<Phones> phones_of_ipa(std::string_view ipa);
 
 /// "T AH0 M EY1 T OW2" as in CMU's dictionary; stress may be left out, case does not matter.

@@ -36,7 +36,7 @@ struct Delivery {
   float pitch = 0;  ///< semitones above the voice's own
 };
 
-/// A place in a text whose time somebody wants to know.
+/// A place in a text whose time a client asked for.
 struct TextMark {
   std::string name;
   int64_t at = 0;  ///< byte

@@ -13,11 +13,11 @@ namespace {
 constexpr size_t kMinLimit = 8;  // characters a piece may have at least
 constexpr size_t kShortLine =
     45;  // bytes; lines up to here are verse, headings and lists, not prose
-constexpr size_t kWordBytes = 16;   // of a word that decides something
-constexpr size_t kMarks = 64;       // bytes of marks that are taken together
+constexpr size_t kWordBytes = 16;     // of a word that decides something
+constexpr size_t kMarks = 64;         // bytes of marks that are taken together
 constexpr size_t kHidden = 64 << 10;  // bytes of a script or a style sheet that is known as one
-constexpr size_t kLongHidden = 2000;  // from so many on it is a piece of its own
-constexpr size_t kOften = 4 << 10;  // bytes a stream may hold and look at with every push
+constexpr size_t kLongHidden = 2000;  // bytes from which on it is a piece of its own
+constexpr size_t kOften = 4 << 10;    // bytes a stream may hold and look at with every push
 
 /// Thrown away, not reported: the answer depends on text that is not there yet.
 struct NeedMore {};

@@ -115,7 +115,7 @@ TEST(Sentences, ShortOnesAreJoined) {
 }
 
 TEST(Sentences, AtTheirLimits) {
-  // A line of so many bytes stands for itself, one of more is prose that goes on.
+  // A line of this many bytes stands for itself, one of more is prose that goes on.
   for (const size_t size : {45u, 46u}) {
     const std::string line = "Verse " + std::string(size - 6, 'a');
     EXPECT_EQ(split(line + "\nNext").size(), size == 45 ? 2u : 1u) << size;
@@ -276,7 +276,7 @@ TEST(Sentences, ALongScriptIsAPieceOfItsOwn) {
   EXPECT_EQ(queue.next(), "Before it. Here ");
   EXPECT_EQ(queue.next(), " there. After it.");
   EXPECT_EQ(queue.next(), "");
-  // A text about HTML is no script, and one that is not closed hides nothing.
+  // A text about HTML is not a script, and one that is not closed hides nothing.
   const std::string about = "Use `<script>` here. " + std::string(3000, 'y') + ". See `</script>`.";
   for (const Sentence& each : split_sentences(about)) EXPECT_FALSE(each.hidden);
   for (const Sentence& each : split_sentences("A <script> is. " + std::string(3000, 'z')))

@@ -288,8 +288,8 @@ void SsmlReader::gap(std::string_view wanted) {
   text += wanted;
 }
 
-/// Takes the text's end away; what was noted there is at its new end. Of deliveries that meet, the
-/// last holds.
+/// Takes the text's end away; what was noted there is at its new end. Among deliveries that meet,
+/// the last holds.
 void SsmlReader::cut(size_t size) {
   out_.text.resize(size);
   const auto end = static_cast<int64_t>(size);
@@ -305,7 +305,7 @@ void SsmlReader::pause(const SsmlAttributes& given) {
   std::optional<float> seconds = 0.75f;
   if (const auto time = given["time"]; !time.empty()) {
     seconds = seconds_of(time);
-    if (!seconds) return fail(concat("'", time, "' is no time; it is 500ms or 0.5s"));
+    if (!seconds) return fail(concat("invalid time '", time, "': use 500ms or 0.5s"));
   } else if (const auto strength = given["strength"]; !strength.empty()) {
     seconds = value_named(kBreaks, strength);
     if (!seconds) return fail(concat("there is no break of the strength '", strength, "'"));
@@ -320,14 +320,14 @@ void SsmlReader::prosody(const SsmlAttributes& given, OpenElement& open) {
   open.before = now_;
   if (const auto rate = given["rate"]; !rate.empty()) {
     const auto value = rate_of(rate);
-    if (!value) return fail(concat("'", rate, "' is no rate; it is slow, 80% or +10%"));
+    if (!value) return fail(concat("invalid rate '", rate, "': use slow, 80% or +10%"));
     now_.rate = std::clamp(now_.rate * *value, kLeastRate, kMostRate);
   }
   if (const auto pitch = given["pitch"]; !pitch.empty()) {
     const bool hertz = lower_ascii(pitch).ends_with("hz");
     const auto value = pitch_of(pitch);
     if (!value && !hertz)
-      return fail(concat("'", pitch, "' is no pitch; it is high, +10% or -2st"));
+      return fail(concat("invalid pitch '", pitch, "': use high, +10% or -2st"));
     if (hertz) ignore("prosody pitch in Hz");
     now_.pitch = std::clamp(now_.pitch + value.value_or(0), -kMostPitch, kMostPitch);
   }
@@ -410,7 +410,7 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
   open_.push_back(std::move(open));
 }
 
-/// Of the text since `open`, without white space at its ends.
+/// Returns the text since `open`, without white space at its ends.
 void SsmlReader::say(const OpenElement& open, Saying saying) {
   const size_t first = out_.text.find_first_not_of(kXmlSpace, open.begin);
   const size_t end = out_.text.find_last_not_of(kXmlSpace) + 1;

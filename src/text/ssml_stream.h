@@ -1,6 +1,6 @@
 // Documents of SSML and plain text in what arrives in pieces. A text is a document where it begins
-// with <speak (text/ssml.h), up to its </speak>; what follows that, and what follows finish(), may be
-// one again. What is held is bounded by whoever pushes. One thread.
+// with <speak (text/ssml.h), up to its </speak>; what follows that, and what follows finish(), may
+// be one again. What is held is bounded by the caller of push(). One thread.
 #pragma once
 
 #include <optional>
@@ -17,8 +17,8 @@ class SsmlStream {
     std::string text;
     bool document = false;
   };
-  /// `ssml`: unset, a text is what it begins like; true, all of it up to finish() is a document, also
-  /// where it lacks its <speak>, if `bare`; false, all is plain.
+  /// `ssml`: unset, a text is what it begins like; true, all of it up to finish() is a document,
+  /// also where it lacks its <speak>, if `bare`; false, all is plain.
   explicit SsmlStream(std::optional<bool> ssml = {}, bool bare = false)
       : ssml_(ssml), bare_(bare) {}
 

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Of the goldens here, or of a vocabulary that is not kept (make_golden.py --tiktoken).
+/// Cases of the goldens here, or of a vocabulary that is not kept (make_golden.py --tiktoken).
 std::string golden_path(const std::string& name) {
   const char* others = std::getenv("SYRINX_BPE_GOLDENS");
   return (others ? others : SYRINX_SOURCE_DIR "/tests/parity/bpe/") + name;

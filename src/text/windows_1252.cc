@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Of 0x80 to 0x9f; above that the bytes are those of Latin-1.
+/// Characters of 0x80 to 0x9f; above that the bytes are those of Latin-1.
 constexpr std::array<char32_t, 32> kCodes = {
     0x20ac,       kReplacement, 0x201a, 0x0192, 0x201e, 0x2026,       0x2020, 0x2021,
     0x02c6,       0x2030,       0x0160, 0x2039, 0x0152, kReplacement, 0x017d, kReplacement,

@@ -6,12 +6,17 @@ import pathlib
 import re
 import sys
 
-ROOMS = ('audio', 'base', 'codec', 'ears', 'io', 'kernels', 'library', 'link', 'nn', 'runtime', 'tensor', 'voices')
+ROOMS = ('audio', 'base', 'bench', 'codec', 'ears', 'io', 'kernels', 'library', 'link', 'nn', 'predict', 'runtime',
+         'tensor', 'voices')
 RULED_OUT = re.compile(
     r"\b(?:[Ww]ho|[Ww]hoever|[Nn]obody|[Ss]omebody|[Ee]verybody|[Tt]ells?|told)\b|(?<![Tt]here )\bis none\b"
     r"|(?<![Tt]here )\bis no (?!longer)[a-z]+|\bso (?:many|much|long)\b(?! (?:as|that|more))|(?:^|[.:;] )Of ")
 COMMENT = re.compile(r'//[/!<]*\s?(.*)$')
 STRING = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+SPOKEN = pathlib.Path('src/text/english')  # its strings are words of the language
+SPEAKS = ('questions.cc', 'workload.cc', 'main.cc', 'sentence_rules.cc')  # and so are theirs
 
 
 def texts(line, strings=True):
@@ -22,7 +27,7 @@ def texts(line, strings=True):
 
 
 def faults(path):
-    speaks = path.stem.endswith('_test')  # what tests speak and send may have any words
+    speaks = path.stem.endswith('_test') or str(SPOKEN) in str(path) or path.name in SPEAKS
     for number, line in enumerate(path.read_text().splitlines(), 1):
         for text in texts(line, strings=not speaks):
             found = RULED_OUT.search(text)

@@ -1,4 +1,4 @@
-// Words that only their accents tell from others: "résumé" and "resume". Pure functions.
+// Words that only their accents distinguish from others: "résumé" and "resume". Pure functions.
 #pragma once
 
 #include <string_view>

@@ -22,7 +22,7 @@ constexpr std::string_view kMolecules = " O2 O3 N2 H2 F2 Cl2 Br2 I2 S8 P4 C60 ";
 constexpr std::string_view kIons = " Na K Ca Mg H Li NH4 Fe Cu Zn Al Ag Ba H3O ";
 
 constexpr std::string_view kNegative = " OH Cl Br CN NO3 NO2 HCO3 HSO4 MnO4 ClO4 HS ";
-/// Elements that are told by their mass.
+/// Elements that are named with their mass.
 constexpr std::string_view kElementNames =
     " hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium aluminum"
     " phosphorus sulfur chlorine argon potassium calcium chromium manganese iron cobalt nickel"

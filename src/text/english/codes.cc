@@ -44,7 +44,7 @@ std::string spelled(std::string_view text) {
 
 std::string small(const Tokens& tokens, size_t i) { return lower(tokens.core(i)); }
 
-/// Whether token i follows the name of what is told by a code; marks may stand between.
+/// Whether token i follows the name of something that has a code; marks may stand between.
 bool is_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool numbered_here = core[0] == '#';

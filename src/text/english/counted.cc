@@ -24,7 +24,7 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   return {};
 }
 
-/// What letters name behind it: "Section 5 A" is no current.
+/// What letters name behind it: "Section 5 A" is not a current.
 bool is_lettered(std::string_view word) {
   constexpr std::string_view kLettered =
       " section room gate seat row platform grade class part type unit apartment apt flat suite"

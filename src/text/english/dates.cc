@@ -174,7 +174,7 @@ struct Time {
 
   /// Whether it says which half of the day is meant.
   bool is_halved() const { return !half.empty() || !word.empty(); }
-  /// `halved`: the clock is told of by halves of the day, here or beside it.
+  /// `halved`: halves of the day are named, here or beside it.
   std::string words(bool halved) const {
     if (!word.empty()) return std::string(word);
     std::string out = clock_words(clock, halved);

@@ -174,7 +174,7 @@ Kind learned(const Words& words, size_t at, const Heteronym& one, bool plural) {
   return static_cast<Kind>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-// ---------------------------------------------------------------- what kinds do not tell
+// ---------------------------------------------------------------- what kinds do not decide
 
 /// Looks for words around one: `left` of them before, and at most two after.
 class Around {

@@ -1,6 +1,6 @@
-// Words that are spelled alike and said otherwise: "they record a record". Which it is tell the
-// words around: weights of what stands beside a noun, a verb and an adjective, learned by
-// training/heteronyms.py, and rules for words whose kinds do not tell ("the bass swam"). Const
+// Words that are spelled alike and said otherwise: "they record a record". The reading follows from
+// the words around: weights of what stands beside a noun, a verb and an adjective, learned by
+// training/heteronyms.py, and rules for words whose kinds do not decide ("the bass swam"). Const
 // tables, no state.
 //
 // Looks at all of the sentence before a word, and at no more than the two words after it: text that
@@ -17,7 +17,8 @@ namespace syrinx::english {
 
 struct Heteronym {
   std::string_view word;
-  std::string_view noun, verb, adjective;  ///< in ARPAbet; "" where it is none, or said as another
+  std::string_view noun, verb,
+      adjective;           ///< in ARPAbet; "" where it is not that kind, or said as another
   std::string_view other;  ///< what only the rules find: "lead" pipes, "read" long ago
   int bias[3];             ///< for a noun, a verb and an adjective, in 16ths: how often it is what
 };

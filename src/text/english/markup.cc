@@ -192,7 +192,7 @@ size_t Stripper::link_target() const {
   return 0;
 }
 
-/// "[12]" right after a word, "[^1]". "[0]" counts elements, so it is no footnote.
+/// "[12]" right after a word, "[^1]". "[0]" counts elements, so it is not a footnote.
 size_t Stripper::footnote() const {
   size_t i = at_ + 1;
   if (ch(i) == '^') {

@@ -66,7 +66,7 @@ std::string_view size_after(const Tokens& tokens, size_t i) {
   return next.size() > 1 && next != "mm" ? magnitude(next) : std::string_view();
 }
 
-/// "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr": sign and size are told once where they
+/// "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr": sign and size are said once where they
 /// are the same.
 Reading read_money_range(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), sign = leading_currency(core);

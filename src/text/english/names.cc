@@ -133,7 +133,8 @@ bool is_name(std::string_view word) {
   return word.size() > 1 && is_upper(word[0]) && is_letter(word[1]);
 }
 
-/// A capitalised word that is no mere beginning of a sentence, or an ordinal: "Main", "5th".
+/// A capitalised word that is not only capitalised as the beginning of a sentence, or an ordinal:
+/// "Main", "5th".
 bool is_place(std::string_view word) {
   const std::string small = lower(word);
   if (listed(kFunctionWords, small)) return false;
@@ -187,7 +188,7 @@ bool holds(When when, const Tokens& tokens, size_t i) {
       return true;
     case When::kDotted:
       return dotted;
-    case When::kNumber:  // "C. 5" is no year
+    case When::kNumber:  // "C. 5" is not a year
       return dotted && !next.empty() && any(next, is_digit) && tokens.core(i) != "C";
     case When::kPart:
       return dotted && (any(next, is_digit) || is_numeral(next));
@@ -233,8 +234,8 @@ constexpr std::string_view kTitles =
 Reading read_century(const Tokens& tokens, size_t i) {
   std::string_view core = tokens.core(i);
   const size_t small = core.find_first_of("thsrnd");
-  const bool marked = small != core.npos && small > 0 &&
-                      listed(" th st nd rd ", core.substr(small));
+  const bool marked =
+      small != core.npos && small > 0 && listed(" th st nd rd ", core.substr(small));
   if (marked) core = core.substr(0, small);
   const int value = !core.empty() && core.size() <= 6 ? roman_value(core) : 0;
   if (value == 0 || value > 30) return {};
@@ -330,7 +331,8 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
       return Spoken{std::string(known.words)};
     }
   }
-  if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0) return Spoken{"mark"};
+  if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0)
+    return Spoken{"mark"};
   // "Sept." and "Jan." before something else than a day.
   const bool dotted = tokens[i].close == '.';
   const std::string_view name = calendar_name(tokens.core(i));

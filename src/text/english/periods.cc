@@ -25,7 +25,7 @@ int64_t decade_of(std::string_view core) {
   return years && core.back() == '0' ? value_of(core) : 0;
 }
 
-/// What decades are told of.
+/// Nouns that follow decades.
 constexpr std::string_view kStyles =
     " music band bands song songs hit hits rock pop disco style fashion hair kid kids movie movies"
     " film films show shows sitcom era theme party icon icons nostalgia ";

@@ -107,7 +107,7 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   return {{std::move(words), used}, true};
 }
 
-/// A word in capitals among others, which is no name made of first letters.
+/// A word in capitals among others, which is not a name made of first letters.
 bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
   constexpr std::string_view kSaidInCapitals =
       " aids ascii asean aws basic cobol covid cuda darpa epcot fema fifa fortran gatt hipaa ikea"

@@ -97,7 +97,7 @@ TEST(English, ReadsFiguresThatAreNames) {
   EXPECT_GE(held_out.right, 140) << held_out.wrong;
 }
 
-/// Of 90 cases written before the rules were mended for them, 65 were read so; one came later.
+/// 65 of 90 cases were read so before the rules were mended for them; one came later.
 TEST(English, ReadsCommandsAndFormulas) {
   const Count count = read_table("technical.tsv");
   EXPECT_EQ(count.cases, 92);

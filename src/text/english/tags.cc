@@ -39,7 +39,7 @@ size_t found(std::string_view text, std::string_view end, size_t from, size_t mo
   return at == text.npos ? at : from + at;
 }
 
-/// Behind "<|im_start|>" the role of who speaks belongs to the token.
+/// Behind "<|im_start|>" the speaker's role belongs to the token.
 size_t role_size(std::string_view text, size_t at) {
   size_t end = at;
   while (is_lower(char_at(text, end)) && end < at + 10) ++end;
@@ -72,7 +72,7 @@ size_t declaration_size(std::string_view text, size_t at) {
   return 0;
 }
 
-/// Characters up to the end of a tag whose name ends at `from`; 0 where it is none.
+/// Characters up to the end of a tag whose name ends at `from`; 0 where it is not a tag.
 size_t tag_end(std::string_view text, size_t from) {
   bool attributes = false;
   for (size_t i = from; i < std::min(text.size(), from + kMaxTag); ++i) {

@@ -133,7 +133,7 @@ class Cutter {
     for (size_t i = last + (call ? 2 : 0); i < count_; ++i) {
       const char c = ch(i);
       dots += c == '.';
-      // A hyphen at the end of a line divides a word, it is no pause.
+      // A hyphen at the end of a line divides a word, it is not a pause.
       const bool hyphen = c == '-' && i == last && i + 1 == count_ && last > 0;
       token.closes |= !hyphen && has(")]}\x1F-\x1E", c);
       if (i == last && (c == '\'' || c == '"')) token.quote = c;
@@ -197,10 +197,10 @@ size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token
          all(tokens[last + 1].core, is_digit))
     ++last;
   const bool round = last > i && tokens[last].core == "000";
-  const bool money = last > i && (is_currency_sign(tokens[i].core[0]) ||  // "1 200 kr"
-                                  (last + 1 < tokens.size() &&
-                                   are_joined(tokens[last], tokens[last + 1]) &&
-                                   currency_of(tokens[last + 1].core) != nullptr));
+  const bool money =
+      last > i && (is_currency_sign(tokens[i].core[0]) ||  // "1 200 kr"
+                   (last + 1 < tokens.size() && are_joined(tokens[last], tokens[last + 1]) &&
+                    currency_of(tokens[last + 1].core) != nullptr));
   const bool whole = round || money || (last > i + 1 && first.size() < 3);
   return !digit_behind(last) && whole ? last - i + 1 : 1;
 }

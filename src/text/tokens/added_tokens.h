@@ -30,7 +30,7 @@ struct Section {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Of tokens with equal contents the last counts; empty contents are left out.
+  /// Among tokens with equal contents the last counts; empty contents are left out.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }

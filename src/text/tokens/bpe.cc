@@ -62,7 +62,7 @@ int32_t Bpe::find(std::string_view bytes) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
-/// As the library does it, what is unknown stands before the next token that is no byte.
+/// As the library does it, what is unknown stands before the next token that is not a byte.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
   bool unknown = false;  // one waits
   for (size_t at = 0, size = 1; at < piece.size(); at += size) {

@@ -27,7 +27,7 @@ struct BpeTables {
   bool ignore_merges = false;      ///< a piece that is a token as a whole is not merged
   int32_t unknown = -1;            ///< for bytes without a token; < 0: such bytes vanish
   bool fuse_unknown = false;       ///< one for a run of them
-  /// A piece begins as its characters, not its bytes; one that is no token becomes the tokens of
+  /// A piece begins as its characters, not its bytes; one that is not a token becomes the tokens of
   /// its bytes, or unknown where one of them is missing (-1).
   bool characters = false;
   std::array<int32_t, 256> byte_tokens = {};

@@ -18,10 +18,10 @@ class ChatTemplate {
   /// What transformers loads for the model: its processors look elsewhere first.
   enum class Of { kTokenizer, kProcessor };
 
-  /// Of a model's directory: chat_template.jinja, or "chat_template" of tokenizer_config.json (a
-  /// text, or a list of named ones of which "default" and "tool_use" are read), or that of
-  /// chat_template.json, which is a processor's first one. Nothing: the model has none. Throws
-  /// LoadError.
+  /// Reads the template of a model's directory: chat_template.jinja, or "chat_template" of
+  /// tokenizer_config.json (a text, or a list of named ones of which "default" and "tool_use" are
+  /// read), or that of chat_template.json, which is a processor's first one. Nothing: the model has
+  /// none. Throws LoadError.
   static std::optional<ChatTemplate> load(const std::string& directory, Of of = Of::kTokenizer);
 
   /// A template's text; `where` is for messages, `tokens` are its special tokens: bos_token, ...

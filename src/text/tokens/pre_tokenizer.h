@@ -46,7 +46,7 @@ class PreTokenizer {
   /// Always nothing unless splits_early().
   std::vector<std::string> split_final(std::string_view text, size_t& done) const;
 
-  /// Whether pieces can be told before the text is whole: not when a stage merges pieces or looks
+  /// Whether pieces are certain before the text is whole: not when a stage merges pieces or looks
   /// behind.
   bool splits_early() const;
 

@@ -40,7 +40,7 @@ class RegexMatcher {
   RegexMatcher& operator=(const RegexMatcher&) = delete;
 
   /// The first match at or after byte `from` of valid UTF-8. With `more`, text may follow: as soon
-  /// as that could change the outcome the answer is kUnfinished, and begin() tells where.
+  /// as that could change the outcome the answer is kUnfinished, and begin() says where.
   Found find(std::string_view text, size_t from, bool more = false);
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }

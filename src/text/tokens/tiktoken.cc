@@ -1,5 +1,5 @@
 // Loading of tiktoken's vocabularies: a line for each token, its bytes in base64 and its rank,
-// which is its id. Such a file tells neither how a text is cut nor special tokens.
+// which is its id. Such a file has neither the pattern that cuts a text nor special tokens.
 #include <algorithm>
 #include <charconv>
 #include <optional>

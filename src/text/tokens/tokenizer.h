@@ -50,7 +50,7 @@ class Tokenizer {
   /// not exist.
   std::string bytes(int32_t id) const;
   /// Whether bytes are tokens of their own where the vocabulary lacks a character: each of them
-  /// that is no part of a character is a U+FFFD of the text.
+  /// that is not part of a character is a U+FFFD of the text.
   bool spells_bytes() const;
   /// Whether decode() leaves out a blank that a text begins with.
   bool drops_blank() const;

@@ -29,7 +29,7 @@ struct TokenizerParts {
   bool drops_blank = false;  ///< the decoder leaves out a blank that a text begins with
 };
 
-/// Undoes GPT-2's byte alphabet in a token; `whole` tells whether all of it was written in it,
+/// Undoes GPT-2's byte alphabet in a token; `whole` says whether all of it was written in it,
 /// otherwise the token stands for itself.
 std::string undo_byte_alphabet(std::string_view token, bool& whole);
 
