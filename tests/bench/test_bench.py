@@ -121,7 +121,7 @@ class Bench(unittest.TestCase):
         self.fails(2, "--repeats is for", "--rates", "1", "--repeats", "2")
         self.fails(2, "--extra needs --url", "--extra", "{}")
         self.fails(2, "not a JSON object", "--url", "http://127.0.0.1:1", "--extra", "[]")
-        self.fails(2, "is no http URL", "--url", "ftp://127.0.0.1:80")
+        self.fails(2, "is not an http URL", "--url", "ftp://127.0.0.1:80")
         self.fails(1, "the first request failed (connect)", "--url", "http://127.0.0.1:1")
         self.fails(1, "no-such-file", "--text-file", "no-such-file")
         done = run_cli("simulate", "--profile", "no-such-file")

@@ -85,7 +85,7 @@ class Say(unittest.TestCase):
         srt = os.path.join(self.dir.name, "out.srt")
         done = self.say("Hello there.", "-o", self.wav, "--words", "--srt", srt)
         if done.returncode == 1:
-            self.assertIn(b"does not tell the times of words", done.stderr)
+            self.assertIn(b"has no times of words", done.stderr)
             return
         self.assertRegex(done.stdout.decode(), r"(?m)^ +\d+\.\d\d  Hello$")
         self.assertIn(b"00:00:0", self.read(srt))
@@ -95,10 +95,10 @@ class Say(unittest.TestCase):
                                  (["-"], "Hello.".encode("utf-16"))]:
             done = self.say(*arguments, "-o", self.wav, stdin=stdin)
             self.assertEqual(done.returncode, 1)
-            self.assertIn(b"is no text", done.stderr)
+            self.assertIn(b"is not a text", done.stderr)
             self.assertEqual(done.stderr.count(b"\n"), 1)
         self.refused(1, "directory", "say", "-f", self.dir.name, "-o", self.wav)
-        self.refused(1, "is no text", "book", harness.BIN, "-o", self.wav)
+        self.refused(1, "is not a text", "book", harness.BIN, "-o", self.wav)
         self.assertFalse(os.path.exists(self.wav))
 
     def refused(self, code, says, *arguments, stdin=b""):
@@ -122,7 +122,7 @@ class Say(unittest.TestCase):
         self.refused(2, "--temperature: 5 is not between 0 and 2", *text, "Hello",
                      "--temperature", "5")
         self.refused(2, "--max-frames: -1 is not between 0 and 1000000", *text, "Hello", "--max-frames", "-1")
-        self.refused(2, "--top-p: 'x' is no number", *text, "Hello", "--top-p", "x")
+        self.refused(2, "--top-p: 'x' is not a number", *text, "Hello", "--top-p", "x")
         self.refused(2, "--port: 99999 is not between 0 and 65535", "serve", "--port", "99999")
         self.refused(2, "--stall-timeout: 0 is not more than 0", "serve", "--stall-timeout", "0")
         self.refused(2, "NAME=MEANING", "serve", "--voice-alias", "anna")
@@ -137,7 +137,7 @@ class Say(unittest.TestCase):
         self.refused(2, "both be written down in texts/x.txt", "transcribe", "a/x.wav", "b/x.mp3", "-o",
                      "texts/")
         self.refused(2, "the standard output is for what is written", "chat", "--once", "Hi", "-o", "-")
-        self.refused(2, "--seed: '1e3' is no whole number", *text, "Hello", "--seed", "1e3")
+        self.refused(2, "--seed: '1e3' is not a whole number", *text, "Hello", "--seed", "1e3")
         self.refused(2, "--seed: -1 is not 0 or more", *text, "Hello", "--seed", "-1")
         self.refused(1, "'wren' writes; it cannot speak a text", "say", "--model", "wren", "Hi", "-o", self.wav)
         self.refused(1, "'wren' writes; it cannot speak a text", "book", "--model", "wren", __file__, "-o", self.wav)
@@ -145,7 +145,7 @@ class Say(unittest.TestCase):
         self.refused(1, "cannot read /nowhere: No such file", "serve", "--port", "0", "--tls-cert", "/nowhere",
                      "--tls-key", "/nowhere")
         self.refused(2, "--model-memory-mib: -5 is not 0 or more", "serve", "--model-memory-mib", "-5")
-        self.refused(1, "its name tells no format, as hello.wav would", *text[:3], "Hi", "-o", "hello")
+        self.refused(1, "its name has no ending that names a format, as hello.wav would", *text[:3], "Hi", "-o", "hello")
         self.refused(1, "there is no format 'xyz'", *text[:3], "Hi", "-o", "hello.xyz")
         self.refused(1, "is a directory", "say", "--model", MODEL, "Hi", "-o", self.dir.name)
         self.refused(1, "before its </speak>", *text, "<speak>Hello")
@@ -340,7 +340,7 @@ class ConfigFile(unittest.TestCase):
                 ("[serve]\n\nmodel = [\n 'a'\n", ":3: this list does not end"),
                 ('[serve]\nmodel = [\n"a",\n]\nprot = 1\n', ":5: [serve] has no option 'prot'"),
                 ('[serve]\nquiet = "so so"\n', ":2: --quiet: 'so so' is neither true nor false"),
-                ("[serve]\nport = 8.5\n", ":2: --port: '8.5' is no whole number")]:
+                ("[serve]\nport = 8.5\n", ":2: --port: '8.5' is not a whole number")]:
             done = self.config(text)
             self.assertEqual(done.returncode, 2, text)
             self.assertIn(says, done.stderr.decode())

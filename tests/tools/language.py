@@ -6,7 +6,7 @@ import pathlib
 import re
 import sys
 
-ROOMS = ('audio', 'base', 'bench', 'codec', 'ears', 'io', 'kernels', 'library', 'link', 'nn', 'predict', 'runtime',
+ROOMS = ('audio', 'base', 'bench', 'cli', 'codec', 'ears', 'io', 'kernels', 'library', 'link', 'nn', 'predict', 'runtime',
          'tensor', 'voices')
 RULED_OUT = re.compile(
     r"\b(?:[Ww]ho|[Ww]hoever|[Nn]obody|[Ss]omebody|[Ee]verybody|[Tt]ells?|told)\b|(?<![Tt]here )\bis none\b"

@@ -65,7 +65,7 @@ struct BatchOptions {
 
 constexpr int kTries = 4;  // of an item that fails by no fault of its own
 
-/// A server of this process, on a free port and with a key that nobody knows: what a batch says and
+/// A server of this process, on a free port and with a secret key: what a batch says and
 /// what comes of it is the same with servers elsewhere.
 class OwnServer {
  public:
@@ -176,7 +176,7 @@ class BatchWork {
   mutable std::mutex mutex_;  // of the manifest and what follows
   std::string why_;
   std::string trouble_;           // what the last server that took nothing said
-  std::set<std::string> absent_;  // servers that were told of
+  std::set<std::string> absent_;  // servers that were reported
 };
 
 void BatchWork::stop(const std::string& why) {
@@ -185,8 +185,8 @@ void BatchWork::stop(const std::string& why) {
   stopped_ = true;
 }
 
-/// Of one that is absent the first time is told: a name with a slip in it is not waited for in
-/// silence.
+/// Reports a server that is absent for the first time: a name with a slip in it is not waited for
+/// in silence.
 void BatchWork::took_nothing(const std::string& server, const std::string& why, bool absent) {
   const std::lock_guard lock(mutex_);
   trouble_ = server + ": " + why;
@@ -230,7 +230,7 @@ void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer, const Wav&
   ++done_;
 }
 
-/// False: nobody takes requests any more. A seed in the item makes every try the same audio.
+/// False: no server takes requests any more. A seed in the item makes every try the same audio.
 bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
   std::string why;
   for (int tries = 0; tries < kTries && !stopped_;) {
@@ -413,11 +413,10 @@ int run_batch(const BatchOptions& options) {
   }
   if (!why.empty()) std::fprintf(stderr, "syrinx: %s; %zu are not done\n", why.c_str(), undone);
   if (failed > 0) {
-    std::fprintf(
-        stderr,
-        "syrinx: %zu failed, the first '%s': %s; the manifest tells of all, --retry-failed "
-        "tries again\n",
-        failed, first_failed->id.c_str(), manifest.find(*first_failed)->fault.c_str());
+    std::fprintf(stderr,
+                 "syrinx: %zu failed, the first '%s': %s; the manifest lists all, --retry-failed "
+                 "tries again\n",
+                 failed, first_failed->id.c_str(), manifest.find(*first_failed)->fault.c_str());
   }
   if (failed > 0 || undone > 0) return kExitFailed;
   if (cut_short == 0) return kExitOk;
@@ -463,7 +462,7 @@ void add_batch(CLI::App& app, Chosen& chosen) {
   add_store(*sub, batch.voice_store);
   add_request(*sub, batch.request);
   add_model(*sub, batch.load);
-  // Nobody listens: batches as large as they get, and a place for whoever asks.
+  // No listener: batches as large as they get, and a seat for each request.
   batch.load.engine.policy = "throughput";
   batch.load.engine.max_requests = 1'000'000;
   batch.load.engine.max_wait_s = 1e9;

@@ -163,7 +163,7 @@ BatchManifest::BatchManifest(std::string path) : path_(std::move(path)) {
     at = end + 1;
     ++number;
     const std::string id = line.is_object() ? value_or<std::string>(line, "id", "") : "";
-    if (!is_id(id)) line_fault(path_, number, "is no entry of a manifest; give another -o");
+    if (!is_id(id)) line_fault(path_, number, "is not an entry of a manifest; give another -o");
     entries_[id] = {.key = value_or<std::string>(line, "key", ""),
                     .file = value_or<std::string>(line, "file", ""),
                     .seconds = value_or<double>(line, "seconds", 0),

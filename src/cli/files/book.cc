@@ -107,7 +107,7 @@ Target find_target(const BookOptions& options) {
   if (path.empty()) {
     const std::string name = options.text_file.substr(options.text_file.rfind('/') + 1);
     const size_t dot = name.rfind('.');
-    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // of .notes the dot is no ending's
+    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // the dot of .notes begins no ending
   }
   if (path == "-") throw UsageError("a book does not go to the standard output; 'say' does that");
   const bool directory = path.ends_with('/') || is_directory(path);
@@ -127,8 +127,8 @@ AudioFormat find_format(const BookOptions& options, const Target& target) {
   const auto asked = audio_format(options.format);
   if (asked || target.directory) return asked.value_or(AudioFormat::kWav);
   if (ending_of(target.path).empty()) {
-    throw UsageError(concat("'-o ", target.path, "' tells no format: -o ", target.path,
-                            ".wav is one file, -o ", target.path,
+    throw UsageError(concat("'-o ", target.path, "' has no ending that names a format: -o ",
+                            target.path, ".wav is one file, -o ", target.path,
                             "/ a directory with a file for each chapter"));
   }
   return format_of_file(target.path);
@@ -259,7 +259,7 @@ Book::Running Book::submit(Engine& engine, const BookPart& part) const {
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
   if (id) return running;
-  // A row of stars between two scenes is no reason to end.
+  // A row of stars between two scenes does not end it.
   const bool nothing = id.error().code == ErrorCode::kInvalid && id.error().param == "input";
   if (!nothing) throw LoadError(id.error().message);
   running.silent = true;
@@ -309,14 +309,14 @@ void Book::write_playlist() const {
   list.commit();
 }
 
-/// What the model cannot do with a text in SSML is told and left out.
+/// What the model cannot do with a text in SSML is reported and left out.
 void Book::take_markup(const PipelineInfo& info) {
   if (!manuscript_.marked) return;
   const Markup markup = take_ssml(info, manuscript_.ssml, request_);
   for (const std::string& warning : markup.warnings) {
     std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
   }
-  if (!markup.marks.empty()) std::fputs("syrinx: SSML: a book does not tell its marks\n", stderr);
+  if (!markup.marks.empty()) std::fputs("syrinx: SSML: a book reports no marks\n", stderr);
 }
 
 int Book::speak() {
@@ -387,7 +387,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--restart", book.restart,
                 "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
-  // Nobody listens, and a part that waits for its turn is no reason to stop.
+  // No listener: a part that waits for its turn does not stop the book.
   book.load.engine.policy = "throughput";
   book.load.engine.max_wait_s = 1e9;
   add_request(*sub, book.request);

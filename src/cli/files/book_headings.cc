@@ -63,7 +63,7 @@ std::optional<NamedLine> named_line(std::string_view text) {
   for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [word, level] : kHeadingWords) {
     if (!folded.starts_with(word)) continue;
-    // "Part of the reason ..." is no heading: after the word comes nothing, a number or a mark.
+    // "Part of the reason ..." is not a heading: after the word comes nothing, a number or a mark.
     const std::string_view rest = trimmed(text.substr(word.size()));
     const auto is_mark = [](char c) { return std::ispunct(static_cast<unsigned char>(c)) != 0; };
     if (rest.empty()) return NamedLine{level, true, false};
@@ -193,8 +193,8 @@ std::vector<Heading> named_headings(const std::vector<Line>& lines) {
   return out;
 }
 
-/// Numerals that count from I and may begin again; a single one is no list of chapters. `titled`:
-/// those with a title in capitals on their line.
+/// Numerals that count from I and may begin again; a single one is not a list of chapters.
+/// `titled`: those with a title in capitals on their line.
 std::vector<Heading> numeral_headings(const std::vector<Line>& lines, bool titled) {
   std::vector<Heading> out;
   int last = 0;

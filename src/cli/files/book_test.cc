@@ -57,7 +57,7 @@ TEST(BookText, GutenbergsHeadings) {
             (Names{"PART ONE. CHAPTER 1", "CHAPTER 2"}));
 }
 
-// An empty line may lie between a number and its title, which is told from a first line of text.
+// An empty line may lie between a number and its title, which differs from a first line of text.
 TEST(Book, TitlesStandApart) {
   EXPECT_EQ(titles("CHAPTER I\n\nJONATHAN HARKER'S JOURNAL\n\n(_Kept in shorthand._)\n\n3 May.\n\n"
                    "CHAPTER II\n\nThe End of the Castle\n\nOne.\n\nCHAPTER III\n\nNo.\n\nTwo.\n\n"
@@ -152,7 +152,7 @@ class BookFiles : public testing::Test {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
-  // Of its own for each test: they run side by side.
+  // A directory of its own for each test: they run side by side.
   const std::string path_ = concat(testing::TempDir(), "syrinx_",
                                    testing::UnitTest::GetInstance()->current_test_info()->name());
   const std::vector<float> one_ = {0.25f, -0.25f}, two_ = {0.5f};

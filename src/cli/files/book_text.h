@@ -17,7 +17,7 @@ struct Chapter {
 /// Chapters lie end to end and hold the whole text, and there is at least one; they begin with the
 /// headings of book_headings.h. What comes before the first heading is a chapter of its own without
 /// a title, unless it is shorter than 200 bytes: then it belongs to the first. A heading right
-/// under a greater one (a chapter under its part) is no chapter of its own.
+/// under a greater one (a chapter under its part) is not a chapter of its own.
 std::vector<Chapter> find_chapters(std::string_view text);
 
 /// What is spoken by one request. Parts end with sentences, if possible with paragraphs.

@@ -59,7 +59,7 @@ class BookWork {
 std::string cue_sheet(const std::string& file_name, int sample_rate_hz,
                       const std::vector<BookMark>& marks);
 
-/// 64 bits in hex that change with the text (FNV-1a); nobody has a reason to forge it.
+/// 64 bits in hex that change with the text (FNV-1a); there is no reason to forge it.
 std::string fingerprint_of(std::string_view text);
 
 }  // namespace syrinx

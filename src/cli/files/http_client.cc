@@ -141,7 +141,7 @@ std::string read_client_key(const std::string& file) {
 std::string base_url(const std::string& text) {
   std::string url = text.find("://") == std::string::npos ? "http://" + text : text;
   if (!url.starts_with("http://") && !url.starts_with("https://")) {
-    throw UsageError("'" + text + "' is no http URL");
+    throw UsageError("'" + text + "' is not an http URL");
   }
   while (url.ends_with('/')) url.pop_back();
   if (url.ends_with("/v1")) url.resize(url.size() - 3);

@@ -22,7 +22,7 @@ struct HttpAnswer {
   bool ok() const { return status == 200 && failure.empty(); }
 };
 
-/// Of all requests of a client.
+/// Options of all requests of a client.
 struct HttpClientOptions {
   std::string api_key = {};  ///< sent as a bearer token unless empty
   double timeout_s = 600;    ///< of a request as a whole

@@ -41,7 +41,7 @@ struct TranscribeOptions {
   std::string prompt;
   std::optional<float> temperature;  ///< of the first attempt; else as the recogniser does it
   bool no_fallback = false;          ///< no further attempts
-  bool no_condition = false;         ///< what was written before is not told to what comes later
+  bool no_condition = false;         ///< what was written before is not given to later windows
   bool translate = false, word_times = false;
   std::string format;  ///< txt, srt, vtt or json; empty: as the output's name ends, or txt
   std::string output;  ///< a file, or a directory for several; empty or "-": the standard output
@@ -165,7 +165,7 @@ class Transcriber {
                .translate = options.translate};
     const RecogniserInfo& info = ears_->info();
     if (options.word_times && !info.word_times) {
-      throw UsageError(concat("'", info.name, "' does not tell the times of words"));
+      throw UsageError(concat("'", info.name, "' has no times of words"));
     }
     listen_.word_times = listen_.word_times && info.word_times;
     if (const Status fit = check_listen(info, listen_); !fit) throw UsageError(fit.error().message);
@@ -284,7 +284,7 @@ std::string wanted_format(const TranscribeOptions& options, bool directory) {
     if (ending == std::string(".") + each) return each;
   }
   throw UsageError(concat("'", ending,
-                          "' is no format of a transcript; there are txt, srt, vtt "
+                          "' is an unsupported format of a transcript; use txt, srt, vtt "
                           "and json (--format)"));
 }
 
@@ -365,7 +365,7 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--no-fallback", transcribe.no_fallback,
                 "keep the first attempt, however it looks: no attempts at higher temperatures");
   sub->add_flag("--no-condition", transcribe.no_condition,
-                "do not tell the model what it wrote before: fewer loops, less agreement");
+                "do not give the model what it wrote before: fewer loops, less agreement");
   sub->add_flag("--translate", transcribe.translate, "into English, with models that can");
   sub->add_flag("--words", transcribe.word_times, "the times of words, in JSON");
   sub->add_option("--format", transcribe.format,

@@ -83,7 +83,7 @@ void add_load(CLI::App& app, LoadOptions& load) {
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--lexicon", load.lexicon,
-                 "a file that tells how words are said, one a line: Syrinx /IPA/, Nguyen {ARPAbet} "
+                 "a file of pronunciations, one a line: Syrinx /IPA/, Nguyen {ARPAbet} "
                  "or nginx engine X");
   app.add_option("--threads", load.engine.threads, "CPU threads; 0: all cores")
       ->check(between(0, 1024))
@@ -160,7 +160,7 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
   app.add_option(
          "--background-share", engine.background_share,
          "of the executors' time, what drafts and other requests in the background may take "
-         "where nobody else wants it")
+         "while no other request wants it")
       ->check(between(0.001, 1))
       ->capture_default_str();
   app.add_option("--background-pages", engine.background_pages,

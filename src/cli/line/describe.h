@@ -8,17 +8,17 @@
 
 namespace syrinx {
 
-/// What texts tell of an option.
+/// Facts of an option for texts.
 struct OptionFacts {
   std::vector<std::string> names;  ///< "-v", "--voice"; empty for a positional
   std::string positional;          ///< "text"; empty for an option
   std::string description;
-  std::string standard;              ///< the default, when there is one to tell
+  std::string standard;              ///< the default, when there is one
   std::vector<std::string> choices;  ///< the only values that are taken, when they are few
   bool takes_value = false, required = false;
 };
 
-/// What texts tell of a command.
+/// Facts of a command for texts.
 struct CommandFacts {
   std::string name;  ///< "say"; of a command below another one "hub pull"
   std::string description, footer;

@@ -19,7 +19,7 @@ InterruptGuard::InterruptGuard() {
     action.sa_handler = note_interrupt;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(kInterrupts[i], nullptr, &before_[i]);
-    // Who was started with it ignored (nohup) goes on ignoring it.
+    // A process that was started with it ignored (nohup) goes on ignoring it.
     if (before_[i].sa_handler != SIG_IGN) sigaction(kInterrupts[i], &action, nullptr);
   }
 }

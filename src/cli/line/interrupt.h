@@ -13,7 +13,7 @@ struct Interrupted {
 };
 
 /// While it lives, the first signal is kept for check(); a second one of the same kind ends the
-/// process as if nobody had listened. One at a time.
+/// process as if it had not been caught. One at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -61,7 +61,7 @@ void survive_failed_writes() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &action, nullptr);
 }
 
-/// A full disk behind the standard output is told by nobody else.
+/// A full disk behind the standard output is reported nowhere else.
 int written(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return code;
   std::fprintf(stderr, "syrinx: cannot write to the standard output: %s\n", std::strerror(errno));

@@ -8,10 +8,10 @@
 
 namespace syrinx {
 
-/// Columns of the terminal behind `fd`; 80 where it does not tell.
+/// Columns of the terminal behind `fd`; 80 where that is unknown.
 size_t terminal_columns(int fd);
 
-/// The beginning of a text in UTF-8 that takes at most so many columns. Characters of three bytes
+/// The beginning of a text in UTF-8 that takes at most `columns` columns. Characters of three bytes
 /// and more count as two columns, as most of them are.
 std::string_view first_columns(std::string_view text, size_t columns);
 

@@ -22,7 +22,7 @@ CLI::Validator bounded(std::function<bool(double)> good, const std::string& shap
             char* end = nullptr;
             const double number = std::strtod(text.c_str(), &end);
             const bool is_number = !text.empty() && *end == '\0' && std::isfinite(number);
-            if (!is_number) return "'" + text + "' is no number";
+            if (!is_number) return "'" + text + "' is not a number";
             return good(number) ? "" : text + " is not " + wanted;
           },
           shape};

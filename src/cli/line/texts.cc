@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// What the program tells of itself: completion for shells, the manual.
+/// Texts about the program itself: completion for shells, the manual.
 void add_texts(CLI::App& app, Chosen& chosen) {
   const auto shell = std::make_shared<std::string>();
   CLI::App* completion = app.add_subcommand("completion", "Print completion for a shell");

@@ -111,7 +111,7 @@ std::string option_at_fault(const std::string& what) {
   return what.substr(begin, end - begin);
 }
 
-/// "--threads: '1.5' is no whole number" of "Could not convert: --threads = 1.5": numbers with a
+/// "--threads: '1.5' is not a whole number" of "Could not convert: --threads = 1.5": numbers with a
 /// fraction have bounds, which are checked before.
 std::string in_words(const std::string& what, const CLI::App& command) {
   constexpr std::string_view kCould = "Could not convert: ";
@@ -121,7 +121,7 @@ std::string in_words(const std::string& what, const CLI::App& command) {
   const CLI::Option* option = command.get_option_no_throw(name);
   const bool flag = option != nullptr && option->get_items_expected_max() == 0;
   return name + ": '" + what.substr(equals + 3) +
-         (flag ? "' is neither true nor false" : "' is no whole number");
+         (flag ? "' is neither true nor false" : "' is not a whole number");
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const 
       std::string{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}, file);
   std::istringstream again(text);
   CLI::ConfigTOML toml;
-  toml.comment('\x01');  // there are none any more, and a '#' within quotes is no comment
+  toml.comment('\x01');  // there are none any more, and a '#' within quotes is not a comment
   std::vector<CLI::ConfigItem> told = toml.from_config(again);
   const std::map<std::string, size_t> lines = lines_of(text);
   for (const CLI::ConfigItem& item : told) {

@@ -1,4 +1,4 @@
-// What people are told about a command line or a config file that makes no sense: where the fault
+// Messages about an invalid command line or config file: where the fault
 // is and what they may have meant. Main thread.
 #pragma once
 

@@ -57,7 +57,7 @@ void add_target(CLI::App& app, BenchOptions& bench) {
                  "OPENAI_API_KEY)")
       ->group(group);
   app.add_option("--extra", bench.fields, "a JSON object added to every body")->group(group);
-  app.add_option("--sample-rate", bench.sample_rate_hz, "of pcm where the answer does not tell")
+  app.add_option("--sample-rate", bench.sample_rate_hz, "of pcm where the answer has none")
       ->check(between(1000, 384000))
       ->capture_default_str()
       ->group(group);
@@ -74,11 +74,12 @@ void add_target(CLI::App& app, BenchOptions& bench) {
 
 void add_targets(CLI::App& app, BenchOptions& bench) {
   const char* group = "Targets and search";
-  app.add_option("--target-ttfa-ms", bench.target_first_audio_ms, "first audio within so long")
+  app.add_option("--target-ttfa-ms", bench.target_first_audio_ms, "first audio within this time")
       ->check(between(0.1, 1e6))
       ->capture_default_str()
       ->group(group);
-  app.add_option("--target-percentile", bench.target_percentile, "... for so many percent")
+  app.add_option("--target-percentile", bench.target_percentile,
+                 "... for this share of requests, in percent")
       ->check(between(1.0, 100.0))
       ->capture_default_str()
       ->group(group);
@@ -133,7 +134,7 @@ void add_predict(CLI::App& app, PredictBench& predict) {
       ->capture_default_str()
       ->needs(on)
       ->group(group);
-  app.add_option("--system", predict.system, "what the text model is told first")
+  app.add_option("--system", predict.system, "system prompt of the text model")
       ->needs(on)
       ->group(group);
   app.add_option("--max-tokens", predict.max_tokens, "of an answer")
@@ -228,7 +229,7 @@ void add_day(CLI::App& app, DayCommand& day) {
   const char* group = "Day";
   CLI::Option* listeners =
       app.add_option("--listeners", day.listeners,
-                     "instead of a load: a day of so many listeners at its peak")
+                     "instead of a load: a day with this number of listeners at its peak")
           ->check(between(1.0, 1e9))
           ->group(group);
   app.add_option("--asks-every", day.asks_every_s, "seconds between two requests of a listener")

@@ -19,7 +19,7 @@ using RunLoad =
 /// The texts that the options ask for. Throws LoadError when a file cannot be used.
 std::vector<std::string> texts_of(const BenchOptions& options);
 void write_text(const std::string& path, const std::string& text);
-/// Throws LoadError where --json or --html cannot be written, before what they tell is measured.
+/// Throws LoadError where --json or --html cannot be written, before the measurement.
 void need_results(const BenchOptions& options);
 
 class LoadCommand {

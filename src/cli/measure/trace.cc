@@ -22,10 +22,10 @@ struct TraceCommand {
   SpeechRequest request;
   VoiceChoice voice;
   std::string output;
-  int logit_steps = 32;  ///< of so many steps the logits are kept
+  int logit_steps = 32;  ///< steps whose logits are kept
 };
 
-/// Whoever says how codes are drawn wants them drawn; a penalty alone goes with greedy ones too.
+/// A sampling option means that codes are drawn; a penalty alone goes with greedy ones too.
 bool draws(const SpeechRequest& r) {
   return r.temperature || r.top_k || r.top_p || r.min_p || r.inner_temperature || r.inner_top_k ||
          r.inner_top_p;

@@ -110,13 +110,13 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
     }
     try {
       out.push_back(open_recogniser("pocketsphinx"));
-    } catch (const LoadError&) {  // nobody asked for it by name
+    } catch (const LoadError&) {  // it was not named by the user
     }
   }
   return std::make_shared<Ears>(std::move(out), asked_for);
 }
 
-/// Drafts run where nobody else has anything for the engine, but the ears are no part of it: on the
+/// Drafts run where the engine has no other request, but recognisers are outside of it: on the
 /// same cores they would hear later.
 PredictWhen predict_when(const ServeOptions& options) {
   if (options.predict == "on") return PredictWhen::kUnlessNot;
@@ -129,8 +129,8 @@ PredictWhen predict_when(const ServeOptions& options) {
 
 ServerOptions server_options(const ServeOptions& options,
                              const std::shared_ptr<const SileroVad>& vad,
-                             const DecodeHelper* decoder,
-                             const std::shared_ptr<LineLog>& log, const LogLine& report) {
+                             const DecodeHelper* decoder, const std::shared_ptr<LineLog>& log,
+                             const LogLine& report) {
   const bool loopback = is_loopback(options.host);
   const auto limit = [&](int value, int beyond) {
     return value >= 0 ? value : loopback ? 0 : beyond;
@@ -168,7 +168,7 @@ ServerOptions server_options(const ServeOptions& options,
   if (!loopback && out.keys.empty() && !options.allow_public) {
     throw UsageError("to listen on " + out.host +
                      " give an API key (--api-key-file or SYRINX_API_KEY), or say --allow-public "
-                     "to serve everybody.");
+                     "to serve all addresses.");
   }
   if (!options.quiet) out.log = report;
   out.lost_lines = [log] { return log->dropped(); };
@@ -223,14 +223,15 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
     LoadOptions load = common;
     load.model = model;
     std::string trouble;
-    try {  // those behind the first are loaded much later: a slip in a name is told now
+    try {  // those behind the first are loaded much later: a slip in a name is reported now
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
       trouble = error.what();
       report(concat("syrinx: ", trouble, "; until that is mended, requests for '",
                     model_name(model), "' get 503"));
     }
-    out.push_back({model_name(model), [load, machine, report, vad, quiet = options.quiet] {
+    out.push_back({model_name(model),
+                   [load, machine, report, vad, quiet = options.quiet] {
                      if (!quiet) report("loading " + load.model);
                      auto engine = load_engine(load, *machine);
                      *machine = engine->machine();

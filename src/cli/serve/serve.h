@@ -18,7 +18,7 @@ struct ServeOptions {
   std::string host = "127.0.0.1";
   int port = 8080;
   std::string api_key_file;
-  std::string metrics_key_file;  ///< who may read /metrics
+  std::string metrics_key_file;  ///< keys that may read /metrics
   bool allow_public = false;
   std::string tls_cert, tls_key;           ///< PEM files
   std::vector<std::string> cors_origins;   ///< pages that may use the server
@@ -48,7 +48,7 @@ struct ServeOptions {
   int wyoming_port = -1;  ///< for Home Assistant; 0: any free one; -1: off
   std::string wyoming_host = "127.0.0.1";
   std::vector<std::string> remote;  ///< "NODE=ADDRESS": nodes in other processes
-  std::string placement;            ///< a file that tells of all nodes, instead
+  std::string placement;            ///< a file with all nodes, instead
   std::vector<std::string> stages;  ///< to hold only these nodes, for servers that come to
   std::string listen_stage;         ///< this address
   int agent_port = -1;              ///< for load balancers; 0: any free one; -1: off

@@ -11,8 +11,9 @@ void add_listening(CLI::App& app, ServeOptions& serve) {
   app.add_option("--port", serve.port, "0: any free port")
       ->check(between(0, 65535))
       ->capture_default_str();
-  app.add_option("--api-key-file", serve.api_key_file,
-                 "admit only who has one of these keys, one per line (or set SYRINX_API_KEY)");
+  app.add_option(
+      "--api-key-file", serve.api_key_file,
+      "admit only requests with one of these keys, one per line (or set SYRINX_API_KEY)");
   app.add_option("--metrics-key-file", serve.metrics_key_file,
                  "answer /metrics only with one of these keys, one per line (or set "
                  "SYRINX_METRICS_KEY); default: /metrics is open, also while API keys are set");
@@ -25,10 +26,10 @@ void add_listening(CLI::App& app, ServeOptions& serve) {
                  "address of that; Wyoming has no keys: beyond this machine say --allow-public")
       ->capture_default_str();
   app.add_option("--agent-port", serve.agent_port,
-                 "tell load balancers at this port how much room there is (HAProxy's agent-check); "
+                 "report free capacity to load balancers at this port (HAProxy's agent-check); "
                  "0: any free port")
       ->check(between(0, 65535));
-  app.add_option("--agent-host", serve.agent_host, "address of that; whoever asks is answered")
+  app.add_option("--agent-host", serve.agent_host, "address of that; each connection is answered")
       ->capture_default_str();
 }
 

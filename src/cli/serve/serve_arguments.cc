@@ -50,7 +50,7 @@ void add_stages(CLI::App& app, ServeOptions& serve) {
                  "or [ADDRESS, ADDRESS]")
       ->excludes(remote);
   CLI::Option* stage = app.add_option("--stage", serve.stages,
-                                      "serve nobody, but hold these stages of the model for "
+                                      "serve no requests, but hold these stages of the model for "
                                       "servers that say --remote; needs --listen-stage")
                            ->delimiter(',');
   CLI::Option* listen = app.add_option("--listen-stage", serve.listen_stage,
@@ -62,8 +62,8 @@ void add_stages(CLI::App& app, ServeOptions& serve) {
       app.add_option("--stage-cert", keys.certificate,
                      "certificate (PEM) of this end of links by grpc:// to other hosts");
   CLI::Option* key = app.add_option("--stage-key", keys.key, "its key");
-  CLI::Option* authority = app.add_option(
-      "--stage-ca", keys.authority, "who signed the other end's certificate; others get nowhere");
+  CLI::Option* authority = app.add_option("--stage-ca", keys.authority,
+                                          "authority that signed the other end's certificate");
   cert->needs(key)->needs(authority), key->needs(cert), authority->needs(cert);
 }
 

@@ -98,7 +98,7 @@ std::string clock_now() {
   return out;
 }
 
-/// All at the same time: one that does not answer holds up nobody else.
+/// All at the same time: one that does not answer does not delay the others.
 std::vector<WorkerView> look_at(std::vector<std::unique_ptr<Watched>>& workers) {
   std::vector<std::future<WorkerView>> looks;
   for (const auto& worker : workers) {

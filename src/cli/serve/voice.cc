@@ -38,7 +38,7 @@ StoredVoice need_voice(const VoiceStore& store, const std::string& name) {
   const auto voice = store.find(name);
   if (!voice) {
     throw LoadError("there is no voice '" + name + "' in " + store.directory() +
-                    "; 'syrinx voice list' tells what there is");
+                    "; see 'syrinx voice list'");
   }
   return *voice;
 }
@@ -57,7 +57,7 @@ std::string made_text(const StoredVoice& voice) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-/// Encoded now, where a model is named: what is wrong is told at once, and the first use is quick.
+/// Encoded now, where a model is named: errors are reported at once, and the first use is quick.
 Voice encode_now(const VoiceOptions& options, const RecordedAudio& audio, VoiceEncoderInfo& info) {
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const VoiceEncoder* encoder = engine->pipeline().voice_encoder();
@@ -211,14 +211,15 @@ void add_voice(CLI::App& app, Chosen& chosen) {
   add->add_option("--text", voice.wish.text, "what the recording says; some models need it");
   add->add_flag("--trim", voice.trim, "leave out the silence at both ends of the recording");
   add->add_option("--mode", voice.wish.mode, "how to clone, as the model names its ways");
-  add->add_option("--consent", voice.wish.consent, "a note: who agreed to this, and how");
+  add->add_option("--consent", voice.wish.consent,
+                  "a note: the person that agreed to this, and how");
   add->add_option("--description", voice.wish.description, "a note for lists");
   add->add_flag("--replace", voice.wish.replace, "a voice of that name goes");
   add->add_option("-m,--model", voice.load.model,
                   "encode it now for this model; otherwise that is done at its first use");
   add_load(*add, voice.load);
   add->footer(
-      "Clone only voices of people who agreed to it.\n\n"
+      "Clone only voices of people that agreed to it.\n\n"
       "Examples:\n"
       "  syrinx voice add anna anna.m4a --text \"What Anna says there.\" --consent \"by mail\"\n"
       "  syrinx say \"Hello.\" --model Org/Name --voice anna");

@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// The place in a file that was opened by somebody else, or -1 where writing is only forward.
+/// The place in a file that was opened by another program, or -1 where writing is only forward.
 int64_t place_in(std::FILE* stream) {
   struct stat status {};
   const int fd = fileno(stream);
@@ -23,7 +23,7 @@ int64_t place_in(std::FILE* stream) {
   return (fcntl(fd, F_GETFL) & O_APPEND) != 0 ? -1 : lseek(fd, 0, SEEK_CUR);
 }
 
-/// A pipe or a device, whose names tell nothing.
+/// A pipe or a device, whose names say nothing.
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
@@ -43,8 +43,9 @@ AudioFormat format_of_file(const std::string& path) {
   const std::string ending = ending_of(path);
   if (const auto format = audio_format(ending)) return *format;
   if (ending.empty() && (path.empty() || path == "-" || is_special(path))) return AudioFormat::kWav;
-  const std::string why = ending.empty() ? "its name tells no format, as " + path + ".wav would"
-                                         : "there is no format '" + ending + "'";
+  const std::string why =
+      ending.empty() ? "its name has no ending that names a format, as " + path + ".wav would"
+                     : "there is no format '" + ending + "'";
   throw LoadError("cannot write " + path + ": " + why +
                   "; known are wav, flac, mp3, opus, ogg, aac, m4a and pcm (--format writes one of "
                   "them under any name)");

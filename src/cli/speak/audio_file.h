@@ -22,9 +22,9 @@ std::string ending_of(const std::string& path);
 AudioFormat format_of_file(const std::string& path);
 
 /// Under its name the file appears whole, with its true length, or not at all; until finish() it
-/// grows beside that name, and an object that ends earlier takes it along. What is no regular file
-/// (the standard output, a pipe, a device) gets the bytes as they are made. Every method throws
-/// LoadError when the file cannot be written.
+/// grows beside that name, and an object that ends earlier takes it along. What is not a regular
+/// file (the standard output, a pipe, a device) gets the bytes as they are made. Every method
+/// throws LoadError when the file cannot be written.
 class AudioFile {
  public:
   /// `path` "-" is the standard output.

@@ -105,8 +105,8 @@ class Outputs {
 
 constexpr const char* kDefaultFile = "speech.wav";
 
-/// Settles where the audio goes before a model is loaded for it. Without -o people who sit at a
-/// terminal want to hear; scripts get a file.
+/// Settles where the audio goes before a model is loaded for it. Without -o a user at a
+/// terminal hears it; scripts get a file.
 AudioFormat choose_output(SayOptions& options, const std::optional<std::string>& player) {
   if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
@@ -143,7 +143,7 @@ Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz, 
   return collector.wait();
 }
 
-/// A text in SSML becomes plain; what the model cannot do with it is told.
+/// A text in SSML becomes plain; what the model cannot do with it is reported.
 std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& request) {
   if (!is_ssml(request.text)) return {};
   Result<Markup> markup = take_ssml(info, request);
@@ -209,10 +209,10 @@ int run_say(SayOptions options) {
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
   if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
-    throw LoadError("the model '" + info.model + "' does not tell the times of words");
+    throw LoadError("the model '" + info.model + "' has no times of words");
   }
   if (options.print_phones && !info.phone_times) {
-    throw LoadError("the model '" + info.model + "' does not tell the times of phones");
+    throw LoadError("the model '" + info.model + "' has no times of phones");
   }
   options.request.phone_times = options.print_phones;
   options.request.offline = !options.play && options.output != "-";

@@ -62,7 +62,7 @@ std::string read_text(const std::string& path, std::ostream* report) {
   const bool windows = text.find('\0') == text.npos && looks_windows_1252(text);
   if (windows) text = from_windows_1252(text);
   if (const std::string why = why_no_text(text); !why.empty()) {
-    throw LoadError(name + " is no text: " + why);
+    throw LoadError(name + " is not a text: " + why);
   }
   if (windows && report != nullptr) {
     *report << name << " is not valid UTF-8 and was read as Windows-1252.\n";

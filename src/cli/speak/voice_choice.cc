@@ -45,14 +45,14 @@ void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest&
   }
 }
 
-/// Of every wish with a source: looked up, or encoded now.
+/// The voice of every wish with a source: looked up, or encoded now.
 std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
                                                        const VoiceChoice& choice,
                                                        const std::vector<VoiceWish>& wishes) {
   std::vector<std::shared_ptr<const Voice>> fetched;
   for (const VoiceWish& wish : wishes) {
     if (!wish.source) continue;
-    // Of several recordings people want to know which; a kept voice has no file.
+    // With several recordings the message says which; a kept voice has no file.
     const std::string file = wish.turn < 0
                                  ? choice.ref_audio
                                  : std::get<1>(choice.turns[static_cast<size_t>(wish.turn)]);
@@ -102,7 +102,7 @@ std::vector<float> read_embedding_file(const std::string& path) {
   }
   if (out.empty()) load_fault(path, "", "expected a list of numbers");
   for (const float value : out) {
-    if (!std::isfinite(value)) load_fault(path, "", "holds a value that is no number");
+    if (!std::isfinite(value)) load_fault(path, "", "holds a value that is not a number");
   }
   return out;
 }

@@ -302,7 +302,7 @@ void add_chat(CLI::App& app, Chosen& chosen) {
   sub->add_option("--speaker", chat.speaker, "the model that speaks the answers")
       ->capture_default_str();
   add_request_option(*sub, "voice", chat.request, "one of its voices, or of 'syrinx voice list'");
-  sub->add_option("--system", chat.system, "what the model is told before the conversation");
+  sub->add_option("--system", chat.system, "system prompt, before the conversation");
   sub->add_option("--once", chat.once, "ask this and end");
   CLI::Option* listen = sub->add_flag("--listen", chat.listen, "speak the questions");
   sub->get_option("--once")->excludes(listen);

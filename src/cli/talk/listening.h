@@ -1,4 +1,4 @@
-// What somebody says into the microphone, a turn at a time: it begins with a voice, ends with a
+// What a user says into the microphone, a turn at a time: it begins with a voice, ends with a
 // pause, and is recognised while it is spoken. Main thread.
 #pragma once
 

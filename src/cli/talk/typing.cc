@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kRest_ms = 200;  // keys that rest so long may be looked at
+constexpr int kRest_ms = 200;  // keys that rest for this time may be read
 constexpr char kEnd = 4, kBackspace = 8, kErase = 127, kEraseLine = 21, kEscape = 27;
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
