@@ -326,7 +326,7 @@ void add_chat(CLI::App& app, Chosen& chosen) {
       "  syrinx chat\n"
       "  syrinx chat --once \"What is 7 times 8?\"\n"
       "  syrinx chat --model Qwen/Qwen2.5-0.5B-Instruct\n"
-      "  syrinx chat --model DIR --once \"Who are you?\" -o answer.wav");
+      "  syrinx chat --model DIR --once \"What can you do?\" -o answer.wav");
   sub->callback([&chosen, options] { chosen = [options] { return run_chat(*options); }; });
 }
 

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// Who may ask.
+/// Which requests are admitted.
 struct AccessRules {
   /// Names, without a port, that the Host header may have; empty: any.
   std::vector<std::string> hosts;

@@ -1,4 +1,4 @@
-// Who may use the server. Const after construction; any thread.
+// Which keys may use the server. Const after construction; any thread.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ class ApiKeys {
   /// when the file cannot be read or holds no key.
   static ApiKeys from_file(const std::string& path);
 
-  /// Without keys everybody is admitted.
+  /// Without keys each request is admitted.
   bool empty() const { return keys_.empty(); }
   /// Which of the keys an Authorization header carries. The time that this takes does not depend on
   /// how much of a key was right, or on which one.

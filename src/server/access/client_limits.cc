@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint64_t kShared = 0;  // the account of those who come when there is no room
+constexpr uint64_t kShared = 0;  // the account of clients that come when there is no room
 
 ApiError too_many(std::string message, double retry_after_s) {
   return {.status = 429,

@@ -1,5 +1,5 @@
 // How much one client may ask for: requests a minute and requests at a time. A client is a hash of
-// its key or address. Bounded in memory whoever comes. One thread.
+// its key or address. Memory is bounded. One thread.
 #pragma once
 
 #include <cstddef>

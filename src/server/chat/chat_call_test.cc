@@ -536,7 +536,8 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
   EXPECT_TRUE(parsed_calls("<tool_call>function\nf", 4).calls.empty()) << "a name that was cut";
 }
 
-/// Answers of any text: what is found does not depend on how it comes, and what is no call is text.
+/// Answers of any text: what is found does not depend on how it comes, and what is not a call is
+/// text.
 TEST(ToolCallFuzz, HoweverTheTextIsCut) {
   Mutator mutator(
       {"Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1}}\n</tool_call>\n"

@@ -40,7 +40,7 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
 }
 
 /// The content of parts: their text as one, or, for a model that hears, parts as templates know
-/// them, in which the places of recordings are told by their type.
+/// them, in which the type marks the places of recordings.
 Value read_parts(const std::vector<Value>& parts, const std::string& path, bool user,
                  Heard& heard) {
   const bool hears = heard.limits.max_s > 0 && user;

@@ -43,9 +43,7 @@ size_t object_end(std::string_view text, size_t at) {
 }
 
 /// Whether one of two texts begins with the other.
-bool alike(std::string_view a, std::string_view b) {
-  return a.starts_with(b) || b.starts_with(a);
-}
+bool alike(std::string_view a, std::string_view b) { return a.starts_with(b) || b.starts_with(a); }
 
 /// Whether an object may be a call, as far as it is there.
 bool may_be_call(std::string_view object) {
@@ -118,7 +116,7 @@ void ToolCallFinder::tell(size_t size, Found& found) {
   waiting_.erase(0, size);
 }
 
-/// False when the text is no call.
+/// False when the text is not a call.
 bool ToolCallFinder::add_call(std::string_view body, bool known_only, Found& found) {
   body = trimmed_blanks(body);
   const auto written = body.starts_with('{') ? read_json_call(body) : read_lined_call(body);
@@ -151,9 +149,12 @@ size_t ToolCallFinder::candidate(size_t from) const {
 
 ToolCallFinder::Look ToolCallFinder::look(size_t at, bool ended, Found& found) {
   switch (waiting_[at]) {
-    case '<': return look_tagged(at, ended, found);
-    case '`': return look_fenced(at, ended, found);
-    default: return look_bare(at, at, ended, found);
+    case '<':
+      return look_tagged(at, ended, found);
+    case '`':
+      return look_fenced(at, ended, found);
+    default:
+      return look_bare(at, at, ended, found);
   }
 }
 

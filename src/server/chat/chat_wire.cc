@@ -104,7 +104,7 @@ ChatWire::ChatWire(const ChatCall& call, std::string model, const std::string& i
       created_s_(created_s) {}
 
 const char* ChatWire::finish_reason(const Outcome& outcome, bool called) const {
-  if (outcome.reason == FinishReason::kRepetition) return "repetition";  // as vLLM tells it
+  if (outcome.reason == FinishReason::kRepetition) return "repetition";  // as in vLLM
   if (outcome.reason != FinishReason::kStop) return "length";
   return called ? "tool_calls" : "stop";
 }
@@ -155,7 +155,7 @@ std::string ChatWire::first() const {
   if (!chat_) return "";
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
-  // The id is told once, like the end: clients join what they are told.
+  // The id is sent once, like the end: clients join the pieces.
   if (apart_) out["modality"] = "text";
   if (spoken_ && !apart_)
     delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};

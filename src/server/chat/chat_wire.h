@@ -24,9 +24,9 @@ struct AnswerPart {
 
 class ChatWire {
  public:
-  static constexpr int kApartRate = 24000;  ///< Hz of samples that are told apart
+  static constexpr int kApartRate = 24000;  ///< Hz of samples that are sent apart
 
-  /// `id` tells the answer from others; `created_s` in seconds since 1970.
+  /// `id` is unique to the answer; `created_s` in seconds since 1970.
   ChatWire(const ChatCall& call, std::string model, const std::string& id, int64_t created_s);
 
   /// What clients name an answer by that is heard.
@@ -47,8 +47,8 @@ class ChatWire {
   const bool apart_;  // as ChatCall; `audio` of a part in a stream is samples of 16 bits then
   const std::string model_, id_;
   const int64_t created_s_;
-  int calls_ = 0;           // told so far
-  int64_t text_bytes_ = 0;  // told so far
+  int calls_ = 0;           // sent so far
+  int64_t text_bytes_ = 0;  // sent so far
 };
 
 /// "data: {"error": ...}" with the empty line after it.

@@ -22,10 +22,10 @@ class KeptAnswers {
 
   explicit KeptAnswers(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-  /// `client` is who asked, hashed; `ids` as Sink::answer_ids() told them, of `model`.
+  /// `client` is the client's hash; `ids` are those of Sink::answer_ids(), of `model`.
   void keep(std::string id, uint64_t client, std::string model, std::string text,
             std::vector<int32_t> ids, double now_s);
-  /// Of this client; without ids where another model made it.
+  /// Returns an answer of this client; without ids where another model made it.
   std::optional<NamedAnswer> find(const std::string& id, uint64_t client, const std::string& model,
                                   double now_s);
   size_t bytes() const;

@@ -17,7 +17,7 @@ constexpr double kMostDecode_s = 10;
 Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
                                                         RecordingLimits limits) {
   const std::optional<std::string> file = base64_decoded(base64);
-  if (!file || file->empty()) return Error{ErrorCode::kInvalid, "it is no base64 of a file"};
+  if (!file || file->empty()) return Error{ErrorCode::kInvalid, "invalid base64"};
   if (limits.max_s <= 0)
     return Error{ErrorCode::kInvalid, "the recordings before it last too long"};
   limits.max_decode_s = kMostDecode_s;

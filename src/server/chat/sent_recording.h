@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Of at most `limits.max_s` seconds, at its own rate, decoded by the helper's children where there
+/// Decodes at most `limits.max_s` seconds, at its own rate, by the helper's children where there
 /// is one. Errors say what is wrong with it, without a field.
 Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
                                                         RecordingLimits limits);

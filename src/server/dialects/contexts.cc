@@ -267,7 +267,7 @@ void SpeechContexts::advance(Context& context) {
   }
 }
 
-/// What nobody wants yet may fail, and then nobody minds.
+/// Text ahead of its turn may fail without consequence.
 void SpeechContexts::look_ahead(Context& context) {
   if (context.utterances.empty()) return;
   const std::string name = context.name;

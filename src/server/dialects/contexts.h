@@ -32,7 +32,7 @@ struct ContextLimits {
   int max_utterances = 64;                    ///< of a context, that wait or are spoken
   size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
   uint64_t client = 0;                        ///< as in SpeechRequest
-  VoiceDesk* voices = nullptr;                ///< who fetches voices; null: none can be
+  VoiceDesk* voices = nullptr;                ///< fetches voices; null: unsupported
 };
 
 /// The contexts of a connection: texts that come in pieces, and their audio in turn.
@@ -83,8 +83,8 @@ class SpeechContexts {
     double asked_s = 0;                     // when
     std::unique_ptr<Encoder> encoder = {};  // from the first audio on
     double audio_s = 0;                     // as taken
-    std::vector<WordMark> marks = {};       // whose times were not told yet
-    // Of a document of SSML:
+    std::vector<WordMark> marks = {};       // whose times were not sent yet
+    // For a document of SSML:
     std::shared_ptr<const SpeechRequest> said = {};  // how its text is said; null: it is plain
     Markup markup = {};
     size_t markup_bytes = 0;  // of the document, beyond its text
@@ -94,7 +94,7 @@ class SpeechContexts {
     std::string name;
     ContextOptions options;
     std::unique_ptr<VoiceFetch> fetch = {};  // while its voice is on the way
-    std::optional<double> ahead_s = {};      // while nobody wants it yet
+    std::optional<double> ahead_s = {};      // while it is ahead of its turn
     bool sentences = false;
     bool finishing = false;
     SentenceStream splitter{SentenceOptions{}};

@@ -23,7 +23,7 @@ namespace syrinx {
 /// How a context speaks; fixed when it is opened.
 struct ContextOptions {
   SpeechCall call;           ///< its text is empty
-  bool words = false;        ///< tell the times of words, where the model knows them
+  bool words = false;        ///< send the times of words, where the model knows them
   bool by_sentence = false;  ///< one utterance for each sentence even if the model takes late text
   // Text in SSML (text/ssml_stream.h): each document is an utterance of its own.
   std::optional<bool> ssml = {};  ///< as the field of POST /v1/audio/speech
@@ -93,7 +93,7 @@ struct SpeechEvent {
   std::string text = {};  ///< kStarted: of the utterance, where it is complete already
   std::vector<TimedWord> words = {};
   double audio_s = 0;                 ///< kSpoken: length of the utterance
-  std::vector<TimedWord> marks = {};  ///< kSpoken: of its SSML, where the model tells their times
+  std::vector<TimedWord> marks = {};  ///< kSpoken: of its SSML, where the model knows their times
   std::vector<std::string> warnings = {};  ///< kStarted: what of its SSML was left out
   ApiError error = {};
   double at_s = 0;  ///< when, on the caller's clock
@@ -115,7 +115,7 @@ class Dialect {
   virtual int max_contexts() const { return 1; }
 };
 
-/// A Speaker with facts of its own: a dialect may outlive the model that it was told of. Encoder,
+/// A Speaker with facts of its own: a dialect may outlive the model that it refers to. Encoder,
 /// store and aliases live on.
 struct OwnSpeaker {
   explicit OwnSpeaker(const Speaker& speaker)

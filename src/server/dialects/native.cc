@@ -1,5 +1,5 @@
 // /v1/audio/speech/stream, as vLLM-Omni and SGLang speak it: session.config, then input.text and
-// input.done again and again. Of our own: session.configured tells what came of the configuration,
+// input.done again and again. Our own: session.configured has the configuration in effect,
 // and input.clear drops what is being said.
 #include <utility>
 
@@ -228,7 +228,7 @@ class NativeDialect : public Dialect {
   int flushes_ = 0;       // that were not answered yet
   int64_t utterance_ = 0, sentence_ = 0, chunk_ = 0;
   size_t total_bytes_ = 0;
-  // Of the utterance: told at its end, words as vLLM-Omni does.
+  // Words of the utterance: sent at its end, words as vLLM-Omni does.
   JsonOut words_ = JsonOut::array(), phones_ = JsonOut::array(), marks_ = JsonOut::array();
 };
 

@@ -1,5 +1,5 @@
-// Tells load balancers how full the server is, in HAProxy's agent-check protocol: whoever connects
-// is told one line and the connection is closed. Nothing is read, kept or waited for, so a stranger
+// Reports the server's load to load balancers in HAProxy's agent-check protocol: each connection
+// gets one line and is closed. Nothing is read, kept or waited for, so a stranger
 // costs nothing and learns nothing but the load. One io thread of its own, so that the answer comes
 // while the others are busy. Public methods are for the thread that owns the object.
 #pragma once
@@ -13,7 +13,7 @@ namespace syrinx {
 
 /// "up 75%": requests are taken, and three quarters are free (ServerLoad::free; never 0 %: that
 /// would say to send nothing). "down #loading" and "down #draining":
-/// they are not. Not "drain", which a balancer keeps until it is told "ready", and that
+/// they are not. Not "drain", which a balancer keeps until it gets "ready", and that
 /// would undo what its operator has set by hand.
 std::string agent_answer(const ModelTable* models, bool draining);
 

@@ -77,7 +77,7 @@ TEST(AgentAnswer, TellsTheShareThatIsFree) {
   EXPECT_EQ(answer_of(stats_of(10, 40)), "up 75%\n");
   EXPECT_EQ(answer_of(stats_of(10, 40, 20)), "up 50%\n");  // fewer places than the costs say
   EXPECT_EQ(answer_of(stats_of(10, 0)), "up 100%\n");      // nothing is known yet
-  // Full is not the same as gone: where all are full, somebody must say so to the client.
+  // Full is not the same as gone: where all are full, a server must say so to the client.
   EXPECT_EQ(answer_of(stats_of(40, 40)), "up 1%\n");
   EXPECT_EQ(answer_of(stats_of(400, 40)), "up 1%\n");
 }
@@ -157,7 +157,8 @@ TEST(AgentPort, StrangersCostNothing) {
   const uint16_t port = static_cast<uint16_t>(agent.port());
   net::io_context io;
   std::vector<net::ip::tcp::socket> strangers;
-  for (int i = 0; i < 50; ++i) {  // who never read, never close, and one who sends without end
+  for (int i = 0; i < 50;
+       ++i) {  // peers that never read, never close, and one that sends without end
     strangers.emplace_back(io);
     strangers.back().connect({net::ip::address_v4::loopback(), port});
   }

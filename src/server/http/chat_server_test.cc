@@ -244,7 +244,7 @@ TEST_F(SpokenChatTest, HearsRecordings) {
 }
 
 TEST_F(SpokenChatTest, LargeBodiesMayCarryRecordings) {
-  // Of 44.1 kHz and 24 s: past max_body_bytes, refused for its length, not for the body's.
+  // 24 s at 44.1 kHz: past max_body_bytes, refused for its length, not for the body's.
   const std::string wav = recording_wav(std::vector<float>(24 * 44100, 0.5f), 44100);
   const TestAnswer answer =
       ask(concat(R"({"model": "writer", "messages": [{"role": "user", "content": [)",

@@ -30,7 +30,7 @@ class ChatStream {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
-  /// However it ended: nothing goes on for a client that nobody serves.
+  /// However it ended: nothing goes on for a client that is gone.
   ~ChatStream() {
     if (queue_) queue_->detach();
     if (id_) backend_->cancel(*id_);

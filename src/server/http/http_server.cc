@@ -113,7 +113,7 @@ void HttpServer::Impl::take(tcp::socket socket) {
     spawn(state.io, [session] { return session->run(); });
     return;
   }
-  if (state.tls) return;  // nobody could read an answer
+  if (state.tls) return;  // an answer could not be read
   const Reply reply = reply_of(unavailable("The server has no free connection."));
   const std::string bytes =
       response_head(reply.status, {{"Content-Type", reply.content_type},

@@ -1,6 +1,6 @@
 // The HTTP server: listens, answers, streams speech, drains. One io thread serves all connections;
-// a few worker threads check requests and make prompts, so that a long text disturbs nobody.
-// Public methods are for the thread that owns the object.
+// a few worker threads check requests and make prompts, so that a long text delays no other
+// request. Public methods are for the thread that owns the object.
 #pragma once
 
 #include <cstddef>
@@ -22,29 +22,29 @@
 
 namespace syrinx {
 
-/// Where it listens, who may ask and how long anything may take.
+/// Addresses, access and time limits.
 struct ServerOptions {
   std::string host = "127.0.0.1";                  ///< an IPv4 or IPv6 address, or "localhost"
   int port = 8080;                                 ///< 0: any free one
-  ApiKeys keys = {};                               ///< empty: everybody is admitted
+  ApiKeys keys = {};                               ///< empty: each request is admitted
   ApiKeys metrics_keys = {};                       ///< for /metrics; empty: it is open to all
   std::string tls_certificate = {}, tls_key = {};  ///< PEM files; empty: no TLS
   AccessRules access = {};                         ///< of browsers
   LimitOptions limits = {};                        ///< of each key, or address without keys
   size_t max_body_bytes = size_t{1} << 20;
-  /// Of a body that may carry a recording, to be cloned or written down; so many of them at a time.
+  /// Bytes of a body that may carry a recording, and such bodies at a time.
   size_t max_upload_bytes = size_t{25} << 20;
   int max_uploads = 8;
   size_t max_header_bytes = size_t{16} << 10;
   int max_connections = 1024;  ///< past it new ones are answered 503 and closed
-  /// From one address, so that nobody takes all; 0: no limit. Not for this machine's own.
+  /// Connections from one address; 0: no limit. Not for this machine's own.
   int max_connections_per_address = 256;
   double header_timeout_s = 10;  ///< from the first byte of a request to the end of its head
   double body_timeout_s = 30;    ///< from the head to the end of the body; of long messages, too
   double idle_timeout_s = 75;    ///< between the requests of a connection
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
-  std::shared_ptr<const SileroVad> vad = {};       ///< hears turns; null: WebRTC's detector
+  std::shared_ptr<const SileroVad> vad = {};  ///< hears turns; null: WebRTC's detector
   double max_heard_s = 4 * 3600;              ///< of one recording that is written down
   PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
   Prediction prediction = {};                 ///< how

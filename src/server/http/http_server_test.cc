@@ -53,7 +53,7 @@ TEST_F(HttpServerTest, WholeAnswersTellTheirLength) {
   const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
   EXPECT_EQ(failed.status, 500);
   EXPECT_TRUE(has(failed.body, "internal_error"));
-  // Somebody who does not read makes nothing run for ever.
+  // A client that does not read makes nothing run for ever.
   TestClient gone(port());
   gone.post(R"({"input": "endless", "stream": false})");
   for (int i = 0; i < 500 && backend_->steps() < 20; ++i) {
@@ -322,7 +322,7 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   TestClient stalled(port());
   stalled.post(R"({"input": "endless"})");
-  const TestAnswer other = speak(R"({"input": "0123456789"})");  // meanwhile nobody else suffers
+  const TestAnswer other = speak(R"({"input": "0123456789"})");  // meanwhile other requests go on
   EXPECT_TRUE(other.whole);
   EXPECT_TRUE(backend_->wait_idle(5));
   EXPECT_LT(backend_->max_unread_s(), 2.2);
@@ -345,7 +345,7 @@ TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
 }
 
 /// The kernel takes a little of each write, and again a little: nothing is lost or said twice, and
-/// whoever reads faster does not wait.
+/// a faster reader does not wait.
 TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   start();
   const std::string body =
@@ -494,7 +494,7 @@ TEST_F(HttpServerTest, Batch) {
   EXPECT_TRUE(has(answer.body, R"("code":"voice_not_found")"));
   EXPECT_TRUE(has(answer.body, R"("media_type":"audio/mpeg")"));
   EXPECT_TRUE(has(answer.body, R"("total":5,"succeeded":2,"failed":3)"));
-  const TestAnswer warned = post(  // what is told of it would end within a character
+  const TestAnswer warned = post(  // its message would end within a character
       R"({"items": [{"input": "<speak><say-as interpret-as='aéééééééééééééééééééé'>b</say-as></speak>"}]})");
   EXPECT_EQ(warned.status, 200);
   EXPECT_TRUE(has(warned.body, "warnings"));

@@ -22,7 +22,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
                       {"loaded", model.backend != nullptr}};
   if (!model.trouble.empty()) out["trouble"] = model.trouble;
   if (!model.backend) return out;
-  // What OpenAI's models do not tell and a page wants to know before it speaks.
+  // What OpenAI's models lack and a page wants to know before it speaks.
   const PipelineInfo& info = model.backend->info();
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;

@@ -1,4 +1,4 @@
-// What the server tells of the models that it serves. Free functions; any thread. The table of
+// Replies about the models that the server has. Free functions; any thread. The table of
 // models is there.
 #pragma once
 

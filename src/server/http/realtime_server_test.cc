@@ -208,7 +208,7 @@ TEST_F(RealtimeServerTest, CancelsWhatIsMade) {
   const auto events = until(client, "response.done");
   EXPECT_EQ(events.back()["response"]["status"], "cancelled");
   EXPECT_TRUE(speaker_->wait_idle(5));
-  // Who goes away ends all, too.
+  // A client that leaves ends all, too.
   ask(client, "endless");
   until(client, "response.output_audio_transcript.delta");
   client.socket().close();

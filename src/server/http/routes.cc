@@ -97,7 +97,7 @@ Speaker speaker_of(const ServerView& server, const Backend& backend) {
   return {backend.info(), backend.voice_encoder()};
 }
 
-/// Of "model" in the query, or of the first model.
+/// The model of "model" in the query, or the first one.
 Reply answer_voices(const RequestHead& head, const ServerView& server) {
   const std::string name = query_value(head.query, "model").value_or("");
   const auto model = server.models->look_up(name);
@@ -191,7 +191,7 @@ struct Get {
   std::string_view path;
   Reply (*answer)(const RequestHead&, const ServerView&);
   enum { kOpen, kClients, kMetrics } keys;  ///< whose key opens it
-  bool needs_model;  ///< 503 while it is being loaded
+  bool needs_model;                         ///< 503 while it is being loaded
 };
 constexpr std::array<Get, 9> kGets = {{
     {"/", answer_home, Get::kOpen, false},
@@ -210,8 +210,8 @@ Reply unauthorized(
   return reply_of({.status = 401, .message = message, .code = "invalid_api_key"});
 }
 
-/// Also keeps web pages of other origins out: a browser sends JSON only after asking, and nobody
-/// answers that question with yes.
+/// Also keeps web pages of other origins out: a browser sends JSON only after asking, and no
+/// handler answers that question with yes.
 bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   if (content_type.size() < kJson.size()) return false;
@@ -223,7 +223,7 @@ bool is_json(std::string_view content_type) {
   return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
 
-/// The page is for browsers; "/" tells everybody else what there is, in plain text.
+/// The page is for browsers; other clients of "/" get a list in plain text.
 std::optional<Reply> answer_playground(const RequestHead& head) {
   if (head.method != "GET" && head.method != "HEAD") return {};
   if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};

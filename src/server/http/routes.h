@@ -46,7 +46,7 @@ struct TranscriptionRoute {
 };
 
 /// A whole answer, or the word that this is speech, about voices or a recording. HEAD is answered
-/// as GET; whoever writes the answer leaves the body out.
+/// as GET; the code that writes the answer leaves the body out.
 using Route = std::variant<Reply, SpeechRoute, VoiceRoute, TranscriptionRoute>;
 Route route(const RequestHead& head, const ServerView& server);
 

@@ -1,4 +1,4 @@
-// The server at one moment, as answers tell of it. Borrows all that it points to; any thread.
+// The server's state at one moment, for replies. Borrows all that it points to; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace syrinx {
 
 struct ServerView {
   const ModelTable* models = nullptr;               ///< null while the first model is being loaded
-  const ApiKeys* keys = nullptr;                    ///< null: everybody is admitted
+  const ApiKeys* keys = nullptr;                    ///< null: each request is admitted
   const ApiKeys* metrics_keys = nullptr;            ///< null: /metrics is open to all
   const AccessRules* access = nullptr;              ///< null: every browser is admitted
   const VoiceDesk* voices = nullptr;                ///< null: none but the models' own

@@ -160,7 +160,7 @@ Session::~Session() {
   if (--at->second == 0) server_.addresses.erase(at);
 }
 
-/// Whoever is admitted by a key is known by it, others by their address.
+/// A client with a key is identified by the key, others by their address.
 uint64_t Session::client(const Incoming& incoming) const {
   const auto key = server_.keys.find(incoming.credential);
   return key ? hash_client(concat("key ", *key), server_.salt) : address_;

@@ -80,7 +80,7 @@ std::optional<ApiError> SpeechBatch::add_items() {
 /// False when nothing had come for the item.
 net::awaitable<bool> SpeechBatch::pump(Item& item) {
   const bool came = co_await item.job.pump();
-  item.job.written();  // nobody reads before the end: what bounds the audio is kMaxWholeBytes
+  item.job.written();  // there is no reader before the end: what bounds the audio is kMaxWholeBytes
   item.fault = item.job.fault();
   const auto& outcome = item.job.outcome();
   if (!item.fault && outcome && is_bad(*outcome)) {

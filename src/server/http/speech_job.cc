@@ -27,7 +27,7 @@ SpeechJob::SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64
                      std::function<bool()> gone)
     : server_(server), wakeup_(std::move(wakeup)), client_(client), gone_(std::move(gone)) {}
 
-/// However it ended: nothing goes on for a client that nobody serves.
+/// However it ended: nothing goes on for a client that is gone.
 SpeechJob::~SpeechJob() {
   if (queue_) queue_->detach();
   if (id_) backend_->cancel(*id_);

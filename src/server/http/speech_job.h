@@ -41,13 +41,13 @@ class SpeechJob {
   /// afterwards fault() is set or audio will come. Works on other threads: a body may be large and
   /// its prompt slow to make.
   net::awaitable<void> start(ReadBody read);
-  /// The same for a body that was parsed by somebody else.
+  /// The same for a body that was parsed elsewhere.
   net::awaitable<void> start(SpeechBody body);
 
   /// Encodes what has come meanwhile, on another thread where that takes time; at the end of the
   /// audio, what the encoder holds back too. False when nothing had come: wait for the wakeup.
   net::awaitable<bool> pump();
-  /// Encoded, to be taken by the caller, who then says written() once it is on its way.
+  /// Encoded audio for the caller, which calls written() once it is on its way.
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
   void written();
@@ -102,7 +102,7 @@ class SpeechJob {
   std::vector<WordMark> marks_;
 };
 
-/// Whether an outcome is no end to be proud of: failed or cancelled.
+/// Whether an outcome is a failure or a cancellation.
 bool is_bad(const Outcome& outcome);
 
 }  // namespace syrinx

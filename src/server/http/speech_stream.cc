@@ -127,7 +127,7 @@ net::awaitable<bool> SpeechStream::refuse() {
 /// All of the audio, so that its length and every failure come first.
 net::awaitable<void> SpeechStream::gather() {
   while (!job_.outcome() && !fault_ && !connection_->gone()) {
-    job_.written();  // nobody reads before the end: what bounds the audio is kMaxWholeBytes
+    job_.written();  // there is no reader before the end: what bounds the audio is kMaxWholeBytes
     const bool came = co_await job_.pump();
     fault_ = job_.fault();
     if (job_.bytes().size() > kMaxWholeBytes) {
@@ -194,7 +194,7 @@ net::awaitable<bool> SpeechStream::stream() {
 }
 
 /// Writes the last audio and what ends the body. A failed request ends without that, so that
-/// nobody takes half a sentence for all of it.
+/// a client does not take half a sentence for all of it.
 net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& outcome) {
   const bool bad = is_bad(outcome);
   if (bad && !outcome.error.message.empty()) log("failed: " + outcome.error.message);
@@ -212,7 +212,7 @@ net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& out
   }
   const bool sent = co_await connection_->write(bytes, server_.options.stall_timeout_s);
   if (!whole && !exchange_.chunked) {
-    // Without chunks only a reset connection tells a cut from an end.
+    // Without chunks only a reset connection distinguishes a cut from an end.
     SystemError ignored;
     connection_->stream().socket().set_option(net::socket_base::linger(true, 0), ignored);
     connection_->close();

@@ -22,7 +22,7 @@ struct SpeechExchange {
   bool keep_alive = true;
   bool chunked = true;    ///< false: an HTTP/1.0 client, the end of the connection is the end
   bool trailers = false;  ///< the client said that it reads trailers
-  uint64_t client = 0;    ///< who asks, hashed
+  uint64_t client = 0;    ///< hash of the client
   Headers headers = {};   ///< that every answer carries
   std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
   std::string query = {};                 ///< of the target, for them

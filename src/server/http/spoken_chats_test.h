@@ -119,7 +119,7 @@ inline ordered_json aloud(const std::string& voice, int tokens) {
           {"max_completion_tokens", tokens}};
 }
 
-/// The messages of somebody who says a recording, a WAV file, and nothing else.
+/// The messages of a user with a recording, a WAV file, and nothing else.
 inline ordered_json asked_aloud(const std::string& wav) {
   const ordered_json part{{"type", "input_audio"},
                           {"input_audio", {{"data", base64(wav)}, {"format", "wav"}}}};
@@ -159,7 +159,7 @@ inline void expect_chats(Server& server, const ordered_json& cases, const std::s
   }
 }
 
-/// An answer that is named by its id is told as it was made: `more` ids behind those.
+/// An answer that is named by its id is given as it was made: `more` ids behind those.
 inline void expect_recall(Server& server, const std::string& voice, size_t more) {
   const auto ask = [&](const ordered_json& messages) {
     const TestAnswer answer = server.chat(messages, aloud(voice, 60));
@@ -255,7 +255,7 @@ class Talk {
   WsClient client_;
 };
 
-/// Three turns: each hears those before again and is told of their answers as they were made, the
+/// Three turns: each hears those before again and is given their answers as they were made, the
 /// second's as far as it was heard. Every answer takes 90 steps.
 inline void expect_conversation(Server& server, const std::string& model, double codes_a_second) {
   Talk talk(server, model, 90);

@@ -84,7 +84,7 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
   }
 }
 
-/// Who decodes strangers' recordings, and under what.
+/// The process that decodes recordings, and its limits.
 ordered_json decoding_object(const DecodeHelper* decoder) {
   if (decoder == nullptr) return {{"where", "server"}};
   return {{"where", "children"},
@@ -105,7 +105,7 @@ ordered_json predictions_object(const PredictionCounters& sum) {
 
 }  // namespace
 
-/// "engine" is the first model's, as in every earlier version; "models" tells of all.
+/// "engine" is the first model's, as in every earlier version; "models" has all.
 Reply health_reply(const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},

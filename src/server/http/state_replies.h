@@ -1,4 +1,4 @@
-// What the server tells of itself: that it is alive, ready, how busy, and its counters. Free
+// Replies about the server's state: alive, ready, load and counters. Free
 // functions; any thread.
 #pragma once
 

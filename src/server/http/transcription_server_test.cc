@@ -29,8 +29,8 @@ using nlohmann::json;
 struct EarsScript {
   std::atomic<bool> holds = false;    ///< hears nothing while it is true
   bool first_channel = false;         ///< RecogniserInfo, before the server starts
-  std::atomic<int> fails_after = -1;  ///< so many seconds, then with an internal error
-  std::atomic<int> holds_at = -1;     ///< so many seconds, nothing more while it is so
+  std::atomic<int> fails_after = -1;  ///< seconds, then an internal error
+  std::atomic<int> holds_at = -1;     ///< seconds, then nothing while it is set
   std::atomic<bool> refuses = false;  ///< says kOverloaded
   std::atomic<int64_t> given = 0;     ///< samples
   std::atomic<float> loudest = 0;     ///< of them

@@ -19,7 +19,7 @@
 namespace syrinx {
 namespace {
 
-// Audio is decoded so far ahead of the recogniser, so many seconds at a time.
+// Seconds that decoding is ahead of the recogniser, and seconds of a piece.
 constexpr double kAheadS = 60, kPieceS = 10;
 constexpr size_t kFirstPiece = 48'000;  // samples, before the rate is known
 
@@ -35,7 +35,7 @@ class TranscriptionStream {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
-  /// However it ended: nothing goes on for a client that nobody serves.
+  /// However it ended: nothing goes on for a client that is gone.
   ~TranscriptionStream() {
     queue_->detach();
     listener_.reset();
@@ -161,7 +161,7 @@ void TranscriptionStream::start() {
   }
   const RecogniserInfo& info = recogniser_->info();
   if (call_.words && !info.word_times) {
-    fault_ = ApiError{.message = concat("'", info.name, "' does not tell the times of words."),
+    fault_ = ApiError{.message = concat("'", info.name, "' has no times of words."),
                       .param = "timestamp_granularities",
                       .code = "unsupported_value"};
     return;
@@ -172,7 +172,7 @@ void TranscriptionStream::start() {
                                               .max_s = server_.options.max_heard_s,
                                               .first_channel = info.first_channel,
                                               .helper = server_.options.decoder});
-  // A file that is none takes nobody's place.
+  // An invalid file takes no place in the queue.
   const Result<bool> more = reader_->read(kFirstPiece, piece_);
   if (!more) return fail(more.error());
   auto listener = recogniser_->open(call_.listen, queue_);

@@ -23,7 +23,7 @@ struct TranscriptionExchange {
   bool translate = false;
   bool keep_alive = true;
   bool chunked = true;   ///< false: an HTTP/1.0 client, the end of the connection is the end
-  uint64_t client = 0;   ///< who asks, hashed
+  uint64_t client = 0;   ///< hash of the client
   Headers headers = {};  ///< that every answer carries
   std::shared_ptr<void> place = {};  ///< among the large bodies that are in memory; may be null
 };

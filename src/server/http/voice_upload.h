@@ -19,7 +19,7 @@ struct VoiceExchange {
   VoiceRoute route;
   std::string body;
   std::string content_type;
-  uint64_t client = 0;  ///< who asks, hashed
+  uint64_t client = 0;  ///< hash of the client
 };
 
 /// The answer. A client that goes away meanwhile ends the encoding of its recording. `exchange`

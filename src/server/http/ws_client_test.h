@@ -17,7 +17,7 @@ class RawSocket {
   RawSocket& operator=(const RawSocket&) = delete;
   /// False when the other side is gone.
   bool send(const std::string& bytes);
-  /// Exactly so many bytes, or fewer at the end of the stream.
+  /// Exactly `count` bytes, or fewer at the end of the stream.
   std::string read(size_t count);
   /// Up to and with `end`.
   std::string read_until(const std::string& end);
@@ -40,7 +40,7 @@ class WsClient {
   /// `headers` are whole lines.
   WsClient(int port, const std::string& target, const std::string& headers = "",
            int receive_bytes = 0);
-  /// Of the answer to the upgrade: 101 when all is well.
+  /// Status of the answer to the upgrade: 101 when all is well.
   int status() const { return status_; }
   const std::string& head() const { return head_; }
   bool send_text(const std::string& text) { return send_frame(1, text); }

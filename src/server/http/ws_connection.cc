@@ -50,7 +50,7 @@ std::string model_in(std::string_view text) {
   return query.find("model_id").value_or(query.find("model").value_or(""));
 }
 
-/// Of those that the client offers; one of OpenAI's carries its key.
+/// The subprotocol among the client's offers; one of OpenAI's carries its key.
 std::string_view chosen_protocol(std::string_view offered) {
   constexpr std::string_view kRealtime = "realtime";
   const std::string_view first = trimmed(offered.substr(0, offered.find(',')));
@@ -304,7 +304,7 @@ net::awaitable<void> WsConnection::say_goodbye() {
   co_await ws_.async_close(reason, net::redirect_error(net::use_awaitable, error));
 }
 
-/// Why nobody waits for the client any longer; null: one does.
+/// Why the server stopped waiting for the client; null: it waits.
 const char* WsConnection::gives_up(double now) const {
   const ServerOptions& options = server_.options;
   if (writing_ && now - connection_->stream().piece_began_s() > options.stall_timeout_s) {
@@ -436,7 +436,7 @@ net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connec
   const bool realtime = admission.path == kRealtimePath;
   const std::string name = model_in(admission.query);
   if (realtime && server.models->look_up(name)) {
-    // A conversation waits for the model that it names; who else takes part is there or is not.
+    // A conversation waits for the model that it names; other participants are there or not.
     const auto load = [models = server.models, name] { static_cast<void>(models->load(name)); };
     co_await run_on(server.loader, load);
   }

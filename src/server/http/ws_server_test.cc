@@ -103,7 +103,7 @@ TEST_F(WsServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   WsClient stalled(port(), kDeepgram, "", 4096);
   stalled.send_text(R"({"type":"Speak","text":"endless"})");
-  WsClient other(port(), kDeepgram);  // meanwhile nobody else suffers
+  WsClient other(port(), kDeepgram);  // meanwhile other requests go on
   other.send_text(R"({"type":"Speak","text":"0123456789"})");
   other.send_text(R"({"type":"Flush"})");
   other.read_text();

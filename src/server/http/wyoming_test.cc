@@ -147,7 +147,7 @@ TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {
   const std::string bad[] = {
       event("synthesize", R"({"text":"fail late"})"),
       event("synthesize", R"({"text":"x","voice":{"name":"nobody"}})"),
-      event("synthesize", R"({"text":"x","text_format":"ssml"})"),  // it is none
+      event("synthesize", R"({"text":"x","text_format":"ssml"})"),  // it is not SSML
       event("synthesize", R"({"text":"x","text_format":"html"})"),
       event("synthesize"),
       event("transcribe", R"({"language":"en"})"),

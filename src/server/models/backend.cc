@@ -62,7 +62,7 @@ Error cannot_clone(const char* param) {
 }  // namespace
 
 Result<int64_t> Backend::prompt_tokens(const SpeechRequest&) const {
-  return Error{ErrorCode::kUnsupported, "this model does not tell how long a prompt is"};
+  return Error{ErrorCode::kUnsupported, "the length of this model's prompts is unknown"};
 }
 
 Result<uint64_t> Backend::encode_voice(Recording, uint64_t, VoiceDone) {

@@ -39,18 +39,19 @@ class FakeWriter : public Backend {
   /// Before the server: from now on it hears, and answers that are heard have kSamplesAPiece
   /// samples after each piece of text.
   void speak();
-  /// Before the server: prompt and answer have so many tokens together at most.
+  /// Before the server: prompt and answer have at most this number of tokens together.
   void bound(int64_t positions) { info_.positions = positions; }
   static constexpr int kSamplesAPiece = 480;
   /// Before the server: from now on it writes recordings down as this one does.
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
-  /// Before the server: recordings are heard while they go on, by stretches of so many seconds.
+  /// Before the server: recordings are heard while they go on, by stretches of this length in
+  /// seconds.
   void hear_ahead(double each_s) { info_.hears_ahead = {.each_s = each_s}; }
   /// How many requests came, and how many of them were hurried.
   int asked() const;
   int hurried() const;
-  /// Waits until so many requests were cancelled; false after 10 s.
+  /// Waits until `count` requests were cancelled; false after 10 s.
   bool wait_cancelled(int count) const;
 
  private:

@@ -1,7 +1,7 @@
 // The models of one server, by name: the first is there from the start, others are loaded when
-// somebody asks for them, kept for a while after their last use, and let go when memory is short.
-// A stream holds on to the backend that it began with, so unloading and reloading disturb nobody.
-// Every method is safe from any thread; load(), reload() and sweep() may take long.
+// a request names them, kept for a while after their last use, and let go when memory is short.
+// A stream holds on to the backend that it began with, so unloading and reloading disturb no
+// stream. Every method is safe from any thread; load(), reload() and sweep() may take long.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace syrinx {
 
-/// A model that is loaded when somebody asks for it.
+/// A model that is loaded when a request names it.
 struct ModelSource {
   std::string name;  ///< what clients ask for
   /// Throws LoadError.
@@ -28,7 +28,7 @@ struct ModelSource {
 
 /// When models are let go, and what else they are called.
 struct ModelTableOptions {
-  double keep_s = 600;      ///< a model that nobody used for so long is let go; 0: never
+  double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0: never
   size_t memory_bytes = 0;  ///< of weights; past it models out of use are let go; 0: no bound
   std::function<void(const std::string& line)> log = {};
   std::map<std::string, std::string, std::less<>> aliases = {};  ///< what else models are called

@@ -89,7 +89,7 @@ TEST_F(ModelTableTest, LetsGoWhatIsNotUsed) {
   ModelTable table({source("a"), source("b")}, {.keep_s = 10});
   auto held = table.load("b").value();
   table.sweep(now_s() + 1000);
-  EXPECT_TRUE(loaded(table, "b"));  // somebody speaks with it
+  EXPECT_TRUE(loaded(table, "b"));  // a request speaks with it
   held.reset();
   table.sweep(now_s() + 1005);
   EXPECT_TRUE(loaded(table, "b"));  // it was used until just now
@@ -141,9 +141,8 @@ TEST_F(ModelTableTest, KnowsFromTheStartWhatCannotBeLoaded) {
 }
 
 TEST_F(ModelTableTest, ShortMemoryPasses) {
-  ModelTable table({source("a"), {"b", []() -> std::shared_ptr<Backend> {
-                      throw std::bad_alloc();
-                    }}}, {});
+  ModelTable table(
+      {source("a"), {"b", []() -> std::shared_ptr<Backend> { throw std::bad_alloc(); }}}, {});
   EXPECT_EQ(table.load("b").error().message, "The model cannot be loaded: memory is short.");
   EXPECT_EQ(table.load("b").error().retry_after_s, 10);
   EXPECT_EQ(table.look_up("b")->trouble, "");

@@ -1,4 +1,4 @@
-// How full a server is, for whoever chooses between several. Any thread.
+// How full a server is, for a balancer that chooses between several. Any thread.
 #pragma once
 
 #include "server/models/model_table.h"
@@ -10,7 +10,7 @@ struct ServerLoad {
   int running = 0, waiting = 0;  ///< requests with a place, and queued for one
   double streams = 0;  ///< that the learned costs allow, of the fullest model; 0: not known
   double used = 0;     ///< share of that taken, may be above 1; 0 while not known
-  /// First outputs take so many times as long as for one who comes alone, of the model where it is
+  /// Latency of first outputs relative to an idle server, of the model where it is
   /// worst.
   double slowdown = 1;
   double wait_s = 0;      ///< predicted for one more request, of the model where it is longest

@@ -97,8 +97,8 @@ class ByteStream {
   next_layer_type& lowest() { return tcp_; }
   net::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool has_tls() const { return tls_.has_value(); }
-  /// When the last piece was given to be written, as now_s(): while something is, so long ago the
-  /// client took the one before.
+  /// When the last piece was given to be written, as now_s(): while something is, the
+  /// client took the one before at that time.
   double piece_began_s() const { return piece_began_s_; }
 
   template <typename Buffers, typename Token>

@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// Lets one coroutine sleep until somebody has news for it. News that comes early is not lost.
+/// Lets one coroutine sleep until it is notified. News that comes early is not lost.
 class Wakeup : public std::enable_shared_from_this<Wakeup> {
  public:
   explicit Wakeup(net::io_context& io) : io_(io), timer_(io) {}
@@ -41,7 +41,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   /// Deadline of what is read or written next.
   void expires_after_s(double seconds);
   /// Writes all of it; false when the client is gone or reads nothing for timeout_s. `bytes` stay
-  /// with the caller, who waits.
+  /// with the caller, which waits.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
   /// With TLS, agrees on keys; false when that fails or takes longer. Without, nothing to do.
   net::awaitable<bool> handshake(double timeout_s);

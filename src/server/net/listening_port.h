@@ -25,7 +25,7 @@ class ListeningPort {
   int number() const { return number_; }
   /// Gives every connection to `take`, until close(). The listener outlives it.
   net::awaitable<void> accept_all(std::function<void(net::ip::tcp::socket)> take);
-  /// Nobody else comes in; who is there is not touched.
+  /// Accepts no more connections; those that are open go on.
   void close();
 
  private:

@@ -50,7 +50,7 @@ ApiError malformed(std::string what) {
   return {.message = concat("The form is malformed: ", what, "."), .code = "invalid_form"};
 }
 
-/// Reads the header lines of a part; false when it is none of a form.
+/// Reads the header lines of a part; false when it is not part of a form.
 bool read_headers(std::string_view headers, FormPart& part) {
   bool named = false;
   while (!headers.empty()) {

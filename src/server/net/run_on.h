@@ -15,7 +15,7 @@ namespace syrinx {
 /// Runs `task` on a thread of `pool`, since it would hold up the io thread, and comes back there.
 net::awaitable<void> run_function_on(net::thread_pool& pool, std::function<void()> task);
 
-/// The same for any task. No coroutine, so that the function is no temporary of a co_await
+/// The same for any task. Not a coroutine, so that the function is not a temporary of a co_await
 /// expression, which GCC 12 loses.
 template <typename Task>
 net::awaitable<void> run_on(net::thread_pool& pool, Task task) {

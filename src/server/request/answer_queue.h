@@ -1,6 +1,6 @@
 // Carries an answer, its text and what is heard of it, from the engine's thread to a connection:
 // a TextQueue and an AudioQueue, which say what is whose. Their order is kept: text that came
-// behind sound which has not been taken is told after it.
+// behind sound which has not been taken is delivered after it.
 #pragma once
 
 #include <deque>

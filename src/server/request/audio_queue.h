@@ -32,7 +32,7 @@ class AudioQueue : public Sink {
   void take_words(std::vector<WordMark>& out);
   /// The outcome, once the engine is done and all samples were taken.
   std::optional<Outcome> end() const;
-  /// Nobody takes any of it yet: so much is enough, until release().
+  /// Bounds the audio that is made before release(): it has no reader yet.
   void hold(double ahead_s);
   void release();
   /// When the first audio came, on base's clock; 0: none yet.

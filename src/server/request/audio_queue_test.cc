@@ -59,7 +59,7 @@ TEST(AudioQueue, DetachedDropsAudio) {
   EXPECT_EQ(queue.unread_s(), 0);
 }
 
-/// Whoever looks before there is anything to tell must not take the ids away.
+/// A look before there is anything to send must not take the ids away.
 TEST(AnswerQueue, KeepsTheOrderOfTextAndSound) {
   AnswerQueue queue(24000, [] {});
   queue.text("a", {});

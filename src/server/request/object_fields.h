@@ -1,7 +1,7 @@
 // The one reader of the fields of what clients send: bodies of speech and events of the Realtime
 // API as nlohmann's JSON, bodies of chats as values of templates, which keep the order of keys. The
-// first fault is thrown as an ApiError that names the field by its path; whoever parses a body or
-// an event catches it, and nothing of it leaves that room. Borrows the object. Any thread.
+// first fault is thrown as an ApiError that names the field by its path; the code that parses a
+// body or an event catches it, and nothing of it leaves that room. Borrows the object. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -77,7 +77,7 @@ std::variant<std::vector<SpeechBody>, ApiError> SpeechBody::items() const {
       if (!value.is_null()) fields[name] = value;
     }
     fields["model"] = common.value("model", json());  // one model speaks a batch
-    fields["stream"] = false;                         // and nobody hears it before its end
+    fields["stream"] = false;                         // and it is not heard before its end
     out.push_back(SpeechBody(std::move(fields)));
   }
   return out;

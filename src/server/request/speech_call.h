@@ -24,8 +24,8 @@ struct SpeechCall {
   /// Not in the request yet, because some of them must be fetched first (VoiceDesk); else empty.
   std::vector<VoiceWish> voices;
   /// How audio goes over the wire. Without "sample_rate" in the body, pcm is at 24 kHz, as OpenAI's
-  /// clients take for granted, and other formats, which tell their rate, as near as they can to the
-  /// model's.
+  /// clients take for granted, and other formats, which contain their rate, as near as they can to
+  /// the model's.
   EncoderOptions audio;
   bool ssml = false;  ///< the text came as SSML; what is left of it is in the request
   std::vector<TextMark> marks = {};  ///< of its, whose times come in the last event

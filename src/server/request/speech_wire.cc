@@ -86,7 +86,7 @@ class CartesiaWire : public SpeechWire {
 };
 
 /// JSON of audio and its times: an object in all, or a line with one for each piece. `alignment` is
-/// null where there are no words to tell of.
+/// null where there are no words to report.
 class ElevenLabsWire : public SpeechWire {
  public:
   explicit ElevenLabsWire(bool by_piece) : by_piece_(by_piece) {}

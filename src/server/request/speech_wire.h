@@ -19,11 +19,11 @@ namespace syrinx {
 class SpeechWire {
  public:
   virtual ~SpeechWire() = default;
-  /// Of the body; empty: the audio's own.
+  /// Content type of the body; empty: the audio's own.
   virtual std::string content_type() const { return ""; }
   /// Whether piece() wants words, as soon as their end is known; otherwise it gets none.
   virtual bool wants_words() const { return false; }
-  /// Audio as it was encoded, or words, or both. Of a whole answer: all of it.
+  /// Encoded audio, words, or both; all of them for a whole answer.
   virtual std::string piece(std::string_view audio, std::span<const TimedWord> words) = 0;
   /// What follows the last piece of speech that ended well.
   virtual std::string end(const SpeechCall&, const Outcome&, const PipelineInfo&) { return ""; }

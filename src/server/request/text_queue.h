@@ -32,7 +32,7 @@ class TextQueue : public Sink {
     std::optional<Outcome> outcome;  ///< set with the last of the text
     bool empty() const { return text.empty() && tokens.empty() && !outcome; }
   };
-  /// Parts an answer: what comes from here on is told by a later take().
+  /// Parts an answer: what comes from here on is returned by a later take().
   void part();
   /// What came since the last call, of one part.
   News take();

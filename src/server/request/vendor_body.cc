@@ -14,7 +14,7 @@ void take_model(const JsonIn& message, JsonIn& fields) {
   if (!model.empty()) fields["model"] = model;
 }
 
-/// Of `names`, what the settings have.
+/// Copies the numbers `names` of the settings.
 void take_numbers(const JsonIn& message, const char* settings,
                   std::initializer_list<const char*> names, JsonIn& fields) {
   const auto at = message.find(settings);

@@ -32,7 +32,7 @@ struct VendorCall {
   std::string context_id = {};  ///< of Cartesia's events
   bool words = false;           ///< Cartesia: with the times of words
 };
-/// Nothing where the path is no vendor's.
+/// Nothing where the path is not a vendor's.
 std::optional<VendorCall> find_vendor_call(std::string_view path);
 
 /// The body for POST /v1/audio/speech; the rest of it goes into `call`. `query` without its

@@ -97,7 +97,7 @@ void read_format(FormReader& form, TranscriptionCall& call) {
     call.format = Format::kVerboseJson;
   } else if (name == "diarized_json") {
     form.unsupported("response_format",
-                     "Nobody here tells speakers apart: 'diarized_json' cannot "
+                     "Speakers are not distinguished here: 'diarized_json' cannot "
                      "be had.");
   } else if (!name.empty() && name != "json") {
     form.fail("response_format",

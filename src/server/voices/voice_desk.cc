@@ -67,9 +67,9 @@ struct Waiter {
   size_t index = 0;
 };
 
-/// A recording with the encoder, and all who wait for it.
+/// A recording with the encoder, and all requests that wait for it.
 struct Encoding {
-  std::string name;  ///< model and key: who wants the same joins
+  std::string name;  ///< model and key: requests for the same join
   std::shared_ptr<Backend> backend;
   PreparedVoice prepared;
   std::vector<Waiter> waiters;
@@ -142,7 +142,7 @@ void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const Voi
   waiter.basket->take(waiter.index, Error{ErrorCode::kInternal, error.what(), "voice"});
 }
 
-/// On the desk's thread. Whether somebody waits for the same, who is joined.
+/// On the desk's thread. Joins an encoding of the same recording; false: there is none.
 bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   const std::lock_guard lock(mutex);
   const auto at = joinable.find(name);
@@ -151,7 +151,7 @@ bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   return true;
 }
 
-/// On the desk's thread, where nobody waits for the same.
+/// On the desk's thread, where no request waits for the same.
 void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVoice prepared,
                              Waiter waiter, uint64_t client) {
   const std::string name = encoding_name(*backend, prepared.key);
@@ -179,7 +179,7 @@ void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVo
                                   });
   if (!id) return encoded(number, id.error());
   const std::lock_guard lock(mutex);
-  encodings[number].id = id.value();  // its end is told on this thread, so it is still there
+  encodings[number].id = id.value();  // its end is reported on this thread, so it is still there
 }
 
 /// On the desk's thread.
@@ -201,7 +201,7 @@ void VoiceDesk::Impl::encoded(uint64_t number, Result<Voice> voice) {
   for (const Waiter& waiter : encoding.waiters) waiter.basket->take(waiter.index, *out);
 }
 
-/// Ends encodings that nobody waits for.
+/// Ends encodings that no request waits for.
 void VoiceDesk::Impl::forget_unwanted() {
   const std::lock_guard lock(mutex);
   for (auto& [number, encoding] : encodings) {

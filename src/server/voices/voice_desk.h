@@ -1,6 +1,6 @@
 // Fetches voices as data for requests: of the cache, of the store, or encoded by the model, once
-// for all who want the same. Reading and writing are on a thread of its own, encoding on the
-// engine's. Public methods are safe from any thread.
+// for all requests for the same one. Reading and writing are on a thread of its own, encoding on
+// the engine's. Public methods are safe from any thread.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace syrinx {
 /// What is kept and what may wait.
 struct VoiceDeskOptions {
   size_t cache_bytes = size_t{256} << 20;
-  int max_waiting = 256;  ///< fetches that are not done; more are told kOverloaded
+  int max_waiting = 256;  ///< fetches that are not done; more get kOverloaded
   RecordingLimits recordings = {.max_bytes = size_t{16} << 20};
   VoiceAliases aliases = {};  ///< what else voices are called here
 };
