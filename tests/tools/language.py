@@ -6,10 +6,9 @@ import pathlib
 import re
 import sys
 
-ROOMS = ('audio', 'base', 'bench', 'cli', 'codec', 'ears', 'io', 'kernels', 'library', 'link', 'nn', 'predict', 'runtime', 'server/access',
-         'server/chat', 'server/dialects', 'server/http', 'server/models', 'server/net', 'server/request',
-         'server/transcribe', 'server/voices',
-         'tensor', 'voices')
+ROOMS = ('audio', 'base', 'bench', 'cli', 'codec', 'ears', 'io', 'kernels', 'library', 'link', 'nn', 'predict', 'runtime',
+         'server/access', 'server/chat', 'server/dialects', 'server/http', 'server/models', 'server/net',
+         'server/request', 'server/transcribe', 'server/voices', 'tensor', 'voices')
 RULED_OUT = re.compile(
     r"\b(?:[Ww]ho|[Ww]hoever|[Nn]obody|[Ss]omebody|[Ee]verybody|[Tt]ells?|told)\b|(?<![Tt]here )\bis none\b"
     r"|(?<![Tt]here )\bis no (?!longer)[a-z]+|\bso (?:many|much|long)\b(?! (?:as|that|more))|(?:^|[.:;] )Of ")
