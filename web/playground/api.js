@@ -6,7 +6,7 @@ export class ApiError extends Error {
   constructor(status, message, retryAfter = 0) {
     super(message);
     this.status = status;
-    this.retryAfter = retryAfter;  // seconds; 0: not told
+    this.retryAfter = retryAfter;  // seconds; 0: unknown
   }
 }
 

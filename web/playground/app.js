@@ -31,8 +31,8 @@ function trouble(message) {
   $('trouble').textContent = message;
 }
 
-/** For people who do not see the page. */
-function tell(message) {
+/** For screen readers. */
+function announce(message) {
   $('news').textContent = message;
 }
 
@@ -58,7 +58,7 @@ function side(letter) {
 
 const sides = () => ($('compare').checked ? ['a', 'b'] : ['a']).map(side);
 
-/** The request of a side; without its seed when nobody chose one. */
+/** The request of a side; without its seed when none was chosen. */
 function bodyOf({voice, temperature, seed}, format) {
   const body = {model: model.id, input: $('text').value, response_format: format};
   if (voice) body.voice = voice;
@@ -113,7 +113,7 @@ async function copySnippet() {
     document.execCommand('copy');
   }
   $('copy').textContent = t('Copied');
-  tell(t('Copied'));
+  announce(t('Copied'));
   setTimeout(() => ($('copy').textContent = t('Copy')), 1500);
 }
 
@@ -284,7 +284,7 @@ function showRunning() {
 async function speak() {
   trouble('');
   $('sound').pause();
-  talk.stop();  // two who speak at once
+  talk.stop();  // two voices at once
   if ($('text').value.trim() === '') {
     trouble(t('There is no text to speak yet.'));
     $('text').focus();
@@ -294,7 +294,7 @@ async function speak() {
   player.prepare(model.sample_rate);
   const mine = running = new AbortController();
   showRunning();
-  tell(t('Speaking'));
+  announce(t('Speaking'));
   const chosen = sides();
   views = chosen.map((settings) => {
     const body = {seed: anySeed(), ...bodyOf(settings, 'pcm')};
@@ -322,11 +322,11 @@ async function speakOne(view, controller) {
   try {
     await view.speak(controller.signal);
     view.end('');
-    tell(`${view.name}: ${view.figures()}`);
+    announce(`${view.name}: ${view.figures()}`);
   } catch (error) {
     if (error.name === 'AbortError') {
       view.end('stopped');
-      tell(t('Stopped'));
+      announce(t('Stopped'));
       return;
     }
     view.end(error.status === 200 ? 'cut off' : 'failed');
@@ -426,9 +426,9 @@ function talkVoice() {
   return first?.id === model.id ? $('voice-a').value : '';
 }
 
-const talk = new TalkView({tell, key: () => api.key, voice: talkVoice, began: stop, ended: connect});
-const recordings = new RecordingView(api, {explain, tell});
-const own = new VoicesView(api, {explain, tell, changed: connect});
+const talk = new TalkView({announce, key: () => api.key, voice: talkVoice, began: stop, ended: connect});
+const recordings = new RecordingView(api, {explain, announce});
+const own = new VoicesView(api, {explain, announce, changed: connect});
 api.key = sessionStorage.getItem(KEY) ?? '';
 $('key').addEventListener('change', () => {
   api.key = $('key').value.trim();

@@ -1,4 +1,4 @@
-// What somebody has to start before a part of the page works, in words and as a command.
+// What a user has to start before a part of the page works, in words and as a command.
 import {t} from './words.js';
 
 /** Rows [words, command] of what has to be started before something works, into a <ul>. */

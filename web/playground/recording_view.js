@@ -14,9 +14,9 @@ export class RecordingView {
   stem = '';
   ears = [];
 
-  /** explain(error) in words; tell(message) for people who do not see. */
-  constructor(api, {explain, tell}) {
-    Object.assign(this, {api, explain, tell});
+  /** explain(error) in words; announce(message) for screen readers. */
+  constructor(api, {explain, announce}) {
+    Object.assign(this, {api, explain, announce});
     $('recording').addEventListener('change', () => this.take($('recording').files[0]));
     $('hear-stop').addEventListener('click', () => this.stop());
     for (const name of Object.keys(FILES)) {
@@ -50,7 +50,7 @@ export class RecordingView {
     });
   }
 
-  /** `models` as GET /v1/models tells them. */
+  /** `models` as of GET /v1/models. */
   fill(models) {
     this.ears = models.filter((m) => m.hears || m.transcribes);
     const chosen = $('recogniser').value;
@@ -77,7 +77,7 @@ export class RecordingView {
       return;
     }
     const mine = this.running = new AbortController();
-    this.showRunning(t('Writing down {name} …', {name: file.name}));
+    this.showRunning(t('Transcribing {name} …', {name: file.name}));
     $('hear-title').scrollIntoView({block: 'nearest'});
     try {
       const transcript = await this.send(file, mine.signal);
@@ -125,12 +125,12 @@ export class RecordingView {
     $('heard-name').textContent = file.name;
     const {segments} = transcript;
     const parts = [clock(transcript.duration), transcript.language];
-    if (segments.length === 0) parts.push(t('nobody speaks in it'));
+    if (segments.length === 0) parts.push(t('no speech found'));
     $('heard-note').textContent = parts.filter(Boolean).join(' · ');
     $('segments').hidden = segments.length === 0;
     $('segments').replaceChildren(...segments.map((segment, i) => this.row(segment, i)));
     $('transcript').hidden = false;
-    this.tell(t('{name} is written down', {name: file.name}));
+    this.announce(t('{name} is transcribed', {name: file.name}));
   }
 
   row({start, text}, index) {

@@ -1,4 +1,4 @@
-// The API to read and to try: made of the server's own description, asks nobody else.
+// The API to read and to try: made of the server's own description, without other requests.
 import {Api} from './api.js';
 
 const MAX_SHOWN = 20_000;  // characters of an answer

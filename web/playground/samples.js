@@ -28,7 +28,7 @@ export class Samples {
     this.done = true;
   }
 
-  /** Nobody will hear it any more: its memory. */
+  /** Frees the memory of a take that is not played any more. */
   forget() {
     this.pcm = new Int16Array(0);
   }

@@ -1,5 +1,5 @@
 // A conversation by voice over the server's Realtime API: what the microphone gives goes out,
-// answers are played as they come, and whoever speaks interrupts them. Knows nothing of the page.
+// answers are played as they come, and a voice interrupts them. Knows nothing of the page.
 import {Microphone} from './microphone.js';
 import {Player} from './player.js';
 import {Samples} from './samples.js';
@@ -22,7 +22,7 @@ class Turn {
 
 export class Talk {
   turns = [];
-  /** '': over; 'connecting', 'listening', 'hearing' (somebody speaks), 'thinking', 'answering' */
+  /** '': over; 'connecting', 'listening', 'hearing' (the user speaks), 'thinking', 'answering' */
   state = 'connecting';
   /** Answers are heard, not only read. */
   aloud = true;
@@ -144,7 +144,7 @@ export class Talk {
   takeError(message) {
     if (this.state === 'connecting') return this.fail(message);  // the session is not as asked for
     this.trouble(message);
-    if (this.state === 'thinking') this.become('listening');  // nobody answers
+    if (this.state === 'thinking') this.become('listening');  // no answer comes
   }
 
   find(id) {
@@ -160,7 +160,7 @@ export class Talk {
       if (what === 'completed') turn.text = event.transcript.trim();
       else this.trouble(event.error.message);
       turn.done = true;
-      // A cough is no question; whatever was said is answered now.
+      // A cough is not a question; what was said is answered now.
       if (this.state === 'thinking' && turn.text === '') this.state = 'listening';
     }
     this.changed(turn);
@@ -214,7 +214,7 @@ export class Talk {
     if (!this.playing && this.state === 'answering') this.become('listening');
   }
 
-  /** Silence at once; the server and its model forget what nobody heard. */
+  /** Silence at once; the server and its model forget what was not heard. */
   interrupt() {
     const {playing, player} = this;
     const heardS = playing ? player.position() / RATE : 0;

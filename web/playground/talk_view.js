@@ -1,11 +1,11 @@
-// The part of the page where one talks with a text model: who takes part and what is missing, the
+// The part of the page for conversations with a text model: its parts, what is missing, the
 // button, the level of the microphone, and what both sides said.
 import {mayHaveMicrophone} from './microphone.js';
 import {NEEDS_EARS, showNeeds} from './needs.js';
 import {Talk} from './talk.js';
 import {t} from './words.js';
 
-const MANNER = 'You are talking with somebody by voice. Answer in one or two short sentences of plain words.';
+const MANNER = 'You are talking with a person by voice. Answer in one or two short sentences of plain words.';
 const STATES = {
   '': '', connecting: 'Connecting …', listening: 'Listening', hearing: 'You are speaking',
   thinking: 'Thinking …', answering: 'Answering',
@@ -17,16 +17,16 @@ export class TalkView {
   rows = new Map();  // turn to its paragraph
 
   /**
-   * tell(message) for people who do not see; key() of the API, voice() to answer with or '';
+   * announce(message) for screen readers; key() of the API, voice() to answer with or '';
    * began() before a conversation, ended() after it.
    */
-  constructor({tell, key, voice, began, ended}) {
-    Object.assign(this, {tell, key, voice, began, ended});
+  constructor({announce, key, voice, began, ended}) {
+    Object.assign(this, {announce, key, voice, began, ended});
     $('manner').placeholder = t(MANNER);
     $('talk-button').addEventListener('click', () => (this.talk ? this.stop() : this.start()));
   }
 
-  /** `models` as GET /v1/models tells them. */
+  /** `models` as of GET /v1/models. */
   fill(models) {
     this.models = models;
     this.ears = models.find((m) => m.hears);
@@ -89,8 +89,8 @@ export class TalkView {
     const words = t(talk.state === 'connecting' && this.loads ? 'loading the model …' : STATES[talk.state]);
     if ($('talk-state').textContent !== words) $('talk-state').textContent = words;
     // Told once: a screen reader's voice would be heard by the microphone, too.
-    if (talk.state === 'listening' && !this.told) this.tell(words);
-    this.told = this.told || talk.state === 'listening';
+    if (talk.state === 'listening' && !this.announced) this.announce(words);
+    this.announced = this.announced || talk.state === 'listening';
     $('talk').dataset.state = talk.state;
     $('talk-word').textContent = t(talk.over ? 'Talk' : 'End');
     // For the same reason the transcript is read aloud only where the answers are not.
@@ -130,9 +130,9 @@ export class TalkView {
 
   close() {
     this.talk = null;
-    this.told = false;
+    this.announced = false;
     this.showLevel(0);
-    this.tell(t('The conversation is over'));
+    this.announce(t('The conversation is over'));
     this.ended();
   }
 }

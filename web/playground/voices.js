@@ -10,9 +10,9 @@ export class VoicesView {
   recorded = null;  // a WAV file
   recorder = null;
 
-  /** explain(error) in words; tell(message) for people who do not see; changed() after a change. */
-  constructor(api, {explain, tell, changed}) {
-    Object.assign(this, {api, explain, tell, changed});
+  /** explain(error) in words; announce(message) for screen readers; changed() after a change. */
+  constructor(api, {explain, announce, changed}) {
+    Object.assign(this, {api, explain, announce, changed});
     $('record').hidden = !navigator.mediaDevices || !window.MediaRecorder;  // plain http elsewhere
     $('record').addEventListener('click', () => this.record());
     $('voice-file').addEventListener('change', () => {
@@ -25,7 +25,7 @@ export class VoicesView {
     });
   }
 
-  /** `model` as GET /v1/models tells it, `kept` the uploaded_voices of GET /v1/audio/voices. */
+  /** `model` as of GET /v1/models, `kept` the uploaded_voices of GET /v1/audio/voices. */
   fill(model, kept) {
     this.model = model;
     const cloning = model.voice_cloning ?? {};
@@ -60,7 +60,7 @@ export class VoicesView {
       }
       this.attempt(async () => {
         await this.api.request(`v1/audio/voices/${encodeURIComponent(id)}`, {method: 'DELETE'});
-        this.tell(t('Deleted {name}', {name}));
+        this.announce(t('Deleted {name}', {name}));
         $('voice-name').focus();  // the button is gone
       });
     });
@@ -90,7 +90,7 @@ export class VoicesView {
     const audio = this.recorded ?? $('voice-file').files[0];
     if (!audio) throw new Error(t('Choose a file or record something first.'));
     if (!$('voice-consent').checked) {
-      throw new Error(t('Only who agrees may be kept: tick the box.'));
+      throw new Error(t('The speaker must agree: tick the box.'));
     }
     const form = new FormData();
     const name = $('voice-name').value.trim();
@@ -104,7 +104,7 @@ export class VoicesView {
     $('voice-form').reset();
     this.recorded = null;
     this.show((answer.remarks ?? []).join(' '));
-    this.tell(t('Kept {name}', {name}));
+    this.announce(t('Kept {name}', {name}));
   }
 
   async record() {
