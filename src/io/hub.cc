@@ -37,20 +37,6 @@ std::vector<std::string> directories(const std::string& path) {
   return out;
 }
 
-/// The snapshot that a revision names; empty when the cache does not have it.
-std::string find_snapshot(const std::string& root, const std::string& revision) {
-  const std::string ref = root + "/refs/" + (revision.empty() ? "main" : revision);
-  if (is_file(ref)) {
-    std::string hash = read_file(ref, 1024);
-    while (!hash.empty() && (hash.back() == '\n' || hash.back() == ' ')) hash.pop_back();
-    if (!is_plain(hash)) load_fault(ref, "", "expected the name of a snapshot, got " + shown(hash));
-    return root + "/snapshots/" + hash;
-  }
-  if (!revision.empty()) return root + "/snapshots/" + revision;
-  const auto all = directories(root + "/snapshots");
-  return all.size() == 1 ? all[0] : "";
-}
-
 std::string checked(const std::string& directory, const std::vector<std::string>& markers) {
   std::string names;
   for (const std::string& marker : markers) {
@@ -81,6 +67,19 @@ HubName parse_hub_name(const std::string& model) {
 
 std::string hub_folder(const std::string& cache, const HubName& name) {
   return join_path(cache, "models--" + name.organisation + "--" + name.name);
+}
+
+std::string find_snapshot(const std::string& root, const std::string& revision) {
+  const std::string ref = root + "/refs/" + (revision.empty() ? "main" : revision);
+  if (is_file(ref)) {
+    std::string hash = read_file(ref, 1024);
+    while (!hash.empty() && (hash.back() == '\n' || hash.back() == ' ')) hash.pop_back();
+    if (!is_plain(hash)) load_fault(ref, "", "expected the name of a snapshot, got " + shown(hash));
+    return root + "/snapshots/" + hash;
+  }
+  if (!revision.empty()) return root + "/snapshots/" + revision;
+  const auto all = directories(root + "/snapshots");
+  return all.size() == 1 ? all[0] : "";
 }
 
 std::string hub_cache() {

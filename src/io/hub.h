@@ -21,6 +21,10 @@ HubName parse_hub_name(const std::string& model);
 /// Where the cache keeps a model: it holds refs/, snapshots/ and blobs/.
 std::string hub_folder(const std::string& cache, const HubName& name);
 
+/// The directory of a revision below `root`, a folder as hub_folder() names it; without a revision
+/// the one of refs/main, or the only one. Empty when the cache does not have it.
+std::string find_snapshot(const std::string& root, const std::string& revision);
+
 /// The directory of `model`, which holds a file named like one of `markers`. LoadError names where
 /// it looked and what to do. `cache` has the layout models--Org--Name/{refs/main,
 /// snapshots/<hash>}.

@@ -20,6 +20,7 @@
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/json.h"
+#include "io/known_models.h"
 #include "kernels/cpu/gemm_sets.h"
 #include "kernels/packing.h"
 #include "nn/weights_cache.h"
@@ -65,7 +66,7 @@ std::optional<std::string> find_voice(const LoadOptions& options) {
   throw LoadError(concat("model ", shown(options.model),
                          ": looked for a built-in voice of that name in ", places,
                          "; none is there. Copy the folder 'voices' to where the program lies, or "
-                         "give a model's directory or Org/Name"));
+                         "give a model's directory, Org/Name or a name of 'syrinx hub list'"));
 }
 
 /// auto: on a CPU 8 bits, which bear comparison with what checkpoints are trained in and read half
@@ -164,31 +165,36 @@ std::optional<FoundModel> find_model_file(const std::string& path) {
 
 FoundModel find_model(const LoadOptions& options) {
   const bool plain = options.model.find('/') == std::string::npos;
+  std::string path = options.model;
   std::optional<std::string> voice;
   if (plain && !is_directory(options.model)) {
     voice = find_voice(options);
-    if (!voice && !is_file(options.model)) no_voice(options);
+    if (!voice && !is_file(options.model)) {
+      const auto known = find_known_model(options.model);
+      if (!known) no_voice(options);
+      path = resolve_known_model(*known, hub_cache());
+    }
   }
   if (!voice) {
-    if (auto file = find_model_file(options.model)) return *file;
+    if (auto file = find_model_file(path)) return *file;
   }
-  const std::string dir = voice ? *voice : resolve_model(options.model, hub_cache(), markers());
+  const std::string dir = voice ? *voice : resolve_model(path, hub_cache(), markers());
   for (const Family& family : families()) {
     if (family.claims || !family.marker) continue;
     if (is_file(join_path(dir, family.marker))) return {&family, dir};
   }
-  const std::string path = join_path(dir, "config.json");
+  const std::string config_path = join_path(dir, "config.json");
   for (const Unfinished& each : unfinished()) {
-    if (is_file(path) || !is_file(join_path(dir, each.marker))) continue;
+    if (is_file(config_path) || !is_file(join_path(dir, each.marker))) continue;
     throw LoadError(concat(dir, ": has ", each.marker, " and no config.json; ", each.needs));
   }
-  const Config config = Config::load(path);
+  const Config config = Config::load(config_path);
   std::string known;
   for (const Family& family : families()) {
     if (family.claims && family.claims(config)) return {&family, dir};
     known += (known.empty() ? "" : ", ") + std::string(family.name);
   }
-  throw LoadError(path + ": model_type \"" + config.opt_s("model_type", "(none)") +
+  throw LoadError(config_path + ": model_type \"" + config.opt_s("model_type", "(none)") +
                   "\" is of no known family (" + known + ")");
 }
 

@@ -29,14 +29,19 @@ class Hub(http.server.BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     files = {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""}
     lies, cuts, faults, log, extra, no_ranges = {}, [], [], [], [], False
+    facts = {}  # what the hub states beside the files
+    repositories = {"Org/Name", "hexgrad/Kokoro-82M", "rhasspy/piper-voices", "Zyphra/Zonos-v0.1-transformer",
+                    "Zyphra/Zonos-v0.1-speaker-embedding", "descript/dac_44khz"}
 
     def do_GET(self):
+        words = self.path.split("/")
+        listed = "/".join(words[3:5]) if words[1] == "api" else "/".join(words[1:3])
         Hub.log.append((self.path, self.headers.get("Range"), self.headers.get("Authorization")))
         if Hub.faults:
             self.answer(Hub.faults.pop(), b"busy")
-        elif self.path.startswith("/api/models/Org/Name/revision/main?"):
+        elif listed in Hub.repositories and self.path.startswith(f"/api/models/{listed}/revision/main?"):
             self.list()
-        elif self.path.startswith(f"/Org/Name/resolve/{COMMIT}/"):
+        elif listed in Hub.repositories and self.path.startswith(f"/{listed}/resolve/{COMMIT}/"):
             name = self.path.split("/", 5)[5]
             self.answer(302, b"", {"Location": f"/cdn/{name}"})
         elif self.path.startswith("/cdn/"):
@@ -53,7 +58,7 @@ class Hub(http.server.BaseHTTPRequestHandler):
             if len(data) > 1000:
                 entry["lfs"] = {"sha256": hashlib.sha256(data).hexdigest(), "size": len(data)}
             siblings.append(entry)
-        self.answer(200, json.dumps({"sha": COMMIT, "siblings": siblings}).encode())
+        self.answer(200, json.dumps({"sha": COMMIT, "siblings": siblings, **Hub.facts}).encode())
 
     def send_file(self, name):
         data = Hub.lies.get(name, Hub.files[name])
@@ -94,7 +99,7 @@ class Quiet(http.server.ThreadingHTTPServer):
 class HubPull(unittest.TestCase):
     def setUp(self):
         Hub.lies, Hub.cuts, Hub.faults, Hub.log, Hub.extra = {}, [], [], [], []
-        Hub.no_ranges = False
+        Hub.no_ranges, Hub.facts = False, {}
         self.hub = Quiet(("127.0.0.1", 0), Hub)
         threading.Thread(target=self.hub.serve_forever, daemon=True).start()
         self.home = tempfile.TemporaryDirectory()
@@ -239,6 +244,78 @@ class HubPull(unittest.TestCase):
         self.assertLess(time.monotonic() - began, 10)
         self.assertIn(f"cannot reach {host}: ".encode(), done.stderr)
         self.assertEqual(done.stderr.count(b"\n"), 1)
+
+    def test_size_and_licence_come_first(self):
+        Hub.facts = {"cardData": {"license": "apache-2.0"}}
+        lines = self.pull("Org/Name").stderr.decode().splitlines()
+        self.assertEqual(lines[0], "Org/Name: 3 files, 1.0 MiB; licence apache-2.0")
+        again = self.pull("Org/Name").stderr.decode().splitlines()
+        self.assertEqual(again[0], "Org/Name: 3 files, 1.0 MiB, of which 1.0 MiB are there; licence apache-2.0")
+        for card in ({"license": "other", "license_name": "my-terms"}, {"license": ["a"]}, {"license": "\x1b[31m"}, 5):
+            Hub.facts = {"cardData": card}
+            said = "my-terms" if card == {"license": "other", "license_name": "my-terms"} else "not stated"
+            self.assertIn(f"licence {said}\n".encode(), self.pull("Org/Name").stderr)
+
+    def test_a_dry_run_downloads_nothing(self):
+        done = self.pull("Org/Name", "--dry-run")
+        self.assertEqual((done.returncode, done.stdout), (0, b""), done.stderr)
+        self.assertIn(b"3 files, 1.0 MiB; licence not stated", done.stderr)
+        self.assertEqual((len(Hub.log), os.path.exists(self.root)), (1, False))
+
+    def test_a_full_disk_is_told_before(self):
+        Hub.extra = [{"rfilename": "huge.bin", "lfs": {"size": 1 << 40, "sha256": "0" * 64}}]
+        done = self.pull("Org/Name")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr.decode(), "needs 1.0 TiB more|needs 1024.+more")
+        self.assertFalse(os.path.exists(self.root))
+
+    def test_terms_that_must_be_accepted(self):
+        for gated in (False, None):
+            Hub.facts = {"gated": gated}
+            self.assertEqual(self.pull("Org/Name", "--include", "config.json").returncode, 0)
+        Hub.facts = {"gated": "manual"}
+        done = self.pull("Org/Name")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"http://127.0.0.1:{self.hub.server_port}/Org/Name and set HF_TOKEN".encode(), done.stderr)
+        self.assertEqual(os.listdir(self.snapshot), ["config.json"])
+        self.assertEqual(self.pull("Org/Name", HF_TOKEN="secret").returncode, 0)
+
+    def test_known_names(self):
+        done = self.pull("kokoro")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        snapshot = os.path.join(self.home.name, "hub", "models--hexgrad--Kokoro-82M", "snapshots", COMMIT)
+        self.assertEqual(done.stdout.decode().strip(), snapshot)
+        self.assertEqual(os.listdir(snapshot), ["config.json"])  # what the family reads, nothing else
+        self.assertIn(b"hexgrad/Kokoro-82M: 1 file, 22 bytes; licence Apache-2.0\n", done.stderr)
+        # The rest of the program finds it by that name.
+        env = {"HF_HOME": self.home.name, "HF_HUB_CACHE": ""}
+        self.assertIn(b"no known family", run_cli("inspect", "kokoro", env=env).stderr)
+        self.assertIn(b"syrinx hub pull zonos", run_cli("inspect", "zonos", env=env).stderr)
+
+    def test_a_model_comes_with_what_it_needs(self):
+        done = self.pull("zonos")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual([name for name in sorted(os.listdir(os.path.join(self.home.name, "hub")))],
+                         ["models--Zyphra--Zonos-v0.1-speaker-embedding", "models--Zyphra--Zonos-v0.1-transformer",
+                          "models--descript--dac_44khz"])
+        self.assertEqual(len(done.stdout.splitlines()), 1)
+
+    def test_voices_of_piper(self):
+        path = "en/en_US/lessac/medium/en_US-lessac-medium.onnx"
+        Hub.files = {path: b"graph", path + ".json": b"{}", "en/en_US/joe/medium/en_US-joe-medium.onnx": b"other"}
+        self.addCleanup(setattr, Hub, "files", {"config.json": CONFIG, "sub/model weights.bin": WEIGHTS, "empty.txt": b""})
+        done = self.pull("piper:en_US-lessac-medium")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        model = done.stdout.decode().strip()
+        self.assertTrue(model.endswith("/" + path) and os.path.exists(model + ".json"), model)
+        self.assertFalse(os.path.exists(os.path.join(os.path.dirname(model), "../../joe")))
+        self.assertIn(b"LANGUAGE_REGION-SPEAKER-QUALITY", self.pull("piper:lessac").stderr)
+
+    def test_list(self):
+        done = run_cli("hub", "list")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout.decode(), r"\nkokoro +hexgrad/Kokoro-82M +355  Apache-2.0\n")
+        self.assertRegex(done.stdout.decode(), r"\norpheus .*HF_TOKEN; needs snac\n")
 
     def test_patterns(self):
         self.assertEqual(self.pull("Org/Name", "--include", "*.json").returncode, 0)

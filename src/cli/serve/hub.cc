@@ -11,6 +11,7 @@
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/hub_pull/hub_pull.h"
+#include "io/known_models.h"
 
 namespace syrinx {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 struct HubPullOptions {
   std::vector<std::string> models;
   std::vector<std::string> include;
+  bool dry_run = false;
 };
 
 /// A file on its way, with the speed since it began or went on and the time that is left.
@@ -43,24 +45,65 @@ class Arrival {
   double began_s_ = 0;
 };
 
-int run_hub_pull(const HubPullOptions& options) {
-  for (const std::string& model : options.models) {
-    ProgressLine progress;
-    Arrival arrival;
-    const std::string directory = pull_model(
-        model, {.endpoint = hub_endpoint(),
-                .cache = hub_cache(),
-                .token = hub_token(),
-                .include = options.include,
-                .log =
-                    [&](const std::string& line) {
-                      progress.clear();
-                      std::fprintf(stderr, "%s\n", line.c_str());
-                    },
-                .progress = [&](const std::string& path, int64_t have,
-                                int64_t size) { progress.show(arrival.line(path, have, size)); }});
+/// Downloads a repository; returns the directory of its snapshot.
+std::string pull(const std::string& repository, const std::vector<std::string>& include,
+                 const std::string& licence, bool dry_run) {
+  ProgressLine progress;
+  Arrival arrival;
+  PullOptions options{.endpoint = hub_endpoint(),
+                      .cache = hub_cache(),
+                      .token = hub_token(),
+                      .include = include,
+                      .licence = licence,
+                      .dry_run = dry_run};
+  options.log = [&](const std::string& line) {
     progress.clear();
-    std::printf("%s\n", directory.c_str());
+    std::fprintf(stderr, "%s\n", line.c_str());
+  };
+  options.progress = [&](const std::string& path, int64_t have, int64_t size) {
+    progress.show(arrival.line(path, have, size));
+  };
+  std::string directory = pull_model(repository, options);
+  progress.clear();
+  return directory;
+}
+
+/// Downloads a model of the table after what it needs; returns where the model lies.
+std::string pull_known(const KnownModel& model, const HubPullOptions& options) {
+  for (const std::string& name : model.needs) {
+    const auto part = find_known_model(name);
+    SYRINX_CHECK(part.has_value(), "[hub] ", model.name, " needs ", name);
+    pull_known(*part, options);
+  }
+  const std::string directory =
+      pull(model.repository, options.include.empty() ? model.include : options.include,
+           model.licence, options.dry_run);
+  return model.file.empty() ? directory : join_path(directory, model.file);
+}
+
+int run_hub_pull(const HubPullOptions& options) {
+  for (const std::string& name : options.models) {
+    const auto known = find_known_model(name);
+    const std::string path =
+        known ? pull_known(*known, options) : pull(name, options.include, "", options.dry_run);
+    if (!options.dry_run) std::printf("%s\n", path.c_str());
+  }
+  return 0;
+}
+
+int run_hub_list() {
+  const auto line = [](const std::string& name, const std::string& repository,
+                       const std::string& size, const std::string& rest) {
+    std::printf("%-24s %-41s %8s  %s\n", name.c_str(), repository.c_str(), size.c_str(),
+                rest.c_str());
+  };
+  line("name", "repository", "about MB", "licence");
+  for (const KnownModel& model : known_models()) {
+    std::string rest = model.licence + (model.gated ? "; terms to accept, HF_TOKEN" : "");
+    for (size_t i = 0; i < model.needs.size(); ++i) {
+      rest += (i == 0 ? "; needs " : ", ") + model.needs[i];
+    }
+    line(model.name, model.repository, std::to_string(model.megabytes), rest);
   }
   return 0;
 }
@@ -69,15 +112,21 @@ int run_hub_pull(const HubPullOptions& options) {
 
 void add_hub(CLI::App& app, Chosen& chosen) {
   const auto options = std::make_shared<HubPullOptions>();
-  HubPullOptions& pull = *options;
+  HubPullOptions& pulled = *options;
   CLI::App* hub = app.add_subcommand("hub", "Models of the hub");
   hub->require_subcommand(1);
   CLI::App* sub = hub->add_subcommand("pull",
                                       "Download models into the hub's local cache, or go on with "
                                       "it (HF_ENDPOINT, HF_HOME, HF_TOKEN)");
-  sub->add_option("model", pull.models, "Org/Name or Org/Name@revision")->required();
-  sub->add_option("--include", pull.include, "only files like this: '*.safetensors'; repeatable");
+  sub->add_option("model", pulled.models,
+                  "a name of 'syrinx hub list' (kokoro, piper:en_US-lessac-medium), Org/Name or "
+                  "Org/Name@revision")
+      ->required();
+  sub->add_option("--include", pulled.include, "only files like this: '*.safetensors'; repeatable");
+  sub->add_flag("--dry-run", pulled.dry_run, "only report sizes and licences");
   sub->callback([&chosen, options] { chosen = [options] { return run_hub_pull(*options); }; });
+  hub->add_subcommand("list", "The models that have a short name: sizes, licences, what they need")
+      ->callback([&chosen] { chosen = run_hub_list; });
 }
 
 }  // namespace syrinx

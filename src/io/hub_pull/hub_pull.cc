@@ -105,6 +105,20 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
+/// The licence in the card of a model; empty where it states none. A card is text of strangers.
+std::string licence_of(const nlohmann::json& model) {
+  const auto card = model.find("cardData");
+  if (card == model.end() || !card->is_object()) return "";
+  for (const char* name : {"license_name", "license"}) {
+    const auto field = card->find(name);
+    if (field == card->end() || !field->is_string()) continue;
+    const std::string text = field->get<std::string>();
+    const bool plain = std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7f; });
+    if (plain && !text.empty() && text.size() <= 64) return text;
+  }
+  return "";
+}
+
 /// Holds the model's folder against other processes.
 class FolderLock {
  public:
@@ -142,8 +156,15 @@ class Pull {
 
  private:
   void list();
+  HubFile listed_file(const nlohmann::json& entry) const;
+  void announce() const;
+  bool is_here(const HubFile& file) const;
+  std::string blob(const HubFile& file) const { return folder_ + "/blobs/" + file.hash; }
+  LoadError bad_list(const std::string& what) const {
+    return LoadError(concat("model ", shown(model_), ": the hub's list of files ", what));
+  }
   void fetch(const HubFile& file);
-  void fetch_blob(const HubFile& file, const std::string& blob);
+  void fetch_blob(const HubFile& file);
   TransferResult attempt(const HubFile& file, const std::string& partial);
   void check(const HubFile& file, const std::string& partial);
   /// `task` until it succeeds, fails for good or was tried often enough. A hub that cannot be
@@ -161,6 +182,8 @@ class Pull {
   HubName name_;
   Transfer net_;
   std::string folder_, commit_;
+  std::string licence_;  // as the hub states it
+  bool gated_ = false;   // the hub asks for an account that accepted the terms
   bool reached_ = false;
   std::vector<HubFile> files_;
 };
@@ -204,27 +227,17 @@ void Pull::list() {
     });
   });
   const auto json = nlohmann::json::parse(body, nullptr, false);
-  const auto bad = [&](const std::string& what) {
-    return LoadError(concat("model ", shown(model_), ": the hub's list of files ", what));
-  };
   if (!json.is_object() || !json.contains("siblings") || !json["siblings"].is_array()) {
-    throw bad("is not what was expected");
+    throw bad_list("is not what was expected");
   }
   commit_ = json.value("sha", "");
-  if (!is_hash(commit_, 40)) throw bad("names no commit");
-  if (json["siblings"].size() > kMaxFiles) throw bad("is too long");
+  if (!is_hash(commit_, 40)) throw bad_list("names no commit");
+  if (json["siblings"].size() > kMaxFiles) throw bad_list("is too long");
+  const auto gated = json.find("gated");
+  gated_ = gated != json.end() && !gated->is_null() && *gated != false;
+  licence_ = licence_of(json);
   for (const auto& entry : json["siblings"]) {
-    if (!entry.is_object()) throw bad("is not what was expected");
-    HubFile file;
-    file.path = entry.value("rfilename", "");
-    const auto lfs = entry.find("lfs");
-    file.sha256 = lfs != entry.end() && lfs->is_object();
-    file.hash = file.sha256 ? lfs->value("sha256", "") : entry.value("blobId", "");
-    file.size = file.sha256 ? lfs->value("size", int64_t{-1}) : entry.value("size", int64_t{-1});
-    if (!is_inside(file.path)) throw bad("has the path " + shown(file.path));
-    if (!is_hash(file.hash, file.sha256 ? 64 : 40) || file.size < 0 || file.size > kMaxFileBytes) {
-      throw bad("has no hash or size for " + shown(file.path));
-    }
+    HubFile file = listed_file(entry);
     const auto& patterns = options_.include;
     const bool wanted = patterns.empty() ||
                         std::any_of(patterns.begin(), patterns.end(), [&](const std::string& each) {
@@ -232,12 +245,64 @@ void Pull::list() {
                         });
     if (wanted) files_.push_back(std::move(file));
   }
-  if (files_.empty()) throw bad("has no file that is wanted");
+  if (files_.empty()) throw bad_list("has no file that is wanted");
+}
+
+HubFile Pull::listed_file(const nlohmann::json& entry) const {
+  if (!entry.is_object()) throw bad_list("is not what was expected");
+  HubFile file;
+  file.path = entry.value("rfilename", "");
+  const auto lfs = entry.find("lfs");
+  file.sha256 = lfs != entry.end() && lfs->is_object();
+  file.hash = file.sha256 ? lfs->value("sha256", "") : entry.value("blobId", "");
+  file.size = file.sha256 ? lfs->value("size", int64_t{-1}) : entry.value("size", int64_t{-1});
+  if (!is_inside(file.path)) throw bad_list("has the path " + shown(file.path));
+  if (!is_hash(file.hash, file.sha256 ? 64 : 40) || file.size < 0 || file.size > kMaxFileBytes) {
+    throw bad_list("has no hash or size for " + shown(file.path));
+  }
+  return file;
+}
+
+/// Whether the cache has the whole file; what a power cut has cut short does not count.
+bool Pull::is_here(const HubFile& file) const {
+  std::error_code none;
+  return is_file(blob(file)) &&
+         fs::file_size(blob(file), none) == static_cast<uintmax_t>(file.size);
+}
+
+/// Reports size and licence, and refuses what cannot succeed.
+void Pull::announce() const {
+  uint64_t all = 0, here = 0;
+  for (const HubFile& file : files_) {
+    const auto size = static_cast<uint64_t>(file.size);
+    all += size;
+    if (is_here(file)) here += size;
+  }
+  const std::string licence = licence_.empty() ? options_.licence : licence_;
+  log(concat(repo(), ": ", files_.size(), files_.size() == 1 ? " file, " : " files, ",
+             size_text(all), here > 0 ? ", of which " + size_text(here) + " are there" : "",
+             "; licence ", licence.empty() ? "not stated" : licence));
+  if (here == all) return;
+  if (gated_ && options_.token.empty()) {
+    throw LoadError(concat("model ", shown(model_), ": its authors ask for terms to be accepted: ",
+                           "accept them at ", options_.endpoint, "/", repo(), " and set HF_TOKEN"));
+  }
+  fs::path place = folder_;
+  while (!fs::exists(place) && place.has_parent_path()) place = place.parent_path();
+  std::error_code unknown;
+  const fs::space_info space = fs::space(place, unknown);
+  if (!unknown && space.available < all - here) {
+    throw LoadError(concat("model ", shown(model_), ": needs ", size_text(all - here),
+                           " more, and the disk of ", place.string(), " has ",
+                           size_text(space.available)));
+  }
 }
 
 std::string Pull::run() {
   list();
+  announce();
   const std::string snapshot = folder_ + "/snapshots/" + commit_;
+  if (options_.dry_run) return snapshot;
   for (const std::string& each : {folder_ + "/blobs", snapshot}) fs::create_directories(each);
   const FolderLock lock(folder_ + "/.pull.lock");
   for (const HubFile& file : files_) fetch(file);
@@ -252,27 +317,24 @@ std::string Pull::run() {
 }
 
 void Pull::fetch(const HubFile& file) {
-  const std::string blob = folder_ + "/blobs/" + file.hash;
   const fs::path link = fs::path(folder_) / "snapshots" / commit_ / file.path;
-  std::error_code none;
-  // What a power cut has cut short is not there.
-  if (is_file(blob) && fs::file_size(blob, none) == static_cast<uintmax_t>(file.size)) {
+  if (is_here(file)) {
     log(concat(file.path, ": there already"));
   } else {
-    fetch_blob(file, blob);
+    fetch_blob(file);
   }
   fs::create_directories(link.parent_path());
   if (fs::is_symlink(fs::symlink_status(link))) fs::remove(link);
   if (fs::exists(link)) return;  // a cache without links: its own tools put a copy here
-  fs::create_symlink(fs::relative(blob, link.parent_path()), link);
+  fs::create_symlink(fs::relative(blob(file), link.parent_path()), link);
 }
 
-void Pull::fetch_blob(const HubFile& file, const std::string& blob) {
-  const std::string partial = blob + ".incomplete";
+void Pull::fetch_blob(const HubFile& file) {
+  const std::string partial = blob(file) + ".incomplete";
   log(concat(file.path, ": ", size_text(static_cast<uint64_t>(file.size))));
   persist(file.path, [&] { return attempt(file, partial); });
   check(file, partial);
-  fs::rename(partial, blob);
+  fs::rename(partial, blob(file));
 }
 
 TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {

@@ -1,0 +1,229 @@
+#include "io/known_models.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "base/check.h"
+#include "base/error.h"
+#include "io/file.h"
+#include "io/hub.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::string_view kPiper = "piper:";
+constexpr std::string_view kPiperVoice = "piper:VOICE";
+
+using Patterns = std::vector<std::string>;
+
+Patterns transformers(Patterns more = {}) {
+  Patterns out{"config.json", "generation_config.json", "*tokenizer*.json",   "vocab.json",
+               "merges.txt",  "chat_template*",         "model*.safetensors*"};
+  out.insert(out.end(), more.begin(), more.end());
+  return out;
+}
+
+const Patterns kCTranslate2{"config.json", "model.bin", "tokenizer.json", "vocabulary.*",
+                            "preprocessor_config.json"};
+
+KnownModel whisper(const std::string& size, int megabytes) {
+  return {.name = "whisper-" + size,
+          .repository = "openai/whisper-" + size,
+          .include = transformers(),
+          .megabytes = megabytes,
+          .licence = "Apache-2.0"};
+}
+
+KnownModel faster_whisper(const std::string& size, int megabytes) {
+  return {.name = "faster-whisper-" + size,
+          .repository = "Systran/faster-whisper-" + size,
+          .include = kCTranslate2,
+          .megabytes = megabytes,
+          .licence = "MIT"};
+}
+
+std::vector<KnownModel> table() {
+  return {
+      {.name = "kokoro",
+       .repository = "hexgrad/Kokoro-82M",
+       .include = {"config.json", "kokoro-v1_0.pth", "voices/*.pt"},
+       .megabytes = 355,
+       .licence = "Apache-2.0"},
+      {.name = std::string(kPiperVoice),
+       .repository = "rhasspy/piper-voices",
+       .megabytes = 63,
+       .licence = "the voice's own: its MODEL_CARD"},
+      {.name = "qwen3-tts-0.6b",
+       .repository = "Qwen/Qwen3-TTS-12Hz-0.6B-CustomVoice",
+       .megabytes = 2500,
+       .licence = "Apache-2.0"},
+      {.name = "qwen3-tts-1.7b",
+       .repository = "Qwen/Qwen3-TTS-12Hz-1.7B-CustomVoice",
+       .megabytes = 4500,
+       .licence = "Apache-2.0"},
+      {.name = "csm-1b",
+       .repository = "sesame/csm-1b",
+       .include = {"config.json", "generation_config.json", "*tokenizer*.json",
+                   "transformers-*.safetensors", "*.safetensors.index.json"},
+       .megabytes = 6600,
+       .licence = "Apache-2.0",
+       .gated = true},
+      {.name = "fish-speech",
+       .repository = "fishaudio/s2-pro",
+       .megabytes = 11000,
+       .licence = "Fish Audio Research License (not commercial)"},
+      {.name = "higgs-audio",
+       .repository = "bosonai/higgs-tts-3-4b",
+       .megabytes = 9400,
+       .licence = "Boson research licence (not commercial)"},
+      {.name = "voxcpm2",
+       .repository = "openbmb/VoxCPM2",
+       .megabytes = 5000,
+       .licence = "Apache-2.0"},
+      {.name = "snac",
+       .repository = "hubertsiuzdak/snac_24khz",
+       .include = {"config.json", "pytorch_model.bin", "*.safetensors"},
+       .megabytes = 80,
+       .licence = "MIT"},
+      {.name = "orpheus",
+       .repository = "canopylabs/orpheus-3b-0.1-ft",
+       .include = transformers(),
+       .megabytes = 6600,
+       .licence = "Llama 3.2 Community License",
+       .gated = true,
+       .needs = {"snac"}},
+      {.name = "cosyvoice2",
+       .repository = "FunAudioLLM/CosyVoice2-0.5B",
+       .megabytes = 5000,
+       .licence = "Apache-2.0"},
+      {.name = "chatterbox",
+       .repository = "ResembleAI/chatterbox",
+       .megabytes = 3200,
+       .licence = "MIT"},
+      {.name = "dac-44khz",
+       .repository = "descript/dac_44khz",
+       .include = {"config.json", "*.safetensors"},
+       .megabytes = 310,
+       .licence = "MIT"},
+      {.name = "zonos-speaker",
+       .repository = "Zyphra/Zonos-v0.1-speaker-embedding",
+       .megabytes = 30,
+       .licence = "Apache-2.0"},
+      {.name = "zonos",
+       .repository = "Zyphra/Zonos-v0.1-transformer",
+       .megabytes = 3300,
+       .licence = "Apache-2.0",
+       .needs = {"dac-44khz", "zonos-speaker"}},
+      {.name = "glm4-voice-tokenizer",
+       .repository = "zai-org/glm-4-voice-tokenizer",
+       .megabytes = 1500,
+       .licence = "glm-4"},
+      {.name = "glm4-voice-decoder",
+       .repository = "zai-org/glm-4-voice-decoder",
+       .megabytes = 600,
+       .licence = "glm-4"},
+      {.name = "glm4-voice",
+       .repository = "zai-org/glm-4-voice-9b",
+       .megabytes = 19000,
+       .licence = "glm-4",
+       .needs = {"glm4-voice-tokenizer", "glm4-voice-decoder"}},
+      {.name = "step-audio2",
+       .repository = "stepfun-ai/Step-Audio-2-mini",
+       .megabytes = 17000,
+       .licence = "Apache-2.0"},
+      {.name = "qwen3-omni",
+       .repository = "Qwen/Qwen3-Omni-30B-A3B-Instruct",
+       .megabytes = 70500,
+       .licence = "Apache-2.0"},
+      {.name = "qwen2.5-0.5b",
+       .repository = "Qwen/Qwen2.5-0.5B-Instruct",
+       .include = transformers(),
+       .megabytes = 1000,
+       .licence = "Apache-2.0"},
+      {.name = "qwen2.5-0.5b-gguf",
+       .repository = "Qwen/Qwen2.5-0.5B-Instruct-GGUF",
+       .include = {"qwen2.5-0.5b-instruct-q4_k_m.gguf"},
+       .file = "qwen2.5-0.5b-instruct-q4_k_m.gguf",
+       .megabytes = 491,
+       .licence = "Apache-2.0"},
+      {.name = "qwen3-0.6b",
+       .repository = "Qwen/Qwen3-0.6B",
+       .include = transformers(),
+       .megabytes = 1500,
+       .licence = "Apache-2.0"},
+      {.name = "llama-3.2-1b",
+       .repository = "meta-llama/Llama-3.2-1B-Instruct",
+       .include = transformers(),
+       .megabytes = 2500,
+       .licence = "Llama 3.2 Community License",
+       .gated = true},
+      whisper("tiny", 151),
+      whisper("tiny.en", 151),
+      whisper("base", 290),
+      whisper("base.en", 290),
+      whisper("small", 967),
+      whisper("medium", 3060),
+      whisper("large-v3", 3090),
+      whisper("large-v3-turbo", 1620),
+      faster_whisper("tiny.en", 76),
+      faster_whisper("base", 145),
+      faster_whisper("small", 484),
+      faster_whisper("medium", 1530),
+      faster_whisper("large-v3", 3090),
+  };
+}
+
+bool is_word(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+/// "en_US-lessac-medium" lies in en/en_US/lessac/medium/.
+KnownModel piper_voice(KnownModel model, const std::string& voice) {
+  const size_t first = voice.find('-'), last = voice.rfind('-');
+  const std::string region = voice.substr(0, first);
+  const std::string speaker = first < last ? voice.substr(first + 1, last - first - 1) : "";
+  const std::string quality = first < last ? voice.substr(last + 1) : "";
+  const size_t bar = region.find('_');
+  const bool valid = bar != region.npos && is_word(region) && is_word(speaker) && is_word(quality);
+  if (!valid) {
+    throw LoadError(concat("model ", shown(model.name),
+                           ": expected piper:LANGUAGE_REGION-SPEAKER-QUALITY, such as "
+                           "piper:en_US-lessac-medium"));
+  }
+  const std::string folder = concat(region.substr(0, bar), "/", region, "/", speaker, "/", quality);
+  model.file = concat(folder, "/", voice, ".onnx");
+  model.include = {model.file, model.file + ".json", folder + "/MODEL_CARD"};
+  return model;
+}
+
+}  // namespace
+
+const std::vector<KnownModel>& known_models() {
+  static const std::vector<KnownModel> models = table();
+  return models;
+}
+
+std::optional<KnownModel> find_known_model(std::string_view name) {
+  const bool piper = name.starts_with(kPiper);
+  const std::string_view wanted = piper ? kPiperVoice : name;
+  const auto found = std::ranges::find(known_models(), wanted, &KnownModel::name);
+  if (found == known_models().end() || name == kPiperVoice) return {};
+  KnownModel model = *found;
+  model.name = name;
+  return piper ? piper_voice(std::move(model), std::string(name.substr(kPiper.size()))) : model;
+}
+
+std::string resolve_known_model(const KnownModel& model, const std::string& cache) {
+  const std::string root = hub_folder(cache, parse_hub_name(model.repository));
+  const std::string snapshot = cache.empty() ? "" : find_snapshot(root, "");
+  const std::string path = model.file.empty() ? snapshot : join_path(snapshot, model.file);
+  if (!snapshot.empty() && std::filesystem::exists(path)) return path;
+  throw LoadError(concat("model ", shown(model.name), " is ", model.repository,
+                         " of the hub, which is not in ", cache.empty() ? "any cache" : cache,
+                         ". Download it, about ", model.megabytes, " MB, licence ", model.licence,
+                         ": syrinx hub pull ", model.name));
+}
+
+}  // namespace syrinx
