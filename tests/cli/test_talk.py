@@ -148,6 +148,12 @@ class BuiltIn(unittest.TestCase):
             self.skipTest(done.stderr.decode())
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout.decode(), r"^> what time is it\nIt is \d\d:\d\d\.\n$")
+        times = re.search(rb"first text (\d+) ms, first audio (\d+) ms; (\d+) ms from the end of the voice to the first "
+                          rb"sound: pause (\d+), words (\d+), text (\d+), sound (\d+)", done.stderr)
+        self.assertTrue(times, done.stderr)
+        text, audio, whole, *parts = (int(each) for each in times.groups())
+        self.assertLessEqual(abs(whole - sum(parts)), 3)
+        self.assertLessEqual(abs(audio - text - parts[3]), 2)
 
     def test_interrupted_the_recording_is_kept(self):
         raw = self.question()

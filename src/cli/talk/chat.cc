@@ -146,9 +146,9 @@ class Conversation {
       begin_turn();
       const auto said = ears.turn([&](const std::string& words) { turn_->hear(with(words)); });
       if (!said) break;
-      if (said->empty()) continue;
-      std::printf("> %s\n", said->c_str());
-      answer(*said);
+      if (said->words.empty()) continue;
+      std::printf("> %s\n", said->words.c_str());
+      answer(said->words, &*said);
       wait_for_player();
     }
     turn_->cancel();
@@ -186,7 +186,8 @@ class Conversation {
     turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
   }
 
-  void answer(const std::string& question) {
+  /// `heard`: when the question was spoken; null where it was typed.
+  void answer(const std::string& question, const HeardTurn* heard = nullptr) {
     const double asked_s = now_s();
     turn_->ask(with(question));
     const InterruptGuard guard;
@@ -213,14 +214,25 @@ class Conversation {
       std::fputs("\n", stdout);
       std::fflush(stdout);
       if (!news.error.message.empty()) throw LoadError(news.error.message);
-      tell(text_s, audio_s, news.counts);
+      report(heard, text_s, audio_s, news.counts);
     }
     say("user", question);
     say("assistant", text);
   }
 
-  static void tell(double text_s, double audio_s, const TurnCounts& counts) {
+  /// Times of the answer since the question was asked; of a spoken one since its last voice, too.
+  static void report(const HeardTurn* heard, double text_s, double audio_s,
+                     const TurnCounts& counts) {
     std::fprintf(stderr, "first text %.0f ms, first audio %.0f ms", 1e3 * text_s, 1e3 * audio_s);
+    if (heard != nullptr) {
+      const double pause_s = heard->turn_end_s - heard->voice_end_s;
+      const double words_s = heard->words_s - heard->turn_end_s;
+      std::fprintf(stderr,
+                   "; %.0f ms from the end of the voice to the first sound: pause %.0f, "
+                   "words %.0f, text %.0f, sound %.0f",
+                   1e3 * (pause_s + words_s + audio_s), 1e3 * pause_s, 1e3 * words_s, 1e3 * text_s,
+                   1e3 * (audio_s - text_s));
+    }
     if (counts.drafts > 0) {
       std::fprintf(stderr, "; %d draft%s, %s", counts.drafts, counts.drafts == 1 ? "" : "s",
                    counts.ready ? "the first sentence was ready" : "none of use");

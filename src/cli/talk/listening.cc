@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/line/interrupt.h"
 #include "cli/talk/microphone.h"
@@ -61,7 +62,7 @@ std::vector<float> since(const std::vector<float>& latest, int64_t heard, int64_
 
 }  // namespace
 
-std::optional<std::string> Listening::turn(const std::function<void(const std::string&)>& so_far) {
+std::optional<HeardTurn> Listening::turn(const std::function<void(const std::string&)>& so_far) {
   const InterruptGuard guard;
   TurnDetector detector(open_webrtc_activity(strictness_of(TurnRules{}.threshold)), {});
   Microphone microphone(recorder_);
@@ -70,6 +71,7 @@ std::optional<std::string> Listening::turn(const std::function<void(const std::s
   std::vector<float> samples, latest;  // `latest`: a second, for a turn's beginning
   int64_t heard = 0;
   std::string told;
+  HeardTurn turn;
   for (bool over = false; !over;) {
     guard.check();
     microphone.read(samples);
@@ -83,6 +85,7 @@ std::optional<std::string> Listening::turn(const std::function<void(const std::s
     }
     std::vector<TurnEvent> events;
     detector.hear(samples, events);
+    if (listener && detector.pause_ms() == 0) turn.voice_end_s = now_s();
     for (const TurnEvent& event : events) {
       over = over || event.kind == TurnEvent::kStopped;
       if (event.kind != TurnEvent::kStarted || listener) continue;
@@ -94,10 +97,14 @@ std::optional<std::string> Listening::turn(const std::function<void(const std::s
     if (std::string now = hearsay->so_far(); now != told) so_far(told = std::move(now));
   }
   if (!listener) return std::nullopt;
+  turn.turn_end_s = now_s();
+  if (turn.voice_end_s == 0) turn.voice_end_s = turn.turn_end_s;
   listener->end();
   const Result<Transcript> transcript = hearsay->wait(guard);
   if (!transcript) throw LoadError(transcript.error().message);
-  return transcript.value().text();
+  turn.words = transcript.value().text();
+  turn.words_s = now_s();
+  return turn;
 }
 
 }  // namespace syrinx

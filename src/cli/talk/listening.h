@@ -11,16 +11,24 @@
 
 namespace syrinx {
 
+/// What was said in a turn, and when; seconds of now_s().
+struct HeardTurn {
+  std::string words;
+  double voice_end_s = 0;  ///< the last voice came out of the recorder
+  double turn_end_s = 0;   ///< the pause was long enough
+  double words_s = 0;      ///< the words were there
+};
+
 class Listening {
  public:
   /// `recorder` is a command for the shell (cli/microphone.h).
   Listening(std::shared_ptr<Recogniser> ears, std::string recorder)
       : ears_(std::move(ears)), recorder_(std::move(recorder)) {}
 
-  /// Waits for the next turn and returns its words, which may be none; nothing when the recorder
-  /// ended without one. `so_far` hears what seems to be said, as it changes. Between two turns the
-  /// microphone is off, so that an answer is not heard. Throws LoadError.
-  std::optional<std::string> turn(const std::function<void(const std::string&)>& so_far);
+  /// Waits for the next turn and returns it; its words may be none. Returns nothing when the
+  /// recorder ended without one. `so_far` hears what seems to be said, as it changes. Between two
+  /// turns the microphone is off, so that an answer is not heard. Throws LoadError.
+  std::optional<HeardTurn> turn(const std::function<void(const std::string&)>& so_far);
 
  private:
   const std::shared_ptr<Recogniser> ears_;
