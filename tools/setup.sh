@@ -8,6 +8,8 @@ packages_build="g++ cmake ninja-build ccache pkg-config libboost-dev nlohmann-js
 # What hears: opened by the program when it is there.
 packages_ears="libpocketsphinx3 pocketsphinx-en-us
   libwebrtc-audio-processing1|libwebrtc-audio-processing-1-3"
+# What tests/real drives: a Python of its own, a recorder, what reads phonemes for voices.
+packages_real="$packages_ears python3-dev python3-venv alsa-utils espeak-ng libgtest-dev"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
   openssl espeak-ng chromium zsh fish haproxy libgrpc++-dev"
 # tools/neon_check; an aarch64 needs neither.
@@ -44,13 +46,14 @@ missing_packages() {
   done
 }
 
-# install_packages build|check|ears: Debian packages that are not there yet. Without root and sudo it says
+# install_packages build|check|ears|real: Debian packages that are not there yet. Without root and sudo it says
 # which are missing and how to install them. A build then cannot succeed; what hears and what only tests
 # use may be absent.
 install_packages() {
   local missing=() names=() package list="$packages_build" log="$root/build/packages.log" apt
   [ "$1" = check ] && list="$list $packages_check"
   [ "$1" = ears ] && list="$packages_ears"
+  [ "$1" = real ] && list="$packages_build $packages_real"
   command -v dpkg-query >/dev/null || {
     say "no Debian packages here: install what this list of Debian's names stands for: $(echo $list)"
     return 0
