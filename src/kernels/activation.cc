@@ -36,17 +36,37 @@ void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
   over(ctx, x.count(), [&](int64_t i, int64_t n) { loop(f, in + i, to + i, n); });
 }
 
-void silu_mul(StepContext& ctx, const View& x, const View& out) {
-  SYRINX_CHECK(x.shape.dims() == 2 && x.shape[1] % 2 == 0, "[silu_mul] x ", x.shape.str());
+namespace {
+
+using GateLoop = void (*)(const float* gate, const float* up, float* out, int64_t count);
+
+void check_gate(const char* who, const View& x, const View& out) {
+  SYRINX_CHECK(x.shape.dims() == 2 && x.shape[1] % 2 == 0, "[", who, "] x ", x.shape.str());
+  expect_shape(who, out, {x.shape[0], x.shape[1] / 2});
+}
+
+/// Halves of the rows of x through `loop`.
+void gate(StepContext& ctx, GateLoop loop, const View& x, const View& out) {
   const int64_t width = x.shape[1] / 2;
-  expect_shape("silu_mul", out, {x.shape[0], width});
-  if (x.device == Device::kCuda) return cuda::silu_mul(ctx, x, out);
   const float* in = x.f32();
   float* to = out.f32();
-  const auto loop = cpu_features().simd() ? &simd::silu_mul : &ref::silu_mul;
   over_rows(ctx, x.shape[0], width, [&](int64_t i) {
     loop(in + 2 * i * width, in + (2 * i + 1) * width, to + i * width, width);
   });
+}
+
+}  // namespace
+
+void silu_mul(StepContext& ctx, const View& x, const View& out) {
+  check_gate("silu_mul", x, out);
+  if (x.device == Device::kCuda) return cuda::silu_mul(ctx, x, out);
+  gate(ctx, cpu_features().simd() ? &simd::silu_mul : &ref::silu_mul, x, out);
+}
+
+void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
+  check_gate("gelu_tanh_mul", x, out);
+  SYRINX_CHECK(x.device == Device::kCpu, "[gelu_tanh_mul] runs on the CPU only");
+  gate(ctx, cpu_features().simd() ? &simd::gelu_tanh_mul : &ref::gelu_tanh_mul, x, out);
 }
 
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,

@@ -24,6 +24,10 @@ enum class Activation : uint8_t {
 /// elu with alpha 1; mish x tanh(log(1+e^x)).
 void activate(StepContext& ctx, Activation f, const View& x, const View& out);
 
+/// The gate of GeGLU: out[i, j] = gelu_tanh(x[i, j]) * x[i, F + j]. x [N, 2F], out [N, F]. On the
+/// CPU only.
+void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out);
+
 /// SwiGLU of a fused projection: out[i, j] = silu(x[i, j]) * x[i, F + j]. x [N, 2F], out [N, F].
 void silu_mul(StepContext& ctx, const View& x, const View& out);
 

@@ -10,6 +10,7 @@ namespace syrinx {
 #define SYRINX_ACTIVATION_LOOPS                                                           \
   void activate(Activation f, const float* x, float* out, int64_t count);                 \
   void silu_mul(const float* gate, const float* up, float* out, int64_t count);           \
+  void gelu_tanh_mul(const float* gate, const float* up, float* out, int64_t count);      \
   /* alpha and inv_beta per element */                                                    \
   void snake_each(const float* x, const float* alpha, const float* inv_beta, float* out,  \
                   int64_t count);                                                         \

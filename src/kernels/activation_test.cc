@@ -112,6 +112,9 @@ TEST_P(ActivationTest, SumsAndGates) {
   Tensor gated = fixture::poisoned({3, 11});
   silu_mul(bench.ctx, bench.on(x), bench.on(gated));
   bench.back();
+  Tensor geglu = fixture::poisoned({3, 11});
+  Bench host(2);
+  gelu_tanh_mul(host.ctx, x, geglu);
   for (int i = 0; i < 3; ++i) {
     for (int j = 0; j < 22; ++j) {
       const float g = gain.f32()[j], a = x.f32()[i * 22 + j], b = y.f32()[i * 22 + j];
@@ -120,6 +123,8 @@ TEST_P(ActivationTest, SumsAndGates) {
     for (int j = 0; j < 11; ++j) {
       const float g = x.f32()[i * 22 + j], u = x.f32()[i * 22 + 11 + j];
       EXPECT_NEAR(gated.f32()[i * 11 + j], g / (1 + std::exp(-g)) * u, 1e-6);
+      const double inner = 0.7978845608 * (g + 0.044715 * g * g * g);
+      EXPECT_NEAR(geglu.f32()[i * 11 + j], 0.5 * g * (1 + std::tanh(inner)) * u, 1e-6);
     }
   }
 }

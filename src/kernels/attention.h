@@ -101,6 +101,8 @@ struct AttentionSpec {
   /// For each sequence [B], the positions [begin, end) that its rows see at all. Empty: no such
   /// bound. Every row must see something.
   std::span<const int32_t> begin = {}, end = {};
+  /// Scores become cap * tanh(score / cap); 0: they stay as they are. On the CPU only.
+  float cap = 0;
 };
 
 /// Stores the rows k and v [N, kv_heads, D] as the last positions of their sequences. Converted to

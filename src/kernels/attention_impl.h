@@ -27,6 +27,7 @@ struct AttentionTile {
   int max_pages = 0;
   DType dtype = DType::kF32;
   float scale = 1;
+  float cap = 0;
   int window = 0;
   bool causal = true;
   int64_t begin = 0, end = INT64_MAX;  ///< of the positions that are seen at all

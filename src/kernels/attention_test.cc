@@ -23,6 +23,7 @@ struct AttentionCase {
   DType dtype = DType::kF32;
   int window = 0;
   bool causal = true;
+  float cap = 0;
 };
 
 // One sequence: its q, k, v for all positions, and what attention should give.
@@ -50,7 +51,8 @@ Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
         for (int d = 0; d < c.dim; ++d)
           dot += double{s.q.f32()[(i * c.heads + h) * c.dim + d]} *
                  s.k.f32()[(j * c.kv_heads + kv) * c.dim + d];
-        w.push_back(std::exp(dot * scale));
+        const double score = c.cap > 0 ? c.cap * std::tanh(dot * scale / c.cap) : dot * scale;
+        w.push_back(std::exp(score));
         total += w.back();
       }
       for (int d = 0; d < c.dim; ++d) {
@@ -123,7 +125,7 @@ class Runner {
     const HeadsView q{rows, 0, case_.heads, case_.dim};
     const HeadsView k{rows, qw, case_.kv_heads, case_.dim};
     const HeadsView v{rows, qw + kw, case_.kv_heads, case_.dim};
-    const AttentionSpec spec{0.3f, case_.window, case_.causal};
+    const AttentionSpec spec{0.3f, case_.window, case_.causal, {}, {}, case_.cap};
     if (done % 2) {
       write_kv(ctx, k, v, pool_, 1, ragged);
       paged_attention(ctx, q, pool_, 1, ragged, spec, to);
@@ -193,6 +195,21 @@ TEST_P(AttentionTest, SameBitsInAnyBatchChunkAndThreads) {
         EXPECT_TRUE(fixture::same_bits(batch[1], alone[0])) << "chunk " << chunk;
       }
     }
+  }
+}
+
+TEST(CappedAttention, IsThatOfTheFormulaInAnyBatchAndChunk) {
+  for (const DType dtype : {DType::kF32, DType::kI8}) {
+    const AttentionCase c{4, 2, 64, dtype, 60, true, 1.5f};
+    const Sequence a(c, 150, 3), b(c, 70, 4);
+    const Tensor want = formula(c, a, 0.3f);
+    AttentionCase uncapped = c;
+    uncapped.cap = 0;
+    EXPECT_GT(fixture::difference(formula(uncapped, a, 0.3f), want), 0.05);
+    const auto alone = Runner(c, {&a}, 8).run(150, 2);
+    EXPECT_LT(fixture::difference(alone[0], want), dtype == DType::kF32 ? 3e-6 : 1.5e-2);
+    for (const int chunk : {1, 7, 64})
+      EXPECT_TRUE(fixture::same_bits(Runner(c, {&b, &a}, 8).run(chunk, 3)[1], alone[0])) << chunk;
   }
 }
 

@@ -25,7 +25,7 @@ PackedLinear load_branch_end(const Weights& block, const std::string& name,
 
 Decoder::Norm::Norm(const Weights& weights, const DecoderConfig& config) {
   if (config.norm == NormKind::kRms) {
-    rms = RmsNorm(weights, config.hidden, config.norm_eps);
+    rms = RmsNorm(weights, config.hidden, config.norm_eps, config.norm_offset);
   } else {
     layer = LayerNorm(weights, config.hidden, config.norm_eps);
   }
@@ -44,10 +44,26 @@ void Decoder::Norm::move_to(Device device) {
   layer.move_to(device);
 }
 
-Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type)
-    : attention_norm(weights.scope(c.names.attention_norm), c),
-      mlp_norm(weights.scope(c.names.mlp_norm), c) {
+std::string DecoderConfig::only_on_cpu() const {
+  if (moe.experts > 0) return "experts";
+  if (qk_norm_wide) return "norms of all heads together";
+  if (score_cap > 0) return "capped scores";
+  if (mlp == MlpKind::kGeGlu) return "gates of gelu";
+  if (!rope.factors.empty()) return "scaled positions";
+  return {};
+}
+
+Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type) {
   const DecoderNames& names = c.names;
+  const auto norm = [&](const char* name) { return Norm(weights.scope(name), c); };
+  if (c.norm_place == NormPlace::kAfter) {
+    attention_after = norm(names.attention_norm), mlp_after = norm(names.mlp_norm);
+  } else {
+    attention_norm = norm(names.attention_norm), mlp_norm = norm(names.mlp_norm);
+  }
+  if (c.norm_place == NormPlace::kBoth) {
+    attention_after = norm(names.attention_after), mlp_after = norm(names.mlp_after);
+  }
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
   const WeightType most = all_but_down(type);
   const WeightType of_qkv = c.wide_qkv && is_quantized(type) ? WeightType::kBF16 : most;
@@ -62,8 +78,11 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   }
   o = load_branch_end(weights, names.o, names.attention_scale, c.hidden, q, c.output_bias, c, most);
   if (c.qk_norm) {
-    q_norm = RmsNorm(weights.scope(names.q_norm), c.qk_norm_wide ? q : c.head_dim, c.norm_eps);
-    k_norm = RmsNorm(weights.scope(names.k_norm), c.qk_norm_wide ? kv : c.head_dim, c.norm_eps);
+    const auto heads_norm = [&](const char* name, int64_t width) {
+      return RmsNorm(weights.scope(name), width, c.norm_eps, c.norm_offset);
+    };
+    q_norm = heads_norm(names.q_norm, c.qk_norm_wide ? q : c.head_dim);
+    k_norm = heads_norm(names.k_norm, c.qk_norm_wide ? kv : c.head_dim);
   }
   if (c.moe.experts > 0) {
     moe = Moe(c.moe, c.hidden, weights.scope("mlp"), type);
@@ -71,22 +90,26 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   }
   if (c.mlp == MlpKind::kGelu) {
     up = load_linear(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, most);
-  } else if (names.up_gate || names.gate_up) {
-    const char* name = names.up_gate ? names.up_gate : names.gate_up;
-    const LinearPart both = take_linear(weights, name, 2 * c.ffn, c.hidden, c.mlp_bias);
-    const auto half = [&](int64_t begin) {
-      return LinearPart{both.weight.slice(begin, begin + c.ffn),
-                        c.mlp_bias ? both.bias.slice(begin, begin + c.ffn) : View{}};
-    };
-    up = names.up_gate ? PackedLinear::pack_gated(half(c.ffn), half(0), most)
-                       : PackedLinear::pack_gated(half(0), half(c.ffn), most);
   } else {
-    up =
-        PackedLinear::pack_gated(take_linear(weights, names.gate, c.ffn, c.hidden, c.mlp_bias),
-                                 take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias), most);
+    LinearPart gate_and_up[2];
+    if (names.up_gate || names.gate_up) {
+      const char* name = names.up_gate ? names.up_gate : names.gate_up;
+      const LinearPart both = take_linear(weights, name, 2 * c.ffn, c.hidden, c.mlp_bias);
+      for (int i = 0; i < 2; ++i) {
+        const int64_t begin = i * int64_t{c.ffn};
+        gate_and_up[names.up_gate ? 1 - i : i] = {
+            both.weight.slice(begin, begin + c.ffn),
+            c.mlp_bias ? both.bias.slice(begin, begin + c.ffn) : View{}};
+      }
+    } else {
+      gate_and_up[0] = take_linear(weights, names.gate, c.ffn, c.hidden, c.mlp_bias);
+      gate_and_up[1] = take_linear(weights, names.up, c.ffn, c.hidden, c.mlp_bias);
+    }
+    up = c.mlp == MlpKind::kSwiGlu ? PackedLinear::pack_gated(gate_and_up[0], gate_and_up[1], most)
+                                   : PackedLinear::pack(gate_and_up, most);
   }
-  down = load_branch_end(weights, c.mlp == MlpKind::kSwiGlu ? names.down : names.fc2,
-                         names.mlp_scale, c.hidden, c.ffn, c.mlp_bias, c, type);
+  down = load_branch_end(weights, c.mlp == MlpKind::kGelu ? names.fc2 : names.down, names.mlp_scale,
+                         c.hidden, c.ffn, c.mlp_bias, c, type);
 }
 
 Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType type)
@@ -96,17 +119,27 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
                    config.heads % config.kv_heads == 0,
                "[decoder] ", config.layers, " layers, hidden ", config.hidden, ", ", config.heads,
                " heads over ", config.kv_heads, ", ffn ", config.ffn);
-  SYRINX_CHECK(!config.norm_after || config.moe.experts == 0,
+  SYRINX_CHECK(config.norm_place == NormPlace::kBefore || config.moe.experts == 0,
                "[decoder] experts add by themselves");
+  SYRINX_CHECK(config.layer_kinds.empty() || std::ssize(config.layer_kinds) == config.layers,
+               "[decoder] ", config.layer_kinds.size(), " kinds of ", config.layers, " layers");
   if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
     blocks_.emplace_back(weights.scope("layers", i), config_, type);
   weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // of older exports
   if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
-  if (config.rotary) {
-    rope_ = RopeTable(config_.rope, std::min(config.rope_positions, kMostCachedAngles));
+  const int64_t cached = std::min(config.rope_positions, kMostCachedAngles);
+  if (config.rotary) rope_ = RopeTable(config_.rope, cached);
+  if (config_.local_rope) {
+    if (config_.local_rope->dim == 0) config_.local_rope->dim = config_.rope.dim;
+    local_rope_ = RopeTable(*config_.local_rope, cached);
   }
+}
+
+LayerKind Decoder::kind_of(int block) const {
+  if (!config_.layer_kinds.empty()) return config_.layer_kinds[static_cast<size_t>(block)];
+  return {config_.window, config_.rotary ? LayerKind::Rope::kMain : LayerKind::Rope::kNone};
 }
 
 size_t Decoder::bytes() const {
@@ -117,25 +150,33 @@ size_t Decoder::bytes() const {
 }
 
 void Decoder::move_to(Device device) {
-  SYRINX_CHECK((config_.moe.experts == 0 && !config_.qk_norm_wide) || device == Device::kCpu,
-               "[decoder] experts and norms of all heads together run on the CPU only");
+  SYRINX_CHECK(config_.only_on_cpu().empty() || device == Device::kCpu, "[decoder] ",
+               config_.only_on_cpu(), " run on the CPU only");
   for (Block& b : blocks_) {
-    b.attention_norm.move_to(device);
-    b.mlp_norm.move_to(device);
+    for (Norm* norm : {&b.attention_norm, &b.mlp_norm, &b.attention_after, &b.mlp_after})
+      norm->move_to(device);
     for (PackedLinear* linear : {&b.qkv, &b.o, &b.up, &b.down}) syrinx::move_to(device, *linear);
     b.q_norm.move_to(device);
     b.k_norm.move_to(device);
   }
   final_.move_to(device);
   if (config_.rotary) rope_ = rope_.on_device(device);
+  if (config_.local_rope) local_rope_ = local_rope_.on_device(device);
 }
 
-void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
+void Decoder::attend(StepContext& ctx, int number, const View& qkv,
                      std::span<const DecoderPart> parts, std::span<const int32_t> positions,
                      int layer, const View& out) const {
   const DecoderConfig& c = config_;
+  const Block& block = blocks_[static_cast<size_t>(number)];
+  const LayerKind kind = kind_of(number);
+  const RopeTable* turned = kind.rope == LayerKind::Rope::kMain    ? &rope_
+                            : kind.rope == LayerKind::Rope::kLocal ? &local_rope_
+                                                                   : nullptr;
   const int64_t q_width = int64_t{c.heads} * c.head_dim;
-  const AttentionSpec spec{1.f / std::sqrt(static_cast<float>(c.head_dim)), c.window, c.causal};
+  AttentionSpec spec{c.query_scale, kind.window, c.causal};
+  if (spec.scale == 0) spec.scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
+  spec.cap = c.score_cap;
   if (ctx.device == Device::kCuda) {
     for (const DecoderPart& part : parts) {
       const int64_t end = part.begin + part.ragged.rows();
@@ -144,7 +185,7 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
         heads.q_norm = block.q_norm.weight(), heads.q_eps = block.q_norm.eps();
         heads.k_norm = block.k_norm.weight(), heads.k_eps = block.k_norm.eps();
       }
-      if (c.rotary) heads.rope = &rope_;
+      heads.rope = turned;
       store_qkv(ctx, heads, *part.pool, layer, part.ragged);
       paged_attention(ctx, heads.q(), *part.pool, layer, part.ragged, spec,
                       out.slice(part.begin, end));
@@ -161,9 +202,9 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
       block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
     }
   }
-  if (c.rotary) {
+  if (turned) {
     // q and k lie side by side: one pass turns both.
-    rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, rope_);
+    rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, *turned);
   }
   for (const DecoderPart& part : parts) {
     const int64_t end = part.begin + part.ragged.rows();
@@ -174,12 +215,29 @@ void Decoder::attend(StepContext& ctx, const Block& block, const View& qkv,
   }
 }
 
-void Decoder::add_branch(StepContext& ctx, const PackedLinear& w, const Norm& norm, const View& in,
+void Decoder::add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
                          const View& scratch, const View& x) const {
-  if (!config_.norm_after) return linear_add(ctx, w, in, x);
+  if (after.empty()) return linear_add(ctx, w, in, x);
   linear(ctx, w, in, scratch);
-  norm(ctx, scratch, scratch);
+  after(ctx, scratch, scratch);
   add_inplace(ctx, x, scratch);
+}
+
+void Decoder::run_mlp(StepContext& ctx, const Block& block, const View& x, const View& normed,
+                      const View& inner) const {
+  const View& in = block.mlp_norm.empty() ? x : normed;
+  if (!block.mlp_norm.empty()) block.mlp_norm(ctx, x, normed);
+  if (!block.moe.empty()) return block.moe.add(ctx, in, x);
+  if (config_.mlp == MlpKind::kGeGlu) {
+    const Arena::Mark mark(ctx.arena);
+    const View both = ctx.arena.take({x.shape[0], 2 * int64_t{config_.ffn}}, DType::kF32);
+    linear(ctx, block.up, in, both);
+    gelu_tanh_mul(ctx, both, inner);
+  } else {
+    linear(ctx, block.up, in, inner);
+    if (config_.mlp == MlpKind::kGelu) activate(ctx, Activation::kGelu, inner, inner);
+  }
+  add_branch(ctx, block.down, block.mlp_after, inner, normed, x);
 }
 
 void Decoder::check_pool(const KvPool& pool, int first_layer, int layers) const {
@@ -238,18 +296,12 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
 
   for (int i = blocks.begin; i < blocks.end; ++i) {
     const Block& block = blocks_[i];
-    if (!c.norm_after) block.attention_norm(ctx, x, normed);
-    linear(ctx, block.qkv, c.norm_after ? x : normed, qkv);
-    attend(ctx, block, qkv, parts, at, first_layer + i - blocks.begin, mixed);
-    add_branch(ctx, block.o, block.attention_norm, mixed, normed, x);
-    if (!c.norm_after) block.mlp_norm(ctx, x, normed);
-    if (!block.moe.empty()) {
-      block.moe.add(ctx, normed, x);
-      continue;
-    }
-    linear(ctx, block.up, c.norm_after ? x : normed, inner);
-    if (c.mlp == MlpKind::kGelu) activate(ctx, Activation::kGelu, inner, inner);
-    add_branch(ctx, block.down, block.mlp_norm, inner, normed, x);
+    const bool first = !block.attention_norm.empty();
+    if (first) block.attention_norm(ctx, x, normed);
+    linear(ctx, block.qkv, first ? normed : x, qkv);
+    attend(ctx, i, qkv, parts, at, first_layer + i - blocks.begin, mixed);
+    add_branch(ctx, block.o, block.attention_after, mixed, normed, x);
+    run_mlp(ctx, block, x, normed, inner);
   }
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "kernels/activation.h"
@@ -17,8 +18,10 @@ namespace syrinx {
 
 /// RMS norm, or LayerNorm with bias.
 enum class NormKind : uint8_t { kRms, kLayer };
-/// down(silu(gate x) * up x), or fc2(gelu(fc1 x)).
-enum class MlpKind : uint8_t { kSwiGlu, kGelu };
+/// Whether a branch norms what it takes, what it gives before that is added, or both.
+enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };
+/// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), or fc2(gelu(fc1 x)).
+enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu };
 
 /// What a checkpoint calls the parts of a block, and the final norm. Those of transformers, unless
 /// said otherwise.
@@ -37,11 +40,20 @@ struct DecoderNames {
   const char* down = "mlp.down_proj";
   const char* fc1 = "mlp.fc1";
   const char* fc2 = "mlp.fc2";
+  const char* attention_after = "post_attention_layernorm";  ///< with NormPlace::kBoth
+  const char* mlp_after = "post_feedforward_layernorm";      ///< with NormPlace::kBoth
   const char* final_norm = "norm";
   const char* q_norm = "self_attn.q_norm";
   const char* k_norm = "self_attn.k_norm";
   const char* attention_scale = "self_attn_layer_scale.scale";  ///< with layer_scale
   const char* mlp_scale = "mlp_layer_scale.scale";
+};
+
+/// What a layer sees and how it turns its heads, where layers of a decoder differ. Plain data.
+struct LayerKind {
+  enum class Rope : uint8_t { kNone, kMain, kLocal };
+  int window = 0;  ///< positions; 0: all
+  Rope rope = Rope::kMain;
 };
 
 /// Which transformer it is. Plain data.
@@ -59,16 +71,24 @@ struct DecoderConfig {
   bool mlp_bias = false;
   bool layer_scale = false;  ///< gains of both branches
   int window = 0;            ///< sliding window in positions; 0: none
+  /// Of each layer, instead of `window` and `rotary`; empty: all are alike.
+  std::vector<LayerKind> layer_kinds = {};
+  std::optional<RopeSpec> local_rope = {};  ///< of layers with Rope::kLocal; dim as in `rope`
+  float query_scale = 0;                    ///< of scores; 0: 1 / sqrt(head_dim)
+  float score_cap = 0;                      ///< AttentionSpec::cap
   bool causal = true;
   bool wide_qkv = false;  ///< queries, keys and values in bf16 where other linears are narrower
   NormKind norm = NormKind::kRms;
-  bool norm_after = false;  ///< of what a branch gives, before it is added, not of what it takes
+  float norm_offset = 0;  ///< of the weights of all RMS norms
+  NormPlace norm_place = NormPlace::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
   MoeConfig moe = {};  ///< with experts: every block has them instead of gate, up and down
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
+  /// What of this runs on the CPU only; empty: nothing.
+  std::string only_on_cpu() const;
 };
 
 /// Blocks [begin, end) of a decoder, for what needs the rows between two blocks.
@@ -95,7 +115,7 @@ class Decoder {
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for operands there. Experts cannot move.
+  /// Moves the weights to a GPU, for operands there; config().only_on_cpu() must be empty.
   void move_to(Device device);
 
   /// Runs the blocks over the residual stream x [N, H], in place; keys and values of the rows are
@@ -121,6 +141,7 @@ class Decoder {
   struct Norm {
     Norm() = default;
     Norm(const Weights& weights, const DecoderConfig& config);
+    bool empty() const { return rms.empty() && layer.empty(); }
     void operator()(StepContext& ctx, const View& x, const View& out) const;
     void move_to(Device device);
     RmsNorm rms;
@@ -128,24 +149,28 @@ class Decoder {
   };
   struct Block {
     Block(const Weights& weights, const DecoderConfig& config, WeightType type);
-    Norm attention_norm, mlp_norm;
-    PackedLinear qkv, o, up, down;  // `up` is gate and up in one for SwiGLU
-    Moe moe;                        // or else empty
+    Norm attention_norm, mlp_norm;    // of what the branches take; empty with kAfter
+    Norm attention_after, mlp_after;  // of what they give; empty with kBefore
+    PackedLinear qkv, o, up, down;    // `up` is gate and up in one
+    Moe moe;                          // or else empty
     RmsNorm q_norm, k_norm;
   };
 
-  /// x += w of `in`, normed where norms come after.
-  void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& norm, const View& in,
+  /// x += w of `in`, normed by `after` unless that is empty.
+  void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
                   const View& scratch, const View& x) const;
   void check_pool(const KvPool& pool, int first_layer, int layers) const;
-  void attend(StepContext& ctx, const Block& block, const View& qkv,
-              std::span<const DecoderPart> parts, std::span<const int32_t> positions, int layer,
-              const View& out) const;
+  /// `block` is the number of the block, `layer` that of its cache.
+  void attend(StepContext& ctx, int block, const View& qkv, std::span<const DecoderPart> parts,
+              std::span<const int32_t> positions, int layer, const View& out) const;
+  void run_mlp(StepContext& ctx, const Block& block, const View& x, const View& normed,
+               const View& inner) const;
+  LayerKind kind_of(int block) const;
 
   DecoderConfig config_;
   std::vector<Block> blocks_;
   Norm final_;
-  RopeTable rope_;
+  RopeTable rope_, local_rope_;
 };
 
 /// Runs blocks of an encoder (not causal) over the rows x [N, H] of one sequence, or of sequences

@@ -68,7 +68,21 @@ DecoderConfig mixture() {
 
 DecoderConfig olmo2() {
   DecoderConfig c = small();
-  c.norm_after = c.qk_norm = c.qk_norm_wide = true;
+  c.norm_place = NormPlace::kAfter;
+  c.qk_norm = c.qk_norm_wide = true;
+  return c;
+}
+
+DecoderConfig gemma3() {
+  DecoderConfig c = small();
+  c.norm_place = NormPlace::kBoth;
+  c.norm_offset = 1;
+  c.mlp = MlpKind::kGeGlu;
+  c.qk_norm = true;
+  c.query_scale = 0.2f, c.score_cap = 3;
+  c.names.mlp_norm = "pre_feedforward_layernorm";
+  c.layer_kinds = {{20, LayerKind::Rope::kLocal}, {0, LayerKind::Rope::kMain}};
+  c.local_rope = RopeSpec{.theta = 100};
   return c;
 }
 
@@ -208,7 +222,7 @@ TEST(Decoder, AgreesWithTheFormulas) {
 }
 
 TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
-  for (const DecoderConfig& c : {qwen3(), mimi(), mixture(), olmo2()}) {
+  for (const DecoderConfig& c : {qwen3(), mimi(), mixture(), olmo2(), gemma3()}) {
     for (const WeightType type :
          {WeightType::kF32, WeightType::kBF16, WeightType::kQ8, WeightType::kQ4}) {
       const Decoder decoder(c, dummy(), type);
@@ -225,6 +239,35 @@ TEST(Decoder, SameBitsInAnyBatchChunkAndThreads) {
       }
     }
   }
+}
+
+TEST(Decoder, LayersMaySeeAndTurnEachInItsWay) {
+  const Tensor x = fixture::random({60, small().hidden}, 1);
+  const auto with = [&](const DecoderConfig& c) {
+    return std::move(run(Decoder(c, dummy(), WeightType::kF32), {&x}, 60, 1)[0]);
+  };
+  DecoderConfig plain = small(), kinds = small();
+  plain.window = 20;
+  kinds.layer_kinds = {{20, LayerKind::Rope::kMain}, {20, LayerKind::Rope::kMain}};
+  const Tensor want = with(plain);
+  EXPECT_TRUE(fixture::same_bits(with(kinds), want));
+  kinds.layer_kinds[1].rope = LayerKind::Rope::kLocal;
+  kinds.local_rope = kinds.rope;
+  EXPECT_TRUE(fixture::same_bits(with(kinds), want));
+  kinds.local_rope->theta = 100;
+  EXPECT_FALSE(fixture::same_bits(with(kinds), want));
+  kinds.layer_kinds[1] = {0, LayerKind::Rope::kMain};
+  EXPECT_FALSE(fixture::same_bits(with(kinds), want));
+  plain.rotary = false;
+  kinds.layer_kinds = {{20, LayerKind::Rope::kNone}, {20, LayerKind::Rope::kNone}};
+  EXPECT_TRUE(fixture::same_bits(with(kinds), with(plain)));
+}
+
+TEST(Decoder, SaysWhatRunsOnTheCpuOnly) {
+  EXPECT_EQ(qwen3().only_on_cpu(), "");
+  EXPECT_EQ(mixture().only_on_cpu(), "experts");
+  EXPECT_EQ(olmo2().only_on_cpu(), "norms of all heads together");
+  EXPECT_EQ(gemma3().only_on_cpu(), "capped scores");
 }
 
 TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {

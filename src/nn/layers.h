@@ -35,8 +35,11 @@ class MovedTables {
 class RmsNorm {
  public:
   RmsNorm() = default;
-  RmsNorm(const Weights& weights, int64_t width, float eps)
-      : weight_(weights.f32("weight", {width})), eps_(eps) {}
+  /// `offset` is added to each weight: checkpoints of Gemma hold the weight minus one.
+  RmsNorm(const Weights& weights, int64_t width, float eps, float offset = 0)
+      : weight_(weights.f32("weight", {width})), eps_(eps) {
+    for (int64_t i = 0; offset != 0 && i < width; ++i) weight_.f32()[i] += offset;
+  }
 
   /// out = norm(x); [N, H].
   void operator()(StepContext& ctx, const View& x, const View& out) const {

@@ -60,7 +60,7 @@ int load_head_dim(const Config& config, int64_t width, int64_t heads) {
   return static_cast<int>(dim);
 }
 
-DecoderConfig load_llama_config(const Config& config, double absent_theta) {
+DecoderConfig load_llama_sizes(const Config& config, int absent_head_dim) {
   DecoderConfig d;
   const auto size = [&](const char* key, int64_t most) {
     return static_cast<int>(config.i(key, 1, most));
@@ -70,12 +70,18 @@ DecoderConfig load_llama_config(const Config& config, double absent_theta) {
   d.layers = size("num_hidden_layers", 512);
   d.heads = size("num_attention_heads", 512);
   d.kv_heads = static_cast<int>(config.opt_i("num_key_value_heads", d.heads, 1, 512));
-  d.head_dim = load_head_dim(config, d.hidden, d.heads);
+  const int64_t width = absent_head_dim > 0 ? int64_t{absent_head_dim} * d.heads : d.hidden;
+  d.head_dim = load_head_dim(config, width, d.heads);
   d.norm_eps = static_cast<float>(config.f("rms_norm_eps", 0, 1));
-  d.rope = load_rope(config, absent_theta);
   d.attention_bias = d.output_bias = config.opt_b("attention_bias", false);
   d.mlp_bias = config.opt_b("mlp_bias", false);
   if (d.heads % d.kv_heads != 0) config.fail("num_key_value_heads", "must divide the heads");
+  return d;
+}
+
+DecoderConfig load_llama_config(const Config& config, double absent_theta) {
+  DecoderConfig d = load_llama_sizes(config);
+  d.rope = load_rope(config, absent_theta);
   if (config.opt_s("hidden_act", "silu") != "silu") config.fail("hidden_act", "must be silu");
   if (config.opt_b("use_sliding_window", false)) {
     config.fail("use_sliding_window", "is not supported");

@@ -9,6 +9,11 @@
 namespace syrinx {
 
 /// hidden_size, intermediate_size, num_{hidden_layers,attention_heads,key_value_heads}, head_dim,
+/// rms_norm_eps, attention_bias and mlp_bias alone: positions, activation and windows are left to
+/// the caller. `absent_head_dim` is head_dim where the config has none; 0: hidden_size / heads.
+DecoderConfig load_llama_sizes(const Config& config, int absent_head_dim = 0);
+
+/// hidden_size, intermediate_size, num_{hidden_layers,attention_heads,key_value_heads}, head_dim,
 /// rms_norm_eps, rotary positions (`absent_theta` as below), attention_bias, mlp_bias.
 DecoderConfig load_llama_config(const Config& config, double absent_theta = 0);
 

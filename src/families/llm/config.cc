@@ -1,36 +1,15 @@
 #include "families/llm/config.h"
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 
+#include "families/llm/architectures.h"
 #include "io/file.h"
-#include "nn/llama_config.h"
 
 namespace syrinx::llm {
 namespace {
 
-struct Kind {
-  const char* type;
-  const char* architecture;
-};
-constexpr std::array<Kind, 3> kKinds{{
-    {"llama", "LlamaForCausalLM"},
-    {"qwen2", "Qwen2ForCausalLM"},
-    {"qwen3", "Qwen3ForCausalLM"},
-}};
-constexpr int64_t kQwen3HeadDim = 128;  // where the config does not tell
 constexpr int64_t kCachedAngles = 8192;
-constexpr double kTheta = 1e4;  // of transformers' classes, where the config does not tell
-
-/// Layers that see a window of the past only are not supported, however the config tells of them.
-void check_layers(const Config& root) {
-  const auto types = root.raw().find("layer_types");
-  if (types == root.raw().end() || !types->is_array()) return;
-  if (std::any_of(types->begin(), types->end(),
-                  [](const auto& type) { return type != "full_attention"; }))
-    root.fail("layer_types", "layers with a sliding window are not supported");
-}
 
 /// What transformers would do with an answer and Syrinx does not, and the value that asks for
 /// nothing.
@@ -100,14 +79,7 @@ void add_tokenizer_end(const std::string& dir, const Tokenizer& tokenizer,
 
 }  // namespace
 
-bool claims(const Config& root) {
-  const auto type = root.raw().find("model_type");
-  const auto architectures = root.raw().find("architectures");
-  if (type == root.raw().end() || architectures == root.raw().end()) return false;
-  return std::any_of(kKinds.begin(), kKinds.end(), [&](const Kind& kind) {
-    return *type == kind.type && *architectures == nlohmann::json::array({kind.architecture});
-  });
-}
+bool claims(const Config& root) { return architecture_of(root) != nullptr; }
 
 ModelConfig load_model_config(const Config& root) {
   ModelConfig m;
@@ -115,20 +87,13 @@ ModelConfig load_model_config(const Config& root) {
     m.quantized = load_quantized_layout(*quantized);
   }
   m.type = root.s("model_type");
-  m.lm = load_llama_config(root, kTheta);
-  if (m.type == "qwen2") {
-    m.lm.attention_bias = true;
-    m.lm.output_bias = false;
-  }
-  if (m.type == "qwen3") {
-    m.lm.qk_norm = true;
-    m.lm.head_dim = static_cast<int>(root.opt_i("head_dim", kQwen3HeadDim, 8, 256));
-  }
-  check_layers(root);
   m.vocab = root.i("vocab_size", 1, 1 << 24);
   m.max_positions = root.i("max_position_embeddings", 2, 1 << 24);
+  const Architecture* architecture = architecture_of_type(m.type);
+  if (architecture == nullptr) root.fail("model_type", shown(m.type) + " is not supported");
+  m.tied = root.opt_b("tie_word_embeddings", architecture->tied);
+  architecture->describe(root, m);
   m.lm.rope_positions = std::min(m.max_positions, kCachedAngles);
-  m.tied = root.opt_b("tie_word_embeddings", false);
   return m;
 }
 

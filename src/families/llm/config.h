@@ -1,5 +1,5 @@
-// What config.json and generation_config.json of a Llama-3, Qwen2.5 or Qwen3 checkpoint say. Throws
-// LoadError for what is missing, contradictory or not supported.
+// What config.json and generation_config.json of a text model say (architectures.h has its kinds).
+// Throws LoadError for what is missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,13 @@ struct ModelNames {
 
 /// Sizes. Plain data.
 struct ModelConfig {
-  std::string type;  ///< llama, qwen2 or qwen3
+  std::string type;  ///< model_type: llama, qwen2, ...
   DecoderConfig lm;
   int64_t vocab = 0;  ///< may be more than the tokenizer has
   int64_t max_positions = 0;
-  bool tied = false;                         ///< the head is the embedding table
+  bool tied = false;      ///< the head is the embedding table
+  float table_scale = 1;  ///< of rows of the table
+  float logit_cap = 0;    ///< logits become cap * tanh(logit / cap); 0: they stay
   std::optional<QuantizedLayout> quantized;  ///< the linears, as GPTQ and AWQ publish them
   ModelNames names = {};
 };

@@ -2,6 +2,7 @@
 
 #include "families/llm/answer.h"
 #include "families/run_decoder.h"
+#include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
 #include "nn/cache_type.h"
@@ -9,7 +10,9 @@
 namespace syrinx::llm {
 
 LanguageModel::LanguageModel(const ModelConfig& config, const Weights& weights, WeightType type)
-    : decoder_(config.lm, weights.scope(config.names.blocks), type),
+    : table_scale_(config.table_scale),
+      logit_cap_(config.logit_cap),
+      decoder_(config.lm, weights.scope(config.names.blocks), type),
       table_(weights.take(config.names.table, {config.vocab, int64_t{config.lm.hidden}})) {
   const View head =
       config.tied ? table_
@@ -48,6 +51,7 @@ void LanguageModel::forward(StepContext& ctx, const ArBatch& batch, View hidden)
     }
   }
   embed(ctx, table_, ids, x);
+  if (table_scale_ != 1) scale_inplace(ctx, x, table_scale_);
   if (heard > 0) copy_spans(ctx, copies.first(heard));
   run_decoder(ctx, decoder_, batch, x, hidden);
 }
@@ -55,6 +59,10 @@ void LanguageModel::forward(StepContext& ctx, const ArBatch& batch, View hidden)
 void LanguageModel::logits(StepContext& ctx, int, const ArBatch&, View hidden, View,
                            View out) const {
   linear(ctx, head_, hidden, out);
+  if (logit_cap_ == 0) return;
+  scale_inplace(ctx, out, 1 / logit_cap_);
+  activate(ctx, Activation::kTanh, out, out);
+  scale_inplace(ctx, out, logit_cap_);
 }
 
 }  // namespace syrinx::llm

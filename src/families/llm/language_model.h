@@ -27,6 +27,7 @@ class LanguageModel : public ArStage {
 
  private:
   ArTraits traits_;
+  float table_scale_, logit_cap_;  // as in ModelConfig
   Decoder decoder_;
   View table_;         // [V, H], in the stored type
   MovedTables moved_;  // where it lies on a GPU

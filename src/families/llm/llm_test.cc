@@ -623,6 +623,8 @@ TEST(LlmClaims, DenseTextModelsOnly) {
   EXPECT_TRUE(claimed("llama", "LlamaForCausalLM"));
   EXPECT_TRUE(claimed("qwen2", "Qwen2ForCausalLM"));
   EXPECT_TRUE(claimed("qwen3", "Qwen3ForCausalLM"));
+  EXPECT_TRUE(claimed("gemma3_text", "Gemma3ForCausalLM"));
+  EXPECT_FALSE(claimed("gemma2", "Gemma3ForCausalLM"));
   EXPECT_FALSE(claimed("qwen3_moe", "Qwen3MoeForCausalLM"));
   EXPECT_FALSE(claimed("llama", "LlamaForSequenceClassification"));
   EXPECT_FALSE(claimed("qwen3", "Qwen3Model"));

@@ -11,6 +11,10 @@ Llm::Llm(const LoadSpec& spec) {
   generation_ = files.generation;
   prompter_ = std::make_unique<Prompter>(std::move(files.chat), std::move(files.tokenizer),
                                          config_.max_positions - 1);
+  if (const std::string part = config_.lm.only_on_cpu();
+      spec.device != Device::kCpu && !part.empty()) {
+    throw LoadError(concat(spec.dir, ": ", part, " run on the CPU only"));
+  }
   weights_ = std::make_unique<Weights>(std::move(files.weights));
   weights_->build([&] { lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);

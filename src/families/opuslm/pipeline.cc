@@ -189,8 +189,8 @@ void OpusLm::describe(const LoadSpec& spec) {
   }
   const DecoderConfig& d = lm_->decoder();
   info_.parts = {{"language model",
-                  concat(d.norm_after ? "olmo2, " : "llama, ", describe_decoder(d), ", ",
-                         config_.streams, " streams"),
+                  concat(d.norm_place == NormPlace::kAfter ? "olmo2, " : "llama, ",
+                         describe_decoder(d), ", ", config_.streams, " streams"),
                   lm_->bytes()},
                  {"table", concat(config_.vocab, " ids x ", d.hidden), lm_->table_bytes()},
                  {"codec", describe_codec(codec), codec_->bytes()}};

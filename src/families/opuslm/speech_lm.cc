@@ -32,7 +32,8 @@ bool has_head_norms(const Weights& decoder) {
 /// OLMo 2 has norms after its branches and over all heads; Llama has neither.
 DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
   if (!has_head_norms(decoder)) return c;
-  c.norm_after = c.qk_norm = c.qk_norm_wide = true;
+  c.norm_place = NormPlace::kAfter;
+  c.qk_norm = c.qk_norm_wide = true;
   c.names.attention_norm = "post_attention_layernorm";
   c.names.mlp_norm = "post_feedforward_layernorm";
   return c;

@@ -91,6 +91,11 @@ void silu_mul(const float* gate, const float* up, float* out, int64_t count) {
   });
 }
 
+void gelu_tanh_mul(const float* gate, const float* up, float* out, int64_t count) {
+  each(out, count,
+       [gate, up](auto get) SYRINX_LAMBDA { return mul(gelu_tanh(get(gate)), get(up)); });
+}
+
 void snake_each(const float* x, const float* alpha, const float* inv_beta, float* out,
                 int64_t count) {
   each(out, count,

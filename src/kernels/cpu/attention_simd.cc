@@ -170,12 +170,13 @@ void product_q8(int m, int64_t columns, const int16_t* a, int64_t a_stride, cons
 
 /// Scores of one block become weights e^(score - top); returns the factor for what came before.
 /// Positions outside [low, high) of the block weigh nothing.
-SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high, float scale,
-                                  float& top, float& total) {
-  const V8 f = all(scale);
+SYRINX_INLINE float softmax_block(float* s, int width, int64_t low, int64_t high,
+                                  const AttentionTile& t, float& top, float& total) {
+  const V8 f = all(t.scale), cap = all(t.cap), per_cap = all(t.cap > 0 ? 1 / t.cap : 0.f);
   V8 peak = all(top);
   for (int j = 0; j < width; j += 8) {
     V8 x = mul(load(s + j), f);
+    if (t.cap > 0) x = mul(cap, tanh(mul(x, per_cap)));
     if (j < low || j + 8 > high) x = select(lanes_within(j, low, high), x, all(-INFINITY));
     store(s + j, x);
     peak = max(x, peak);
@@ -341,7 +342,7 @@ void attend_as(const AttentionTile& t) {
     for (int i = 0; i < vectors; ++i) {
       const int row = i / t.group;
       const float keep = softmax_block(scores + i * kBlock, width, t.first(row) - start,
-                                       t.last(row) - start, t.scale, top[i], total[i]);
+                                       t.last(row) - start, t, top[i], total[i]);
       if (keep != 1.f)
         for (int d = 0; d < dim; d += 8)
           store(mixed + i * dim + d, mul(load(mixed + i * dim + d), all(keep)));

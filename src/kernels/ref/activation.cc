@@ -40,6 +40,11 @@ void silu_mul(const float* gate, const float* up, float* out, int64_t count) {
     out[i] = static_cast<float>(apply(Activation::kSilu, gate[i]) * up[i]);
 }
 
+void gelu_tanh_mul(const float* gate, const float* up, float* out, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    out[i] = static_cast<float>(apply(Activation::kGeluTanh, gate[i]) * up[i]);
+}
+
 void snake_each(const float* x, const float* alpha, const float* inv_beta, float* out,
                 int64_t count) {
   for (int64_t i = 0; i < count; ++i) {

@@ -65,6 +65,7 @@ void attend_one(const AttentionTile& t, const float* q, int64_t first, int64_t l
     for (int d = 0; d < t.dim; ++d)
       score += double{q[d]} * read(keys, key_at(d, slot, t.dtype), slot, t.dim, t.dtype);
     score *= t.scale;
+    if (t.cap > 0) score = t.cap * std::tanh(score / t.cap);
     const double higher = std::max(top, score);
     const double keep = std::exp(top - higher), weight = std::exp(score - higher);
     top = higher;

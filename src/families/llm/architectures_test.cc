@@ -1,0 +1,207 @@
+#include "families/llm/architectures.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "families/checkpoint_copy.h"
+#include "families/llm/pipeline.h"
+#include "io/expect_fault.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "model/step_runner.h"
+
+namespace syrinx::llm {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::string kinds_dir() { return SYRINX_BINARY_DIR "/parity/llm/kinds/"; }
+
+// tests/parity/llm/make_kinds.py
+class LlmKind : public testing::TestWithParam<const char*> {
+ protected:
+  View golden(const char* name) const { return golden_.view(concat(GetParam(), ".", name)); }
+  SpeechRequest prompt() const {
+    SpeechRequest request;
+    request.text = cases_["prompt"];
+    request.temperature = 0.f;
+    request.repetition_penalty = 1.f;
+    request.ignore_stop = true;
+    request.max_tokens = static_cast<int>(golden("tokens").count());
+    return request;
+  }
+  static std::vector<int32_t> ids_of(Sequence& sequence) {
+    const auto ids = sequence.prompt_ids();
+    return {ids.begin(), ids.end()};
+  }
+
+  const Llm model_{{kinds_dir() + GetParam(), "tiny", WeightType::kF32}};
+  const Safetensors golden_{kinds_dir() + "golden.safetensors"};
+  const ordered_json cases_ = ordered_json::parse(read_file(kinds_dir() + "cases.json", 1 << 20));
+};
+
+TEST_P(LlmKind, GivesThePromptsLogitsAndTokensOfTransformers) {
+  Runner runner(model_);
+  Track track = runner.open(prompt());
+  ASSERT_TRUE(track.state);
+  EXPECT_EQ(ids_of(*track.state), ints(golden("ids")));
+  const auto tokens = ints(golden("tokens"));
+  const View logits = golden("logits");
+  for (size_t step = 0; step < tokens.size(); ++step) {
+    runner.step(track);
+    ASSERT_EQ(track.state->history(0).back(), tokens[step]) << "step " << step;
+    if (static_cast<int64_t>(step) >= logits.shape[0]) continue;
+    const auto at = static_cast<int64_t>(step);
+    EXPECT_LT(relative(track.logits.back(), floats(logits.slice(at, at + 1))), 2e-5f) << step;
+  }
+  EXPECT_TRUE(track.finished);
+}
+
+TEST_P(LlmKind, GivesTheSameBitsInABatchAndInChunks) {
+  Runner alone(model_), together(model_, 2);
+  SpeechRequest other = prompt();
+  other.text = "Why?";
+  Track single = alone.open(prompt()), first = together.open(prompt()),
+        second = together.open(other);
+  Track* rows[] = {&second, &first};
+  for (int step = 0; step < 30; ++step) together.step(rows, 5);
+  for (int step = 0; step < 10; ++step) alone.step(single);
+  const size_t common = std::min(single.logits.size(), first.logits.size());
+  ASSERT_GE(common, 5u);
+  for (size_t step = 0; step < common; ++step)
+    EXPECT_EQ(single.logits[step], first.logits[step]) << step;
+}
+
+TEST_P(LlmKind, WritesChatsAsItsTemplateDoes) {
+  SpeechRequest request;
+  request.chat = std::make_shared<Chat>(Chat{cases_["messages"].dump(), "", {}});
+  auto opened = model_.open(request);
+  ASSERT_TRUE(opened.ok()) << opened.error().message;
+  EXPECT_EQ(ids_of(*opened.take().only()), ints(golden("chat_ids")));
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, LlmKind,
+                         testing::Values("mistral", "olmo2", "smollm3", "gemma2", "gemma3_text",
+                                         "phi3"),
+                         [](const auto& kind) { return std::string(kind.param); });
+
+/// What loading says when keys of the kind's config are changed.
+std::string fault(const char* kind, const ordered_json& changes) {
+  ordered_json config =
+      ordered_json::parse(read_file(kinds_dir() + kind + "/config.json", 1 << 20));
+  config.update(changes);
+  try {
+    load_model_config(Config::parse(config.dump(), "config.json"));
+  } catch (const LoadError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(LlmKinds, NameWhatTheyCannotHave) {
+  struct Row {
+    const char* kind;
+    ordered_json changes;
+    const char* fault;
+  };
+  const ordered_json longrope = {{"rope_type", "longrope"},
+                                 {"short_factor", {1, 1}},
+                                 {"original_max_position_embeddings", 512}};
+  ordered_json below = longrope;
+  below["short_factor"] = {1, 1, 1, 1, 1, 1, 1, -1};
+  const Row rows[] = {
+      {"mistral", {{"sliding_window", 0}}, "sliding_window"},
+      {"mistral", {{"hidden_act", "gelu"}}, "hidden_act: must be silu"},
+      {"olmo2", {{"rope_parameters", {{"rope_type", "yarn"}}}}, "yarn is not supported"},
+      {"smollm3", {{"no_rope_layers", {1, 0}}}, "no_rope_layers: has 2 items for 4 layers"},
+      {"smollm3", {{"no_rope_layers", {1, 0, 2, 1}}}, "no_rope_layers"},
+      {"smollm3", {{"layer_types", {"full_attention"}}}, "layer_types: has 1 items for 4 layers"},
+      {"smollm3",
+       {{"layer_types", {"full_attention", "linear_attention", "x", "x"}}},
+       "linear_attention is not supported"},
+      {"gemma2", {{"hidden_activation", "gelu"}}, "must be gelu_pytorch_tanh"},
+      {"gemma2", {{"query_pre_attn_scalar", 0}}, "query_pre_attn_scalar"},
+      {"gemma2", {{"final_logit_softcapping", -1}}, "final_logit_softcapping"},
+      {"gemma3_text", {{"use_bidirectional_attention", true}}, "use_bidirectional_attention"},
+      {"gemma3_text",
+       {{"rope_parameters", {{"full_attention", {{"rope_type", "yarn"}}}}}},
+       "yarn is not supported"},
+      {"phi3", {{"rope_parameters", longrope}}, "short_factor: has 2 numbers, expected 8"},
+      {"phi3", {{"rope_parameters", below}}, "short_factor: -1 is not above 0"},
+      {"phi3",
+       {{"rope_parameters", {{"partial_rotary_factor", 0.2}}}},
+       "partial_rotary_factor: turns 3 of 16 columns"},
+      {"phi3", {{"rope_parameters", {{"rope_type", "linear"}}}}, "linear is not supported"},
+  };
+  for (const Row& row : rows) expect_fault(fault(row.kind, row.changes), row.fault);
+}
+
+TEST(LlmKinds, TakeWhatConfigsOfOlderVersionsLeaveOut) {
+  const auto config = [](const char* kind, const ordered_json& changes,
+                         std::initializer_list<const char*> without) {
+    ordered_json json =
+        ordered_json::parse(read_file(kinds_dir() + kind + "/config.json", 1 << 20));
+    for (const char* key : without) json.erase(key);
+    json.update(changes);
+    return load_model_config(Config::parse(json.dump(), "config.json"));
+  };
+  const ModelConfig gemma2 =
+      config("gemma2", ordered_json::object(),
+             {"layer_types", "tie_word_embeddings", "sliding_window", "attn_logit_softcapping",
+              "final_logit_softcapping", "rope_parameters", "head_dim", "query_pre_attn_scalar"});
+  EXPECT_TRUE(gemma2.tied);
+  EXPECT_EQ(gemma2.lm.score_cap, 50);
+  EXPECT_EQ(gemma2.logit_cap, 30);
+  EXPECT_EQ(gemma2.lm.head_dim, 256);
+  EXPECT_EQ(gemma2.lm.query_scale, 1 / 16.f);
+  ASSERT_EQ(gemma2.lm.layer_kinds.size(), 4u);
+  EXPECT_EQ(gemma2.lm.layer_kinds[0].window, 4096);
+  EXPECT_EQ(gemma2.lm.layer_kinds[1].window, 0);
+  const ModelConfig gemma3 = config("gemma3_text",
+                                    {{"rope_theta", 5e5},
+                                     {"rope_local_base_freq", 2e4},
+                                     {"sliding_window_pattern", 2},
+                                     {"rope_scaling", {{"rope_type", "linear"}, {"factor", 8}}}},
+                                    {"layer_types", "rope_parameters"});
+  EXPECT_EQ(gemma3.lm.rope.theta, 5e5);
+  EXPECT_EQ(gemma3.lm.rope.factors, std::vector<float>(8, 8.f));
+  EXPECT_EQ(gemma3.lm.local_rope->theta, 2e4);
+  EXPECT_TRUE(gemma3.lm.local_rope->factors.empty());
+  EXPECT_EQ(gemma3.lm.layer_kinds[0].rope, LayerKind::Rope::kLocal);
+  EXPECT_EQ(gemma3.lm.layer_kinds[0].window, 12);
+  EXPECT_EQ(gemma3.lm.layer_kinds[1].rope, LayerKind::Rope::kMain);
+  EXPECT_EQ(gemma3.lm.layer_kinds[1].window, 0);
+  const ModelConfig phi3 = config("phi3",
+                                  {{"partial_rotary_factor", 0.75},
+                                   {"rope_scaling",
+                                    {{"type", "longrope"},
+                                     {"short_factor", {1, 2, 3, 4, 5, 6}},
+                                     {"long_factor", {1, 2, 3, 4, 5, 6}}}}},
+                                  {"rope_parameters"});
+  EXPECT_EQ(phi3.lm.rope.dim, 12);
+  EXPECT_EQ(phi3.max_positions, 512) << "as far as the first training went";
+  EXPECT_NEAR(phi3.lm.rope.gain, std::sqrt(1 + std::log(4.) / std::log(512.)), 1e-6);
+  EXPECT_EQ(config("mistral", {{"sliding_window", nullptr}}, {}).lm.window, 0);
+  const ModelConfig smol = config("smollm3", {{"use_sliding_window", true}, {"sliding_window", 7}},
+                                  {"layer_types", "no_rope_layers", "no_rope_layer_interval"});
+  EXPECT_EQ(smol.lm.layer_kinds[2].rope, LayerKind::Rope::kMain);
+  EXPECT_EQ(smol.lm.layer_kinds[3].rope, LayerKind::Rope::kNone);
+  EXPECT_EQ(smol.lm.layer_kinds[3].window, 7) << "layers that turn nothing may have a window";
+}
+
+TEST(LlmKinds, QwenSeesAWindowFromALayerOnWhereItIsAskedTo) {
+  ordered_json json = ordered_json::parse(read_file(kinds_dir() + "../qwen2/config.json", 1 << 20));
+  const auto kinds = [&] {
+    return load_model_config(Config::parse(json.dump(), "config.json")).lm.layer_kinds;
+  };
+  EXPECT_TRUE(kinds().empty());
+  json["use_sliding_window"] = true;
+  json["max_window_layers"] = 1;
+  ASSERT_EQ(kinds().size(), 2u);
+  EXPECT_EQ(kinds()[0].window, 0);
+  EXPECT_EQ(kinds()[1].window, 4096);
+}
+
+}  // namespace
+}  // namespace syrinx::llm
