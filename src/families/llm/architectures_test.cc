@@ -86,6 +86,50 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LlmKind,
                                          "phi3"),
                          [](const auto& kind) { return std::string(kind.param); });
 
+/// GGUF files of the kinds (tests/parity/gguf/make_kinds.py) and what their layout cannot say.
+struct Converted {
+  const char* kind;
+  ordered_json changes;
+};
+class GgufKinds : public testing::TestWithParam<Converted> {};
+
+TEST_P(GgufKinds, GiveTheBitsOfTheCheckpointThatTheyWereMadeOf) {
+  const auto& [kind, changes] = GetParam();
+  CheckpointCopy copy(kinds_dir() + kind);
+  ordered_json config = ordered_json::parse(read_file(copy.dir.path("config.json"), 1 << 20));
+  config.update(changes);
+  copy.dir.write("config.json", config.dump());
+  const Llm want({copy.dir.path(), "tiny", WeightType::kF32});
+  const Llm got(
+      {SYRINX_BINARY_DIR "/parity/gguf/" + std::string(kind) + ".gguf", "tiny", WeightType::kF32});
+  EXPECT_EQ(got.config().type, kind);
+  EXPECT_EQ(got.config().max_positions, want.config().max_positions);
+  SpeechRequest request;
+  request.text = "The quick brown fox jumps over the lazy dog; nobody knows why.";
+  request.temperature = 0.f;
+  request.ignore_stop = true;
+  Runner a(got), b(want);
+  Track one = a.open(request), other = b.open(request);
+  ASSERT_TRUE(one.state && other.state);
+  const auto ids = [](const Track& track) {
+    const auto prompt = track.state->prompt_ids();
+    return std::vector<int32_t>(prompt.begin(), prompt.end());
+  };
+  EXPECT_EQ(ids(one), ids(other));
+  for (int step = 0; step < 4; ++step) {
+    a.step(one), b.step(other);
+    ASSERT_EQ(one.logits.back(), other.logits.back()) << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, GgufKinds,
+                         testing::Values(Converted{"olmo2", ordered_json::object()},
+                                         Converted{"smollm3", ordered_json::object()},
+                                         Converted{"gemma2", {{"query_pre_attn_scalar", 16}}},
+                                         Converted{"gemma3_text", ordered_json::object()},
+                                         Converted{"phi3", ordered_json::object()}),
+                         [](const auto& each) { return std::string(each.param.kind); });
+
 /// What loading says when keys of the kind's config are changed.
 std::string fault(const char* kind, const ordered_json& changes) {
   ordered_json config =

@@ -17,22 +17,47 @@ namespace syrinx::llm {
 namespace {
 
 constexpr const char* kRopeFactors = "rope_freqs.weight";
+constexpr const char* kShortFactors = "rope_factors_short.weight";
+constexpr const char* kLongFactors = "rope_factors_long.weight";
 
-/// The architecture, of those whose decoder is here.
-std::string architecture(const GgufFile& file) {
+/// What the file calls a kind, and what of a kind's config it may have.
+struct GgufKind {
+  const char* name;
+  const char* type;     ///< model_type
+  bool paired = false;  ///< rows of queries and keys lie in pairs
+  bool windows = false;
+  const char* scaling = "none";  ///< of positions, beside "none"
+};
+constexpr GgufKind kKinds[] = {{"llama", "llama", true},
+                               {"qwen2", "qwen2"},
+                               {"qwen3", "qwen3"},
+                               {"olmo2", "olmo2"},
+                               {"smollm3", "smollm3", true},
+                               {"gemma2", "gemma2", false, true},
+                               {"gemma3", "gemma3_text", false, true, "linear"},
+                               {"phi3", "phi3", false, true, "longrope"}};
+
+/// The kind, of those whose decoder is here.
+const GgufKind& kind_of(const GgufFile& file) {
   const std::string name(file.text("general.architecture"));
-  if (name != "llama" && name != "qwen2" && name != "qwen3") {
-    file.fail("general.architecture", shown(name) + " is not supported; llama, qwen2, qwen3 are");
+  const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
+                                   [&](const GgufKind& each) { return name == each.name; });
+  if (found == std::end(kKinds)) {
+    std::string known;
+    for (const GgufKind& each : kKinds)
+      known += (known.empty() ? "" : ", ") + std::string(each.name);
+    file.fail("general.architecture", concat(shown(name), " is not supported; ", known, " are"));
   }
   if (file.integer(name + ".expert_count", 0) > 0) {
     file.fail(name + ".expert_count", "experts are not supported");
   }
-  if (file.has(name + ".attention.sliding_window")) {
+  if (!found->windows && file.has(name + ".attention.sliding_window")) {
     file.fail(name + ".attention.sliding_window", "is not supported");
   }
   const std::string scaling(file.text(name + ".rope.scaling.type", "none"));
-  if (scaling != "none") file.fail(name + ".rope.scaling.type", shown(scaling) + " is unsupported");
-  return name;
+  if (scaling != "none" && scaling != found->scaling)
+    file.fail(name + ".rope.scaling.type", shown(scaling) + " is unsupported");
+  return *found;
 }
 
 View raw_view(const GgufTensor& tensor, DType dtype) {
@@ -69,16 +94,22 @@ void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
   }
 }
 
+/// The `count` numbers of a tensor beside the blocks. Throws LoadError.
+std::vector<float> factors_of(const GgufFile& file, const char* name, int64_t count) {
+  const GgufTensor& tensor = file.need(name);
+  if (tensor.sizes != std::vector<int64_t>{count} || tensor.type == nullptr) {
+    file.fail(name, concat("expected f32 [", count, "], got ", tensor.str()));
+  }
+  std::vector<float> out(static_cast<size_t>(count));
+  unpack_row(tensor, 0, out.data());
+  return out;
+}
+
 /// "llama3" is kept as what each pair's wavelength is stretched by: by the published rule with
 /// 8,192 positions of the first training, whatever config.json said. Throws LoadError for other
 /// numbers.
 RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim) {
-  const GgufTensor& tensor = file.need(kRopeFactors);
-  if (tensor.sizes != std::vector<int64_t>{head_dim / 2} || tensor.type == nullptr) {
-    file.fail(kRopeFactors, concat("expected f32 [", head_dim / 2, "], got ", tensor.str()));
-  }
-  std::vector<float> stored(static_cast<size_t>(head_dim / 2));
-  unpack_row(tensor, 0, stored.data());
+  const std::vector<float> stored = factors_of(file, kRopeFactors, head_dim / 2);
   RopeSpec plain = rope, stretched = rope;
   plain.dim = stretched.dim = head_dim;
   RopeScaling& s = stretched.scaling;
@@ -99,17 +130,32 @@ struct GgufName {
   const char* theirs;
   enum Rows : uint8_t { kPlain, kQueries, kKeys } rows = kPlain;
 };
-constexpr GgufName kBlockNames[] = {{"input_layernorm", "attn_norm"},
-                                    {"self_attn.q_proj", "attn_q", GgufName::kQueries},
-                                    {"self_attn.k_proj", "attn_k", GgufName::kKeys},
-                                    {"self_attn.v_proj", "attn_v"},
-                                    {"self_attn.o_proj", "attn_output"},
-                                    {"self_attn.q_norm", "attn_q_norm"},
-                                    {"self_attn.k_norm", "attn_k_norm"},
-                                    {"post_attention_layernorm", "ffn_norm"},
-                                    {"mlp.gate_proj", "ffn_gate"},
-                                    {"mlp.up_proj", "ffn_up"},
-                                    {"mlp.down_proj", "ffn_down"}};
+
+/// Those of a block of this decoder.
+std::vector<GgufName> block_names(const DecoderConfig& d) {
+  const DecoderNames& ours = d.names;
+  const bool after = d.norm_place == NormPlace::kAfter;
+  std::vector<GgufName> out{{ours.attention_norm, after ? "post_attention_norm" : "attn_norm"},
+                            {ours.mlp_norm, after ? "post_ffw_norm" : "ffn_norm"},
+                            {ours.o, "attn_output"},
+                            {ours.q_norm, "attn_q_norm"},
+                            {ours.k_norm, "attn_k_norm"},
+                            {ours.down, "ffn_down"}};
+  if (d.norm_place == NormPlace::kBoth) {
+    out.push_back({ours.attention_after, "post_attention_norm"});
+    out.push_back({ours.mlp_after, "post_ffw_norm"});
+  }
+  if (ours.qkv) {
+    out.push_back({ours.qkv, "attn_qkv"});
+  } else {
+    out.push_back({ours.q, "attn_q", GgufName::kQueries});
+    out.push_back({ours.k, "attn_k", GgufName::kKeys});
+    out.push_back({ours.v, "attn_v"});
+  }
+  if (!ours.gate_up) out.push_back({ours.gate, "ffn_gate"});
+  out.push_back({ours.gate_up ? ours.gate_up : ours.up, "ffn_up"});
+  return out;
+}
 
 class GgufWeights : public WeightSource {
  public:
@@ -118,12 +164,14 @@ class GgufWeights : public WeightSource {
     names_[config.names.table] = {"token_embd.weight"};
     names_["model.norm.weight"] = {"output_norm.weight"};
     if (file_->find("output.weight")) names_[config.names.head] = {"output.weight"};
+    const std::vector<GgufName> block = block_names(config.lm);
+    const bool in_pairs = kind_of(*file_).paired;
     for (int i = 0; i < config.lm.layers; ++i) {
-      for (const GgufName& name : kBlockNames) {
+      for (const GgufName& name : block) {
         for (const char* kind : {".weight", ".bias"}) {
           const std::string theirs = concat("blk.", i, ".", name.theirs, kind);
           // Llama's pairs lie side by side there, and half a head apart here.
-          const bool paired = config.type == "llama" && name.rows != GgufName::kPlain;
+          const bool paired = in_pairs && name.rows != GgufName::kPlain;
           const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
           if (file_->find(theirs))
             names_[concat("model.layers.", i, ".", name.ours, kind)] = {theirs, paired ? heads : 0};
@@ -148,8 +196,9 @@ class GgufWeights : public WeightSource {
       out.push_back(ours);
       used[theirs.name] = true;
     }
+    for (const char* name : {kRopeFactors, kShortFactors, kLongFactors}) used[name] = true;
     for (const GgufTensor& tensor : file_->tensors())
-      if (!used.contains(tensor.name) && tensor.name != kRopeFactors) out.push_back(tensor.name);
+      if (!used.contains(tensor.name)) out.push_back(tensor.name);
     return out;
   }
 
@@ -227,18 +276,59 @@ class GgufWeights : public WeightSource {
   Tensor table_;
 };
 
+/// What Gemma's config says beyond sizes. Scale of queries: llama.cpp:src/llama-model.cpp, by
+/// layers.
+void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& sizes) {
+  if (name != "gemma2" && name != "gemma3") return;
+  const int64_t layers = sizes["num_hidden_layers"], heads = sizes["num_attention_heads"];
+  const bool largest = layers == (name == "gemma2" ? 46 : 62);  // of 27B
+  sizes["query_pre_attn_scalar"] = largest && heads > 0
+                                       ? sizes["hidden_size"].get<int64_t>() / heads
+                                       : sizes["head_dim"].get<int64_t>();
+  sizes["sliding_window"] = file.integer(name + ".attention.sliding_window", 4096);
+  if (name == "gemma2") {
+    sizes["attn_logit_softcapping"] = file.number(name + ".attn_logit_softcapping", 50);
+    sizes["final_logit_softcapping"] = file.number(name + ".final_logit_softcapping", 30);
+    return;
+  }
+  sizes["rope_local_base_freq"] = file.number(name + ".rope.freq_base_swa", 10000);
+  sizes["rope_theta"] = file.number(name + ".rope.freq_base", 1e6);
+  if (file.text(name + ".rope.scaling.type", "none") == "linear") {
+    sizes["rope_scaling"] = {{"rope_type", "linear"},
+                             {"factor", file.number(name + ".rope.scaling.factor")}};
+  }
+}
+
+/// The columns that turn, the window (0: none) and the factors of positions.
+void add_phi3(const GgufFile& file, nlohmann::json& sizes) {
+  const int64_t head_dim = sizes["head_dim"], positions = sizes["max_position_embeddings"];
+  const int64_t turned = file.integer("phi3.rope.dimension_count", head_dim);
+  sizes["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
+  // Files of before August 2024 leave out the window of the models of 4,096 positions.
+  const int64_t window =
+      file.integer("phi3.attention.sliding_window", positions == 4096 ? 2047 : 0);
+  if (window > 0) sizes["sliding_window"] = window;
+  if (!file.find(kShortFactors)) return;
+  sizes["rope_scaling"] = {{"type", "longrope"},
+                           {"short_factor", factors_of(file, kShortFactors, turned / 2)},
+                           {"attention_factor", file.number("phi3.rope.scaling.attn_factor", 1)},
+                           {"original_max_position_embeddings",
+                            file.integer("phi3.rope.scaling.original_context_length", positions)}};
+}
+
 }  // namespace
 
 ModelConfig load_gguf_config(const GgufFile& file) {
-  const std::string type = architecture(file);
+  const GgufKind& kind = kind_of(file);
+  const std::string type = kind.name;
   const auto size = [&](const char* key) { return file.integer(type + key); };
   const GgufTensor& table = file.need("token_embd.weight");
   if (table.sizes.size() != 2) {
     file.fail("tensor token_embd.weight", "expected a matrix, got " + table.str());
   }
   const int64_t heads = size(".attention.head_count"), width = size(".embedding_length");
-  const nlohmann::json sizes = {
-      {"model_type", type},
+  nlohmann::json sizes = {
+      {"model_type", kind.type},
       {"hidden_size", width},
       {"intermediate_size", size(".feed_forward_length")},
       {"num_hidden_layers", size(".block_count")},
@@ -252,7 +342,10 @@ ModelConfig load_gguf_config(const GgufFile& file) {
       {"vocab_size", table.sizes[0]},
       {"attention_bias", file.find("blk.0.attn_q.bias") != nullptr},
       {"tie_word_embeddings", file.find("output.weight") == nullptr}};
+  add_gemma(file, type, sizes);
+  if (type == "phi3") add_phi3(file, sizes);
   ModelConfig config = load_model_config(Config::parse(sizes.dump(), file.path()));
+  config.lm.norm_offset = 0;  // the converter has added it
   if (file.find(kRopeFactors))
     config.lm.rope.scaling = scaling_of(file, config.lm.rope, config.lm.head_dim);
   return config;

@@ -40,16 +40,15 @@ KINDS = {  # config; tokenizer; template
     "olmo2": (Olmo2Config, dict(PLAIN, num_hidden_layers=2), "bytes",
               "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}{% if m.role == 'assistant' %}{{ eos_token }}{% endif %}\n"
               "{% endfor %}{% if add_generation_prompt %}<|assistant|>\n{% endif %}"),
-    "smollm3": (SmolLM3Config, dict(PLAIN, num_hidden_layers=4, no_rope_layer_interval=2,
+    "smollm3": (SmolLM3Config, dict(PLAIN, hidden_size=32, num_hidden_layers=4, no_rope_layer_interval=4,
                                     use_sliding_window=False), "bytes", None),
     "gemma2": (Gemma2Config, dict(SHAPE, num_hidden_layers=4, sliding_window=12, query_pre_attn_scalar=24,
                                   attn_logit_softcapping=5.0, final_logit_softcapping=30.0), "gemma",
                "{{ bos_token }}{% for m in messages %}<start_of_turn>{{ 'model' if m.role == 'assistant' else m.role }}\n"
                "{{ m.content | trim }}<end_of_turn>\n{% endfor %}{% if add_generation_prompt %}<start_of_turn>model\n{% endif %}"),
-    "gemma3_text": (Gemma3TextConfig, dict(SHAPE, num_hidden_layers=4, sliding_window=12, query_pre_attn_scalar=24, rope_parameters={
+    "gemma3_text": (Gemma3TextConfig, dict(SHAPE, num_hidden_layers=6, sliding_window=12, query_pre_attn_scalar=16, rope_parameters={
         "full_attention": {"rope_type": "linear", "factor": 4.0, "rope_theta": 1e6},
-        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}},
-        layer_types=["sliding_attention", "sliding_attention", "full_attention", "sliding_attention"]), "gemma", "as gemma2"),
+        "sliding_attention": {"rope_type": "default", "rope_theta": 1e4}}), "gemma", "as gemma2"),
     "phi3": (Phi3Config, dict(PLAIN, num_hidden_layers=2, sliding_window=14,
                               max_position_embeddings=2048, original_max_position_embeddings=512, rope_parameters=LONG), "bytes",
              "{% for m in messages %}<|{{ m.role }}|>\n{{ m.content }}<|end|>\n{% endfor %}"
