@@ -63,7 +63,7 @@ Generator::Block Generator::load_block(const VoiceParts& parts, const std::strin
   const std::string first = module + (pairs ? ".convs1" : ".convs");
   for (int64_t i = 0; i < parts.count(first, "weight"); ++i) {
     const std::string number = concat(".", i);
-    std::vector<CausalConv1d> convs;
+    std::vector<StreamConv> convs;
     convs.push_back(parts.stream_conv(first + number, width, width));
     if (pairs) convs.push_back(parts.stream_conv(module + ".convs2" + number, width, width));
     block.parts.push_back(std::move(convs));
@@ -78,7 +78,7 @@ void Generator::open(StreamMemory& memory) const {
     for (const Block& block : stage.blocks) {
       for (const auto& convs : block.parts) {
         memory.queues.emplace_back(stage.up.out());
-        for (const CausalConv1d& conv : convs) memory.convs.push_back(conv.open());
+        for (const StreamConv& conv : convs) memory.convs.push_back(conv.open());
       }
       memory.queues.emplace_back(stage.up.out());  // the block's rows until the slowest has them
     }
@@ -100,7 +100,7 @@ std::vector<float> Generator::condition(std::span<const float> embedding) const 
 RowBatch Generator::run_block(LanePass& pass, const Block& block, RowBatch x) const {
   for (const auto& convs : block.parts) {
     const size_t held = pass.hold(x);
-    for (const CausalConv1d& conv : convs) x = pass.convolve(conv, leaky(pass.ctx(), x, kLeak));
+    for (const StreamConv& conv : convs) x = pass.convolve(conv, x, kLeak);
     pass.add_held(held, x);
   }
   return x;
@@ -120,13 +120,12 @@ RowBatch Generator::run(LanePass& pass, const RowBatch& z,
     x = pass.convolve(stage.up, leaky(ctx, x, kLeak));
     const std::span<size_t> made = take_array<size_t>(ctx, std::ssize(stage.blocks));
     for (size_t b = 0; b < made.size(); ++b) {
-      const Arena::Mark mark(ctx.arena);
       made[b] = pass.hold(run_block(pass, stage.blocks[b], x));
     }
     x = pass.sum_held(made, stage.up.out());
     scale_inplace(ctx, x.all, 1.f / static_cast<float>(stage.blocks.size()));
   }
-  const RowBatch out = pass.convolve(last_, leaky(ctx, x, kLastLeak));
+  const RowBatch out = pass.convolve(last_, x, kLastLeak);
   activate(ctx, Activation::kTanh, out.all, out.all);
   return out;
 }
@@ -139,7 +138,7 @@ int64_t Generator::certain(int64_t rows) const {
     for (const Block& block : stage.blocks) {
       int64_t some = rows;
       for (const auto& convs : block.parts) {
-        for (const CausalConv1d& conv : convs) some = certain_rows(conv, some);
+        for (const StreamConv& conv : convs) some = certain_rows(conv, some);
       }
       slowest = std::min(slowest, some);
     }
@@ -154,7 +153,7 @@ size_t Generator::bytes() const {
     sum += stage.up.bytes();
     for (const Block& block : stage.blocks) {
       for (const auto& convs : block.parts) {
-        for (const CausalConv1d& conv : convs) sum += conv.bytes();
+        for (const StreamConv& conv : convs) sum += conv.bytes();
       }
     }
   }

@@ -33,7 +33,7 @@ class Generator {
  private:
   /// x += convs(leaky(x)), one or two of them at a time.
   struct Block {
-    std::vector<std::vector<CausalConv1d>> parts;
+    std::vector<std::vector<StreamConv>> parts;
   };
   struct Stage {
     CausalConvTranspose1d up;
@@ -43,7 +43,7 @@ class Generator {
   RowBatch run_block(LanePass& pass, const Block& block, RowBatch x) const;
 
   int64_t hop_ = 1, speaker_ = 0;
-  CausalConv1d first_, last_;
+  StreamConv first_, last_;
   std::vector<Stage> stages_;
   Tensor condition_weight_, condition_bias_;
 };

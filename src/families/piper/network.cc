@@ -8,12 +8,14 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kPieceFrames = 32;  // of all streams of a call: bounds the scratch
+constexpr int64_t kPieceFrames = 128;    // of all streams at once: bounds the scratch
+constexpr int64_t kLanePiece = 32;       // of a stream
+constexpr int64_t kGeneratorFrames = 8;  // of those, as many as stay in the cache
 
 }  // namespace
 
-Network::Network(const std::string& path) {
-  const VoiceParts parts(path);
+Network::Network(const std::string& path, WeightType type) {
+  const VoiceParts parts(path, type);
   parts.weights().build([&] {
     encoder_.emplace(parts);
     latent_ = encoder_->latent();
@@ -80,8 +82,8 @@ void Network::draw(const float* prior, const float* noise, float scale, float* o
 
 Network::Stream Network::open(std::span<const float> embedding) const {
   Stream stream;
-  flow_->open(stream.memory);
-  generator_->open(stream.memory);
+  flow_->open(stream.flow_memory);
+  generator_->open(stream.generator_memory);
   stream.flow = flow_->condition(embedding);
   stream.generator = generator_->condition(embedding);
   return stream;
@@ -90,7 +92,8 @@ Network::Stream Network::open(std::span<const float> embedding) const {
 void Network::speak(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const Arena::Mark mark(ctx.arena);
   const std::span piece = take_array<FrameJob>(ctx, std::ssize(jobs));
-  const int64_t most = std::max<int64_t>(4, kPieceFrames / std::max<int64_t>(1, std::ssize(jobs)));
+  const int64_t lanes = std::max<int64_t>(1, std::ssize(jobs));
+  const int64_t most = std::clamp<int64_t>(kPieceFrames / lanes, 4, kLanePiece);
   bool more = !jobs.empty();
   for (int64_t begin = 0; more; begin += most) {
     more = false;
@@ -113,13 +116,12 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
   const std::span memory = take_array<StreamMemory*>(ctx, std::ssize(jobs));
   const std::span last = take_array<bool>(ctx, std::ssize(jobs));
   const std::span counts = take_array<int64_t>(ctx, std::ssize(jobs));
-  const std::span flow = take_array<std::span<const float>>(ctx, std::ssize(jobs));
-  const std::span generator = take_array<std::span<const float>>(ctx, std::ssize(jobs));
+  const std::span conditions = take_array<std::span<const float>>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
-    memory[i] = &jobs[i].stream->memory;
+    memory[i] = &jobs[i].stream->flow_memory;
     last[i] = jobs[i].last;
     counts[i] = jobs[i].latents.shape[0];
-    flow[i] = jobs[i].stream->flow, generator[i] = jobs[i].stream->generator;
+    conditions[i] = jobs[i].stream->flow;
   }
   const RowBatch z = take_batch(ctx, counts, latent_);
   for (size_t i = 0; i < jobs.size(); ++i) {
@@ -127,7 +129,45 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
     std::copy_n(jobs[i].latents.f32(), counts[i] * latent_, z.lane(i).f32());
   }
   LanePass pass(ctx, memory, last);
-  const RowBatch out = generator_->run(pass, flow_->run(pass, z, flow), generator);
+  const RowBatch made = flow_->run(pass, z, conditions);
+  // The generator's rows are many and its weights few: as many rows at once as the cache holds.
+  const std::span group = take_array<FrameJob>(ctx, std::ssize(jobs));
+  size_t used = 0;
+  int64_t frames = 0;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const View rows = made.lane(i);
+    for (int64_t begin = 0; begin < rows.shape[0] || (begin == 0 && last[i]);) {
+      const int64_t end = std::min(begin + kGeneratorFrames - frames, rows.shape[0]);
+      group[used++] = {jobs[i].stream, rows.slice(begin, end), last[i] && end == rows.shape[0]};
+      frames += end - begin;
+      begin = std::max<int64_t>(end, 1);
+      if (frames < kGeneratorFrames) continue;
+      generate(ctx, group.first(used));
+      used = 0, frames = 0;
+    }
+  }
+  if (used > 0) generate(ctx, group.first(used));
+}
+
+/// `jobs`: rows that the flow made, no stream twice.
+void Network::generate(StepContext& ctx, std::span<const FrameJob> jobs) const {
+  const Arena::Mark mark(ctx.arena);
+  const std::span memory = take_array<StreamMemory*>(ctx, std::ssize(jobs));
+  const std::span last = take_array<bool>(ctx, std::ssize(jobs));
+  const std::span counts = take_array<int64_t>(ctx, std::ssize(jobs));
+  const std::span conditions = take_array<std::span<const float>>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    memory[i] = &jobs[i].stream->generator_memory;
+    last[i] = jobs[i].last;
+    counts[i] = jobs[i].latents.shape[0];
+    conditions[i] = jobs[i].stream->generator;
+  }
+  const RowBatch z = take_batch(ctx, counts, latent_);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    std::copy_n(jobs[i].latents.f32(), counts[i] * latent_, z.lane(i).f32());
+  }
+  LanePass pass(ctx, memory, last);
+  const RowBatch out = generator_->run(pass, z, conditions);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const View made = out.lane(i);
     std::vector<float>& samples = jobs[i].stream->samples;

@@ -30,8 +30,9 @@ struct TextJob {
 
 class Network {
  public:
-  /// Reads the graph at `path`. Throws LoadError that names the tensor, expected and got.
-  explicit Network(const std::string& path);
+  /// Reads the graph at `path`. `type`: of the weights that make frames and samples; the text
+  /// encoder and the durations are f32. Throws LoadError that names the tensor, expected and got.
+  explicit Network(const std::string& path, WeightType type = WeightType::kF32);
 
   int64_t symbols() const { return encoder_->symbols(); }
   int64_t speakers() const { return speakers_.empty() ? 1 : speakers_.view().shape[0]; }
@@ -54,8 +55,8 @@ class Network {
 
   /// One stream of frames.
   struct Stream {
-    StreamMemory memory;
-    std::vector<float> flow, generator;  // conditions of its speaker
+    StreamMemory flow_memory, generator_memory;
+    std::vector<float> flow, generator;  ///< conditions of its speaker
     std::vector<float> samples;          ///< certain and not yet taken
     bool ended = false;
   };
@@ -75,6 +76,7 @@ class Network {
 
  private:
   void speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) const;
+  void generate(StepContext& ctx, std::span<const FrameJob> jobs) const;
 
   std::optional<TextEncoder> encoder_;
   std::optional<DurationPredictor> durations_;

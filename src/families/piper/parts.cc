@@ -11,8 +11,11 @@ constexpr int64_t kMostReach = 4096;  // rows that a stream keeps for a convolut
 
 }  // namespace
 
-VoiceParts::VoiceParts(const std::string& path)
-    : path_(path), weights_(open_onnx_weights(path)), convolutions_(read_onnx_convolutions(path)) {}
+VoiceParts::VoiceParts(const std::string& path, WeightType streams)
+    : path_(path),
+      weights_(open_onnx_weights(path)),
+      streams_(for_convolution(streams)),
+      convolutions_(read_onnx_convolutions(path)) {}
 
 void VoiceParts::fail(const std::string& name, const std::string& what) const {
   load_fault(path_, name, what);
@@ -67,8 +70,8 @@ OnnxConvolution VoiceParts::convolution(const std::string& module) const {
   return found->second;
 }
 
-CausalConv1d VoiceParts::stream_conv(const std::string& module, int64_t in, int64_t out,
-                                     bool has_bias) const {
+StreamConv VoiceParts::stream_conv(const std::string& module, int64_t in, int64_t out,
+                                   bool has_bias) const {
   const Shape sizes = shape(module + ".weight", 3);
   const OnnxConvolution conv = convolution(module);
   const int64_t taps = sizes[2], reach = conv.dilation * (taps - 1);
@@ -79,7 +82,7 @@ CausalConv1d VoiceParts::stream_conv(const std::string& module, int64_t in, int6
   const int64_t made = out < 0 ? sizes[0] : out;
   return {weights_.take(module + ".weight", {made, in, taps}),
           has_bias ? bias(module, made) : View{},
-          {.dilation = conv.dilation, .ahead = conv.after}};
+          {.dilation = conv.dilation, .ahead = conv.after, .type = streams_}};
 }
 
 CausalConvTranspose1d VoiceParts::upsampling(const std::string& module, int64_t in) const {
@@ -91,7 +94,7 @@ CausalConvTranspose1d VoiceParts::upsampling(const std::string& module, int64_t 
     fail(module, "expected one group, no dilation and stride times as many rows out as in");
   }
   return {weights_.take(module + ".weight", {in, sizes[1], taps}), bias(module, sizes[1]),
-          conv.stride, WeightType::kF32, conv.before};
+          conv.stride, streams_, conv.before};
 }
 
 }  // namespace syrinx::piper

@@ -7,19 +7,22 @@
 #include <memory>
 #include <string>
 
+#include "families/piper/stream_conv.h"
 #include "io/onnx_weights.h"
-#include "nn/conv.h"
 #include "nn/layers.h"
 
 namespace syrinx::piper {
 
 class VoiceParts {
  public:
-  /// Throws LoadError for a file that is no ONNX graph.
-  explicit VoiceParts(const std::string& path);
+  /// `streams`: how the layers over frames and samples keep their weights. Throws
+  /// LoadError for a file that is no ONNX graph.
+  explicit VoiceParts(const std::string& path, WeightType streams = WeightType::kF32);
 
   const std::string& path() const { return path_; }
   const Weights& weights() const { return weights_; }
+  /// How layers over frames and samples keep their weights.
+  WeightType streams() const { return streams_; }
   bool has(const std::string& name) const { return weights_.has(name); }
   /// How many of the modules name.0.<part>, name.1.<part>, ... there are.
   int64_t count(const std::string& name, const std::string& part) const;
@@ -33,8 +36,8 @@ class VoiceParts {
   /// gamma and beta, [width].
   Tensor f32(const std::string& name, const Shape& shape) const;
   /// A "same" convolution of a stream, which looks ahead.
-  CausalConv1d stream_conv(const std::string& module, int64_t in, int64_t out = -1,
-                           bool has_bias = true) const;
+  StreamConv stream_conv(const std::string& module, int64_t in, int64_t out = -1,
+                         bool has_bias = true) const;
   CausalConvTranspose1d upsampling(const std::string& module, int64_t in) const;
   OnnxConvolution convolution(const std::string& module) const;
 
@@ -45,6 +48,7 @@ class VoiceParts {
   View bias(const std::string& module, int64_t out) const;
   std::string path_;
   Weights weights_;
+  WeightType streams_;
   std::map<std::string, OnnxConvolution> convolutions_;
 };
 

@@ -30,7 +30,7 @@ class PiperPipeline : public Pipeline {
   PiperPipeline(const LoadSpec& spec, SayClauses say)
       : config_(PiperConfig::from(Config::load(spec.dir + ".json"))),
         say_(std::move(say)),
-        network_(spec.dir),
+        network_(spec.dir, spec.weights),
         reader_(network_),
         speaker_(network_) {
     check_fit(config_, network_, spec.dir + ".json");

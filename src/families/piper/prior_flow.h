@@ -32,7 +32,7 @@ class PriorFlow {
 
  private:
   struct Wave {
-    CausalConv1d in;
+    StreamConv in;
     PackedLinear residual, skip;  // no residual in the last one
   };
   struct Coupling {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/activation.h"
+
 namespace syrinx::piper {
 
 RowBatch rows_like(StepContext& ctx, const RowBatch& like, int64_t columns) {
@@ -15,12 +17,19 @@ RowBatch take_batch(StepContext& ctx, std::span<const int64_t> counts, int64_t c
 }
 
 size_t LanePass::hold(const RowBatch& x) {
-  for (size_t i = 0; i < memory_.size(); ++i) memory_[i]->queues[queue_].push(x.lane(i));
+  held_[queue_] = x;
   return queue_++;
 }
 
 void LanePass::add_held(size_t queue, const RowBatch& x) {
-  for (size_t i = 0; i < memory_.size(); ++i) memory_[i]->queues[queue].pop_into_sum(x.lane(i));
+  for (size_t i = 0; i < memory_.size(); ++i) {
+    RowQueue& waiting = memory_[i]->queues[queue];
+    const View to = x.lane(i), fresh = held_[queue].lane(i);
+    const int64_t rows = to.shape[0], old = std::min(rows, waiting.rows());
+    waiting.pop_into_sum(to.slice(0, old));
+    add_inplace(ctx_, to.slice(old, rows), fresh.slice(0, rows - old));
+    waiting.push(fresh.slice(rows - old, fresh.shape[0]));
+  }
 }
 
 RowBatch LanePass::sum_held(std::span<const size_t> queues, int64_t columns) {
@@ -28,7 +37,8 @@ RowBatch LanePass::sum_held(std::span<const size_t> queues, int64_t columns) {
   for (size_t i = 0; i < counts.size(); ++i) {
     counts[i] = INT64_MAX;
     for (const size_t queue : queues) {
-      counts[i] = std::min(counts[i], memory_[i]->queues[queue].rows());
+      const int64_t rows = memory_[i]->queues[queue].rows() + held_[queue].rows(i);
+      counts[i] = std::min(counts[i], rows);
     }
   }
   const RowBatch out = take_batch(ctx_, counts, columns);

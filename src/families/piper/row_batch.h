@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "families/piper/stream_conv.h"
 #include "nn/row_queue.h"
 
 namespace syrinx::piper {
@@ -37,13 +38,17 @@ class LanePass {
  public:
   /// `last[i]`: nothing follows in stream i.
   LanePass(StepContext& ctx, std::span<StreamMemory* const> memory, std::span<const bool> last)
-      : ctx_(ctx), memory_(memory), last_(last) {}
+      : ctx_(ctx),
+        memory_(memory),
+        last_(last),
+        held_(take_array<RowBatch>(ctx, std::ssize(memory[0]->queues))) {}
 
   StepContext& ctx() const { return ctx_; }
 
-  /// The next convolution of the pass; the rows that became certain.
-  template <typename Layer>
-  RowBatch convolve(const Layer& layer, const RowBatch& x) {
+  /// The next convolution of the pass, of leaky_relu(x, slope) where a slope is given to a
+  /// StreamConv; the rows that became certain.
+  template <typename Layer, typename... Slope>
+  RowBatch convolve(const Layer& layer, const RowBatch& x, Slope... slope) {
     const size_t at = conv_++;
     const std::span<int64_t> counts = take_array<int64_t>(ctx_, std::ssize(memory_));
     for (size_t i = 0; i < counts.size(); ++i) {
@@ -55,13 +60,14 @@ class LanePass {
     for (size_t i = 0; i < jobs.size(); ++i) {
       jobs[i] = {x.lane(i), &memory_[i]->convs[at], out.lane(i), last_[i]};
     }
-    layer.run(ctx_, jobs);
+    layer.run(ctx_, jobs, slope...);
     return out;
   }
 
-  /// Puts the rows of x into the next queue of each stream; returns its number.
+  /// Gives the rows of x to the next queue of each stream; returns its number. They are read, not
+  /// copied, when the queue is added, and must stay where they are until then.
   size_t hold(const RowBatch& x);
-  /// x += the oldest rows of that queue.
+  /// x += the oldest rows of that queue, once a call; what is left of it waits for the next call.
   void add_held(size_t queue, const RowBatch& x);
   /// The sum of the oldest rows of these queues, as many as every one of them has.
   RowBatch sum_held(std::span<const size_t> queues, int64_t columns);
@@ -70,6 +76,7 @@ class LanePass {
   StepContext& ctx_;
   std::span<StreamMemory* const> memory_;
   std::span<const bool> last_;
+  std::span<RowBatch> held_;  // of each queue: rows of this call
   size_t conv_ = 0, queue_ = 0;
 };
 
