@@ -30,8 +30,8 @@ struct TextJob {
 
 class Network {
  public:
-  /// Reads the graph at `path`. `type`: of the weights that make frames and samples; the text
-  /// encoder and the durations are f32. Throws LoadError that names the tensor, expected and got.
+  /// Reads the graph at `path`. `type`: of the weights; the durations' are f32. Throws LoadError
+  /// that names the tensor, expected and got.
   explicit Network(const std::string& path, WeightType type = WeightType::kF32);
 
   int64_t symbols() const { return encoder_->symbols(); }

@@ -11,10 +11,10 @@ constexpr int64_t kMostReach = 4096;  // rows that a stream keeps for a convolut
 
 }  // namespace
 
-VoiceParts::VoiceParts(const std::string& path, WeightType streams)
+VoiceParts::VoiceParts(const std::string& path, WeightType type)
     : path_(path),
       weights_(open_onnx_weights(path)),
-      streams_(for_convolution(streams)),
+      type_(for_convolution(type)),
       convolutions_(read_onnx_convolutions(path)) {}
 
 void VoiceParts::fail(const std::string& name, const std::string& what) const {
@@ -55,9 +55,10 @@ LinearPart VoiceParts::one_tap(const std::string& module, int64_t in, int64_t ou
   return {weight.reshape({want[0], in}), bias(module, want[0])};
 }
 
-PackedLinear VoiceParts::linear(const std::string& module, int64_t in, int64_t out) const {
+PackedLinear VoiceParts::linear(const std::string& module, int64_t in, int64_t out,
+                                WeightType type) const {
   const LinearPart part = one_tap(module, in, out);
-  return PackedLinear::pack(part.weight, WeightType::kF32, part.bias);
+  return PackedLinear::pack(part.weight, type, part.bias);
 }
 
 Tensor VoiceParts::f32(const std::string& name, const Shape& shape) const {
@@ -82,7 +83,7 @@ StreamConv VoiceParts::stream_conv(const std::string& module, int64_t in, int64_
   const int64_t made = out < 0 ? sizes[0] : out;
   return {weights_.take(module + ".weight", {made, in, taps}),
           has_bias ? bias(module, made) : View{},
-          {.dilation = conv.dilation, .ahead = conv.after, .type = streams_}};
+          {.dilation = conv.dilation, .ahead = conv.after, .type = type_}};
 }
 
 CausalConvTranspose1d VoiceParts::upsampling(const std::string& module, int64_t in) const {
@@ -94,7 +95,7 @@ CausalConvTranspose1d VoiceParts::upsampling(const std::string& module, int64_t 
     fail(module, "expected one group, no dilation and stride times as many rows out as in");
   }
   return {weights_.take(module + ".weight", {in, sizes[1], taps}), bias(module, sizes[1]),
-          conv.stride, streams_, conv.before};
+          conv.stride, type_, conv.before};
 }
 
 }  // namespace syrinx::piper

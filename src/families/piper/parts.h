@@ -15,14 +15,15 @@ namespace syrinx::piper {
 
 class VoiceParts {
  public:
-  /// `streams`: how the layers over frames and samples keep their weights. Throws
+  /// `type`: as type() has it, for convolutions. Throws
   /// LoadError for a file that is no ONNX graph.
-  explicit VoiceParts(const std::string& path, WeightType streams = WeightType::kF32);
+  explicit VoiceParts(const std::string& path, WeightType type = WeightType::kF32);
 
   const std::string& path() const { return path_; }
   const Weights& weights() const { return weights_; }
-  /// How layers over frames and samples keep their weights.
-  WeightType streams() const { return streams_; }
+  /// How layers keep their weights, but for those of the durations, which are f32: a rounding
+  /// could make a phoneme a frame longer.
+  WeightType type() const { return type_; }
   bool has(const std::string& name) const { return weights_.has(name); }
   /// How many of the modules name.0.<part>, name.1.<part>, ... there are.
   int64_t count(const std::string& name, const std::string& part) const;
@@ -32,7 +33,8 @@ class VoiceParts {
   Shape shape(const std::string& name, int dims) const;
   /// Weight and bias of a convolution of one tap, [out, in] and [out]; `in` and `out` -1: any.
   LinearPart one_tap(const std::string& module, int64_t in, int64_t out = -1) const;
-  PackedLinear linear(const std::string& module, int64_t in, int64_t out = -1) const;
+  PackedLinear linear(const std::string& module, int64_t in, int64_t out = -1,
+                      WeightType type = WeightType::kF32) const;
   /// gamma and beta, [width].
   Tensor f32(const std::string& name, const Shape& shape) const;
   /// A "same" convolution of a stream, which looks ahead.
@@ -48,7 +50,7 @@ class VoiceParts {
   View bias(const std::string& module, int64_t out) const;
   std::string path_;
   Weights weights_;
-  WeightType streams_;
+  WeightType type_;
   std::map<std::string, OnnxConvolution> convolutions_;
 };
 

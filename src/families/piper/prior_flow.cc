@@ -67,7 +67,7 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
       wide.f32()[o * latent_ + read(i)] = narrow.f32()[o * half + i];
     }
   }
-  out.pre = PackedLinear::pack(wide, parts.streams(), pre_bias);
+  out.pre = PackedLinear::pack(wide, parts.type(), pre_bias);
   const LinearPart post = parts.one_tap(module + ".post", hidden_, half);
   const Tensor some = to_f32(post.weight), some_bias = to_f32(post.bias);
   Tensor all({latent_, hidden_}, DType::kF32), all_bias({latent_}, DType::kF32);
@@ -77,7 +77,7 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
     }
     all_bias.f32()[moved(o)] = -some_bias.f32()[o];
   }
-  out.post = PackedLinear::pack(all, parts.streams(), all_bias);
+  out.post = PackedLinear::pack(all, parts.type(), all_bias);
   const int64_t layers = parts.count(module + ".enc.in_layers", "weight");
   for (int64_t i = 0; i < layers; ++i) {
     const std::string number = concat(".", i);
@@ -87,7 +87,7 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
     const LinearPart both = parts.one_tap(module + ".enc.res_skip_layers" + number, hidden_,
                                           last ? hidden_ : 2 * hidden_);
     const auto pack = [&](int64_t begin) {
-      return PackedLinear::pack(both.weight.slice(begin, begin + hidden_), parts.streams(),
+      return PackedLinear::pack(both.weight.slice(begin, begin + hidden_), parts.type(),
                                 both.bias.slice(begin, begin + hidden_));
     };
     if (!last) wave.residual = pack(0);

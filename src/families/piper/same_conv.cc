@@ -22,7 +22,7 @@ SameConv::SameConv(const VoiceParts& parts, const std::string& module, int64_t i
   dilation_ = conv.dilation;
   const Weights weights = parts.weights().scope(module);
   packed_ = PackedConv1d::pack(weights.take("weight", {made, in / conv.groups, sizes[2]}),
-                               weights.take("bias", {made}), conv.groups);
+                               weights.take("bias", {made}), conv.groups, parts.type());
 }
 
 RowBatch SameConv::run(StepContext& ctx, const RowBatch& x) const {

@@ -12,6 +12,20 @@ namespace {
 
 constexpr int64_t kRows = 64;  // whose scores are in memory at once
 
+/// out [width] += the sum of shares[j] * rows[j], j < count, four rows at a time.
+void add_rows(const float* shares, const float* rows, int64_t stride, int64_t count, int64_t width,
+              float* __restrict out) {
+  int64_t j = 0;
+  for (; j + 4 <= count; j += 4) {
+    const float *a = rows + j * stride, *b = a + stride, *c = b + stride, *d = c + stride;
+    const float p = shares[j], q = shares[j + 1], r = shares[j + 2], s = shares[j + 3];
+    for (int64_t i = 0; i < width; ++i) out[i] += (p * a[i] + q * b[i]) + (r * c[i] + s * d[i]);
+  }
+  for (; j < count; ++j) {
+    for (int64_t i = 0; i < width; ++i) out[i] += shares[j] * rows[j * stride + i];
+  }
+}
+
 }  // namespace
 
 TextEncoder::TextEncoder(const VoiceParts& parts) {
@@ -39,8 +53,8 @@ TextEncoder::Layer TextEncoder::load_layer(const VoiceParts& parts, int64_t inde
   const LinearPart qkv[] = {parts.one_tap(attention + ".conv_q", hidden_, hidden_),
                             parts.one_tap(attention + ".conv_k", hidden_, hidden_),
                             parts.one_tap(attention + ".conv_v", hidden_, hidden_)};
-  layer.qkv = PackedLinear::pack(qkv, WeightType::kF32);
-  layer.out = parts.linear(attention + ".conv_o", hidden_, hidden_);
+  layer.qkv = PackedLinear::pack(qkv, parts.type());
+  layer.out = parts.linear(attention + ".conv_o", hidden_, hidden_, parts.type());
   const Shape near{1, 2 * window_ + 1, hidden_ / heads_};
   layer.near_keys = parts.f32(attention + ".emb_rel_k", near);
   layer.near_values = parts.f32(attention + ".emb_rel_v", near);
@@ -51,16 +65,17 @@ TextEncoder::Layer TextEncoder::load_layer(const VoiceParts& parts, int64_t inde
   return layer;
 }
 
-/// Writes the mixed values of row `i` of a text of `count` rows; score has room for count + D.
-void TextEncoder::attend_row(const Layer& layer, const float* qkv, int64_t count, int64_t i,
-                             int64_t head, float* score, float* out) const {
+/// Writes the mixed values of row `i` of a text of `count` rows; keys [D, count] of its head; score
+/// has room for count + D.
+void TextEncoder::attend_row(const Layer& layer, const float* qkv, const float* keys, int64_t count,
+                             int64_t i, int64_t head, float* score, float* out) const {
   const int64_t dim = hidden_ / heads_, width = 3 * hidden_, at = head * dim;
-  const float* keys = qkv + hidden_ + at;
-  const float* values = keys + hidden_;
+  const float* values = qkv + 2 * hidden_ + at;
   float* query = score + count;
   const float scale = 1.f / std::sqrt(static_cast<float>(dim));
   for (int64_t d = 0; d < dim; ++d) query[d] = qkv[i * width + at + d] * scale;
-  for (int64_t j = 0; j < count; ++j) score[j] = fixed_dot(query, keys + j * width, dim);
+  std::fill_n(score, count, 0.f);
+  add_rows(query, keys, count, dim, count, score);
   const int64_t first = std::max<int64_t>(0, i - window_);
   const int64_t end = std::min(count, i + window_ + 1);
   for (int64_t j = first; j < end; ++j) {
@@ -70,13 +85,9 @@ void TextEncoder::attend_row(const Layer& layer, const float* qkv, int64_t count
   float sum = 0;
   for (int64_t j = 0; j < count; ++j) sum += score[j] = std::exp(score[j] - top);
   std::fill_n(out, dim, 0.f);
-  const auto add = [&](float share, const float* value) {
-    for (int64_t d = 0; d < dim; ++d) out[d] += share * value[d];
-  };
-  for (int64_t j = 0; j < count; ++j) add(score[j], values + j * width);
-  for (int64_t j = first; j < end; ++j) {
-    add(score[j], layer.near_values.f32() + (j - i + window_) * dim);
-  }
+  add_rows(score, values, width, count, dim, out);
+  const float* near = layer.near_values.f32() + (first - i + window_) * dim;
+  add_rows(score + first, near, dim, end - first, dim, out);
   for (int64_t d = 0; d < dim; ++d) out[d] /= sum;
 }
 
@@ -87,15 +98,20 @@ void TextEncoder::attend(StepContext& ctx, const Layer& layer, const RowBatch& q
     const int64_t count = qkv.rows(lane), room = count + dim, block = std::min(count, kRows);
     const Arena::Mark mark(ctx.arena);
     const View memory = ctx.arena.take({block * heads_, room}, DType::kF32);
+    const View keys = ctx.arena.take({hidden_, count}, DType::kF32);
     const float* rows = qkv.lane(lane).f32();
+    for (int64_t row = 0; row < count; ++row) {
+      const float* key = rows + row * 3 * hidden_ + hidden_;
+      for (int64_t c = 0; c < hidden_; ++c) keys.f32()[c * count + row] = key[c];
+    }
     float* out = mixed.f32() + qkv.begin[lane] * hidden_;
     for (int64_t from = 0; from < count; from += block) {
       const int64_t some = std::min(block, count - from);
       ctx.pool.parallel_for(some * heads_, 1, [&](int64_t begin, int64_t end) {
         for (int64_t task = begin; task < end; ++task) {
           const int64_t row = from + task % some, head = task / some;
-          attend_row(layer, rows, count, row, head, memory.f32() + task * room,
-                     out + row * hidden_ + head * dim);
+          attend_row(layer, rows, keys.f32() + head * dim * count, count, row, head,
+                     memory.f32() + task * room, out + row * hidden_ + head * dim);
         }
       });
     }

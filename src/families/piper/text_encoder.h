@@ -36,8 +36,8 @@ class TextEncoder {
     SameConv up, down;
   };
   Layer load_layer(const VoiceParts& parts, int64_t index);
-  void attend_row(const Layer& layer, const float* qkv, int64_t count, int64_t i, int64_t head,
-                  float* score, float* out) const;
+  void attend_row(const Layer& layer, const float* qkv, const float* keys, int64_t count, int64_t i,
+                  int64_t head, float* score, float* out) const;
   void attend(StepContext& ctx, const Layer& layer, const RowBatch& qkv, const View& mixed) const;
 
   int64_t symbols_ = 0, hidden_ = 0, heads_ = 0, window_ = 0;
