@@ -1,6 +1,6 @@
-// The fault of a prompt with more tokens than its model has positions. Servers give it a code of its
-// own, by which clients know that they must shorten a chat; its words begin as those of OpenAI's API,
-// because many clients look for them. Free functions; any thread.
+// The fault of a prompt with more tokens than its model has positions. Servers give it a code of
+// its own, by which clients know that they must shorten a chat; its words begin as those of
+// OpenAI's API, because many clients look for them. Free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,14 @@ namespace syrinx {
 
 inline constexpr std::string_view kPastContext = "This model's maximum context length is ";
 
-/// kInvalid: a model of `positions` tokens got a prompt of `tokens`; an answer needs one of them at
-/// least. `param` is "messages" or "prompt".
-inline Error past_context(int64_t positions, int64_t tokens, const char* param) {
+/// kInvalid: a model of `positions` tokens got a prompt of `tokens`; an answer needs `answer` of
+/// them at least. `param` is "messages", "prompt" or "input".
+inline Error past_context(int64_t positions, int64_t tokens, const char* param,
+                          int64_t answer = 1) {
   return {ErrorCode::kInvalid,
           concat(kPastContext, positions, " tokens. However, your ", param, " resulted in ", tokens,
-                 " tokens, and an answer needs one more at least. Please shorten the ", param, "."),
+                 " tokens, and an answer needs ", answer, " more at least. Please shorten the ",
+                 param, "."),
           param};
 }
 

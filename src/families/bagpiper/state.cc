@@ -6,6 +6,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "model/past_context.h"
 
 namespace syrinx::bagpiper {
 namespace {
@@ -80,8 +81,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
 Status State::fits(int64_t rows, const char* param) const {
   const int64_t most = config_.max_positions - kLeastRoom;
   if (rows <= most) return ok_status();
-  return Error{ErrorCode::kInvalid,
-               concat("the prompt has ", rows, " rows, at most ", most, " fit"), param};
+  return past_context(config_.max_positions, rows, param, kLeastRoom);
 }
 
 Status State::begin(const SpeechRequest& request) {

@@ -15,6 +15,7 @@
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
+#include "model/past_context.h"
 #include "model/step_runner.h"
 
 namespace syrinx::glm4_voice {
@@ -188,8 +189,8 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
             "this model has no messages of the role 'tool'");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
             "this model takes text and recordings of users only");
-  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).substr(0, 14),
-            "the prompt has");
+  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
+            0u);
   SpeechRequest nothing;
   EXPECT_EQ(refusal(nothing), "there is nothing to say");
 }

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "families/llm/earlier_answer.h"
+#include "model/past_context.h"
 
 namespace syrinx::glm4_voice {
 namespace {
@@ -96,10 +97,7 @@ Result<std::string> text_of(const json& content) {
 
 Result<Prompt> Prompter::checked(Prompt prompt, const char* param) const {
   if (std::ssize(prompt.ids) <= max_ids_) return prompt;
-  return Error{
-      ErrorCode::kInvalid,
-      concat("the prompt has ", prompt.ids.size(), " tokens; this model takes at most ", max_ids_),
-      param};
+  return past_context(max_ids_ + 1, std::ssize(prompt.ids), param);
 }
 
 Result<Prompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> codes,

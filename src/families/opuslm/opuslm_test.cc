@@ -4,6 +4,7 @@
 #include "families/golden_checks.h"
 #include "families/opuslm/fixture.h"
 #include "io/torch_pickle.h"
+#include "model/past_context.h"
 #include "model/same_steps.h"
 
 namespace syrinx::opuslm {
@@ -281,7 +282,7 @@ TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
       refusal(talker_, chat(R"([{"role": "user", "content": [{"type": "input_audio"}]}])")).code,
       ErrorCode::kUnsupported);
   r = chat(R"([{"role": "user", "content": ")" + std::string(9000, 'x') + R"("}])");
-  EXPECT_NE(refusal(talker_, r).message.find("rows"), std::string::npos);
+  EXPECT_TRUE(is_past_context(refusal(talker_, r))) << refusal(talker_, r).message;
 }
 
 TEST_F(OpusLmTest, ControlTokensOfStrangersAreText) {

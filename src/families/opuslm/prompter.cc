@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "model/past_context.h"
 
 namespace syrinx::opuslm {
 namespace {
@@ -230,8 +231,7 @@ void Prompter::answered(Rows& rows, std::span<const int32_t> words) const {
 Status Prompter::fits(int64_t rows, const char* param) const {
   const int64_t most = config_.max_positions - kLeastRoom;
   if (rows <= most) return ok_status();
-  return Error{ErrorCode::kInvalid,
-               concat("the prompt has ", rows, " rows, at most ", most, " fit"), param};
+  return past_context(config_.max_positions, rows, param, kLeastRoom);
 }
 
 Result<std::vector<int32_t>> Prompter::ids_of(std::span<const int32_t> frames,

@@ -9,6 +9,7 @@
 #include "families/loading/describe.h"
 #include "families/qwen3_omni/talker_sequence.h"
 #include "io/file.h"
+#include "model/past_context.h"
 
 namespace syrinx::qwen3_omni {
 namespace {
@@ -212,10 +213,7 @@ Status Qwen3Omni::check_prompt(const ThinkerPrompt& prompt, bool speaks) const {
   if (speaks && !heads)
     return refused("the chat template does not end in the head of an answer", "messages");
   if (std::ssize(ids) < config_.thinker.max_positions) return ok_status();
-  return Error{ErrorCode::kInvalid,
-               concat("the prompt has ", ids.size(), " tokens; this model takes at most ",
-                      config_.thinker.max_positions - 1),
-               "messages"};
+  return past_context(config_.thinker.max_positions, std::ssize(ids), "messages");
 }
 
 Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "families/llm/earlier_answer.h"
+#include "model/past_context.h"
 #include "text/jinja/value.h"
 
 namespace syrinx::step_audio2 {
@@ -114,10 +115,7 @@ class Prompter::Writer {
 
 Result<Prompt> Prompter::checked(Prompt prompt, const char* param) const {
   if (std::ssize(prompt.ids) <= max_ids_) return prompt;
-  return Error{
-      ErrorCode::kInvalid,
-      concat("the prompt has ", prompt.ids.size(), " tokens; this model takes at most ", max_ids_),
-      param};
+  return past_context(max_ids_ + 1, std::ssize(prompt.ids), param);
 }
 
 /// Writes the turns of one conversation. The first fault is what turn() and end() return.

@@ -12,6 +12,7 @@
 #include "families/step_audio2/voice_answer.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
+#include "model/past_context.h"
 #include "model/step_runner.h"
 #include "model/voice_file.h"
 
@@ -234,8 +235,8 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
             "this model takes text and recordings of users only");
   EXPECT_EQ(chat({{{"role", "assistant"}, {"content", {{{"type", "audio"}}}}}}),
             "this model takes text and recordings of users only");
-  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).substr(0, 14),
-            "the prompt has");
+  EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
+            0u);
   SpeechRequest nothing;
   nothing.voice_data = golden_voice(20);
   EXPECT_EQ(refusal(nothing), "there is nothing to say");
