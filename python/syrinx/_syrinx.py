@@ -127,8 +127,8 @@ class Voice:
     def __del__(self) -> None:
         _C["free_voice"](self.handle)
 
-    def save(self, path: str, who: Optional[str]) -> None:
-        _call("save_voice", self.handle, os.fsencode(path), _bytes(who))
+    def save(self, path: str, consent: Optional[str]) -> None:
+        _call("save_voice", self.handle, os.fsencode(path), _bytes(consent))
 
 
 class Speech:

@@ -35,9 +35,9 @@ class ModelDir {
   TestDir dir_;
 };
 
-inline std::shared_ptr<const Recording> recording_of(int64_t samples) {
+inline std::shared_ptr<const Recording> recording_of(int64_t samples, int rate = 16000) {
   return std::make_shared<Recording>(
-      Recording{fixture::golden_signal(samples, static_cast<uint32_t>(samples)), 16000});
+      Recording{fixture::golden_signal(samples, static_cast<uint32_t>(samples)), rate});
 }
 
 /// A request of cases.json, and what ESPnet made of it.

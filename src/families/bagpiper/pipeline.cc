@@ -17,7 +17,6 @@ namespace {
 /// Fresh frames of the chunks, 20 ms each.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
 constexpr double kHearsSeconds = 30;  // what the model was trained with
-constexpr int64_t kHop = 160;         // samples of a mel frame
 // The system message of the authors' own questions about recordings.
 constexpr const char* kUnderstands = "You are an audio understanding assistant.";
 constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
@@ -49,8 +48,6 @@ std::vector<float> prepared(std::vector<float> recording) {
   for (const float x : recording) squares += (x - mean) * (x - mean);
   const double scale = 1 / std::sqrt(squares / count + 1e-7);
   for (float& x : recording) x = static_cast<float>((x - mean) * scale);
-  const int64_t frames = (std::ssize(recording) + kHop - 1) / kHop;
-  recording.resize(static_cast<size_t>(frames * kHop + kHop - 1), 0.f);
   return recording;
 }
 
@@ -118,6 +115,7 @@ void Bagpiper::describe(const LoadSpec& spec) {
   info_.late_text = LateText::kSentence;
   info_.instructions = true;
   info_.hears_s = info_.dictates_s = kHearsSeconds;
+  info_.hears_first_channel = true;
   info_.no_cloning = "this model's voices are described in words";
   const DecoderConfig& d = lm_->decoder();
   const Qwen3AudioConfig& a = config_.audio;
@@ -138,16 +136,16 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
   const auto width = static_cast<size_t>(hearing_->in_width());
   for (const auto& each : request.recordings) {
     const std::vector<float> samples =
-        prepared(resampled(each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate));
+        prepared(resampled(each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate,
+                           Resampling::kHann));
     const int64_t rows = tower_->count(std::ssize(samples));
     if (rows == 0) {
-      return Error{ErrorCode::kInvalid, concat("recording ", heard.size() + 1, " is empty"),
+      return Error{ErrorCode::kInvalid,
+                   concat("recording ", heard.size() + 1, " is ",
+                          samples.empty() ? "empty" : "too short to be heard"),
                    "messages"};
     }
-    // The loudest of the frames in which any of the recording is, those beyond its rows as well.
-    std::vector<float> longer = samples;
-    longer.resize(longer.size() + 2 * kHop, 0.f);
-    const MelExtremes extremes = tower_->extremes(longer);
+    const MelExtremes extremes = tower_->extremes(samples);
     heard.push_back({std::ssize(samples), rows, extremes.loudest, tower_->keys(samples, extremes)});
     opened.samples.insert(opened.samples.end(), samples.begin(), samples.end());
     opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);

@@ -20,8 +20,8 @@ namespace syrinx::bagpiper {
 /// The weights as published, by which a checkpoint is told.
 inline constexpr const char* kMarker = "model.pt";
 
-/// A recording as the tower is to be given it: of mean 0 and deviation 1, and silence behind it
-/// until its last mel frame is whole, as ESPnet's preparation has it. At 16 kHz.
+/// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz; its last
+/// mel frame is whole, samples behind that are only seen by the frames before.
 std::vector<float> prepared(std::vector<float> recording);
 
 class Bagpiper : public Pipeline {

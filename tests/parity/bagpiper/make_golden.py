@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 """Writes a small Bagpiper checkpoint in the published layout and what ESPnet's program computes from it.
 
-    python3.11 -m venv VENV
-    VENV/bin/pip install torch==2.9.1 transformers==4.57.3 safetensors numpy joblib
+    python3.12 -m venv VENV
+    VENV/bin/pip install torch==2.11.0 torchaudio==2.11.0 transformers==5.14.1 safetensors numpy joblib
+    VENV/bin/pip download --no-deps espnet==202611 && unzip espnet-202611-*.whl -d SOURCE
     VENV/bin/python make_golden.py --source SOURCE [--out DIR] && python3 ../thin.py golden/*.safetensors
 
-SOURCE is a checkout of espnet/espnet, of which these are run, at the revisions named: below espnet2/speechlm/model/speechlm
-lm/parallel.py (008dd2dced1a), multimodal_io/audio.py (048805339383), speechlm_job.py (05bcf8e05e19): the vocabulary's use,
-prompts, recordings, generation with its masks, phases and guidance, and undoing of the delay. The decoder is
-Qwen3ForCausalLM, the tower that of Qwen3OmniMoeThinkerForConditionalGeneration, the codec XcodecModel of transformers, as
-there; their names are the published ones (1382 with the published sizes, which is checked). Everything is float32 on the
-CPU, one thread; the samples are exact (float64). Recordings are not stored: `signal` makes them, and so do the tests.
+SOURCE holds ESPnet's release 202611, of which these files run as they are: below espnet2/speechlm/model/speechlm
+lm/parallel.py, multimodal_io/audio.py, multimodal_io/text.py, speechlm_job.py: the vocabulary, prompts, recordings and
+their resampling, generation with its masks, phases and guidance, undoing of the delay, and the text of an answer. The
+decoder is Qwen3ForCausalLM, the tower that of Qwen3OmniMoeThinkerForConditionalGeneration, the codec XcodecModel of
+transformers, as there; their names are the published ones (1382 with the published sizes, which is checked). Everything is
+float32 on the CPU, one thread; the samples are exact (float64). Recordings are not stored: `signal` makes them, and so do
+the tests.
 Each case stores its smallest margin between the two best logits that may be chosen.
 """
 import argparse
@@ -39,7 +41,6 @@ CORPUS = ["A clear voice says: 'hello there, how are you?'. No background noise.
 STREAMS, CODES, SPECIAL, WIDTH = 8, 24, 256, 32
 END, END_PART, ASSISTANT, TEXT, AUDIO = 2, 3, 6, 7, 8
 LEAST = 50
-NAMED = ["pad", "bos", "eos", "eot", "system", "user", "assistant", "text", "audio", "image", "video", "toolcall"]
 
 
 def signal(count, seed):
@@ -73,6 +74,12 @@ def base_config(words):
                        bos_token_id=None, eos_token_id=None)
 
 
+def published(config):
+    """As the config.json of Qwen3-8B-Base has it."""
+    out = config.to_dict()
+    return out | {"rope_theta": out.pop("rope_parameters")["rope_theta"]}
+
+
 def thinker(audio):
     """As ESPnet keeps it: the tower alone."""
     config = Qwen3OmniMoeThinkerConfig(
@@ -91,41 +98,16 @@ def codec(acoustic, semantic, **sizes):
     return XcodecModel(XcodecConfig(acoustic_model_config=DacConfig(**acoustic), semantic_model_config=semantic, **sizes))
 
 
-class TextIO(torch.nn.Module):
-    """espnet2/speechlm/model/speechlm/multimodal_io/text.py, of a tokenizer that is there."""
-
-    def __init__(self, tokenizer, words):
-        super().__init__()
-        self.modality, self.is_discrete = "text", True
-        self.tokenizer, self.words = tokenizer, words
-
-    def num_stream(self):
-        return 1
-
-    def preprocess(self, data):
-        tokens = np.array(self.tokenizer.encode(data), dtype=np.int32).reshape(-1, 1)
-        return tokens, None, (tokens * 0 + 1).astype(np.float32)
-
-    def decode_batch(self, tokens, lengths):
-        return [self.tokenizer.decode(t[:n], skip_special_tokens=True, clean_up_tokenization_spaces=False)
-                for t, n in zip(tokens[..., 0].tolist(), lengths)]
+def vocabulary(ios):
+    """Of these IOs, by SpeechLMJobTemplate."""
+    template = job.SpeechLMJobTemplate.__new__(job.SpeechLMJobTemplate)
+    template.config, template.multimodal_io = {}, ios
+    template._build_vocabulary(SPECIAL)
+    return template.vocab_meta
 
 
-def vocabulary(tokenizer, words, streams, codes):
-    """As SpeechLMJobTemplate._build_vocabulary lays it out."""
-    vocab = [f"<|{n}|>" for n in NAMED]
-    vocab += [f"<|unused_{i}|>" for i in range(len(vocab), SPECIAL)]
-    start = len(vocab)
-    known = tokenizer.convert_ids_to_tokens(list(range(words))) if tokenizer else [None] * words
-    vocab += [t if t is not None else f"<unused_{i}>" for i, t in enumerate(known)]
-    intervals = {"special_token": [(0, SPECIAL)], "text": [(start, len(vocab))]}
-    start, local = len(vocab), [(s * (codes + 1), (s + 1) * (codes + 1)) for s in range(streams)]
-    vocab += [f"<codec_layer{s}_{c}>" for s in range(streams) for c in ["pad", *range(codes)]]
-    intervals["discrete_audio"] = [(start + a, start + b) for a, b in local]
-    return vocab, intervals, local
-
-
-def audio_ios(audio_config, codec_model, local):
+def audio_ios(audio_config, codec_model, streams, codes):
+    local = [(s * (codes + 1), (s + 1) * (codes + 1)) for s in range(streams)]
     continuous = audio.ContinuousAudioIO.__new__(audio.ContinuousAudioIO)
     torch.nn.Module.__init__(continuous)
     continuous.modality, continuous.is_discrete = "audio", False
@@ -133,27 +115,29 @@ def audio_ios(audio_config, codec_model, local):
     continuous.model = thinker(audio_config)
     continuous.processor = WhisperFeatureExtractor(feature_size=128)
     continuous.d_model, continuous.sample_rate = audio_config["output_dim"], 16000
-    continuous.n_samples = continuous.processor.n_samples
-    continuous.chunk_length = 2 * audio_config["n_window"]
+    continuous.hop_length = continuous.processor.hop_length
     discrete = audio.DiscreteAudioIO.__new__(audio.DiscreteAudioIO)
     torch.nn.Module.__init__(discrete)
     discrete.modality, discrete.is_discrete = "audio", True
     discrete.codec_model = codec_model
     discrete.ssl_n_streams, discrete.codec_n_streams = 0, len(local)
-    discrete.delay_interleave, discrete._stream_intervals = True, local
+    discrete.delay_interleave, discrete.use_codec, discrete._stream_intervals = True, True, local
+    discrete.vocabulary = [f"<codec_layer{s}_{c}>" for s in range(streams) for c in ["pad", *range(codes)]]
+    discrete.stream_weights, discrete.sample_rate = [1.0] * streams, 16000
     # What it had to decode comes back: codes [T, S], of which pads where codes belong are -1.
     discrete._codec_decode_batch = lambda codes, lengths: (codes[0].int(), lengths)
     return {"discrete_audio": discrete, "continuous_audio": continuous}
 
 
 def build(tokenizer, base, audio_config, codec_model, streams, codes):
-    vocab, intervals, local = vocabulary(tokenizer, base.vocab_size, streams, codes)
-    ios = {"text": TextIO(tokenizer, base.vocab_size)} | audio_ios(audio_config, codec_model, local)
     with tempfile.TemporaryDirectory() as folder:
         Qwen3ForCausalLM(base).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        ios = {"text": text.HuggingFaceTextIO(folder)} | audio_ios(audio_config, codec_model, streams, codes)
+        meta = vocabulary(ios)
         model = parallel.build_parallel_hf_class(folder).from_pretrained(
-            folder, multimodal_io=ios, vocab=vocab, vocab_intervals=intervals, attn_implementation="eager")
-    return model.float().eval(), ios, vocab, intervals
+            folder, multimodal_io=ios, vocab_meta=meta, is_train=False, attn_implementation="eager")
+    return model.float().eval(), ios, meta
 
 
 def check_names():
@@ -227,7 +211,7 @@ def messages_of(case):
             else:
                 length = case["recordings"][heard]
                 heard += 1
-                out.append((message["role"], "continuous_audio", (signal(length, length)[None], 16000)))
+                out.append((message["role"], "audio", (signal(length, length)[None], 16000)))
     return out
 
 
@@ -392,11 +376,14 @@ def codec_golden(codec_model, folder):
 def tower_golden(ios, adaptor, folder):
     """Rows of recordings that fit chunks and hops and do not."""
     io, out = ios["continuous_audio"], {}
-    for length in [163, 1600, 15999, 16160, 50000]:
-        _, (count, feat), _ = io.preprocess((signal(length, length)[None], 16000))
+    # Of two channels the first is heard.
+    for length, rate in [(205, 16000), (1600, 16000), (15999, 16000), (16160, 16000), (50000, 16000), (15000, 24000),
+                         (40000, 44100)]:
+        channels = np.stack([signal(length, length)] + [signal(length, 1)] * (rate != 16000))
+        _, (count, feat), _ = io.preprocess((channels, rate))
         with torch.no_grad():
             rows = io.encode_batch(torch.tensor(feat)[None], torch.tensor([len(feat)]))[0]
-            out[f"rows_{length}"] = adaptor(rows).contiguous()
+            out[f"rows_{length}_{rate}"] = adaptor(rows).contiguous()
         assert len(rows) == count
     save_file(out, folder / "tower.safetensors")
 
@@ -422,7 +409,7 @@ CASES = [
                                  dict(role="user", content="jumps")], spoken=False, max_tokens=900, most=0, keep=1),
     dict(name="heard", messages=asked("What is in this audio?"), recordings=[20000], spoken=False, max_tokens=50, most=0,
          keep=2, rows=30),
-    dict(name="heard_short", messages=asked("how?"), recordings=[163], spoken=False, max_tokens=70, most=0, keep=2,
+    dict(name="heard_short", messages=asked("how?"), recordings=[205], spoken=False, max_tokens=31, most=0, keep=2,
          parts=3),
     dict(name="back", messages=said("Say it."), spoken=True, guidance=1, max_tokens=160, most=300, keep=2),
     dict(name="guided_back", messages=said("Who?"), spoken=True, guidance=3, max_tokens=160, most=300, keep=2),
@@ -435,13 +422,15 @@ def load_sources(source):
         module.__path__ = [str(source / name.replace(".", "/"))]
         sys.modules[name] = module
     base = "espnet2.speechlm.model.speechlm"
-    for name in ["espnet2", "espnet2.speechlm", "espnet2.speechlm.model", base, base + ".lm", base + ".multimodal_io"]:
+    for name in ["espnet2", "espnet2.speechlm", "espnet2.speechlm.model", base, base + ".lm", base + ".multimodal_io",
+                 base + ".parallel_utils", "espnet2.speechlm.utils"]:
         stub(name)
-    return [importlib.import_module(base + part) for part in [".lm.parallel", ".multimodal_io.audio", ".speechlm_job"]]
+    return [importlib.import_module(base + part)
+            for part in [".lm.parallel", ".multimodal_io.audio", ".multimodal_io.text", ".speechlm_job"]]
 
 
 def main():
-    global parallel, audio
+    global parallel, audio, text, job
     parser = argparse.ArgumentParser()
     parser.add_argument("--source", type=pathlib.Path, required=True, help="espnet")
     parser.add_argument("--out", type=pathlib.Path, default=HERE / "golden")
@@ -449,14 +438,14 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    parallel, audio, job = load_sources(args.source)
+    parallel, audio, text, job = load_sources(args.source)
     check_names()
     folder = args.out / "checkpoint"
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer = write_tokenizer(folder)
     base = base_config(len(tokenizer) + 11)
     (folder / "config.json").write_text(json.dumps(
-        {k: v for k, v in base.to_dict().items() if v is not None}, indent=1, sort_keys=True) + "\n")
+        {k: v for k, v in published(base).items() if v is not None}, indent=1, sort_keys=True) + "\n")
     codec_model = codec(
         dict(encoder_hidden_size=2, downsampling_ratios=[8, 5, 4, 2], decoder_hidden_size=32, upsampling_ratios=[8, 5, 4, 2],
              hidden_size=8),
@@ -465,7 +454,7 @@ def main():
         codebook_size=CODES, target_bandwidths=[STREAMS * 50 * 5 / 1000]).eval()
     audio_config = dict(encoder_layers=1, d_model=128, encoder_attention_heads=2, encoder_ffn_dim=40, num_mel_bins=128,
                         downsample_hidden_size=4, output_dim=24, n_window=50, n_window_infer=800)
-    model, ios, vocab, intervals = build(tokenizer, base, audio_config, codec_model, STREAMS, CODES)
+    model, ios, meta = build(tokenizer, base, audio_config, codec_model, STREAMS, CODES)
     assert len(codec_model.quantizer.quantizers) == STREAMS
     randomise(model)
     level(codec_model)
@@ -478,10 +467,12 @@ def main():
         model.lm_head.weight[AUDIO + 1:AUDIO + 4] = model.lm_head.weight[TEXT:AUDIO + 1].mean(0)
     round_to_bf16(model)
     state = {k: v.detach().to(torch.bfloat16).contiguous().clone() for k, v in model.state_dict().items()}
-    state["vocab_weight"] = torch.ones(len(vocab))
+    state["vocab_weight"] = torch.ones(len(meta["vocab"]))
     torch.save({"module": state}, folder / "model.pt")
     model.prepare_inference()
-    preprocessor = job.SpeechLMPreprocessor(ios, vocab, intervals)
+    intervals = meta["vocab_intervals"]
+    # Outside of training it reads a conversation up to the first answer.
+    preprocessor = job.SpeechLMPreprocessor(True, ios, meta["vocab"], intervals)
     codec_golden(codec_model, args.out)
     tower_golden(ios, model.adaptor["continuous_audio"], args.out)
     for case in CASES:

@@ -19,13 +19,15 @@ they hand to their draw is kept.
   sampling_ids. Their networks are replaced by the logits below, and their draws by the history.
 - fish_speech: generate() with decode_one_token_ar; higgs_audio: step() of SGLang-Omni's sampler. Networks and draws as above.
 - opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py with the masks and settings of inference_utils.py, branch speechlm3
-  (--speechlm, as for its goldens: ../opuslm/make_golden.py); bagpiper: inference_segment with prepare_inference of espnet2/speechlm/model/speechlm/lm/parallel.py (008dd2dced1a).
+  (--speechlm, as for its goldens: ../opuslm/make_golden.py); bagpiper: inference_segment with prepare_inference of the release
+  202611 (--espnet, as for its goldens: ../bagpiper/make_golden.py).
 - glm4_voice, step_audio2: generate() of the class of transformers that the authors' program runs, with what that program
   hands it. llm: generate() of a Qwen3 with its generation_config.json. qwen3_omni: generate() with what Qwen3OmniMoeForConditionalGeneration hands its talker, and that its predictor.
 
 Logits are logits(): the same float32 numbers in any language. `cases.json`: the request, the codes of each step before,
 and the code `k` that is drawn. `golden.safetensors`: ids and chances of all cases, one after another, `counts` of each.
-Torch 2.15.0 (2.9.1 of the families of the last three points) and transformers 4.57.3 on x86-64 made the committed ones.
+Torch 2.15.0 (2.9.1 of the families of the last three points) and transformers 4.57.3 on x86-64 made the committed ones, torch 2.11.0 and
+transformers 5.14.1 those of bagpiper.
 """
 import argparse
 import copy
@@ -461,17 +463,15 @@ def opuslm(root):
 
 
 def bagpiper(root):
-    spec = importlib.util.spec_from_file_location(
-        "parallel", pathlib.Path(root) / "espnet2/speechlm/model/speechlm/lm/parallel.py")
-    parallel = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(parallel)
     bag = module_of("bagpiper")
+    parallel = bag.load_sources(root)[0]
     Lm = parallel.build_parallel_hf_class(str(PARITY / "bagpiper/golden/checkpoint"))
     words = json.loads((PARITY / "bagpiper/golden/checkpoint/config.json").read_text())["vocab_size"]
     first = bag.SPECIAL + words
     code = lambda s: first + s * (bag.CODES + 1)  # a pad of its own each
     size = code(bag.STREAMS)
-    names = [f"<|{n}|>" for n in bag.NAMED]
+    names = [f"<|{n}|>" for n in ["pad", "bos", "eos", "eot", "system", "user", "assistant", "text", "audio", "image", "video",
+                                  "toolcall"]]
     lm = types.SimpleNamespace(
         num_stream=bag.STREAMS, vocab=names + [str(i) for i in range(len(names), size)],
         vocab_intervals={"text": [(bag.SPECIAL, first)],
