@@ -48,7 +48,13 @@ Value chat_of(int64_t messages) {
 }
 
 TEST(JinjaLoad, NamesLineAndConstruct) {
-  EXPECT_EQ(load_fault("a\n{% call x() %}"), "file: line 2: {% call %} is not supported here");
+  EXPECT_EQ(load_fault("a\n{% include x %}"), "file: line 2: {% include %} is not supported here");
+  EXPECT_EQ(load_fault("{% call x %}{% endcall %}"),
+            "file: line 1: {% call %} takes a call of a macro");
+  EXPECT_EQ(load_fault("{% for i in x %}{% call y() %}{% break %}{% endcall %}{% endfor %}"),
+            "file: line 1: {% break %} outside of a for loop");
+  EXPECT_EQ(load_fault("{% macro m() %}{{ caller() }}{% endmacro %}{% call m() %}"),
+            "file: line 1: expected {% endcall %}, got the end of the template");
   EXPECT_EQ(load_fault("{{ 1 | no_such }}"), "file: line 1: the filter 'no_such' is not supported");
   EXPECT_EQ(load_fault("\n\n{{ 1 is odder }}"), "file: line 3: the test odder is not supported");
   EXPECT_EQ(load_fault("{% for x in y recursive %}{% endfor %}"),
@@ -102,6 +108,16 @@ TEST(JinjaRun, NamesTheLine) {
             "! the chat template, line 1: no way");
   EXPECT_EQ(rendered("{% if f is defined %}x{% endif %}{{ f(1) }}"),
             "! the chat template, line 1: there is no function 'f' here");
+  EXPECT_EQ(rendered("{% set ns = namespace() %}{% macro m() %}{% set ns.kept = caller %}"
+                     "{% endmacro %}{% call m() %}x{% endcall %}{{ ns.kept() }}"),
+            "! the chat template, line 1: 'caller' was kept beyond its {% call %}");
+  EXPECT_EQ(rendered("{% set ns = namespace() %}{% macro m() %}{% set ns.kept = caller %}"
+                     "{% endmacro %}{% call m() %}x{% endcall %}{% set k = ns.kept %}{{ k() }}"),
+            "! the chat template, line 1: 'caller' was kept beyond its {% call %}");
+  EXPECT_EQ(rendered("{% set x = 1 %}{% call x() %}{% endcall %}"),
+            "! the chat template, line 1: {% call %} takes a call of a macro");
+  EXPECT_EQ(rendered("{{ [1] | batch(0) }}"),
+            "! the chat template, line 1: 'batch' takes a count of at least 1");
 }
 
 /// Against Jinja2 itself: tests/parity/chat_template/make_expressions.py.

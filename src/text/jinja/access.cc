@@ -54,6 +54,8 @@ Value attribute(const Value& value, std::string_view name, Budget& budget) {
     return Value(std::make_shared<const Callable>(std::move(callable)));
   }
   if (value.is_loop()) return loop_attribute(value.loop(), name);
+  if (value.is_list() && value.list()->group && (name == "grouper" || name == "list"))
+    return value.items()[name == "list" ? 1 : 0];
   const Map* map = value.is_map()         ? &value.map()
                    : value.is_namespace() ? &value.names().values
                                           : nullptr;
@@ -150,14 +152,17 @@ bool contains(const Value& value, const Value& in, Budget& budget) {
   throw Fault(concat("cannot look into a value of type ", in.kind()));
 }
 
-Value down(Budget& budget, Value value, const Value& path) {
-  if (path.is_int()) return item(value, path, budget);
+Value down(Budget& budget, Value value, const Value& path, const Value* absent) {
+  const auto step_to = [&](const Value& name) {
+    value = item(value, name, budget);
+    if (value.is_undefined() && absent != nullptr && !absent->is_none()) value = *absent;
+  };
+  if (path.is_int()) return step_to(path), value;
   for (const Value& step : split_by(want_text(path, "attribute"), ".", 20)) {
     const bool digits =
         !step.text().empty() && std::all_of(step.text().begin(), step.text().end(),
                                             [](char c) { return c >= '0' && c <= '9'; });
-    value = digits && step.text().size() < 9 ? item(value, int64_t{std::stoi(step.text())}, budget)
-                                             : item(value, step, budget);
+    step_to(digits && step.text().size() < 9 ? Value(int64_t{std::stoi(step.text())}) : step);
   }
   return value;
 }

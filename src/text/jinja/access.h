@@ -16,8 +16,9 @@ Value attribute(const Value& value, std::string_view name, Budget& budget);
 Value item(const Value& value, const Value& index, Budget& budget);
 /// `value[bounds[0]:bounds[1]:bounds[2]]`; none: left out.
 Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budget);
-/// Goes down "function.name", or to item `path`.
-Value down(Budget& budget, Value value, const Value& path);
+/// Goes down "function.name", or to item `path`. What is undefined on the way becomes `absent`,
+/// where that is neither null nor none.
+Value down(Budget& budget, Value value, const Value& path, const Value* absent = nullptr);
 /// `value in in`
 bool contains(const Value& value, const Value& in, Budget& budget);
 

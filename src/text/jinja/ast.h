@@ -76,20 +76,21 @@ struct Statement {
     kWith,
     kFilterBlock,
     kMacro,
+    kCall,
     kBreak,
     kContinue
   };
   Kind kind = kText;
   int line = 1;
   std::string text = {};
-  ExpressionPtr value = {};      ///< printed, set, gone through, or the filters of a block
+  ExpressionPtr value = {};      ///< printed, set, gone through, called, or the filters of a block
   ExpressionPtr condition = {};  ///< of a for loop's items
   Target target = {};
   std::vector<std::pair<ExpressionPtr, Body>> branches = {};  ///< of an if; `else` has no condition
   std::vector<ExpressionPtr> values = {};                     ///< of a with, for target.ids
   Body body = {};
-  Body otherwise = {};  ///< of a for loop without items
-  std::shared_ptr<const Macro> macro = {};
+  Body otherwise = {};                      ///< of a for loop without items
+  std::shared_ptr<const Macro> macro = {};  ///< defined, or the block that a call passes on
 };
 
 /// A function that a template defines.

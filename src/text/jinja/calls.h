@@ -13,9 +13,11 @@
 
 namespace syrinx::jinja {
 
-/// A macro, one of the functions that every template knows, or a method of a value.
+/// A macro, the block of a call, one of the functions that every template knows, or a method of a
+/// value.
 struct Callable {
   const Macro* macro = nullptr;
+  int block = 0;  ///< > 0: `macro` is a block, which lives as long as its call
   Global global = Global::kNone;
   std::string method = {};
   Value self = {};

@@ -8,6 +8,7 @@
 #include "text/jinja/access.h"
 #include "text/jinja/builtins.h"
 #include "text/jinja/calls.h"
+#include "text/jinja/list_filters.h"
 #include "text/jinja/operations.h"
 #include "text/jinja/value_filters.h"
 #include "text/utf8.h"
@@ -194,69 +195,6 @@ Value filter_float(Budget&, const Value& value, const Arguments& given) {
   return other != nullptr ? *other : Value(0.0);
 }
 
-/// What items are sorted by: texts without regard to case, unless told otherwise.
-Value sort_key(const Value& value, bool case_sensitive) {
-  return value.is_text() && !case_sensitive ? Value(lower(value.text())) : value;
-}
-
-bool flag_of(const Arguments& given, size_t index, std::string_view name) {
-  const Value* value = given.get(index, name);
-  return value != nullptr && truth(*value);
-}
-
-/// Sorts keyed values; equal ones stay in order.
-std::vector<Value> sorted(Budget& budget, std::vector<std::pair<Value, Value>> keyed,
-                          bool reverse) {
-  budget.spend(8 * keyed.size());
-  std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
-    const int order = compare(a.first, b.first, budget);
-    return reverse ? order > 0 : order < 0;
-  });
-  std::vector<Value> out;
-  for (auto& [key, value] : keyed) out.push_back(std::move(value));
-  return out;
-}
-
-Value filter_sort(Budget& budget, const Value& value, const Arguments& given) {
-  given.check("sort", 3, {"reverse", "case_sensitive", "attribute"});
-  const bool exact = flag_of(given, 1, "case_sensitive");
-  const Value* path = given.get(2, "attribute");
-  std::vector<std::pair<Value, Value>> keyed;
-  const auto list = iterate(value, budget);  // kept alive by name: a range-for does not
-  for (const Value& item : list->items)
-    keyed.emplace_back(sort_key(path ? down(budget, item, *path) : item, exact), item);
-  return paid_list(budget, sorted(budget, std::move(keyed), flag_of(given, 0, "reverse")));
-}
-
-Value filter_dictsort(Budget& budget, const Value& value, const Arguments& given) {
-  given.check("dictsort", 3, {"case_sensitive", "by", "reverse"});
-  if (!value.is_map()) throw Fault(concat("'dictsort' takes a dict, not ", value.kind()));
-  const bool exact = flag_of(given, 0, "case_sensitive");
-  const Value* by = given.get(1, "by");
-  const bool by_value = by != nullptr && by->is_text() && by->text() == "value";
-  std::vector<std::pair<Value, Value>> keyed;
-  for (Value& item : items_of(budget, value.map()))
-    keyed.emplace_back(sort_key(item.items()[by_value ? 1 : 0], exact), std::move(item));
-  return paid_list(budget, sorted(budget, std::move(keyed), flag_of(given, 2, "reverse")));
-}
-
-Value filter_unique(Budget& budget, const Value& value, const Arguments& given) {
-  given.check("unique", 2, {"case_sensitive", "attribute"});
-  const bool exact = flag_of(given, 0, "case_sensitive");
-  const Value* path = given.get(1, "attribute");
-  std::vector<Value> keys, out;
-  const auto list = iterate(value, budget);  // kept alive by name: a range-for does not
-  for (const Value& item : list->items) {
-    const Value key = sort_key(path ? down(budget, item, *path) : item, exact);
-    const bool known = std::any_of(keys.begin(), keys.end(),
-                                   [&](const Value& other) { return equal(key, other, budget); });
-    if (known) continue;
-    keys.push_back(key);
-    out.push_back(item);
-  }
-  return paid_list(budget, std::move(out));
-}
-
 /// The items that pass a test, or those that do not. The test's name and arguments begin at
 /// `first`; without one the value itself decides.
 Value chosen(Budget& budget, const Value& value, const Arguments& given, const Value* path,
@@ -306,8 +244,7 @@ Value filter_map(Budget& budget, const Value& value, const Arguments& given) {
     if (path == nullptr) throw Fault("'map' lacks a filter or an attribute");
     for (const Value& item : items->items) {
       budget.spend(4);
-      Value found = down(budget, item, *path);
-      out.push_back(found.is_undefined() && absent != nullptr ? *absent : std::move(found));
+      out.push_back(down(budget, item, *path, absent));
     }
     return paid_list(budget, std::move(out));
   }
@@ -327,7 +264,7 @@ struct FilterRow {
   std::string_view name;
   Filter filter;
 };
-constexpr std::array<FilterRow, 42> kFilters{{
+constexpr std::array<FilterRow, 45> kFilters{{
     {"max", filter_max},
     {"min", filter_min},
     {"sum", filter_sum},
@@ -364,6 +301,9 @@ constexpr std::array<FilterRow, 42> kFilters{{
     {"sort", filter_sort},
     {"dictsort", filter_dictsort},
     {"unique", filter_unique},
+    {"groupby", filter_groupby},
+    {"batch", filter_batch},
+    {"slice", filter_slice},
     {"select", filter_select},
     {"reject", filter_reject},
     {"selectattr", filter_selectattr},

@@ -88,6 +88,9 @@ Interpreter::Flow Interpreter::exec(const Statement& s) {
     case Statement::kFilterBlock:
       write(captured(s));
       break;
+    case Statement::kCall:
+      write(called_with_block(s));
+      break;
     case Statement::kMacro: {
       Callable callable;
       callable.macro = s.macro.get();
@@ -338,12 +341,37 @@ Value Interpreter::call(const Expression& e) {
   const Callable& callable = callee.callable();
   const Arguments given = arguments(e);
   line_ = e.line;
-  if (callable.macro != nullptr) return call_macro(*callable.macro, given);
+  if (callable.block > 0) return call_block(callable, given);
+  if (callable.macro != nullptr) return call_macro(*callable.macro, given, root_);
   if (callable.global != Global::kNone) return call_global(callable.global, given);
   return call_method(budget_, callable.self, callable.method, given);
 }
 
-Value Interpreter::call_macro(const Macro& macro, const Arguments& given) {
+/// What a macro writes that may call a block of its caller.
+std::string Interpreter::called_with_block(const Statement& s) {
+  const Value callee = eval(*s.value->parts[0]);
+  const bool macro = callee.is_callable() && callee.callable().macro != nullptr;
+  if (!macro || callee.callable().block > 0) throw Fault("{% call %} takes a call of a macro");
+  const Arguments given = arguments(*s.value);
+  Callable block;
+  block.macro = s.macro.get();
+  block.block = ++last_block_;
+  blocks_.push_back({block.block, scope_});
+  const Value caller(std::make_shared<const Callable>(std::move(block)));
+  const Value written = call_macro(*callee.callable().macro, given, root_, &caller);
+  blocks_.pop_back();
+  return written.text();
+}
+
+Value Interpreter::call_block(const Callable& block, const Arguments& given) {
+  for (const CalledBlock& at_work : blocks_)
+    if (at_work.number == block.block) return call_macro(*block.macro, given, *at_work.scope);
+  throw Fault("'caller' was kept beyond its {% call %}");
+}
+
+/// `around`: the variables that it sees beside its own.
+Value Interpreter::call_macro(const Macro& macro, const Arguments& given, Scope& around,
+                              const Value* caller) {
   if (given.values.size() > macro.parameters.size())
     throw Fault(concat("the macro '", macro.name, "' has too many arguments"));
   for (const auto& [key, value] : given.named) {
@@ -351,7 +379,7 @@ Value Interpreter::call_macro(const Macro& macro, const Arguments& given) {
     if (std::find(names.begin(), names.end(), key) == names.end())
       throw Fault(concat("the macro '", macro.name, "' takes no argument '", key, "'"));
   }
-  Scope scope{{}, &root_};
+  Scope scope{{}, &around};
   struct Restore {
     Interpreter& self;
     Scope* scope;
@@ -369,6 +397,11 @@ Value Interpreter::call_macro(const Macro& macro, const Arguments& given) {
       assign(scope, id, absent ? eval(*absent) : Value::undefined(macro.parameter_names[i]));
     }
   }
+  static const std::string kCaller = "caller";
+  const auto name = std::find(tree_.names.begin(), tree_.names.end(), kCaller);
+  if (name != tree_.names.end())
+    assign(scope, static_cast<int>(name - tree_.names.begin()),
+           caller != nullptr ? *caller : Value::undefined(kCaller));
   exec(macro.body);
   return paid_text(budget_, std::move(out_));
 }

@@ -33,6 +33,11 @@ class Interpreter {
     std::vector<std::pair<int, Value>> values;
     Scope* parent;
   };
+  /// A block that a macro was called with, and the variables that it sees.
+  struct CalledBlock {
+    int number;
+    Scope* scope;
+  };
   class Entry;
   enum class Flow { kOn, kBreak, kContinue };
 
@@ -41,6 +46,7 @@ class Interpreter {
   Flow exec_if(const Statement& statement);
   Flow exec_for(const Statement& statement);
   Flow exec_with(const Statement& statement);
+  std::string called_with_block(const Statement& statement);
   std::string captured(const Statement& statement);
   void write(std::string_view text);
 
@@ -48,7 +54,9 @@ class Interpreter {
   Value name(const Expression& expression);
   Value compare_chain(const Expression& expression);
   Value call(const Expression& expression);
-  Value call_macro(const Macro& macro, const Arguments& arguments);
+  Value call_macro(const Macro& macro, const Arguments& arguments, Scope& around,
+                   const Value* caller = nullptr);
+  Value call_block(const Callable& block, const Arguments& arguments);
   Value call_global(Global global, const Arguments& arguments);
   Arguments arguments(const Expression& expression);
 
@@ -62,6 +70,8 @@ class Interpreter {
   Scope root_{{}, nullptr};
   Scope* scope_ = &root_;
   std::deque<Namespace> namespaces_;
+  std::vector<CalledBlock> blocks_;  // of the calls at work
+  int last_block_ = 0;
   std::string out_;
   int line_ = 1;
   int depth_ = 0;

@@ -3,12 +3,12 @@
 // apply_chat_template() makes of them (trim_blocks and lstrip_blocks on, no HTML escapes).
 //
 // Statements: if, for (with `if` and `else`, loop.*), set (also of blocks, tuples and attributes of
-// namespace()), with, macro (not inside of loops and macros), filter, raw, break, continue,
+// namespace()), with, macro (not inside of loops and macros), call, filter, raw, break, continue,
 // generation. Expressions: all of Jinja's but `*` arguments.
-// Filters: abs capitalize center count d default dictsort e escape first float forceescape format
-// indent int items join last length list lower map max min reject rejectattr replace reverse round
-// safe select selectattr sort string sum title tojson trim truncate unique upper wordcount (what is
-// escaped is a plain text, which is not kept from being escaped again).
+// Filters: abs batch capitalize center count d default dictsort e escape first float forceescape
+// format groupby indent int items join last length list lower map max min reject rejectattr replace
+// reverse round safe select selectattr slice sort string sum title tojson trim truncate unique upper
+// wordcount (what is escaped is a plain text, which is not kept from being escaped again).
 // Tests: those of types, comparisons, in, odd, even, divisibleby, defined.
 // Methods: of str (format, split, strip, startswith, replace, ...), dict (get, items, keys, values) and
 // list (index, count); none that changes a value. Functions: raise_exception, strftime_now,

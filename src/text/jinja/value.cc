@@ -321,6 +321,13 @@ Value make_list(std::vector<Value> items, bool tuple) {
   return Value(std::make_shared<const List>(List{std::move(items), tuple, depth}));
 }
 
+Value make_group(Value grouper, Value list) {
+  const Value pair = make_list({std::move(grouper), std::move(list)}, true);
+  List group = *pair.list();
+  group.group = true;
+  return Value(std::make_shared<const List>(std::move(group)));
+}
+
 Value make_map(Map map) { return Value(std::make_shared<const Map>(std::move(map))); }
 
 bool truth(const Value& value) {

@@ -129,6 +129,7 @@ struct List {
   std::vector<Value> items;
   bool tuple = false;
   int depth = 1;
+  bool group = false;  ///< of groupby: its two items are called grouper and list, too
 };
 
 /// In order of insertion, as Python's dict; keys are text.
@@ -162,6 +163,7 @@ struct Loop {
 
 /// Throws a Fault where the items are nested too deeply.
 Value make_list(std::vector<Value> items, bool tuple = false);
+Value make_group(Value grouper, Value list);
 Value make_map(Map map);
 
 bool truth(const Value& value);

@@ -11,6 +11,8 @@ import jinja2.sandbox
 
 VALUES = {"n": 42, "f": 3.14159, "neg": -7, "s": "Größe & <b>", "words": ["pear", "Apple", "fig"],
           "numbers": [3, 1.5, -2], "items": [{"name": "a", "size": 2}, {"name": "b", "size": 10}],
+          "people": [{"name": "Eve", "city": "Oslo", "age": 3, "home": {"zip": 2}}, {"name": "Bo", "city": "bern", "age": 3},
+                     {"name": "Al", "city": "Bern", "home": {"zip": 1}}, {"name": "Cy", "city": "Oslo", "age": 1}],
           "d": {"x": 1, "y": "two"}, "long": "The quick brown fox jumps over the lazy dog and runs on."}
 TEMPLATES = [
     # formatting by percent
@@ -36,6 +38,28 @@ TEMPLATES = [
     "{{ long | truncate(54) }}", "{{ long | truncate(54, leeway=0) }}", "{{ s | truncate(6, true, '', 0) }}", "{{ long | wordcount }}",
     "{{ 'a-b c_d 3.5, ß é' | wordcount }}", "{{ s | escape }}", "{{ s | e }}", "{{ \"it's \\\"x\\\"\" | e }}", "{{ 'ab' | center(7) }}|",
     "{{ 'abc' | center(8) }}|", "{{ 'abc' | center(2) }}|",
+    # lists in groups
+    "{% for g in people | groupby('city') %}{{ g.grouper }}: {{ g.list | map(attribute='name') | join(', ') }}; {% endfor %}",
+    "{% for city, who in people | groupby('city') %}{{ city }}={{ who | length }} {% endfor %}", "{{ people | groupby('city') | first }}",
+    "{% for g in people | groupby('city', case_sensitive=true) %}{{ g[0] }} {% endfor %}",
+    "{% for g in people | groupby('age', default=0) %}{{ g.grouper }}{{ g.list[0].name }} {% endfor %}",
+    "{% for g in people | groupby('home.zip', 0) %}{{ g }}{% endfor %}", "{{ [] | groupby('x') }}",
+    "{% for g in [['b', 1], ['a', 2], ['b', 3]] | groupby(0) %}{{ g.grouper }}{{ g.list }} {% endfor %}",
+    "{% for b in range(7) | batch(3) %}{{ b }}{% endfor %}", "{% for b in range(7) | batch(3, 'x') %}{{ b }}{% endfor %}",
+    "{% for b in range(6) | batch(3, 'x') %}{{ b }}{% endfor %}", "{{ [] | batch(2, 'x') | list }}", "{{ 'abcde' | batch(2) | list }}",
+    "{{ range(10) | slice(3) | list }}", "{{ range(10) | slice(3, 'x') | list }}", "{{ range(2) | slice(4) | list }}",
+    "{{ range(2) | slice(4, 0) | list }}", "{{ range(9) | slice(3, 'x') | list }}",
+    "{{ people | map(attribute='home.zip', default=7) | list }}",
+    # call
+    "{% macro m() %}<{{ caller() }}>{% endmacro %}{% call m() %}in{% endcall %}",
+    "{% macro m(x) %}{{ caller(x, 2) }};{{ caller(b=x, a=0) }}{% endmacro %}{% call(a, b=7) m(n) %}{{ a }}-{{ b }}-{{ s }}{% endcall %}",
+    "{% macro m() %}{{ caller(1) }}{{ caller() }}{% endmacro %}{% call(a, b='d') m() %}[{{ a }}{{ b }}]{% endcall %}",
+    "{% macro list(items) %}{% for i in items %}* {{ caller(i) }} {% endfor %}{% endmacro %}{% call(i) list(items) %}{{ i.name | upper }}{% endcall %}",
+    "{% macro out() %}({{ caller() }}){% endmacro %}{% macro mid() %}{% set c = caller %}{% call out() %}{{ c() }}!{% endcall %}{% endmacro %}"
+    "{% call mid() %}deep{% endcall %}",
+    "{% macro m() %}{% if caller is defined and caller %}{{ caller() }}{% else %}none{% endif %}{% endmacro %}{{ m() }} {% call m() %}some{% endcall %}",
+    "{% macro m() %}{{ caller() }}{% endmacro %}{% for w in words %}{% call m() %}{{ loop.index }}{{ w }}{% endcall %} {% endfor %}",
+    "{% macro m() %}{% set n = 1 %}{{ caller() }}{% endmacro %}{% set k = 3 %}{% call m() %}{{ n }}{{ k }}{% set k = 4 %}{{ k }}{% endcall %}{{ k }}",
     # methods
     "{{ 'prefix-x'.removeprefix('prefix-') }} {{ 'x.txt'.removesuffix('.txt') }} {{ 'x'.removeprefix('y') }}",
     "{{ 'ßaßa'.rfind('a') }} {{ 'x'.rfind('y') }}",
