@@ -40,7 +40,7 @@ std::shared_ptr<Recogniser> open_recogniser(const LoadOptions& model,
 
 std::shared_ptr<Recogniser> open_recogniser(const std::string& name, LoadOptions how,
                                             std::shared_ptr<const SileroVad> vad) {
-  if (name == "pocketsphinx") return open_pocketsphinx();
+  if (name == "pocketsphinx") return open_pocketsphinx({.vad = std::move(vad)});
   how.model = name;
   return open_recogniser(how, std::move(vad));
 }

@@ -16,12 +16,15 @@
 #include "ears/full_scale.h"
 #include "ears/hearing_threads.h"
 #include "ears/pocketsphinx_decoder.h"
+#include "ears/voice_gate.h"
 
 namespace syrinx {
 namespace {
 
 constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured
 constexpr double kRetryS = 2;
+/// Samples whose voices are looked for together, as in a window of Whisper.
+constexpr int64_t kStretch = 30 * kHearingRate;
 
 int16_t to_int16(float sample) {
   return static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f)));
@@ -36,11 +39,22 @@ struct Hearing {
 
   /// There will be more samples. Under the recogniser's mutex, as what follows.
   bool goes_on() const { return !ended && !cancelled; }
+  /// Samples of `waiting`, from the first on, that may be decoded: the gate knows of them.
+  size_t ready() const {
+    const auto given = static_cast<int64_t>(waiting.size());
+    if (!gate || (ended && looked == taken + given)) return waiting.size();
+    const int64_t known = looked / kStretch * kStretch - taken;
+    return static_cast<size_t>(std::clamp<int64_t>(known, 0, given));
+  }
+  /// Samples that the gate has not heard.
+  size_t unknown() const { return gate ? waiting.size() - static_cast<size_t>(looked - taken) : 0; }
 
   FullScale fit;  // of the thread that gives samples
   const ListenOptions options;
   const std::shared_ptr<TranscriptSink> sink;
   std::deque<int16_t> waiting;
+  int64_t taken = 0;   // samples that left `waiting`
+  int64_t looked = 0;  // samples that the gate has heard, or hears
   bool ended = false, cancelled = false;
   bool placed = false;  // may have a decoder
   bool queued = false;  // a piece of it is posted or runs
@@ -48,7 +62,8 @@ struct Hearing {
 
   // State of the thread that runs its piece.
   std::unique_ptr<PocketSphinxDecoder> decoder;
-  int64_t heard = 0;  // samples
+  std::optional<VoiceGate> gate;  // whether there is one is const
+  int64_t heard = 0;              // samples
   Transcript transcript;
   std::string partial;
 };
@@ -73,13 +88,15 @@ class PocketSphinx final : public Recogniser {
 
   /// On a thread of the pool, one at a time for each hearing.
   void run_piece(const std::shared_ptr<Hearing>& hearing);
-  void hear_block(Hearing& hearing, std::span<const int16_t> block, bool last);
+  void look_at(Hearing& hearing, std::span<const int16_t> block);
+  void hear_block(Hearing& hearing, std::span<int16_t> block, bool last);
   void take_segment(Hearing& hearing, std::optional<TranscriptSegment> segment);
   void finish(const std::shared_ptr<Hearing>& hearing, std::optional<Error> error);
 
   const std::shared_ptr<const PocketSphinxLibrary> library_;
   const std::string model_dir_;
   const int max_waiting_;
+  const std::shared_ptr<const SileroVad> vad_;
   int places_ = 0;
   RecogniserInfo info_;
   std::mutex mutex_;
@@ -105,7 +122,8 @@ class PocketSphinxListener final : public Listener {
 PocketSphinx::PocketSphinx(const PocketSphinxOptions& options)
     : library_(PocketSphinxLibrary::open()),
       model_dir_(options.model_dir),
-      max_waiting_(options.max_waiting) {
+      max_waiting_(options.max_waiting),
+      vad_(options.vad) {
   if (!std::filesystem::exists(model_dir_ + "/en-us.lm.bin")) {
     throw LoadError(concat(model_dir_,
                            "/en-us.lm.bin is missing; on Debian: apt install "
@@ -147,6 +165,7 @@ Result<std::unique_ptr<Listener>> PocketSphinx::open(const ListenOptions& option
                  kRetryS};
   }
   auto hearing = std::make_shared<Hearing>(options, std::move(sink));
+  if (vad_ && !options.live) hearing->gate.emplace(vad_);
   hearings_.push_back(hearing);
   give_places();
   return std::unique_ptr<Listener>(
@@ -213,7 +232,9 @@ void PocketSphinx::give_places() {
 bool PocketSphinx::has_work(const Hearing& hearing) const {
   if (hearing.over) return false;
   if (hearing.cancelled) return true;
-  return hearing.placed && (hearing.ended || hearing.waiting.size() >= PocketSphinxDecoder::kBlock);
+  constexpr size_t kBlock = PocketSphinxDecoder::kBlock;
+  return hearing.placed &&
+         (hearing.ended || hearing.ready() >= kBlock || hearing.unknown() >= kBlock);
 }
 
 void PocketSphinx::post(const std::shared_ptr<Hearing>& hearing) {
@@ -224,22 +245,35 @@ void PocketSphinx::post(const std::shared_ptr<Hearing>& hearing) {
 
 void PocketSphinx::run_piece(const std::shared_ptr<Hearing>& hearing) {
   std::vector<int16_t> block;
-  bool cancelled = false, last = false;
+  bool cancelled = false, last = false, looks = false;
   {
     const std::lock_guard lock(mutex_);
     cancelled = hearing->cancelled;
-    const size_t count = std::min(hearing->waiting.size(), PocketSphinxDecoder::kBlock);
-    const auto end = hearing->waiting.begin() + static_cast<std::ptrdiff_t>(count);
-    block.assign(hearing->waiting.begin(), end);
-    hearing->waiting.erase(hearing->waiting.begin(), end);
-    last = hearing->ended && hearing->waiting.empty();
+    constexpr size_t kBlock = PocketSphinxDecoder::kBlock;
+    const size_t ready = hearing->ready();
+    looks = ready < kBlock && hearing->unknown() > 0;
+    const auto from = hearing->waiting.begin() +
+                      static_cast<std::ptrdiff_t>(looks ? hearing->looked - hearing->taken : 0);
+    const size_t count = std::min(looks ? hearing->unknown() : ready, kBlock);
+    block.assign(from, from + static_cast<std::ptrdiff_t>(count));
+    if (looks) {
+      hearing->looked += static_cast<int64_t>(count);
+    } else {
+      hearing->waiting.erase(from, from + static_cast<std::ptrdiff_t>(count));
+      hearing->taken += static_cast<int64_t>(count);
+      last = hearing->ended && hearing->waiting.empty();
+    }
   }
   std::optional<Error> error;
   if (cancelled) {
     error = Error{ErrorCode::kCancelled, "cancelled"};
   } else {
     try {
-      hear_block(*hearing, block, last);
+      if (looks) {
+        look_at(*hearing, block);
+      } else {
+        hear_block(*hearing, block, last);
+      }
     } catch (const std::exception& fault) {
       hearing->decoder.reset();  // its state is unknown
       error = Error{ErrorCode::kInternal, fault.what()};
@@ -251,7 +285,24 @@ void PocketSphinx::run_piece(const std::shared_ptr<Hearing>& hearing) {
   post(hearing);
 }
 
-void PocketSphinx::hear_block(Hearing& hearing, std::span<const int16_t> block, bool last) {
+void PocketSphinx::look_at(Hearing& hearing, std::span<const int16_t> block) {
+  std::vector<float> samples(block.size());
+  std::transform(block.begin(), block.end(), samples.begin(),
+                 [](int16_t sample) { return static_cast<float>(sample) / 32768.f; });
+  hearing.gate->hear(samples);
+}
+
+/// Samples of a stretch without a voice are heard as silence.
+void PocketSphinx::hear_block(Hearing& hearing, std::span<int16_t> block, bool last) {
+  for (size_t i = 0; hearing.gate && i < block.size();) {
+    const int64_t at = hearing.heard + static_cast<int64_t>(i), begin = at / kStretch * kStretch;
+    const auto end =
+        static_cast<size_t>(std::min<int64_t>(std::ssize(block), begin + kStretch - hearing.heard));
+    if (!hearing.gate->speaks(begin, begin + kStretch))
+      std::fill(block.begin() + static_cast<std::ptrdiff_t>(i),
+                block.begin() + static_cast<std::ptrdiff_t>(end), int16_t{0});
+    i = end;
+  }
   if (!hearing.decoder) {
     {
       const std::lock_guard lock(mutex_);

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "ears/recogniser.h"
+#include "ears/silero.h"
 
 namespace syrinx {
 
@@ -18,6 +19,8 @@ struct PocketSphinxOptions {
   /// for recordings of which more will come.
   int places = 0;
   int max_waiting = 32;  ///< for a place; past it open() says kOverloaded
+  /// In a recording that is not live, stretches of 30 s without a voice are heard as silence.
+  std::shared_ptr<const SileroVad> vad = {};
 };
 
 /// Throws LoadError where the library or the model is not installed. Decoders are made when they

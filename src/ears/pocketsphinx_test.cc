@@ -20,8 +20,10 @@
 #include "base/clock.h"
 #include "ears/hearing_threads.h"
 #include "ears/notes.h"
+#include "ears/silero_fixture.h"
 #include "ears/speech_fixture.h"
 #include "io/program.h"
+#include "io/test_dir.h"
 
 namespace syrinx {
 namespace {
@@ -205,6 +207,28 @@ TEST(PocketSphinx, NothingIsHeardInNothing) {
   std::vector<float> bad(5000, NAN);
   bad.insert(bad.end(), {INFINITY, -INFINITY, 1e30f, -1e30f});
   transcribe(*recogniser, bad, 100);
+}
+
+TEST(PocketSphinx, StretchesWithoutAVoiceAreHeardAsSilence) {
+  const auto plain = open_or_null();
+  SKIP_WITHOUT(plain);
+  const TestDir dir;
+  const auto gated = [&](float voice) {
+    dir.write("vad.safetensors", fixture::made_weights(voice));
+    return open_or_null({.vad = SileroVad::load(dir.path("vad.safetensors"))});
+  };
+  std::vector<float> samples(16000 * 29);  // the sentence lies in two stretches
+  samples.insert(samples.end(), fox().begin(), fox().end());
+  const std::string want = shown(transcribe(*plain, samples, 4000));
+  EXPECT_NE(want.find("fox"), std::string::npos) << want;
+  const auto everywhere = gated(100), nowhere = gated(-100);
+  for (const size_t piece : {size_t{777}, size_t{100'000}, samples.size()})
+    EXPECT_EQ(shown(transcribe(*everywhere, samples, piece)), want) << piece;
+  const Transcript nothing = transcribe(*nowhere, samples, 4000);
+  EXPECT_EQ(nothing.text(), "");
+  EXPECT_DOUBLE_EQ(nothing.duration_s, static_cast<double>(samples.size()) / 16000);
+  // A turn with a voice was found by the detector before.
+  EXPECT_NE(transcribe(*nowhere, fox(), 4000, {.live = true}).text(), "");
 }
 
 TEST(PocketSphinx, CancelledOnceAndThePlaceIsFree) {

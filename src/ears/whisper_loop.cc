@@ -16,8 +16,6 @@ using whisper::Window;
 
 constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
 constexpr int kFramesATimestamp = 2;
-constexpr float kVoice = 0.5f;    // probability of a chunk with a voice
-constexpr int kFewestVoices = 4;  // chunks: 128 ms, less than a syllable
 constexpr double kWarm =
     0.5;  // what was drawn at higher temperatures is not given to later windows
 
@@ -50,25 +48,21 @@ WhisperLoop::WhisperLoop(const whisper::Whisper& model, const WhisperOptions& op
   if (!prompt.empty()) ids_ = model.tokenizer().encode(" " + prompt, false);
   prompt_size_ = ids_.size();
   if (language_.empty() && !model.generation().multilingual()) language_ = "en";
-  if (options_.vad) vad_.emplace(options_.vad);
+  if (options_.vad) gate_.emplace(options_.vad);
 }
 
 void WhisperLoop::hear(std::span<const float> samples, bool last) {
   recording_.push(samples, last);
-  if (!vad_) return;
-  for (const float probability : vad_->hear(samples)) voices_.push_back(probability >= kVoice);
+  if (gate_) gate_->hear(samples);
 }
 
 /// Goes past windows without a voice, as past those that a model found to be silence.
 void WhisperLoop::skip_silence() {
-  constexpr int64_t kChunk = SileroVad::kChunk, kHop = WhisperWindow::kHop;
-  while (vad_ && !asked_ && attempt_ == 0 && seek_ < recording_.frames()) {
+  constexpr int64_t kHop = WhisperWindow::kHop;
+  while (gate_ && !asked_ && attempt_ == 0 && seek_ < recording_.frames()) {
     const int64_t end = std::min(seek_ + WhisperWindow::kFrames, recording_.frames());
     if (!recording_.closed() && end < seek_ + WhisperWindow::kFrames) return;
-    const auto heard = std::ssize(voices_);
-    const auto from = voices_.begin() + std::min(seek_ * kHop / kChunk, heard);
-    const auto to = voices_.begin() + std::min((end * kHop + kChunk - 1) / kChunk, heard);
-    if (std::count(from, to, true) >= kFewestVoices) return;
+    if (gate_->speaks(seek_ * kHop, end * kHop)) return;
     seek_ = end;
     recording_.forget(seek_);
   }

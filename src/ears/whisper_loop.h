@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "ears/recogniser.h"
-#include "ears/silero.h"
+#include "ears/voice_gate.h"
 #include "ears/whisper_words.h"
 #include "families/whisper/pipeline.h"
 
@@ -101,8 +101,7 @@ class WhisperLoop {
   const whisper::Whisper& model_;
   const WhisperOptions options_;
   WhisperRecording recording_;
-  std::optional<SileroStream> vad_;
-  std::vector<bool> voices_;  // of each chunk that vad_ has heard
+  std::optional<VoiceGate> gate_;
   std::string language_;
   int64_t seek_ = 0;    // frame where the next window begins
   int64_t window_ = 0;  // where that of cut_ began

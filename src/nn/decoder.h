@@ -71,7 +71,7 @@ struct DecoderConfig {
   bool mlp_bias = false;
   bool layer_scale = false;  ///< gains of both branches
   int window = 0;            ///< sliding window in positions; 0: none
-  /// Of each layer, instead of `window` and `rotary`; empty: all are alike.
+  /// One for each layer, instead of `window` and `rotary`; empty: all are alike.
   std::vector<LayerKind> layer_kinds = {};
   std::optional<RopeSpec> local_rope = {};  ///< of layers with Rope::kLocal; dim as in `rope`
   float query_scale = 0;                    ///< of scores; 0: 1 / sqrt(head_dim)

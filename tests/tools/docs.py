@@ -11,7 +11,7 @@ LINK = re.compile(r'\]\(([^)\s]+)\)')
 FENCED = re.compile(r'^```.*?^```', re.S | re.M)
 QUOTED = re.compile(r'`[^`\n]+`')
 START = r'(?:^|[`|&$]) *(?:[A-Z_]+=\S+ |time |taskset -c \d+ |chrt -f \d+ )*(?:[\w./]*/)?'
-COMMAND = re.compile(START + r'syrinx ([a-z][a-z-]*(?: [a-z]+)?)(?![^\s`])([^`|;\n]*)', re.M)
+COMMAND = re.compile(START + r'syrinx ([a-z][a-z-]*(?: [a-z]+)?)(?![^\s`])([^`|;&\n]*)', re.M)
 
 
 def pages(root):

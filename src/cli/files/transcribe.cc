@@ -36,7 +36,7 @@ struct TranscribeOptions {
   std::vector<std::string> files;  ///< "-": the standard input
   std::string ears = "pocketsphinx";
   LoadOptions load;  ///< of a model
-  std::string vad;   ///< Silero's weights; empty: Whisper looks at every window
+  std::string vad;   ///< Silero's weights; empty: all is listened to
   std::string language;
   std::string prompt;
   std::optional<float> temperature;  ///< of the first attempt; else as the recogniser does it

@@ -109,7 +109,7 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
       continue;
     }
     try {
-      out.push_back(open_recogniser("pocketsphinx"));
+      out.push_back(open_recogniser("pocketsphinx", {}, vad));
     } catch (const LoadError&) {  // it was not named by the user
     }
   }
