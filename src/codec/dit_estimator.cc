@@ -107,7 +107,7 @@ DitEstimator::Block DitEstimator::load_block(const Weights& w, const View& time,
 FlowEstimator::State DitEstimator::open(bool whole) const {
   State state;
   state.whole = whole;
-  for (int64_t i = 0; i < config_.steps * kBranches; ++i) {
+  for (int64_t i = 0; i < config_.steps * config_.branches(); ++i) {
     for (const Block& block : blocks_) {
       state.convs.push_back(block.first.open());
       state.convs.push_back(block.second.open());
@@ -161,7 +161,7 @@ void DitEstimator::run(StepContext& ctx, int64_t step, const View& input, State&
   const Arena::Mark mark(ctx.arena);
   const int64_t rows = input.shape[0];
   expect_shape("dit estimator", input, {rows, in()});
-  Call call{state, step, rows / kBranches};
+  Call call{state, step, rows / config_.branches()};
   const View x = take_rows(ctx, rows, dit_.width);
   linear(ctx, in_, input, x);
   for (const Block& block : blocks_) run(ctx, block, call, x);

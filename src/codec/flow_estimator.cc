@@ -21,7 +21,7 @@ void FlowEstimator::hold(const Network& network, WeightType type, int64_t max_fr
   network_ = network;
   const KvSpec spec{1, static_cast<int>(network.heads), static_cast<int>(network.dim),
                     type == WeightType::kF32 ? DType::kF32 : DType::kF16};
-  pages_ = std::make_shared<S3FlowPages>(spec, config_.steps * kBranches * network.layers,
+  pages_ = std::make_shared<S3FlowPages>(spec, config_.steps * config_.branches() * network.layers,
                                          KvPool::pages_for(max_frames));
 }
 
@@ -29,7 +29,7 @@ void FlowEstimator::begin(int64_t frames, State& state) const {
   const int64_t page = KvPool::kPageRows;
   if (state.whole) {
     SYRINX_CHECK(state.frames == 0, "[s3_flow] a second chunk of a whole utterance");
-    const int64_t pages = kBranches * KvPool::pages_for(frames);
+    const int64_t pages = config_.branches() * KvPool::pages_for(frames);
     for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
     return;
   }
@@ -75,27 +75,29 @@ void FlowEstimator::forget(State& state) const {
 
 void FlowEstimator::convolve(StepContext& ctx, const CausalConv1d& conv, Call& call, const View& x,
                              const View& out) const {
-  ConvJob jobs[kBranches];
-  for (int64_t b = 0; b < kBranches; ++b) {
+  ConvJob jobs[kMostBranches];
+  const int64_t branches = config_.branches();
+  for (int64_t b = 0; b < branches; ++b) {
     const int64_t begin = b * call.frames, end = begin + call.frames;
-    const int64_t at = (call.step * kBranches + b) * network_.convs + call.conv;
+    const int64_t at = (call.step * branches + b) * network_.convs + call.conv;
     jobs[b] = {x.slice(begin, end), &call.state.convs[at], out.slice(begin, end)};
   }
-  conv.run(ctx, jobs);
+  conv.run(ctx, std::span(jobs).first(static_cast<size_t>(branches)));
   ++call.conv;
 }
 
-/// Pages of keys and values of both branches, in this layer and step.
+/// Pages of keys and values of all branches, in this layer and step.
 View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const State& state = call.state;
   const int64_t slots = pages_->slots(), pages = KvPool::pages_for(state.rows + call.frames);
-  const View table = ctx.arena.take({kBranches, pages}, DType::kI32);
-  for (int64_t b = 0; b < kBranches; ++b) {
+  const int64_t branches = config_.branches();
+  const View table = ctx.arena.take({branches, pages}, DType::kI32);
+  for (int64_t b = 0; b < branches; ++b) {
     for (int64_t p = 0; p < pages; ++p) {
       const int64_t at = b * pages + p;  // of a whole utterance, whose layers take turns
       const int64_t group = state.whole ? at / slots : p;
       const int64_t slot =
-          state.whole ? at % slots : (call.step * kBranches + b) * network_.layers + call.layer;
+          state.whole ? at % slots : (call.step * branches + b) * network_.layers + call.layer;
       table.i32()[at] = static_cast<int32_t>(*state.groups[group] * slots + slot);
     }
   }
@@ -108,8 +110,9 @@ void FlowEstimator::attend(StepContext& ctx, Call& call, const HeadsView& q, con
   const auto frames = static_cast<int32_t>(call.frames);
   const auto total = static_cast<int32_t>(call.state.rows + call.frames);
   const int32_t row_begin[] = {0, frames, 2 * frames}, kv_len[] = {total, total};
-  const Ragged ragged{row_begin,
-                      kv_len,
+  const auto branches = static_cast<size_t>(config_.branches());
+  const Ragged ragged{{row_begin, branches + 1},
+                      {kv_len, branches},
                       {table.i32(), static_cast<size_t>(table.count())},
                       static_cast<int>(table.shape[1])};
   write_and_attend(ctx, q, k, v, pages_->pool(), 0, ragged,

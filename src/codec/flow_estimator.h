@@ -1,14 +1,14 @@
 // What the estimators of the S3 flow have in common. An estimator computes in which direction a
-// noisy mel should move. It runs for two branches side by side, conditioned and not, at every step
-// of the solver; each step and branch has a past of its own (convolutions here, keys and values in
-// S3FlowPages). Attention sees whole chunks, or all of an utterance that comes as one.
+// noisy mel should move. It runs for B branches side by side, conditioned and mostly also not, at
+// every step of the solver; each step and branch has a past of its own (convolutions here, keys and
+// values in S3FlowPages). Attention sees whole chunks, or all of an utterance that comes as one.
 //
 // With S3FlowConfig::recent the past that attention sees is bounded, as Step-Audio 2's authors cut
 // their cache (Step-Audio2:token2wav.py, stream()): they keep its first frames, as many as the
 // prompt has, and its last `recent` ones. Their cache has the latest chunk in front, so what stays
 // is the latest frames in the number of the prompt's, and the prompt's end.
 // Const after construction, shared by threads; a state is used by one call at a time.
-// F frames of a chunk.
+// F frames of a chunk, B branches (S3FlowConfig::branches).
 #pragma once
 
 #include <memory>
@@ -23,8 +23,6 @@ namespace syrinx {
 
 class FlowEstimator {
  public:
-  static constexpr int64_t kBranches = 2;
-
   struct State {
     std::vector<ConvState> convs;  ///< [step][branch][layer]
     std::vector<S3FlowPages::Group> groups;
@@ -42,7 +40,7 @@ class FlowEstimator {
   virtual State open(bool whole = false) const = 0;
   /// Makes room for `frames` more frames: before step 0 of a chunk.
   void begin(int64_t frames, State& state) const;
-  /// x [2 F, in()], both branches -> out [2 F, mel]. Steps 0, 1, ... of a chunk in turn.
+  /// x [B F, in()], all branches -> out [B F, mel]. Steps 0, 1, ... of a chunk in turn.
   virtual void run(StepContext& ctx, int64_t step, const View& x, State& state,
                    const View& out) const = 0;
   /// After the last step of a chunk of `frames`.
@@ -64,13 +62,15 @@ class FlowEstimator {
     int64_t conv = 0, layer = 0;
   };
 
+  static constexpr int64_t kMostBranches = 2;
+
   explicit FlowEstimator(const S3FlowConfig& config) : config_(config) {}
   /// Once the network is known.
   void hold(const Network& network, WeightType type, int64_t max_frames);
-  /// The next convolution, of both branches.
+  /// The next convolution, of all branches.
   void convolve(StepContext& ctx, const CausalConv1d& conv, Call& call, const View& x,
                 const View& out) const;
-  /// Attention of the next layer. q, k, v of 2 F rows; mixed [2 F, heads * dim].
+  /// Attention of the next layer. q, k, v of B F rows; mixed [B F, heads * dim].
   void attend(StepContext& ctx, Call& call, const HeadsView& q, const HeadsView& k,
               const HeadsView& v, const View& mixed) const;
 

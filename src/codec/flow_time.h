@@ -13,7 +13,20 @@ namespace syrinx {
 /// CosyVoice:cosyvoice/flow/flow_matching.py.
 struct FlowSchedule {
   std::vector<float> times, deltas;
+  /// Where each step ends, for networks that are given it; else empty.
+  std::vector<float> ends = {};
 };
+/// Steps of even lengths, with their ends (chatterbox:models/s3gen/flow_matching.py, basic_euler).
+inline FlowSchedule even_schedule(int64_t steps) {
+  FlowSchedule out;
+  const auto moment = [&](int64_t s) { return static_cast<float>(s) / static_cast<float>(steps); };
+  for (int64_t s = 0; s < steps; ++s) {
+    out.times.push_back(moment(s));
+    out.ends.push_back(moment(s + 1));
+    out.deltas.push_back(out.ends.back() - out.times.back());
+  }
+  return out;
+}
 inline FlowSchedule cosine_schedule(int64_t steps) {
   std::vector<float> span;
   for (int64_t s = 0; s <= steps; ++s) {

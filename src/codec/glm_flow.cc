@@ -20,7 +20,7 @@ GlmFlow::GlmFlow(const GlmFlowConfig& config, const Weights& weights, WeightType
   // A vector of zeros comes out as the bias; the rest is there for other voices.
   weights.take("spk_embed_affine_layer.weight", {config.mel, config.speaker});
   encoder_ = std::make_unique<GlmFlowEncoder>(config, weights, for_many_rows(type));
-  unet_ = std::make_unique<GlmUnet>(config, weights.scope("decoder.estimator"), schedule_.times,
+  unet_ = std::make_unique<GlmUnet>(config, weights.scope("decoder.estimator"), schedule_,
                                     for_many_rows(type));
 }
 

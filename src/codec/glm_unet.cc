@@ -35,14 +35,14 @@ struct GlmUnet::Level {
   }
 };
 
-GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<const float> times,
+GlmUnet::GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
                  WeightType type)
     : config_(config), kv_type_(type == WeightType::kF32 ? DType::kF32 : DType::kF16) {
   const int64_t c = config.channels;
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  const View time = embed_matcha_times(ctx, weights, times, in(), c);
+  const View time = embed_matcha_times(ctx, weights, schedule, in(), c);
   const auto section = [&](const std::string& name, int64_t width) {
     return load_section(weights.scope(name), width, time, type);
   };

@@ -21,8 +21,8 @@ class GlmUnet {
  public:
   static constexpr int64_t kBranches = 2;  ///< B
 
-  /// `weights` is the scope of the estimator; `times` of each step, in [0, 1).
-  GlmUnet(const GlmFlowConfig& config, const Weights& weights, std::span<const float> times,
+  /// `weights` is the scope of the estimator; `schedule` of its steps.
+  GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
           WeightType type);
 
   /// Columns of the input: x, mean, speaker, prompt.

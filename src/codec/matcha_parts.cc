@@ -1,6 +1,7 @@
 #include "codec/matcha_parts.h"
 
-#include "codec/flow_time.h"
+#include <algorithm>
+
 #include "kernels/activation.h"
 
 namespace syrinx {
@@ -34,20 +35,38 @@ void MatchaBlock::run_mlp(StepContext& ctx, const View& x) const {
   linear_add(ctx, down, wide, x);
 }
 
-View embed_matcha_times(StepContext& ctx, const Weights& weights, std::span<const float> times,
+View embed_matcha_times(StepContext& ctx, const Weights& weights, const FlowSchedule& schedule,
                         int64_t in, int64_t channels) {
-  const int64_t width = 4 * channels, steps = std::ssize(times);
+  const int64_t width = 4 * channels, steps = std::ssize(schedule.times);
   const PackedLinear one =
       load_linear(weights, "time_mlp.linear_1", width, in, true, WeightType::kF32);
   const PackedLinear two =
       load_linear(weights, "time_mlp.linear_2", width, width, true, WeightType::kF32);
-  const View code = ctx.arena.take({steps, in}, DType::kF32);
-  const View inner = ctx.arena.take({steps, width}, DType::kF32);
-  const View out = ctx.arena.take({steps, width}, DType::kF32);
-  for (int64_t s = 0; s < steps; ++s) encode_flow_time(times[s], in, code.f32() + s * in);
-  linear(ctx, one, code, inner);
-  activate(ctx, Activation::kSilu, inner, inner);
-  linear(ctx, two, inner, out);
+  const auto embed = [&](std::span<const float> times) {
+    const View code = ctx.arena.take({steps, in}, DType::kF32);
+    const View inner = ctx.arena.take({steps, width}, DType::kF32);
+    const View out = ctx.arena.take({steps, width}, DType::kF32);
+    for (int64_t s = 0; s < steps; ++s) {
+      encode_flow_time(times[static_cast<size_t>(s)], in, code.f32() + s * in);
+    }
+    linear(ctx, one, code, inner);
+    activate(ctx, Activation::kSilu, inner, inner);
+    linear(ctx, two, inner, out);
+    return out;
+  };
+  View out = embed(schedule.times);
+  if (!schedule.ends.empty()) {
+    const PackedLinear mixer =
+        load_linear(weights, "time_embed_mixer", width, 2 * width, false, WeightType::kF32);
+    const View ends = embed(schedule.ends);
+    const View both = ctx.arena.take({steps, 2 * width}, DType::kF32);
+    for (int64_t s = 0; s < steps; ++s) {
+      std::copy_n(out.f32() + s * width, width, both.f32() + s * 2 * width);
+      std::copy_n(ends.f32() + s * width, width, both.f32() + (s * 2 + 1) * width);
+    }
+    out = ctx.arena.take({steps, width}, DType::kF32);
+    linear(ctx, mixer, both, out);
+  }
   activate(ctx, Activation::kMish, out, out);
   return out;
 }

@@ -3,8 +3,7 @@
 // Matcha-TTS:matcha/models/components/{decoder,transformer}.py. C channels, activations f32.
 #pragma once
 
-#include <span>
-
+#include "codec/flow_time.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -23,7 +22,8 @@ struct MatchaBlock {
 };
 
 /// mish(time_mlp(t)) of every step, [steps, 4 C], of `in` sines and cosines of it; in ctx's arena.
-View embed_matcha_times(StepContext& ctx, const Weights& weights, std::span<const float> times,
+/// Of a schedule with ends mish(time_embed_mixer(time_mlp(t), time_mlp(end))).
+View embed_matcha_times(StepContext& ctx, const Weights& weights, const FlowSchedule& schedule,
                         int64_t in, int64_t channels);
 /// What the embedded `time` adds in the resnet of the scope `weights`, [steps, C].
 Tensor take_resnet_time(const Weights& weights, int64_t channels, const View& time);

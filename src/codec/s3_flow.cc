@@ -11,7 +11,8 @@ namespace syrinx {
 
 S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type,
                int64_t max_frames)
-    : config_(config), schedule_(cosine_schedule(config.steps)) {
+    : config_(config),
+      schedule_(config.mean_flow ? even_schedule(config.steps) : cosine_schedule(config.steps)) {
   {
     const AbsentTensors kept(false);  // voices are made where requests come, streams where they run
     speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
@@ -24,8 +25,7 @@ S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType ty
     estimator_ =
         std::make_unique<DitEstimator>(config, estimator, schedule_.times, type, max_frames);
   } else {
-    estimator_ =
-        std::make_unique<S3FlowEstimator>(config, estimator, schedule_.times, type, max_frames);
+    estimator_ = std::make_unique<S3FlowEstimator>(config, estimator, schedule_, type, max_frames);
   }
 }
 
@@ -139,8 +139,9 @@ void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise,
                    const View& out) const {
   const int64_t frames = mean.shape[0], m = config_.mel, width = estimator_->in();
   const int64_t before = state.estimator_.frames;
-  const View x = ctx.arena.take({2 * frames, width}, DType::kF32);
-  const View slope = ctx.arena.take({2 * frames, m}, DType::kF32);
+  const int64_t branches = config_.branches();
+  const View x = ctx.arena.take({branches * frames, width}, DType::kF32);
+  const View slope = ctx.arena.take({branches * frames, m}, DType::kF32);
   const S3FlowVoice& voice = *state.voice_;
   const int64_t prompt = voice.mel.view().count() / m;
   // Columns: x, mean, speaker, prompt. Without conditions all but x are zero.
@@ -154,14 +155,15 @@ void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise,
   }
   estimator_->begin(frames, state.estimator_);
   for (int64_t s = 0; s < config_.steps; ++s) {
-    for (int64_t f = 0; f < frames; ++f) {
-      std::copy_n(out.f32() + f * m, m, x.f32() + f * width);
-      std::copy_n(out.f32() + f * m, m, x.f32() + (frames + f) * width);
+    for (int64_t row = 0; row < branches * frames; ++row) {
+      std::copy_n(out.f32() + row % frames * m, m, x.f32() + row * width);
     }
     estimator_->run(ctx, s, x, state.estimator_, slope);
     const float g = config_.guidance;
     for (int64_t i = 0; i < frames * m; ++i) {
-      const float direction = (1 + g) * slope.f32()[i] - g * slope.f32()[frames * m + i];
+      const float conditioned = slope.f32()[i];
+      const float direction =
+          branches == 1 ? conditioned : (1 + g) * conditioned - g * slope.f32()[frames * m + i];
       out.f32()[i] += schedule_.deltas[s] * direction;
     }
   }

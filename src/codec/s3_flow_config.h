@@ -33,6 +33,12 @@ struct S3FlowConfig {
   int64_t middle = 12;    ///< resnets between the first and the last
   int64_t steps = 10;     ///< of Euler's method, along a cosine schedule
   float guidance = 0.7f;  ///< g of (1 + g) conditioned - g unconditioned
+  /// A network distilled to mean velocities (Chatterbox Turbo): steps are of even lengths, each is
+  /// given its end beside its beginning, and none has an unconditioned branch.
+  bool mean_flow = false;
+
+  /// Branches of a step: conditioned, and not.
+  int64_t branches() const { return mean_flow ? 1 : 2; }
 
   int64_t chunk_frames() const { return chunk * ratio; }
   /// Tokens of the longest chunk behind the prompt.

@@ -13,14 +13,14 @@ constexpr int64_t kTaps = 3;
 }  // namespace
 
 S3FlowEstimator::S3FlowEstimator(const S3FlowConfig& config, const Weights& weights,
-                                 std::span<const float> times, WeightType type, int64_t max_frames)
+                                 const FlowSchedule& schedule, WeightType type, int64_t max_frames)
     : FlowEstimator(config) {
-  SYRINX_CHECK(static_cast<int64_t>(times.size()) == config.steps, "[s3_flow] ", times.size(),
+  SYRINX_CHECK(std::ssize(schedule.times) == config.steps, "[s3_flow] ", schedule.times.size(),
                " times for ", config.steps, " steps");
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
-  const View time = embed_matcha_times(ctx, weights, times, in(), config.channels);
+  const View time = embed_matcha_times(ctx, weights, schedule, in(), config.channels);
   const auto section = [&](const std::string& name, int64_t in, bool conv) {
     sections_.push_back(load_section(weights.scope(name), in, conv, time, type));
   };
@@ -71,7 +71,7 @@ S3FlowEstimator::Section S3FlowEstimator::load_section(const Weights& weights, i
 S3FlowEstimator::State S3FlowEstimator::open(bool whole) const {
   State state;
   state.whole = whole;
-  for (int64_t i = 0; i < config_.steps * kBranches; ++i) {
+  for (int64_t i = 0; i < config_.steps * config_.branches(); ++i) {
     for (const Section& section : sections_) {
       state.convs.push_back(section.resnet.first.conv.open());
       state.convs.push_back(section.resnet.second.conv.open());
@@ -134,7 +134,7 @@ void S3FlowEstimator::run(StepContext& ctx, int64_t step, const View& input, Sta
   Arena::Mark mark(ctx.arena);
   const int64_t rows = input.shape[0], channels = config_.channels;
   expect_shape("s3_flow estimator", input, {rows, in()});
-  Call call{state, step, rows / kBranches};
+  Call call{state, step, rows / config_.branches()};
   View skip;
   View x = run_section(ctx, sections_.front(), call, input, &skip);
   for (size_t i = 1; i + 1 < sections_.size(); ++i) {

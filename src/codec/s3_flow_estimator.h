@@ -1,7 +1,7 @@
-// The estimator of CosyVoice2 and Chatterbox: a causal U-Net of one level with transformer blocks.
-// Source: CosyVoice:cosyvoice/flow/decoder.py (CausalConditionalDecoder), Matcha-TTS.
-// Const after construction, shared by threads; a state is used by one call at a time.
-// F frames of a chunk, C channels.
+// The estimator of CosyVoice2 and Chatterbox, distilled to mean velocities or not: a causal U-Net
+// of one level with transformer blocks. Source: CosyVoice:cosyvoice/flow/decoder.py
+// (CausalConditionalDecoder), Matcha-TTS. Const after construction, shared by threads; a state is
+// used by one call at a time. F frames of a chunk, C channels.
 #pragma once
 
 #include <vector>
@@ -14,8 +14,8 @@ namespace syrinx {
 
 class S3FlowEstimator : public FlowEstimator {
  public:
-  /// `weights`: the scope "decoder.estimator"; `times`: at which step s evaluates, in [0, 1].
-  S3FlowEstimator(const S3FlowConfig& config, const Weights& weights, std::span<const float> times,
+  /// `weights`: the scope "decoder.estimator"; `schedule`: at which step s evaluates, in [0, 1].
+  S3FlowEstimator(const S3FlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
                   WeightType type, int64_t max_frames);
 
   State open(bool whole = false) const override;
