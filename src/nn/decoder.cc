@@ -12,11 +12,20 @@ namespace {
 
 constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may have any number
 
+/// A linear of a block as the checkpoint stores it.
+PackedLinear load(const Weights& block, const std::string& name, int64_t out, int64_t in, bool bias,
+                  const DecoderConfig& config, WeightType type) {
+  if (!config.transposed) return load_linear(block, name, out, in, bias, type);
+  const Weights scope = block.scope(name);
+  const Tensor weight = transposed(scope.take("weight", {in, out}));
+  return PackedLinear::pack(weight, type, bias ? scope.take("bias", {out}) : View{});
+}
+
 /// A linear whose outputs are scaled by `scale` when the config says so.
 PackedLinear load_branch_end(const Weights& block, const std::string& name,
                              const std::string& scale, int64_t out, int64_t in, bool bias,
                              const DecoderConfig& config, WeightType type) {
-  if (!config.layer_scale) return load_linear(block, name, out, in, bias, type);
+  if (!config.layer_scale) return load(block, name, out, in, bias, config, type);
   const Tensor gain = block.f32(scale, {out});
   return load_linear_scaled(block, name, out, in, bias, gain, type);
 }
@@ -68,7 +77,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
   const WeightType most = all_but_down(type);
   const WeightType of_qkv = c.wide_qkv && is_quantized(type) ? WeightType::kBF16 : most;
   if (names.qkv) {
-    qkv = load_linear(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, of_qkv);
+    qkv = load(weights, names.qkv, q + 2 * kv, c.hidden, c.attention_bias, c, of_qkv);
   } else {
     const LinearPart parts[] = {
         take_linear(weights, names.q, q, c.hidden, c.attention_bias),
@@ -88,8 +97,8 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
     moe = Moe(c.moe, c.hidden, weights.scope("mlp"), type);
     return;
   }
-  if (c.mlp == MlpKind::kGelu) {
-    up = load_linear(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, most);
+  if (!is_gated(c.mlp)) {
+    up = load(weights, names.fc1, c.ffn, c.hidden, c.mlp_bias, c, most);
   } else {
     LinearPart gate_and_up[2];
     if (names.up_gate || names.gate_up) {
@@ -108,7 +117,7 @@ Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType
     up = c.mlp == MlpKind::kSwiGlu ? PackedLinear::pack_gated(gate_and_up[0], gate_and_up[1], most)
                                    : PackedLinear::pack(gate_and_up, most);
   }
-  down = load_branch_end(weights, c.mlp == MlpKind::kGelu ? names.fc2 : names.down, names.mlp_scale,
+  down = load_branch_end(weights, is_gated(c.mlp) ? names.down : names.fc2, names.mlp_scale,
                          c.hidden, c.ffn, c.mlp_bias, c, type);
 }
 
@@ -126,7 +135,7 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   if (config_.rope.dim == 0) config_.rope.dim = config_.head_dim;
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
-    blocks_.emplace_back(weights.scope("layers", i), config_, type);
+    blocks_.emplace_back(weights.scope(config_.names.blocks, i), config_, type);
   weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // of older exports
   if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
   const int64_t cached = std::min(config.rope_positions, kMostCachedAngles);
@@ -235,7 +244,10 @@ void Decoder::run_mlp(StepContext& ctx, const Block& block, const View& x, const
     gelu_tanh_mul(ctx, both, inner);
   } else {
     linear(ctx, block.up, in, inner);
-    if (config_.mlp == MlpKind::kGelu) activate(ctx, Activation::kGelu, inner, inner);
+    if (!is_gated(config_.mlp)) {
+      const bool tanh = config_.mlp == MlpKind::kGeluTanh;
+      activate(ctx, tanh ? Activation::kGeluTanh : Activation::kGelu, inner, inner);
+    }
   }
   add_branch(ctx, block.down, block.mlp_after, inner, normed, x);
 }

@@ -20,12 +20,18 @@ namespace syrinx {
 enum class NormKind : uint8_t { kRms, kLayer };
 /// Whether a branch norms what it takes, what it gives before that is added, or both.
 enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };
-/// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), or fc2(gelu(fc1 x)).
-enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu };
+/// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or the last with
+/// gelu's tanh approximation.
+enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu, kGeluTanh };
+/// Whether the inner activation is multiplied by a gate.
+constexpr bool is_gated(MlpKind kind) {
+  return kind == MlpKind::kSwiGlu || kind == MlpKind::kGeGlu;
+}
 
 /// What a checkpoint calls the parts of a block, and the final norm. Those of transformers, unless
 /// said otherwise.
 struct DecoderNames {
+  const char* blocks = "layers";
   const char* attention_norm = "input_layernorm";
   const char* q = "self_attn.q_proj";
   const char* k = "self_attn.k_proj";
@@ -83,7 +89,8 @@ struct DecoderConfig {
   NormPlace norm_place = NormPlace::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
-  MoeConfig moe = {};  ///< with experts: every block has them instead of gate, up and down
+  bool transposed = false;  ///< linears are stored [in, out], as GPT-2's are
+  MoeConfig moe = {};       ///< with experts: every block has them instead of gate, up and down
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
