@@ -71,6 +71,25 @@ void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
     if (id >= 0 && id < vocabulary) s.seen[id / 64] = 0;
 }
 
+/// Whether the repetition penalty waits for the filters; the best id is chosen without them.
+bool penalised_last(const SampleParams& p) { return p.penalty_last && p.temperature > kColdest; }
+
+/// Penalises candidates of the history, each id once, where the penalty comes after the filters.
+void penalise_picked(const SampleRow& row, int64_t vocabulary, int64_t count, Scratch& s) {
+  const float p = row.params.repetition_penalty;
+  if (!penalised_last(row.params) || p == 1) return;
+  const auto each = [&](auto&& change) {
+    for (const int32_t id : row.history)
+      if (id >= 0 && id < vocabulary) change(s.seen[id / 64], uint64_t{1} << (id % 64));
+  };
+  each([](uint64_t& word, uint64_t bit) { word |= bit; });
+  for (int64_t i = 0; i < count; ++i) {
+    auto& [logit, id] = s.picked[i];
+    if (s.seen[id / 64] >> (id % 64) & 1) logit = logit < 0 ? logit * p : logit / p;
+  }
+  each([](uint64_t& word, uint64_t) { word = 0; });
+}
+
 /// Ranges of ids that may be drawn, clipped to the vocabulary.
 struct Allowed {
   std::array<IdRange, SampleRule::kMostRanges> range{};
@@ -305,7 +324,7 @@ Ready prepare(const Loops& f, const float* logits, int64_t vocabulary, const Sam
   }
 
   const SampleParams& p = row.params;
-  const bool penalty = p.repetition_penalty != 1 && !row.history.empty();
+  const bool penalty = p.repetition_penalty != 1 && !row.history.empty() && !penalised_last(p);
   if (penalty) penalise(row, vocabulary, s);
   out.greedy = !(p.temperature > kColdest);
   const float divisor = out.greedy || p.filter_first ? 1 : p.temperature;
@@ -332,7 +351,7 @@ Ready prepare(const Loops& f, const float* logits, int64_t vocabulary, const Sam
 /// Whether no filter takes an id away.
 bool unfiltered(const SampleParams& p, const Allowed& allowed) {
   return (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 &&
-         (p.min_p <= 0 || p.ras_window > 0);
+         (p.min_p <= 0 || p.ras_window > 0) && !penalised_last(p);
 }
 
 /// How many survive SampleParams::filter_first, best first in s.picked, their logits divided by the
@@ -406,9 +425,13 @@ SampleStatus sample_row(const Loops& f, const float* logits, int64_t vocabulary,
     return SampleStatus::kOk;
   }
   const double u = philox_uniform(row.seed, row.step, row.codebook);
-  *id = unfiltered(p, allowed)
-            ? draw_from_all(f, allowed, ready.top, u, s)
-            : draw(s.picked, survivors(f, p, allowed, ready.top, s), ready.top, u);
+  if (unfiltered(p, allowed)) {
+    *id = draw_from_all(f, allowed, ready.top, u, s);
+  } else {
+    const int64_t count = survivors(f, p, allowed, ready.top, s);
+    penalise_picked(row, vocabulary, count, s);
+    *id = draw(s.picked, count, ready.top, u);
+  }
   if (*id >= 0 && p.ras_window > 0 && repeats(row, *id)) {
     *id = draw_other(f, allowed, row, *id, s);
   }
@@ -509,6 +532,7 @@ std::vector<double> sample_chances(std::span<const float> logits, const SampleRo
     count = collect_all(f, ready.allowed, -INFINITY, s);
   } else {
     count = survivors(f, p, ready.allowed, ready.top, s);
+    penalise_picked(row, vocabulary, count, s);
   }
   double total = 0, all = 0;
   const std::span<const Candidate> from(picked.data(), static_cast<size_t>(count));

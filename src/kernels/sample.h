@@ -29,6 +29,9 @@ struct SampleParams {
   int ras_window = 0, ras_repeats = 1;
   /// Min-p before top-p, which then holds a share of what min-p left (Chatterbox). Top-k is off.
   bool min_p_first = false;
+  /// The repetition penalty comes after the filters, so it does not change which ids they keep
+  /// (chatterbox:models/t3/t3.py, inference_turbo). On the CPU only.
+  bool penalty_last = false;
   /// The repetition penalty counts once for every occurrence of an id, not once for each id.
   bool penalty_each = false;
   /// Top-k and top-p are one filter of the logits before the temperature: of the best top_k those

@@ -316,6 +316,25 @@ TEST_P(SampleTest, PenaltyMayCountEveryOccurrence) {
   EXPECT_EQ(one(GetParam(), logits, row), 0);
 }
 
+// chatterbox:models/t3/t3.py, inference_turbo
+TEST(SampleOrder, PenaltyMayComeAfterTheFilters) {
+  const std::vector<float> logits{3, 2.9f, 2.8f, 1};
+  const std::vector<int32_t> history{0, 0};
+  SampleRow row;
+  row.params.top_k = 2;
+  row.params.repetition_penalty = 2;
+  row.history = history;
+  std::vector<double> first = sample_chances(logits, row);
+  EXPECT_EQ(first[0], 0) << "1.5 is no longer among the best two";
+  row.params.penalty_last = true;
+  const std::vector<double> last = sample_chances(logits, row);
+  EXPECT_EQ(last[2], 0);
+  EXPECT_NEAR(last[0] / last[1], std::exp(1.5 - 2.9), 1e-6) << "penalised once";
+  row.params.temperature = 0;
+  const std::vector<double> best = sample_chances(logits, row);
+  EXPECT_EQ(best[1], 1) << "the best of all, penalised first";
+}
+
 TEST_P(SampleTest, SameDrawInAnyBatchAndThreads) {
   constexpr int kRows = 16, kVocabulary = 30001;
   const Tensor logits = fixture::random({kRows, kVocabulary}, 3, 3);

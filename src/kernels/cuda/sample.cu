@@ -532,6 +532,7 @@ std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow>
   for (size_t i = 0; i < rows.size(); ++i) {
     const SampleRow& row = rows[i];
     SYRINX_CHECK(!row.params.filter_first, "[sample] filter_first is for the CPU");
+    SYRINX_CHECK(!row.params.penalty_last, "[sample] penalty_last is for the CPU");
     SYRINX_CHECK(row.rule.mask.empty(), "[sample] masks are for the CPU");
     specs[i] = {row.params, row.rule, 0, 0, row.seed, row.step, row.codebook};
     specs[i].place = static_cast<int32_t>(i);
