@@ -22,6 +22,9 @@ class S3Script : public SpokenScript, public S3State {
   S3Script(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full_flow, int32_t tokens)
       : S3State(std::move(voice), seed, full_flow), tokens_(tokens) {}
 
+  /// Emits a token of the segment.
+  void speak(int32_t token, StepOutput& out);
+
  private:
   const int32_t tokens_;
   bool spoke_ = false;   // a token, in this segment or before

@@ -112,6 +112,7 @@ void CodecLm::move_to(Device device) {
     syrinx::move_to(device, head.parts[0]);
   }
   for (View& table : parts_.tables) table = moved_.move(device, table);
+  if (!parts_.positions.empty()) parts_.positions = moved_.move(device, parts_.positions);
   if (parts_.inner) parts_.inner->move_to(device, moved_);
   device_ = device;
 }
@@ -136,7 +137,7 @@ size_t CodecLm::table_bytes() const {
     if (std::none_of(tables.begin(), tables.begin() + static_cast<std::ptrdiff_t>(i), same))
       sum += tables[i].bytes();
   }
-  return sum;
+  return sum + parts_.positions.bytes();
 }
 
 /// Rows of frames are scaled, run after run of them.
@@ -158,6 +159,11 @@ View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   embed_sum(ctx, parts_.tables, rows.ids, x);
   if (parts_.frame_scale != 1) scale_frames(ctx, rows.ids, x);
   store_given(ctx, rows, x);
+  if (!parts_.positions.empty()) {
+    const std::span<int32_t> at = take_array<int32_t>(ctx, batch.rows);
+    ragged_positions(batch.ragged, at);
+    embed(ctx, parts_.positions, at, x, true);
+  }
   return x;
 }
 

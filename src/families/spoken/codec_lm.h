@@ -51,6 +51,8 @@ struct CodecLmParts {
   std::vector<int> inner_vocab = {};       ///< of each of those codes
   /// Factor of the rows that have an id of table 1, which are frames; 1: all rows stay as they are.
   float frame_scale = 1;
+  /// [max_positions, H] as stored, added to each row by its position (GPT-2); empty: none.
+  View positions = {};
 };
 
 class CodecLm : public ArStage {

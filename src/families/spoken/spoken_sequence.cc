@@ -146,7 +146,10 @@ std::span<const int32_t> SpokenSequence::history(int k) const {
 }
 
 Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
-  if (script_->ends(steps_, codes)) return end_segment();
+  if (script_->ends(steps_, codes)) {
+    frames_ += script_->close(steps_, frames_left(), out);
+    return end_segment();
+  }
   steps_.push(codes);
   std::array<int32_t, kMostStreams> buffer;
   const std::span frame = std::span(buffer).first(model_.pattern.delays.size());
@@ -156,6 +159,12 @@ Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out)
   }
   if (steps_.cut_at(max_steps())) return cut(end_segment());
   return steps_.done() ? end_segment() : Verdict{};
+}
+
+/// Frames that the request may still have.
+int64_t SpokenSequence::frames_left() const {
+  return max_frames_ > 0 ? std::max<int64_t>(0, max_frames_ - frames_)
+                         : std::numeric_limits<int32_t>::max();
 }
 
 Verdict SpokenSequence::end_segment() {

@@ -57,6 +57,11 @@ class SpokenScript {
   virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
   /// Emits what the last step made complete, where `frame` [S] did. Returns how many frames.
   virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
+  /// Emits what follows the last frame of a segment that the model ended, at most `most` frames.
+  /// Returns how many.
+  virtual int close(const DelayedStreams& /*steps*/, int64_t /*most*/, StepOutput& /*out*/) {
+    return 0;
+  }
   /// How many steps without the pattern's tail make so many frames.
   virtual int64_t steps_of(int64_t frames) const { return frames; }
 };
@@ -98,6 +103,7 @@ class SpokenSequence final : public Sequence {
   };
   Kept begin_segment();
   Verdict end_segment();
+  int64_t frames_left() const;
   int rows_fed_before(const Prompt& fed, const Prompt& next) const;
   void step_row(int step, std::span<int32_t> ids) const;
 
