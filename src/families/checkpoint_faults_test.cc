@@ -24,6 +24,13 @@ struct Changes {
 };
 
 const Changes kChanges[] = {
+    {"chatterbox_turbo",
+     "chatterbox_turbo",
+     "chatterbox_turbo/golden/checkpoint",
+     {{"s3gen_meanflow.safetensors", "", "", "s3gen_meanflow.safetensors"},
+      {"merges.txt", "", "", "merges.txt"},
+      {"conds.pt", "", "", ""},
+      {"tokenizer_config.json", "\"[sigh]\"", "\"[gasp]\"", ""}}},
     {"orpheus",
      "orpheus",
      "orpheus/golden/checkpoint",

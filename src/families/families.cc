@@ -2,6 +2,7 @@
 
 #include "families/bagpiper/pipeline.h"
 #include "families/chatterbox/pipeline.h"
+#include "families/chatterbox_turbo/pipeline.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/csm/config.h"
 #include "families/csm/pipeline.h"
@@ -61,6 +62,7 @@ std::span<const Family> families() {
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker, false},
       Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kMarker},
+      Family{"chatterbox_turbo", nullptr, chatterbox_turbo::load, chatterbox_turbo::kMarker, false},
       Family{"piper", nullptr, piper::load, nullptr, false, piper::kFileEnding},
   };
   return kFamilies;

@@ -167,6 +167,9 @@ PublishedFile PublishedFile::read(const std::string& path) {
     if (type == "data") out.stated_data = std::stoull(sizes);
     if (type == "about") out.about = std::stoull(sizes), out.give = std::stoull(pattern);
     if (type == "inside") out.inside = sizes;
+    if (type == "tensors") {
+      out.tensors = read(std::filesystem::path(path).parent_path() / sizes).tensors;
+    }
     if (type == "metadata") out.metadata[sizes] = pattern;
     if (type != "I64" && type != "F32" && type != "BF16") continue;
     PublishedTensor tensor{type, {}, same};

@@ -193,6 +193,16 @@ const Published kQwen{"qwen3_tts",
 const Published kChatterbox{
     "chatterbox",         "chatterbox/golden/checkpoint",          292 + 2489 + 16,   2, false,
     "t3_cfg.safetensors", "tfmr.layers.29.input_layernorm.weight", "tfmr.norm.weight"};
+const Published kChatterboxTurbo{"chatterbox_turbo",
+                                 "chatterbox_turbo/golden/checkpoint",
+                                 299 + 2490 + 16,
+                                 3,
+                                 false,
+                                 "ve.safetensors",
+                                 "lstm.weight_hh_l2",
+                                 "",
+                                 "",
+                                 true};
 const Published kCosyVoice2{"cosyvoice2",
                             "cosyvoice2/golden/checkpoint",
                             295 + 1121 + 328,
@@ -249,7 +259,7 @@ std::string family_of(const testing::TestParamInfo<Published>& test) {
 INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(
-        kQwen, kQwenBase, kChatterboxVoices, kCosyVoice2, kWhisper,
+        kQwen, kQwenBase, kChatterboxVoices, kChatterboxTurbo, kCosyVoice2, kWhisper,
         Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "families/chatterbox/pipeline.h"
+#include "families/chatterbox_turbo/pipeline.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/csm/pipeline.h"
 #include "families/family.h"
@@ -56,6 +57,7 @@ constexpr SpokenFamily kSpokenFamilies[] = {
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
     {"cosyvoice2", cosyvoice2::load, "cosyvoice2/golden/checkpoint", 3},
     {"chatterbox", chatterbox::load, "chatterbox/golden/checkpoint", 4, 1000, true},
+    {"chatterbox_turbo", chatterbox_turbo::load, "chatterbox_turbo/golden/checkpoint", 2, 1000},
 };
 
 class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {

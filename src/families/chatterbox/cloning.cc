@@ -1,5 +1,6 @@
 #include "families/chatterbox/cloning.h"
 
+#include "audio/loudness.h"
 #include "audio/resampler.h"
 #include "families/chatterbox/voice.h"
 #include "families/loading/checkpoint.h"
@@ -9,8 +10,7 @@ namespace syrinx::chatterbox {
 namespace {
 
 constexpr const char* kSpeakerFile = "ve.safetensors";
-constexpr const char* kCodecFile = "s3gen.safetensors";
-constexpr size_t kPromptSeconds = 6, kReferenceSeconds = 10;
+constexpr size_t kReferenceSeconds = 10;
 
 std::span<const float> first(const std::vector<float>& samples, size_t count) {
   return std::span(samples).first(std::min(samples.size(), count));
@@ -20,19 +20,21 @@ std::span<const float> first(const std::vector<float>& samples, size_t count) {
 
 class Cloning::Encoding : public VoiceEncoding {
  public:
-  Encoding(const Encoders& encoders, const Recording& recording) : encoders_(encoders) {
+  Encoding(const Encoders& encoders, const Recording& recording, const CloningPlan& plan)
+      : encoders_(encoders) {
     voice_.mode = recording.mode;
     voice_.text = recording.text;
     voice_.seconds = recording.seconds();
     constexpr int kMelRate = S3ReferenceEncoder::kMelRate, kRate = S3Tokenizer::kSampleRate;
     // As in the authors' code: librosa's resampler for what the language model hears, torchaudio's
     // for the flow, which cuts before it resamples.
-    const std::vector<float> high =
+    std::vector<float> high =
         resampled(recording.samples, recording.sample_rate, kMelRate, Resampling::kSoxr);
+    if (plan.loudness) bring_to_loudness(high, kMelRate, *plan.loudness);
     const std::vector<float> low = resampled(high, kMelRate, kRate, Resampling::kSoxr);
     const std::span<const float> head = first(high, kReferenceSeconds * kMelRate);
     reference_ = encoders.reference.open(resampled(head, kMelRate, kRate, Resampling::kHann), head);
-    prompt_ = encoders.reference.tokenizer().open(first(low, kPromptSeconds * kRate));
+    prompt_ = encoders.reference.tokenizer().open(first(low, plan.prompt_s * kRate));
     speaker_ = encoders.speaker.open(low);
   }
 
@@ -60,15 +62,17 @@ class Cloning::Encoding : public VoiceEncoding {
   SpeakerEncoder::Work speaker_;
 };
 
-Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config) : spec_(spec), config_(config) {
-  info_.family = "chatterbox";
+Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config, const CloningPlan& plan)
+    : plan_(plan), spec_(spec), config_(config) {
+  info_.family = plan.family;
+  info_.min_s = plan.least_s;
   info_.version = "1.2";
   info_.modes.push_back({.name = "clone"});
 }
 
 const Cloning::Encoders& Cloning::encoders() const {
   std::call_once(once_, [this] {
-    const Weights codec(weights_at(spec_, join_path(spec_.dir, kCodecFile)));
+    const Weights codec(weights_at(spec_, join_path(spec_.dir, plan_.codec)));
     const Weights speaker(weights_at(spec_, join_path(spec_.dir, kSpeakerFile)));
     const Weights tokenizer = codec.scope("tokenizer"), vector = codec.scope("speaker_encoder");
     const auto build = [&] {
@@ -92,7 +96,7 @@ const Cloning::Encoders& Cloning::encoders() const {
 }
 
 std::unique_ptr<VoiceEncoding> Cloning::open(const Recording& recording) const {
-  auto encoding = std::make_unique<Encoding>(encoders(), recording);
+  auto encoding = std::make_unique<Encoding>(encoders(), recording, plan_);
   encoding->voice().family = info_.family;
   encoding->voice().encoder = info_.version;
   if (recording.mode.empty()) encoding->voice().mode = info_.modes.front().name;
@@ -103,11 +107,12 @@ void Cloning::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const
   for (VoiceEncoding* each : batch) static_cast<Encoding*>(each)->run(ctx);
 }
 
-std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen) {
+std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen,
+                                const CloningPlan& plan) {
   if (spec.dummy) return "";
   if (!is_file(join_path(spec.dir, kSpeakerFile))) return concat(kSpeakerFile, " is missing");
   for (const char* name : {"tokenizer.encoder.conv1.weight", "speaker_encoder.head.conv1.weight"}) {
-    if (!s3gen.has(name)) return concat(kCodecFile, " has no ", name);
+    if (!s3gen.has(name)) return concat(plan.codec, " has no ", name);
   }
   return "";
 }

@@ -1,7 +1,8 @@
-// Recordings to voices of Chatterbox. The language model gets the speaker encoder's vector of the
-// whole recording, the speech tokens of its first 6 s and a degree of emotion; the flow gets
-// tokens, mel and vector of the first 10 s. The encoders are loaded when the first recording comes.
-// Const but for that, thread-safe. Source: chatterbox:src/chatterbox/tts.py (prepare_conditionals).
+// Recordings to voices of Chatterbox and Turbo. The language model gets the speaker encoder's
+// vector of the whole recording, the speech tokens of its first seconds and a degree of emotion;
+// the flow gets tokens, mel and vector of the first 10 s. The encoders are loaded when the first
+// recording comes. Const but for that, thread-safe. Source: chatterbox:src/chatterbox/tts.py
+// (prepare_conditionals).
 #pragma once
 
 #include <memory>
@@ -16,9 +17,18 @@
 
 namespace syrinx::chatterbox {
 
+/// How a family's authors prepare a recording.
+struct CloningPlan {
+  const char* family = "chatterbox";
+  const char* codec = "s3gen.safetensors";  ///< the file of S3 tokenizer and CAM++
+  double least_s = 1;                       ///< of a recording
+  size_t prompt_s = 6;                      ///< what the language model hears the tokens of
+  std::optional<double> loudness = {};      ///< LUFS that a recording is brought to first
+};
+
 class Cloning : public VoiceEncoder {
  public:
-  Cloning(const LoadSpec& spec, const ModelConfig& config);
+  Cloning(const LoadSpec& spec, const ModelConfig& config, const CloningPlan& plan = {});
 
   const VoiceEncoderInfo& info() const override { return info_; }
   std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override;
@@ -34,6 +44,7 @@ class Cloning : public VoiceEncoder {
   const Encoders& encoders() const;
 
   VoiceEncoderInfo info_;
+  CloningPlan plan_;
   LoadSpec spec_;
   ModelConfig config_;
   mutable std::once_flag once_;
@@ -41,6 +52,7 @@ class Cloning : public VoiceEncoder {
 };
 
 /// What the checkpoint lacks for it; empty: nothing.
-std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen);
+std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen,
+                                const CloningPlan& plan = {});
 
 }  // namespace syrinx::chatterbox

@@ -4,6 +4,8 @@
 // s3gen/s3gen.py.
 #pragma once
 
+#include <string>
+
 #include "codec/hift.h"
 #include "codec/s3_flow_config.h"
 #include "nn/decoder.h"
@@ -22,6 +24,7 @@ struct ModelConfig {
   int64_t speaker = 256;  ///< of the voice encoder's vector
   int64_t queries = 32;   ///< of the perceiver
   int64_t perceiver_heads = 4;
+  bool emotion = true;  ///< a voice has a degree of emotion
   S3FlowConfig flow;
   HiftConfig hift;
 
@@ -32,5 +35,11 @@ struct ModelConfig {
 /// Shapes of t3_cfg.safetensors and s3gen.safetensors; what is absent keeps its published size, and
 /// the layers then say what they miss.
 ModelConfig read_config(const Weights& t3, const Weights& s3gen);
+/// The same of s3gen.safetensors alone; a flow with a mixer of times has two steps of mean flow.
+void read_codec(const Weights& s3gen, ModelConfig& config);
+
+/// Size `dim` of a tensor, if it is there and has one.
+void read_size(const Weights& weights, const std::string& name, int dim, int64_t& out);
+void read_size(const Weights& weights, const std::string& name, int dim, int& out);
 
 }  // namespace syrinx::chatterbox

@@ -1,8 +1,5 @@
 #include "families/chatterbox/pipeline.h"
 
-#include <cmath>
-#include <numbers>
-
 #include "families/chatterbox/script.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
@@ -10,21 +7,6 @@
 #include "io/file.h"
 
 namespace syrinx::chatterbox {
-namespace {
-
-/// 20 ms of silence and 20 ms that rise like half a cosine, against what the voice's reference
-/// leaves at the beginning.
-std::vector<float> fade_in(int64_t sample_rate) {
-  const auto half = static_cast<size_t>(sample_rate / 50);
-  std::vector<float> fade(2 * half, 0.f);
-  for (size_t i = 0; i < half; ++i) {
-    const double turn = 1 - static_cast<double>(i) / static_cast<double>(half - 1);
-    fade[half + i] = static_cast<float>((std::cos(std::numbers::pi * turn) + 1) / 2);
-  }
-  return fade;
-}
-
-}  // namespace
 
 Chatterbox::Chatterbox(const LoadSpec& spec) {
   const std::string tokenizer = join_path(spec.dir, "tokenizer.json");

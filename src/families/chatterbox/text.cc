@@ -42,14 +42,22 @@ std::string single_spaced(std::string_view text) {
 
 }  // namespace
 
-std::string clean(std::string_view raw) {
+std::string clean(std::string_view raw, Punctuation punctuation) {
   std::string text = utf8_repair(raw);
   if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] -= 'a' - 'A';
   text = single_spaced(text);
-  constexpr std::pair<std::string_view, std::string_view> kSigns[] = {
-      {"...", ", "}, {"…", ", "}, {":", ","},  {" - ", ", "}, {";", ", "}, {"—", "-"},
-      {"–", "-"},    {" ,", ","}, {"“", "\""}, {"”", "\""},   {"‘", "'"},  {"’", "'"}};
-  for (const auto& [from, to] : kSigns) text = replaced(std::move(text), from, to);
+  struct Sign {
+    std::string_view from, to;
+    bool turbo = true;  // replaced by Turbo's too
+  };
+  constexpr Sign kSigns[] = {{"...", ", ", false}, {"…", ", "}, {":", ","}, {" - ", ", ", false},
+                             {";", ", ", false},   {"—", "-"},  {"–", "-"}, {" ,", ","},
+                             {"“", "\""},          {"”", "\""}, {"‘", "'"}, {"’", "'"}};
+  for (const Sign& sign : kSigns) {
+    if (sign.turbo || punctuation != Punctuation::kTurbo) {
+      text = replaced(std::move(text), sign.from, sign.to);
+    }
+  }
   while (text.ends_with(' ')) text.pop_back();
   if (text.empty() || std::string_view(".!?-,").find(text.back()) == std::string_view::npos) {
     text += '.';

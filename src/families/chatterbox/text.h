@@ -1,6 +1,6 @@
 // Chatterbox's text: the clean-up of punctuation and the tokenizer, a character-level BPE over
 // words and runs of signs, in which a space is a token of its own. Const after loading; any thread.
-// Source: chatterbox:src/chatterbox/tts.py (punc_norm), models/tokenizers/tokenizer.py
+// Source: chatterbox:src/chatterbox/{tts,tts_turbo}.py (punc_norm), models/tokenizers/tokenizer.py
 // (EnTokenizer).
 #pragma once
 
@@ -14,8 +14,11 @@
 
 namespace syrinx::chatterbox {
 
+/// Which package's punc_norm() a text goes through: they replace and add different signs.
+enum class Punctuation : uint8_t { kEnglish, kTurbo };
+
 /// First letter large (ASCII), one space between words, rare signs replaced, an end mark added.
-std::string clean(std::string_view text);
+std::string clean(std::string_view text, Punctuation punctuation = Punctuation::kEnglish);
 
 class TextTokenizer {
  public:

@@ -1,7 +1,9 @@
 #include "families/chatterbox/voice.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
+#include <numbers>
 
 #include "families/s3/reference.h"
 #include "io/file.h"
@@ -74,7 +76,7 @@ Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flo
   if (static_cast<int64_t>(voice.prompt_speech.size()) > config.speech_positions) {
     file.fail("t3.cond_prompt_speech_tokens", "has more tokens than the model has positions");
   }
-  voice.emotion = file.floats("t3.emotion_adv", 1, 1).f32()[0];
+  if (config.emotion) voice.emotion = file.floats("t3.emotion_adv", 1, 1).f32()[0];
   std::vector<int32_t> tokens = file.ids("gen.prompt_token", config.flow.vocab);
   const int64_t mel = config.flow.mel;
   Tensor feat = file.floats("gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
@@ -118,14 +120,26 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, con
       data, "prompt_speech", std::min(kMostTokens, config.speech_positions), config.speech_vocab);
   if (!prompt) return prompt.error();
   voice.prompt_speech = prompt.take();
-  const Result<std::vector<float>> emotion = voice_floats(data, "emotion", 1);
-  if (!emotion) return emotion.error();
-  voice.emotion = emotion.value()[0];
+  if (config.emotion) {
+    const Result<std::vector<float>> emotion = voice_floats(data, "emotion", 1);
+    if (!emotion) return emotion.error();
+    voice.emotion = emotion.value()[0];
+  }
   Result<std::shared_ptr<const S3FlowVoice>> flowing = flow_voice(data, flow);
   if (!flowing) return flowing.error();
   voice.flow = flowing.take();
   voice.key = voice_hash(data);
   return voice;
+}
+
+std::vector<float> fade_in(int64_t sample_rate) {
+  const auto half = static_cast<size_t>(sample_rate / 50);
+  std::vector<float> fade(2 * half, 0.f);
+  for (size_t i = 0; i < half; ++i) {
+    const double turn = 1 - static_cast<double>(i) / static_cast<double>(half - 1);
+    fade[half + i] = static_cast<float>((std::cos(std::numbers::pi * turn) + 1) / 2);
+  }
+  return fade;
 }
 
 Voices dummy_voices(const ModelConfig& config, const S3Flow& flow) {

@@ -22,7 +22,7 @@ struct Voice {
   std::vector<float> speaker;          ///< [ModelConfig::speaker]
   std::vector<int32_t> prompt_speech;  ///< at most a few hundred
   float emotion = kDefaultEmotion;
-  Tensor rows;  ///< [2 + queries, H]: what the language model is fed first
+  Tensor rows;  ///< [R, H]: what the language model is fed first
   std::shared_ptr<const S3FlowVoice> flow;
   uint64_t key = 0;  ///< its name in the prefix cache: no other voice of the model has it
 };
@@ -34,6 +34,9 @@ Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Fl
 /// A voice that came with a request, whose numbers may be anybody's: an Error says what does not
 /// fit. `rows` are left empty.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow);
+/// Factors of the first samples of speech: 20 ms of silence and 20 ms that rise like half a cosine,
+/// against what the voice's reference leaves at the beginning.
+std::vector<float> fade_in(int64_t sample_rate);
 Voices dummy_voices(const ModelConfig& config, const S3Flow& flow);
 
 }  // namespace syrinx::chatterbox

@@ -77,6 +77,26 @@ def write_tokenizer(path):
     tok.save(str(path))
 
 
+def build_flow(mean_flow=False):
+    from chatterbox.models.s3gen.decoder import ConditionalDecoder
+    from chatterbox.models.s3gen.flow import CausalMaskedDiffWithXvec
+    from chatterbox.models.s3gen.flow_matching import CausalConditionalCFM
+    from chatterbox.models.s3gen.transformer.upsample_encoder import (
+        PreLookaheadLayer, Upsample1D, UpsampleConformerEncoder)
+    encoder = UpsampleConformerEncoder(
+        output_size=WIDTH, attention_heads=4, linear_units=48, num_blocks=1, input_layer="linear",
+        pos_enc_layer_type="rel_pos_espnet", selfattention_layer_type="rel_selfattn", input_size=WIDTH,
+        use_cnn_module=False, macaron_style=False, static_chunk_size=25)
+    encoder.pre_lookahead_layer = PreLookaheadLayer(channels=WIDTH, pre_lookahead_len=3)
+    encoder.up_layer = Upsample1D(WIDTH, WIDTH, 2)
+    how = dict(meanflow=True) if mean_flow else {}
+    estimator = ConditionalDecoder(in_channels=320, out_channels=80, causal=True, channels=[CHANNELS], dropout=0.0,
+                                   attention_head_dim=64, n_blocks=1, num_mid_blocks=1, num_heads=1, act_fn="gelu", **how)
+    estimator.static_chunk_size = 50
+    return CausalMaskedDiffWithXvec(
+        input_size=WIDTH, encoder=encoder, decoder=CausalConditionalCFM(spk_emb_dim=80, estimator=estimator)).eval()
+
+
 def build(root):
     for name in ("chatterbox", "chatterbox.models", "chatterbox.models.s3gen", "chatterbox.models.t3",
                  "chatterbox.models.t3.modules", "chatterbox.models.tokenizers"):
@@ -93,24 +113,9 @@ def build(root):
     config = T3Config(text_tokens_dict_size=TEXTS)
     config.max_text_tokens, config.max_speech_tokens, config.speech_tokens_dict_size = 120, 300, 6570
     t3 = T3(config).eval()
-    from chatterbox.models.s3gen.decoder import ConditionalDecoder
     from chatterbox.models.s3gen.f0_predictor import ConvRNNF0Predictor
-    from chatterbox.models.s3gen.flow import CausalMaskedDiffWithXvec
-    from chatterbox.models.s3gen.flow_matching import CausalConditionalCFM
     from chatterbox.models.s3gen import hifigan
-    from chatterbox.models.s3gen.transformer.upsample_encoder import (
-        PreLookaheadLayer, Upsample1D, UpsampleConformerEncoder)
-    encoder = UpsampleConformerEncoder(
-        output_size=WIDTH, attention_heads=4, linear_units=48, num_blocks=1, input_layer="linear",
-        pos_enc_layer_type="rel_pos_espnet", selfattention_layer_type="rel_selfattn", input_size=WIDTH,
-        use_cnn_module=False, macaron_style=False, static_chunk_size=25)
-    encoder.pre_lookahead_layer = PreLookaheadLayer(channels=WIDTH, pre_lookahead_len=3)
-    encoder.up_layer = Upsample1D(WIDTH, WIDTH, 2)
-    estimator = ConditionalDecoder(in_channels=320, out_channels=80, causal=True, channels=[CHANNELS], dropout=0.0,
-                                   attention_head_dim=64, n_blocks=1, num_mid_blocks=1, num_heads=1, act_fn="gelu")
-    estimator.static_chunk_size = 50
-    flow = CausalMaskedDiffWithXvec(
-        input_size=WIDTH, encoder=encoder, decoder=CausalConditionalCFM(spk_emb_dim=80, estimator=estimator)).eval()
+    flow = build_flow()
     hift = hifigan.HiFTGenerator(
         in_channels=80, base_channels=16, sampling_rate=24000, upsample_rates=[8, 5, 3],
         upsample_kernel_sizes=[16, 11, 7], source_resblock_kernel_sizes=[7, 7, 11],
@@ -119,7 +124,7 @@ def build(root):
     return t3, flow, hift, hifigan
 
 
-def randomise(t3, flow, hift, random):
+def randomise(t3, flow, hift, random, names=("t3_cfg", "s3gen"), seeds=(21, 22)):
     def normal(shape, scale=1.0):
         return torch.randn(shape, generator=random) * scale
 
@@ -143,10 +148,10 @@ def randomise(t3, flow, hift, random):
         hift.m_source.l_linear.weight.mul_(6)
         hift.f0_predictor.classifier.weight.mul_(60)
         hift.f0_predictor.classifier.bias.fill_(40.0)
-        weights = {"t3_cfg": seeded.Weights(21), "s3gen": seeded.Weights(22)}
-        weights["t3_cfg"].over(t3)
-        weights["s3gen"].over(flow, "flow.")
-        weights["s3gen"].over(hift, "mel2wav.", keep=["stft_window"])
+        weights = {name: seeded.Weights(seed) for name, seed in zip(names, seeds)}
+        weights[names[0]].over(t3)
+        weights[names[1]].over(flow, "flow.")
+        weights[names[1]].over(hift, "mel2wav.", keep=["stft_window"])
         t3.speech_head.weight[6561:].mul_(0.01)
     return weights
 
@@ -174,7 +179,7 @@ def generate(t3, cond, ids, case):
     return tokens[0].tolist(), torch.stack(merged)
 
 
-def speak(flow, hift, hifigan, conds, tokens, fixed):
+def speak(flow, hift, hifigan, conds, tokens, fixed, **how):
     prompt = conds["prompt_token"].shape[1]
     saved = torch.randn_like
 
@@ -186,7 +191,7 @@ def speak(flow, hift, hifigan, conds, tokens, fixed):
 
     torch.randn_like = noise_of
     mel, _ = flow.inference(token=torch.tensor([tokens]), token_len=torch.tensor([len(tokens)]), finalize=True,
-                            n_timesteps=10, **conds)
+                            **{"n_timesteps": 10, **how}, **conds)
     frames = mel.shape[2]
     weight = hift.m_source.l_linear.weight[0].detach()
     made = np.concatenate([normals(t, 0x53330002, 480) for t in range(frames)])

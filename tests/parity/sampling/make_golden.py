@@ -15,7 +15,7 @@ they hand to their draw is kept.
 - qwen3_tts: Qwen3TTSModel.generate_custom_voice of the package; csm: CsmForConditionalGeneration.generate; orpheus:
   LlamaForCausalLM.generate with the ids of the place in the frame as prefix_allowed_tokens_fn. Their lists of
   processors are caught in the first step and applied to the logits and histories below.
-- chatterbox: T3.inference; zonos: Zonos.generate with its sample_from_logits; cosyvoice2: ras_sampling through
+- chatterbox: T3.inference, chatterbox_turbo: T3.inference_turbo; zonos: Zonos.generate with its sample_from_logits; cosyvoice2: ras_sampling through
   sampling_ids. Their networks are replaced by the logits below, and their draws by the history.
 - fish_speech: generate() with decode_one_token_ar; higgs_audio: step() of SGLang-Omni's sampler. Networks and draws as above.
 - opuslm: logits_to_tokens of espnet2/speechlm/net_utils.py with the masks and settings of inference_utils.py, branch speechlm3
@@ -234,6 +234,46 @@ def chatterbox(root):
         try:
             t3.inference(t3_cond=copy.copy(cond), text_tokens=torch.tensor([[255, 5, 6, 0]] * 2),
                          max_new_tokens=len(next_ids), cfg_weight=0.5, **given)
+        finally:
+            torch.multinomial = saved
+        yield case, drawn[-1]
+
+
+def chatterbox_turbo(root):
+    for name in ("chatterbox", "chatterbox.models", "chatterbox.models.t3", "chatterbox.models.t3.modules"):
+        module = types.ModuleType(name)
+        module.__path__ = [f"{root}/src/" + name.replace(".", "/")]
+        sys.modules[name] = module
+    from chatterbox.models.t3.modules.cond_enc import T3Cond
+    t3 = module_of("chatterbox_turbo").build_t3(dict(hidden=64, layers=1, positions=400), 300)
+    cond = T3Cond(speaker_emb=torch.zeros(1, 256), cond_prompt_speech_tokens=torch.zeros(1, 2, dtype=torch.long))
+    for number, setting in enumerate(PLAIN + [dict(top_p=0.3, repetition_penalty=3.0), dict(top_k=3, top_p=1.0),
+                                              dict(top_k=8, repetition_penalty=2.0)]):
+        if "min_p" in setting:
+            continue  # not there
+        case = dict(family="chatterbox_turbo", request=setting, history=history(0 if number == 1 else 12, 60, 1, number), k=0,
+                    seed=700 + number, spread=[12.0, 8.0, 14.0][number % 3])
+        given = dict(dict(temperature=0.8, top_k=1000, top_p=0.95, repetition_penalty=1.2), **setting)
+        scores = logits(case, 6563)
+        for step, best in zip(case["history"], scores.topk(12).indices[::2].tolist()):
+            step[0] = best  # a penalty of what the filters leave
+        drawn, next_ids = [], [step[0] for step in case["history"]] + [6562]
+
+        class Head(torch.nn.Module):
+            weight = torch.zeros(1)  # says where it is
+
+            def forward(self, hidden):
+                return scores.expand(*hidden.shape[:-1], -1).clone()
+
+        def multinomial(chances, num_samples):
+            drawn.append(chances[0].double())
+            return torch.tensor([[next_ids[len(drawn) - 1]]])
+
+        t3.speech_head = Head()
+        saved, torch.multinomial = torch.multinomial, multinomial
+        try:
+            t3.inference_turbo(t3_cond=copy.copy(cond), text_tokens=torch.tensor([[5, 6]]), max_gen_len=len(next_ids) - 1,
+                               **given)
         finally:
             torch.multinomial = saved
         yield case, drawn[-1]
@@ -628,6 +668,7 @@ def main():
     args = parser.parse_args()
     torch.set_num_threads(1)
     makers = [qwen3_tts, csm, orpheus, functools.partial(chatterbox, args.chatterbox),
+              functools.partial(chatterbox_turbo, args.chatterbox),
               functools.partial(cosyvoice2, args.cosyvoice), functools.partial(zonos, args.zonos),
               functools.partial(fish_speech, args.fish), functools.partial(higgs_audio, args.sglang),
               functools.partial(opuslm, args.speechlm), functools.partial(bagpiper, args.espnet), glm4_voice, step_audio2,

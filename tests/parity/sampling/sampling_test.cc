@@ -173,10 +173,10 @@ TEST_P(SamplingParity, TheOriginalsMayDrawTheSame) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, SamplingParity,
-                         testing::Values("qwen3_tts", "csm", "orpheus", "chatterbox", "cosyvoice2",
-                                         "zonos", "fish_speech", "higgs_audio", "opuslm",
-                                         "bagpiper", "glm4_voice", "step_audio2", "qwen3_omni",
-                                         "llm"));
+                         testing::Values("qwen3_tts", "csm", "orpheus", "chatterbox",
+                                         "chatterbox_turbo", "cosyvoice2", "zonos", "fish_speech",
+                                         "higgs_audio", "opuslm", "bagpiper", "glm4_voice",
+                                         "step_audio2", "qwen3_omni", "llm"));
 
 }  // namespace
 }  // namespace syrinx::sampling_parity

@@ -1,0 +1,102 @@
+#include "families/chatterbox_turbo/pipeline.h"
+
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "families/s3/speaking.h"
+#include "io/file.h"
+
+namespace syrinx::chatterbox_turbo {
+namespace {
+
+constexpr const char *kFamily = "chatterbox_turbo", *kCodecFile = "s3gen_meanflow.safetensors";
+/// As in the authors' prepare_conditionals().
+constexpr chatterbox::CloningPlan kPlan{
+    .family = kFamily, .codec = kCodecFile, .least_s = 5, .prompt_s = 15, .loudness = -27};
+
+}  // namespace
+
+ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
+  const Weights codec(weights_at(spec, join_path(spec.dir, kCodecFile)));
+  config_ = read_config(*weights_, codec);
+  if (spec.dummy) config_.flow.mean_flow = true, config_.flow.steps = 2;
+  if (!config_.flow.mean_flow) {
+    codec.fault("flow.decoder.estimator.time_embed_mixer.weight", "is missing");
+  }
+  spoken_ = spoken_model(config_);
+  tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, {}, config_.text_vocab));
+  weights_->build([&] {
+    const AbsentTensors part = spec.part("ar");
+    nets_ = load_speech(config_, *weights_, spec.weights);
+  });
+  codec.build(
+      [&] {
+        {
+          const AbsentTensors part = spec.part("flow");
+          flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"),
+                                           at_least_8_bits(spec.weights));
+        }
+        const AbsentTensors part = spec.part("vocoder");
+        hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"),
+                                       at_least_8_bits(spec.weights));
+      },
+      {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
+  prepare_voices(spec);
+  info_.no_cloning = chatterbox::missing_for_cloning(spec, codec, kPlan);
+  if (info_.no_cloning.empty()) {
+    cloning_ = std::make_unique<chatterbox::Cloning>(spec, config_, kPlan);
+  }
+  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
+  vocoder_stage_ = std::make_unique<S3VocoderStage>(
+      *hift_, config_.flow.ratio, chatterbox::fade_in(config_.hift.source.sample_rate));
+  graph_ = s3_graph(*nets_.lm, config_.flow, *flow_stage_, *vocoder_stage_);
+  describe(spec);
+}
+
+void ChatterboxTurbo::prepare_voices(const LoadSpec& spec) {
+  voices_ = chatterbox::load_voices(spec.dir, config_, *flow_);
+  if (spec.dummy && voices_.empty()) voices_ = chatterbox::dummy_voices(config_, *flow_);
+  for (auto& [name, voice] : voices_) {
+    prepare(nets_, voice);
+    voice.key = std::hash<std::string>()(name);
+  }
+}
+
+void ChatterboxTurbo::describe(const LoadSpec& spec) {
+  info_.family = kFamily;
+  info_.model = spec.model;
+  info_.licence = "MIT";
+  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
+  for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "stored voice"});
+  if (!voices_.empty()) {
+    const bool usual = voices_.contains(chatterbox::kDefaultVoice);
+    info_.default_voice = usual ? chatterbox::kDefaultVoice : voices_.begin()->first;
+  }
+  info_.languages = {"english"};
+  info_.flow = true;
+  info_.parts = {
+      {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
+      {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab, " codes"),
+       nets_.lm->table_bytes()},
+      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
+      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()}};
+}
+
+Result<Opened> ChatterboxTurbo::open(const SpeechRequest& request) const {
+  Result<std::shared_ptr<const Voice>> voice =
+      who_speaks(request, voices_, info_.default_voice, "conds.pt", recent_,
+                 [this](const syrinx::Voice& data) {
+                   Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
+                   if (made) prepare(nets_, made.value());
+                   return made;
+                 });
+  return SpokenSequence::open(spoken_, script_of(config_, *tokenizer_, std::move(voice), request),
+                              request);
+}
+
+std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<ChatterboxTurbo>(spec);
+}
+
+}  // namespace syrinx::chatterbox_turbo

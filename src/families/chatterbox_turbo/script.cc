@@ -1,0 +1,133 @@
+#include "families/chatterbox_turbo/script.h"
+
+#include <algorithm>
+
+#include "families/chatterbox/text.h"
+#include "families/s3/script.h"
+
+namespace syrinx::chatterbox_turbo {
+namespace {
+
+constexpr size_t kPartBytes = 300;    // about 20 s; the authors' bound is 40 s a call
+constexpr int64_t kMostSteps = 1001;  // the first and max_gen_len more
+enum Table { kText, kSpeech, kTables };
+
+/// The authors' package attends to the whole.
+bool attends_to_all(const SpeechRequest& request) {
+  return request.flow == FlowMode::kFull || (request.flow == FlowMode::kAuto && request.offline);
+}
+
+class Script : public S3Script {
+ public:
+  Script(const ModelConfig& config, const Tokenizer& tokenizer, std::shared_ptr<const Voice> voice,
+         const SpeechRequest& request)
+      : S3Script(voice->flow, request.seed, attends_to_all(request), kSpeechCodes),
+        config_(config),
+        tokenizer_(tokenizer),
+        voice_(std::move(voice)),
+        ignore_stop_(request.ignore_stop) {}
+
+  Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
+    std::vector<int32_t> ids = text_ids(tokenizer_, part);
+    const int64_t room = config_.text_positions - std::ssize(voice_->prompt_speech) - 2;
+    const int64_t most = room - std::min(kMostSteps, room / 2);
+    if (std::ssize(ids) > most) {
+      return Error{ErrorCode::kInvalid,
+                   concat("a part of the text has ", ids.size(), " ids, the model takes ", most),
+                   "input"};
+    }
+    return ids;
+  }
+
+  void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
+    past.clear();
+    const View row = voice_->rows;
+    out.add_vector(std::span<const float>(row.f32(), static_cast<size_t>(row.count())));
+    for (const int32_t token : voice_->prompt_speech) out.add_row()[kSpeech] = token;
+    out.add(now.ids);
+    out.add_row()[kSpeech] = kStartSpeech;
+  }
+
+  int64_t step_limit() const override { return std::min(S3Script::step_limit(), kMostSteps); }
+
+  void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
+    ids[kSpeech] = codes[0];
+  }
+
+  SampleRule rule(const DelayedStreams&, int) const override {
+    SampleRule rule;
+    if (ignore_stop_) rule.allowed[rule.ranges++] = {0, kSpeechCodes};
+    return rule;
+  }
+
+  /// The start of speech counts in the first step only.
+  std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
+    const std::span<const int32_t> column = steps.column(0);
+    return column.size() > 1 ? column.subspan(1) : column;
+  }
+
+  bool ends(DelayedStreams&, std::span<const int32_t> codes) const override {
+    return codes[0] == kStopSpeech;
+  }
+
+  int close(const DelayedStreams& steps, int64_t most, StepOutput& out) override {
+    if (steps.steps() == 0) return 0;
+    const int count = static_cast<int>(std::min<int64_t>(kSilences, most));
+    for (int i = 0; i < count; ++i) speak(kSilence, out);
+    return count;
+  }
+
+ private:
+  const ModelConfig& config_;
+  const Tokenizer& tokenizer_;
+  const std::shared_ptr<const Voice> voice_;
+  const bool ignore_stop_;
+};
+
+}  // namespace
+
+std::vector<int32_t> text_ids(const Tokenizer& tokenizer, std::string_view raw) {
+  const std::string text = chatterbox::clean(raw, chatterbox::Punctuation::kTurbo);
+  std::vector<int32_t> out;
+  const auto encode = [&](size_t begin, size_t end, bool tag) {
+    const std::vector<int32_t> ids =
+        tokenizer.encode(std::string_view(text).substr(begin, end - begin), tag);
+    out.insert(out.end(), ids.begin(), ids.end());
+  };
+  size_t begin = 0;
+  for (const Section& special : tokenizer.specials_in(text)) {
+    if (text[special.begin] != '[') continue;
+    encode(begin, special.begin, false);
+    encode(special.begin, special.end, true);
+    begin = special.end;
+  }
+  encode(begin, text.size(), false);
+  return out;
+}
+
+SpokenModel spoken_model(const ModelConfig& config) {
+  const SampleParams sampling{.temperature = 0.8f,
+                              .top_k = 1000,
+                              .top_p = 0.95f,
+                              .repetition_penalty = 1.2f,
+                              .penalty_last = true};
+  return {.tables = kTables,
+          .pattern = {.delays = {0}, .marks = {.before = kStartSpeech}, .drain = DelayDrain::kFree},
+          .max_positions = config.text_positions,
+          .sampling = sampling,
+          .text = {.segment_bytes = kPartBytes},
+          .spare_steps = kMostSteps,
+          .late_text = false,
+          .instructions = "this model takes no instructions"};
+}
+
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
+                                                const Tokenizer& tokenizer,
+                                                Result<std::shared_ptr<const Voice>> voice,
+                                                const SpeechRequest& request) {
+  if (!voice) return voice.error();
+  return std::unique_ptr<SpokenScript>(
+      std::make_unique<Script>(config, tokenizer, voice.take(), request));
+}
+
+}  // namespace syrinx::chatterbox_turbo

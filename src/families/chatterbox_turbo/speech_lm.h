@@ -1,0 +1,30 @@
+// T3 of Chatterbox Turbo: a GPT-2, fed the row of a speaker, the speech tokens of the voice, a text
+// and speech tokens, one behind the other. Sizes are read from the shapes of
+// t3_turbo_v1.safetensors or fixed in the authors' code. Const after construction. H width. Source:
+// chatterbox:src/chatterbox/tts_turbo.py, models/t3/{t3.py,llama_configs.py}.
+#pragma once
+
+#include <memory>
+
+#include "families/chatterbox/voice.h"
+#include "families/spoken/codec_lm.h"
+
+namespace syrinx::chatterbox_turbo {
+
+using chatterbox::ModelConfig, chatterbox::Voice;
+
+/// Both files' sizes. text_positions and speech_positions are those of GPT-2's one table.
+ModelConfig read_config(const Weights& t3, const Weights& s3gen);
+
+struct SpeechNets {
+  std::unique_ptr<CodecLm> lm;  ///< tables: text, speech
+  PackedLinear speaker;         ///< vector -> row, of the CPU
+};
+
+/// `weights` is t3_turbo_v1.safetensors and must outlive what is made. Throws LoadError.
+SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type);
+
+/// Fills voice.rows [1, H] with the speaker's row.
+void prepare(const SpeechNets& nets, Voice& voice);
+
+}  // namespace syrinx::chatterbox_turbo

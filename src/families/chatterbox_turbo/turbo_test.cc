@@ -1,0 +1,184 @@
+// Chatterbox Turbo against what the authors' code computes on small checkpoints of two shapes:
+// clean text and ids, the voice's rows, logits, greedy tokens, samples of both modes; and what it
+// promises beside spoken_families_test.cc.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "families/chatterbox/text.h"
+#include "families/chatterbox_turbo/pipeline.h"
+#include "families/s3/fixture.h"
+#include "io/golden_samples.h"
+#include "io/safetensors.h"
+#include "model/step_runner.h"
+
+namespace syrinx::chatterbox_turbo {
+namespace {
+
+class TurboParity : public testing::TestWithParam<const char*> {
+ protected:
+  std::string path(const std::string& name) const {
+    return parity("chatterbox_turbo/golden/" + (GetParam() + ("/" + name)));
+  }
+  nlohmann::json cases() const {
+    nlohmann::json all;
+    std::ifstream(path("cases.json")) >> all;
+    return all;
+  }
+  Safetensors golden(const nlohmann::json& c) const {
+    return Safetensors(path(c["name"].get<std::string>() + ".safetensors"));
+  }
+  static SpeechRequest request_of(const nlohmann::json& c) {
+    SpeechRequest request;
+    request.text = c["text"];
+    request.temperature = 0.f;
+    request.seed = 7;
+    return request;
+  }
+
+  const ChatterboxTurbo model_{{path("checkpoint"), "tiny"}};
+};
+
+TEST_P(TurboParity, TextsAndVoice) {
+  for (const auto& c : cases()) {
+    const std::string text = c["text"];
+    EXPECT_EQ(chatterbox::clean(text, chatterbox::Punctuation::kTurbo), c["clean"]);
+    const Safetensors file = golden(c);
+    EXPECT_EQ(text_ids(model_.tokenizer(), text), ints(file.view("text_ids"))) << c["name"];
+    const View want = file.view("voice");
+    const Voice& voice = model_.voices().at("default");
+    ASSERT_EQ(std::ssize(voice.prompt_speech) + 1, want.shape[0]);
+    EXPECT_LT(relative(floats(voice.rows), floats(want.slice(0, 1))), 1e-6f);
+  }
+}
+
+TEST_P(TurboParity, TagsAreTokensWhetherSpecialOrNot) {
+  const Tokenizer& tokenizer = model_.tokenizer();
+  for (const char* tag : {"[laugh]", "[sigh]"}) {
+    const std::vector<int32_t> ids = text_ids(tokenizer, tag);
+    EXPECT_EQ(ids.front(), tokenizer.need_id(tag));
+    EXPECT_EQ(ids.size(), 2u) << "and a full stop";
+  }
+  EXPECT_GT(text_ids(tokenizer, "<|endoftext|>").size(), 5u);
+}
+
+TEST_P(TurboParity, LogitsAndGreedyTokens) {
+  float worst = 0;
+  int most = 0;
+  for (const auto& c : cases()) {
+    const Safetensors file = golden(c);
+    Runner runner(model_);
+    Track track = runner.open(request_of(c));
+    const std::vector<int32_t> want = ints(file.view("tokens"));
+    for (size_t t = 0; t < want.size(); ++t) runner.step(track);
+    EXPECT_EQ(track.codes, want) << c["name"];
+    const View logits = file.view("logits");
+    const auto steps = logits.shape[0] == 2 ? std::vector<size_t>{0, 15} : std::vector<size_t>{15};
+    for (size_t i = 0; i < steps.size(); ++i) {
+      const auto row = static_cast<int64_t>(i);
+      worst = worse(worst, relative(track.logits[steps[i]], floats(logits.slice(row, row + 1))));
+    }
+    most = std::max(most, static_cast<int>(want.size()));
+  }
+  EXPECT_GE(most, 200);
+  EXPECT_LT(worst, 1e-4f);
+  RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
+}
+
+TEST_P(TurboParity, EndsAsTheAuthorsWithSilenceBehind) {
+  const nlohmann::json c = cases()[1];
+  ASSERT_EQ(c["name"], "tags");
+  const Safetensors file = golden(c);
+  const std::vector<int32_t> want = ints(file.view("tokens"));
+  Runner runner(model_);
+  Track track = runner.open(request_of(c));
+  for (size_t t = 0; t < want.size(); ++t) {
+    EXPECT_FALSE(track.finished) << t;
+    runner.step(track);
+  }
+  EXPECT_TRUE(track.ended);
+  EXPECT_EQ(track.codes, want);
+  std::vector<int32_t> frames(want.begin(), want.end() - 1);
+  frames.insert(frames.end(), kSilences, kSilence);
+  EXPECT_EQ(track.frames, frames);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, TurboParity, testing::Values(".", "wide"),
+                         [](const auto& shape) { return shape.index ? "Wide" : "Small"; });
+
+class Turbo : public TurboParity {};
+
+TEST_P(Turbo, SamplesOfBothModes) {
+  const nlohmann::json c = cases().back();
+  const Safetensors file = golden(c);
+  const std::vector<int32_t> tokens = ints(file.view("tokens"));
+  Runner runner(model_);
+  for (const char* mode : {"samples", "full"}) {
+    SpeechRequest request = request_of(c);
+    request.flow = mode == std::string("full") ? FlowMode::kFull : FlowMode::kCausal;
+    const std::string name = mode == std::string("full") ? "samples_full" : "samples";
+    const GoldenSamples want(file, name);
+    const auto count = static_cast<size_t>(want.count() / 960);
+    const auto state = open_only(model_, request);
+    const std::vector<float> got = through_chunk_stages(
+        model_.graph(), *state, std::span(tokens).first(count), runner.context());
+    ASSERT_EQ(std::ssize(got), want.count());
+    const float worst = want.distance(got);
+    EXPECT_LT(worst, 1e-4f) << name;
+    RecordProperty(name, std::to_string(worst * 1e6) + "e-6");
+  }
+}
+
+TEST_P(Turbo, PublishedDefaults) {
+  SpeechRequest request;
+  request.text = "Hello.";
+  const auto state = open_only(model_, request);
+  const SampleParams& p = state->sampling(0);
+  EXPECT_FLOAT_EQ(p.temperature, 0.8f);
+  EXPECT_EQ(p.top_k, 1000);
+  EXPECT_FLOAT_EQ(p.top_p, 0.95f);
+  EXPECT_FLOAT_EQ(p.repetition_penalty, 1.2f);
+  EXPECT_TRUE(p.penalty_last);
+  EXPECT_FALSE(state->guidance().has_value());
+  EXPECT_EQ(model_.config().flow.steps, 2);
+  EXPECT_EQ(model_.config().flow.branches(), 1);
+  ASSERT_EQ(state->history(0).size(), 1u);
+  EXPECT_EQ(state->history(0)[0], kStartSpeech);
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t code = 5;
+  EXPECT_EQ(state->advance({&code, 1}, out).next, Verdict::kContinue);
+  ASSERT_EQ(state->history(0).size(), 1u);
+  EXPECT_EQ(state->history(0)[0], 5);
+}
+
+TEST_P(Turbo, SilenceCountsAgainstTheBound) {
+  SpeechRequest request;
+  request.text = "Hello.";
+  request.max_frames = 4;
+  const auto state = open_only(model_, request);
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  for (const int32_t code : {5, 6, kStopSpeech}) state->advance({&code, 1}, out);
+  EXPECT_EQ(frames, (std::vector<int32_t>{5, 6, kSilence, kSilence}));
+}
+
+TEST_P(Turbo, RefusesWhatItLacks) {
+  SpeechRequest request;
+  request.text = "Hello.";
+  request.guidance = 2.f;
+  EXPECT_EQ(refusal_of(model_, request).param, "guidance");
+  request.guidance.reset();
+  request.voice = "stranger";
+  EXPECT_EQ(refusal_of(model_, request).code, ErrorCode::kNotFound);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Turbo, testing::Values("."),
+                         [](const auto&) { return std::string("Small"); });
+
+}  // namespace
+}  // namespace syrinx::chatterbox_turbo

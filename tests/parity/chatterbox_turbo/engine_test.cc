@@ -1,0 +1,74 @@
+// The golden checkpoint of Chatterbox Turbo through the whole engine: the authors' samples of both
+// modes, the silence behind a part, and the same samples alone and in a crowd.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/testing/listening.h"
+#include "io/file.h"
+#include "io/golden_samples.h"
+#include "io/safetensors.h"
+#include "runtime/small_load.h"
+
+namespace syrinx::chatterbox_turbo {
+namespace {
+
+std::string golden(const std::string& name) {
+  return SYRINX_BINARY_DIR "/parity/chatterbox_turbo/golden/" + name;
+}
+
+std::unique_ptr<Engine> engine(const EngineOptions& options = {.max_batch = 8}) {
+  return golden_engine(golden("checkpoint"), options);
+}
+
+SpeechRequest request_of(size_t number) {
+  const auto c = nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20))[number];
+  SpeechRequest request;
+  request.text = c["text"];
+  request.temperature = 0.f;
+  request.seed = 7;
+  return request;
+}
+
+TEST(ChatterboxTurboEngine, SpeaksAsTheAuthorsInBothModes) {
+  const Safetensors file(golden("samples.safetensors"));
+  const auto one = engine();
+  for (const FlowMode mode : {FlowMode::kCausal, FlowMode::kFull}) {
+    const GoldenSamples want(file, mode == FlowMode::kFull ? "samples_full" : "samples");
+    SpeechRequest request = request_of(2);
+    request.flow = mode;
+    request.max_frames = want.count() / 960;
+    const std::vector<float> got = spoken(*one, request);
+    ASSERT_EQ(std::ssize(got), want.count());
+    EXPECT_LT(want.distance(got), 1e-4f);
+  }
+}
+
+TEST(ChatterboxTurboEngine, EndsWithThreeTokensOfSilence) {
+  const Safetensors file(golden("tags.safetensors"));
+  const auto sink = answered(*engine(), request_of(1));
+  EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
+  const int64_t tokens = file.view("tokens").count() - 1;  // but for the stop
+  EXPECT_EQ(std::ssize(sink->samples()), (tokens + 3) * 960);
+}
+
+TEST(ChatterboxTurboEngine, SameSamplesAloneAndInACrowd) {
+  SpeechRequest request;
+  request.text = "Hello there, how are you? [laugh] The quick brown fox jumps over the lazy dog.";
+  request.seed = 5;
+  request.max_frames = 60;
+  request.ignore_stop = true;
+  const auto make = [](const EngineOptions& options) { return engine(options); };
+  const std::vector<float> alone =
+      expect_the_same_in_a_crowd(make, request, 6, [](int i, SpeechRequest& other) {
+        if (i % 3 == 0) return false;
+        other.text = "The fox number " + std::to_string(i);
+        other.seed = static_cast<uint64_t>(i);
+        if (i % 2 == 1) other.flow = FlowMode::kFull;
+        return true;
+      });
+  EXPECT_EQ(alone.size(), size_t{60 * 960});
+}
+
+}  // namespace
+}  // namespace syrinx::chatterbox_turbo
