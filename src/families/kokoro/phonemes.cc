@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
+#include "base/ascii.h"
 #include "families/zonos/phonemes.h"
 
 namespace syrinx::kokoro {
@@ -13,7 +15,6 @@ namespace {
 using Pair = std::pair<std::string_view, std::string_view>;
 
 constexpr std::string_view kMarks = ";:,.!?—…\"()“”";
-constexpr std::string_view kStress = "ˈ", kSecondStress = "ˌ";
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = 0; (at = text.find(from, at)) != text.npos; at += to.size()) {
@@ -85,6 +86,34 @@ int64_t main_stress(std::span<const std::string_view> phones) {
   return drawn ? last : first;
 }
 
+/// The words of a piece that are nothing but letters and apostrophes; none where it has others.
+std::vector<std::string> written_words(std::string_view text) {
+  std::vector<std::string> out(1);
+  for (const std::string& c : characters(text)) {
+    const char first = lower_ascii(c[0]);
+    if (c == "\u2019" || c == "'") {
+      out.back() += '\'';
+    } else if (c.size() == 1 && first >= 'a' && first <= 'z') {
+      out.back() += c;
+    } else if (c == " " || c == "-" || kMarks.find(c) != kMarks.npos) {
+      if (!out.back().empty()) out.emplace_back();
+    } else {
+      return {};
+    }
+  }
+  if (out.back().empty()) out.pop_back();
+  for (std::string& word : out) {  // quotation marks
+    while (word.size() > 1 && word.front() == '\'') word.erase(0, 1);
+  }
+  return out;
+}
+
+bool all_known(const UsLexicon& lexicon, const std::vector<std::string>& words) {
+  return !words.empty() && std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+    return lexicon.find(word, Follows::kPause).has_value();
+  });
+}
+
 }  // namespace
 
 std::vector<std::string> characters(std::string_view text) {
@@ -121,12 +150,11 @@ std::string misaki_of_phones(std::span<const std::string_view> phones) {
   return out;
 }
 
-std::vector<Spoken> english_words(const finch::Frontend& frontend,
-                                  const finch::Sentence& sentence) {
+std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence) {
   // The words of a sentence with the marks that stand before and behind them.
   std::vector<Spoken> out;
   if (sentence.pieces.empty()) return out;
-  const finch::Segment read = frontend.read_part(sentence, 0, sentence.pieces.size(), true);
+  const finch::Segment read = reader.frontend.read_part(sentence, 0, sentence.pieces.size(), true);
   std::vector<std::vector<std::vector<std::string_view>>> words(sentence.pieces.size());
   int32_t last = -1;
   for (const finch::PhoneSymbol& symbol : read.symbols) {
@@ -136,18 +164,37 @@ std::vector<Spoken> english_words(const finch::Frontend& frontend,
     last = symbol.word;
     piece.back().push_back(finch::phone_names()[static_cast<size_t>(symbol.phone)]);
   }
-  for (size_t p = 0; p < words.size(); ++p) {
+  // From the end on, as words are said by what follows them.
+  Follows next = Follows::kPause;
+  bool to = false;
+  const auto add = [&](const finch::Piece& piece, std::string phonemes, bool word) {
+    next = follows(phonemes, next);
+    out.push_back({std::move(phonemes), piece.begin, piece.end, word, word});
+  };
+  for (size_t p = words.size(); p-- > 0;) {
     const finch::Piece& piece = sentence.pieces[p];
-    const auto add = [&](std::string phonemes, bool word, bool space) {
-      out.push_back({std::move(phonemes), piece.begin, piece.end, word, space && !out.empty()});
-    };
-    std::string behind;  // the marks at its end
-    for (const std::string& c : characters(piece.text)) {
-      behind = kMarks.find(c) == kMarks.npos ? "" : behind + c;
+    std::vector<std::string> behind;  // the marks at its end
+    for (std::string& c : characters(piece.text)) {
+      if (kMarks.find(c) == kMarks.npos) {
+        behind.clear();
+      } else {
+        behind.push_back(std::move(c));
+      }
     }
-    for (const auto& phones : words[p]) add(misaki_of_phones(phones), true, true);
-    for (const std::string& c : characters(behind)) add(c, false, false);
+    for (size_t i = behind.size(); i-- > 0;) add(piece, std::move(behind[i]), false);
+    std::vector<std::string> written;
+    if (piece.phones.empty()) written = written_words(piece.text);
+    const bool tied = written.size() == words[p].size();
+    if (!tied && !all_known(reader.lexicon, written)) written.assign(words[p].size(), "");
+    for (size_t i = written.size(); i-- > 0;) {
+      std::optional<std::string> said;
+      if (!written[i].empty()) said = reader.lexicon.find(written[i], next, to);
+      to = lower_ascii(written[i]) == "to";
+      add(piece, said ? *said : misaki_of_phones(words[p][i]), true);
+    }
   }
+  std::reverse(out.begin(), out.end());
+  if (!out.empty()) out.front().space = false;
   return out;
 }
 

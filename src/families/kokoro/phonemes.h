@@ -1,5 +1,6 @@
 // Text to the phonemes that Kokoro was trained on, misaki's alphabet, a word or a mark at a time.
-// US English is read by this program's own reader (text/english) and libflite's lexicon; other
+// US English is read by this program's own reader (text/english) and has the phonemes of misaki's
+// lexicon, or where that does not know a word, those of libflite in misaki's alphabet; other
 // languages and British English by espeak-ng, which is run as a program. Pure functions.
 // Source of the alphabet: misaki 0.9.4 (EN_PHONES.md, espeak.py: EspeakFallback, EspeakG2P).
 #pragma once
@@ -11,6 +12,7 @@
 
 #include "base/error.h"
 #include "families/finch/frontend.h"
+#include "families/kokoro/lexicon.h"
 
 namespace syrinx::kokoro {
 
@@ -28,8 +30,14 @@ std::vector<std::string> characters(std::string_view text);
 /// The phones of one word of US English, names of finch::phone_names(), in misaki's alphabet.
 std::string misaki_of_phones(std::span<const std::string_view> phones);
 
+/// What US English is read with. Const after construction; any thread.
+struct EnglishReader {
+  finch::Frontend frontend;
+  UsLexicon lexicon;
+};
+
 /// A sentence of US English. Enters libflite; takes about a millisecond.
-std::vector<Spoken> english_words(const finch::Frontend& frontend, const finch::Sentence& sentence);
+std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence);
 
 /// What espeak-ng prints, as misaki writes it, for a voice of espeak-ng ("es", "en-gb").
 std::string misaki_of_espeak(std::string ipa, std::string_view voice);

@@ -40,7 +40,7 @@ class KokoroPipeline : public Pipeline {
  public:
   explicit KokoroPipeline(const LoadSpec& spec)
       : config_(load_config(Config::load(join_path(spec.dir, "config.json")))),
-        frontend_(std::make_shared<const finch::Frontend>()) {
+        reader_(std::make_shared<const EnglishReader>()) {
     const Weights weights(weights_of(spec));
     const WeightType type = at_least_8_bits(spec.weights);
     weights.build([&] {
@@ -97,7 +97,7 @@ class KokoroPipeline : public Pipeline {
                    "input"};
     }
     auto state = std::make_unique<KokoroState>(
-        request, config_, Script(config_, frontend_, language.value(), request), voice.value());
+        request, config_, Script(config_, reader_, language.value(), request), voice.value());
     if (Status fault = state->begin(request); !fault.ok()) return fault.error();
     if (!state->speakable()) {
       return Error{ErrorCode::kInvalid, "the text has nothing that can be spoken", "input"};
@@ -149,7 +149,7 @@ class KokoroPipeline : public Pipeline {
   }
 
   KokoroConfig config_;
-  std::shared_ptr<const finch::Frontend> frontend_;
+  std::shared_ptr<const EnglishReader> reader_;
   Prosody prosody_;
   Voder voder_;
   Voices voices_;

@@ -16,10 +16,10 @@ bool is_pause(const Spoken& spoken) {
 
 }  // namespace
 
-Script::Script(const KokoroConfig& config, std::shared_ptr<const finch::Frontend> frontend,
+Script::Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> reader,
                std::string language, const SpeechRequest& request)
     : config_(config),
-      frontend_(std::move(frontend)),
+      reader_(std::move(reader)),
       language_(std::move(language)),
       english_(request.sayings, request.lexicon),
       others_({.max_chars = kMostChars}) {}
@@ -46,7 +46,7 @@ bool Script::next(Utterance& out) {
     if (sentences_.empty()) continue;
     const finch::Sentence sentence = std::move(sentences_.front());
     sentences_.pop_front();
-    cut(english_words(*frontend_, sentence));
+    cut(english_words(*reader_, sentence));
   }
   out = std::move(ready_.front());
   ready_.pop_front();

@@ -32,7 +32,7 @@ struct Utterance {
 class Script {
  public:
   /// `language`: "en-us", or a voice of espeak-ng. What they point to must outlive it.
-  Script(const KokoroConfig& config, std::shared_ptr<const finch::Frontend> frontend,
+  Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> reader,
          std::string language, const SpeechRequest& request);
 
   /// More text; `last` ends it. May run espeak-ng.
@@ -45,7 +45,7 @@ class Script {
   void add(std::span<const Spoken> words);
 
   const KokoroConfig& config_;
-  std::shared_ptr<const finch::Frontend> frontend_;
+  std::shared_ptr<const EnglishReader> reader_;
   std::string language_;
   finch::SentenceReader english_;
   SentenceStream others_;

@@ -1,0 +1,57 @@
+// misaki's lexicon of US English and its rules for endings, stress and small words, so that a word
+// has the phonemes that Kokoro was trained on. What depends on a part of speech is as usual: this
+// program tags none. Const after construction; any thread.
+// Source: misaki 0.9.4, misaki/en.py (Lexicon) and data/us_gold.json (lexicon/README.md).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx::kokoro {
+
+/// They stand before the vowel that bears them.
+inline constexpr std::string_view kStress = "ˈ", kSecondStress = "ˌ";
+
+/// What is spoken after a word.
+enum class Follows : uint8_t {
+  kPause,  ///< a mark, or nothing
+  kVowel,
+  kConsonant,
+};
+/// By the first sound of `phonemes`; `later` where they have none.
+Follows follows(std::string_view phonemes, Follows later);
+
+class UsLexicon {
+ public:
+  /// Unpacks the lexicon that the program holds, which takes some 50 ms.
+  UsLexicon();
+
+  /// A word of letters and apostrophes, in the alphabet of the first version of the model; nothing
+  /// where neither it nor its stem is known. `to`: the word "to" follows.
+  std::optional<std::string> find(std::string_view word, Follows next, bool to = false) const;
+
+  size_t words() const { return words_.size(); }
+
+ private:
+  struct Entry {
+    uint32_t word = 0, phonemes = 0;  // offsets in text_
+    uint16_t word_size = 0, phonemes_size = 0;
+  };
+  std::string_view columns_of(std::string_view word) const;
+  std::string_view columns_in_any_case(std::string_view word) const;
+  std::string look_up(std::string_view word, Follows next, bool to) const;
+  std::string known(std::string_view word, Follows next, bool to) const;
+  std::string with_ending(std::string_view word, Follows next) const;
+  bool has(std::string_view word) const { return !columns_in_any_case(word).empty(); }
+
+  std::string text_;
+  std::vector<Entry> words_;  // sorted by word
+};
+
+/// The packed lexicon; made by CMake.
+std::string_view packed_us_lexicon();
+
+}  // namespace syrinx::kokoro
