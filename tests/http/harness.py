@@ -50,8 +50,9 @@ def stage_keys(folder, name):
 class Server:
     """`syrinx serve` on a free port; use it in a with statement."""
 
-    def __init__(self, *options, env=None, model=MODEL):
-        command = [BIN, "serve", "--model", model, "--port", "0", *options]
+    def __init__(self, *options, env=None, model=MODEL, before=()):
+        """`before`: a command that runs the rest of its command line."""
+        command = [*before, BIN, "serve", "--model", model, "--port", "0", *options]
         environment = dict(os.environ, **(env or {}))
         name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
         self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"), name), "w+",
@@ -60,7 +61,7 @@ class Server:
                                         stdout=subprocess.PIPE, stderr=self.log,
                                         env=environment, text=True)
         first = self.process.stdout.readline()
-        match = re.search(r"https?://[^ ]*?:(\d+)", first)
+        match = re.search(r"https?://[^ ]+?:(\d+)[ /\n]", first)
         if not match:
             self.process.wait()
             raise RuntimeError("the server did not start: " + self.read_log())

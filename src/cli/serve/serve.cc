@@ -297,6 +297,9 @@ void give_large_blocks_back() {
 int run_serve(const ServeOptions& options) {
   give_large_blocks_back();
   const double began_s = now_s();
+  if (options.wyoming_port >= 0 && options.first_keep_s > 0) {
+    throw UsageError("--first-keep: Wyoming's clients ask for the first model's voices at any time");
+  }
   if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
     throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
                      " say --allow-public.");
@@ -330,6 +333,7 @@ int run_serve(const ServeOptions& options) {
   const auto models = std::make_shared<ModelTable>(
       model_sources(options, vad, report),
       ModelTableOptions{.keep_s = options.model_keep_s,
+                        .keep_first_s = options.first_keep_s,
                         .memory_bytes = options.model_memory_mib << 20,
                         .log = report,
                         .aliases = read_aliases("--model-alias", options.model_aliases)});

@@ -14,6 +14,7 @@ struct ServeOptions {
   LoadOptions load;                 ///< of every model; `model` is not used
   std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
   double model_keep_s = 600;
+  double first_keep_s = 0;
   size_t model_memory_mib = 0;
   std::string host = "127.0.0.1";
   int port = 8080;

@@ -26,6 +26,10 @@ void add_served_models(CLI::App& app, ServeOptions& serve) {
                  "seconds that a model but the first is kept after its last use; 0: for ever")
       ->check(at_least(0))
       ->capture_default_str();
+  app.add_option("--first-keep", serve.first_keep_s,
+                 "the same for the first model, which the next request loads again; 0: for ever")
+      ->check(at_least(0))
+      ->capture_default_str();
   app.add_option("--model-memory-mib", serve.model_memory_mib,
                  "weights of all models together; past it those out of use are let go; 0: no bound")
       ->check(at_least(0))

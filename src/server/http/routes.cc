@@ -121,7 +121,9 @@ Reply answer_voices(const RequestHead& head, const ServerView& server) {
 Reply answer_vendor(const RequestHead& head, const ServerView& server) {
   if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
   if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
-  return answer_vendor_voices(head.path, head.query, speaker_of(server, *server.models->first()));
+  const std::shared_ptr<Backend> first = server.models->first();
+  if (!first) return reply_of(to_api_error(server.models->not_loaded("")));
+  return answer_vendor_voices(head.path, head.query, speaker_of(server, *first));
 }
 
 Reply answer_consents(const VoiceStore* store) {

@@ -9,7 +9,9 @@ namespace {
 /// Whether a stage of the model that answers by default is in other processes, all of them away.
 bool lacks_stage(const ServerView& server) {
   if (server.models == nullptr) return false;
-  const std::vector<RemoteNode> nodes = server.models->first()->remote_nodes();
+  const std::shared_ptr<Backend> first = server.models->first();
+  if (!first) return false;  // the next request loads it
+  const std::vector<RemoteNode> nodes = first->remote_nodes();
   return std::any_of(nodes.begin(), nodes.end(), [&](const RemoteNode& node) {
     return std::none_of(nodes.begin(), nodes.end(), [&](const RemoteNode& other) {
       return other.node == node.node && other.up;

@@ -105,7 +105,8 @@ ordered_json predictions_object(const PredictionCounters& sum) {
 
 }  // namespace
 
-/// "engine" is the first model's, as in every earlier version; "models" has all.
+/// "engine" is the first model's, while that is loaded, as in every earlier version;
+/// "models" has all.
 Reply health_reply(const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},
@@ -116,7 +117,7 @@ Reply health_reply(const ServerView& server) {
                       {"decoding", decoding_object(server.decoder)}};
   if (server.predictions != nullptr) out["predictions"] = predictions_object(*server.predictions);
   if (server.models == nullptr) return json_reply(out);
-  out["engine"] = engine_object(*server.models->first());
+  if (const auto first = server.models->first()) out["engine"] = engine_object(*first);
   ordered_json models = ordered_json::array();
   for (const ModelTable::Entry& model : server.models->list()) {
     models.push_back({{"id", model.name}, {"loaded", model.backend != nullptr}});

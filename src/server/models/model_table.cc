@@ -206,11 +206,12 @@ void ModelTable::sweep(double now_s) {
   {
     const std::lock_guard lock(mutex_);
     for (Slot& slot : slots_) {
-      if (&slot == &slots_[0] || !slot.backend) continue;
+      if (!slot.backend) continue;
+      const double keep_s = &slot == &slots_[0] ? options_.keep_first_s : options_.keep_s;
       if (slot.backend.use_count() > 1) {
         slot.used_s = now_s;
-      } else if (options_.keep_s > 0 && now_s - slot.used_s > options_.keep_s) {
-        log(concat("model ", slot.source.name, " let go: not used for ", options_.keep_s, " s"));
+      } else if (keep_s > 0 && now_s - slot.used_s > keep_s) {
+        log(concat("model ", slot.source.name, " let go: not used for ", keep_s, " s"));
         gone.push_back(std::exchange(slot.backend, nullptr));
       }
     }

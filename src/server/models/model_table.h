@@ -1,4 +1,4 @@
-// The models of one server, by name: the first is there from the start, others are loaded when
+// The models of one server, by name: the first is loaded at the start, others are loaded when
 // a request names them, kept for a while after their last use, and let go when memory is short.
 // A stream holds on to the backend that it began with, so unloading and reloading disturb no
 // stream. Every method is safe from any thread; load(), reload() and sweep() may take long.
@@ -29,6 +29,7 @@ struct ModelSource {
 /// When models are let go, and what else they are called.
 struct ModelTableOptions {
   double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0: never
+  double keep_first_s = 0;  ///< the same of the first model
   size_t memory_bytes = 0;  ///< of weights; past it models out of use are let go; 0: no bound
   std::function<void(const std::string& line)> log = {};
   std::map<std::string, std::string, std::less<>> aliases = {};  ///< what else models are called
@@ -48,6 +49,7 @@ class ModelTable {
   };
   /// In the order given.
   std::vector<Entry> list() const;
+  /// Null while it is let go.
   std::shared_ptr<Backend> first() const;
 
   /// The model that a client calls `name`: an alias, one of the names, the last part of one

@@ -99,6 +99,23 @@ TEST_F(ModelTableTest, LetsGoWhatIsNotUsed) {
   EXPECT_TRUE(table.load("b").value());
 }
 
+TEST_F(ModelTableTest, LetsGoTheFirstWhereThatIsAskedFor) {
+  ModelTable table({source("a")}, {.keep_first_s = 10});
+  table.sweep(now_s() + 5);
+  EXPECT_TRUE(loaded(table, "a"));
+  {
+    const auto used = table.find("").value();
+    table.sweep(now_s() + 100);
+    EXPECT_TRUE(loaded(table, "a")) << "a stream holds it";
+  }
+  table.sweep(now_s() + 200);
+  EXPECT_FALSE(loaded(table, "a"));
+  EXPECT_EQ(table.first(), nullptr);
+  EXPECT_EQ(table.load("").value()->info().model, "a");
+  EXPECT_EQ(loads_["a"], 2);
+  EXPECT_NE(table.first(), nullptr);
+}
+
 TEST_F(ModelTableTest, KeepsWithinItsMemory) {
   ModelTable table({source("a"), source("b"), source("c")}, {.memory_bytes = 250});
   auto held = table.load("b").value();
