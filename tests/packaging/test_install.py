@@ -63,6 +63,9 @@ class Install(unittest.TestCase):
             done = subprocess.run(["systemd-analyze", "verify", "--man=no", unit],
                                   capture_output=True, text=True, check=False)
             self.assertEqual((done.returncode, done.stderr), (0, ""))
+            done = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=20", unit],
+                                  capture_output=True, text=True, check=False)  # 20 is an exposure of 2.0
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_debian_package(self):
         for tool in ["dpkg-deb", "dpkg-shlibdeps"]:
