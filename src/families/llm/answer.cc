@@ -163,7 +163,7 @@ SampleRule Answer::rule_behind(int guesses) const {
 
 Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const int32_t id = codes[0];
-  take(id);
+  take_id(id);
   const auto& ends = generation_.ends;
   if (!ignore_stop_ && std::binary_search(ends.begin(), ends.end(), id)) {
     tell(text_.finish(), out);
@@ -190,7 +190,7 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
 }
 
 /// The guesses go on while they are right; else, and at their end, new ones are looked for.
-void Answer::take(int32_t id) {
+void Answer::take_id(int32_t id) {
   const auto at = static_cast<size_t>(steps());
   if (alike_ == at && at < expected_.size() && expected_[at] == id) ++alike_;
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {

@@ -72,7 +72,7 @@ class Answer : public Sequence {
   };
   SampleRule rule_behind(int guesses) const;
   Status shape(const Prompter& prompter, const Chat& chat, bool masks);
-  void take(int32_t id);
+  void take_id(int32_t id);
   void guess();
   bool guess_expected();
   void fill_block();

@@ -21,14 +21,14 @@ State::State(const SpeechRequest& request, const PiperConfig& config, SayClauses
 }
 
 Status State::begin(const SpeechRequest& request) {
-  if (Status taken = take(request.text, !request.text_open); !taken.ok()) return taken;
+  if (Status taken = take_text(request.text, !request.text_open); !taken.ok()) return taken;
   if (!next_sentence() && !open_) {
     return Error{ErrorCode::kInvalid, "the text has nothing that this voice can speak", "input"};
   }
   return ok_status();
 }
 
-Status State::take(std::string_view text, bool last) {
+Status State::take_text(std::string_view text, bool last) {
   std::vector<SentenceStream::Item> items;
   sentences_.push(text, items);
   if (last) sentences_.finish(items);
@@ -52,7 +52,7 @@ Status State::take(std::string_view text, bool last) {
 
 Status State::append_text(std::string_view text, bool last) {
   if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
-  if (Status taken = take(text, last); !taken.ok()) return taken;
+  if (Status taken = take_text(text, last); !taken.ok()) return taken;
   if (!text_.ids.empty() || next_sentence() || !last) return ok_status();
   text_.ids = config_.begin;  // what is left to say when the text ends without more
   text_.ids.insert(text_.ids.end(), config_.pad.begin(), config_.pad.end());

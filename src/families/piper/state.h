@@ -47,7 +47,7 @@ class State : public Sequence {
   std::vector<float> prior, frames;
 
  private:
-  Status take(std::string_view text, bool last);
+  Status take_text(std::string_view text, bool last);
   bool next_sentence();
 
   const PiperConfig& config_;

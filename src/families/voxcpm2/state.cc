@@ -67,7 +67,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (Status fault = state->set_options(request); !fault) return fault.error();
   if (Status fault = state->set_voice(request); !fault) return fault.error();
   if (trimmed(one_spaced(request.text)).empty() && !request.text_open) return nothing_to_say();
-  if (Status fault = state->take(request.text, !request.text_open); !fault) return fault.error();
+  if (Status fault = state->take_text(request.text, !request.text_open); !fault) return fault.error();
   state->begin_part();
   return std::unique_ptr<Sequence>(std::move(state));
 }
@@ -112,7 +112,7 @@ int64_t State::most_like_patches() const {
 
 /// Cuts what has come of the text into parts. Each of them fits beside the voice, so that only the
 /// part before it may have to be left out of its prompt.
-Status State::take(std::string_view text, bool last) {
+Status State::take_text(std::string_view text, bool last) {
   text_.push(text, last);
   const int64_t like = std::max(most_like_patches(), std::ssize(like_) / config_.patch_width()) + 2;
   for (std::string part = text_.next(); !part.empty(); part = text_.next()) {
@@ -143,7 +143,7 @@ Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) {
     return refused(ErrorCode::kInvalid, "the text of this request is complete", "input");
   }
-  if (Status taken = take(text, last); !taken) return taken;
+  if (Status taken = take_text(text, last); !taken) return taken;
   // A sentence is certain once a letter after it is there, so what comes last is never nothing.
   if (ready() || begin_part() || !last) return ok_status();
   return nothing_to_say();

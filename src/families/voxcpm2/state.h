@@ -69,7 +69,7 @@ class State : public Sequence {
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
   Status set_options(const SpeechRequest& request);
   Status set_voice(const SpeechRequest& request);
-  Status take(std::string_view text, bool last);
+  Status take_text(std::string_view text, bool last);
   bool begin_part();
   std::string words() const;
   void make_prompt();
