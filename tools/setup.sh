@@ -12,6 +12,8 @@ packages_ears="libpocketsphinx3 pocketsphinx-en-us
 packages_real="$packages_ears python3-dev python3-venv alsa-utils espeak-ng libgtest-dev"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
   openssl espeak-ng chromium zsh fish haproxy libgrpc++-dev"
+# tools/package.
+packages_package="g++-12 ccache cmake ninja-build nasm pkg-config make xz-utils dpkg-dev python3 ca-certificates"
 # tools/neon_check; an aarch64 needs neither.
 [ "$(uname -m)" = aarch64 ] || packages_check="$packages_check g++-aarch64-linux-gnu qemu-user"
 
@@ -46,7 +48,7 @@ missing_packages() {
   done
 }
 
-# install_packages build|check|ears|real: Debian packages that are not there yet. Without root and sudo it says
+# install_packages build|check|ears|real|package: Debian packages that are not there yet. Without root and sudo it says
 # which are missing and how to install them. A build then cannot succeed; what hears and what only tests
 # use may be absent.
 install_packages() {
@@ -54,6 +56,7 @@ install_packages() {
   [ "$1" = check ] && list="$list $packages_check"
   [ "$1" = ears ] && list="$packages_ears"
   [ "$1" = real ] && list="$packages_build $packages_real"
+  [ "$1" = package ] && list="$packages_package"
   command -v dpkg-query >/dev/null || {
     say "no Debian packages here: install what this list of Debian's names stands for: $(echo $list)"
     return 0
@@ -78,6 +81,14 @@ install_packages() {
   say "installing ${#names[@]} Debian packages: ${names[*]}"
   "${apt[@]}" install -y --no-install-recommends "${names[@]}" >>"$log" 2>&1 ||
     fail "apt-get install failed; the log is $log" "$log"
+}
+
+# debian_mirror: prints the address of Debian's main archive as apt has it, without the security archive
+# and others beside it.
+debian_mirror() {
+  local mirror=${SYRINX_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' \
+    2>/dev/null | sed -n 's|/* Debian Debian$||p' | head -n 1)}
+  echo "${mirror:-http://deb.debian.org/debian}"
 }
 
 # make_clients_python: an empty Python in build/clients, for the clients of other vendors that tests

@@ -4,7 +4,9 @@
 #include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -35,6 +37,15 @@ class HelperLoop {
   void (*const instead_)(int);
 };
 
+/// Closes the descriptors [from, to]. glibc has a function for it since 2.34, Linux the call since 5.9.
+void close_files(unsigned from, unsigned to) {
+#ifdef __NR_close_range
+  if (syscall(__NR_close_range, from, to, 0) == 0) return;
+#endif
+  to = static_cast<unsigned>(std::min<int64_t>(to, sysconf(_SC_OPEN_MAX) - 1));
+  for (unsigned fd = from; fd <= to; ++fd) close(static_cast<int>(fd));
+}
+
 /// Keeps nothing of the process that it was forked from but its code and `control`.
 void leave_the_server(int control) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -52,8 +63,8 @@ void leave_the_server(int control) {
   for (int fd = 0; fd <= 2 && null >= 0; ++fd) {
     if (fd != control) dup2(null, fd);
   }
-  if (control > 3) close_range(3, static_cast<unsigned>(control) - 1, 0);
-  close_range(static_cast<unsigned>(std::max(control, 2)) + 1, ~0U, 0);
+  if (control > 3) close_files(3, static_cast<unsigned>(control) - 1);
+  close_files(static_cast<unsigned>(std::max(control, 2)) + 1, ~0U);
 }
 
 void HelperLoop::run() {
