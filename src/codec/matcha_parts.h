@@ -22,7 +22,7 @@ struct MatchaBlock {
 };
 
 /// mish(time_mlp(t)) of every step, [steps, 4 C], of `in` sines and cosines of it; in ctx's arena.
-/// Of a schedule with ends mish(time_embed_mixer(time_mlp(t), time_mlp(end))).
+/// For a schedule with ends: mish(time_embed_mixer(time_mlp(t), time_mlp(end))).
 View embed_matcha_times(StepContext& ctx, const Weights& weights, const FlowSchedule& schedule,
                         int64_t in, int64_t channels);
 /// What the embedded `time` adds in the resnet of the scope `weights`, [steps, C].
