@@ -1,7 +1,8 @@
 """Many conversations at once, in real time: every speaker has a microphone that never stops, asks, listens to the whole
 answer and asks again; whoever is answered plays what comes, and a gap is a moment in which there was nothing left to play.
 
-`conversations.py --conversations 20 --seconds 120` starts a server (finch, wren, PocketSphinx) and prints figures.
+`conversations.py --conversations 20 --seconds 120` starts a server (finch, wren, PocketSphinx) and prints figures;
+`--ears DIR` lets another recogniser hear, such as a Whisper, and further options are the server's (`--vad FILE`).
 One thread serves all connections, so that the clients take little of the machine; how late that thread was is told.
 """
 import argparse
@@ -58,12 +59,12 @@ class Player:
 class Talker:
     """One conversation. `due` is when its microphone has the next piece."""
 
-    def __init__(self, server, questions, first_at):
+    def __init__(self, server, questions, first_at, ears):
         self.ws = WebSocket(server.port, "/v1/realtime?model=wren")
         if self.ws.status != 101:
             raise RuntimeError(f"status {self.ws.status}")
         self.ws.send({"type": "session.update", "session": {
-            "type": "realtime", "audio": {"input": {"transcription": {"model": "pocketsphinx"}}}}})
+            "type": "realtime", "audio": {"input": {"transcription": {"model": ears}}}}})
         self.socket = self.ws.socket
         self.socket.setblocking(False)
         self.got, self.unsent = b"", b""
@@ -160,7 +161,7 @@ def hearing_and_all(process):
     return low, every
 
 
-def hold(server, count, seconds, enough=0):
+def hold(server, count, seconds, enough=0, ears="pocketsphinx"):
     """Holds them for so long, or until each had `enough` turns; (turns, troubles, how late the clients were at most)."""
     spoken = []
     for at, text in enumerate(QUESTIONS):
@@ -169,7 +170,7 @@ def hold(server, count, seconds, enough=0):
     period = 6.0  # of a turn, about: so the first questions are spread
     began = time.monotonic() + 0.5
     talkers = [Talker(server, itertools.cycle(spoken[i % len(spoken):] + spoken[:i % len(spoken)]),
-                      began + period * i / count) for i in range(count)]
+                      began + period * i / count, ears) for i in range(count)]
     selector = selectors.DefaultSelector()
     for talker in talkers:
         selector.register(talker.socket, selectors.EVENT_READ, talker)
@@ -198,12 +199,12 @@ def spread(values):
             f"most {values[-1]:.0f} ms" if values else "none")
 
 
-def measure(count, seconds, options):
+def measure(count, seconds, ears, options):
     """True: every conversation was answered, and no stream had a gap that the client did not make."""
-    with harness.Server("--quiet", "--model", "wren", "--ears", "pocketsphinx", *options) as server:
+    with harness.Server("--quiet", "--model", "wren", "--ears", ears, *options) as server:
         before = hearing_and_all(server.process)
         began = time.monotonic()
-        turns, troubles, late = hold(server, count, seconds)
+        turns, troubles, late = hold(server, count, seconds, ears=os.path.basename(ears.rstrip("/")))
         took = time.monotonic() - began
         low, every = (b - a for a, b in zip(before, hearing_and_all(server.process)))
     answered = [turn for turn in turns if turn["audio_s"] > 0]
@@ -218,6 +219,7 @@ def measure(count, seconds, options):
     print(f"  end of the question until speech_stopped: {spread(ms('asked', 'stopped'))}")
     print(f"  until the transcript: {spread(ms('stopped', 'heard'))}")
     print(f"  until the first audio: {spread(ms('heard', 'audio'))}")
+    print(f"  from the end of the question until the first audio: {spread(ms('asked', 'audio'))}")
     print(f"  processor: {every / took:.2f} cores, {low / took:.2f} of them threads of less priority")
     for trouble in sorted(set(troubles)):
         print(f"  trouble, {troubles.count(trouble)} times: {trouble}")
@@ -230,5 +232,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--conversations", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--ears", default="pocketsphinx", help="what hears: pocketsphinx, or a model's directory")
     arguments, rest = parser.parse_known_args()
-    sys.exit(not measure(arguments.conversations, arguments.seconds, rest))
+    sys.exit(not measure(arguments.conversations, arguments.seconds, arguments.ears, rest))
