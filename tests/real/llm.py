@@ -3,6 +3,7 @@
 llama.cpp reads the same numbers, written out in f32 by its own quantizer. Answers are greedy, 40 tokens, to the
 questions of questions.txt; the texts of passages.txt are given word for word and scored (text_scores.cc).
 """
+import concurrent.futures
 import json
 import math
 import socket
@@ -112,7 +113,8 @@ def run(syrinx, tool, threads, say):
         say(f"qwen: syrinx --weights {weights}")
         row = {}
         with Server(syrinx, model, "--weights", weights, "--threads", str(threads)) as server:
-            answers = [server.answer(each) for each in questions()]
+            with concurrent.futures.ThreadPoolExecutor(len(theirs)) as clients:  # alone or together, the answers are equal
+                answers = list(clients.map(server.answer, questions()))
         exact_answers = exact_answers or answers
         row["as_llama_cpp"] = sum(a == b for a, b in zip(answers, theirs))
         row["as_f32"] = sum(a == b for a, b in zip(answers, exact_answers))

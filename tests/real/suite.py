@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """`./check real`: trained weights through Syrinx, beside their authors' code; writes docs/real.md.
 
-    VENV/bin/python tests/real/suite.py --syrinx build/release/syrinx --scores build/release/tests/real/text_scores [PART...]
+    VENV/bin/python tests/real/suite.py --syrinx build/release/syrinx --scores build/release/text_scores [PART...]
 
 Parts: tiny.en, base, voices, qwen; all by default. What a part found is kept in the cache, and the page is made of
 all that is there. Ends with 'N passed, N failed, N skipped'.
