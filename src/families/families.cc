@@ -34,6 +34,7 @@
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
 #include "families/whisper/config.h"
+#include "families/whisper/openai.h"
 #include "families/whisper/pipeline.h"
 #include "families/zonos/config.h"
 #include "families/zonos/pipeline.h"
@@ -57,13 +58,14 @@ std::span<const Family> families() {
       Family{"zonos", zonos::claims, zonos::load},
       Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
       // After Orpheus, whose config is a Llama's.
-      Family{"llm", llm::claims, llm::load, "config.json", true, llm::kGgufEnd},
-      Family{"whisper", whisper::claims, whisper::load, "config.json", false},
+      Family{"llm", llm::claims, llm::load, "config.json", true, {llm::kGgufEnd}},
+      Family{"whisper", whisper::claims, whisper::load, "config.json", false,
+             {whisper::kTorchEnd, whisper::kGgmlEnd}},
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker, false},
       Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kMarker},
       Family{"chatterbox_turbo", nullptr, chatterbox_turbo::load, chatterbox_turbo::kMarker, false},
-      Family{"piper", nullptr, piper::load, nullptr, false, piper::kFileEnding},
+      Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}},
   };
   return kFamilies;
 }

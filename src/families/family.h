@@ -1,6 +1,7 @@
 // The table of model families. A family is one folder with a load function; families.cc lists them.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <memory>
 #include <span>
@@ -39,9 +40,16 @@ struct Family {
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
   const char* marker = "config.json";
   bool on_gpu = true;  ///< whether it has stages that run on a GPU
-  /// How files end that are a whole checkpoint of the family (".gguf"); null: it has directories
+  /// How files end that are a whole checkpoint of the family (".gguf"); empty: it has directories
   /// only. Such a file is LoadSpec::dir. A family that has nothing else has no claims and marker.
-  const char* file_ending = nullptr;
+  std::array<std::string_view, 2> file_endings = {};
+
+  /// Which of these endings a path has; empty: none.
+  std::string_view ending_of(std::string_view path) const {
+    for (const std::string_view ending : file_endings)
+      if (!ending.empty() && path.size() > ending.size() && path.ends_with(ending)) return ending;
+    return {};
+  }
 };
 
 /// All families, in the order of the README.

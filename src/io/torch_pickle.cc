@@ -66,6 +66,8 @@ class Collector {
     walk(pickle_.root, "", 0);
     return std::move(out_);
   }
+  /// After run().
+  std::map<std::string, int64_t> numbers() { return std::move(numbers_); }
 
  private:
   using Kind = PickleValue::Kind;
@@ -94,7 +96,9 @@ class Collector {
         walk(value.items[i], name + dot + std::to_string(i), depth + 1);
     } else if (value.kind == Kind::kCall) {
       take_call(value, name);
-    }  // numbers, texts and nothing are no tensors
+    } else if (value.kind == Kind::kInt) {
+      if (numbers_.size() < kMaxTorchTensors) numbers_.emplace(name, value.number);
+    }  // texts and nothing are no tensors
   }
 
   void take_call(const PickleValue& call, const std::string& name) {
@@ -185,6 +189,7 @@ class Collector {
   const std::string& prefix_;
   const std::string& path_;
   std::vector<TorchTensor> out_;
+  std::map<std::string, int64_t> numbers_;
   std::set<std::string> names_;
   size_t visits_ = 0;
 };
@@ -248,7 +253,9 @@ TorchPickle::TorchPickle(const std::string& path) : file_(MappedFile::open(path)
     load_fault(path, "data.pkl",
                concat("expected at most ", kMaxPickleBytes, " bytes, got ", entry->size()));
   const Pickle pickle = read_pickle(zip.text(*entry), path, allowed_global, kDict);
-  tensors_ = Collector(pickle, zip, prefix, path).run();
+  Collector collector(pickle, zip, prefix, path);
+  tensors_ = collector.run();
+  numbers_ = collector.numbers();
   for (size_t i = 0; i < tensors_.size(); ++i) by_name_.emplace(tensors_[i].name, i);
 }
 

@@ -44,6 +44,8 @@ class TorchPickle {
   const std::string& path() const { return file_->path(); }
   /// In the order of the pickle. Two names may share memory.
   const std::vector<TorchTensor>& tensors() const { return tensors_; }
+  /// Whole numbers that stand beside the tensors, by their names: "dims.n_mels".
+  const std::map<std::string, int64_t>& numbers() const { return numbers_; }
   /// Null when there is no such tensor.
   const TorchTensor* find(const std::string& name) const;
   /// The elements, contiguous; valid while this object lives. Read-only although View cannot say
@@ -53,6 +55,7 @@ class TorchPickle {
  private:
   std::shared_ptr<const MappedFile> file_;
   std::vector<TorchTensor> tensors_;
+  std::map<std::string, int64_t> numbers_;
   std::unordered_map<std::string, size_t> by_name_;
   // Tensors that lie in the file in another order or at an odd address, copied when first asked
   // for.

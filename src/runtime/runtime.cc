@@ -117,9 +117,9 @@ std::string model_name(std::string name) {
   const size_t slash = name.rfind('/');
   if (slash != std::string::npos) name.erase(0, slash + 1);
   for (const Family& family : families()) {
-    const std::string_view ending = family.file_ending ? family.file_ending : "";
-    if (ending.empty() || name.size() == ending.size() || !name.ends_with(ending)) continue;
-    name.erase(name.size() - ending.size());
+    const size_t ending = family.ending_of(name).size();
+    if (ending == 0) continue;
+    name.erase(name.size() - ending);
     break;
   }
   return name;
@@ -136,7 +136,7 @@ struct FoundModel {
 /// The family whose checkpoints are files that end like this one; null: none has such files.
 const Family* family_of_file(const std::string& path) {
   for (const Family& family : families()) {
-    if (family.file_ending && path.ends_with(family.file_ending)) return &family;
+    if (!family.ending_of(path).empty()) return &family;
   }
   return nullptr;
 }
@@ -146,9 +146,13 @@ const Family* family_of_file(const std::string& path) {
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
-    throw LoadError(path +
-                    ": expected a model's directory, or a file of a known ending (.gguf, "
-                    ".onnx)");
+    std::string known;
+    for (const Family& family : families()) {
+      for (const std::string_view ending : family.file_endings)
+        if (!ending.empty()) known += concat(known.empty() ? "" : ", ", ending);
+    }
+    throw LoadError(
+        concat(path, ": expected a model's directory, or a file of a known ending (", known, ")"));
   }
   const std::vector<std::string> known = markers();
   const auto there = [&](const std::string& marker) { return is_file(join_path(path, marker)); };

@@ -10,7 +10,8 @@ A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middl
 `count` numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype
 (nearest, ties to even). u = i / 2^31, where i are the little-endian int32 that SHAKE-128 makes of the UTF-8 bytes of
 "`seed` name". `rest` is base64 of xz of the file XOR those numbers (zero bytes where there are none), so whatever is
-not random, in any format, is kept as it is; `sha256` is that of the file.
+not random, in any format, is kept as it is; `sha256` is that of the file. `copies` lists [file, from, place, bytes]: bytes of
+another file beside the recipe, which lie here too; they are XORed in as the numbers are.
 
 A script that makes goldens sets random weights as ever, calls Weights.over() before it changes single rows, and
 Weights.hollow() on the files when all is done; `restored()` gives other scripts a checkpoint as one would download it.
@@ -56,9 +57,39 @@ def xored(data, recipe):
     return bytes(out)
 
 
-def written(recipe):
-    """The bytes of the file that `recipe` tells."""
-    data = xored(lzma.decompress(base64.b64decode(recipe["rest"])), recipe)
+def with_copies(data, recipe, folder):
+    """`data` with the bytes of other files XORed in."""
+    out = bytearray(data)
+    for file, begin, place, count in recipe.get("copies", []):
+        part = (folder / file).read_bytes()[begin:begin + count]
+        mixed = int.from_bytes(out[place:place + count], "little") ^ int.from_bytes(part, "little")
+        out[place:place + count] = mixed.to_bytes(count, "little")
+    return bytes(out)
+
+
+def copied(path, source):
+    """Puts a recipe in the place of the file `path`, which has tensors of the safetensors file `source` in another layout."""
+    path, source = pathlib.Path(path), pathlib.Path(source)
+    data, original = path.read_bytes(), source.read_bytes()
+    start = 8 + int.from_bytes(original[:8], "little")
+    copies = []
+    for name, entry in json.loads(original[8:start]).items():
+        if name == "__metadata__" or entry["data_offsets"][1] - entry["data_offsets"][0] < SMALLEST:
+            continue
+        begin, end = (start + at for at in entry["data_offsets"])
+        place = data.find(original[begin:end])
+        if place >= 0:
+            copies.append([os.path.relpath(source, path.parent), begin, place, end - begin])
+    recipe = {"seed": 0, "sha256": hashlib.sha256(data).hexdigest(), "runs": [], "copies": copies}
+    recipe["rest"] = base64.b64encode(lzma.compress(with_copies(data, recipe, path.parent), preset=9)).decode()
+    assert written(recipe, path.parent) == data
+    path.with_name(path.name + ENDING).write_text(json.dumps(recipe, indent=0) + "\n")
+    path.unlink()
+
+
+def written(recipe, folder):
+    """The bytes of the file that `recipe`, in `folder`, tells."""
+    data = with_copies(xored(lzma.decompress(base64.b64decode(recipe["rest"])), recipe), recipe, folder)
     if hashlib.sha256(data).hexdigest() != recipe["sha256"]:
         raise SystemExit("a seeded file did not come out as it was")
     return data
@@ -95,7 +126,7 @@ def mirror(source, target):
                 file = place / item.name[:-len(ENDING)]
                 made = file.is_file() and not file.is_symlink()
                 if not made or file.stat().st_mtime < max(item.stat().st_mtime, script):
-                    data = written(json.loads(item.read_text()))
+                    data = written(json.loads(item.read_text()), folder)
                     remove(file)
                     part = file.with_name(file.name + ".part")
                     part.write_bytes(data)
@@ -168,7 +199,7 @@ class Weights:
         runs.sort(key=lambda run: run[1])
         recipe = {"seed": self.seed, "sha256": hashlib.sha256(data).hexdigest(), "runs": runs}
         recipe["rest"] = base64.b64encode(lzma.compress(xored(data, recipe), preset=9)).decode()
-        assert written(recipe) == data
+        assert written(recipe, path.parent) == data
         lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in recipe.items() if key != "runs"]
         listed = ",\n".join("  " + json.dumps(run) for run in runs)
         text = "{\n" + ",\n".join([f' "runs": [\n{listed}]', *lines]) + "\n}\n"

@@ -8,27 +8,13 @@
 #include "families/loading/checkpoint.h"
 #include "families/whisper/ctranslate2.h"
 #include "families/whisper/dictation.h"
+#include "families/whisper/openai.h"
 #include "io/file.h"
 
 namespace syrinx::whisper {
 
 Whisper::Whisper(const LoadSpec& spec) {
-  const Config root = Config::load(join_path(spec.dir, "config.json"));
-  tokenizer_ = open_tokenizer(spec);
-  std::unique_ptr<WeightSource> source;
-  if (claims_ct2(root)) {
-    Ct2Model stored = open_ct2(spec.dir);
-    config_ = stored.config;
-    generation_ = load_ct2_generation(root, config_, *tokenizer_);
-    source = std::move(stored.weights);
-  } else {
-    config_ = load_model_config(root);
-    const std::string file = join_path(spec.dir, "generation_config.json");
-    generation_ = load_generation(Config::load(file), config_);
-    source = weights_at(spec, spec.dir);
-    if (!spec.dummy || has_tokenizer(spec.dir)) check_vocabulary(file);
-  }
-  const Weights weights(std::move(source));
+  const Weights weights(open_files(spec));
   weights.build([&] {
     {
       const AbsentTensors part = spec.part("encoder");
@@ -49,14 +35,37 @@ Whisper::Whisper(const LoadSpec& spec) {
   describe(spec);
 }
 
+std::unique_ptr<WeightSource> Whisper::open_files(const LoadSpec& spec) {
+  if (!is_directory(spec.dir) && (spec.dir.ends_with(kTorchEnd) || spec.dir.ends_with(kGgmlEnd))) {
+    OpenAiModel stored = open_openai(spec.dir);
+    config_ = stored.config;
+    generation_ = std::move(stored.generation);
+    tokenizer_ = std::move(stored.tokenizer);
+    return spec.dummy ? dummy_weights() : std::move(stored.weights);
+  }
+  const Config root = Config::load(join_path(spec.dir, "config.json"));
+  tokenizer_ = open_tokenizer(spec);
+  if (claims_ct2(root)) {
+    Ct2Model stored = open_ct2(spec.dir);
+    config_ = stored.config;
+    generation_ = load_ct2_generation(root, config_, *tokenizer_);
+    return std::move(stored.weights);
+  }
+  config_ = load_model_config(root);
+  const std::string file = join_path(spec.dir, "generation_config.json");
+  generation_ = load_generation(Config::load(file), config_);
+  if (!spec.dummy || has_tokenizer(spec.dir)) check_vocabulary(file);
+  return weights_at(spec, spec.dir);
+}
+
 /// Languages must be called in the vocabulary as generation_config.json calls them.
 void Whisper::check_vocabulary(const std::string& file) const {
   for (const auto& [language, id] : generation_.languages) {
     const std::string token = "<|" + language + "|>";
     const auto found = tokenizer_->id(token);
     if (found == id) continue;
-    throw LoadError(concat(file, ": lang_to_id says that ",
-                           token, " is the id ", id, ", but the vocabulary ",
+    throw LoadError(concat(file, ": lang_to_id says that ", token, " is the id ", id,
+                           ", but the vocabulary ",
                            found ? concat("has it at ", *found) : std::string("lacks it")));
   }
 }

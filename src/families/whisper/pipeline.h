@@ -39,6 +39,8 @@ class Whisper : public Pipeline {
   bool whole(const std::vector<float>& rows) const;
   Status check(const Alignment& alignment) const;
   Status check_language(const std::string& language, bool given) const;
+  /// Reads sizes, ids and the tokenizer; the weights.
+  std::unique_ptr<WeightSource> open_files(const LoadSpec& spec);
   void check_vocabulary(const std::string& file) const;
   void describe(const LoadSpec& spec);
 

@@ -104,16 +104,21 @@ std::vector<BpeMerge> merges_of(const std::vector<std::string>& tokens, const st
 
 TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
                              const std::string& config, std::vector<AddedToken> extra) {
-  BpeTables tables;
-  tables.bytes = read_ranks(path);
-  tables.reachable.assign(tables.bytes.size(), true);
-  tables.merges = merges_of(tables.bytes, path);
-  tables.rank_is_result = tables.ignore_merges = true;
   std::vector<AddedToken> added;
   if (!config.empty()) added = added_in_config(Config::load(config));
   for (AddedToken& token : added) token.special = true;  // tiktoken knows no others
   added.insert(added.end(), std::make_move_iterator(extra.begin()),
                std::make_move_iterator(extra.end()));
+  return parts_of_ranks(read_ranks(path), path, pattern, std::move(added));
+}
+
+TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string& path,
+                              const std::string& pattern, std::vector<AddedToken> added) {
+  BpeTables tables;
+  tables.bytes = std::move(ranks);
+  tables.reachable.assign(tables.bytes.size(), true);
+  tables.merges = merges_of(tables.bytes, path);
+  tables.rank_is_result = tables.ignore_merges = true;
   std::vector<SplitStage> stages(1);
   stages[0].pattern.emplace_back(pattern, path);
   TokenizerParts parts{.path = path,

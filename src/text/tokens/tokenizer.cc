@@ -92,6 +92,12 @@ Tokenizer Tokenizer::from_tiktoken(const std::string& ranks, const std::string& 
       read_tiktoken(ranks, pattern, config, std::move(extra))));
 }
 
+Tokenizer Tokenizer::from_ranks(std::vector<std::string> ranks, const std::string& path,
+                                const std::string& pattern, std::vector<AddedToken> extra) {
+  return Tokenizer(std::make_shared<const TokenizerParts>(
+      parts_of_ranks(std::move(ranks), path, pattern, std::move(extra))));
+}
+
 std::vector<int32_t> Tokenizer::encode(std::string_view text, bool specials) const {
   std::string repaired;
   if (!utf8_valid(text)) text = repaired = utf8_repair(text);

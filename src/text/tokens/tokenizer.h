@@ -37,6 +37,10 @@ class Tokenizer {
   static Tokenizer from_tiktoken(const std::string& ranks, const std::string& pattern,
                                  const std::string& config, std::vector<AddedToken> extra = {});
 
+  /// The same from the bytes of each rank; `path` is for messages.
+  static Tokenizer from_ranks(std::vector<std::string> ranks, const std::string& path,
+                              const std::string& pattern, std::vector<AddedToken> extra);
+
   explicit Tokenizer(std::shared_ptr<const TokenizerParts> parts);
 
   /// Ids of a text, without what the template adds around it. `specials`: whether special tokens

@@ -45,6 +45,9 @@ TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string
 /// and of `extra`, has an id behind the ranks.
 TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
                              const std::string& config, std::vector<AddedToken> extra);
+/// The same of ranks that were read already: the bytes of each.
+TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string& path,
+                              const std::string& pattern, std::vector<AddedToken> added);
 /// The tokens that tokenizer_config.json adds.
 std::vector<AddedToken> added_in_config(const Config& config);
 
