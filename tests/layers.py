@@ -17,7 +17,7 @@ LAYERS = ["base", "tensor", "kernels", "io", "text", "audio", "nn", "codec", "mo
           "cli"]
 ROOMS = {"server": ["models", "request", "access", "net", "voices", "chat", "transcribe", "dialects",
                     "realtime", "http"],
-         "cli": ["line", "speak", "talk", "files", "serve", "measure"]}
+         "cli": ["line", "speak", "talk", "files", "serve", "measure", "doctor"]}
 WALLS = {("families", "engine"), ("engine", "families"), ("families", "link"), ("link", "families"),
          ("engine", "link"), ("link", "engine")}
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')

@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 
+#include "cli/doctor/doctor.h"
 #include "cli/files/batch.h"
 #include "cli/files/book.h"
 #include "cli/files/transcribe.h"
@@ -17,9 +18,10 @@
 namespace syrinx {
 
 std::span<const AddCommand> all_commands() {
-  static constexpr AddCommand kCommands[] = {
-      add_say, add_chat,  add_book,    add_batch, add_voice, add_transcribe, add_serve,
-      add_top, add_trace, add_inspect, add_bench, add_hub,   add_simulate,   add_texts};
+  static constexpr AddCommand kCommands[] = {add_say,      add_chat,       add_book,  add_batch,
+                                             add_voice,    add_transcribe, add_serve, add_top,
+                                             add_trace,    add_inspect,    add_bench, add_hub,
+                                             add_simulate, add_texts,      add_doctor};
   return kCommands;
 }
 

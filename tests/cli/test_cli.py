@@ -1,6 +1,8 @@
 """The command line: what it writes, what it says when something is wrong, and exit codes."""
 import json
 import os
+import shutil
+import socket
 import struct
 import subprocess
 import sys
@@ -10,6 +12,34 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "http"))
 import harness  # noqa: E402
 from harness import MODEL, SENTENCE, run_cli  # noqa: E402
+
+
+class Doctor(unittest.TestCase):
+    def test_this_machine(self):
+        done = run_cli("doctor", "--json")
+        self.assertEqual(done.returncode, 0, done.stdout)
+        findings = {each["topic"]: each for each in json.loads(done.stdout)["findings"]}
+        self.assertEqual(findings["voice"]["health"], "ok")
+        self.assertRegex(findings["memory"]["detail"], r"may be taken of")
+        self.assertRegex(findings["processor"]["detail"], r"cores?, instruction set \w+")
+
+    def test_what_is_missing(self):
+        done = run_cli("doctor", env={"PATH": "/nowhere"})
+        self.assertEqual(done.returncode, 0, done.stdout)
+        self.assertRegex(done.stdout.decode(), r"(?m)^espeak-ng +missing ")
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            done = run_cli("doctor", "--port", str(taken.getsockname()[1]))
+            self.assertRegex(done.stdout.decode(), r"(?m)^port +limited .*in use")
+
+    def test_without_a_voice(self):
+        with tempfile.TemporaryDirectory() as place:
+            alone = os.path.join(place, "syrinx")
+            shutil.copy(harness.BIN, alone)
+            done = subprocess.run([alone, "doctor"], capture_output=True, timeout=60, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout.decode(), r"(?m)^voice +broken ")
 
 
 class Say(unittest.TestCase):

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "cli/line/exit.h"
+#include "io/certificates.h"
 #include "io/file.h"
 
 namespace syrinx {
@@ -91,6 +92,9 @@ HttpAnswer HttpClient::Impl::run(const std::string& url, const std::string* body
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+  if (const std::string known = system_certificates(); !known.empty()) {
+    curl_easy_setopt(curl, CURLOPT_CAINFO, known.c_str());
+  }
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, std::lround(1e3 * options.connect_timeout_s));
   curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, std::lround(1e3 * options.timeout_s));
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Impl::on_body);

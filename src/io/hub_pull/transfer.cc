@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "base/error.h"
+#include "io/certificates.h"
 
 namespace syrinx {
 
@@ -77,6 +78,9 @@ TransferResult Transfer::get(const std::string& url, int64_t from,
   curl_easy_reset(curl);
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_HTTPHEADER, impl_->headers);
+  if (const std::string known = system_certificates(); !known.empty()) {
+    curl_easy_setopt(curl, CURLOPT_CAINFO, known.c_str());
+  }
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "syrinx");
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   // No way from https down to http.

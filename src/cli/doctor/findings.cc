@@ -1,0 +1,176 @@
+#include "cli/doctor/findings.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "base/check.h"
+#include "io/file.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kGiB = int64_t{1} << 30;
+/// The built-in voice with its server takes a tenth of that.
+constexpr int64_t kLittleMemory = kGiB;
+/// Every listener takes a descriptor, and libraries some dozen.
+constexpr int64_t kFewFiles = 512;
+constexpr int64_t kLittleDisk = 2 * kGiB;
+
+std::string tenths(double value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.1f", value);
+  return text.data();
+}
+
+std::string bytes_text(int64_t bytes) { return size_text(static_cast<uint64_t>(bytes)); }
+
+Finding voice(const MachineFacts& facts) {
+  if (!facts.voice_fault.empty()) {
+    return {"voice", Health::kBroken, "the built-in voice does not speak: " + facts.voice_fault,
+            "install Syrinx again, with its folder of voices"};
+  }
+  const double times = facts.total_s > 0 ? facts.audio_s / facts.total_s : 0;
+  const bool fast = times >= 1;
+  return {"voice", fast ? Health::kGood : Health::kLimited,
+          concat("the built-in voice speaks, ", tenths(times), " times as fast as it is heard"),
+          fast ? "" : "this machine is too slow or too busy for speech without gaps"};
+}
+
+Finding processor(const MachineFacts& facts) {
+  const bool portable = facts.kernels == "portable";
+  return {"processor", portable ? Health::kLimited : Health::kGood,
+          concat(facts.processor.empty() ? "" : facts.processor + ", ", facts.cores,
+                 facts.cores == 1 ? " core" : " cores", ", instruction set ", facts.kernels),
+          portable ? "kernels need AVX2 or NEON to be fast; large models will be slow here" : ""};
+}
+
+Finding memory(const MachineFacts& facts) {
+  const bool little = facts.free_bytes < kLittleMemory;
+  return {
+      "memory", little ? Health::kLimited : Health::kGood,
+      concat(bytes_text(facts.free_bytes), " may be taken of ", bytes_text(facts.memory_bytes)),
+      little ? "enough for the built-in voice; `syrinx inspect MODEL` says what others take" : ""};
+}
+
+Finding gpu(const MachineFacts& facts) {
+  if (facts.gpu_fault.empty()) return {"GPU", Health::kGood, "used", ""};
+  if (facts.gpu_driver.empty()) return {"GPU", Health::kMissing, "none: " + facts.gpu_fault, ""};
+  return {"GPU", Health::kLimited,
+          concat("driver ", facts.gpu_driver, ", but it is not used: ", facts.gpu_fault),
+          "build with -DSYRINX_CUDA=ON (docs/guide/operations.md)"};
+}
+
+Finding phonemes(const MachineFacts& facts) {
+  if (!facts.espeak.empty()) return {"espeak-ng", Health::kGood, facts.espeak, ""};
+  return {"espeak-ng", Health::kMissing, "Piper, Kokoro in some languages and Zonos need it",
+          install_command(facts.distribution, "espeak-ng")};
+}
+
+Finding ears(const MachineFacts& facts) {
+  if (facts.pocketsphinx_fault.empty() && facts.detector_fault.empty()) {
+    return {"ears", Health::kGood, "PocketSphinx and the voice detector are there", ""};
+  }
+  const bool debian = facts.distribution == "debian" || facts.distribution == "ubuntu";
+  const std::string way = debian ? install_command(facts.distribution,
+                                                   "libpocketsphinx3 pocketsphinx-en-us "
+                                                   "libwebrtc-audio-processing1 (in Debian 13 "
+                                                   "libwebrtc-audio-processing-1-3)") +
+                                       ", or "
+                                 : "";
+  return {"ears", Health::kMissing,
+          facts.pocketsphinx_fault.empty() ? facts.detector_fault : facts.pocketsphinx_fault,
+          way + "take a Whisper model (docs/guide/recognition.md)"};
+}
+
+Finding player(const MachineFacts& facts) {
+  if (!facts.player.empty()) return {"player", Health::kGood, facts.player, ""};
+  return {"player", Health::kMissing, "`syrinx say` without -o writes speech.wav",
+          install_command(facts.distribution, "alsa-utils")};
+}
+
+Finding ports(const MachineFacts& facts) {
+  const std::string also = facts.ipv6 ? ", IPv6 is there" : ", no IPv6";
+  if (facts.port_fault.empty()) {
+    return {"port", Health::kGood, concat(facts.port, " is free", also), ""};
+  }
+  return {"port", Health::kLimited, concat(facts.port, ": ", facts.port_fault, also),
+          "`syrinx serve --port` takes another one"};
+}
+
+Finding certificates(const MachineFacts& facts) {
+  if (!facts.certificates.empty()) return {"certificates", Health::kGood, facts.certificates, ""};
+  return {"certificates", Health::kMissing, "`syrinx hub pull` cannot verify https",
+          install_command(facts.distribution, "ca-certificates")};
+}
+
+Finding files(const MachineFacts& facts) {
+  const bool few = facts.open_files < kFewFiles;
+  return {"open files", few ? Health::kLimited : Health::kGood,
+          concat("at most ", facts.open_files), few ? "ulimit -n 4096 lets more clients in" : ""};
+}
+
+Finding recordings(const MachineFacts& facts) {
+  return {"recordings", facts.confined ? Health::kGood : Health::kLimited,
+          concat("decoded under ", facts.confinement), ""};
+}
+
+Finding cache(const MachineFacts& facts) {
+  if (facts.cache.empty()) {
+    return {"packed weights", Health::kLimited, "not kept: neither HOME nor XDG_CACHE_HOME is set",
+            "--weights-cache DIR keeps them, so that large models start faster"};
+  }
+  if (!facts.cache_fault.empty()) {
+    return {"packed weights", Health::kLimited, concat(facts.cache, ": ", facts.cache_fault),
+            "--weights-cache DIR names another folder"};
+  }
+  const bool little = facts.cache_free_bytes < kLittleDisk;
+  return {"packed weights", little ? Health::kLimited : Health::kGood,
+          concat(facts.cache, ", ", bytes_text(facts.cache_free_bytes), " free"),
+          little ? "they are kept where 2 GiB stay free" : ""};
+}
+
+}  // namespace
+
+const char* health_name(Health health) {
+  switch (health) {
+    case Health::kGood:
+      return "ok";
+    case Health::kLimited:
+      return "limited";
+    case Health::kMissing:
+      return "missing";
+    case Health::kBroken:
+      return "broken";
+  }
+  return "?";
+}
+
+std::string install_command(std::string_view distribution, std::string_view packages) {
+  struct Manager {
+    std::string_view distribution, command;
+  };
+  static constexpr Manager kManagers[] = {{"debian", "apt install "},
+                                          {"ubuntu", "apt install "},
+                                          {"linuxmint", "apt install "},
+                                          {"fedora", "dnf install "},
+                                          {"rhel", "dnf install "},
+                                          {"rocky", "dnf install "},
+                                          {"arch", "pacman -S "},
+                                          {"manjaro", "pacman -S "},
+                                          {"alpine", "apk add "},
+                                          {"raspbian", "apt install "},
+                                          {"opensuse-tumbleweed", "zypper install "}};
+  for (const Manager& each : kManagers) {
+    if (each.distribution == distribution) return concat(each.command, packages);
+  }
+  return concat("install what Debian calls ", packages);
+}
+
+std::vector<Finding> examine(const MachineFacts& facts) {
+  return {voice(facts), processor(facts), memory(facts),     cache(facts),
+          gpu(facts),   player(facts),    phonemes(facts),   ears(facts),
+          ports(facts), files(facts),     recordings(facts), certificates(facts)};
+}
+
+}  // namespace syrinx
