@@ -115,15 +115,18 @@ install_clients() {
   fi
 }
 
-# show_progress FOLDER LOG: one line for a build of more than two steps, and a counter on terminals.
+# show_progress FOLDER LOG: one line for a build of more than two steps; on terminals a counter and the time that
+# is left if the rest is as fast as what was done.
 show_progress() {
-  local line steps='' said=''
+  local line steps='' said='' started=$SECONDS left
   while IFS= read -r line; do
     [[ "$line" =~ ^@([0-9]+)/([0-9]+)@ ]] && [ "${BASH_REMATCH[2]}" -gt 2 ] || continue
     steps=${BASH_REMATCH[2]}
     [ -n "$said" ] || say "building $steps steps into $1 (the log is $2)"
     said=yes
-    [ ! -t 2 ] || printf '\r  %d of %d ' "${BASH_REMATCH[1]}" "$steps" >&2
+    [ -t 2 ] && [ "${BASH_REMATCH[1]}" -gt 0 ] || continue
+    left=$(((SECONDS - started) * (steps - BASH_REMATCH[1]) / BASH_REMATCH[1]))
+    printf '\r  %d of %d, %d:%02d left  ' "${BASH_REMATCH[1]}" "$steps" $((left / 60)) $((left % 60)) >&2
   done
   [ -z "$said" ] || [ ! -t 2 ] || printf '\n' >&2
 }
