@@ -112,6 +112,28 @@ bool is_upper(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LU; }
 bool is_lower(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LL; }
 bool is_digit(char32_t code) { return category(code) == UTF8PROC_CATEGORY_ND; }
 
+std::string to_lower(std::string_view text) {
+  constexpr char32_t kSigma = 0x3a3, kSmallSigma = 0x3c3, kLastSigma = 0x3c2;
+  std::string out;
+  bool in_word = false;  // a letter stands before
+  for (size_t at = 0; at < text.size();) {
+    const CodePoint code = utf8_at(text, at);
+    at += code.size;
+    const bool ends = at == text.size() || !is_letter(utf8_at(text, at).value);
+    if (code.value == kSigma) {
+      utf8_append(out, in_word && ends ? kLastSigma : kSmallSigma);
+    } else if (code.value == 0x130) {
+      utf8_append(out, 'i');
+      utf8_append(out, 0x307);
+    } else {
+      const auto lower = utf8proc_tolower(static_cast<utf8proc_int32_t>(code.value));
+      utf8_append(out, static_cast<char32_t>(lower));
+    }
+    in_word = is_letter(code.value);
+  }
+  return out;
+}
+
 size_t display_columns(std::string_view text) {
   size_t out = 0;
   for (size_t at = 0; at < text.size();) {

@@ -26,6 +26,10 @@ bool is_upper(char32_t code);
 bool is_lower(char32_t code);
 bool is_digit(char32_t code);
 
+/// The text in small letters, as Python's str.lower(): one letter each but for U+0130, and a sigma
+/// that ends a word has its own form.
+std::string to_lower(std::string_view text);
+
 /// Columns that a text takes where letters have one: marks have none, East Asian characters two.
 /// Bytes that are no UTF-8 take one for each error.
 size_t display_columns(std::string_view text);

@@ -49,6 +49,13 @@ TEST(Unicode, Classes) {
   EXPECT_FALSE(is_letter('1') || is_upper('a') || is_lower('A') || is_digit('a'));
 }
 
+TEST(Unicode, SmallLettersAreThoseOfPython) {
+  EXPECT_EQ(to_lower("Hello ÄÖÜ ÇA ЖУК"), "hello äöü ça жук");
+  EXPECT_EQ(to_lower("ΟΔΟΣ ΣΟΦΟΣ, Σ"), "οδος σοφος, σ");
+  EXPECT_EQ(to_lower("İstanbul"), "i\xcc\x87stanbul");
+  EXPECT_EQ(to_lower("日本 ẞ"), "日本 ß");
+}
+
 TEST(Unicode, DisplayColumns) {
   EXPECT_EQ(display_columns(""), 0u);
   EXPECT_EQ(display_columns("abc d"), 5u);
