@@ -24,6 +24,15 @@ struct Changes {
 };
 
 const Changes kChanges[] = {
+    {"chatterbox_multilingual",
+     "chatterbox_multilingual",
+     "chatterbox_multilingual/golden/checkpoint",
+     {{"s3gen.pt", "", "", "s3gen.safetensors"},
+      {"grapheme_mtl_merged_expanded_v1.json", "", "", "grapheme_mtl"},
+      {"grapheme_mtl_merged_expanded_v1.json", "[en]", "[xx]", "no token [en]"},
+      {"Cangjie5_TC.json", "/0", "\"no tab\"", "no tab"},
+      {"Cangjie5_TC.json", "", "", ""},
+      {"conds.pt", "", "", ""}}},
     {"chatterbox_turbo",
      "chatterbox_turbo",
      "chatterbox_turbo/golden/checkpoint",

@@ -63,7 +63,9 @@ std::span<const Family> families() {
              {whisper::kTorchEnd, whisper::kGgmlEnd}},
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker, false},
-      Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kMarker},
+      Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kEnglishEdition.marker},
+      Family{"chatterbox_multilingual", nullptr, chatterbox::load_multilingual,
+             chatterbox::kMultilingualEdition.marker},
       Family{"chatterbox_turbo", nullptr, chatterbox_turbo::load, chatterbox_turbo::kMarker, false},
       Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}},
   };

@@ -193,6 +193,16 @@ const Published kQwen{"qwen3_tts",
 const Published kChatterbox{
     "chatterbox",         "chatterbox/golden/checkpoint",          292 + 2489 + 16,   2, false,
     "t3_cfg.safetensors", "tfmr.layers.29.input_layernorm.weight", "tfmr.norm.weight"};
+const Published kChatterboxMultilingual{"chatterbox_multilingual",
+                                        "chatterbox_multilingual/golden/checkpoint",
+                                        292 + 2489 + 16,
+                                        3,
+                                        false,
+                                        "ve.pt",
+                                        "lstm.weight_hh_l2",
+                                        "",
+                                        "",
+                                        true};
 const Published kChatterboxTurbo{"chatterbox_turbo",
                                  "chatterbox_turbo/golden/checkpoint",
                                  299 + 2490 + 16,
@@ -259,8 +269,8 @@ std::string family_of(const testing::TestParamInfo<Published>& test) {
 INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(
-        kQwen, kQwenBase, kChatterboxVoices, kChatterboxTurbo, kCosyVoice2, kWhisper,
-        Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
+        kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
+        kWhisper, Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},
         Published{"step_audio2", "step_audio2/golden/checkpoint", 832 + 605 + 328, 12, true},

@@ -57,6 +57,8 @@ constexpr SpokenFamily kSpokenFamilies[] = {
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
     {"cosyvoice2", cosyvoice2::load, "cosyvoice2/golden/checkpoint", 3},
     {"chatterbox", chatterbox::load, "chatterbox/golden/checkpoint", 4, 1000, true},
+    {"chatterbox_multilingual", chatterbox::load_multilingual,
+     "chatterbox_multilingual/golden/checkpoint", 4, 1000, true},
     {"chatterbox_turbo", chatterbox_turbo::load, "chatterbox_turbo/golden/checkpoint", 2, 1000},
 };
 

@@ -26,6 +26,7 @@ inline const std::map<std::string, Small> kSmall{
     {"csm", {"csm/golden/taught/checkpoint", "0", ""}},
     {"orpheus", {"orpheus/golden/checkpoint", "leo", ""}},
     {"chatterbox", {"chatterbox/golden/checkpoint", "", ""}},
+    {"chatterbox_multilingual", {"chatterbox_multilingual/golden/checkpoint", "", "de"}},
     {"chatterbox_turbo", {"chatterbox_turbo/golden/checkpoint", "", ""}},
     {"cosyvoice2", {"cosyvoice2/golden/checkpoint", "owl", ""}},
     {"zonos", {"zonos/golden/checkpoint", "none", "en-us"}},

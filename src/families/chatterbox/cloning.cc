@@ -9,7 +9,6 @@
 namespace syrinx::chatterbox {
 namespace {
 
-constexpr const char* kSpeakerFile = "ve.safetensors";
 constexpr size_t kReferenceSeconds = 10;
 
 std::span<const float> first(const std::vector<float>& samples, size_t count) {
@@ -73,7 +72,7 @@ Cloning::Cloning(const LoadSpec& spec, const ModelConfig& config, const CloningP
 const Cloning::Encoders& Cloning::encoders() const {
   std::call_once(once_, [this] {
     const Weights codec(weights_at(spec_, join_path(spec_.dir, plan_.codec)));
-    const Weights speaker(weights_at(spec_, join_path(spec_.dir, kSpeakerFile)));
+    const Weights speaker(weights_at(spec_, join_path(spec_.dir, plan_.speaker)));
     const Weights tokenizer = codec.scope("tokenizer"), vector = codec.scope("speaker_encoder");
     const auto build = [&] {
       auto encoders = std::unique_ptr<const Encoders>(new Encoders{
@@ -110,7 +109,7 @@ void Cloning::run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const
 std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen,
                                 const CloningPlan& plan) {
   if (spec.dummy) return "";
-  if (!is_file(join_path(spec.dir, kSpeakerFile))) return concat(kSpeakerFile, " is missing");
+  if (!is_file(join_path(spec.dir, plan.speaker))) return concat(plan.speaker, " is missing");
   for (const char* name : {"tokenizer.encoder.conv1.weight", "speaker_encoder.head.conv1.weight"}) {
     if (!s3gen.has(name)) return concat(plan.codec, " has no ", name);
   }

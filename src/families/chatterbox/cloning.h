@@ -20,7 +20,8 @@ namespace syrinx::chatterbox {
 /// How a family's authors prepare a recording.
 struct CloningPlan {
   const char* family = "chatterbox";
-  const char* codec = "s3gen.safetensors";  ///< the file of S3 tokenizer and CAM++
+  std::string codec = "s3gen.safetensors";  ///< the file of S3 tokenizer and CAM++
+  const char* speaker = "ve.safetensors";   ///< the file of the speaker encoder
   double least_s = 1;                       ///< of a recording
   size_t prompt_s = 6;                      ///< what the language model hears the tokens of
   std::optional<double> loudness = {};      ///< LUFS that a recording is brought to first

@@ -17,7 +17,23 @@ inline constexpr int32_t kSpeechCodes = 6561;  ///< ids below are S3 tokens
 inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
 inline constexpr int64_t kMostSteps = 1000;
 
+/// One of the models that share this network.
+struct Edition {
+  const char* family = "chatterbox";
+  const char* marker = "t3_cfg.safetensors";  ///< its language model, by which it is known
+  const char* tokenizer = "tokenizer.json";
+  bool multilingual = false;
+  float repetition_penalty = 1.2f;
+};
+inline constexpr Edition kEnglishEdition;
+inline constexpr Edition kMultilingualEdition{.family = "chatterbox_multilingual",
+                                              .marker = "t3_mtl23ls_v2.safetensors",
+                                              .tokenizer = "grapheme_mtl_merged_expanded_v1.json",
+                                              .multilingual = true,
+                                              .repetition_penalty = 2};
+
 struct ModelConfig {
+  Edition edition;
   DecoderConfig decoder;  ///< Llama, with learned positions beside the rotary ones
   int64_t text_vocab = 704, text_positions = 2050;
   int64_t speech_vocab = 8194, speech_positions = 4100;

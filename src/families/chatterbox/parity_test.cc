@@ -9,12 +9,11 @@
 #include <nlohmann/json.hpp>
 
 #include "base/worst.h"
-#include "families/chatterbox/pipeline.h"
+#include "families/chatterbox/pair_runner.h"
 #include "families/s3/fixture.h"
 #include "io/golden_samples.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
-#include "kernels/sample.h"
 #include "model/step_runner.h"
 
 namespace syrinx::chatterbox {
@@ -41,51 +40,6 @@ SpeechRequest request_of(const nlohmann::json& c) {
   request.seed = 7;
   return request;
 }
-
-/// The language model alone, one request and its companion.
-struct Runner {
-  explicit Runner(const Chatterbox& m) : model(m), kv(m.lm().traits().kv[0], 2 * kPages) {
-    for (int32_t page = 0; page < 2 * kPages; ++page) pages.push_back(page);
-  }
-
-  /// Merged logits of the step after rows [begin, end).
-  std::vector<float> step(Sequence& state, int begin, int end) {
-    arena.reset();
-    const int count = state.guidance() ? 2 : 1, rows = end - begin;
-    const ArSeq seqs[] = {{&state, begin, rows, true, false}, {&state, begin, rows, true, true}};
-    const int32_t row_begin[] = {0, rows, 2 * rows}, kv_len[] = {end, end};
-    const auto n = static_cast<size_t>(count);
-    const Ragged ragged{
-        {row_begin, n + 1}, {kv_len, n}, std::span(pages).first(n * kPages), kPages};
-    const ArBatch batch{{seqs, n}, count * rows, count, ragged, {&kv, 1}, {}};
-    const View hidden = arena.take({count, model.lm().traits().hidden}, DType::kF32);
-    const View out = arena.take({count, model.lm().traits().vocab[0]}, DType::kF32);
-    model.lm().forward(ctx, batch, hidden);
-    model.lm().logits(ctx, 0, batch, hidden, {}, out);
-    std::vector<float> merged(out.f32(), out.f32() + out.shape[1]);
-    for (size_t i = 0; count == 2 && i < merged.size(); ++i) {
-      const float u = out.f32()[merged.size() + i];
-      merged[i] = u + *state.guidance() * (merged[i] - u);
-    }
-    return merged;
-  }
-  int32_t sample_one(const Sequence& state, std::vector<float>& logits) {
-    const View view{logits.data(), DType::kF32, {1, static_cast<int64_t>(logits.size())}};
-    const SampleRow row{state.sampling(0), state.rule(0), state.history(0), 0, 0, 0};
-    int32_t id = -1;
-    SampleStatus status;
-    sample(ctx, view, {&row, 1}, {&id, 1}, {&status, 1});
-    return id;
-  }
-
-  static constexpr int kPages = 16;
-  const Chatterbox& model;
-  ThreadPool pool{1};
-  Arena arena;
-  StepContext ctx{pool, arena};
-  KvPool kv;
-  std::vector<int32_t> pages;
-};
 
 const Chatterbox& model() {
   static const Chatterbox m({golden_path("checkpoint"), "tiny"});
@@ -149,7 +103,7 @@ TEST(ChatterboxParity, LogitsAndGreedyTokens) {
     EXPECT_EQ(state.guidance().has_value(), c["guidance"] != 1.0);
     const std::vector<int32_t> want = ints(golden.view("tokens"));
     const View logits = golden.view("logits");
-    Runner runner(model());
+    PairRunner runner(model());
     int begin = 0;
     for (size_t t = 0; t < want.size(); ++t) {
       const int end = state.prompt_rows() + static_cast<int>(t);
@@ -178,7 +132,7 @@ TEST(ChatterboxParity, SamplesOfTheStreamingMode) {
   std::vector<int32_t> frames = ints(golden.view("tokens"));
   std::erase_if(frames, [](int32_t code) { return code >= kSpeechCodes; });
   const auto state = model().open(request_of(cases().back())).take().only();
-  Runner runner(model());
+  PairRunner runner(model());
   const std::vector<float> values =
       through_chunk_stages(model().graph(), *state, frames, runner.ctx);
   const GoldenSamples want(golden);

@@ -5,16 +5,34 @@
 #include "families/loading/describe.h"
 #include "families/s3/speaking.h"
 #include "io/file.h"
+#include "model/language.h"
 
 namespace syrinx::chatterbox {
 
-Chatterbox::Chatterbox(const LoadSpec& spec) {
-  const std::string tokenizer = join_path(spec.dir, "tokenizer.json");
+namespace {
+
+/// The safetensors file, or the older form of torch that the multilingual package loads.
+std::string codec_file(const LoadSpec& spec) {
+  const std::string name = "s3gen.safetensors", older = "s3gen.pt";
+  const bool is_older = !is_file(join_path(spec.dir, name)) && is_file(join_path(spec.dir, older));
+  return is_older ? older : name;
+}
+
+}  // namespace
+
+Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
+  const std::string tokenizer = join_path(spec.dir, edition.tokenizer);
   tokenizer_ = spec.dummy && !is_file(tokenizer) ? std::make_unique<TextTokenizer>()
                                                  : std::make_unique<TextTokenizer>(tokenizer);
-  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
-  const Weights codec(weights_at(spec, join_path(spec.dir, "s3gen.safetensors")));
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, edition.marker)));
+  const std::string codec_name = codec_file(spec);
+  const Weights codec(weights_at(spec, join_path(spec.dir, codec_name)));
   config_ = read_config(*weights_, codec);
+  config_.edition = edition;
+  if (edition.multilingual) {
+    multilingual_ = std::make_unique<MultilingualText>(*tokenizer_, tokenizer,
+                                                       join_path(spec.dir, "Cangjie5_TC.json"));
+  }
   spoken_ = spoken_model(config_);
   if (tokenizer_->size() > config_.text_vocab) {
     throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +
@@ -43,8 +61,11 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
     nets_.voice_rows->prepare(voice);
     voice.key = std::hash<std::string>()(name);
   }
-  info_.no_cloning = missing_for_cloning(spec, codec);
-  if (info_.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_);
+  const bool older = !is_file(join_path(spec.dir, "ve.safetensors"));
+  const CloningPlan plan{
+      .family = edition.family, .codec = codec_name, .speaker = older ? "ve.pt" : "ve.safetensors"};
+  info_.no_cloning = missing_for_cloning(spec, codec, plan);
+  if (info_.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_, plan);
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
                                                     fade_in(config_.hift.source.sample_rate));
@@ -53,7 +74,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec) {
 }
 
 void Chatterbox::describe(const LoadSpec& spec) {
-  info_.family = "chatterbox";
+  info_.family = config_.edition.family;
   info_.model = spec.model;
   info_.licence = "MIT";
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
@@ -62,7 +83,8 @@ void Chatterbox::describe(const LoadSpec& spec) {
   if (!voices_.empty()) {
     info_.default_voice = voices_.contains(kDefaultVoice) ? kDefaultVoice : voices_.begin()->first;
   }
-  info_.languages = {"english"};
+  info_.languages =
+      multilingual_ ? multilingual_->languages() : std::vector<std::string>{"english"};
   info_.flow = info_.exaggeration = true;
   info_.parts = {
       {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
@@ -81,8 +103,14 @@ Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
     const uint64_t key = mood.key;
     who = moods_.keep(key, std::make_shared<const Voice>(std::move(mood)));
   }
-  return SpokenSequence::open(spoken_, script_of(config_, *tokenizer_, std::move(who), request),
-                              request);
+  Reading reading{*tokenizer_, multilingual_.get()};
+  if (multilingual_) {
+    Result<std::string> language = read_language(info_, request.language);
+    if (!language) return language.error();
+    reading.language = language.value().empty() ? info_.languages.front() : language.take();
+  }
+  return SpokenSequence::open(
+      spoken_, script_of(config_, std::move(reading), std::move(who), request), request);
 }
 
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
@@ -96,6 +124,10 @@ Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& requ
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Chatterbox>(spec);
+}
+
+std::shared_ptr<const Pipeline> load_multilingual(const LoadSpec& spec) {
+  return std::make_shared<Chatterbox>(spec, kMultilingualEdition);
 }
 
 }  // namespace syrinx::chatterbox

@@ -6,8 +6,8 @@
 
 #include "families/chatterbox/cloning.h"
 #include "families/chatterbox/config.h"
+#include "families/chatterbox/multilingual.h"
 #include "families/chatterbox/speech_lm.h"
-#include "families/chatterbox/text.h"
 #include "families/chatterbox/voice.h"
 #include "families/family.h"
 #include "families/s3/flow_stage.h"
@@ -21,7 +21,7 @@ namespace syrinx::chatterbox {
 class Chatterbox : public Pipeline {
  public:
   /// Throws LoadError.
-  explicit Chatterbox(const LoadSpec& spec);
+  explicit Chatterbox(const LoadSpec& spec, const Edition& edition = kEnglishEdition);
 
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
@@ -41,6 +41,7 @@ class Chatterbox : public Pipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<TextTokenizer> tokenizer_;
+  std::unique_ptr<MultilingualText> multilingual_;  // null: the English edition
   std::unique_ptr<Weights> weights_;  // of the language model: the tables are read from the file
   SpeechNets nets_;
   std::unique_ptr<S3Flow> flow_;
@@ -55,9 +56,7 @@ class Chatterbox : public Pipeline {
   PipelineInfo info_;
 };
 
-/// Its checkpoints are told by this file.
-inline constexpr const char* kMarker = "t3_cfg.safetensors";
-
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+std::shared_ptr<const Pipeline> load_multilingual(const LoadSpec& spec);
 
 }  // namespace syrinx::chatterbox

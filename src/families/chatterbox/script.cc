@@ -18,16 +18,18 @@ bool attends_to_all(const SpeechRequest& request) {
 
 class Script : public S3Script {
  public:
-  Script(const ModelConfig& config, const TextTokenizer& tokenizer,
-         std::shared_ptr<const Voice> voice, const SpeechRequest& request)
+  Script(const ModelConfig& config, Reading reading, std::shared_ptr<const Voice> voice,
+         const SpeechRequest& request)
       : S3Script(voice->flow, request.seed, attends_to_all(request), kSpeechCodes),
         config_(config),
-        tokenizer_(tokenizer),
+        reading_(std::move(reading)),
         voice_(std::move(voice)),
         ignore_stop_(request.ignore_stop) {}
 
   Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
-    std::vector<int32_t> ids = tokenizer_.encode(clean(part));
+    Result<std::vector<int32_t>> read = this->read(part);
+    if (!read) return read.error();
+    std::vector<int32_t> ids = read.take();
     if (std::ssize(ids) + 2 > config_.text_positions) {
       return Error{ErrorCode::kInvalid,
                    concat("a part of the text has ", ids.size(), " ids, the model takes ",
@@ -82,13 +84,18 @@ class Script : public S3Script {
   }
 
  private:
+  Result<std::vector<int32_t>> read(std::string_view part) const {
+    if (!reading_.multilingual) return reading_.tokenizer.encode(clean(part));
+    const std::string text = clean(part, Punctuation::kMultilingual);
+    return reading_.multilingual->encode(text, reading_.language);
+  }
   static void put_speech(int32_t code, int32_t position, std::span<int32_t> ids) {
     ids[kSpeech] = code;
     ids[kSpeechPositions] = position;
   }
 
   const ModelConfig& config_;
-  const TextTokenizer& tokenizer_;
+  const Reading reading_;
   const std::shared_ptr<const Voice> voice_;
   const bool ignore_stop_;
 };
@@ -96,8 +103,10 @@ class Script : public S3Script {
 }  // namespace
 
 SpokenModel spoken_model(const ModelConfig& config) {
-  SampleParams sampling{
-      .temperature = 0.8f, .top_p = 1, .min_p = 0.05f, .repetition_penalty = 1.2f};
+  SampleParams sampling{.temperature = 0.8f,
+                        .top_p = 1,
+                        .min_p = 0.05f,
+                        .repetition_penalty = config.edition.repetition_penalty};
   sampling.min_p_first = true;
   return {.tables = kTables,
           .pattern = {.delays = {0}, .marks = {.before = kStartSpeech}, .drain = DelayDrain::kFree},
@@ -110,8 +119,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .instructions = "this model takes no instructions"};
 }
 
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
-                                                const TextTokenizer& tokenizer,
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request) {
   if (!voice) return voice.error();
@@ -119,7 +127,7 @@ Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
     return Error{ErrorCode::kUnsupported, "this model is sampled without top-k", "top_k"};
   }
   return std::unique_ptr<SpokenScript>(
-      std::make_unique<Script>(config, tokenizer, voice.take(), request));
+      std::make_unique<Script>(config, std::move(reading), voice.take(), request));
 }
 
 }  // namespace syrinx::chatterbox

@@ -2,7 +2,7 @@
 // the start of speech. A part is a segment. The companion is fed the same without the text.
 #pragma once
 
-#include "families/chatterbox/text.h"
+#include "families/chatterbox/multilingual.h"
 #include "families/chatterbox/voice.h"
 #include "families/spoken/spoken_sequence.h"
 
@@ -11,9 +11,15 @@ namespace syrinx::chatterbox {
 /// Tables: text, its positions, speech, its positions.
 SpokenModel spoken_model(const ModelConfig& config);
 
+/// What a request's text is read by; all of it outlives the request.
+struct Reading {
+  const TextTokenizer& tokenizer;
+  const MultilingualText* multilingual = nullptr;  ///< null: the English edition
+  std::string language = {};                       ///< of those that it has
+};
+
 /// `voice` speaks; an Error is that of finding it.
-Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
-                                                const TextTokenizer& tokenizer,
+Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request);
 

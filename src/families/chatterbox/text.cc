@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "io/file.h"
 #include "io/json.h"
@@ -59,7 +60,11 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
     }
   }
   while (text.ends_with(' ')) text.pop_back();
-  if (text.empty() || std::string_view(".!?-,").find(text.back()) == std::string_view::npos) {
+  constexpr std::string_view kEnds[] = {".", "!", "?", "-", ",", "、", "，", "。", "？", "！"};
+  constexpr size_t kAscii = 5;  // of them
+  const auto ends =
+      std::span(kEnds).first(punctuation == Punctuation::kMultilingual ? std::size(kEnds) : kAscii);
+  if (std::ranges::none_of(ends, [&](std::string_view end) { return text.ends_with(end); })) {
     text += '.';
   }
   return text;
@@ -101,13 +106,21 @@ TextTokenizer::TextTokenizer(const std::string& path) : words_(kWords, path) {
   for (const Config& entry : root.subs("added_tokens")) {
     const auto id = static_cast<int32_t>(entry.i("id", 0, kMaxId));
     size_ = std::max(size_, id + 1);
+    vocabulary_[entry.s("content")] = id;
     if (entry.s("content") == kSpace) space_ = id;
   }
   if (space_ < 0) root.fail("added_tokens", "[SPACE] is missing");
 }
 
+std::optional<int32_t> TextTokenizer::id(const std::string& token) const {
+  const auto found = vocabulary_.find(token);
+  if (found == vocabulary_.end()) return {};
+  return found->second;
+}
+
 TextTokenizer::TextTokenizer() : words_(kWords, "(characters)") {
   for (char ch = '!'; ch <= '~'; ++ch) vocabulary_[std::string(1, ch)] = ch;
+  vocabulary_["[en]"] = 3;
   unknown_ = 1, space_ = 2, size_ = 256;
 }
 

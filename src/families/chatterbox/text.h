@@ -1,10 +1,11 @@
 // Chatterbox's text: the clean-up of punctuation and the tokenizer, a character-level BPE over
 // words and runs of signs, in which a space is a token of its own. Const after loading; any thread.
-// Source: chatterbox:src/chatterbox/{tts,tts_turbo}.py (punc_norm), models/tokenizers/tokenizer.py
-// (EnTokenizer).
+// Source: chatterbox:src/chatterbox/{tts,tts_turbo,mtl_tts}.py (punc_norm),
+// models/tokenizers/tokenizer.py (EnTokenizer).
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -15,7 +16,7 @@
 namespace syrinx::chatterbox {
 
 /// Which package's punc_norm() a text goes through: they replace and add different signs.
-enum class Punctuation : uint8_t { kEnglish, kTurbo };
+enum class Punctuation : uint8_t { kEnglish, kTurbo, kMultilingual };
 
 /// First letter large (ASCII), one space between words, rare signs replaced, an end mark added.
 std::string clean(std::string_view text, Punctuation punctuation = Punctuation::kEnglish);
@@ -25,12 +26,15 @@ class TextTokenizer {
   /// Reads tokenizer.json: model BPE with an unknown token, pre-tokenizer Whitespace. Throws
   /// LoadError for anything else.
   explicit TextTokenizer(const std::string& path);
-  /// Every printable ASCII character its own id, for measuring without files.
+  /// Every printable ASCII character its own id, and [en], for measuring without files.
   TextTokenizer();
 
   /// At most a few hundred characters: the cost of a word grows with the square of its length.
   std::vector<int32_t> encode(std::string_view text) const;
   int32_t size() const { return size_; }
+  /// Of a token by its text, added or not.
+  std::optional<int32_t> id(const std::string& token) const;
+  int32_t unknown() const { return unknown_; }
 
  private:
   void encode_word(std::string_view word, std::vector<int32_t>& out) const;

@@ -10,8 +10,9 @@ namespace {
 
 constexpr const char *kFamily = "chatterbox_turbo", *kCodecFile = "s3gen_meanflow.safetensors";
 /// As in the authors' prepare_conditionals().
-constexpr chatterbox::CloningPlan kPlan{
-    .family = kFamily, .codec = kCodecFile, .least_s = 5, .prompt_s = 15, .loudness = -27};
+chatterbox::CloningPlan plan() {
+  return {.family = kFamily, .codec = kCodecFile, .least_s = 5, .prompt_s = 15, .loudness = -27};
+}
 
 }  // namespace
 
@@ -42,9 +43,9 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
       },
       {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
   prepare_voices(spec);
-  info_.no_cloning = chatterbox::missing_for_cloning(spec, codec, kPlan);
+  info_.no_cloning = chatterbox::missing_for_cloning(spec, codec, plan());
   if (info_.no_cloning.empty()) {
-    cloning_ = std::make_unique<chatterbox::Cloning>(spec, config_, kPlan);
+    cloning_ = std::make_unique<chatterbox::Cloning>(spec, config_, plan());
   }
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(

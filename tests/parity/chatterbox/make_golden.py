@@ -172,7 +172,7 @@ def generate(t3, cond, ids, case):
     text = torch.tensor([[255] + ids + [0]] * 2)
     try:
         tokens = t3.inference(t3_cond=cond, text_tokens=text, max_new_tokens=case["steps"], temperature=0.8,
-                              cfg_weight=case["guidance"] - 1, repetition_penalty=1.2, min_p=0.05, top_p=1.0)
+                              cfg_weight=case["guidance"] - 1, repetition_penalty=case.get("penalty", 1.2), min_p=0.05, top_p=1.0)
     finally:
         torch.multinomial = saved_multinomial
         processors["RepetitionPenaltyLogitsProcessor"] = saved_penalty

@@ -1,0 +1,120 @@
+// Chatterbox Multilingual against what the authors' code computes: clean texts and ids of many
+// languages, merged logits and greedy tokens.
+#include "families/chatterbox/multilingual.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "families/chatterbox/pair_runner.h"
+#include "families/s3/fixture.h"
+#include "io/file.h"
+#include "io/safetensors.h"
+#include "model/step_runner.h"
+
+namespace syrinx::chatterbox {
+namespace {
+
+std::string mtl_path(const std::string& name) {
+  return parity("chatterbox_multilingual/golden/" + name);
+}
+
+nlohmann::json mtl_cases() {
+  return nlohmann::json::parse(read_file(mtl_path("cases.json"), 1 << 20));
+}
+
+class ChatterboxMultilingual : public testing::Test {
+ protected:
+  std::vector<int32_t> ids_of(const std::string& language, const std::string& text) const {
+    SpeechRequest request;
+    request.text = text;
+    request.language = language;
+    request.guidance = 1;
+    const auto state = open_only(model_, request);
+    std::vector<int32_t> out;
+    const int voice = static_cast<int>(model_.voices().at("default").rows.shape()[0]);
+    std::array<int32_t, 4> ids;
+    for (int row = voice; row + 2 < state->prompt_rows(); ++row) {
+      EXPECT_TRUE(row_of(*state, row, false, ids).empty());
+      out.push_back(ids[0]);
+    }
+    EXPECT_EQ(out.front(), kStartText);
+    EXPECT_EQ(out.back(), kStopText);
+    return {out.begin() + 1, out.end() - 1};
+  }
+
+  const Chatterbox model_{{mtl_path("checkpoint"), "tiny"}, kMultilingualEdition};
+};
+
+TEST_F(ChatterboxMultilingual, TextsOfManyLanguages) {
+  for (const auto& c : mtl_cases()["texts"]) {
+    const std::string text = c["text"], language = c["language"];
+    EXPECT_EQ(clean(text, Punctuation::kMultilingual), c["clean"]);
+    // Tokens written out are plain text here, and words there.
+    if (text.find('[') != text.npos) continue;
+    EXPECT_EQ(ids_of(language, text), c["ids"].get<std::vector<int32_t>>()) << language;
+  }
+}
+
+TEST_F(ChatterboxMultilingual, LanguagesByCodeOrName) {
+  EXPECT_EQ(model_.info().family, "chatterbox_multilingual");
+  EXPECT_EQ(ids_of("German", "Ja."), ids_of("de-DE", "Ja."));
+  EXPECT_EQ(ids_of("", "Yes."), ids_of("en", "Yes."));
+  EXPECT_NE(ids_of("de", "Ja."), ids_of("en", "Ja."));
+  SpeechRequest request;
+  request.text = "Ja.";
+  request.language = "fi";  // whose token the small tokenizer lacks
+  EXPECT_EQ(refusal_of(model_, request).param, "language");
+}
+
+TEST_F(ChatterboxMultilingual, JapaneseIsReadInKana) {
+  SpeechRequest request;
+  request.text = "世界。";
+  request.language = "ja";
+  const Error refused = refusal_of(model_, request);
+  EXPECT_EQ(refused.param, "input");
+  EXPECT_NE(refused.message.find("世"), refused.message.npos);
+}
+
+TEST_F(ChatterboxMultilingual, LogitsAndGreedyTokens) {
+  const nlohmann::json c = mtl_cases()["guided"];
+  const Safetensors file(mtl_path("guided.safetensors"));
+  SpeechRequest request;
+  request.text = c["text"];
+  request.language = c["language"];
+  request.temperature = 0.f;
+  const auto state = open_only(model_, request);
+  EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, c["penalty"]);
+  EXPECT_FLOAT_EQ(*state->guidance(), c["guidance"]);
+  PairRunner runner(model_);
+  const std::vector<int32_t> want = ints(file.view("tokens"));
+  int begin = 0;
+  for (size_t t = 0; t < want.size(); ++t) {
+    const int end = state->prompt_rows() + static_cast<int>(t);
+    std::vector<float> got = runner.step(*state, begin, end);
+    begin = end;
+    if (t == 0) {
+      EXPECT_LT(relative(got, floats(file.view("logits"))), 1e-4f);
+    }
+    const int32_t id = runner.sample_one(*state, got);
+    ASSERT_EQ(id, want[t]) << "step " << t;
+    std::vector<int32_t> frames;
+    std::vector<WordMark> words;
+    StepOutput out(frames, words);
+    state->advance({&id, 1}, out);
+  }
+}
+
+TEST(ChatterboxMultilingualFiles, WithoutCangjieNoChinese) {
+  const TextTokenizer tokenizer(
+      mtl_path("checkpoint/" + std::string(kMultilingualEdition.tokenizer)));
+  const MultilingualText without(tokenizer, "x.json", mtl_path("checkpoint/none.json"));
+  const MultilingualText with(tokenizer, "x.json", mtl_path("checkpoint/Cangjie5_TC.json"));
+  EXPECT_EQ(std::ranges::count(without.languages(), "zh"), 0);
+  EXPECT_EQ(std::ranges::count(with.languages(), "zh"), 1);
+  EXPECT_EQ(with.languages().front(), "en");
+}
+
+}  // namespace
+}  // namespace syrinx::chatterbox
