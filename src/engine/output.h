@@ -61,7 +61,7 @@ class Output {
 
   /// Whether no other request has been there since it got its seat.
   void set_alone(bool alone) { alone_ = alone; }
-  /// There is nothing to speak: the next chunk comes when it comes. `client`: it waits for the
+  /// No text is there: the next chunk comes when it comes. `client`: it waits for the
   /// client's text.
   void starve(bool client);
   /// A request in the background is heard and read from now on.
@@ -110,7 +110,7 @@ class Output {
   double part_began_s_ = 0;  ///< audio before the current part
   int chunks_ = 0;           ///< delivered
   int64_t tokens_read_ = 0;  ///< written, as far as the client has them
-  bool starved_ = false;     ///< since the last chunk there was a time with nothing to speak
+  bool starved_ = false;     ///< since the last chunk there was a time without text
   bool unread_ = false;
   bool alone_ = false;
   bool waited_for_ = false;  ///< its client let it wait for text

@@ -59,7 +59,7 @@ struct WeightReport {
   std::vector<std::string> missing;  ///< names
   std::vector<std::string> wrong;    ///< "file: tensor name: expected ..., got ..."
   std::vector<std::string> unused;   ///< names
-  /// At most ten of each list and the count of all; empty when there is nothing to say.
+  /// At most ten of each list and the count of all; empty where there are none.
   std::string faults() const;
 };
 

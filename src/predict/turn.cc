@@ -197,7 +197,7 @@ void Turn::end_reading(int round, const Outcome& outcome) {
     return draft_on();
   }
   written_ = true;
-  if (spoken_ && !spoken_->heard) drop_voice();  // there is nothing to say
+  if (spoken_ && !spoken_->heard) drop_voice();  // no text is left
   give_text();
   end_if_over();
 }

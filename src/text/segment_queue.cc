@@ -6,6 +6,12 @@ namespace syrinx {
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
 
+Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
+
+Error text_is_complete() {
+  return {ErrorCode::kInvalid, "the text of this request is complete", "input"};
+}
+
 SegmentQueue::SegmentQueue(size_t max_bytes, bool open, size_t short_chars)
     : sentences_({.max_chars = max_bytes, .min_chars = open ? short_chars : 0}),
       max_bytes_(max_bytes),

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "text/sentences.h"
 
 namespace syrinx {
@@ -36,7 +37,11 @@ class SegmentQueue {
   int64_t begin_ = 0;
 };
 
-/// Whether a text has nothing to say: white space only.
+/// Whether a text is white space only.
 bool is_blank(std::string_view text);
+/// What is refused where a text is blank: "input".
+Error nothing_to_say();
+/// What is refused where text comes after the last.
+Error text_is_complete();
 
 }  // namespace syrinx

@@ -320,7 +320,7 @@ void Book::take_markup(const PipelineInfo& info) {
 }
 
 int Book::speak() {
-  if (parts_.empty()) throw LoadError("there is nothing to speak in " + options_.text_file);
+  if (parts_.empty()) throw LoadError(options_.text_file + ": no text to speak");
   const double began_s = now_s();
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
   rate_ = engine->pipeline().info().sample_rate;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "families/kokoro/speech_stage.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::kokoro {
 
@@ -26,7 +27,7 @@ Status KokoroState::begin(const SpeechRequest& request) {
 }
 
 Status KokoroState::append_text(std::string_view text, bool last) {
-  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
+  if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
   // Nothing more is to be said, and only a step can say so.

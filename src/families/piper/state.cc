@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::piper {
 
@@ -51,7 +52,7 @@ Status State::take_text(std::string_view text, bool last) {
 }
 
 Status State::append_text(std::string_view text, bool last) {
-  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
+  if (!open_) return text_is_complete();
   if (Status taken = take_text(text, last); !taken.ok()) return taken;
   if (!text_.ids.empty() || next_sentence() || !last) return ok_status();
   text_.ids = config_.begin;  // what is left to say when the text ends without more

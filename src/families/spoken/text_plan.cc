@@ -4,8 +4,6 @@
 
 namespace syrinx {
 
-Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
-
 TextPlan::TextPlan(const TextPlanOptions& options, bool open, Encode encode, Split split)
     : late_(open),
       most_ids_(options.most_ids),
@@ -20,9 +18,7 @@ Status TextPlan::begin(std::string_view text) {
 }
 
 Status TextPlan::append(std::string_view text, bool last) {
-  if (!open()) {
-    return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
-  }
+  if (!open()) return text_is_complete();
   return take(text, last);
 }
 

@@ -56,7 +56,4 @@ class TextPlan {
   std::deque<std::vector<int32_t>> waiting_;
 };
 
-/// What is refused where a text is blank.
-Error nothing_to_say();
-
 }  // namespace syrinx

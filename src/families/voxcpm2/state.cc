@@ -140,9 +140,7 @@ Status State::take_text(std::string_view text, bool last) {
 }
 
 Status State::append_text(std::string_view text, bool last) {
-  if (!text_.open()) {
-    return refused(ErrorCode::kInvalid, "the text of this request is complete", "input");
-  }
+  if (!text_.open()) return text_is_complete();
   if (Status taken = take_text(text, last); !taken) return taken;
   // A sentence is certain once a letter after it is there, so what comes last is never nothing.
   if (ready() || begin_part() || !last) return ok_status();

@@ -96,7 +96,7 @@ class State : public Sequence {
   Spoken before_;                    // what the speech goes on from
   std::string now_;                  // words of this part
 
-  Prompt prompt_{1};          // with the patches above; empty: nothing to speak
+  Prompt prompt_{1};          // with the patches above; empty: no part waits
   std::vector<float> said_;   // patches of this part's steps
   int max_steps_ = 1;         // of this part
   int64_t steps_before_ = 0;  // of earlier parts

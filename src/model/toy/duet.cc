@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/toy/toy_math.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -188,7 +189,7 @@ class DuetPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.text.empty()) return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
+    if (request.text.empty()) return nothing_to_say();
     Opened opened;
     opened.sequences.push_back(std::make_unique<ThinkerSequence>(request));
     opened.sequences.push_back(request.text_only ? nullptr

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "model/toy/toy_math.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -173,7 +174,7 @@ class LatentPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.text.empty()) return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
+    if (request.text.empty()) return nothing_to_say();
     return Opened(std::make_unique<LatentSequence>(request));
   }
 

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "model/toy/toy_math.h"
+#include "text/segment_queue.h"
 
 namespace syrinx {
 namespace {
@@ -363,7 +364,7 @@ class ToyPipeline : public Pipeline {
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
     if (request.text.empty() && !request.text_open) {
-      return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
+      return nothing_to_say();
     }
     return Opened(std::make_unique<ToyState>(request, options_));
   }

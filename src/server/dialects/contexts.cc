@@ -207,7 +207,7 @@ void SpeechContexts::flush(const std::string& name) {
                                           " flushes wait to be spoken.")));
   }
   if (context->utterances.empty() || context->utterances.back().flushes) {
-    context->utterances.push_back({.closed = true});  // nothing to speak: only the answer
+    context->utterances.push_back({.closed = true});  // without text: only the answer
   }
   context->utterances.back().flushes = true;
 }

@@ -12,7 +12,7 @@
 namespace syrinx::english {
 
 struct Spoken {
-  std::string words;  ///< letters, apostrophes and spaces; "" when there is nothing to say
+  std::string words;  ///< letters, apostrophes and spaces; "" where nothing is spoken
   size_t used = 1;    ///< tokens read
 };
 
