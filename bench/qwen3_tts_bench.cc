@@ -51,8 +51,9 @@ struct Model {
         weights(source.scope("talker")),
         talker(blocks(28), weights.scope("model"), type),
         head(load_linear(weights, "codec_head", 3072, 1024, false, at_least_8_bits(type))),
-        predictor({predictor_blocks(), 1024, 16, 2048}, weights.scope("code_predictor"), type),
-        table(weights.scope("model").take("codec_embedding.weight", {3072, 1024})) {}
+        predictor(qwen3_tts::load_predictor(
+            {predictor_blocks(), 1024, 16, 2048}, weights.scope("code_predictor"),
+            weights.scope("model").take("codec_embedding.weight", {3072, 1024}), type)) {}
   static DecoderConfig predictor_blocks() {
     DecoderConfig d = blocks(5);
     d.rope_positions = 17;
@@ -61,8 +62,7 @@ struct Model {
   Weights source, weights;
   Decoder talker;
   PackedLinear head;
-  qwen3_tts::CodePredictor predictor;
-  View table;
+  InnerCodes predictor;
 };
 
 /// The last one asked for is kept.
@@ -108,7 +108,7 @@ void step(benchmark::State& state, WeightType type) {
     });
     inner_ms.time([&] {
       for (int k = 1; k < 16; ++k)
-        m.predictor.logits(ctx, k, m.table, hidden, all_codes, scratch, inner);
+        m.predictor.logits(ctx, k, hidden, all_codes, scratch, inner);
     });
   }
   state.counters["talker_ms"] = outer_ms.wall / b;

@@ -1,14 +1,17 @@
 #include "families/bagpiper/pipeline.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "audio/resampler.h"
 #include "base/check.h"
-#include "families/asked_about.h"
 #include "families/bagpiper/speech_lm.h"
 #include "families/bagpiper/state.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/voice_chat/asked_about.h"
+#include "families/voice_chat/chat_graph.h"
 #include "io/file.h"
 
 namespace syrinx::bagpiper {
@@ -81,32 +84,18 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
     const AbsentTensors part = spec.part("codec");
     codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
   });
-  join();
+  hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);
+  stage_ = std::make_unique<DacStage>(*codec_);
+  const Link decoding{
+      "codec",
+      stage_.get(),
+      {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())}};
+  graph_ = chat_graph({"tower", hearing_.get(), TowerStage::kPolicy}, "lm", *lm_, {&decoding, 1});
   describe(spec);
 }
 
-void Bagpiper::join() {
-  hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);
-  stage_ = std::make_unique<DacStage>(*codec_);
-  const int lookahead = static_cast<int>(codec_->config().lookahead());
-  const FrameType text{Flow::kText};
-  enum { kTower, kLm, kCodec };
-  graph_ = {
-      {{.name = "tower", .chunk = hearing_.get(), .in = {}, .out = {}},
-       {.name = "lm", .ar = lm_.get(), .in = {text, hearing_->out()}, .out = {stage_->in(), text}},
-       {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
-      {{.from = {kClient}, .to = {kTower}, .policy = TowerStage::kPolicy},
-       {.from = {kClient}, .to = {kLm, 0}},
-       {.from = {kTower}, .to = {kLm, State::kHearing}},
-       {.from = {kLm, 0}, .to = {kCodec}, .policy = {kInitialFrames, kSteadyFrames, 0, lookahead}},
-       {.from = {kLm, 1}, .to = {kClient}},
-       {.from = {kCodec}, .to = {kClient}}}};
-}
-
 void Bagpiper::describe(const LoadSpec& spec) {
-  info_.family = "bagpiper";
-  info_.model = spec.model;
-  info_.licence = "see the checkpoint";
+  name("bagpiper", spec, "see the checkpoint");
   info_.writes = true;
   set_rates(info_, codec_->config());
   info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
@@ -117,23 +106,20 @@ void Bagpiper::describe(const LoadSpec& spec) {
   info_.hears_s = info_.dictates_s = kHearsSeconds;
   info_.hears_first_channel = true;
   info_.no_cloning = "this model's voices are described in words";
-  const DecoderConfig& d = lm_->decoder();
   const Qwen3AudioConfig& a = config_.audio;
   info_.parts = {
       {"audio tower",
        concat(a.layers, " layers, width ", a.width, ", windows of ", a.window / a.chunk,
-              " s, and a linear to ", d.hidden),
+              " s, and a linear to ", lm_->decoder().hidden),
        tower_->bytes() + adaptor_.bytes()},
-      {"language model", concat("qwen3, ", describe_decoder(d), ", ", config_.streams, " streams"),
-       lm_->bytes()},
-      {"table", concat(config_.vocab(), " ids x ", d.hidden), lm_->table_bytes()},
-      {"codec", describe_codec(codec_->config()), codec_->bytes()}};
+  };
+  std::ranges::move(describe_lm(*lm_, "qwen3, "), std::back_inserter(info_.parts));
+  info_.parts.push_back({"codec", describe_codec(codec_->config()), codec_->bytes()});
 }
 
 Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
   Opened opened;
   std::vector<Heard> heard;
-  const auto width = static_cast<size_t>(hearing_->in_width());
   for (const auto& each : request.recordings) {
     const std::vector<float> samples =
         prepared(resampled(each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate,
@@ -147,8 +133,7 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
     }
     const MelExtremes extremes = tower_->extremes(samples);
     heard.push_back({std::ssize(samples), rows, extremes.loudest, tower_->keys(samples, extremes)});
-    opened.samples.insert(opened.samples.end(), samples.begin(), samples.end());
-    opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);
+    append_frames(samples, hearing_->in_width(), opened.samples);
   }
   auto state = State::open(config_, spoken_, *prompter_, request, std::move(heard));
   if (!state.ok()) return state.error();
@@ -169,10 +154,6 @@ std::string Bagpiper::dictated(std::string_view answer) const {
   if (end != std::string_view::npos) return std::string(answer.substr(end + kThoughtsEnd.size()));
   // Thoughts that did not end say nothing yet.
   return answer.find(kThoughts) == std::string_view::npos ? std::string(answer) : std::string();
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Bagpiper>(spec);
 }
 
 }  // namespace syrinx::bagpiper

@@ -11,9 +11,9 @@
 #include "families/dac_stage.h"
 #include "families/family.h"
 #include "families/hearing/tower_stage.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/spoken/codec_lm.h"
 #include "families/spoken/spoken_model.h"
-#include "model/pipeline.h"
 
 namespace syrinx::bagpiper {
 
@@ -24,13 +24,11 @@ inline constexpr const char* kMarker = "model.pt";
 /// mel frame is whole, samples behind that are only seen by the frames before.
 std::vector<float> prepared(std::vector<float> recording);
 
-class Bagpiper : public Pipeline {
+class Bagpiper : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit Bagpiper(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
   /// A question about the recording, in the form of the authors' own (espnet2/bin/bagpiper.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
@@ -44,7 +42,6 @@ class Bagpiper : public Pipeline {
   const TowerStage& hearing() const { return *hearing_; }
 
  private:
-  void join();
   void describe(const LoadSpec& spec);
 
   ModelConfig config_;
@@ -57,10 +54,10 @@ class Bagpiper : public Pipeline {
   std::unique_ptr<DacCodec> codec_;
   std::unique_ptr<TowerStage> hearing_;
   std::unique_ptr<DacStage> stage_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Bagpiper>(spec);
+}
 
 }  // namespace syrinx::bagpiper

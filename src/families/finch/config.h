@@ -15,7 +15,6 @@ inline constexpr int kMoves = 4;  ///< the pointer moves 0..3 symbols a step
 inline constexpr int kFrameCodes = kBooks + 3;       ///< codes, then symbols: spoken, before, after
 inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the accent's lift behind them, in cents
 inline constexpr int kMaxLift = 1200;
-inline constexpr int kMoveHead = kBooks;        ///< index of the pointer's head among the heads
 
 /// Who speaks.
 struct Speaker {

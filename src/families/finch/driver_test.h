@@ -62,7 +62,7 @@ struct Spoken {
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   std::vector<PhoneMark> phones;
-  std::vector<float> first_logits;  // of the first steps, all heads but the pointer's
+  std::vector<float> first_logits;  // of the first steps, all heads
   int steps = 0;
   FinishReason reason = FinishReason::kError;
 };
@@ -124,7 +124,7 @@ class Driver {
         codes.i32()[e * vocab.size() + k] =
             static_cast<int32_t>(std::max_element(row, row + vocab[k]) - row);
         Spoken& one = spoken[live[e]];
-        if (steps[live[e]] < 4 && k < kBooks) {
+        if (steps[live[e]] < 4) {
           one.first_logits.insert(one.first_logits.end(), row, row + vocab[k]);
         }
       }
@@ -133,7 +133,7 @@ class Driver {
     for (int e = 0; e < count; ++e) {
       const size_t i = live[e];
       StepOutput out(spoken[i].frames, spoken[i].words, &spoken[i].phones, nullptr,
-                     {values.f32() + e, 1});
+                     {values.f32() + e * kMoves, kMoves});
       const Verdict verdict =
           states[i]->advance({codes.i32() + e * vocab.size(), vocab.size()}, out);
       ++steps[i], ++spoken[i].steps;

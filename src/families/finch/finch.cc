@@ -9,28 +9,27 @@
 #include "families/finch/state.h"
 #include "families/finch/vocoder.h"
 #include "families/loading/checkpoint.h"
+#include "families/loading/loaded_pipeline.h"
 
 namespace syrinx::finch {
 namespace {
 
 constexpr float kMostPitch = 6;  // semitones; beyond them a voice is no voice
 
-class FinchPipeline : public Pipeline {
+class FinchPipeline : public LoadedPipeline {
  public:
   FinchPipeline(const FinchConfig& config, const Weights& weights, const LoadSpec& spec)
       : config_(config),
         frontend_(std::make_shared<const Frontend>()),
-        lm_(config, weights.scope("lm"), spec.weights),
+        lm_(load_lm(config, weights.scope("lm"), spec.weights)),
         vocoder_(config, weights.scope("decoder"), at_least_8_bits(spec.weights)),
         speakers_(config, weights) {
     // One frame first: it is complete after four steps. The first layer of the vocoder sees one
     // frame on each side.
     const Link vocoder{
         "vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}};
-    graph_ = chain(lm_, {&vocoder, 1});
-    info_.family = "finch";
-    info_.model = spec.model;
-    info_.licence = config.licence;
+    graph_ = chain(*lm_, {&vocoder, 1});
+    name("finch", spec, config.licence.c_str());
     info_.sample_rate = config.sample_rate;
     info_.frame_rate = static_cast<double>(kStepsASecond) / kStepsPerFrame;
     for (const Speaker& speaker : config.speakers) {
@@ -47,15 +46,12 @@ class FinchPipeline : public Pipeline {
     info_.languages = {"en"};
     info_.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
     info_.word_times = info_.phone_times = true;
-    info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_.bytes()},
+    info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_->bytes() + lm_->table_bytes()},
                    {"decoder",
                     concat(config.low_layers, " layers of ", config.low_width, ", ",
                            config.high_layers, " of ", config.high_width),
                     vocoder_.bytes()}};
   }
-
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
 
   Result<Opened> open(const SpeechRequest& request) const override {
     if (const Status fault = check(request); !fault.ok()) return fault.error();
@@ -126,11 +122,9 @@ class FinchPipeline : public Pipeline {
 
   FinchConfig config_;
   std::shared_ptr<const Frontend> frontend_;
-  SpeechLm lm_;
+  std::unique_ptr<CodecLm> lm_;
   Vocoder vocoder_;
   Speakers speakers_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "families/finch/frontend.h"
 #include "families/finch/state.h"
 #include "io/safetensors.h"
+#include "model/step_runner.h"
 
 namespace syrinx::finch {
 namespace {
@@ -227,7 +228,6 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   request.max_frames = 60;
   const auto state = open(request);
   EXPECT_EQ(state->sampling(0).temperature, 0.9f);
-  EXPECT_EQ(state->sampling(kMoveHead).temperature, 0.f);
   auto& finch = static_cast<FinchState&>(*state);
   EXPECT_EQ(finch.choose_move(staying(0.55f)).move, 0);
   EXPECT_NEAR(finch.choose_move(staying(0.55f)).survival, 0.55f, 1e-6f);
@@ -236,12 +236,12 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   std::vector<int> moves[2];
   for (int sentence = 0, position = 0; sentence < 2;) {
     std::array<int32_t, kInputs> ids;
-    finch.row_inputs(position++, ids);
+    row_of(finch, position++, false, ids);
     const bool past = ids[kBooks] == 0;  // the pointer has passed the end
-    const auto [move, survival] = finch.choose_move(staying(past ? 0.01f : 0.8f));
-    if (!past) moves[sentence].push_back(move);
-    const std::array<int32_t, 4> codes{1, 1, 1, past ? 0 : move};
-    StepOutput out(spoken.frames, spoken.words, nullptr, nullptr, {&survival, 1});
+    const std::array<float, kMoves> logits = staying(past ? 0.01f : 0.8f);
+    if (!past) moves[sentence].push_back(finch.choose_move(logits).move);
+    const std::array<int32_t, kBooks> codes{1, 1, 1};
+    StepOutput out(spoken.frames, spoken.words, nullptr, nullptr, logits);
     const Verdict verdict = state->advance(codes, out);
     ASSERT_LT(position, 100);
     if (verdict.next == Verdict::kContinue) continue;

@@ -7,6 +7,7 @@
 #include "families/finch/driver_test.h"
 #include "families/finch/frontend.h"
 #include "families/finch/state.h"
+#include "model/step_runner.h"
 
 namespace syrinx::finch {
 namespace {
@@ -96,14 +97,14 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
       given += piece.size();
       EXPECT_TRUE(state->append_text(piece, given == text.size()).ok());
     }
-    finch.row_inputs(position++, ids);
+    const GivenRow manner = row_of(finch, position++, false, ids);
     if (ids[kBooks] != 0) {
-      const int strong = finch.is_strong(position - 1) ? 1 : 0;
+      const int strong = manner.data() == finch.manner()->strong.data() ? 1 : 0;
       out.push_back({ids[kBooks], ids[kBooks + kHeard], ids[kBooks + kHeard + 1], strong});
     }
-    const float survival = 1;
-    StepOutput step(frames, words, nullptr, nullptr, {&survival, 1});
-    const Verdict verdict = state->advance(std::array<int32_t, 4>{1, 1, 1, 1}, step);
+    constexpr std::array<float, kMoves> kOneOn{-100, 100, -100, -100};
+    StepOutput step(frames, words, nullptr, nullptr, kOneOn);
+    const Verdict verdict = state->advance(std::array<int32_t, kBooks>{1, 1, 1}, step);
     if (verdict.next == Verdict::kFinished) return out;
     if (verdict.next == Verdict::kNextSegment) position = 0;
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "families/finch/vocoder.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::finch {
 namespace {
@@ -50,7 +51,6 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
     params.repetition_penalty = request.repetition_penalty.value_or(1.f);
     params.penalty_window = 50;
   }
-  sampling_[kMoveHead].temperature = 0;
   phone_times_ = request.phone_times;
   repeat_ = request.ignore_stop && request.max_frames > 0;
   open_ = request.text_open;
@@ -61,7 +61,7 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
 }
 
 Status FinchState::append_text(std::string_view text, bool last) {
-  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "text"};
+  if (!open_) return text_is_complete();
   add_text(text, last);
   if (growing_) {
     grow();
@@ -232,7 +232,15 @@ int32_t FinchState::symbol_at(int index) const {
   return inside ? segment_.symbols[index].phone : 0;
 }
 
-void FinchState::row_inputs(int position, std::span<int32_t> ids) const {
+void FinchState::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) {
+    row_ids(first + i, out.ids(i));
+    const bool strong = lift_at(rows_[first + i].pointer) > 0;  // of a word with an accent
+    out.give(i, strong ? manner_->strong : manner_->lm);
+  }
+}
+
+void FinchState::row_ids(int position, std::span<int32_t> ids) const {
   const Row& row = rows_[position];
   for (int k = 0; k < kBooks; ++k) ids[k] = books_.at(position - 1, k);
   for (int i = 0; i < kHeard; ++i) ids[kBooks + i] = symbol_at(row.pointer + i);
@@ -271,16 +279,17 @@ void FinchState::move_pointer(int count, float survival) {
 
 Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
   const int step = books_.steps();
-  for (int k = 0; k <= kBooks; ++k) history_[k].push_back(codes[k]);
+  for (int k = 0; k < kBooks; ++k) history_[k].push_back(codes[k]);
   books_.push(codes);
+  const Move chosen = choose_move(out.values());
   if (!books_.ending()) {
     path_.push_back(rows_.back().pointer);
-    move_pointer(codes[kMoveHead], out.values()[0]);
+    move_pointer(chosen.move, chosen.survival);
     if (growing_) grow();
     const bool past = rows_.back().pointer >= static_cast<int>(segment_.symbols.size());
     if (past) books_.end_at(step + 1);
   } else {
-    move_pointer(0, out.values()[0]);
+    move_pointer(0, chosen.survival);
   }
   std::array<int32_t, kBooks> whole;
   const int frame = step - kDrain;

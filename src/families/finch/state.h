@@ -12,6 +12,7 @@
 #include "families/finch/frontend.h"
 #include "families/finch/speakers.h"
 #include "model/delay.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 
 namespace syrinx::finch {
@@ -39,20 +40,17 @@ class FinchState : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// The ids of the row at `position` of the current segment, [kInputs]: codes of the three books,
-  /// the symbol under the pointer and the next three, phrase, place, steps since the last move.
-  void row_inputs(int position, std::span<int32_t> ids) const;
-
-  /// Whether the symbol under the pointer at that position is of a word with an accent.
-  bool is_strong(int position) const { return lift_at(rows_[position].pointer) > 0; }
+  /// A row is ids [kInputs]: codes of the three books, the symbol under the pointer and the next
+  /// three, phrase, place, steps since the last move. Its vector is the manner of speaking.
+  void rows(int first, bool companion, InputRows& out) const override;
 
   /// Where the pointer goes, and the probability that it should have stayed so far.
   struct Move {
     int move = 0;
     float survival = 1;
   };
-  /// The move for these logits [kMoves]: the pointer stays while that probability is at least one
-  /// half. The step yields it as its value (ArTraits::values), and so advance() hears of it.
+  /// The move for these logits [kMoves], the values of a step (ArTraits::values): the pointer stays
+  /// while that probability is at least one half.
   Move choose_move(std::span<const float> logits) const;
 
  private:
@@ -71,6 +69,7 @@ class FinchState : public Sequence {
   size_t said(const Sentence& sentence) const;  ///< pieces whose symbols are there already
   int ahead() const;                            ///< symbols from the pointer on
   void begin_segment(Segment segment);
+  void row_ids(int position, std::span<int32_t> ids) const;
   void move_pointer(int count, float survival);
   void emit_frame(int frame, std::span<const int32_t> books, StepOutput& out);
   int32_t symbol_at(int index) const;  ///< 0 outside
@@ -79,8 +78,8 @@ class FinchState : public Sequence {
   const FinchConfig& config_;
   std::shared_ptr<const Frontend> frontend_;
   std::shared_ptr<const Manner> manner_;
-  SampleParams sampling_[kBooks + 1];
-  std::vector<int32_t> history_[kBooks + 1];
+  SampleParams sampling_[kBooks];
+  std::vector<int32_t> history_[kBooks];
   int64_t max_frames_ = 0;  // of the request; 0: none
   double frames_per_pause_s_ = 0;
   int steps_per_symbol_ = 0;  // at most, on average

@@ -8,10 +8,10 @@
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/checkpoint_copy.h"
+#include "families/glm4_voice/answer.h"
 #include "families/glm4_voice/pipeline.h"
-#include "families/glm4_voice/voice_answer.h"
-#include "families/llm/answer_checks.h"
 #include "families/llm/prompt_cases.h"
+#include "families/voice_chat/answer_checks.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "io/test_dir.h"
@@ -83,17 +83,17 @@ TEST(GlmParity, AnswersAreTransformers) {
       Runner runner(*model());
       Track track = runner.open(request_of(c));
       ASSERT_TRUE(track.state);
-      auto& answer = static_cast<VoiceAnswer&>(*track.state);
+      auto& answer = static_cast<Answer&>(*track.state);
       const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
       std::vector<float> codes;
       for (int at = 0; at < prompt; ++at)
         if (ids.is_audio(want[at])) codes.push_back(static_cast<float>(want[at] - ids.audio));
       EXPECT_EQ(answer.ready(), codes.empty());
       if (!codes.empty()) {
-        ASSERT_TRUE(answer.take(VoiceAnswer::kHearing,
+        ASSERT_TRUE(answer.take(Answer::kHearing,
                                 {{Flow::kRows, 1}, std::ssize(codes), {}, codes, {}, true}));
       }
-      llm::expect_golden_answer(runner, track, file, prompt, steps, chunk, 2e-5f);
+      expect_golden_answer(runner, track, file, prompt, steps, chunk, 2e-5f);
     }
   }
 }
@@ -103,7 +103,7 @@ TEST(GlmParity, PromptsWithEarlierAnswersAreTheDemos) {
 }
 
 TEST(GlmVoice, AnswersComeBackAsTheyWereMade) {
-  llm::expect_answers_to_come_back(*model(), request_of(cases()["text"]));
+  expect_answers_to_come_back(*model(), request_of(cases()["text"]));
 }
 
 TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
@@ -115,10 +115,10 @@ TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
   ASSERT_TRUE(track.state);
   const Tokenizer tokenizer = load_tokenizer(golden("checkpoint"));
   const std::vector<int32_t> said = tokenizer.encode(request.text, false);
-  ASSERT_GT(said.size(), 2u * VoiceAnswer::kTextRun);
+  ASSERT_GT(said.size(), 2u * Answer::kRuns.text);
   while (!track.finished) runner.step(track);
   const Ids ids = load_ids(tokenizer, 64);
-  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  auto& answer = static_cast<Answer&>(*track.state);
   const auto made = answer.history(0).subspan(answer.prompt_ids().size());
   std::vector<int32_t> text;
   for (size_t i = 0; i < made.size(); ++i) {
@@ -138,7 +138,7 @@ TEST(GlmVoice, AReadingsBoundCountsCodes) {
   SpeechRequest request;
   request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
   const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
-  llm::expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
+  expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
 }
 
 /// What else may be drawn, and how likely: tests/parity/sampling.
@@ -156,7 +156,7 @@ TEST(GlmVoice, TextAloneHasNoAudio) {
   ASSERT_TRUE(track.state);
   while (!track.finished) runner.step(track);
   const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
-  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  auto& answer = static_cast<Answer&>(*track.state);
   for (const int32_t id : answer.history(0).subspan(answer.prompt_ids().size()))
     EXPECT_FALSE(ids.is_audio(id));
 }
@@ -164,7 +164,7 @@ TEST(GlmVoice, TextAloneHasNoAudio) {
 TEST(GlmVoice, RecordingsAreResampledAsTheAuthorsDo) {
   SpeechRequest request = request_of(cases()["heard"]);
   request.recordings = {recording(3000, 7)};
-  llm::expect_torchaudios_resampling(*model(), request);
+  expect_torchaudios_resampling(*model(), request);
 }
 
 TEST(GlmVoice, RefusesWhatItCannotDo) {

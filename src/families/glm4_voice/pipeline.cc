@@ -1,13 +1,13 @@
 #include "families/glm4_voice/pipeline.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include "audio/resampler.h"
 #include "base/check.h"
-#include "families/glm4_voice/voice_answer.h"
-#include "families/hearing/heard.h"
+#include "families/glm4_voice/answer.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
+#include "families/voice_chat/chat_graph.h"
 #include "io/file.h"
 #include "io/hub.h"
 
@@ -46,7 +46,13 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
   if (ids_.audio_end > config_.lm.vocab)
     root.fail("padded_vocab_size", "is too small for the audio");
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
-  join();
+  hearing_ = std::make_unique<HearingStage>(*speech_);
+  flow_stage_ = std::make_unique<FlowStage>(*flow_);
+  vocoder_ = std::make_unique<VocoderStage>(*hift_);
+  const Link behind[] = {{"flow", flow_stage_.get(), FlowStage::kPolicy},
+                         {"vocoder", vocoder_.get(), vocoder_->policy()}};
+  graph_ = chat_graph({"hearing", hearing_.get(), HearingStage::kPolicy}, "lm", *lm_, behind,
+                      FlowStage::kWindow);
   describe(spec);
 }
 
@@ -68,9 +74,8 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
                              " codes, the speech tokenizer ", config_.speech.codes));
   }
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  weights_->build(
-      [&] { lm_ = std::make_unique<llm::LanguageModel>(config_.lm, *weights_, spec.weights); },
-      {"transformer.rotary_pos_emb.inv_freq"});
+  weights_->build([&] { lm_ = llm::load_language_model(config_.lm, *weights_, spec.weights); },
+                  {"transformer.rotary_pos_emb.inv_freq"});
   {
     const Weights weights(weights_at(spec, speech));
     weights.build([&] {
@@ -87,36 +92,8 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
   weights.build([&] { hift_ = std::make_unique<Hift>(config_.hift, weights, spec.weights); });
 }
 
-void Glm4Voice::join() {
-  hearing_ = std::make_unique<HearingStage>(*speech_);
-  flow_stage_ = std::make_unique<FlowStage>(*flow_);
-  vocoder_ = std::make_unique<VocoderStage>(*hift_);
-  const FrameType text{Flow::kText};
-  enum { kHearing, kLm, kFlow, kVocoder };
-  std::vector<Node> nodes{{.name = "hearing", .chunk = hearing_.get(), .in = {}, .out = {}},
-                          {.name = "lm",
-                           .ar = lm_.get(),
-                           .in = {text, hearing_->out()},
-                           .out = {text, flow_stage_->in()}},
-                          {.name = "flow", .chunk = flow_stage_.get(), .in = {}, .out = {}},
-                          {.name = "vocoder", .chunk = vocoder_.get(), .in = {}, .out = {}}};
-  std::vector<Edge> edges{{.from = {kClient}, .to = {kHearing}, .policy = HearingStage::kPolicy},
-                          {.from = {kClient}, .to = {kLm, 0}},
-                          {.from = {kHearing}, .to = {kLm, VoiceAnswer::kHearing}},
-                          {.from = {kLm, 0}, .to = {kClient}},
-                          {.from = {kLm, 1}, .to = {kFlow}, .policy = FlowStage::kPolicy},
-                          {.from = {kFlow},
-                           .to = {kVocoder},
-                           .policy = vocoder_->policy(),
-                           .window = FlowStage::kWindow},
-                          {.from = {kVocoder}, .to = {kClient}}};
-  graph_ = {std::move(nodes), std::move(edges)};
-}
-
 void Glm4Voice::describe(const LoadSpec& spec) {
-  info_.family = "glm4_voice";
-  info_.model = spec.model;
-  info_.licence = "GLM-4 model licence (see the checkpoint)";
+  name("glm4_voice", spec, "GLM-4 model licence (see the checkpoint)");
   info_.writes = true;
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
   info_.frame_rate = config_.flow.token_rate;
@@ -133,36 +110,33 @@ void Glm4Voice::describe(const LoadSpec& spec) {
   info_.recalls = true;
   const GlmSpeechConfig& s = config_.speech;
   const GlmFlowConfig& f = config_.flow;
-  info_.parts = {
-      {"speech tokenizer",
-       concat(s.layers, " layers, width ", s.width, ", blocks of ", s.block / 50, " s, ", s.codes,
-              " codes"),
-       speech_->bytes()},
-      {"language model", describe_decoder(config_.lm.lm), lm_->bytes()},
-      {"tables", concat(config_.lm.vocab, " ids x ", config_.lm.lm.hidden, ", and the head"),
-       lm_->table_bytes() + lm_->head_bytes()},
+  info_.parts = {{"speech tokenizer",
+                  concat(s.layers, " layers, width ", s.width, ", blocks of ", s.block / 50, " s, ",
+                         s.codes, " codes"),
+                  speech_->bytes()}};
+  std::ranges::move(describe_lm(*lm_), std::back_inserter(info_.parts));
+  info_.parts.push_back(
       {"flow",
        concat(f.layers, " encoder layers x ", f.width, ", ", (f.middle + 4) * f.blocks,
               " estimator blocks x ", f.channels, ", ", f.steps, " steps"),
-       flow_->bytes()},
-      {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()}};
+       flow_->bytes()});
+  info_.parts.push_back(
+      {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()});
 }
 
 /// Also the samples for the hearing stage: whole frames for every segment of every recording.
-Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
-                                    std::vector<float>& samples) const {
+Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
+                                        std::vector<float>& samples) const {
   if (!request.chat && request.text_only) return prompter_->of_text(request.text);
   if (!request.chat) return prompter_->reading_aloud(request.text);
+  auto recordings =
+      recordings_at(request, static_cast<int>(GlmSpeechTokenizer::kSampleRate), Resampling::kHann);
+  if (!recordings.ok()) return recordings.error();
   std::vector<int64_t> codes;
-  std::vector<Segment> segments;
+  std::vector<Heard> segments;
   std::vector<uint64_t> keys;
-  const int64_t width = hearing_->in_width(), longest = speech_->segment_samples();
-  for (const auto& recording : request.recordings) {
-    const std::vector<float> all = resampled(recording->samples, recording->sample_rate,
-                                             GlmSpeechTokenizer::kSampleRate, Resampling::kHann);
-    if (all.empty())
-      return Error{ErrorCode::kInvalid, concat("recording ", codes.size() + 1, " is empty"),
-                   "messages"};
+  const int64_t longest = speech_->segment_samples();
+  for (const std::vector<float>& all : recordings.value()) {
     codes.push_back(0);
     for (int64_t at = 0; at < std::ssize(all); at += longest) {
       const auto part = std::span(all).subspan(
@@ -174,16 +148,14 @@ Result<Prompt> Glm4Voice::prompt_of(const SpeechRequest& request,
         const int64_t some = speech_->block_codes(static_cast<int64_t>(b), std::ssize(part));
         append_row_keys(segments.back().keys[b], some, keys);
       }
-      codes.back() += segments.back().codes;
-      samples.insert(samples.end(), part.begin(), part.end());
-      const int64_t frames = (std::ssize(samples) + width - 1) / width;
-      samples.resize(static_cast<size_t>(frames * width), 0.f);
+      codes.back() += segments.back().rows;
+      append_frames(part, hearing_->in_width(), samples);
     }
   }
-  Result<Prompt> made = prompter_->of_chat(*request.chat, codes, request.answers);
+  Result<ChatPrompt> made = prompter_->of_chat(*request.chat, codes, request.answers);
   if (!made.ok()) return made;
-  Prompt prompt = made.take();
-  prompt.segments = std::move(segments);
+  ChatPrompt prompt = made.take();
+  prompt.heard = std::move(segments);
   prompt.keys = std::move(keys);
   return prompt;
 }
@@ -195,25 +167,16 @@ Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
     if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
   }
   Opened opened;
-  Result<Prompt> prompt = prompt_of(request, opened.samples);
+  Result<ChatPrompt> prompt = prompt_of(request, opened.samples);
   if (!prompt.ok()) return prompt.error();
   SpeechRequest answer = request;
   if (speaks) {
-    // So many codes, and the ids of a text that is read aloud, of which a run stands before theirs.
-    const int64_t codes = answer.max_frames, said = std::ssize(prompt.value().said);
-    const int64_t runs = (codes + VoiceAnswer::kAudioRun - 1) / VoiceAnswer::kAudioRun;
-    const int64_t ids = codes + std::min(said, runs * VoiceAnswer::kTextRun);
-    const int64_t wish = answer.max_tokens > 0 ? answer.max_tokens : ids;
     answer.max_tokens =
-        static_cast<int>(wish > 0 ? std::min<int64_t>(wish, kMostSpokenIds) : kMostSpokenIds);
+        most_ids(request, std::ssize(prompt.value().said), Answer::kRuns, kMostSpokenIds);
   }
-  opened.sequences.push_back(std::make_unique<VoiceAnswer>(
-      ids_, config_.lm, generation_, *tokenizer_, answer, prompt.take(), speaks));
+  opened.sequences.push_back(std::make_unique<Answer>(ids_, config_.lm, generation_, *tokenizer_,
+                                                      answer, prompt.take(), speaks));
   return opened;
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Glm4Voice>(spec);
 }
 
 }  // namespace syrinx::glm4_voice

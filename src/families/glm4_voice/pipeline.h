@@ -4,30 +4,26 @@
 
 #include <memory>
 
-#include "families/family.h"
 #include "families/glm4_voice/prompter.h"
 #include "families/glm4_voice/stages.h"
 #include "families/llm/language_model.h"
-#include "model/pipeline.h"
+#include "families/loading/loaded_pipeline.h"
 
 namespace syrinx::glm4_voice {
 
-class Glm4Voice : public Pipeline {
+class Glm4Voice : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit Glm4Voice(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   /// A chat is answered. A text alone is read aloud, its ids told and only the audio drawn; where
   /// only text is wanted, the model goes on with it.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:
   void load_networks(const LoadSpec& spec);
-  void join();
   void describe(const LoadSpec& spec);
-  Result<Prompt> prompt_of(const SpeechRequest& request, std::vector<float>& samples) const;
+  Result<ChatPrompt> prompt_of(const SpeechRequest& request, std::vector<float>& samples) const;
 
   ModelConfig config_;
   llm::Generation generation_;
@@ -35,17 +31,17 @@ class Glm4Voice : public Pipeline {
   Ids ids_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
-  std::unique_ptr<llm::LanguageModel> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<GlmSpeechTokenizer> speech_;
   std::unique_ptr<GlmFlow> flow_;
   std::unique_ptr<Hift> hift_;
   std::unique_ptr<HearingStage> hearing_;
   std::unique_ptr<FlowStage> flow_stage_;
   std::unique_ptr<VocoderStage> vocoder_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Glm4Voice>(spec);
+}
 
 }  // namespace syrinx::glm4_voice

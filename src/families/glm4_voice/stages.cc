@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "families/glm4_voice/voice_answer.h"
+#include "families/glm4_voice/answer.h"
 #include "kernels/sample.h"
 
 namespace syrinx::glm4_voice {
@@ -43,11 +43,6 @@ int HearingStage::most_out() const {
 }
 
 struct HearingStage::Stream : StreamState {
-  struct Part {
-    int64_t samples = 0;
-    float loudest = 0;
-    std::vector<uint64_t> keys;  // of its blocks
-  };
   Stream(const HearingStage& its_stage, bool on) : stage(its_stage), goes_on(on) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
@@ -56,7 +51,7 @@ struct HearingStage::Stream : StreamState {
 
   const HearingStage& stage;
   const bool goes_on;
-  std::vector<Part> parts;                                       // segments
+  std::vector<Heard> parts;                                      // segments, with keys of blocks
   size_t number = 0;                                             // of the one that is encoded
   int64_t block = 0;                                             // the next one of it
   std::vector<std::shared_ptr<const std::vector<float>>> known;  // of its first blocks
@@ -83,7 +78,7 @@ void HearingStage::begin_segment(Stream& stream) const {
 void HearingStage::end_segment(Stream& stream) const {
   const auto state = std::exchange(stream.state, nullptr);
   if (!state || !stream.goes_on) return;
-  const Stream::Part& part = stream.parts[stream.number];
+  const Heard& part = stream.parts[stream.number];
   const int64_t blocks = std::min(stream.block, part.samples / tokenizer_.block_samples());
   if (blocks == 0) return;
   state->rewind(blocks * tokenizer_.config().block);
@@ -91,37 +86,16 @@ void HearingStage::end_segment(Stream& stream) const {
 }
 
 Bundle HearingStage::bundle(const Sequence& answer) const {
-  const auto& voice = static_cast<const VoiceAnswer&>(answer);
-  std::vector<int32_t> samples;
-  std::vector<float> loudest;
-  std::vector<uint64_t> keys;
-  for (const Segment& segment : voice.segments()) {
-    samples.push_back(static_cast<int32_t>(segment.samples));
-    loudest.push_back(segment.loudest);
-    keys.insert(keys.end(), segment.keys.begin(), segment.keys.end());
-  }
-  Bundle bundle;
-  set_keys(bundle, keys);
-  bundle.set("goes_on", uint64_t{voice.goes_on()});
-  bundle.set("samples", std::move(samples));
-  bundle.set("loudest", std::move(loudest));
+  Bundle bundle = heard_bundle(answer);
+  bundle.set("goes_on", uint64_t{static_cast<const Answer&>(answer).goes_on()});
   return bundle;
 }
 
 std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   auto stream = std::make_unique<Stream>(*this, bundle.number("goes_on", 1) == 1);
-  const std::vector<int32_t> samples = bundle.ints("samples");
-  const std::vector<uint64_t> keys = take_keys(bundle);
-  size_t blocks = 0;
-  const std::vector<float> loudest = bundle.floats("loudest", std::ssize(samples));
-  for (size_t i = 0; i < samples.size(); ++i) {
-    if (samples[i] <= 0 || samples[i] > tokenizer_.segment_samples())
-      throw LoadError(concat("a segment of ", samples[i], " samples"));
-    const auto first = blocks;
-    blocks += static_cast<size_t>((samples[i] - 1) / tokenizer_.block_samples() + 1);
-    if (blocks > keys.size()) throw LoadError("a block has no key");
-    stream->parts.push_back({samples[i], loudest[i], {&keys[first], &keys[0] + blocks}});
-  }
+  stream->parts = take_heard(bundle, tokenizer_.segment_samples(), [this](int64_t samples) {
+    return (samples - 1) / tokenizer_.block_samples() + 1;
+  });
   return stream;
 }
 
@@ -136,7 +110,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
   std::vector<int32_t> codes;
   for (int64_t frame = job.left; frame < job.left + job.fresh; ++frame) {
     SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than segments");
-    const Stream::Part& part = s.parts[s.number];
+    const Heard& part = s.parts[s.number];
     if (s.block == 0) begin_segment(s);
     // From the block before, unless that is another segment's, to the end of the one behind.
     const int64_t back = s.block > 0 ? 1 : 0, offset = (s.block - back) * width;
@@ -224,7 +198,7 @@ void FlowStage::run(StepContext& ctx, ChunkJob& job) const {
 
 Bundle VocoderStage::bundle(const Sequence& answer) const {
   Bundle bundle;
-  bundle.set("seed", static_cast<const VoiceAnswer&>(answer).seed());
+  bundle.set("seed", static_cast<const Answer&>(answer).seed());
   return bundle;
 }
 

@@ -1,6 +1,7 @@
 #include "families/hearing/tower_stage.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 
@@ -8,11 +9,7 @@ namespace syrinx {
 namespace {
 
 struct TowerStream : StreamState {
-  struct Recording {
-    int64_t samples = 0;
-    float loudest = 0;  // of its log-mel
-  };
-  std::vector<Recording> recordings;
+  std::vector<Heard> recordings;
   std::vector<uint64_t> keys;  // of all their windows
   size_t window = 0;           // of all windows
   size_t number = 0;           // of the recording that is being encoded
@@ -34,31 +31,10 @@ int64_t TowerStage::frames(int64_t samples) const {
   return (samples + tower_.chunk_samples() - 1) / tower_.chunk_samples();
 }
 
-Bundle TowerStage::bundle(const Sequence& sequence) const {
-  std::vector<int32_t> samples;
-  std::vector<float> loudest;
-  std::vector<uint64_t> keys;
-  for (const Heard& heard : dynamic_cast<const Hearer&>(sequence).heard()) {
-    samples.push_back(static_cast<int32_t>(heard.samples));  // hears_s bounds them
-    loudest.push_back(heard.loudest);
-    keys.insert(keys.end(), heard.keys.begin(), heard.keys.end());
-  }
-  Bundle bundle;
-  bundle.set("samples", std::move(samples));
-  bundle.set("loudest", std::move(loudest));
-  set_keys(bundle, keys);
-  return bundle;
-}
-
 std::unique_ptr<StreamState> TowerStage::open(Bundle bundle) const {
   auto stream = std::make_unique<TowerStream>();
-  const std::vector<int32_t> samples = bundle.ints("samples");
-  const std::vector<float> loudest = bundle.floats("loudest", std::ssize(samples));
+  stream->recordings = take_heard(bundle, std::numeric_limits<int32_t>::max());
   stream->keys = take_keys(bundle);
-  for (size_t i = 0; i < samples.size(); ++i) {
-    if (samples[i] <= 0) throw LoadError(concat("a recording of ", samples[i], " samples"));
-    stream->recordings.push_back({samples[i], loudest[i]});
-  }
   return stream;
 }
 
@@ -78,7 +54,7 @@ void TowerStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 void TowerStage::run(StepContext& ctx, ChunkJob& job) const {
   auto& stream = *static_cast<TowerStream*>(job.state);
   SYRINX_CHECK(stream.number < stream.recordings.size(), "[tower] more frames than recordings");
-  const TowerStream::Recording& recording = stream.recordings[stream.number];
+  const Heard& recording = stream.recordings[stream.number];
   const int64_t chunk = tower_.chunk_samples(), number = stream.frame / tower_.window_chunks();
   // From the chunk before, unless that is another recording's, to the one behind or to the end.
   const int64_t back = stream.frame > 0 ? 1 : 0, offset = (stream.frame - back) * chunk;

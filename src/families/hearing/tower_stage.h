@@ -23,7 +23,7 @@ class TowerStage : public ChunkStage {
   FrameType out() const override;
   int most_out() const override;
   /// `sequence` is a Hearer.
-  Bundle bundle(const Sequence& sequence) const override;
+  Bundle bundle(const Sequence& sequence) const override { return heard_bundle(sequence); }
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;

@@ -161,6 +161,10 @@ SampleRule Answer::rule_behind(int guesses) const {
   return rule;
 }
 
+void Answer::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) out.ids(i)[0] = id_at(first + i);
+}
+
 Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const int32_t id = codes[0];
   take_id(id);

@@ -14,6 +14,7 @@
 #include "families/llm/answer_text.h"
 #include "families/llm/config.h"
 #include "families/llm/prompter.h"
+#include "model/input_rows.h"
 #include "model/pipeline.h"
 #include "model/request.h"
 
@@ -51,15 +52,14 @@ class Answer : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   void missed(std::span<const int32_t> codes) override;
 
-  /// The id that row `pos` is made of; past the answer so far, of a guess.
-  int32_t input(int pos) const { return ids_[static_cast<size_t>(pos)]; }
-  /// What stands in the place of the row of that id in the table: of a recording. Empty: nothing.
-  virtual std::span<const float> row(int /*pos*/) const { return {}; }
+  /// The id of table 0; past the answer so far, of a guess.
+  void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
   Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
          const SpeechRequest& request, std::vector<int32_t> prompt);
-  /// Tells the id of a row of the prompt that was not known yet.
+  int32_t id_at(int pos) const { return ids_[static_cast<size_t>(pos)]; }
+  /// Sets the id of a row of the prompt that was not known yet.
   void fill(int pos, int32_t id) { ids_[static_cast<size_t>(pos)] = id; }
   int steps() const { return static_cast<int>(known_) - prompt_rows_; }
   const AnswerText& text() const { return text_; }

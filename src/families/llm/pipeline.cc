@@ -16,29 +16,21 @@ Llm::Llm(const LoadSpec& spec) {
     throw LoadError(concat(spec.dir, ": ", part, " run on the CPU only"));
   }
   weights_ = std::make_unique<Weights>(std::move(files.weights));
-  weights_->build([&] { lm_ = std::make_unique<LanguageModel>(config_, *weights_, spec.weights); });
+  weights_->build([&] { lm_ = load_language_model(config_, *weights_, spec.weights); });
   if (spec.device != Device::kCpu) lm_->move_to(spec.device);
   graph_ = writing(*lm_);
   describe(spec);
 }
 
 void Llm::describe(const LoadSpec& spec) {
-  info_.family = "llm";
-  info_.model = spec.model;
-  info_.licence = "see the checkpoint";
+  name("llm", spec, "see the checkpoint");
   info_.speaks = false;
   info_.writes = true;
   info_.no_cloning = "this model writes; it has no voices";
   info_.calls_tools = prompter_->calls_tools();
   info_.writes_json = prompter_->chats() && lm_->device() == Device::kCpu;
   info_.positions = config_.max_positions;
-  const DecoderConfig& d = config_.lm;
-  info_.parts = {
-      {"language model",
-       concat(config_.type, ", ", describe_decoder(d), ", ", config_.max_positions, " positions"),
-       lm_->bytes()},
-      {"table", concat(config_.vocab, " ids x ", d.hidden), lm_->table_bytes()},
-      {"head", config_.tied ? "the table" : "of its own", lm_->head_bytes()}};
+  info_.parts = describe_lm(*lm_, config_.type + ", ");
 }
 
 Result<Opened> Llm::open(const SpeechRequest& request) const {
@@ -47,7 +39,5 @@ Result<Opened> Llm::open(const SpeechRequest& request) const {
   if (!answer.ok()) return answer.error();
   return Opened(answer.take());
 }
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Llm>(spec); }
 
 }  // namespace syrinx::llm

@@ -9,17 +9,15 @@
 #include "families/llm/config.h"
 #include "families/llm/language_model.h"
 #include "families/llm/prompter.h"
-#include "model/pipeline.h"
+#include "families/loading/loaded_pipeline.h"
 
 namespace syrinx::llm {
 
-class Llm : public Pipeline {
+class Llm : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit Llm(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
@@ -32,11 +30,11 @@ class Llm : public Pipeline {
   Generation generation_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
-  std::unique_ptr<LanguageModel> lm_;
-  Graph graph_;
-  PipelineInfo info_;
+  std::unique_ptr<CodecLm> lm_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Llm>(spec);
+}
 
 }  // namespace syrinx::llm

@@ -9,6 +9,7 @@
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/opuslm/voice.h"
+#include "families/voice_chat/chat_graph.h"
 #include "io/file.h"
 #include "io/hub.h"
 #include "io/joblib_array.h"
@@ -98,34 +99,13 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
   load_codec(spec);
   stage_ = std::make_unique<CodecStage<EspnetCodec, EspnetCodecJob>>(*codec_);
-  join();
+  const Link decoding{
+      "codec",
+      stage_.get(),
+      {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())}};
+  graph_ =
+      chat_graph({"hearing", hearing_.get(), HearingStage::kPolicy}, "ar", *lm_, {&decoding, 1});
   describe(spec);
-}
-
-void OpusLm::join() {
-  const int lookahead = static_cast<int>(codec_->config().lookahead());
-  const ChunkPolicy decoding{kInitialFrames, kSteadyFrames, 0, lookahead};
-  const FrameType text{Flow::kText};
-  if (!hearing_) {
-    graph_ = {{{.name = "ar", .ar = lm_.get(), .in = {text}, .out = {stage_->in(), text}},
-               {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
-              {{.from = {kClient}, .to = {0}},
-               {.from = {0, 0}, .to = {1}, .policy = decoding},
-               {.from = {0, 1}, .to = {kClient}},
-               {.from = {1}, .to = {kClient}}}};
-    return;
-  }
-  enum { kHearing, kLm, kCodec };
-  graph_ = {
-      {{.name = "hearing", .chunk = hearing_.get(), .in = {}, .out = {}},
-       {.name = "ar", .ar = lm_.get(), .in = {text, hearing_->out()}, .out = {stage_->in(), text}},
-       {.name = "codec", .chunk = stage_.get(), .in = {}, .out = {}}},
-      {{.from = {kClient}, .to = {kHearing}, .policy = HearingStage::kPolicy},
-       {.from = {kClient}, .to = {kLm, 0}},
-       {.from = {kHearing}, .to = {kLm, Answer::kHearing}},
-       {.from = {kLm, 0}, .to = {kCodec}, .policy = decoding},
-       {.from = {kLm, 1}, .to = {kClient}},
-       {.from = {kCodec}, .to = {kClient}}}};
 }
 
 void OpusLm::load_codec(const LoadSpec& spec) {
@@ -168,9 +148,7 @@ void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
 
 void OpusLm::describe(const LoadSpec& spec) {
   const EspnetCodecConfig& codec = codec_->config();
-  info_.family = kFamily;
-  info_.model = spec.model;
-  info_.licence = "see the checkpoint";
+  name(kFamily, spec, "see the checkpoint");
   info_.writes = true;
   info_.converses = config_.dialogue;
   info_.sample_rate = static_cast<int>(config_.sample_rate);
@@ -187,13 +165,9 @@ void OpusLm::describe(const LoadSpec& spec) {
     info_.hears_s = std::clamp(std::floor(room / info_.frame_rate), 0., kHearsSeconds);
     info_.dictates_s = info_.hears_s;
   }
-  const DecoderConfig& d = lm_->decoder();
-  info_.parts = {{"language model",
-                  concat(d.norm_place == NormPlace::kAfter ? "olmo2, " : "llama, ",
-                         describe_decoder(d), ", ", config_.streams, " streams"),
-                  lm_->bytes()},
-                 {"table", concat(config_.vocab, " ids x ", d.hidden), lm_->table_bytes()},
-                 {"codec", describe_codec(codec), codec_->bytes()}};
+  info_.parts =
+      describe_lm(*lm_, lm_->decoder().norm_place == NormPlace::kAfter ? "olmo2, " : "llama, ");
+  info_.parts.push_back({"codec", describe_codec(codec), codec_->bytes()});
   if (hearing_) {
     info_.parts.push_back(
         {"hearing", concat(config_.xeus, ", k-means, the codec's encoder; loaded when needed"), 0});
@@ -260,10 +234,6 @@ Result<SpeechRequest> OpusLm::dictation(const Dictation& dictation) const {
   request.text_only = true;
   request.temperature = 0.f;
   return request;
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<OpusLm>(spec);
 }
 
 }  // namespace syrinx::opuslm

@@ -8,13 +8,13 @@
 #include "codec/espnet_codec.h"
 #include "families/codec_stage.h"
 #include "families/family.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/opuslm/answer.h"
 #include "families/opuslm/config.h"
 #include "families/opuslm/hearing.h"
 #include "families/opuslm/prompter.h"
 #include "families/opuslm/reading.h"
 #include "families/opuslm/speech_lm.h"
-#include "model/pipeline.h"
 
 namespace syrinx::opuslm {
 
@@ -26,16 +26,13 @@ inline constexpr const char* kNeeds =
     "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "
     "its codec, espnet_codec_dac_large_v1.4_360epoch";
 
-class OpusLm : public Pipeline {
+class OpusLm : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit OpusLm(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
-  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
@@ -45,7 +42,6 @@ class OpusLm : public Pipeline {
  private:
   void load_codec(const LoadSpec& spec);
   void find_ears(const LoadSpec& spec, const Weights& generator, const EspnetCodecConfig& codec);
-  void join();
   Result<std::vector<Heard>> hear(const SpeechRequest& request, std::vector<float>& samples) const;
   Result<Opened> read_aloud(const SpeechRequest& request) const;
   void describe(const LoadSpec& spec);
@@ -59,11 +55,10 @@ class OpusLm : public Pipeline {
   std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;
   std::unique_ptr<LazyEars> ears_;  // null where there are no files of them
   std::unique_ptr<HearingStage> hearing_;
-  std::unique_ptr<VoiceEncoder> voices_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<OpusLm>(spec);
+}
 
 }  // namespace syrinx::opuslm

@@ -51,12 +51,14 @@ MoeConfig load_experts(const Config& c, bool normalised) {
   return m;
 }
 
-ThinkerConfig load_thinker(const Config& c) {
-  ThinkerConfig t;
-  t.decoder = load_blocks(c);
-  t.decoder.moe = load_experts(c, true);
+constexpr int64_t kMaxPositions = 32768;
+
+llm::ModelConfig load_thinker(const Config& c) {
+  llm::ModelConfig t;
+  t.lm = load_blocks(c);
+  t.lm.moe = load_experts(c, true);
   t.vocab = c.i("vocab_size", 1, 1 << 24);
-  t.max_positions = c.opt_i("max_position_embeddings", t.max_positions, 64, 1 << 20);
+  t.max_positions = c.opt_i("max_position_embeddings", kMaxPositions, 64, 1 << 20);
   if (c.opt_i("decoder_sparse_step", 1) != 1) c.fail("decoder_sparse_step", "must be 1");
   if (c.has("mlp_only_layers") && !c.ints("mlp_only_layers").empty()) {
     c.fail("mlp_only_layers", "must be empty: every block has experts");
@@ -82,7 +84,7 @@ qwen3_tts::PredictorConfig load_predictor(const Config& talker, int64_t wide) {
   return p;
 }
 
-TalkerConfig load_talker(const Config& c, const ThinkerConfig& thinker) {
+TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   TalkerConfig t;
   const Config text = c.sub("text_config");
   t.decoder = load_blocks(text);
@@ -90,17 +92,16 @@ TalkerConfig load_talker(const Config& c, const ThinkerConfig& thinker) {
   t.decoder.moe.shared_ffn =
       static_cast<int>(text.i("shared_expert_intermediate_size", 1, 1 << 16));
   t.inner = text.i("intermediate_size", 1, 1 << 18);
-  t.max_positions = text.opt_i("max_position_embeddings", t.max_positions, 64, 1 << 20);
+  t.max_positions = text.opt_i("max_position_embeddings", kMaxPositions, 64, 1 << 20);
   t.vocab = text.i("vocab_size", TalkerConfig::kOtherIds + 1, 1 << 24);
   t.thinker_hidden = c.i("thinker_hidden_size", 1, 1 << 16);
-  t.accept_layer = static_cast<int>(c.i("accept_hidden_layer", 0, thinker.decoder.layers));
+  t.accept_layer = static_cast<int>(c.i("accept_hidden_layer", 0, thinker.lm.layers));
   t.predictor = load_predictor(c, t.decoder.hidden);
-  if (t.thinker_hidden != thinker.decoder.hidden) {
-    c.fail("thinker_hidden_size",
-           "the thinker is " + std::to_string(thinker.decoder.hidden) + " wide");
+  if (t.thinker_hidden != thinker.lm.hidden) {
+    c.fail("thinker_hidden_size", "the thinker is " + std::to_string(thinker.lm.hidden) + " wide");
   }
   // The last block's rows are kept by the authors after the final norm.
-  if (t.accept_layer == thinker.decoder.layers) {
+  if (t.accept_layer == thinker.lm.layers) {
     c.fail("accept_hidden_layer", "must be before the last block");
   }
   const int64_t last = t.vocab - 1;
@@ -122,9 +123,9 @@ ModelConfig load_model_config(const Config& root) {
   const Config thinker = root.sub("thinker_config");
   m.thinker = load_thinker(thinker.sub("text_config"));
   m.audio = Qwen3AudioConfig::load(thinker.sub("audio_config"));
-  if (m.audio.out != m.thinker.decoder.hidden) {
+  if (m.audio.out != m.thinker.lm.hidden) {
     thinker.fail("audio_config.output_dim",
-                 "the thinker is " + std::to_string(m.thinker.decoder.hidden) + " wide");
+                 "the thinker is " + std::to_string(m.thinker.lm.hidden) + " wide");
   }
   if (thinker.opt_b("tie_word_embeddings", false)) {
     thinker.fail("tie_word_embeddings", "is not supported");

@@ -14,7 +14,8 @@
 
 #include "codec/qwen3_audio_tower.h"
 #include "codec/qwen3_codec_config.h"
-#include "families/qwen3_tts/code_predictor.h"
+#include "families/llm/config.h"
+#include "families/qwen3_tts/talker.h"
 #include "io/json.h"
 
 namespace syrinx::qwen3_omni {
@@ -32,22 +33,11 @@ struct CodecIds {
   int32_t pad = 0, bos = 0, eos = 0, nothink = 0, think_bos = 0, think_eos = 0;
 };
 
-/// Of the network that reads, hears and writes.
-struct ThinkerConfig {
-  DecoderConfig decoder;
-  int64_t vocab = 0;
-  int64_t max_positions = 32768;
-};
-
-/// Of the network that speaks.
-struct TalkerConfig {
-  DecoderConfig decoder;
-  qwen3_tts::PredictorConfig predictor;
-  int64_t vocab = 0;           ///< audio codes of codebook 0, then 1024 other ids
+/// Of the network that speaks. Its vocabulary: audio codes of codebook 0, then 1024 other ids.
+struct TalkerConfig : qwen3_tts::TalkerSizes {
   int64_t thinker_hidden = 0;  ///< width of the thinker's rows
   int64_t inner = 0;           ///< of the projections of text and of the thinker's rows
   int accept_layer = 0;        ///< it hears the thinker's rows before this block
-  int64_t max_positions = 32768;
   CodecIds codec;
   std::map<std::string, int32_t> speakers;  ///< lower case -> id
 
@@ -58,7 +48,7 @@ struct TalkerConfig {
 /// Sizes and ids of all networks. Plain data.
 struct ModelConfig {
   TextIds text;
-  ThinkerConfig thinker;
+  llm::ModelConfig thinker;  ///< reads, hears and writes
   Qwen3AudioConfig audio;
   bool speaks = false;  ///< has what follows (enable_audio_output)
   TalkerConfig talker;

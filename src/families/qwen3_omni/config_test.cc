@@ -33,11 +33,11 @@ TEST(Qwen3OmniConfig, ReadsBothFormsOfTheFile) {
   nlohmann::json json = small_config();
   EXPECT_TRUE(claims(Config::parse(json.dump(), "config.json")));
   const ModelConfig c = load(json);
-  EXPECT_EQ(c.thinker.decoder.rope.theta, 1e6);
+  EXPECT_EQ(c.thinker.lm.rope.theta, 1e6);
   EXPECT_EQ(c.talker.decoder.moe.experts, 6);
   EXPECT_TRUE(c.talker.decoder.moe.normalised);
   EXPECT_EQ(c.talker.decoder.moe.shared_ffn, 24);
-  EXPECT_EQ(c.thinker.decoder.moe.shared_ffn, 0);
+  EXPECT_EQ(c.thinker.lm.moe.shared_ffn, 0);
   EXPECT_EQ(c.codec.hop(), 1920);
   EXPECT_EQ(c.codec.lead(), 555);
   EXPECT_EQ(c.talker.speakers.size(), 3u);
@@ -55,7 +55,7 @@ TEST(Qwen3OmniConfig, ReadsBothFormsOfTheFile) {
   talker.erase("num_local_experts");
   talker.erase("norm_topk_prob");
   const ModelConfig older = load(json);
-  EXPECT_EQ(older.thinker.decoder.rope.theta, 5e5);
+  EXPECT_EQ(older.thinker.lm.rope.theta, 5e5);
   EXPECT_EQ(older.codec.rope_theta, 5e5);
   EXPECT_EQ(older.talker.decoder.moe.experts, 6);
   EXPECT_FALSE(older.talker.decoder.moe.normalised);

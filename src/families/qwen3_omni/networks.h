@@ -2,12 +2,14 @@
 // audio_tower}, talker and code2wav; thinker.visual is left out. Throws LoadError.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "codec/qwen3_codec.h"
 #include "families/family.h"
-#include "families/qwen3_omni/talker.h"
-#include "families/qwen3_omni/thinker.h"
+#include "families/qwen3_omni/config.h"
+#include "families/spoken/codec_lm.h"
+#include "io/weights.h"
 
 namespace syrinx::qwen3_omni {
 
@@ -17,8 +19,8 @@ struct Networks {
 
   Weights weights;  ///< holds the tables that are not copied
   Qwen3AudioTower tower;
-  Thinker thinker;
-  std::optional<Talker> talker;  ///< where config.speaks
+  std::unique_ptr<CodecLm> thinker;  ///< what it taps is what the talker hears of recordings
+  std::unique_ptr<CodecLm> talker;   ///< where config.speaks
   std::optional<Qwen3Codec> codec;
 };
 

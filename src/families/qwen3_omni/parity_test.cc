@@ -8,6 +8,7 @@
 #include "families/qwen3_omni/networks.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "kernels/copy.h"
 #include "kernels/fixture.h"
 #include "nn/local_kv.h"
 
@@ -16,6 +17,27 @@ namespace {
 
 constexpr double kClose = 2e-5;  // relative to the largest number
 constexpr int kPositions = 96;
+
+/// Rows that are known, as data.
+struct GivenRows : Sequence {
+  std::vector<int32_t> ids;  // [rows, tables]
+  std::vector<GivenRow> vectors;
+
+  int prompt_rows() const override { return static_cast<int>(vectors.size()); }
+  int max_steps() const override { return 1; }
+  const SampleParams& sampling(int) const override { return params; }
+  SampleRule rule(int) const override { return {}; }
+  Verdict advance(std::span<const int32_t>, StepOutput&) override { return {}; }
+  void rows(int first, bool, InputRows& out) const override {
+    const size_t tables = ids.size() / vectors.size();
+    for (int i = 0; i < out.count(); ++i) {
+      const auto row = static_cast<size_t>(first + i);
+      std::ranges::copy(std::span(ids).subspan(row * tables, tables), out.ids(i).begin());
+      if (!vectors[row].empty()) out.give(i, vectors[row]);
+    }
+  }
+  SampleParams params;
+};
 
 class OmniParity : public testing::TestWithParam<std::tuple<const char*, const char*>> {
  protected:
@@ -42,56 +64,55 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
   /// All ids through the thinker, `chunk` rows at a time: logits and the rows that the talker
   /// hears.
   std::pair<Tensor, Tensor> think(int chunk) {
-    const Thinker& thinker = networks_.thinker;
-    const int64_t n = std::ssize(ids_), hidden = config_.thinker.decoder.hidden;
-    Tensor x({n, hidden}, DType::kF32), tap({n, hidden}, DType::kF32),
-        logits({n, config_.thinker.vocab}, DType::kF32);
+    const CodecLm& thinker = *networks_.thinker;
+    const int64_t n = std::ssize(ids_), hidden = thinker.decoder().hidden;
     const Tensor rows = heard();
-    thinker.embed(bench_.ctx, input(), rows, x);
-    KvSpec spec = thinker.kv_spec();
-    EXPECT_EQ(spec.dtype, DType::kF32);
-    LocalKv kv(spec, 1, kPositions);
+    GivenRows input;
+    for (int64_t row = 0; const int32_t id : ids_) {
+      const bool hears = id == config_.text.audio;
+      input.ids.push_back(hears ? -1 : id);
+      input.vectors.push_back(hears ? row_at(rows, row++) : GivenRow());
+    }
+    Tensor tap({n, hidden}, DType::kF32), logits({n, config_.thinker.vocab}, DType::kF32);
+    EXPECT_EQ(thinker.traits().kv[0].dtype, DType::kF32);
+    LocalKv kv(thinker.traits().kv[0], 1, kPositions);
     kv.begin(1);
     for (int64_t at = 0; at < n; at += chunk) {
       const int64_t end = std::min(at + chunk, n);
-      const View part = x.view().slice(at, end);
-      std::vector<int32_t> all(end - at);
-      for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int32_t>(i);
-      thinker.forward(bench_.ctx, part, kv.append(static_cast<int>(end - at)), kv.pool(),
-                      tap.view().slice(at, end));
-      const Tensor top(part.shape, DType::kF32);
-      thinker.hidden(bench_.ctx, part, all, top);
-      thinker.logits(bench_.ctx, top, logits.view().slice(at, end));
+      const auto count = static_cast<int>(end - at);
+      const ArSeq seq{&input, static_cast<int>(at), count, count};
+      const ArBatch batch{
+          std::span(&seq, 1),       count, count, kv.append(count), std::span(&kv.pool(), 1), {},
+          tap.view().slice(at, end)};
+      const Tensor top({count, hidden}, DType::kF32);
+      thinker.forward(bench_.ctx, batch, top);
+      thinker.logits(bench_.ctx, 0, batch, top, {}, logits.view().slice(at, end));
       bench_.arena.reset();
     }
     return {std::move(logits), std::move(tap)};
   }
 
-  /// The ids, with the rows of the recording where they stand.
-  std::vector<int32_t> input() const {
-    std::vector<int32_t> out = ids_;
-    int32_t row = 0;
-    for (int32_t& id : out)
-      if (id == config_.text.audio) id = -1 - row++;
-    return out;
+  static GivenRow row_at(const View& rows, int64_t row) {
+    return {rows.f32() + row * rows.shape[1], static_cast<size_t>(rows.shape[1])};
   }
 
-  /// The talker's input rows: text and codec parts, with the taps of heard positions.
+  /// The talker's input: text and codec parts, with the taps of heard positions.
+  GivenRows input_of(std::span<const TalkerRow> rows, const View& tap) const {
+    GivenRows input;
+    for (const TalkerRow& row : rows) {
+      input.ids.push_back(row.codec);
+      input.ids.resize(input.ids.size() + static_cast<size_t>(config_.codec.codebooks - 1), -1);
+      input.ids.push_back(row.text);
+      input.vectors.push_back(row.heard >= 0 ? row_at(tap, row.heard) : GivenRow());
+    }
+    return input;
+  }
   Tensor rows_of(std::span<const TalkerRow> rows, const View& tap) {
-    const int64_t n = std::ssize(rows), c = config_.codec.codebooks;
-    std::vector<int32_t> text, codes(n * c, -1), positions;
-    for (int64_t i = 0; i < n; ++i) {
-      codes[i * c] = rows[i].codec;
-      if (rows[i].heard >= 0) positions.push_back(rows[i].heard);
-      text.push_back(rows[i].heard >= 0 ? -static_cast<int32_t>(positions.size()) : rows[i].text);
-    }
-    Tensor told;
-    if (!positions.empty()) {
-      told = Tensor({std::ssize(positions), tap.shape[1]}, DType::kF32);
-      gather_rows(bench_.ctx, tap, positions, told);
-    }
-    Tensor x({n, config_.talker.decoder.hidden}, DType::kF32);
-    networks_.talker->embed(bench_.ctx, text, codes, told, x);
+    GivenRows input = input_of(rows, tap);
+    const auto count = static_cast<int>(rows.size());
+    const ArSeq seq{&input, 0, count};
+    Tensor x({count, config_.talker.decoder.hidden}, DType::kF32);
+    copy(bench_.ctx, networks_.talker->embed_rows(bench_.ctx, {std::span(&seq, 1), count, 0, {}, {}, {}}), x);
     bench_.arena.reset();
     return x;
   }
@@ -155,27 +176,31 @@ TEST_P(OmniParity, TheTalkerIsToldWhatTheAuthorsTell) {
 
 // Every step with the authors' codes: logits of the talker and of its predictor.
 TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
-  const Talker& talker = *networks_.talker;
+  const CodecLm& talker = *networks_.talker;
   const int64_t c = config_.codec.codebooks, hidden = config_.talker.decoder.hidden;
   const int64_t codes_each = config_.talker.predictor.code_vocab;
   const View codes = golden_.view("codes"), want = golden_.view("talker_logits"),
              want_inner = golden_.view("inner_logits");
   const int64_t steps = want.shape[0], frames = codes.shape[0];
   ASSERT_GE(steps, frames);
-  Tensor x = rows_of(prompt(), think(1000).second);
-  LocalKv kv(talker.kv_spec(), 1, kPositions);
+  const Tensor tap = think(1000).second;
+  GivenRows input = input_of(prompt(), tap);
+  int first = 0;
+  LocalKv kv(talker.traits().kv[0], 1, kPositions);
   kv.begin(1);
   const Tensor scratch({static_cast<int64_t>(talker.scratch_bytes(1))}, DType::kU8);
   for (int64_t step = 0; step < steps; ++step) {
     bench_.arena.reset();
-    talker.forward(bench_.ctx, x, kv.append(static_cast<int>(x.shape()[0])), kv.pool());
-    const int32_t last = static_cast<int32_t>(x.shape()[0]) - 1;
-    Tensor top({1, hidden}, DType::kF32), logits({1, config_.talker.vocab}, DType::kF32);
-    talker.hidden(bench_.ctx, x, std::span(&last, 1), top);
+    const int rows = input.prompt_rows() - first;
+    const ArSeq seq{&input, std::exchange(first, input.prompt_rows()), rows};
+    const ArBatch batch{std::span(&seq, 1),       rows,   1, kv.append(rows),
+                        std::span(&kv.pool(), 1), scratch};
+    const Tensor top({1, hidden}, DType::kF32), logits({1, config_.talker.vocab}, DType::kF32);
     Tensor frame({1, c}, DType::kI32);
-    talker.logits(bench_.ctx, 0, top, frame, scratch, logits);
+    talker.forward(bench_.ctx, batch, top);
+    talker.logits(bench_.ctx, 0, batch, top, frame, logits);
     const int64_t kept = want.shape[1];
-    EXPECT_LT(fixture::difference({logits.f32(), DType::kF32, {kept}},
+    EXPECT_LT(fixture::difference({const_cast<float*>(logits.f32()), DType::kF32, {kept}},
                                   want.slice(step, step + 1).reshape({kept})),
               kClose)
         << "step " << step;
@@ -183,8 +208,8 @@ TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
     const int32_t* given = codes.i32() + step * c;
     for (int64_t k = 1; k < c; ++k) {
       std::copy_n(given, k, frame.i32());
-      Tensor inner({1, codes_each}, DType::kF32);
-      talker.logits(bench_.ctx, static_cast<int>(k), top, frame, scratch, inner);
+      const Tensor inner({1, codes_each}, DType::kF32);
+      talker.logits(bench_.ctx, static_cast<int>(k), batch, top, frame, inner);
       EXPECT_LT(
           fixture::difference(inner.view().reshape({codes_each}), want_inner.slice(step, step + 1)
                                                                       .reshape({c - 1, codes_each})
@@ -193,9 +218,9 @@ TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
           kClose)
           << "step " << step << ", code " << k;
     }
-    x = Tensor({1, hidden}, DType::kF32);
-    const int32_t beside = talker_text(config_.text, written(), true, step).value();
-    talker.embed(bench_.ctx, std::span(&beside, 1), {given, static_cast<size_t>(c)}, {}, x);
+    input.ids.insert(input.ids.end(), given, given + c);
+    input.ids.push_back(talker_text(config_.text, written(), true, step).value());
+    input.vectors.emplace_back();
   }
 }
 
@@ -221,7 +246,7 @@ TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
     spec.weights = type;
     const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), spec);
     if (type == WeightType::kBF16) {  // 8 bits come in groups of 64 inputs, more than there are
-      EXPECT_LT(other.thinker.bytes(), networks_.thinker.bytes());
+      EXPECT_LT(other.thinker->bytes(), networks_.thinker->bytes());
       EXPECT_LT(other.talker->bytes(), networks_.talker->bytes());
     }
     if (recording_ == 0) continue;
@@ -232,11 +257,8 @@ TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
 }
 
 TEST_P(OmniParity, RowsOfRecordingsMustBeThere) {
-  const int64_t hidden = config_.thinker.decoder.hidden;
-  const std::vector<int32_t> ids{config_.text.user, -1, -2};
-  Tensor x({3, hidden}, DType::kF32);
-  EXPECT_THROW(networks_.thinker.embed(bench_.ctx, ids, Tensor({1, hidden}, DType::kF32), x),
-               InternalError);
+  const TalkerRow untold{};
+  EXPECT_THROW(rows_of(std::span(&untold, 1), {}), InternalError);
 }
 
 }  // namespace

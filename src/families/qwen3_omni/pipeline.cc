@@ -8,6 +8,7 @@
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/qwen3_omni/talker_sequence.h"
+#include "families/spoken/spoken_model.h"
 #include "io/file.h"
 #include "model/past_context.h"
 
@@ -17,7 +18,8 @@ namespace {
 constexpr const char* kDefaultVoice = "ethan";  // the authors'
 constexpr int kSpokenIds = 1024;                // of an answer that is heard, unless told otherwise
 constexpr double kHearsSeconds = 300;           // of all recordings of a request
-constexpr size_t kHeadIds = 3;                  // <|im_start|> assistant \n
+constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // as Qwen3-TTS
+constexpr size_t kHeadIds = 3;                                     // <|im_start|> assistant \n
 
 Error refused(std::string what, const char* param) {
   return {ErrorCode::kUnsupported, std::move(what), param};
@@ -35,27 +37,16 @@ llm::Generation generation_of(const std::string& dir, const Config& root,
   return out;
 }
 
-/// What the client wishes for what is drawn.
-SampleParams wished(SampleParams params, const SpeechRequest& request) {
-  params.temperature = request.temperature.value_or(params.temperature);
-  params.top_k = request.top_k.value_or(params.top_k);
-  params.top_p = request.top_p.value_or(params.top_p);
-  params.min_p = request.min_p.value_or(params.min_p);
-  params.repetition_penalty = request.repetition_penalty.value_or(params.repetition_penalty);
-  return params;
-}
-
 }  // namespace
 
 Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
   const Config root = Config::load(join_path(spec.dir, "config.json"));
   config_ = load_model_config(root);
-  shape_.vocab = config_.thinker.vocab;
-  shape_.max_positions = config_.thinker.max_positions;
   Tokenizer tokenizer = open_tokenizer(spec);
   generation_ = generation_of(spec.dir, root, tokenizer, config_);
-  prompter_ = std::make_unique<llm::Prompter>(
-      spec.dir, std::move(tokenizer), shape_.max_positions - 1, ChatTemplate::Of::kProcessor);
+  prompter_ = std::make_unique<llm::Prompter>(spec.dir, std::move(tokenizer),
+                                              config_.thinker.max_positions - 1,
+                                              ChatTemplate::Of::kProcessor);
   const Weights weights(weights_at(spec, spec.dir));
   weights.build([&] { networks_ = std::make_unique<Networks>(config_, weights, spec); });
   join();
@@ -64,36 +55,33 @@ Qwen3Omni::Qwen3Omni(const LoadSpec& spec) {
 
 void Qwen3Omni::join() {
   tower_ = std::make_unique<TowerStage>(networks_->tower);
-  thinker_ = std::make_unique<ThinkerStage>(config_, networks_->thinker);
-  const FrameType text{Flow::kText}, ids{Flow::kIds},
-      rows{Flow::kRows, config_.thinker.decoder.hidden};
+  const FrameType text{Flow::kText}, ids{Flow::kIds}, rows{Flow::kRows, config_.thinker.lm.hidden};
   enum { kTower, kThinker, kTalker, kCode2Wav };
   std::vector<Node> nodes{
       {.name = "tower", .chunk = tower_.get(), .in = {}, .out = {}},
-      {.name = "thinker", .ar = thinker_.get(), .in = {text, rows}, .out = {text}}};
+      {.name = "thinker", .ar = networks_->thinker.get(), .in = {text, rows}, .out = {text}}};
   std::vector<Edge> edges{{.from = {kClient}, .to = {kTower}, .policy = TowerStage::kPolicy},
                           {.from = {kClient}, .to = {kThinker, 0}},
                           {.from = {kTower}, .to = {kThinker, ThinkerSequence::kHearing}},
                           {.from = {kThinker, 0}, .to = {kClient}}};
   if (config_.speaks) {
-    talker_ = std::make_unique<TalkerStage>(config_, *networks_->talker);
-    code2wav_ = std::make_unique<Code2WavStage>(*networks_->codec);
+    code2wav_ = std::make_unique<CodecStage<Qwen3Codec, Qwen3CodecJob>>(*networks_->codec);
     nodes[kThinker].out = {text, rows, ids};
-    nodes.push_back(
-        {.name = "talker", .ar = talker_.get(), .in = {rows, ids}, .out = {code2wav_->in()}});
+    nodes.push_back({.name = "talker",
+                     .ar = networks_->talker.get(),
+                     .in = {rows, ids},
+                     .out = {code2wav_->in()}});
     nodes.push_back({.name = "code2wav", .chunk = code2wav_.get(), .in = {}, .out = {}});
     edges.push_back({.from = {kThinker, 1}, .to = {kTalker, TalkerSequence::kHearing}});
     edges.push_back({.from = {kThinker, 2}, .to = {kTalker, TalkerSequence::kText}});
-    edges.push_back({.from = {kTalker}, .to = {kCode2Wav}, .policy = Code2WavStage::kPolicy});
+    edges.push_back({.from = {kTalker}, .to = {kCode2Wav}, .policy = kCode2WavPolicy});
     edges.push_back({.from = {kCode2Wav}, .to = {kClient}});
   }
   graph_ = {std::move(nodes), std::move(edges)};
 }
 
 void Qwen3Omni::describe(const LoadSpec& spec) {
-  info_.family = "qwen3_omni";
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0";
+  name("qwen3_omni", spec, "Apache-2.0");
   info_.writes = true;
   info_.speaks = config_.speaks;
   info_.hears_s = kHearsSeconds;
@@ -107,9 +95,9 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
       {"audio tower",
        concat(a.layers, " layers, width ", a.width, ", windows of ", a.window / 100, " s"),
        n.tower.bytes()},
-      {"thinker", describe_decoder(config_.thinker.decoder), n.thinker.bytes()},
-      {"table", concat(config_.thinker.vocab, " ids x ", config_.thinker.decoder.hidden),
-       n.thinker.table().bytes()}};
+      {"thinker", describe_decoder(config_.thinker.lm), n.thinker->bytes()},
+      {"table", concat(config_.thinker.vocab, " ids x ", config_.thinker.lm.hidden),
+       n.thinker->table_bytes()}};
   if (!config_.speaks) return;
   const Qwen3CodecConfig& codec = config_.codec;
   set_rates(info_, codec);
@@ -121,7 +109,7 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
         speakers.contains(kDefaultVoice) ? kDefaultVoice : speakers.begin()->first;
   info_.parts.push_back({"talker", describe_decoder(config_.talker.decoder), n.talker->bytes()});
   info_.parts.push_back({"code predictor", describe_decoder(config_.talker.predictor.decoder),
-                         n.talker->predictor().bytes()});
+                         n.talker->inner_bytes()});
   info_.parts.push_back({"code2wav", describe_codec(codec), n.codec->bytes()});
 }
 
@@ -133,17 +121,11 @@ Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
 }
 
 /// The turn of a user who says the text, and the text itself as the answer.
-Result<ThinkerPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
+Result<ChatPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
   const Tokenizer& tokenizer = prompter_->tokenizer();
   const std::vector<int32_t> said = tokenizer.encode(text, false), line = tokenizer.encode("\n");
-  if (said.empty()) return Error{ErrorCode::kInvalid, "there is nothing to say", "input"};
-  if (said.size() > kSpokenIds) {
-    return Error{ErrorCode::kInvalid,
-                 concat("the text has ", said.size(), " tokens; this model reads at most ",
-                        kSpokenIds, " aloud at once"),
-                 "input"};
-  }
-  ThinkerPrompt prompt;
+  if (Status fault = check_aloud(said, kSpokenIds); !fault) return fault.error();
+  ChatPrompt prompt;
   prompt.said = said;
   const auto add = [&](const std::vector<int32_t>& ids) {
     prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
@@ -154,18 +136,18 @@ Result<ThinkerPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
   return prompt;
 }
 
-Result<ThinkerPrompt> Qwen3Omni::prompt_of(const SpeechRequest& request) const {
+Result<ChatPrompt> Qwen3Omni::prompt_of(const SpeechRequest& request) const {
   if (!request.chat && !request.text_only) return reading_aloud(request.text);
   auto ids = request.chat ? prompter_->of_chat(*request.chat) : prompter_->of_text(request.text);
   if (!ids.ok()) return ids.error();
-  ThinkerPrompt prompt;
+  ChatPrompt prompt;
   prompt.ids = ids.take();
   return prompt;
 }
 
 /// One audio id for each row of a recording instead of one for each recording.
 Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& recordings,
-                                   ThinkerPrompt& prompt) const {
+                                   ChatPrompt& prompt) const {
   std::vector<int32_t> ids;
   for (const int32_t id : prompt.ids) {
     const size_t number = prompt.heard.size();
@@ -191,7 +173,10 @@ Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& record
           prompt.keys);
     }
     prompt.heard.push_back({std::ssize(samples), rows, extremes.loudest, std::move(keys)});
-    ids.insert(ids.end(), static_cast<size_t>(rows), id);
+    for (int64_t row = 0; row < rows; ++row) {
+      prompt.places.push_back(static_cast<int32_t>(ids.size()));
+      ids.push_back(id);
+    }
   }
   if (prompt.heard.size() < recordings.size())
     return refused("the chat template has no place for a recording", "messages");
@@ -199,7 +184,7 @@ Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& record
   return ok_status();
 }
 
-Status Qwen3Omni::check_prompt(const ThinkerPrompt& prompt, bool speaks) const {
+Status Qwen3Omni::check_prompt(const ChatPrompt& prompt, bool speaks) const {
   const TextIds& t = config_.text;
   const std::vector<int32_t>& ids = prompt.ids;
   for (const int32_t id : ids) {
@@ -226,25 +211,25 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
     recordings.push_back(resampled(recording->samples, recording->sample_rate,
                                    Qwen3AudioTower::kSampleRate, Resampling::kSoxr));
   }
-  Result<ThinkerPrompt> made = prompt_of(request);
+  Result<ChatPrompt> made = prompt_of(request);
   if (!made.ok()) return made.error();
-  ThinkerPrompt prompt = made.take();
+  ChatPrompt prompt = made.take();
   if (Status fault = place_recordings(recordings, prompt); !fault) return fault.error();
   if (Status fault = check_prompt(prompt, speaks); !fault) return fault.error();
 
   Opened opened;
-  const auto width = static_cast<size_t>(tower_->in_width());
   for (const std::vector<float>& recording : recordings) {
-    opened.samples.insert(opened.samples.end(), recording.begin(), recording.end());
-    opened.samples.resize((opened.samples.size() + width - 1) / width * width, 0.f);
+    append_frames(recording, tower_->in_width(), opened.samples);
   }
   SpeechRequest answer = request;
   answer.max_frames = 0;  // these are the talker's
+  // A row of a recording that is told to the talker has no key: it is always run.
+  if (speaks) prompt.keys.clear();
   if (speaks && answer.max_tokens == 0) answer.max_tokens = kSpokenIds;
   // Of a text that is read aloud only the talker's part is drawn.
   const bool reads = !prompt.said.empty();
   if (reads) answer.max_tokens = static_cast<int>(prompt.said.size()) + 1;
-  const SampleParams sampling = reads ? wished(kTalkerSampling, request) : kTalkerSampling;
+  const SampleParams sampling = reads ? asked(kTalkerSampling, request) : kTalkerSampling;
   std::unique_ptr<Sequence> talker;
   if (speaks) {
     Result<int32_t> voice = speaker(request);
@@ -253,13 +238,9 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
                                               request.max_frames, request.ignore_stop);
   }
   opened.sequences.push_back(std::make_unique<ThinkerSequence>(
-      config_, shape_, generation_, prompter_->tokenizer(), answer, std::move(prompt), speaks));
+      config_, generation_, prompter_->tokenizer(), answer, std::move(prompt), speaks));
   if (config_.speaks) opened.sequences.push_back(std::move(talker));
   return opened;
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Qwen3Omni>(spec);
 }
 
 }  // namespace syrinx::qwen3_omni

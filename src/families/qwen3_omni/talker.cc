@@ -1,7 +1,6 @@
 #include "families/qwen3_omni/talker.h"
 
-#include "kernels/embedding.h"
-#include "nn/cache_type.h"
+#include "base/check.h"
 
 namespace syrinx::qwen3_omni {
 
@@ -37,50 +36,6 @@ std::optional<int32_t> talker_text(const TextIds& text, std::span<const int32_t>
   if (next < count) return written[static_cast<size_t>(next)];
   if (!ended) return std::nullopt;
   return next == count ? text.tts_eos : text.tts_pad;
-}
-
-Talker::Talker(const ModelConfig& config, const Weights& weights, const View& text_table,
-               WeightType type)
-    : kv_type_(cache_type(type)),
-      decoder_(config.talker.decoder, weights.scope("model"), type),
-      predictor_(config.talker.predictor, weights.scope("code_predictor"), type) {
-  const TalkerConfig& c = config.talker;
-  const int64_t hidden = c.decoder.hidden;
-  tables_ = {weights.scope("model").take("codec_embedding.weight", {c.vocab, hidden})};
-  tables_.insert(tables_.end(), predictor_.tables().begin(), predictor_.tables().end());
-  const auto projection = [&](const char* name) {
-    return qwen3_tts::ResizeMlp(weights.scope(name), c.thinker_hidden, c.inner, hidden, type);
-  };
-  text_ =
-      qwen3_tts::TextProjection(text_table, projection("text_projection"),
-                                {config.text.tts_pad, config.text.tts_bos, config.text.tts_eos});
-  hearing_ = projection("hidden_projection");
-  head_ = load_linear(weights, "codec_head", c.vocab, hidden, false, at_least_8_bits(type));
-}
-
-KvSpec Talker::kv_spec() const { return decoder_.config().kv_spec(kv_type_); }
-
-size_t Talker::bytes() const {
-  return decoder_.bytes() + predictor_.bytes() + text_.bytes() + hearing_.bytes() + head_.bytes();
-}
-
-void Talker::embed(StepContext& ctx, std::span<const int32_t> text, std::span<const int32_t> codes,
-                   const View& heard, const View& x) const {
-  const Arena::Mark mark(ctx.arena);
-  embed_sum(ctx, tables_, codes, x);
-  if (heard.empty()) return text_.add(ctx, text, x);
-  const View projected = ctx.arena.take({heard.shape[0], x.shape[1]}, DType::kF32);
-  hearing_(ctx, heard, projected);
-  text_.add(ctx, text, x, projected);
-}
-
-void Talker::logits(StepContext& ctx, int k, const View& hidden, const View& codes,
-                    const View& scratch, const View& out) const {
-  if (k == 0) {
-    linear(ctx, head_, hidden, out);
-  } else {
-    predictor_.logits(ctx, k, tables_[0], hidden, codes, scratch, out);
-  }
 }
 
 }  // namespace syrinx::qwen3_omni

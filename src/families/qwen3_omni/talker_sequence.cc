@@ -90,26 +90,39 @@ Status TalkerSequence::take(int port, const Frames& frames) {
   return ok_status();
 }
 
-int32_t TalkerSequence::input(int pos, std::span<int32_t> codes) const {
-  std::fill(codes.begin(), codes.end(), -1);
-  if (pos < prompt_rows()) {
-    const TalkerRow& row = prompt_[static_cast<size_t>(pos)];
-    codes[0] = row.codec;
-    SYRINX_CHECK(row.heard >= 0 ? row.heard < rows_heard() : row.text >= 0, "[talker] row ", pos,
-                 " has not been told");
-    return row.heard >= 0 ? -1 - row.heard : row.text;
+void TalkerSequence::rows(int first, bool, InputRows& out) const {
+  for (int i = 0; i < out.count(); ++i) {
+    const int pos = first + i;
+    GivenRow heard;
+    if (pos < prompt_rows()) {
+      prompt_row(pos, out.ids(i), heard);
+    } else {
+      frame_row(pos - prompt_rows(), out.ids(i));
+    }
+    if (!heard.empty()) out.give(i, heard);
   }
-  const int64_t frame = pos - prompt_rows(), width = std::ssize(codes);
-  SYRINX_CHECK(frame < frames(), "[talker] row ", pos, " of ", prompt_rows(), " + ", frames());
-  std::copy_n(codes_.begin() + frame * width, width, codes.begin());
-  const std::optional<int32_t> text = talker_text(config_.text, written_, ended_, frame);
-  SYRINX_CHECK(text.has_value(), "[talker] the text beside frame ", frame, " has not been told");
-  return *text;
 }
 
-std::span<const float> TalkerSequence::row(int n) const {
+void TalkerSequence::prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard) const {
+  const TalkerRow& row = prompt_[static_cast<size_t>(pos)];
+  ids.front() = row.codec;
+  SYRINX_CHECK(row.heard >= 0 ? row.heard < rows_heard() : row.text >= 0, "[talker] row ", pos,
+               " has not been told");
+  if (row.heard < 0) {
+    ids.back() = row.text;
+    return;
+  }
   const auto width = static_cast<size_t>(config_.talker.thinker_hidden);
-  return std::span(rows_).subspan(static_cast<size_t>(n) * width, width);
+  heard = std::span(rows_).subspan(static_cast<size_t>(row.heard) * width, width);
+}
+
+void TalkerSequence::frame_row(int64_t frame, std::span<int32_t> ids) const {
+  const int64_t width = std::ssize(ids) - 1;
+  SYRINX_CHECK(frame < frames(), "[talker] frame ", frame, " of ", frames());
+  std::copy_n(codes_.begin() + frame * width, width, ids.begin());
+  const std::optional<int32_t> text = talker_text(config_.text, written_, ended_, frame);
+  SYRINX_CHECK(text.has_value(), "[talker] the text beside frame ", frame, " has not been told");
+  ids.back() = *text;
 }
 
 }  // namespace syrinx::qwen3_omni

@@ -9,6 +9,7 @@
 
 #include "families/qwen3_omni/config.h"
 #include "families/qwen3_omni/talker.h"
+#include "model/input_rows.h"
 #include "model/request.h"
 
 namespace syrinx::qwen3_omni {
@@ -43,13 +44,13 @@ class TalkerSequence : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
-  /// What row `pos` is made of: its codes into codes [C] (-1: none), and its text, an id or
-  /// -1 - n for the thinker's n-th row of a recording.
-  int32_t input(int pos, std::span<int32_t> codes) const;
-  /// That n-th row.
-  std::span<const float> row(int n) const;
+  /// A row is C codes, and an id of text or the thinker's row of a recording: ids [C + 1].
+  void rows(int first, bool companion, InputRows& out) const override;
 
  private:
+  /// Codes [C] and text of a row of the prompt, or of one behind it.
+  void prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard) const;
+  void frame_row(int64_t frame, std::span<int32_t> ids) const;
   int64_t frames() const { return std::ssize(firsts_); }
   int64_t rows_heard() const { return std::ssize(rows_) / config_.talker.thinker_hidden; }
 

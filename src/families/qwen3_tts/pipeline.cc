@@ -142,6 +142,20 @@ void CodecStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
   codec_.run(ctx, inner);
 }
 
+std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
+                                     WeightType type) {
+  const int64_t hidden = config.talker.hidden, text = config.text_hidden;
+  auto beside = std::make_unique<TextBeside>(
+      weights.scope("model").take("text_embedding.weight", {config.text_vocab, text}),
+      ResizeMlp(weights.scope("text_projection"), text, text, hidden, type),
+      std::vector<int32_t>{config.text.tts_pad, config.text.tts_bos, config.text.tts_eos});
+  return load_talker({config.talker,
+                      {config.predictor, hidden, config.codebooks, config.code_vocab},
+                      config.talker_vocab,
+                      config.max_positions},
+                     weights, std::move(beside), type);
+}
+
 Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")));
   config_.defaults = load_defaults(join_path(spec.dir, "generation_config.json"));
@@ -158,7 +172,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
   weights_->build(
       [&] {
         const AbsentTensors part = spec.part("ar");
-        talker_ = std::make_unique<Talker>(config_, weights_->scope("talker"), spec.weights);
+        talker_ = load_talker(config_, weights_->scope("talker"), spec.weights);
       },
       {"speaker_encoder.*"});
   bool codec_encoder = false;
@@ -173,6 +187,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
     const Weights encoder = stored.scope("encoder");
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }
+  codec_table_ = talker_->table(0);
   if (spec.device != Device::kCpu) {
     talker_->move_to(spec.device);
     codec_->move_to(spec.device);
@@ -216,9 +231,7 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
 
 void Qwen3Tts::describe(const LoadSpec& spec) {
   const Qwen3CodecConfig& codec = codec_->config();
-  info_.family = "qwen3_tts";
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0";
+  name("qwen3_tts", spec, "Apache-2.0");
   set_rates(info_, codec);
   for (const auto& [name, id] : config_.speakers) {
     const auto dialect = config_.dialects.find(name);
@@ -242,15 +255,14 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   const DecoderConfig& t = config_.talker;
   const std::string tables = concat(config_.text_vocab, " texts x ", config_.text_hidden, ", ",
                                     config_.codebooks, " codebooks x ", t.hidden);
-  info_.parts = {
-      {"talker", describe_decoder(t), talker_->bytes()},
-      {"code predictor", describe_decoder(config_.predictor), talker_->predictor().bytes()},
-      {"tables", tables, talker_->table_bytes()},
-      {"codec", describe_codec(codec), codec_->bytes()}};
+  info_.parts = {{"talker", describe_decoder(t), talker_->bytes()},
+                 {"code predictor", describe_decoder(config_.predictor), talker_->inner_bytes()},
+                 {"tables", tables, talker_->table_bytes()},
+                 {"codec", describe_codec(codec), codec_->bytes()}};
 }
 
 Result<Opened> Qwen3Tts::open(const SpeechRequest& request) const {
-  Result<VoicePrompt> voice = voice_prompt(config_, *frontend_, *talker_, request);
+  Result<VoicePrompt> voice = voice_prompt(config_, *frontend_, codec_table_, request);
   if (!voice) return voice.error();
   return State::open(config_, *frontend_, talker_->traits().max_positions, voice.take(), request);
 }
@@ -258,10 +270,6 @@ Result<Opened> Qwen3Tts::open(const SpeechRequest& request) const {
 Result<Voice> Qwen3Tts::voice_of_embedding(std::span<const float> embedding) const {
   if (config_.kind != Kind::kBase) return Pipeline::voice_of_embedding(embedding);
   return voice_of_vector(config_, embedding);
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Qwen3Tts>(spec);
 }
 
 }  // namespace syrinx::qwen3_tts

@@ -6,13 +6,17 @@
 
 #include "codec/qwen3_codec.h"
 #include "families/family.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/qwen3_tts/config.h"
 #include "families/qwen3_tts/frontend.h"
 #include "families/qwen3_tts/talker.h"
 #include "families/qwen3_tts/voice.h"
-#include "model/pipeline.h"
 
 namespace syrinx::qwen3_tts {
+
+/// The networks of the scope "talker", which must outlive the result.
+std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
+                                     WeightType type);
 
 /// Frames to samples; the codec keeps all of its past, so there is neither left context nor
 /// lookahead. Where the frames go on from a recording, the codec hears its end first.
@@ -43,20 +47,17 @@ class CodecStage : public ChunkStage {
 };
 
 /// The loaded model.
-class Qwen3Tts : public Pipeline {
+class Qwen3Tts : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit Qwen3Tts(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
-  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
-  const Talker& talker() const { return *talker_; }
+  const CodecLm& talker() const { return *talker_; }
   const Qwen3Codec& codec() const { return *codec_; }
 
  private:
@@ -66,14 +67,14 @@ class Qwen3Tts : public Pipeline {
   ModelConfig config_;
   std::unique_ptr<Frontend> frontend_;
   std::unique_ptr<Weights> weights_;  // kept: the tables are read from the mapped file
-  std::unique_ptr<Talker> talker_;
+  std::unique_ptr<CodecLm> talker_;
+  View codec_table_;  // of code 0 and of named speakers, in the mapped file
   std::unique_ptr<Qwen3Codec> codec_;
   std::unique_ptr<CodecStage> stage_;
-  Graph graph_;
-  std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoders
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Qwen3Tts>(spec);
+}
 
 }  // namespace syrinx::qwen3_tts

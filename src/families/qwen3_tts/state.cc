@@ -4,8 +4,9 @@
 #include <memory>
 
 #include "families/cut.h"
+#include "families/spoken/spoken_model.h"
 #include "io/digest.h"
-#include "text/sentences.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -15,23 +16,26 @@ constexpr int64_t kSpareFrames = 125;   // ten seconds beyond what the text need
 constexpr int64_t kFramesPerId = 15;    // slow speech: 1.2 s for one id
 constexpr size_t kSegmentBytes = 4000;  // a longer text is cut at the end of a sentence
 
-bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == text.npos; }
-
 /// The text in parts of whole sentences, last part first.
 std::vector<std::string> segments(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const Sentence& sentence : split_sentences(text)) {
-    const std::string_view words =
-        std::string_view(text).substr(sentence.begin, sentence.end - sentence.begin);
-    if (!parts.back().empty() && parts.back().size() + words.size() > kSegmentBytes) {
-      if (blank(parts.back())) parts.pop_back();
-      parts.emplace_back();
-    }
-    parts.back() += words;
+  if (text.size() <= kSegmentBytes) return {text};
+  SegmentQueue queue(kSegmentBytes, false, 0);
+  queue.push(text, true);
+  std::vector<std::string> parts;
+  for (std::string part = queue.next(); !part.empty(); part = queue.next()) {
+    parts.push_back(std::move(part));
   }
-  if (parts.size() > 1 && blank(parts.back())) parts.pop_back();
   std::reverse(parts.begin(), parts.end());
   return parts;
+}
+
+/// How codes are drawn where a request says nothing.
+SpokenModel drawing(const Defaults& d) {
+  SpokenModel model;
+  model.sampling = {d.sample ? d.temperature : 0, d.top_k, d.top_p, 0, d.repetition_penalty, 0};
+  model.inner_sampling =
+      SampleParams{d.inner_sample ? d.inner_temperature : 0, d.inner_top_k, d.inner_top_p, 0, 1, 0};
+  return model;
 }
 
 /// Of `key` and `values`.
@@ -42,8 +46,6 @@ uint64_t digest_of(uint64_t key, std::span<const T> values) {
   digest.values(values);
   return digest.key() | uint64_t{1} << 63;  // apart from ids, which are below 2^31
 }
-
-Error nothing_to_say() { return {ErrorCode::kInvalid, "there is nothing to say", "input"}; }
 
 }  // namespace
 
@@ -56,7 +58,9 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
     state->voice_text_ = frontend.text_ids(Frontend::turn_text(state->voice_.text));
   }
   state->instructions_ = request.instructions;
-  state->set_sampling(request);
+  const SpokenModel drawn = drawing(config.defaults);
+  state->sampling_[0] = drawn.sampling_of(request);
+  state->sampling_[1] = drawn.inner_sampling_of(request);
   state->max_frames_ = request.max_frames;
   state->ignore_stop_ = request.ignore_stop;
   state->open_ = request.text_open;
@@ -70,9 +74,8 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   if (request.guidance) {
     return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
   }
-  if (blank(request.text) && !request.text_open) return nothing_to_say();
-  state->later_ =
-      request.text.size() > kSegmentBytes ? segments(request.text) : std::vector{request.text};
+  if (is_blank(request.text) && !request.text_open) return nothing_to_say();
+  state->later_ = segments(request.text);
   state->begin_segment();
   if (state->prompt_rows() + 2 > max_positions) {
     return Error{ErrorCode::kInvalid,
@@ -81,24 +84,6 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
                  "input"};
   }
   return std::unique_ptr<Sequence>(std::move(state));
-}
-
-void State::set_sampling(const SpeechRequest& request) {
-  const Defaults& d = config_.defaults;
-  SampleParams& outer = sampling_[0];
-  SampleParams& inner = sampling_[1];
-  outer = {d.sample ? d.temperature : 0.f, d.top_k, d.top_p, 0.f, d.repetition_penalty, 0};
-  inner = {d.inner_sample ? d.inner_temperature : 0.f, d.inner_top_k, d.inner_top_p, 0.f, 1.f, 0};
-  for (SampleParams* params : {&outer, &inner}) {
-    params->temperature = request.temperature.value_or(params->temperature);
-    params->top_k = request.top_k.value_or(params->top_k);
-    params->top_p = request.top_p.value_or(params->top_p);
-    params->min_p = request.min_p.value_or(params->min_p);
-  }
-  inner.temperature = request.inner_temperature.value_or(inner.temperature);
-  inner.top_k = request.inner_top_k.value_or(inner.top_k);
-  inner.top_p = request.inner_top_p.value_or(inner.top_p);
-  outer.repetition_penalty = request.repetition_penalty.value_or(outer.repetition_penalty);
 }
 
 /// Beside the audio, rows get text that may not have come yet.
@@ -154,7 +139,7 @@ void State::begin_segment() {
 void State::take_text(bool final) {
   std::vector<int32_t> ids;
   if (!stream_) {
-    if (blank(waiting_) && !final) return;
+    if (is_blank(waiting_) && !final) return;
     stream_.emplace(frontend_.stream());
     stream_->push(Frontend::kRoleText, ids);
     waiting_ = std::string(Frontend::turn_text(waiting_));
@@ -188,14 +173,14 @@ void State::put_beside(int32_t id) {
 }
 
 Status State::append_text(std::string_view text, bool last) {
-  if (!open_) return Error{ErrorCode::kInvalid, "the text of this request is complete", "input"};
+  if (!open_) return text_is_complete();
   open_ = !last;
   if (!later_.empty()) {  // an earlier segment is still being spoken
     later_.front() += text;
     return ok_status();
   }
   waiting_ += text;
-  if (last && text_ids_ == 0 && !stream_ && blank(waiting_)) return nothing_to_say();
+  if (last && text_ids_ == 0 && !stream_ && is_blank(waiting_)) return nothing_to_say();
   take_text(last);
   return ok_status();
 }

@@ -41,7 +41,6 @@ class State : public Sequence {
  private:
   State(const ModelConfig& config, const Frontend& frontend, int64_t max_positions)
       : config_(config), frontend_(frontend), max_positions_(max_positions) {}
-  void set_sampling(const SpeechRequest& request);
   void begin_segment();
   Verdict end_segment();
   int32_t row(int pos, std::span<int32_t> codes) const;

@@ -1,55 +1,35 @@
-// The talker and its code predictor as one AR stage: the talker gives code 0 of a step, the
+// The network that makes frames of codes beside a text: a decoder gives code 0 of a step, and the
 // predictor, a small decoder that starts anew in every step, the other codes one after another.
-// Const after construction. E sequences that yield a step, H talker width, C codes a frame, N rows
-// in the batch.
+// Qwen3-TTS and Qwen3-Omni have the same. C codes a frame, H talker width.
 #pragma once
 
 #include <memory>
-#include <vector>
 
-#include "families/qwen3_tts/code_predictor.h"
-#include "families/qwen3_tts/config.h"
-#include "families/qwen3_tts/text_projection.h"
+#include "families/spoken/codec_lm.h"
 #include "io/weights.h"
-#include "model/stage.h"
-#include "nn/decoder.h"
 
 namespace syrinx::qwen3_tts {
 
-class Talker : public ArStage {
- public:
-  /// `weights` is the scope "talker" and must outlive this.
-  Talker(const ModelConfig& config, const Weights& weights, WeightType type);
-
-  const ArTraits& traits() const override { return traits_; }
-  Device device() const override { return head_.device(); }
-  void move_to(Device device);
-  size_t scratch_bytes(int emits) const override { return predictor_.scratch_bytes(emits); }
-  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
-              View out) const override;
-
-  size_t bytes() const;
-  size_t table_bytes() const;
-  const CodePredictor& predictor() const { return predictor_; }
-
-  /// The vector [H] of an id of codebook 0's table, where named speakers are too.
-  std::vector<float> codec_row(int32_t id) const;
-
-  /// The input rows of a batch, [N, H]; in the arena.
-  View embed_rows(StepContext& ctx, const ArBatch& batch) const;
-
- private:
-  ModelConfig config_;
-  ArTraits traits_;
-  Decoder decoder_;
-  CodePredictor predictor_;
-  View codec_table_;       // [talker_vocab, H]; stored type
-  View host_codec_table_;  // codec_table_ as the checkpoint's file has it
-  MovedTables moved_;
-  std::vector<View> tables_;  // C of them: of code 0, then the predictor's
-  TextProjection text_;
-  PackedLinear head_;
+/// Sizes. Plain data.
+struct PredictorConfig {
+  DecoderConfig decoder;
+  int64_t wide = 0;        ///< H; where the predictor has another width, inputs are projected
+  int64_t codebooks = 0;   ///< C
+  int64_t code_vocab = 0;  ///< of each code after the first
 };
+struct TalkerSizes {
+  DecoderConfig decoder;
+  PredictorConfig predictor;
+  int64_t vocab = 0;  ///< of code 0, with ids that are not codes
+  int64_t max_positions = 0;
+};
+
+/// `weights` is the scope "talker.code_predictor", `first` the table of code 0; both must outlive
+/// the result.
+InnerCodes load_predictor(const PredictorConfig& config, const Weights& weights, const View& first,
+                          WeightType type);
+/// `weights` is the scope "talker" and must outlive the result. A row is C codes and an id of text.
+std::unique_ptr<CodecLm> load_talker(const TalkerSizes& sizes, const Weights& weights,
+                                     std::unique_ptr<TextBeside> beside, WeightType type);
 
 }  // namespace syrinx::qwen3_tts

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "families/loading/recorded_voice.h"
+#include "kernels/embedding.h"
+#include "text/segment_queue.h"
 
 namespace syrinx::qwen3_tts {
 namespace {
@@ -42,14 +44,14 @@ Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& vo
 }
 
 /// The vector that a named speaker's id stands for.
-Result<std::vector<float>> named_speaker(const Frontend& frontend, const Talker& talker,
+Result<std::vector<float>> named_speaker(const Frontend& frontend, const View& speakers,
                                          const std::string& name) {
   const Result<VoiceChoice> choice = frontend.choose(name, "");
   if (!choice) return choice.error();
   if (choice.value().speaker < 0) {
     return Error{ErrorCode::kInvalid, "\"none\" is no voice to mix with others", "voice"};
   }
-  return talker.codec_row(choice.value().speaker);
+  return row_of_table(speakers, choice.value().speaker);
 }
 
 Result<VoicePrompt> prompt_of(const ModelConfig& config, const Voice& voice) {
@@ -66,7 +68,7 @@ Result<VoicePrompt> prompt_of(const ModelConfig& config, const Voice& voice) {
   if (!frames) return frames.error();
   prompt.frames = frames.take();
   prompt.text = voice.text;
-  if (prompt.text.find_first_not_of(" \t\r\n\v\f") == prompt.text.npos) {
+  if (is_blank(prompt.text)) {
     return foreign_voice("the words of its recording are missing");
   }
   return prompt;
@@ -74,8 +76,17 @@ Result<VoicePrompt> prompt_of(const ModelConfig& config, const Voice& voice) {
 
 }  // namespace
 
+std::vector<float> row_of_table(const View& table, int32_t id) {
+  std::vector<float> row(static_cast<size_t>(table.shape[1]));
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  embed(ctx, table, std::span(&id, 1), {row.data(), DType::kF32, {1, table.shape[1]}});
+  return row;
+}
+
 Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& frontend,
-                                 const Talker& talker, const SpeechRequest& request) {
+                                 const View& speakers, const SpeechRequest& request) {
   const bool own = !request.voice_data && request.mix.empty();
   if (own && config.kind == Kind::kBase) {
     return Error{ErrorCode::kInvalid,
@@ -102,8 +113,9 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
     for (const VoiceShare& share : request.mix) all += share.weight;
     prompt.vector.resize(static_cast<size_t>(config.talker.hidden));
     for (const VoiceShare& share : request.mix) {
-      Result<std::vector<float>> vector = share.data ? speaker_of(config, *share.data)
-                                                     : named_speaker(frontend, talker, share.voice);
+      Result<std::vector<float>> vector = share.data
+                                              ? speaker_of(config, *share.data)
+                                              : named_speaker(frontend, speakers, share.voice);
       if (!vector) return vector.error();
       const double part = share.weight / all;
       for (size_t i = 0; i < prompt.vector.size(); ++i) {

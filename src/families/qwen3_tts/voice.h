@@ -12,7 +12,6 @@
 #include "codec/mimi_encoder.h"
 #include "families/qwen3_tts/frontend.h"
 #include "families/qwen3_tts/speaker_encoder.h"
-#include "families/qwen3_tts/talker.h"
 #include "model/request.h"
 #include "model/voice.h"
 
@@ -29,9 +28,13 @@ struct VoicePrompt {
   std::vector<int32_t> frames;  ///< [T, C] of the recording; with text
 };
 
+/// The row [H] of an id in a table [V, H] of the checkpoint.
+std::vector<float> row_of_table(const View& table, int32_t id);
+
 /// The voice of a request: by name, as data, or a mix of several, whose vectors are averaged.
+/// `speakers`: the table [V, H] that has the rows of named speakers.
 Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& frontend,
-                                 const Talker& talker, const SpeechRequest& request);
+                                 const View& speakers, const SpeechRequest& request);
 
 /// A voice of a vector [H] that a user brings.
 Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector);

@@ -343,10 +343,10 @@ TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
   const auto opened = model.open(r);
   ASSERT_TRUE(opened.ok());
   const std::vector<float>& mixed = static_cast<const State&>(opened.value().sequence()).vector();
-  const std::vector<float> a =
-      model.talker().codec_row(static_cast<int32_t>(model.config().speakers.at("vivian")));
-  const std::vector<float> b =
-      model.talker().codec_row(static_cast<int32_t>(model.config().speakers.at("ryan")));
+  const std::vector<float> a = row_of_table(
+      model.talker().table(0), static_cast<int32_t>(model.config().speakers.at("vivian")));
+  const std::vector<float> b = row_of_table(
+      model.talker().table(0), static_cast<int32_t>(model.config().speakers.at("ryan")));
   for (size_t i = 0; i < mixed.size(); ++i) ASSERT_NEAR(mixed[i], (a[i] + b[i]) / 2, 1e-6);
   r.mix[0].voice = "nobody";
   EXPECT_EQ(model.open(r).error().code, ErrorCode::kNotFound);

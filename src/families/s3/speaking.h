@@ -2,6 +2,7 @@
 // request, the graph behind the language model, and how it is told.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,14 +48,17 @@ Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
   return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
 }
 
-/// The language model, then flow and vocoder. Both cut at borders of their own (ChunkStage::cut);
+/// Flow and vocoder behind a language model. Both cut at borders of their own (ChunkStage::cut);
 /// these figures are what they mostly do.
+inline std::array<Link, 2> s3_links(const S3FlowConfig& config, const S3FlowStage& flow,
+                                    const S3VocoderStage& vocoder) {
+  const int chunk = static_cast<int>(config.chunk);
+  return {Link{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
+          Link{"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
+}
 inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3FlowStage& flow,
                       const S3VocoderStage& vocoder) {
-  const int chunk = static_cast<int>(config.chunk);
-  const Link links[] = {{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
-                        {"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
-  return chain(lm, links);
+  return chain(lm, s3_links(config, flow, vocoder));
 }
 
 /// What users read of a flow, besides its size.

@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/check.h"
-#include "families/run_decoder.h"
+#include "families/loading/describe.h"
 #include "kernels/activation.h"
 #include "kernels/copy.h"
 #include "kernels/embedding.h"
@@ -103,6 +103,23 @@ CodecLm::CodecLm(CodecLmParts parts) : parts_(std::move(parts)) {
   traits_.vocab.insert(traits_.vocab.end(), parts_.inner_vocab.begin(), parts_.inner_vocab.end());
   traits_.kv = {parts_.kv};
   traits_.max_positions = static_cast<int>(parts_.max_positions);
+  traits_.tap = parts_.tap_block >= 0 ? decoder().hidden : 0;
+  traits_.drafts = parts_.drafts;
+  traits_.values = static_cast<int>(parts_.values.out());
+}
+
+std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind) {
+  const int64_t hidden = lm.decoder().hidden;
+  std::vector<PartInfo> parts{
+      {"language model", concat(kind, describe_decoder(lm.decoder())), lm.bytes()}};
+  if (lm.inner_bytes() > 0) {
+    const size_t codes = lm.traits().vocab.size() - 1;
+    parts.push_back({"inner decoder", concat(codes, " codes a frame"), lm.inner_bytes()});
+  }
+  const std::string ids =
+      lm.tables() == 1 ? concat(lm.table(0).shape[0], " ids") : std::to_string(lm.tables());
+  parts.push_back({"tables", concat(ids, " x width ", hidden), lm.table_bytes()});
+  return parts;
 }
 
 void CodecLm::move_to(Device device) {
@@ -113,7 +130,9 @@ void CodecLm::move_to(Device device) {
   }
   for (View& table : parts_.tables) table = moved_.move(device, table);
   if (!parts_.positions.empty()) parts_.positions = moved_.move(device, parts_.positions);
+  syrinx::move_to(device, parts_.values);
   if (parts_.inner) parts_.inner->move_to(device, moved_);
+  if (parts_.beside) parts_.beside->move_to(device, moved_);
   device_ = device;
 }
 
@@ -122,7 +141,8 @@ size_t CodecLm::scratch_bytes(int emits) const {
 }
 
 size_t CodecLm::bytes() const {
-  size_t sum = parts_.decoder.bytes();
+  size_t sum = parts_.decoder.bytes() + parts_.values.bytes();
+  if (parts_.beside) sum += parts_.beside->bytes();
   for (const StreamHead& head : parts_.heads) sum += head.bytes();
   return sum;
 }
@@ -130,7 +150,7 @@ size_t CodecLm::bytes() const {
 size_t CodecLm::inner_bytes() const { return parts_.inner ? parts_.inner->bytes() : 0; }
 
 size_t CodecLm::table_bytes() const {
-  size_t sum = 0;
+  size_t sum = parts_.beside ? parts_.beside->table().bytes() : 0;
   const std::vector<View>& tables = parts_.tables;
   for (size_t i = 0; i < tables.size(); ++i) {
     const auto same = [&](const View& other) { return other.data == tables[i].data; };
@@ -152,13 +172,41 @@ void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const
   }
 }
 
+void CodecLm::add_vectors(StepContext& ctx, const BatchRows& rows, const View& x) const {
+  const Arena::Mark mark(ctx.arena);
+  const View vectors = ctx.arena.take(x.shape, DType::kF32);
+  for (size_t i = 0; i < rows.given.size(); ++i) {
+    SYRINX_CHECK(!rows.given[i].empty(), "row ", i, " has no vector");
+    const auto row = static_cast<int64_t>(i);
+    store(ctx, rows.given[i], vectors.slice(row, row + 1));
+  }
+  add_inplace(ctx, x, vectors);
+}
+
 View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const BatchRows rows = fill_rows(ctx, batch, static_cast<int>(parts_.tables.size()));
-  embed_sum(ctx, parts_.tables, rows.ids, x);
-  if (parts_.frame_scale != 1) scale_frames(ctx, rows.ids, x);
-  store_given(ctx, rows, x);
+  const auto tables = static_cast<int>(parts_.tables.size());
+  const BatchRows rows = fill_rows(ctx, batch, tables + (parts_.beside ? 1 : 0));
+  std::span<int32_t> ids = rows.ids, text;
+  if (parts_.beside) {
+    ids = take_array<int32_t>(ctx, int64_t{batch.rows} * tables);
+    text = take_array<int32_t>(ctx, batch.rows);
+    for (size_t row = 0, width = static_cast<size_t>(tables); row < text.size(); ++row) {
+      const std::span<const int32_t> from = rows.ids.subspan(row * (width + 1), width + 1);
+      std::ranges::copy(from.first(width), ids.subspan(row * width).begin());
+      text[row] = from.back();
+    }
+  }
+  embed_sum(ctx, parts_.tables, ids, x);
+  if (parts_.frame_scale != 1) scale_frames(ctx, ids, x);
+  if (parts_.table_scale != 1) scale_inplace(ctx, x, parts_.table_scale);
+  if (parts_.adds_vectors) {
+    add_vectors(ctx, rows, x);
+  } else if (!parts_.beside || !parts_.beside->reads_vectors()) {
+    store_given(ctx, rows, x);
+  }
+  if (parts_.beside) parts_.beside->add(ctx, text, rows.given, x);
   if (!parts_.positions.empty()) {
     const std::span<int32_t> at = take_array<int32_t>(ctx, batch.rows);
     ragged_positions(batch.ragged, at);
@@ -169,14 +217,23 @@ View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
 
 void CodecLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  run_decoder(ctx, parts_.decoder, batch, embed_rows(ctx, batch), hidden);
+  const View x = embed_rows(ctx, batch);
+  const DecoderPart all{0, batch.ragged, &batch.kv[0]};
+  const int layers = decoder().layers, middle = batch.taps.empty() ? 0 : parts_.tap_block;
+  if (!batch.taps.empty()) {
+    parts_.decoder.forward(ctx, x, std::span(&all, 1), 0, {0, middle});
+    copy(ctx, x, batch.taps);
+  }
+  parts_.decoder.forward(ctx, x, std::span(&all, 1), middle, {middle, layers});
+  if (batch.emits > 0) parts_.decoder.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
-/// On a GPU the whole head is run for all rows: no host code writes logits there.
+/// On a GPU the whole head is run for all rows: no host code writes logits there. So it is for
+/// guesses, which have rules of their own, and where log-probabilities of all are asked for.
 void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                           const View& out) const {
   const StreamHead& head = parts_.heads[static_cast<size_t>(k)];
-  if (device_ != Device::kCpu) return linear(ctx, head.parts[0], hidden, out);
+  if (device_ != Device::kCpu || parts_.drafts) return linear(ctx, head.parts[0], hidden, out);
   const Arena::Mark host_mark(ctx.host);
   const std::span<SampleRule> rules = take_array<SampleRule>(ctx, batch.emits);
   size_t row = 0;
@@ -191,8 +248,17 @@ void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const V
 
 void CodecLm::logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
                      View out) const {
-  if (k < static_cast<int>(parts_.heads.size())) return head_logits(ctx, k, batch, hidden, out);
-  parts_.inner->logits(ctx, k, hidden, codes, batch.scratch, out);
+  if (k >= static_cast<int>(parts_.heads.size()))
+    return parts_.inner->logits(ctx, k, hidden, codes, batch.scratch, out);
+  head_logits(ctx, k, batch, hidden, out);
+  if (parts_.logit_cap == 0) return;
+  scale_inplace(ctx, out, 1 / parts_.logit_cap);
+  activate(ctx, Activation::kTanh, out, out);
+  scale_inplace(ctx, out, parts_.logit_cap);
+}
+
+void CodecLm::values(StepContext& ctx, const ArBatch&, View hidden, View, View out) const {
+  if (!parts_.values.empty()) linear(ctx, parts_.values, hidden, out);
 }
 
 }  // namespace syrinx

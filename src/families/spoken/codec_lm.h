@@ -1,16 +1,19 @@
 // The language model of a family as an AR stage: a decoder whose input row is a sum of embeddings
-// or a given vector, and whose step makes one code by each head and the others, if any, by an inner
-// decoder. The sequence describes its rows as data (Sequence::rows).
+// or a given vector, with text beside it or not, and whose step makes one code by each head and the
+// others, if any, by an inner decoder. The sequence describes its rows as data (Sequence::rows).
 // A step has two halves: fill_rows() asks the sequences on the host, the rest queues the network's
 // work from what was filled in. Const after construction, shared by threads.
 // N rows of the batch, H width, T tables, K codes a step.
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "families/spoken/inner_codes.h"
+#include "families/spoken/text_beside.h"
 #include "model/input_rows.h"
+#include "model/pipeline.h"
 #include "model/stage.h"
 #include "nn/decoder.h"
 
@@ -53,6 +56,15 @@ struct CodecLmParts {
   float frame_scale = 1;
   /// [max_positions, H] as stored, added to each row by its position (GPT-2); empty: none.
   View positions = {};
+  /// What rows have beside the tables, by an id behind those of the tables; null: nothing.
+  std::unique_ptr<TextBeside> beside = {};
+  bool adds_vectors = false;  ///< the vector of a row is added to its ids' sum; each row has one
+  PackedLinear values = {};  ///< of the hidden row, what a step yields beside codes; empty: nothing
+  std::vector<Tensor> own_tables = {};  ///< kept, where tables are not views as stored
+  float table_scale = 1;                ///< factor of the tables' sum, not of given vectors
+  float logit_cap = 0;  ///< logits become cap * tanh(logit / cap) (Gemma 2); 0: none
+  int tap_block = -1;   ///< rows before this block are tapped (ArTraits::tap); -1: none
+  bool drafts = false;  ///< ArTraits::drafts; needs one head, which is run whole
 };
 
 class CodecLm : public ArStage {
@@ -68,14 +80,20 @@ class CodecLm : public ArStage {
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
   /// The input rows of a batch, [N, H]; in the arena.
   View embed_rows(StepContext& ctx, const ArBatch& batch) const;
   const DecoderConfig& decoder() const { return parts_.decoder.config(); }
-  size_t bytes() const;        ///< of the decoder and its heads
+  size_t bytes() const;        ///< of the decoder, its heads and what projects text
   size_t inner_bytes() const;  ///< of the inner decoder
   size_t table_bytes() const;  ///< of the tables, each counted once
+  int tables() const { return static_cast<int>(parts_.tables.size()); }
+  const View& table(int number) const { return parts_.tables[static_cast<size_t>(number)]; }
 
  private:
+  void add_vectors(StepContext& ctx, const BatchRows& rows, const View& x) const;
   void scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const;
   void head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                    const View& out) const;
@@ -85,6 +103,10 @@ class CodecLm : public ArStage {
   CodecLmParts parts_;
   MovedTables moved_;
 };
+
+/// What users read of it: its decoder, "" or a word on its `kind` before that, its inner decoder
+/// and its tables.
+std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind = "");
 
 /// A head that is one product, for codes that are chosen from all of its outputs.
 StreamHead whole_head(PackedLinear linear);

@@ -24,6 +24,7 @@ class InnerCodes {
  public:
   explicit InnerCodes(InnerCodesParts parts) : parts_(std::move(parts)) {}
 
+  const std::vector<View>& tables() const { return parts_.tables; }
   size_t scratch_bytes(int emits) const { return parts_.decoder.scratch_bytes(emits); }
   /// Bytes of the weights, without the tables.
   size_t bytes() const;

@@ -11,14 +11,7 @@ void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStag
   info_.sample_rate = static_cast<int>(info.sample_rate);
   info_.frame_rate = static_cast<double>(info.sample_rate) / static_cast<double>(info.hop);
   info_.late_text = LateText::kSentence;
-  const DecoderConfig& decoder = lm_->decoder();
-  info_.parts = {{"language model", describe_decoder(decoder), lm_->bytes()}};
-  if (lm_->inner_bytes() > 0) {
-    const size_t codes = lm_->traits().vocab.size() - 1;
-    info_.parts.push_back({"inner decoder", concat(codes, " codes a frame"), lm_->inner_bytes()});
-  }
-  info_.parts.push_back(
-      {"tables", concat(spoken_.tables, " x width ", decoder.hidden), lm_->table_bytes()});
+  info_.parts = describe_lm(*lm_);
   info_.parts.push_back({"codec", info.shape, info.bytes});
 }
 

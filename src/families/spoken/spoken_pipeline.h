@@ -6,20 +6,17 @@
 #include <memory>
 
 #include "families/loading/describe.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/spoken/codec_lm.h"
 #include "families/spoken/spoken_sequence.h"
-#include "model/pipeline.h"
 
 namespace syrinx {
 
-class SpokenPipeline : public Pipeline {
+class SpokenPipeline : public LoadedPipeline {
  public:
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
     return SpokenSequence::open(spoken_, script(request), request);
   }
-  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 
   const CodecLm& lm() const { return *lm_; }
 
@@ -33,13 +30,10 @@ class SpokenPipeline : public Pipeline {
             ChunkPolicy policy);
 
   SpokenModel spoken_;
-  PipelineInfo info_;
-  std::unique_ptr<VoiceEncoder> voices_;  // null: the checkpoint makes none of recordings
 
  private:
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<ChunkStage> stage_;
-  Graph graph_;
 };
 
 }  // namespace syrinx

@@ -117,7 +117,7 @@ class SpokenSequence final : public Sequence {
   TextPlan text_;
   std::deque<SpokenSegment> past_;
   SpokenSegment now_;
-  Prompt prompt_;     // empty while there is nothing to speak
+  Prompt prompt_;     // empty while no segment waits
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
   int64_t frames_ = 0, frames_before_ = 0;  // emitted, of all segments and of earlier ones

@@ -2,40 +2,22 @@
 
 #include <algorithm>
 
-#include "families/step_audio2/voice_answer.h"
-
 namespace syrinx::step_audio2 {
 namespace {
 
 struct PieceStream : StreamState {
-  std::vector<int64_t> pieces;  // their samples
-  std::vector<uint64_t> keys;
-  size_t number = 0;  // of the piece that is being encoded
-  int chunk = 0;      // the next one of it
+  std::vector<Heard> pieces;  // with a key each
+  size_t number = 0;          // of the piece that is being encoded
+  int chunk = 0;              // the next one of it
   StepAudioEncoder::Work work;
   std::shared_ptr<const std::vector<float>> known;  // rows of the piece, from before
 };
 
 }  // namespace
 
-Bundle HearingStage::bundle(const Sequence& answer) const {
-  const auto& voice = static_cast<const VoiceAnswer&>(answer);
-  const auto pieces = voice.pieces();
-  Bundle bundle;
-  bundle.set("samples", std::vector<int32_t>(pieces.begin(), pieces.end()));
-  set_keys(bundle, voice.piece_keys());
-  return bundle;
-}
-
 std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   auto stream = std::make_unique<PieceStream>();
-  for (const int32_t samples : bundle.ints("samples")) {
-    if (samples <= 0 || samples > StepAudioEncoder::kPiece)
-      throw LoadError(concat("a piece of ", samples, " samples"));
-    stream->pieces.push_back(samples);
-  }
-  stream->keys = take_keys(bundle);
-  if (stream->keys.size() != stream->pieces.size()) throw LoadError("a piece has no key");
+  stream->pieces = take_heard(bundle, StepAudioEncoder::kPiece, [](int64_t) { return 1; });
   return stream;
 }
 
@@ -50,7 +32,7 @@ int HearingStage::cut(const StreamState& state, const WaitingFrames& waiting, in
   if (planned == 0) return 0;
   const auto& stream = static_cast<const PieceStream&>(state);
   SYRINX_CHECK(stream.number < stream.pieces.size(), "[hearing] more frames than pieces");
-  const int64_t samples = stream.pieces[stream.number];
+  const int64_t samples = stream.pieces[stream.number].samples;
   const int all = chunks(samples);
   if (stream.chunk + 1 < all) return 1;
   const int64_t left = frames(samples) - (all - 1), there = std::ssize(waiting.values) / in_width();
@@ -64,11 +46,11 @@ void HearingStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
 void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
   auto& s = *static_cast<PieceStream*>(job.state);
   SYRINX_CHECK(s.number < s.pieces.size(), "[hearing] more frames than pieces");
-  const int64_t samples = s.pieces[s.number];
+  const int64_t samples = s.pieces[s.number].samples;
   const int all = chunks(samples);
   const int64_t rows = StepAudioEncoder::count(samples);
   if (s.chunk == 0) {
-    s.known = before_.find(s.keys[s.number]);
+    s.known = before_.find(s.pieces[s.number].keys[0]);
     if (!s.known) s.work = encoder_.open(samples);
   }
   const auto window = job.values.subspan(static_cast<size_t>(int64_t{job.left} * in_width()));
@@ -87,7 +69,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
       SYRINX_CHECK(s.work.done(), "[hearing] a piece is not done");
       const float* made = rows > 0 ? s.work.rows().f32() : nullptr;
       s.known = std::make_shared<const std::vector<float>>(made, made + rows * out_width());
-      before_.keep(s.keys[s.number], s.known, s.known->size() * sizeof(float));
+      before_.keep(s.pieces[s.number].keys[0], s.known, s.known->size() * sizeof(float));
     }
     SYRINX_CHECK(rows <= job.fresh && std::ssize(*s.known) == rows * out_width(), "[hearing] ",
                  job.fresh, " frames left for ", rows, " rows");
@@ -102,7 +84,7 @@ void HearingStage::run(StepContext& ctx, ChunkJob& job) const {
 void HearingStage::follow(StreamState& state, const ChunkJob&) const {
   auto& stream = static_cast<PieceStream&>(state);
   if (stream.number >= stream.pieces.size()) return;
-  if (++stream.chunk < chunks(stream.pieces[stream.number])) return;
+  if (++stream.chunk < chunks(stream.pieces[stream.number].samples)) return;
   ++stream.number;
   stream.chunk = 0;
 }

@@ -24,7 +24,7 @@ class HearingStage : public ChunkStage {
 
   FrameType in() const override { return {Flow::kSamples, kFrameSamples}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(encoder_.config().out)}; }
-  Bundle bundle(const Sequence& answer) const override;
+  Bundle bundle(const Sequence& answer) const override { return heard_bundle(answer); }
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override;

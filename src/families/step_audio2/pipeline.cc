@@ -1,13 +1,15 @@
 #include "families/step_audio2/pipeline.h"
 
 #include <algorithm>
+#include <iterator>
 
-#include "audio/resampler.h"
 #include "base/check.h"
-#include "families/asked_about.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
-#include "families/step_audio2/voice_answer.h"
+#include "families/s3/speaking.h"
+#include "families/step_audio2/answer.h"
+#include "families/voice_chat/asked_about.h"
+#include "families/voice_chat/chat_graph.h"
 #include "io/file.h"
 
 namespace syrinx::step_audio2 {
@@ -42,12 +44,16 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
   std::vector<int32_t>& ends = generation_.ends;
   ends.insert(std::lower_bound(ends.begin(), ends.end(), ids_.turn_end), ids_.turn_end);
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
-  cloning_ = make_cloning(spec, config_.flow, info_.no_cloning);
-  voices_ = load_voices(spec, *flow_, cloning_.get());
+  voices_ = make_cloning(spec, config_.flow, info_.no_cloning);
+  stored_ = load_voices(spec, *flow_, voices_.get());
   auto nobody = std::make_shared<S3FlowVoice>();
   nobody->speaker = Tensor({config_.flow.mel}, DType::kF32);
   nobody_ = std::move(nobody);
-  join();
+  hearing_ = std::make_unique<HearingStage>(*encoder_);
+  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
+  vocoder_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio);
+  graph_ = chat_graph({"hearing", hearing_.get(), HearingStage::kPolicy}, "lm", *lm_,
+                      s3_links(config_.flow, *flow_stage_, *vocoder_));
   describe(spec);
 }
 
@@ -61,7 +67,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   weights_->build([&] {
     {
       const AbsentTensors part = spec.part("lm");
-      lm_ = std::make_unique<llm::LanguageModel>(config_.lm, *weights_, spec.weights);
+      lm_ = llm::load_language_model(config_.lm, *weights_, spec.weights);
     }
     const AbsentTensors part = spec.part("hearing");
     encoder_ = std::make_unique<StepAudioEncoder>(config_.hearing, weights_->scope("encoder"),
@@ -98,48 +104,16 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
     root.fail("", concat(yaml, ": flow.output_size differs from the vocoder's mel"));
 }
 
-void StepAudio2::join() {
-  hearing_ = std::make_unique<HearingStage>(*encoder_);
-  flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
-  vocoder_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio);
-  const FrameType text{Flow::kText};
-  const int chunk = static_cast<int>(config_.flow.chunk);
-  const int ahead = static_cast<int>(config_.flow.lookahead);
-  enum { kHearing, kLm, kFlow, kVocoder };
-  std::vector<Node> nodes{{.name = "hearing", .chunk = hearing_.get(), .in = {}, .out = {}},
-                          {.name = "lm",
-                           .ar = lm_.get(),
-                           .in = {text, hearing_->out()},
-                           .out = {text, flow_stage_->in()}},
-                          {.name = "flow", .chunk = flow_stage_.get(), .in = {}, .out = {}},
-                          {.name = "vocoder", .chunk = vocoder_.get(), .in = {}, .out = {}}};
-  std::vector<Edge> edges{
-      {.from = {kClient}, .to = {kHearing}, .policy = HearingStage::kPolicy},
-      {.from = {kClient}, .to = {kLm, 0}},
-      {.from = {kHearing}, .to = {kLm, VoiceAnswer::kHearing}},
-      {.from = {kLm, 0}, .to = {kClient}},
-      {.from = {kLm, 1},
-       .to = {kFlow},
-       .policy = {.initial = chunk, .steady = chunk, .lookahead = ahead}},
-      {.from = {kFlow},
-       .to = {kVocoder},
-       .policy = {.initial = 1, .steady = chunk, .lookahead = vocoder_->lookahead()}},
-      {.from = {kVocoder}, .to = {kClient}}};
-  graph_ = {std::move(nodes), std::move(edges)};
-}
-
 void StepAudio2::describe(const LoadSpec& spec) {
-  info_.family = kFamily;
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0";
+  name(kFamily, spec, "Apache-2.0");
   info_.writes = true;
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
   info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_->samples_per_token();
-  for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "a recording's voice"});
-  if (voices_.contains(kDefaultVoice)) {
+  for (const auto& [name, voice] : stored_) info_.voices.push_back({name, "a recording's voice"});
+  if (stored_.contains(kDefaultVoice)) {
     info_.default_voice = kDefaultVoice;
-  } else if (!voices_.empty()) {
-    info_.default_voice = voices_.begin()->first;
+  } else if (!stored_.empty()) {
+    info_.default_voice = stored_.begin()->first;
   }
   info_.languages = {"chinese", "english"};
   info_.hears_s = kHearsSeconds;
@@ -151,49 +125,48 @@ void StepAudio2::describe(const LoadSpec& spec) {
   info_.recalls = true;
   info_.dictates_s = kDictatesSeconds;
   info_.flow = true;
-  const DecoderConfig& d = config_.lm.lm;
   const StepAudioEncoderConfig& e = config_.hearing;
   const S3FlowConfig& f = config_.flow;
-  info_.parts = {
-      {"audio encoder", concat(e.layers, " layers, width ", e.width, ", pieces of 25 s"),
-       encoder_->bytes()},
-      {"language model", describe_decoder(d), lm_->bytes()},
-      {"tables", concat(config_.lm.vocab, " ids x ", d.hidden, ", and the head"),
-       lm_->table_bytes() + lm_->head_bytes()},
+  info_.parts = {{"audio encoder", concat(e.layers, " layers, width ", e.width, ", pieces of 25 s"),
+                  encoder_->bytes()}};
+  std::ranges::move(describe_lm(*lm_), std::back_inserter(info_.parts));
+  info_.parts.push_back(
       {"flow",
        concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ", f.dit->depth,
               " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",
               flow_->bytes_per_second() >> 20, " MB a second of a prompt"),
-       flow_->bytes()},
-      {"vocoder", concat(vocoder_->samples_per_token(), " samples a code"), hift_->bytes()}};
+       flow_->bytes()});
+  info_.parts.push_back(
+      {"vocoder", concat(vocoder_->samples_per_token(), " samples a code"), hift_->bytes()});
 }
 
 /// Also the samples for the hearing stage: whole frames for every piece of every recording.
-Result<Prompt> StepAudio2::prompt_of(const SpeechRequest& request,
-                                     std::vector<float>& samples) const {
+Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
+                                         std::vector<float>& samples) const {
   if (!request.chat && request.text_only) return prompter_->of_text(request.text);
   if (!request.chat) return prompter_->reading_aloud(request.text);
+  auto recordings =
+      recordings_at(request, static_cast<int>(StepAudioEncoder::kSampleRate), Resampling::kHann);
+  if (!recordings.ok()) return recordings.error();
   std::vector<int64_t> lengths;
+  std::vector<Heard> pieces;
   std::vector<uint64_t> keys;
-  for (const auto& recording : request.recordings) {
-    const std::vector<float> all = resampled(recording->samples, recording->sample_rate,
-                                             StepAudioEncoder::kSampleRate, Resampling::kHann);
-    if (all.empty())
-      return Error{ErrorCode::kInvalid, concat("recording ", lengths.size() + 1, " is empty"),
-                   "messages"};
+  for (const std::vector<float>& all : recordings.value()) {
     lengths.push_back(std::ssize(all));
     for (int64_t at = 0; at < std::ssize(all); at += StepAudioEncoder::kPiece) {
-      const int64_t piece = std::min(StepAudioEncoder::kPiece, std::ssize(all) - at);
-      samples.insert(samples.end(), all.begin() + at, all.begin() + at + piece);
-      keys.push_back(StepAudioEncoder::key(
-          std::span(all).subspan(static_cast<size_t>(at), static_cast<size_t>(piece))));
-      const int64_t missing = HearingStage::frames(piece) * HearingStage::kFrameSamples - piece;
-      samples.insert(samples.end(), static_cast<size_t>(missing), 0.f);
+      const auto piece = std::span(all).subspan(
+          static_cast<size_t>(at),
+          static_cast<size_t>(std::min(StepAudioEncoder::kPiece, std::ssize(all) - at)));
+      const int64_t rows = StepAudioEncoder::count(std::ssize(piece));
+      pieces.push_back({std::ssize(piece), rows, 0, {StepAudioEncoder::key(piece)}});
+      append_row_keys(pieces.back().keys[0], rows, keys);
+      append_frames(piece, HearingStage::kFrameSamples, samples);
     }
   }
   auto made = prompter_->of_chat(*request.chat, lengths, request.answers, !request.text_only);
   if (!made.ok()) return made;
-  Prompt prompt = made.take();
+  ChatPrompt prompt = made.take();
+  prompt.heard = std::move(pieces);
   prompt.keys = std::move(keys);
   return prompt;
 }
@@ -206,7 +179,7 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
     if (!made.ok()) return made;
     return recent_.keep(key, made.take());
   }
-  if (voices_.empty()) {
+  if (stored_.empty()) {
     return Error{ErrorCode::kUnsupported,
                  concat("this checkpoint has no voices (assets/default_female.wav, and what hears "
                         "it",
@@ -215,7 +188,7 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                  "voice"};
   }
   if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
-  return voices_.at(request.voice.empty() ? info_.default_voice : request.voice);
+  return stored_.at(request.voice.empty() ? info_.default_voice : request.voice);
 }
 
 Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {
@@ -234,33 +207,27 @@ Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
     speaker = found.take();
   }
   Opened opened;
-  Result<Prompt> prompt = prompt_of(request, opened.samples);
+  Result<ChatPrompt> prompt = prompt_of(request, opened.samples);
   if (!prompt.ok()) return prompt.error();
   SpeechRequest answer = request;
   if (speaks) {
+    constexpr int kRun = Answer::kRuns.codes;
     const bool full = request.flow == FlowMode::kFull;
-    const int64_t said = std::ssize(prompt.value().said), run = VoiceAnswer::kAudioRun;
-    if (full && said > kMostFullTokens / run) {
+    const int64_t said = std::ssize(prompt.value().said);
+    if (full && said > kMostFullTokens / kRun) {
       return Error{
           ErrorCode::kInvalid,
           concat("the text has ", said, " tokens; with the full flow this model reads at most ",
-                 kMostFullTokens / run, " aloud at once"),
+                 kMostFullTokens / kRun, " aloud at once"),
           "input"};
     }
-    // So many codes, and the ids of a text that is read aloud, of which one stands before each run.
-    const auto ids = [&](int64_t codes) { return codes + std::min(said, (codes + run - 1) / run); };
-    const int64_t most = full ? ids(kMostFullTokens) : kMostAnswerIds;
-    const int64_t wish = answer.max_tokens > 0 ? answer.max_tokens : ids(answer.max_frames);
-    answer.max_tokens = static_cast<int>(wish > 0 ? std::min(wish, most) : most);
+    const int64_t most_full = kMostFullTokens + std::min<int64_t>(said, kMostFullTokens / kRun);
+    answer.max_tokens = most_ids(request, said, Answer::kRuns, full ? most_full : kMostAnswerIds);
   }
-  opened.sequences.push_back(std::make_unique<VoiceAnswer>(ids_, config_.lm, generation_,
-                                                           *tokenizer_, answer, prompt.take(),
-                                                           std::move(speaker), speaks));
+  opened.sequences.push_back(std::make_unique<Answer>(ids_, config_.lm, generation_, *tokenizer_,
+                                                      answer, prompt.take(), std::move(speaker),
+                                                      speaks));
   return opened;
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<StepAudio2>(spec);
 }
 
 }  // namespace syrinx::step_audio2

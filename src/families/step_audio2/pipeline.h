@@ -3,40 +3,35 @@
 
 #include <memory>
 
-#include "families/family.h"
 #include "families/llm/language_model.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/s3/flow_stage.h"
 #include "families/s3/recent.h"
 #include "families/s3/vocoder_stage.h"
 #include "families/step_audio2/hearing_stage.h"
 #include "families/step_audio2/prompter.h"
 #include "families/step_audio2/voices.h"
-#include "model/pipeline.h"
 
 namespace syrinx::step_audio2 {
 
-class StepAudio2 : public Pipeline {
+class StepAudio2 : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit StepAudio2(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   /// A chat is answered. A text alone is read aloud, its ids told and only the audio drawn; where
   /// only text is wanted, the model goes on with it.
   Result<Opened> open(const SpeechRequest& request) const override;
   /// The authors' task of recognition (Step-Audio2:examples.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
-  const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
 
   const S3Flow& flow() const { return *flow_; }
-  const Voices& voices() const { return voices_; }
+  const Voices& voices() const { return stored_; }
 
  private:
   void load_networks(const LoadSpec& spec, const Config& root);
-  void join();
   void describe(const LoadSpec& spec);
-  Result<Prompt> prompt_of(const SpeechRequest& request, std::vector<float>& samples) const;
+  Result<ChatPrompt> prompt_of(const SpeechRequest& request, std::vector<float>& samples) const;
   Result<std::shared_ptr<const S3FlowVoice>> voice(const SpeechRequest& request) const;
 
   ModelConfig config_;
@@ -45,21 +40,20 @@ class StepAudio2 : public Pipeline {
   Ids ids_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
-  std::unique_ptr<llm::LanguageModel> lm_;
+  std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<StepAudioEncoder> encoder_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
-  std::unique_ptr<const VoiceEncoder> cloning_;
-  Voices voices_;
+  Voices stored_;
   std::shared_ptr<const S3FlowVoice> nobody_;  // of answers that are not heard
   mutable Recent<S3FlowVoice> recent_;
   std::unique_ptr<HearingStage> hearing_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<StepAudio2>(spec);
+}
 
 }  // namespace syrinx::step_audio2

@@ -7,21 +7,13 @@
 #include <vector>
 
 #include "families/step_audio2/config.h"
+#include "families/voice_chat/chat_prompt.h"
 #include "model/request.h"
 
 namespace syrinx::step_audio2 {
 
 /// What the authors say where nobody else says anything: of their examples.
 inline constexpr const char* kSystem = "You are a helpful assistant.";
-
-/// What the language model reads before it answers.
-struct Prompt {
-  std::vector<int32_t> ids;
-  std::vector<int32_t> places;  ///< of rows of recordings, in rising order
-  std::vector<int64_t> pieces;  ///< samples of each piece of all recordings, in this order
-  std::vector<uint64_t> keys;   ///< of them: StepAudioEncoder::key()
-  std::vector<int32_t> said;    ///< the answer's text, where it is only read aloud
-};
 
 class Prompter {
  public:
@@ -31,18 +23,14 @@ class Prompter {
   /// `samples` of each recording at 16 kHz, and answers that were heard, in the order of the chat's
   /// places for them. What clients write is text, special tokens too. `speaks`: the answer is to be
   /// heard.
-  Result<Prompt> of_chat(const Chat& chat, std::span<const int64_t> samples,
-                         std::span<const EarlierAnswer> answers, bool speaks) const;
+  Result<ChatPrompt> of_chat(const Chat& chat, std::span<const int64_t> samples,
+                             std::span<const EarlierAnswer> answers, bool speaks) const;
   /// A user who says `text`, and the text itself as the answer.
-  Result<Prompt> reading_aloud(const std::string& text) const;
+  Result<ChatPrompt> reading_aloud(const std::string& text) const;
   /// A text to be gone on with, special tokens included.
-  Result<Prompt> of_text(const std::string& text) const;
+  Result<ChatPrompt> of_text(const std::string& text) const;
 
  private:
-  class Writer;
-  class Scribe;
-  Result<Prompt> checked(Prompt prompt, const char* param) const;
-
   const Tokenizer& tokenizer_;
   const Ids ids_;
   const int64_t max_ids_;

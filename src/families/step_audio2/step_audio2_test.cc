@@ -6,10 +6,10 @@
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
-#include "families/llm/answer_checks.h"
 #include "families/llm/prompt_cases.h"
+#include "families/step_audio2/answer.h"
 #include "families/step_audio2/fixture.h"
-#include "families/step_audio2/voice_answer.h"
+#include "families/voice_chat/answer_checks.h"
 #include "io/safetensors.h"
 #include "io/torch_pickle.h"
 #include "model/past_context.h"
@@ -76,16 +76,16 @@ TEST(StepParity, AnswersAreTransformers) {
       const SpeechRequest request = request_of(c);
       Track track = runner.open(request);
       ASSERT_TRUE(track.state);
-      auto& answer = static_cast<VoiceAnswer&>(*track.state);
+      auto& answer = static_cast<Answer&>(*track.state);
       const std::vector<float> rows = heard_rows(request);
       const int width = model().graph().node(0).chunk->out_width();
       EXPECT_EQ(answer.ready(), rows.empty());
       if (!rows.empty()) {
         ASSERT_TRUE(
-            answer.take(VoiceAnswer::kHearing,
+            answer.take(Answer::kHearing,
                         {{Flow::kRows, width}, std::ssize(rows) / width, {}, rows, {}, true}));
       }
-      llm::expect_golden_answer(runner, track, file, prompt, steps, chunk, 5e-5f);
+      expect_golden_answer(runner, track, file, prompt, steps, chunk, 5e-5f);
     }
   }
 }
@@ -97,7 +97,7 @@ TEST(StepParity, PromptsWithToolsAndEarlierAnswersAreTheAuthors) {
 }
 
 TEST(StepVoice, AnswersComeBackAsTheyWereMade) {
-  llm::expect_answers_to_come_back(model(), request_of(golden_cases()["text"]));
+  expect_answers_to_come_back(model(), request_of(golden_cases()["text"]));
 }
 
 TEST(StepVoice, ReadsAloudFourCodesAnId) {
@@ -111,7 +111,7 @@ TEST(StepVoice, ReadsAloudFourCodesAnId) {
   const std::vector<int32_t> said = tokenizer().encode(request.text, false);
   ASSERT_GT(said.size(), 10u);
   while (!track.finished) runner.step(track);
-  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  auto& answer = static_cast<Answer&>(*track.state);
   const Ids known = ids();
   const auto made = answer.history(0).subspan(answer.prompt_ids().size());
   std::vector<int32_t> text;
@@ -132,7 +132,7 @@ TEST(StepVoice, AReadingsBoundCountsCodes) {
   request.text = "Hello there, how are you? Now write about it.";
   request.voice_data = golden_voice(20);
   const Ids known = ids();
-  llm::expect_so_many_codes(model(), request, [&](int32_t id) { return known.is_code(id); });
+  expect_so_many_codes(model(), request, [&](int32_t id) { return known.is_code(id); });
 }
 
 /// With the full flow at most 1000 codes are made, four for each id of the text.
@@ -174,7 +174,7 @@ TEST(StepVoice, TextAloneHasNoAudio) {
   request.temperature = 1.5f;
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
-  auto& answer = static_cast<VoiceAnswer&>(*track.state);
+  auto& answer = static_cast<Answer&>(*track.state);
   EXPECT_NE(answer.prompt_ids().back(), ids().tts_start);
   while (!track.finished) runner.step(track);
   for (const int32_t id : answer.history(0).subspan(answer.prompt_ids().size()))
@@ -182,7 +182,7 @@ TEST(StepVoice, TextAloneHasNoAudio) {
 }
 
 TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
-  llm::expect_torchaudios_resampling(model(), request_of(golden_cases()["heard"]));
+  expect_torchaudios_resampling(model(), request_of(golden_cases()["heard"]));
 }
 
 TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {

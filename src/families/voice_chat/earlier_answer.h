@@ -8,7 +8,7 @@
 
 #include "model/request.h"
 
-namespace syrinx::llm {
+namespace syrinx {
 
 /// The ids that a prompt tells of it: all, or as far as it was heard, whose last one is then a
 /// code. `codes_a_second` are heard, `is_code` tells them from text. kInvalid: an id is none of [0,
@@ -32,4 +32,4 @@ Result<std::span<const int32_t>> told_ids(const EarlierAnswer& answer, double co
   return left > 0 ? all : all.first(end);
 }
 
-}  // namespace syrinx::llm
+}  // namespace syrinx

@@ -10,18 +10,17 @@
 #include <vector>
 
 #include "audio/resampler.h"
-#include "families/llm/hearing_answer.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"
 
-namespace syrinx::llm {
+namespace syrinx {
 
 /// The ids of a track's prompt and answer are the golden's, whose first `prompt` are told; its
 /// logits are those of steps 0, 1, half of `steps` and the last one, to `bound` (relative).
 inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golden,
                                  int prompt, int steps, int chunk, float bound) {
   const std::vector<int32_t> want = ints(golden.view("ids"));
-  const auto& answer = static_cast<const HearingAnswer&>(*track.state);
+  const Sequence& answer = *track.state;
   const auto told = answer.prompt_ids();
   EXPECT_EQ(std::vector<int32_t>(told.begin(), told.end()),
             std::vector<int32_t>(want.begin(), want.begin() + prompt));
@@ -40,7 +39,7 @@ inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors
 
 /// The ids that an answer has drawn so far; the track's as long as it lives.
 inline std::span<const int32_t> made_of(const Track& track) {
-  const auto& answer = static_cast<const HearingAnswer&>(*track.state);
+  const Sequence& answer = *track.state;
   return answer.history(0).subspan(answer.prompt_ids().size());
 }
 
@@ -90,4 +89,4 @@ void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&&
   }
 }
 
-}  // namespace syrinx::llm
+}  // namespace syrinx

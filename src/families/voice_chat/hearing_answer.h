@@ -10,34 +10,38 @@
 
 #include "families/llm/answer.h"
 #include "families/llm/heard_rows.h"
+#include "families/voice_chat/chat_prompt.h"
 
-namespace syrinx::llm {
+namespace syrinx {
 
-class HearingAnswer : public Answer {
+class HearingAnswer : public llm::Answer, public Hearer {
  public:
+  static constexpr int kHearing = 1;  ///< input port of what recordings are heard as
+
   int heard_rows(int rows) const override { return rows_.before(rows); }
   bool ready() const override { return rows_.complete(); }
   int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
   /// Those of recordings by what they were made of. Rows without keys end them.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  std::span<const float> row(int pos) const override { return rows_.row(pos); }
+  /// Ids that are told beforehand have a rule of their own each, which guesses cannot have.
+  std::span<const int32_t> draft() const override {
+    return said_.empty() ? Answer::draft() : std::span<const int32_t>();
+  }
+  Status take(int port, const Frames& frames) override;
+  std::span<const Heard> heard() const override { return heard_; }
+  /// The vector of a recording's row instead of its id.
+  void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
-  /// `places`: positions of the prompt, rising; `keys` of them, or none at all. `width` of rows; 0:
-  /// ids are told.
-  HearingAnswer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
-                const SpeechRequest& request, std::vector<int32_t> prompt,
-                std::vector<int32_t> places, std::vector<uint64_t> keys, int64_t width);
+  /// `width` of the rows that come for the prompt's places; 0: one number comes for each, which is
+  /// added to the id that stands there.
+  HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
+                const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
+                int64_t width);
 
-  /// Rows [.., width] of the next places; `first` + the number in each row [.., 1] as their ids.
-  void take_rows(const Frames& frames) { rows_.take(frames); }
-  void take_ids(const Frames& frames, int32_t first);
-  /// A step's id is one of the answer that later requests may bring back, unless it ended it.
-  static void recall(int32_t id, const Verdict& verdict, StepOutput& out) {
-    const bool ended = verdict.next == Verdict::kFinished && verdict.reason == FinishReason::kStop;
-    if (!ended) out.answer_id(id);
-  }
+  /// The answer's text, where it is only read aloud.
+  std::span<const int32_t> said() const { return said_; }
   /// `value` goes on once the text so far is told.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
   /// The next value that may go on.
@@ -48,9 +52,12 @@ class HearingAnswer : public Answer {
     int32_t value = 0;
     int64_t end = 0;  // of the text before it
   };
-  HeardRows rows_;
-  const std::vector<uint64_t> keys_;  // of its places
+  llm::HeardRows rows_;
+  const bool as_ids_;
+  const std::vector<Heard> heard_;
+  const std::vector<uint64_t> keys_;  // of the places
+  const std::vector<int32_t> said_;
   std::deque<HeldBack> held_back_;
 };
 
-}  // namespace syrinx::llm
+}  // namespace syrinx

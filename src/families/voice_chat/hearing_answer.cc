@@ -1,16 +1,18 @@
-#include "families/llm/hearing_answer.h"
+#include "families/voice_chat/hearing_answer.h"
 
 #include "base/check.h"
 
-namespace syrinx::llm {
+namespace syrinx {
 
-HearingAnswer::HearingAnswer(const ModelConfig& config, const Generation& generation,
+HearingAnswer::HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
                              const Tokenizer& tokenizer, const SpeechRequest& request,
-                             std::vector<int32_t> prompt, std::vector<int32_t> places,
-                             std::vector<uint64_t> keys, int64_t width)
-    : Answer(config, generation, tokenizer, request, std::move(prompt)),
-      rows_(std::move(places), width),
-      keys_(std::move(keys)) {
+                             ChatPrompt prompt, int64_t width)
+    : Answer(config, generation, tokenizer, request, std::move(prompt.ids)),
+      rows_(std::move(prompt.places), width),
+      as_ids_(width == 0),
+      heard_(std::move(prompt.heard)),
+      keys_(std::move(prompt.keys)),
+      said_(std::move(prompt.said)) {
   SYRINX_CHECK(keys_.empty() || keys_.size() == rows_.places().size(), "[hearing] ", keys_.size(),
                " keys of ", rows_.places().size(), " places");
 }
@@ -29,10 +31,22 @@ void HearingAnswer::step_keys(bool companion, std::vector<uint64_t>& keys) const
   if (rows_.none() || !keys_.empty()) Answer::step_keys(companion, keys);
 }
 
-void HearingAnswer::take_ids(const Frames& frames, int32_t first) {
+void HearingAnswer::rows(int first, bool companion, InputRows& out) const {
+  Answer::rows(first, companion, out);
+  for (int i = 0; i < out.count(); ++i) {
+    const std::span<const float> heard = rows_.row(first + i);
+    if (heard.empty()) continue;
+    out.ids(i)[0] = -1;
+    out.give(i, heard);
+  }
+}
+
+Status HearingAnswer::take(int port, const Frames& frames) {
+  if (port != kHearing) return Sequence::take(port, frames);
   const std::span<const int32_t> places = rows_.take(frames);
-  for (size_t i = 0; i < places.size(); ++i)
-    fill(places[i], first + static_cast<int32_t>(frames.floats[i]));
+  for (size_t i = 0; as_ids_ && i < places.size(); ++i)
+    fill(places[i], id_at(places[i]) + static_cast<int32_t>(frames.floats[i]));
+  return ok_status();
 }
 
 std::optional<int32_t> HearingAnswer::next_told() {
@@ -42,4 +56,4 @@ std::optional<int32_t> HearingAnswer::next_told() {
   return value;
 }
 
-}  // namespace syrinx::llm
+}  // namespace syrinx

@@ -1,13 +1,16 @@
-// How text reaches a talker: rows of a text table through two linears with SiLU between them.
-// Qwen3-TTS and Qwen3-Omni have the same. Const after construction, shared by threads.
+// Text beside the codes of a talker's rows: rows of a text table through two linears with SiLU
+// between them. A row may have a vector of another network instead, through linears of its own.
+// Const after construction, shared by threads.
 // N rows, T width of the text table, H talker width.
 #pragma once
 
+#include <optional>
 #include <vector>
 
+#include "model/input_rows.h"
 #include "nn/layers.h"
 
-namespace syrinx::qwen3_tts {
+namespace syrinx {
 
 /// out = fc2(silu(fc1 x)).
 class ResizeMlp {
@@ -26,30 +29,35 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
-class TextProjection {
+class TextBeside {
  public:
-  TextProjection() = default;
   /// `table` [V, T] must outlive this. The rows of `common` ids, which most steps add, are kept.
-  TextProjection(const View& table, ResizeMlp projection, std::vector<int32_t> common);
+  /// `given`: what given vectors go through; without it they are not this class's.
+  TextBeside(const View& table, ResizeMlp projection, std::vector<int32_t> common,
+             std::optional<ResizeMlp> given = {});
 
+  bool reads_vectors() const { return given_.has_value(); }
+  size_t bytes() const;
   const View& table() const { return table_; }
-  size_t bytes() const { return projection_.bytes() + common_.bytes(); }
   /// `moved` keeps the table.
   void move_to(Device device, MovedTables& moved);
 
-  /// x[i] += the projection of ids[i], or, for a negative id, += row -1 - ids[i] of `other` [M, H].
-  /// x [N, H].
-  void add(StepContext& ctx, std::span<const int32_t> ids, const View& x,
-           const View& other = {}) const;
+  /// x[i] += the projection of ids[i], or, for id -1, that of the row's vector. x [N, H].
+  void add(StepContext& ctx, std::span<const int32_t> ids, std::span<const GivenRow> vectors,
+           const View& x) const;
 
  private:
   /// out [ids, H].
   void project(StepContext& ctx, std::span<const int32_t> ids, const View& out) const;
+  /// out [M, H] of the M vectors of rows without an id.
+  void project_vectors(StepContext& ctx, std::span<const int32_t> ids,
+                       std::span<const GivenRow> vectors, const View& out) const;
 
   View table_;
   ResizeMlp projection_;
+  std::optional<ResizeMlp> given_;
   std::vector<int32_t> common_ids_;
   Tensor common_;  // their projections [ids, H]
 };
 
-}  // namespace syrinx::qwen3_tts
+}  // namespace syrinx

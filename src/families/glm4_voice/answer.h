@@ -1,0 +1,36 @@
+// A request's side of the language model: what it reads (ids, and the codes of recordings as they
+// come), and the answer. Made on the caller's thread, then touched by one thread at a time.
+#pragma once
+
+#include "families/glm4_voice/config.h"
+#include "families/voice_chat/voice_answer.h"
+
+namespace syrinx::glm4_voice {
+
+class Answer : public VoiceAnswer {
+ public:
+  /// As the authors ask the model to answer; it keeps to it by itself.
+  static constexpr AloudRuns kRuns{13, 26};
+
+  /// What is given must outlive this, but for the request. Not `speaks`: text alone is drawn.
+  Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
+         const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt, bool speaks)
+      : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,
+                    {ids.audio, ids.audio_end}, speaks),
+        ids_(ids),
+        seed_(request.seed),
+        goes_on_(request.background) {}
+
+  uint64_t seed() const { return seed_; }
+  /// A request of the background hears ahead: its last recording may go on.
+  bool goes_on() const { return goes_on_; }
+
+ private:
+  SampleRule rule_aloud() const override;
+
+  const Ids ids_;
+  const uint64_t seed_;
+  const bool goes_on_;
+};
+
+}  // namespace syrinx::glm4_voice

@@ -1,0 +1,31 @@
+// What every loaded model has: a graph, what it says of itself, and what makes voices of
+// recordings. A family's class derives from it and fills these in when it loads. Const after
+// construction; thread-safe.
+#pragma once
+
+#include <memory>
+
+#include "families/family.h"
+#include "model/pipeline.h"
+
+namespace syrinx {
+
+class LoadedPipeline : public Pipeline {
+ public:
+  const PipelineInfo& info() const override { return info_; }
+  const Graph& graph() const override { return graph_; }
+  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
+
+ protected:
+  void name(const char* family, const LoadSpec& spec, const char* licence) {
+    info_.family = family;
+    info_.model = spec.model;
+    info_.licence = licence;
+  }
+
+  PipelineInfo info_;
+  Graph graph_;
+  std::unique_ptr<const VoiceEncoder> voices_;  // null: the checkpoint makes none of recordings
+};
+
+}  // namespace syrinx

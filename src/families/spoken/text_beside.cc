@@ -1,0 +1,102 @@
+#include "families/spoken/text_beside.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "kernels/activation.h"
+#include "kernels/copy.h"
+#include "kernels/embedding.h"
+
+namespace syrinx {
+
+ResizeMlp::ResizeMlp(const Weights& weights, int64_t in, int64_t inner, int64_t out,
+                     WeightType type)
+    : fc1_(load_linear(weights, "linear_fc1", inner, in, true, at_least_8_bits(type))),
+      fc2_(load_linear(weights, "linear_fc2", out, inner, true, at_least_8_bits(type))) {}
+
+void ResizeMlp::move_to(Device device) {
+  syrinx::move_to(device, fc1_);
+  syrinx::move_to(device, fc2_);
+}
+
+void ResizeMlp::operator()(StepContext& ctx, const View& x, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const View inner = ctx.arena.take({x.shape[0], fc1_.out()}, DType::kF32);
+  linear(ctx, fc1_, x, inner);
+  activate(ctx, Activation::kSilu, inner, inner);
+  linear(ctx, fc2_, inner, out);
+}
+
+TextBeside::TextBeside(const View& table, ResizeMlp projection, std::vector<int32_t> common,
+                       std::optional<ResizeMlp> given)
+    : table_(table),
+      projection_(std::move(projection)),
+      given_(std::move(given)),
+      common_ids_(std::move(common)) {
+  common_ = Tensor({std::ssize(common_ids_), projection_.out()}, DType::kF32);
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  project(ctx, common_ids_, common_);
+}
+
+size_t TextBeside::bytes() const {
+  return projection_.bytes() + common_.bytes() + (given_ ? given_->bytes() : 0);
+}
+
+void TextBeside::move_to(Device device, MovedTables& moved) {
+  projection_.move_to(device);
+  if (given_) given_->move_to(device);
+  table_ = moved.move(device, table_);
+  syrinx::move_to(device, common_);
+}
+
+void TextBeside::project(StepContext& ctx, std::span<const int32_t> ids, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const View rows = ctx.arena.take({std::ssize(ids), projection_.in()}, DType::kF32);
+  embed(ctx, table_, ids, rows);
+  projection_(ctx, rows, out);
+}
+
+void TextBeside::project_vectors(StepContext& ctx, std::span<const int32_t> ids,
+                                 std::span<const GivenRow> vectors, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const View rows = ctx.arena.take({out.shape[0], given_->in()}, DType::kF32);
+  int64_t row = 0;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0) continue;
+    store(ctx, vectors[i], rows.slice(row, row + 1));
+    ++row;
+  }
+  (*given_)(ctx, rows, out);
+}
+
+void TextBeside::add(StepContext& ctx, std::span<const int32_t> ids,
+                     std::span<const GivenRow> vectors, const View& x) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t count = std::ssize(ids), common = std::ssize(common_ids_);
+  const int64_t given = std::ranges::count(ids, -1), first_made = common + given;
+  // Rows to add: the common ones first, then those of vectors, then those that are made here.
+  std::span<int32_t> rows = take_array<int32_t>(ctx, count), rare = take_array<int32_t>(ctx, count);
+  int64_t vector = 0, made = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    if (ids[i] < 0) {
+      SYRINX_CHECK(given_ && !vectors[i].empty(), "[text] row ", i, " has neither id nor vector");
+      rows[i] = static_cast<int32_t>(common + vector++);
+      continue;
+    }
+    const auto found = std::find(common_ids_.begin(), common_ids_.end(), ids[i]);
+    rows[i] = static_cast<int32_t>(found - common_ids_.begin());
+    if (found != common_ids_.end()) continue;
+    rows[i] = static_cast<int32_t>(first_made + made);
+    rare[made++] = ids[i];
+  }
+  if (made + given == 0) return embed(ctx, common_, rows, x, true);
+  const View all = ctx.arena.take({first_made + made, x.shape[1]}, DType::kF32);
+  copy(ctx, common_, all.slice(0, common));
+  if (given > 0) project_vectors(ctx, ids, vectors, all.slice(common, first_made));
+  if (made > 0) project(ctx, rare.first(made), all.slice(first_made, all.shape[0]));
+  embed(ctx, all, rows, x, true);
+}
+
+}  // namespace syrinx

@@ -1,0 +1,29 @@
+#include "families/step_audio2/answer.h"
+
+namespace syrinx::step_audio2 {
+
+/// An id of the text and four codes, in turn; at its end as many codes as the model draws before an
+/// end.
+SampleRule Answer::rule_aloud() const {
+  SampleRule rule;
+  constexpr int kRun = kRuns.text + kRuns.codes;
+  const auto round = static_cast<size_t>(steps() / kRun);
+  if (round < said().size()) {
+    if (steps() % kRun == 0) {
+      rule.forced = said()[round];
+    } else {
+      rule.allowed[rule.ranges++] = {ids_.audio, ids_.code_end};
+    }
+    return rule;
+  }
+  if (history(0).back() == ids_.tts_end) {
+    rule.forced = ids_.turn_end;
+    return rule;
+  }
+  rule.allowed[rule.ranges++] = {ids_.turn_end, ids_.turn_end + 1};
+  rule.allowed[rule.ranges++] = {ids_.tts_end, ids_.tts_end + 1};
+  rule.allowed[rule.ranges++] = {ids_.audio, ids_.code_end};
+  return rule;
+}
+
+}  // namespace syrinx::step_audio2

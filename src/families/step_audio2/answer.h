@@ -1,0 +1,32 @@
+// A request's side of the language model: what it reads (ids, and rows of recordings as they come),
+// and the answer, whose codes the flow speaks with the request's voice. Made on the caller's
+// thread, then touched by one thread at a time.
+#pragma once
+
+#include "families/s3/state.h"
+#include "families/step_audio2/config.h"
+#include "families/voice_chat/voice_answer.h"
+
+namespace syrinx::step_audio2 {
+
+class Answer : public VoiceAnswer, public S3State {
+ public:
+  static constexpr AloudRuns kRuns{1, 4};
+
+  /// What is given must outlive this, but for the request. Not `speaks`: text alone is drawn, and
+  /// what the flow is told of the voice is never used.
+  Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
+         const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
+         std::shared_ptr<const S3FlowVoice> voice, bool speaks)
+      : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), config.lm.hidden,
+                    {ids.audio, ids.code_end}, speaks),
+        S3State(std::move(voice), request.seed, request.flow == FlowMode::kFull),
+        ids_(ids) {}
+
+ private:
+  SampleRule rule_aloud() const override;
+
+  const Ids ids_;
+};
+
+}  // namespace syrinx::step_audio2

@@ -1,0 +1,17 @@
+// The graph of a model that hears, writes and speaks.
+#pragma once
+
+#include <span>
+
+#include "model/graph.h"
+
+namespace syrinx {
+
+/// hearing -> language model -> the stages `behind`, the last of which makes samples; the language
+/// model's text goes to the client. Its ports: text and what is heard (HearingAnswer::kHearing);
+/// text and codes. Without a stage of hearing it takes text alone. `name`: of the language model;
+/// `window`: of the edge that feeds the last stage.
+Graph chat_graph(const Link& hearing, const char* name, const ArStage& lm,
+                 std::span<const Link> behind, int64_t window = Edge().window);
+
+}  // namespace syrinx

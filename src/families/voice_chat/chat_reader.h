@@ -1,0 +1,56 @@
+// The messages of a chat: their texts, and the places that recordings and earlier answers have in
+// them, in order. A reader belongs to one prompt and one thread. Errors name "messages".
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+
+#include "base/error.h"
+#include "families/voice_chat/earlier_answer.h"
+#include "model/request.h"
+
+namespace syrinx {
+
+using ChatJson = nlohmann::ordered_json;
+
+Error refused_chat(std::string what);
+Error no_list_of_messages();
+
+/// The messages, each an object with a role.
+Result<ChatJson> messages_of(const Chat& chat);
+/// "" where there is none.
+std::string role_of(const ChatJson& message);
+/// Whether a part of a content is a place for a recording.
+bool is_recording(const ChatJson& part);
+/// Whether a content is a place for an earlier answer.
+bool is_answer(const ChatJson& content);
+/// The text of a content, or of a part, without recordings.
+Result<std::string> text_of(const ChatJson& content);
+
+class ChatReader {
+ public:
+  ChatReader(size_t recordings, std::span<const EarlierAnswer> answers)
+      : recordings_(recordings), answers_(answers) {}
+
+  /// The number of the recording that stands in the next place.
+  Result<size_t> recording();
+  /// The answer that does: its ids as far as it was heard. See told_ids().
+  template <typename IsCode>
+  Result<std::span<const int32_t>> answer(double codes_a_second, int64_t known, IsCode&& is_code) {
+    if (answers_.empty()) {
+      return refused_chat("the chat has more places for answers than there are");
+    }
+    const EarlierAnswer& next = answers_.front();
+    answers_ = answers_.subspan(1);
+    return told_ids(next, codes_a_second, known, is_code);
+  }
+  /// Refuses recordings and answers that had no place.
+  Status end() const;
+
+ private:
+  size_t recordings_, next_ = 0;
+  std::span<const EarlierAnswer> answers_;  // that had no place yet
+};
+
+}  // namespace syrinx
