@@ -49,10 +49,10 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
     });
   }
   hift_ = load_hift(config_.hift, spec);
-  voices_ = load_voices(spec.dir, config_, *flow_);
-  if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
+  stored_ = load_voices(spec.dir, config_, *flow_);
+  if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);
   info_.no_cloning = missing_for_cloning(spec);
-  if (info_.no_cloning.empty()) cloning_ = make_cloning(spec, config_);
+  if (info_.no_cloning.empty()) voices_ = make_cloning(spec, config_);
   const int64_t ratio = config_.flow.ratio;
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);
@@ -61,25 +61,22 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
 }
 
 void CosyVoice2::describe(const LoadSpec& spec) {
-  info_.family = "cosyvoice2";
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0";
+  name("cosyvoice2", spec, "Apache-2.0");
   info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
   info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
-  for (const auto& [name, voice] : voices_) {
+  for (const auto& [name, voice] : stored_) {
     info_.voices.push_back(
         {name, voice.prompt_speech.empty() ? "stored speaker" : "stored zero-shot voice"});
   }
-  if (!voices_.empty()) info_.default_voice = voices_.begin()->first;
+  if (!stored_.empty()) info_.default_voice = stored_.begin()->first;
   info_.languages = {"auto"};
   info_.instructions = true;
   info_.flow = info_.spells_numbers = true;
-  info_.parts = {
-      {"language model", describe_decoder(config_.decoder), lm_->bytes()},
-      {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab(), " codes"),
-       lm_->table_bytes()},
-      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()},
-      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()}};
+  info_.parts = describe_lm(*lm_);
+  info_.parts.push_back(
+      {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()});
+  info_.parts.push_back(
+      {"vocoder", concat(vocoder_stage_->samples_per_token(), " samples a code"), hift_->bytes()});
 }
 
 Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
@@ -89,16 +86,12 @@ Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {
   return who_speaks(
-      request, voices_, info_.default_voice, "spk2info.pt", recent_,
+      request, stored_, info_.default_voice, "spk2info.pt", recent_,
       [this](const syrinx::Voice& data) { return voice_of(data, config_, *frontend_, *flow_); });
 }
 
 Result<syrinx::Voice> CosyVoice2::voice_of_embedding(std::span<const float> embedding) const {
   return speaker_voice(embedding, config_);
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<CosyVoice2>(spec);
 }
 
 }  // namespace syrinx::cosyvoice2

@@ -9,31 +9,27 @@
 #include "families/cosyvoice2/frontend.h"
 #include "families/cosyvoice2/speech_lm.h"
 #include "families/cosyvoice2/voices.h"
-#include "families/family.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/s3/flow_stage.h"
 #include "families/s3/recent.h"
 #include "families/s3/vocoder_stage.h"
 #include "families/spoken/spoken_sequence.h"
-#include "model/pipeline.h"
 
 namespace syrinx::cosyvoice2 {
 
-class CosyVoice2 : public Pipeline {
+class CosyVoice2 : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit CosyVoice2(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
-  const VoiceEncoder* voice_encoder() const override { return cloning_.get(); }
   /// A CAM++ vector: a speaker who conditions the flow.
   Result<syrinx::Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const CodecLm& lm() const { return *lm_; }
-  const Voices& voices() const { return voices_; }
+  const Voices& voices() const { return stored_; }
   /// Who speaks a request: a stored voice, or the one that came with it.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
@@ -47,18 +43,17 @@ class CosyVoice2 : public Pipeline {
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
-  Voices voices_;
+  Voices stored_;
   mutable Recent<Voice> recent_;
-  std::unique_ptr<const VoiceEncoder> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
 /// Its checkpoints are told by this file.
 inline constexpr const char* kMarker = "cosyvoice2.yaml";
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<CosyVoice2>(spec);
+}
 
 }  // namespace syrinx::cosyvoice2

@@ -76,9 +76,7 @@ Csm::Csm(const LoadSpec& spec) {
     codec_->move_to(spec.device);
   }
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
-  info_.family = "csm";
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0";
+  name("csm", spec, "Apache-2.0");
   for (int i = 0; i < kListedSpeakers; ++i) {
     info_.voices.push_back({std::to_string(i), "a speaker of the conversation"});
   }
@@ -95,7 +93,5 @@ Csm::Csm(const LoadSpec& spec) {
 Result<std::unique_ptr<SpokenScript>> Csm::script(const SpeechRequest& request) const {
   return script_of(config_, *frontend_, request);
 }
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Csm>(spec); }
 
 }  // namespace syrinx::csm

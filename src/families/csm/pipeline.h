@@ -29,6 +29,8 @@ class Csm : public SpokenPipeline {
   std::unique_ptr<MimiDecoder> codec_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Csm>(spec);
+}
 
 }  // namespace syrinx::csm

@@ -67,9 +67,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
     lm = load_dual_ar(config_, *weights_, spec.weights);
   });
   load_codec(spec);
-  info_.family = "fish_speech";
-  info_.model = spec.model;
-  info_.licence = "Fish Audio Research License: no commercial use (see the checkpoint)";
+  name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
   for (int i = 0; i < kListedSpeakers; ++i) {
     info_.voices.push_back({concat(i), "a voice that the model makes up"});
   }
@@ -113,10 +111,6 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
 
 Result<std::unique_ptr<SpokenScript>> FishSpeech::script(const SpeechRequest& request) const {
   return script_of(config_, *prompter_, request);
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<FishSpeech>(spec);
 }
 
 }  // namespace syrinx::fish_speech

@@ -32,6 +32,8 @@ class FishSpeech : public SpokenPipeline {
   std::unique_ptr<FishCodec> codec_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<FishSpeech>(spec);
+}
 
 }  // namespace syrinx::fish_speech

@@ -89,9 +89,8 @@ Higgs::Higgs(const LoadSpec& spec) {
   });
   if (spec.dummy || codec.has("fc.weight")) voices_ = make_voices(codec, sizes);
   spoken_ = spoken_model(config_);
-  info_.family = kFamily;
-  info_.model = spec.model;
-  info_.licence = "Boson Higgs Audio v3 Research and Non-Commercial License (see the checkpoint)";
+  name(kFamily, spec,
+       "Boson Higgs Audio v3 Research and Non-Commercial License (see the checkpoint)");
   info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
   info_.default_voice = "default";
   info_.languages = {"auto"};
@@ -106,7 +105,5 @@ Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request
   }
   return script_of(config_, *prompter_, info_.frame_rate, request);
 }
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Higgs>(spec); }
 
 }  // namespace syrinx::higgs

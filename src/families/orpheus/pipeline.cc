@@ -80,9 +80,7 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
     codec_->move_to(spec.device);
   }
   spoken_ = spoken_model(config_);
-  info_.family = "orpheus";
-  info_.model = spec.model;
-  info_.licence = "Llama 3.2 Community License (see the checkpoint); codec MIT";
+  name("orpheus", spec, "Llama 3.2 Community License (see the checkpoint); codec MIT");
   for (const char* name : kVoices) info_.voices.push_back({name, "named speaker"});
   info_.voices.push_back({"none", "no name before the text"});
   info_.default_voice = kVoices[0];
@@ -95,10 +93,6 @@ Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& reque
   if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
   const std::string& voice = request.voice.empty() ? info_.default_voice : request.voice;
   return script_of(config_, *tokenizer_, voice, request.ignore_stop);
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Orpheus>(spec);
 }
 
 }  // namespace syrinx::orpheus

@@ -35,6 +35,8 @@ SpokenModel spoken_model(const ModelConfig& config);
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
                                         const std::string& voice, bool ignore_stop);
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Orpheus>(spec);
+}
 
 }  // namespace syrinx::orpheus

@@ -114,9 +114,7 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
 
 void VoxCpm2::describe(const LoadSpec& spec) {
   const AudioVaeConfig& vae = config_.vae;
-  info_.family = "voxcpm2";
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0";
+  name("voxcpm2", spec, "Apache-2.0");
   info_.sample_rate = static_cast<int>(vae.out_sample_rate);
   info_.frame_rate =
       static_cast<double>(vae.out_sample_rate) / static_cast<double>(config_.patch_samples());
@@ -149,10 +147,6 @@ Result<Opened> VoxCpm2::open(const SpeechRequest& request) const {
   auto opened = State::open(config_, *prompter_, request);
   if (!opened) return opened.error();
   return Opened(opened.take());
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<VoxCpm2>(spec);
 }
 
 }  // namespace syrinx::voxcpm2

@@ -5,11 +5,11 @@
 
 #include "codec/audio_vae.h"
 #include "families/family.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/latent_lm.h"
 #include "families/voxcpm2/prompter.h"
 #include "families/voxcpm2/voice.h"
-#include "model/pipeline.h"
 
 namespace syrinx::voxcpm2 {
 
@@ -35,15 +35,12 @@ class VaeStage : public ChunkStage {
 };
 
 /// The loaded model.
-class VoxCpm2 : public Pipeline {
+class VoxCpm2 : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit VoxCpm2(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override;
-  const VoiceEncoder* voice_encoder() const override { return voices_.get(); }
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }
@@ -60,11 +57,10 @@ class VoxCpm2 : public Pipeline {
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
   std::unique_ptr<VaeStage> stage_;
-  Graph graph_;
-  std::unique_ptr<VoiceEncoder> voices_;  // null where the checkpoint has no encoder
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<VoxCpm2>(spec);
+}
 
 }  // namespace syrinx::voxcpm2

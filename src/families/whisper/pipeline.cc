@@ -71,9 +71,7 @@ void Whisper::check_vocabulary(const std::string& file) const {
 }
 
 void Whisper::describe(const LoadSpec& spec) {
-  info_.family = "whisper";
-  info_.model = spec.model;
-  info_.licence = "see the checkpoint (the authors' are MIT or Apache-2.0)";
+  name("whisper", spec, "see the checkpoint (the authors' are MIT or Apache-2.0)");
   info_.speaks = false;
   info_.writes = true;
   info_.sample_rate = WhisperWindow::kSampleRate;
@@ -191,10 +189,6 @@ Result<Opened> Whisper::open(const SpeechRequest& request) const {
   opened.sequences.push_back(std::make_unique<Dictation>(
       config_, generation_, *tokenizer_, window.take(), static_cast<uint64_t>(std::max(most, 0))));
   return opened;
-}
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
-  return std::make_shared<Whisper>(spec);
 }
 
 }  // namespace syrinx::whisper

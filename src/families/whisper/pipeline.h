@@ -8,22 +8,20 @@
 #include <optional>
 
 #include "families/family.h"
+#include "families/loading/loaded_pipeline.h"
 #include "families/whisper/alignment.h"
 #include "families/whisper/decoder.h"
 #include "families/whisper/encoder_stage.h"
 #include "families/whisper/window.h"
-#include "model/pipeline.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::whisper {
 
-class Whisper : public Pipeline {
+class Whisper : public LoadedPipeline {
  public:
   /// Throws LoadError.
   explicit Whisper(const LoadSpec& spec);
 
-  const PipelineInfo& info() const override { return info_; }
-  const Graph& graph() const override { return graph_; }
   /// A Window or an Alignment as the request's task, or a recording, whose first 30 s are then
   /// written down without timestamps, in its `language` or the one that is found.
   Result<Opened> open(const SpeechRequest& request) const override;
@@ -49,10 +47,10 @@ class Whisper : public Pipeline {
   std::optional<Tokenizer> tokenizer_;
   std::unique_ptr<EncoderStage> encoder_;
   std::unique_ptr<WhisperDecoder> decoder_;
-  Graph graph_;
-  PipelineInfo info_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Whisper>(spec);
+}
 
 }  // namespace syrinx::whisper

@@ -158,9 +158,7 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
 }
 
 void Zonos::describe(const LoadSpec& spec) {
-  info_.family = "zonos";
-  info_.model = spec.model;
-  info_.licence = "Apache-2.0; codec MIT";
+  name("zonos", spec, "Apache-2.0; codec MIT");
   info_.voices = {{"none", "no speaker given"}};
   for (const auto& [name, vector] : frontend_->speakers) {
     info_.voices.push_back({name, "speaker vector of the checkpoint's folder speakers"});
@@ -184,7 +182,5 @@ Result<Voice> Zonos::voice_of_embedding(std::span<const float> embedding) const 
   if (frontend_->speaker_width == 0) return Pipeline::voice_of_embedding(embedding);
   return voice_of_vector(embedding, frontend_->speaker_width);
 }
-
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec) { return std::make_shared<Zonos>(spec); }
 
 }  // namespace syrinx::zonos

@@ -36,6 +36,8 @@ class Zonos : public SpokenPipeline {
   std::unique_ptr<DacCodec> codec_;
 };
 
-std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<Zonos>(spec);
+}
 
 }  // namespace syrinx::zonos
