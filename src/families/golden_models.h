@@ -5,6 +5,7 @@
 // A row's folder, below the build's parity folder, holds checkpoint/, cases.json, and for each case
 // NAME.safetensors with prompt_ids [P], frames [T, C], logits [L, V] or [L, K, V] of the first L
 // steps, and where kept prefill [R, H] (the prompt's last rows), inner_logits [M, ...] and samples.
+// A case with "segments" has prompt_ids, frames and logits of each: prompt_ids_0, frames_0, ...
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "families/family.h"
+#include "families/fish_speech/pipeline.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 #include "model/step_runner.h"
@@ -25,12 +27,19 @@ namespace syrinx {
 using AskGolden = void (*)(const nlohmann::json& json, const Safetensors& golden,
                            SpeechRequest& request);
 
+/// Codes of a step that ends a segment, where the authors' bound ended it.
+using EndGolden = std::vector<int32_t> (*)(const Pipeline& model);
+
+/// Which last frame of a segment is the end, or was left out, and so is not spoken.
+enum class LeftOut { kNone, kOfEnded, kOfAll };
+
 struct GoldenModel {
   const char *name, *family, *dir;
   float logits = 1e-4f;   ///< bound, relative to the largest of a row
   float samples = 1e-4f;  ///< bound, absolute
   AskGolden ask = nullptr;
-  bool keeps_end = false;  ///< the last frame of a case that ended is the end, and is not spoken
+  LeftOut left_out = LeftOut::kNone;
+  EndGolden end = nullptr;  ///< where cases have several segments
   // Through the engine:
   void (*vary)(int i, SpeechRequest& other);  ///< the i-th request of a crowd
   const char* late_text = "";                 ///< that comes in pieces
@@ -87,6 +96,25 @@ void vary_csm(int i, SpeechRequest& other) {
   if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
 }
 
+inline void ask_fish_speech(const nlohmann::json& json, const Safetensors& golden,
+                            SpeechRequest& request) {
+  request.max_frames = 1000;
+  for (const auto& turn : json["references"]) {
+    const std::string codes = "reference_" + std::to_string(request.context.size());
+    request.context.push_back({"", turn["text"], ints(golden.view(codes))});
+  }
+}
+inline void vary_fish_speech(int i, SpeechRequest& other) {
+  const std::vector<int32_t> codes(static_cast<size_t>(10 * (i + 1)), i);
+  if (i % 3 == 1) other.context = {{"1", "fine", codes}};
+  if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
+}
+inline std::vector<int32_t> end_fish_speech(const Pipeline& model) {
+  std::vector<int32_t> codes(model.graph().ar().traits().vocab.size(), 0);
+  codes[0] = dynamic_cast<const fish_speech::FishSpeech&>(model).config().end_code();
+  return codes;
+}
+
 inline void ask_qwen3_tts(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
   request.voice = json["speaker"].get<std::string>().empty() ? "none" : json["speaker"];
   request.language = json["language"];
@@ -122,16 +150,24 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .family = "csm",
      .dir = "csm/golden/published_rates",
      .ask = golden::ask_csm,
-     .keeps_end = true,
+     .left_out = LeftOut::kOfEnded,
      .vary = golden::vary_csm<32>,
      .late_text = "hello there. How are you? I'm fine."},
     {.name = "csm_taught",  // it has learned to end
      .family = "csm",
      .dir = "csm/golden/taught",
      .ask = golden::ask_csm,
-     .keeps_end = true,
+     .left_out = LeftOut::kOfEnded,
      .vary = golden::vary_csm<6>,
      .late_text = "hello there. How are you? I'm fine."},
+    {.name = "fish_speech",
+     .family = "fish_speech",
+     .dir = "fish_speech/golden",
+     .ask = golden::ask_fish_speech,
+     .left_out = LeftOut::kOfAll,
+     .end = golden::end_fish_speech,
+     .vary = golden::vary_fish_speech,
+     .late_text = "<|speaker:1|>hello there. How are you? I'm fine."},
 };
 
 /// Whose language model is a stage of their own; its logits are compared in their own folder.
@@ -154,10 +190,20 @@ inline constexpr GoldenModel kOtherGoldenModels[] = {
 struct GoldenCase {
   std::string name;
   SpeechRequest request;
-  int steps = 0;  ///< that their code took
-  bool ended = false;
+  struct Segment {
+    int steps = 0;  ///< that are frames, and the end where the golden counts it
+    bool ended = false;
+  };
+  std::vector<Segment> segments;
+  bool ended = false;    ///< the last of them did
+  std::string numbered;  ///< "_" where the golden has views of each segment
   std::shared_ptr<Safetensors> golden;
   std::vector<int32_t> frames;  ///< spoken, [T, C]
+
+  std::string name_of(const char* what, size_t segment) const {
+    return numbered.empty() ? what : what + numbered + std::to_string(segment);
+  }
+  View view(const char* what, size_t segment) const { return golden->view(name_of(what, segment)); }
 };
 
 inline std::string golden_path(const GoldenModel& model, const std::string& name) {
@@ -168,13 +214,23 @@ inline std::vector<GoldenCase> golden_cases(const GoldenModel& model) {
   std::vector<GoldenCase> cases;
   const std::string text = read_file(golden_path(model, "cases.json"), 1 << 20);
   for (const auto& json : nlohmann::json::parse(text)) {
-    GoldenCase c{.name = json["name"], .request = {}, .golden = {}, .frames = {}};
-    c.steps = json["steps"];
-    c.ended = json["ended"];
+    GoldenCase c{.name = json["name"],
+                 .request = {},
+                 .segments = {},
+                 .numbered = json.contains("segments") ? "_" : "",
+                 .golden = {},
+                 .frames = {}};
     c.golden = std::make_shared<Safetensors>(golden_path(model, c.name + ".safetensors"));
-    const View frames = c.golden->view("frames");
-    c.frames = ints(frames);
-    if (model.keeps_end && c.ended) c.frames.resize(c.frames.size() - frames.shape[1]);
+    const auto segments = json.value("segments", nlohmann::json::array({json}));
+    for (const auto& segment : segments) {
+      const View frames = c.view("frames", c.segments.size());
+      c.ended = segment["ended"];
+      const bool all = model.left_out == LeftOut::kOfAll;
+      const bool less = all || (c.ended && model.left_out == LeftOut::kOfEnded);
+      c.segments.push_back({segment["steps"].get<int>() - (all ? 1 : 0), c.ended});
+      const std::vector<int32_t> spoken = ints(frames);
+      c.frames.insert(c.frames.end(), spoken.begin(), spoken.end() - (less ? frames.shape[1] : 0));
+    }
     c.request.text = json["text"];
     c.request.voice = json.value("voice", "");
     c.request.ignore_stop = json.value("ignore_stop", false);

@@ -3,15 +3,20 @@
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
-#include "families/fish_speech/fixture.h"
+#include "families/fish_speech/pipeline.h"
 #include "families/fish_speech/script.h"
 #include "io/edit_safetensors.h"
 #include "io/test_dir.h"
 #include "kernels/fixture.h"
+#include "model/step_runner.h"
 #include "text/phones.h"
 
 namespace syrinx::fish_speech {
 namespace {
+
+std::string golden_path(const std::string& name) {
+  return SYRINX_BINARY_DIR "/parity/fish_speech/golden/" + name;
+}
 
 class FishSpeechTest : public testing::Test {
  protected:

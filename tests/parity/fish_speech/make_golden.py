@@ -312,7 +312,7 @@ def sampling_golden(folder):
     settings = torch.tensor([[1.0, 0.9, 30], [0.7, 0.8, 30], [1.6, 0.95, 4], [1.0, 0.05, 30], [0.5, 0.6, 40]])
     logits = 2.5 * torch.randn(len(settings), CODES + 1, generator=gen)
     probs = [inference.logits_to_probs(l, s[0], s[1], int(s[2])) for l, s in zip(logits, settings)]
-    save_file({"logits": logits, "settings": settings, "probabilities": torch.stack(probs)}, folder / "sampling.safetensors")
+    save_file({"logits": logits, "settings": settings, "chances": torch.stack(probs)}, folder / "sampling.safetensors")
 
 
 FOX = "The quick brown fox jumps over the lazy dog, doesn't it? [laughing] 12345 times!"
