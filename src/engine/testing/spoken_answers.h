@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,6 +28,77 @@ inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) 
   EXPECT_LT(fixture::difference({samples.data(), DType::kF32, head.shape}, head), 1e-3);
   float* last = samples.data() + samples.size() - tail.count();
   EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
+}
+
+/// The goldens of cases.json, spoken and written answers of the authors' code, all at once. A case
+/// has its prompt's length, text and number of codes; NAME.safetensors the ids, and for one of them
+/// samples. `path_of` of a golden's name; `samples_of` codes.
+inline void expect_golden_answers(
+    const std::shared_ptr<const Pipeline>& pipeline, const nlohmann::ordered_json& cases,
+    const std::function<SpeechRequest(const nlohmann::ordered_json&)>& request_of,
+    const std::function<std::string(const std::string&)>& path_of,
+    const std::function<int64_t(int64_t)>& samples_of, SpokenNodes nodes = {}) {
+  Executor executor(ExecutorOptions{.threads = 2, .greedy = true});
+  int sounds = 0;
+  for (const auto& [name, c] : cases.items()) {
+    SCOPED_TRACE(name);
+    const Safetensors golden(path_of(name + ".safetensors"));
+    Script script;
+    script.options.repetition_s = 0;
+    ScriptedMachine machine(script, &executor);
+    machine.add(pipeline);
+    const auto client = machine.submit(request_of(c));
+    ASSERT_TRUE(client) << machine.refusal.message;
+    const Sequence& answer = *client->active->runs[static_cast<size_t>(nodes.lm)].ar->sequence;
+    std::vector<int32_t> prompt;  // once all of a recording is heard
+    machine.script.begins = [&](const Batch& batch) {
+      if (batch.node == nodes.lm)
+        prompt.assign(answer.prompt_ids().begin(), answer.prompt_ids().end());
+    };
+    machine.run_to_end();
+    ASSERT_TRUE(client->done);
+    EXPECT_EQ(client->outcome.reason, FinishReason::kLength) << client->outcome.error.message;
+    const View ids = golden.view("ids");
+    EXPECT_EQ(prompt, std::vector<int32_t>(ids.i32(), ids.i32() + c["prompt"].get<int>()));
+    EXPECT_EQ(client->written, c["text"].get<std::string>());
+    EXPECT_EQ(std::ssize(client->samples), samples_of(c["codes"].get<int64_t>()));
+    if (!c.contains("samples")) continue;
+    ASSERT_EQ(std::ssize(client->samples), c["samples"].get<int64_t>());
+    ++sounds;
+    expect_ends(client->samples, golden);
+    expect_clean(machine, 1);
+  }
+  EXPECT_EQ(sounds, 1);
+}
+
+/// Requests of all kinds: each of `cases` heard and only read, `aloud` read aloud, one that stops.
+inline std::vector<SpeechRequest> requests_of_all_kinds(std::vector<SpeechRequest> cases,
+                                                        SpeechRequest aloud) {
+  std::vector<SpeechRequest> out;
+  for (SpeechRequest& drawn : cases) {
+    drawn.seed = 5 + out.size();
+    drawn.temperature = 1.1f;
+    drawn.text_only = false;
+    drawn.max_tokens = 90;
+    out.push_back(drawn);
+    drawn.text_only = true;
+    drawn.max_tokens = 20;
+    out.push_back(drawn);
+  }
+  aloud.text = "Hello there, how are you?";
+  aloud.max_tokens = 60;
+  out.push_back(aloud);
+  SpeechRequest stops = out.front();
+  stops.stop = {"st", "你好"};
+  out.push_back(stops);
+  return out;
+}
+
+inline void expect_to_be_cancelled_at_any_moment(const std::shared_ptr<const Pipeline>& pipeline,
+                                                 SpeechRequest request) {
+  Executor executor(1);
+  request.max_tokens = 8;
+  cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
 }
 
 /// The first request is heard, the second one only read; all sound the same under `schedules`

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int kLm = 1, kFlow = 2;
+constexpr int kFlow = 2;
 
 std::string golden_path(const std::string& name) {
   return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
@@ -49,39 +49,8 @@ SpeechRequest golden_request(const ordered_json& c) {
 
 /// Speech in, text and speech out, all of it at once.
 TEST(GlmEngine, AnswersAsTheAuthors) {
-  Executor executor(ExecutorOptions{.threads = 2, .greedy = true});
-  const auto pipeline = glm();
-  const ordered_json all = golden_cases();
-  int sounds = 0;
-  for (const auto& [name, c] : all.items()) {
-    SCOPED_TRACE(name);
-    const Safetensors golden(golden_path(name + ".safetensors"));
-    Script script;
-    script.options.repetition_s = 0;
-    ScriptedMachine machine(script, &executor);
-    machine.add(pipeline);
-    const auto client = machine.submit(golden_request(c));
-    ASSERT_TRUE(client) << machine.refusal.message;
-    const Sequence& answer = *client->active->runs[kLm].ar->sequence;
-    std::vector<int32_t> prompt;  // when the speech tokenizer has told all
-    machine.script.begins = [&](const Batch& batch) {
-      if (batch.node == kLm) prompt.assign(answer.prompt_ids().begin(), answer.prompt_ids().end());
-    };
-    machine.run_to_end();
-    ASSERT_TRUE(client->done);
-    EXPECT_EQ(client->outcome.reason, FinishReason::kLength) << client->outcome.error.message;
-    const std::vector<int32_t> ids = ints(golden.view("ids"));
-    EXPECT_EQ(prompt, std::vector<int32_t>(ids.begin(), ids.begin() + c["prompt"].get<int>()));
-    EXPECT_EQ(client->written, c["text"].get<std::string>());
-    const auto codes = c["codes"].get<int64_t>();
-    EXPECT_EQ(std::ssize(client->samples), GlmFlowConfig().frames(codes) * 256);
-    if (!c.contains("samples")) continue;
-    ASSERT_EQ(std::ssize(client->samples), c["samples"].get<int64_t>());
-    ++sounds;
-    expect_ends(client->samples, golden);
-    expect_clean(machine, 1);
-  }
-  EXPECT_EQ(sounds, 1);
+  expect_golden_answers(glm(), golden_cases(), golden_request, golden_path,
+                        [](int64_t codes) { return GlmFlowConfig().frames(codes) * 256; });
 }
 
 /// Blocks of the flow with their cross-fades, to the borders of a block and beyond.
@@ -177,29 +146,10 @@ TEST(GlmEngine, InABatchABlockIsAsAlone) {
   }
 }
 
-/// Requests of all kinds that there are.
 std::vector<SpeechRequest> kinds() {
-  std::vector<SpeechRequest> out;
-  const ordered_json cases = golden_cases();
-  for (const auto& [name, c] : cases.items()) {
-    SpeechRequest drawn = golden_request(c);
-    drawn.seed = 5 + out.size();
-    drawn.temperature = 1.1f;
-    drawn.max_tokens = 90;
-    out.push_back(drawn);
-    SpeechRequest read = drawn;
-    read.text_only = true;
-    read.max_tokens = 20;
-    out.push_back(read);
-  }
-  SpeechRequest aloud;
-  aloud.text = "Hello there, how are you?";
-  aloud.max_tokens = 60;
-  out.push_back(aloud);
-  SpeechRequest stops = out.front();
-  stops.stop = {"st", "你好"};
-  out.push_back(stops);
-  return out;
+  std::vector<SpeechRequest> cases;
+  for (const ordered_json& c : golden_cases()) cases.push_back(golden_request(c));
+  return requests_of_all_kinds(cases, {});
 }
 
 TEST(GlmSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
@@ -207,11 +157,7 @@ TEST(GlmSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
 }
 
 TEST(GlmSchedules, IsCancelledAtAnyMoment) {
-  Executor executor(1);
-  const auto pipeline = glm();
-  SpeechRequest request = kinds().front();
-  request.max_tokens = 8;
-  cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
+  expect_to_be_cancelled_at_any_moment(glm(), kinds().front());
 }
 
 TEST(GlmSchedules, TextAloneRunsNeitherFlowNorVocoder) {
