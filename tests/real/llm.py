@@ -66,26 +66,31 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
+        self.model = ""
         self.process = subprocess.Popen([syrinx, "serve", "-m", model, "--port", str(self.port), *options],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def __enter__(self):
-        for _ in range(1200):
+        for _ in range(6000):
             try:
                 with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/ready", timeout=5):
-                    return self
+                    break
             except (urllib.error.URLError, ConnectionError):
                 if self.process.poll() is not None:
                     raise ValueError("the server ended") from None
                 time.sleep(0.1)
-        raise ValueError("the server is not ready")
+        else:
+            raise ValueError("the server is not ready")
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/v1/models", timeout=60) as models_json:
+            self.model = json.load(models_json)["data"][0]["id"]
+        return self
 
     def __exit__(self, *_):
         self.process.terminate()
         self.process.wait(60)
 
     def answer(self, question, tokens=TOKENS):
-        body = dict(model="any", messages=[dict(role="user", content=question)], max_tokens=tokens, temperature=0)
+        body = dict(model=self.model, messages=[dict(role="user", content=question)], max_tokens=tokens, temperature=0)
         request = urllib.request.Request(f"http://127.0.0.1:{self.port}/v1/chat/completions", json.dumps(body).encode(),
                                          {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=600) as answer:

