@@ -145,7 +145,7 @@ void describe_characters(const GgufFile& file, const std::string& unknown, order
   json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
   json["model"]["byte_fallback"] = true;
   json["model"]["fuse_unk"] = true;
-  json["model"]["unk_token"] = unknown;
+  if (!unknown.empty()) json["model"]["unk_token"] = unknown;  // Gemma's are bytes instead
   json["model"]["merges"] = merges_of_scores(file, json["model"]["vocab"]);
 }
 
