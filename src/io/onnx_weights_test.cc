@@ -2,45 +2,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-
 #include "base/error.h"
+#include "io/onnx_fixture.h"
 #include "io/test_dir.h"
 
 namespace syrinx {
 namespace {
 
-std::string varint(uint64_t value) {
-  std::string out;
-  for (; value >= 128; value >>= 7) out += static_cast<char>(value | 128);
-  return out + static_cast<char>(value);
-}
-std::string number(uint32_t id, uint64_t value) { return varint(id << 3) + varint(value); }
-std::string bytes(uint32_t id, const std::string& value) {
-  return varint(id << 3 | 2) + varint(value.size()) + value;
-}
-
-/// TensorProto of floats; `packed`: as float_data instead of raw_data.
-std::string tensor(const std::string& name, const std::vector<int64_t>& sizes,
-                   const std::vector<float>& values, bool packed = false) {
-  std::string out;
-  for (const int64_t size : sizes) out += number(1, static_cast<uint64_t>(size));
-  std::string data(values.size() * 4, 0);
-  std::memcpy(data.data(), values.data(), data.size());
-  return out + number(2, 1) + bytes(8, name) + bytes(packed ? 4 : 9, data);
-}
-std::string node(const std::string& op, const std::string& name,
-                 const std::vector<std::string>& inputs) {
-  std::string out;
-  for (const std::string& input : inputs) out += bytes(1, input);
-  return out + bytes(3, name) + bytes(4, op);
-}
-std::string model(const std::vector<std::string>& nodes, const std::vector<std::string>& tensors) {
-  std::string graph;
-  for (const std::string& each : nodes) graph += bytes(1, each);
-  for (const std::string& each : tensors) graph += bytes(5, each);
-  return number(1, 8) + bytes(2, "maker") + bytes(7, graph);
-}
+using namespace onnx_fixture;
 
 std::string small_model() {
   return model(

@@ -1,14 +1,29 @@
 #include "families/kokoro/voices.h"
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
 #include "io/file.h"
 #include "io/torch_pickle.h"
+#include "io/zip_archive.h"
 
 namespace syrinx::kokoro {
 namespace {
+
+std::shared_ptr<const VoicePack> checked(VoicePack pack, const std::string& where) {
+  for (const float value : pack) {
+    if (!std::isfinite(value)) throw LoadError(concat(where, ": a number is not finite"));
+  }
+  return std::make_shared<const VoicePack>(std::move(pack));
+}
+
+[[noreturn]] void other_voice(const std::string& where, const KokoroConfig& config,
+                              const std::string& got) {
+  throw LoadError(concat(where, ": expected a voice f32 [", config.most_phonemes(), ", 1, ",
+                         2 * config.style, "], got ", got));
+}
 
 std::shared_ptr<const VoicePack> load_pack(const std::string& path, const KokoroConfig& config) {
   const TorchPickle file(path);
@@ -19,16 +34,56 @@ std::shared_ptr<const VoicePack> load_pack(const std::string& path, const Kokoro
   const TorchTensor& tensor = file.tensors().front();
   const bool fits =
       tensor.dtype == DType::kF32 && tensor.sizes == std::vector{rows, int64_t{1}, width};
-  if (!fits) {
-    throw LoadError(
-        concat(path, ": expected a voice f32 [", rows, ", 1, ", width, "], got ", tensor.str()));
-  }
+  if (!fits) other_voice(path, config, tensor.str());
   const View view = file.view(tensor);
-  auto pack = std::make_shared<VoicePack>(view.f32(), view.f32() + view.count());
-  for (const float value : *pack) {
-    if (!std::isfinite(value)) throw LoadError(concat(path, ": a number is not finite"));
+  return checked({view.f32(), view.f32() + view.count()}, path);
+}
+
+/// Numbers as they lie in a file, little-endian f32.
+std::shared_ptr<const VoicePack> pack_of(std::string_view bytes, const std::string& where,
+                                         const KokoroConfig& config) {
+  const auto count = static_cast<size_t>(config.most_phonemes() * 2 * config.style);
+  if (bytes.size() != count * sizeof(float)) {
+    other_voice(where, config, concat(bytes.size(), " bytes of numbers"));
   }
-  return pack;
+  VoicePack pack(count);
+  std::memcpy(pack.data(), bytes.data(), bytes.size());
+  return checked(std::move(pack), where);
+}
+
+/// An array of numpy (numpy:numpy/lib/format.py), of a voice's shape.
+std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::string& where,
+                                            const KokoroConfig& config) {
+  constexpr std::string_view kMagic = "\x93NUMPY";
+  constexpr size_t kLengthAt = 8;
+  if (!array.starts_with(kMagic) || array.size() < kLengthAt + 4) {
+    throw LoadError(concat(where, ": expected an array of numpy"));
+  }
+  const auto byte = [&](size_t at) { return size_t{static_cast<uint8_t>(array[at])}; };
+  const bool first = array[kMagic.size()] == 1;  // versions from 2 on have longer headers
+  const size_t begin = kLengthAt + (first ? 2 : 4);
+  size_t length = byte(kLengthAt) | byte(kLengthAt + 1) << 8;
+  if (!first) length |= byte(kLengthAt + 2) << 16 | byte(kLengthAt + 3) << 24;
+  if (length > array.size() - begin) throw LoadError(concat(where, ": is cut off"));
+  const std::string_view header = array.substr(begin, length);
+  const std::string shape = concat("(", config.most_phonemes(), ", 1, ", 2 * config.style, ")");
+  if (header.find("'<f4'") == header.npos || header.find(shape) == header.npos ||
+      header.find("'fortran_order': False") == header.npos) {
+    other_voice(where, config, std::string(header.substr(0, 200)));
+  }
+  return pack_of(array.substr(begin + length), where, config);
+}
+
+/// voices-*.bin or *.npz: an archive of arrays, an entry NAME.npy each.
+void load_archive(const std::string& path, const KokoroConfig& config, Voices& voices) {
+  const auto file = MappedFile::open(path);
+  const ZipArchive archive(file);
+  for (const auto& [name, entry] : archive.entries()) {
+    const std::filesystem::path inside(name);
+    if (inside.extension() != ".npy") continue;
+    voices[inside.stem().string()] =
+        load_array(archive.text(entry), concat(path, ": ", name), config);
+  }
 }
 
 }  // namespace
@@ -37,8 +92,21 @@ Voices load_voices(const std::string& dir, const KokoroConfig& config) {
   Voices voices;
   std::error_code fault;
   for (const auto& entry : std::filesystem::directory_iterator(join_path(dir, "voices"), fault)) {
-    if (entry.path().extension() != ".pt") continue;
-    voices[entry.path().stem().string()] = load_pack(entry.path().string(), config);
+    const std::string path = entry.path().string(), name = entry.path().stem().string();
+    if (entry.path().extension() == ".pt") voices[name] = load_pack(path, config);
+    if (entry.path().extension() == ".bin") {
+      const auto file = MappedFile::open(path);
+      const auto bytes = file->bytes();
+      voices[name] =
+          pack_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, config);
+    }
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(dir, fault)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with("voices")) continue;
+    if (name.ends_with(".bin") || name.ends_with(".npz")) {
+      load_archive(entry.path().string(), config, voices);
+    }
   }
   return voices;
 }

@@ -15,8 +15,10 @@ namespace syrinx::kokoro {
 using VoicePack = std::vector<float>;
 using Voices = std::map<std::string, std::shared_ptr<const VoicePack>>;
 
-/// Every voices/NAME.pt of a checkpoint, a tensor f32 [phonemes, 1, 2 style]. Throws LoadError for
-/// one of another shape, which is a voice of another model, and for one that is not finite.
+/// Every voices/NAME.pt of a checkpoint, a tensor f32 [phonemes, 1, 2 style], every
+/// voices/NAME.bin, the numbers alone, and every NAME.npy of voices*.bin and voices*.npz, archives
+/// of numpy. Throws LoadError for one of another shape, which is a voice of another model, and for
+/// one that is not finite.
 Voices load_voices(const std::string& dir, const KokoroConfig& config);
 
 /// The voice of a request, or its voices mixed: their mean by weight.

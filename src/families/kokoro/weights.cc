@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "families/kokoro/onnx.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -50,18 +51,30 @@ class UnwrappedWeights : public WeightSource {
   std::unique_ptr<WeightSource> stored_;
 };
 
-}  // namespace
-
-std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir) {
+std::vector<std::string> files_with(const std::string& dir, const std::string& ending) {
   std::vector<std::string> found;
   std::error_code fault;
   for (const auto& entry : std::filesystem::directory_iterator(dir, fault)) {
-    if (entry.path().extension() == ".pth") found.push_back(entry.path().string());
+    if (entry.path().extension() == ending) found.push_back(entry.path().string());
   }
-  if (found.size() > 1) {
-    throw LoadError(concat(dir, ": expected one *.pth, got ", found.size()));
-  }
-  return std::make_unique<UnwrappedWeights>(open_weights(found.empty() ? dir : found[0]));
+  return found;
+}
+
+}  // namespace
+
+std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir) {
+  const auto only = [&](const std::string& ending) {
+    const std::vector<std::string> found = files_with(dir, ending);
+    if (found.size() > 1) {
+      throw LoadError(concat(dir, ": expected one *", ending, ", got ", found.size()));
+    }
+    return found.empty() ? "" : found[0];
+  };
+  const std::string pickle = only(".pth");
+  if (!pickle.empty()) return std::make_unique<UnwrappedWeights>(open_weights(pickle));
+  const std::string graph = only(".onnx");
+  if (!graph.empty()) return open_kokoro_onnx(graph);
+  return std::make_unique<UnwrappedWeights>(open_weights(dir));
 }
 
 }  // namespace syrinx::kokoro

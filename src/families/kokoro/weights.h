@@ -10,7 +10,8 @@
 namespace syrinx::kokoro {
 
 /// Opens the only *.pth of a directory, a pickle of five dicts, whose keys may begin with
-/// "module."; else *.safetensors with the same names. Throws LoadError where there is none.
+/// "module."; else the only *.onnx; else *.safetensors with the names of the first. Throws
+/// LoadError where there is none.
 std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir);
 
 }  // namespace syrinx::kokoro

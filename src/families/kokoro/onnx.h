@@ -1,0 +1,18 @@
+// The weights of a Kokoro-82M ONNX export under the names of the authors' modules: f32, f16, or 8
+// bits with scales as onnxruntime's dynamic quantisation writes them, which become f32. The graph
+// is read as data (io/onnx_graph.h). Free function.
+// Source of the layout of LSTM: onnx:docs/Operators.md; of DynamicQuantizeLSTM:
+// onnxruntime:docs/ContribOperators.md.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "io/weights.h"
+
+namespace syrinx::kokoro {
+
+/// Throws LoadError for a file that is broken, and for a graph that has no module of Kokoro's.
+std::unique_ptr<WeightSource> open_kokoro_onnx(const std::string& path);
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,85 @@
+// An ONNX graph as data: its tensors and, of its nodes, names, types and inputs; nothing is run.
+// Nothing in it is trusted: counts, sizes and offsets are checked, and every fault is a LoadError
+// naming file, tensor, expected and got. The file is mapped, not copied. One thread.
+// Format: onnx:onnx/onnx.proto (protobuf's wire format).
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "io/file.h"
+#include "io/onnx_weights.h"
+#include "io/protobuf.h"
+
+namespace syrinx {
+
+/// Types of ONNX that Syrinx computes with.
+std::optional<DType> onnx_dtype(uint64_t type);
+
+/// TensorProto.DataType of integers of 8 bits, which quantised graphs have beside a scale.
+enum OnnxType : uint64_t { kOnnxU8 = 2, kOnnxI8 = 3 };
+
+struct OnnxTensor {
+  std::string name;
+  uint64_t type = 0;  ///< TensorProto.DataType
+  std::vector<int64_t> sizes;
+  std::string_view data;  ///< of the mapped file
+  std::string_view ints;  ///< integers kept as varints instead
+  bool external = false;
+  bool transposed = false;  ///< used by a MatMul: [in, out] in the file
+
+  /// As the layers see it.
+  std::vector<int64_t> seen_sizes() const {
+    return transposed && sizes.size() == 2 ? std::vector{sizes[1], sizes[0]} : sizes;
+  }
+  /// "f32 [4, 2]", for messages.
+  std::string str() const;
+};
+
+struct OnnxNode {
+  std::string name, op, output;  ///< the first output
+  std::vector<std::string> inputs;
+  OnnxConvolution convolution;  ///< of a Conv or ConvTranspose
+};
+
+bool is_convolution(const OnnxNode& node);
+
+/// "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty when there is no module.
+std::string onnx_module_of(std::string_view node);
+
+class OnnxGraph {
+ public:
+  /// Throws LoadError.
+  explicit OnnxGraph(const std::string& path);
+
+  const std::string& path() const { return file_->path(); }
+  std::vector<OnnxTensor>& tensors() { return tensors_; }
+  const std::vector<OnnxTensor>& tensors() const { return tensors_; }
+  const std::vector<OnnxNode>& nodes() const { return nodes_; }
+  /// The number of a tensor by its own name; nothing where there is none.
+  std::optional<size_t> find(const std::string& name) const;
+  /// Throws LoadError about the tensor or node `name`, or the file.
+  [[noreturn]] void fail(const std::string& name, const std::string& what) const;
+
+ private:
+  template <typename Use>
+  void for_each(std::string_view message, const std::string& name, const Use& use) const;
+  std::string text(const ProtoField& field) const;
+  void read_graph(std::string_view graph);
+  OnnxNode read_node(std::string_view message) const;
+  void read_attribute(std::string_view message, OnnxNode& node) const;
+  void add_size(OnnxTensor& tensor, uint64_t size) const;
+  OnnxTensor read_tensor(std::string_view message) const;
+  void check_size(const OnnxTensor& tensor) const;
+
+  std::shared_ptr<const MappedFile> file_;
+  std::vector<OnnxTensor> tensors_;
+  std::vector<OnnxNode> nodes_;
+  std::unordered_map<std::string, size_t> by_name_;
+};
+
+}  // namespace syrinx
