@@ -1,4 +1,7 @@
-// 1-D convolutions on channels-last data: the tiled product over windows, and depthwise ones.
+// 1-D convolutions on channels-last data: products over windows, on tensor cores where the weights
+// are bf16, and depthwise ones.
+#include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include "kernels/cuda/elementwise.cuh"
@@ -7,6 +10,12 @@
 
 namespace syrinx::cuda {
 namespace {
+
+/// SYRINX_GPU_CONVS=f32 keeps convolutions off the tensor cores, to compare both on a machine.
+bool wants_f32() {
+  const char* value = std::getenv("SYRINX_GPU_CONVS");
+  return value != nullptr && std::string_view(value) == "f32";
+}
 
 struct Depthwise {
   const TileCall::Segment* segments;  // first_tile: first of the rows of all segments
@@ -32,19 +41,24 @@ struct Depthwise {
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride) {
   const Arena::Mark mark(ctx.arena);
+  const bool depthwise = !w.depthwise_weight().empty();
+  const bool tensor_cores =
+      !depthwise && w.matrix().type == WeightType::kBF16 && !wants_f32();
   std::vector<TileCall::Segment> parts;
   int64_t tiles = 0, rows = 0;
+  bool aligned = true;
   for (const ConvSegment& s : segments) {
     const int64_t n = s.out.shape[0] / phases;
     if (n == 0) continue;
-    parts.push_back({s.x.f32(), s.out.f32(), n, w.depthwise_weight().empty() ? tiles : rows});
+    parts.push_back({s.x.f32(), s.out.f32(), n, depthwise || tensor_cores ? rows : tiles});
+    aligned = aligned && reinterpret_cast<uintptr_t>(s.x.f32()) % 16 == 0;
     tiles += (n + kTileRows - 1) / kTileRows;
     rows += n;
   }
   if (parts.empty()) return;
   const auto* uploaded = upload(ctx, std::span<const TileCall::Segment>(parts));
   const auto count = static_cast<int>(parts.size());
-  if (!w.depthwise_weight().empty()) {
+  if (depthwise) {
     for_each(ctx, "depthwise", rows * w.out(),
              Depthwise{uploaded, count, w.depthwise_weight().f32(), w.bias(), w.in(),
                        w.out() / w.in(), w.taps(), dilation, stride});
@@ -71,7 +85,11 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment
     call.x_offset = g * in;
     call.out.bias = w.bias() ? w.bias() + g * panel_rows : nullptr;
     call.out.parts[0] = {0, static_cast<int>(out), nullptr, w.out(), g * out};
-    tile_gemm(ctx, call);
+    if (tensor_cores) {
+      conv_gemm(ctx, call, rows, aligned);
+    } else {
+      tile_gemm(ctx, call);
+    }
   }
 }
 

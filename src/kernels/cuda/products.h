@@ -17,7 +17,7 @@ struct TileCall {
   struct Segment {
     const float* x;
     float* out;  // null: GemmOut's own
-    int64_t rows, first_tile;
+    int64_t rows, first_tile;  // first_tile: tiles (or rows) of the segments before
   };
   const void* weight = nullptr;  // [rows][padded_k] f32 or bf16
   bool bf16 = false;
@@ -33,5 +33,9 @@ struct TileCall {
 constexpr int kTileRows = 64;  // batch rows of a tile
 /// f32 products of weights in f32 or bf16: linears and convolutions (tile.cu).
 void tile_gemm(StepContext& ctx, TileCall call);
+/// Convolutions with bf16 weights on tensor cores: x is rounded to bf16, sums are f32
+/// (conv_tensor.cu). `all` rows lie in the segments, whose first_tile counts rows; `aligned`: x of all
+/// segments lies at multiples of 16 bytes.
+void conv_gemm(StepContext& ctx, const TileCall& call, int64_t all, bool aligned);
 
 }  // namespace syrinx::cuda
