@@ -352,7 +352,7 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   sub->add_option("--vad", transcribe.vad,
                   "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: "
-                  "Whisper looks at no windows of noise or music");
+                  "Whisper and PocketSphinx look at no windows of noise or music");
   sub->add_option("--language", transcribe.language,
                   "of the speech, as 'en' or 'english'; by default found out, or the only one");
   sub->add_option("--prompt", transcribe.prompt,

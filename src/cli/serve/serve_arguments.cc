@@ -81,8 +81,8 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
       "may be repeated, the first is OpenAI's 'whisper-1' (default: auto)");
   app.add_option("--vad", serve.vad,
                  "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: it "
-                 "hears turns instead of WebRTC's detector, and Whisper looks at no windows of "
-                 "noise or music");
+                 "hears turns instead of WebRTC's detector, and Whisper and PocketSphinx look at no "
+                 "windows of noise or music");
   app.add_option("--max-recording", serve.max_heard_s,
                  "seconds of one recording that is written down")
       ->check(above(0))

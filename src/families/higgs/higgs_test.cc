@@ -1,5 +1,7 @@
 // Promises of Higgs Audio alone: the end, segments, tags, voices, checks, faults. What it has in
 // common with other families is in spoken_families_test.cc and golden_test.cc.
+#include <nlohmann/json.hpp>
+
 #include "audio/resampler.h"
 #include "codec/qwen3_audio_fixture.h"
 #include "families/checkpoint_copy.h"
@@ -163,6 +165,47 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   const Verdict full = speak(*short_of, 20);
   EXPECT_EQ(full.next, Verdict::kFinished);
   EXPECT_EQ(full.reason, FinishReason::kLength);
+}
+
+TEST_F(HiggsTest, BlanksAreKeptAsTheAuthorsProgramKeepsThem) {
+  int voiced = 0;
+  for (const auto& each : nlohmann::json::parse(slurp(golden_file("prompts.json")))) {
+    SpeechRequest r = request(each["text"]);
+    const std::string reference = each["reference"];
+    if (!reference.empty()) r.voice_data = voice_of(frames(2), kC, reference);
+    std::vector<int32_t> want = each["ids"];
+    for (int32_t& id : want)
+      if (id < 0) id = kHeard;
+    EXPECT_EQ(ids(r), want) << each["text"] << " " << reference;
+    voiced += !reference.empty();
+  }
+  EXPECT_EQ(voiced, 2);
+}
+
+TEST_F(HiggsTest, ASegmentEndsWithinThePositions) {
+  const CheckpointCopy copy(golden_file("checkpoint"));
+  copy.replace("config.json", "\"max_position_embeddings\": 4096",
+               "\"max_position_embeddings\": 512");
+  const Higgs small({copy.dir.path(), "x"});
+  SpeechRequest r = request("");
+  r.text_open = true, r.ignore_stop = false, r.max_frames = 0;
+  r.voice_data = voice_of(frames(64), kC, "and other things");
+  const auto state = open_only(small, r);
+  int segments = 0, most = 0;
+  for (int i = 0; i < 12; ++i) {
+    const Status taken =
+        state->append_text("the quick brown fox jumps over the dog. How are ", false);
+    ASSERT_TRUE(taken.ok()) << taken.error().message;
+    for (; state->ready(); ++segments) {
+      most = std::max(most, state->prompt_rows() + state->max_steps());
+      const int steps = state->max_steps();
+      Verdict verdict;
+      for (int s = 0; s < steps; ++s) verdict = step(*state, s % 20);
+      ASSERT_EQ(verdict.next, Verdict::kNextSegment) << "cut at its bound";
+    }
+  }
+  EXPECT_GE(segments, 5);
+  EXPECT_EQ(most, 512) << "all positions are used, and none beyond";
 }
 
 TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {

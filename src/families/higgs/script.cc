@@ -32,7 +32,7 @@ class Script : public SpokenScript {
     if (!codes) return codes.error();
     reference_frames_ = codes.take();
     if (is_blank(voice.text) || !prompter_.ref_text()) return ok_status();
-    Result<std::vector<int32_t>> words = prompter_.text(trimmed(voice.text), "voice");
+    Result<std::vector<int32_t>> words = prompter_.text(voice.text, "voice");
     if (!words) return words.error();
     const int64_t bound = most_ids(config_);
     if (std::ssize(words.value()) > bound) {
@@ -45,10 +45,11 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Tags of delivery that the text begins with hold for all segments that begin without.
+  /// Tags of delivery that the text begins with hold for all segments that begin without. Blanks
+  /// are the model's, as the authors' program keeps them.
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
-    std::string text(trimmed(segment));
-    const std::string_view tags = leading_tags(text);
+    const std::string_view tags = leading_tags(trimmed(segment));
+    std::string text(segment);
     if (!begun_) {
       lead_ = tags;
     } else if (tags.empty()) {

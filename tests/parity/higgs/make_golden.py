@@ -264,6 +264,16 @@ def hubert_golden(folder):
     save_file({k: v.contiguous().clone() for k, v in out.items()}, folder / "hubert_features.safetensors")
 
 
+def prompts_golden(adapter, folder):
+    """Ids of texts with blanks, which the program keeps."""
+    texts = ["Hello there. ", "  and so on", "\tand other things \n\n", "doesn't it?  12345 times! "]
+    out = [dict(text=text, reference="", ids=adapter.build_prompt(text)) for text in texts]
+    out += [dict(text="and other things ", reference=said, ids=adapter.build_prompt("and other things ", num_ref_tokens=9,
+                                                                                    reference_text=said))
+            for said in ["hello there, how are you? ", " hello\n"]]
+    (folder / "prompts.json").write_text(json.dumps(out, indent=1) + "\n")
+
+
 def sampling_golden(folder):
     """What the authors' sampler hands to its draw."""
     gen = torch.Generator().manual_seed(3)
@@ -385,6 +395,7 @@ def main():
     encoder_golden(codec, args.out)
     hubert_golden(args.out)
     sampling_golden(args.out)
+    prompts_golden(adapter, args.out)
     for case in CASES:
         result = run_case(model, adapter, case, codec)
         save_file(result, args.out / f"{case['name']}.safetensors")
