@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -374,6 +375,15 @@ TEST(DecodeHelper, ThatWasKilledIsStartedAgain) {
 }
 
 /// A recording that is being read when its helper goes comes whole all the same: once.
+/// Kills the helper and waits for its end, at which the kernel kills its children: until then they
+/// go on decoding. It stays to be reaped.
+void end_helper(const DecodeHelper& helper) {
+  const pid_t pid = helper.pid();
+  kill(pid, SIGKILL);
+  siginfo_t ended = {};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+}
+
 TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
   const DecodeHelper helper(with_successors());
   const std::string file = encoded(AudioFormat::kFlac, tone(60));
@@ -382,7 +392,7 @@ TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
   RecordingReader reader(file, {.helper = &helper});
   std::vector<float> samples;
   EXPECT_TRUE(reader.read(1000, samples).take());
-  kill(helper.pid(), SIGKILL);
+  end_helper(helper);
   while (reader.read(50'000, samples).take()) {
   }
   EXPECT_EQ(samples, expected.value().samples);
@@ -391,9 +401,9 @@ TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
   RecordingReader unlucky(file, {.helper = &helper});
   samples.clear();
   EXPECT_TRUE(unlucky.read(1000, samples).take());
-  kill(helper.pid(), SIGKILL);
+  end_helper(helper);
   while (samples.size() < 500'000) ASSERT_TRUE(unlucky.read(1000, samples).ok());
-  kill(helper.pid(), SIGKILL);
+  end_helper(helper);
   Result<bool> more = true;
   while (more.ok() && more.value()) more = unlucky.read(50'000, samples);
   ASSERT_FALSE(more.ok());
