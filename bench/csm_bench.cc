@@ -47,7 +47,7 @@ class Streams {
         table_(static_cast<size_t>(count) * kPages),
         codes_(static_cast<size_t>(count * config.codebooks), 5) {
     SpeechRequest request;
-    request.text = std::string(57, 'a');
+    request.say.text = std::string(57, 'a');
     for (int i = 0; i < count; ++i) {
       auto opened =
           SpokenSequence::open(spoken_, csm::script_of(config, frontend, request), request);

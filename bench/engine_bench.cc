@@ -68,12 +68,13 @@ void long_text(const std::string& checkpoint, double seconds) {
   load.weights = "f32";
   const auto engine = engine_of(load);
   SpeechRequest request;
-  while (request.text.size() < 190'000) {
-    request.text += "Fox number " + std::to_string(request.text.size()) +
-                    " ran over the hill, and then it went home to sleep until the morning. ";
+  while (request.say.text.size() < 190'000) {
+    request.say.text += "Fox number " + std::to_string(request.say.text.size()) +
+                        " ran over the hill, and then it went home to sleep until the morning. ";
   }
-  request.seed = 1;
-  const auto sink = std::make_shared<Minutes>(seconds * engine->pipeline().info().sample_rate);
+  request.sampling.seed = 1;
+  const auto sink =
+      std::make_shared<Minutes>(seconds * engine->pipeline().info().speech.sample_rate);
   const auto id = engine->submit(request, sink);
   if (!id.ok()) throw LoadError(id.error().message);
   sink->wait();
@@ -105,15 +106,16 @@ double rows_a_second(Engine& engine, int count, bool guided, int words) {
   const double began = bench::processor_ms();
   for (int i = 0; i < count; ++i) {
     SpeechRequest request;
-    request.seed = static_cast<uint64_t>(i);
-    request.ignore_stop = true;
-    request.max_frames = kFrames;
-    request.guidance = guided ? 3.f : 1.f;
+    request.sampling.seed = static_cast<uint64_t>(i);
+    request.terms.ignore_stop = true;
+    request.terms.max_frames = kFrames;
+    request.sampling.guidance = guided ? 3.f : 1.f;
     if (words > 0) {
-      request.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "a"}])", "", {}});
-      request.max_tokens = words;
+      request.writing.chat =
+          std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "a"}])", "", {}});
+      request.writing.max_tokens = words;
     } else {
-      request.text = "a";
+      request.say.text = "a";
     }
     sinks.push_back(std::make_shared<Collector>());
     const auto id = engine.submit(request, sinks.back());

@@ -44,11 +44,11 @@ class Streams {
           const fish_speech::ModelConfig& config, int count, int64_t past)
       : model_(model), codes_(static_cast<size_t>(count * config.codebooks), 5) {
     SpeechRequest request;
-    request.text = "a";
-    request.ignore_stop = true;
+    request.say.text = "a";
+    request.terms.ignore_stop = true;
     if (past > 0) {
       const auto codes = static_cast<size_t>(past * config.codebooks);
-      request.context = {{"0", "a", std::vector<int32_t>(codes, 5)}};
+      request.say.context = {{"0", "a", std::vector<int32_t>(codes, 5)}};
     }
     for (int i = 0; i < count; ++i) {
       auto script = fish_speech::script_of(config, prompter, request);

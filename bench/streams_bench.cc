@@ -82,16 +82,17 @@ class Streams {
   Streams(const Pipeline& model, int count, bool words, size_t bytes = 1)
       : ar_(model.graph().ar()), width_(ar_.traits().vocab.size()) {
     SpeechRequest request;
-    request.ignore_stop = true;
-    request.guidance = 1.f;
+    request.terms.ignore_stop = true;
+    request.sampling.guidance = 1.f;
     if (words) {
-      request.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "a"}])", "", {}});
-      request.text_only = true;
+      request.writing.chat =
+          std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "a"}])", "", {}});
+      request.writing.text_only = true;
     } else {
-      request.text = std::string(bytes, 'a');
-      request.max_tokens = 1;  // of what is written before the speech
+      request.say.text = std::string(bytes, 'a');
+      request.writing.max_tokens = 1;  // of what is written before the speech
     }
-    if (!model.open(request).ok()) request.guidance.reset();  // not even 1: it has none
+    if (!model.open(request).ok()) request.sampling.guidance.reset();  // not even 1: it has none
     for (int i = 0; i < count; ++i) states_.push_back(model.open(request).take().only());
     pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
     kv_ = KvPool(ar_.traits().kv[0], int64_t{count} * pages_);
@@ -211,7 +212,7 @@ void codec(benchmark::State& state, const Model& model) {
     keep_best(best, [&] { stage.run(machine.ctx, std::span(&job, 1)); });
   }
   const PipelineInfo& info = pipeline->info();
-  state.counters["cpu_s_per_audio_s"] = 1e-3 * best * info.frame_rate / fresh;
+  state.counters["cpu_s_per_audio_s"] = 1e-3 * best * info.speech.frame_rate / fresh;
   for (const PartInfo& part : info.parts)
     if (part.name == "codec") state.counters["weights_MB"] = static_cast<double>(part.bytes) / 1e6;
 }

@@ -69,13 +69,13 @@ class EngineTarget : public BenchTarget {
   void start(const Utterance& utterance, std::shared_ptr<Meter> meter,
              std::function<void()> done) override {
     SpeechRequest request = base_;
-    request.text = utterance.text;
-    if (!utterance.voice.empty()) request.voice = utterance.voice;
-    if (!utterance.language.empty()) request.language = utterance.language;
-    if (!utterance.instructions.empty()) request.instructions = utterance.instructions;
-    if (utterance.seed) request.seed = *utterance.seed;
+    request.say.text = utterance.text;
+    if (!utterance.voice.empty()) request.voice.name = utterance.voice;
+    if (!utterance.language.empty()) request.say.language = utterance.language;
+    if (!utterance.instructions.empty()) request.say.instructions = utterance.instructions;
+    if (utterance.seed) request.sampling.seed = *utterance.seed;
     meter->sent(now_s());
-    const int rate_hz = engine_.pipeline().info().sample_rate;
+    const int rate_hz = engine_.pipeline().info().speech.sample_rate;
     auto sink = std::make_shared<MeterSink>(io_, rate_hz, std::move(meter), std::move(done));
     sink->limit(engine_, timeout_s_);
     net::post(prompts_, [this, request = std::move(request), sink = std::move(sink)] {

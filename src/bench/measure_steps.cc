@@ -169,7 +169,7 @@ class Measurement {
     profile_.weights = options_.load.weights;
     profile_.threads =
         options_.load.engine.threads > 0 ? options_.load.engine.threads : usable_cores();
-    profile_.sample_rate = pipeline_->info().sample_rate;
+    profile_.sample_rate = pipeline_->info().speech.sample_rate;
     profile_.pages = pages_for(pipeline_->graph().ar(), options_.load.engine);
     profile_.page_rows = KvPool::kPageRows;
     utterances();
@@ -218,10 +218,10 @@ class Measurement {
 
 Runner Measurement::open(size_t text, bool endless) {
   SpeechRequest request = options_.request;
-  request.text = options_.texts[text % options_.texts.size()];
-  request.seed += text;
-  request.ignore_stop = endless;
-  if (endless) request.max_frames = 1 << 20;
+  request.say.text = options_.texts[text % options_.texts.size()];
+  request.sampling.seed += text;
+  request.terms.ignore_stop = endless;
+  if (endless) request.terms.max_frames = 1 << 20;
   auto opened = pipeline_->open(request);
   if (!opened.ok()) throw LoadError("the model refuses a text: " + opened.error().message);
   Runner runner;
@@ -492,7 +492,7 @@ void Measurement::in_engine() {
     for (size_t i = 0; i < kAlone; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       SpeechRequest request = options_.request;
-      request.text = options_.texts[i % options_.texts.size()];
+      request.say.text = options_.texts[i % options_.texts.size()];
       const auto sink = std::make_shared<Collector>();
       if (!engine.submit(request, sink).ok()) continue;
       first_audio.push_back(sink->wait().first_audio_s);
@@ -517,8 +517,8 @@ void Measurement::in_engine() {
         clients.emplace_back([&, i] {
           for (size_t n = i; n == static_cast<size_t>(i) || now_s() < end_s; ++n) {
             SpeechRequest request = options_.request;
-            request.text = options_.texts[n % options_.texts.size()];
-            request.seed = n;
+            request.say.text = options_.texts[n % options_.texts.size()];
+            request.sampling.seed = n;
             const auto sink = std::make_shared<Collector>();
             if (!engine.submit(request, sink).ok()) return;
             sink->wait();

@@ -63,9 +63,9 @@ class PredictionTest : public testing::Test {
   }
   static TurnOptions turn(DraftRule rule = DraftRule::kGreedy) {
     TurnOptions out;
-    out.answer.temperature = 0.f;
-    out.answer.max_tokens = 24;
-    out.voice.seed = 5;
+    out.answer.sampling.temperature = 0.f;
+    out.answer.writing.max_tokens = 24;
+    out.voice.sampling.seed = 5;
     out.sentence.max_chars = 12;  // nothing that this model writes has an end
     out.prediction.rule = rule;
     out.prediction.drafts = {.first = 16, .more = 3, .most = 24, .most_wasted = 200};
@@ -138,8 +138,8 @@ TEST_F(PredictionTest, GreedyIsTheAnswerWithoutForEverySplit) {
       if (dice() % 3 > 0) continue;
       for (int others = 0; others < 3; ++others) {
         SpeechRequest other;
-        other.text = std::string(1 + dice() % 40, static_cast<char>('a' + dice() % 26));
-        other.max_tokens = 30, other.max_frames = 60, other.seed = dice();
+        other.say.text = std::string(1 + dice() % 40, static_cast<char>('a' + dice() % 26));
+        other.writing.max_tokens = 30, other.terms.max_frames = 60, other.sampling.seed = dice();
         const bool reads = dice() % 3 > 0;
         const auto taken =
             (reads ? pair.writer() : pair.speaker())->submit(other, std::make_shared<Other>());
@@ -174,7 +174,7 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
   int left = 0, answered = 0;
   for (int i = 0; i < turns; ++i) {
     TurnOptions options = turn(static_cast<DraftRule>(i % 3));
-    options.answer.max_tokens = 6;
+    options.answer.writing.max_tokens = 6;
     options.sentence.max_chars = 8;
     options.prediction.drafts = {.first = 5, .more = 2, .most = 8, .most_wasted = 20};
     options.prediction.hint = i % 4 == 0 ? "(cut off)" : "";
@@ -217,7 +217,7 @@ TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
     VirtualPair pair(writer_, speaker_, engine(), costs());
     TurnOptions how = turn();
     how.ahead_s = ahead_s;
-    how.answer.max_tokens = 90;
+    how.answer.writing.max_tokens = 90;
     how.sentence.max_chars = 80;
     how.prediction.drafts = {.first = 90, .more = 3, .most = 90, .most_wasted = 200};
     Heard out{std::make_shared<Hearing>()};
@@ -261,8 +261,8 @@ TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
     Heard out;
     const auto stream = [&](int seconds) {
       SpeechRequest request;
-      request.text = std::string(static_cast<size_t>(50 * seconds), 'a');
-      request.seed = out.others.size();
+      request.say.text = std::string(static_cast<size_t>(50 * seconds), 'a');
+      request.sampling.seed = out.others.size();
       const auto other = std::make_shared<Other>();
       EXPECT_TRUE(pair.speaker()->submit(request, other).ok());
       return other;

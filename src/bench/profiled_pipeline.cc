@@ -153,16 +153,16 @@ class ProfiledPipeline : public Pipeline {
     const int shared = std::gcd(samples, profile.sample_rate);
     info_.family = "profile";
     info_.model = profile.model;
-    info_.sample_rate = profile.sample_rate / shared;
-    info_.frame_rate = profile.sample_rate / frame;
+    info_.speech.sample_rate = profile.sample_rate / shared;
+    info_.speech.frame_rate = profile.sample_rate / frame;
     info_.writes = profile.ars.size() > 1;
     join(samples / shared, apart);
   }
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    SYRINX_CHECK(request.seed < profile_.utterances.size());
-    const UtteranceProfile& utterance = profile_.utterances[request.seed];
+    SYRINX_CHECK(request.sampling.seed < profile_.utterances.size());
+    const UtteranceProfile& utterance = profile_.utterances[request.sampling.seed];
     Opened opened;
     for (size_t node = 0; node < profile_.ars.size(); ++node) {
       opened.sequences.push_back(

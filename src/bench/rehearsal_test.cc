@@ -85,9 +85,9 @@ class RehearsalTest : public testing::Test {
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(); }
   static RehearsalOptions options() {
     RehearsalOptions out;
-    out.turn.answer.temperature = 0.f;
-    out.turn.answer.max_tokens = 20;
-    out.turn.voice.seed = 5;
+    out.turn.answer.sampling.temperature = 0.f;
+    out.turn.answer.writing.max_tokens = 20;
+    out.turn.voice.sampling.seed = 5;
     out.turn.sentence.max_chars = 12;  // nothing that this model writes has an end
     return out;
   }

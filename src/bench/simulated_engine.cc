@@ -126,7 +126,7 @@ std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink
     return "the engine refuses: overloaded";
   }
   SpeechRequest request;
-  request.seed = utterance;
+  request.sampling.seed = utterance;
   Result<std::unique_ptr<Active>> opened = open_active(model_, request, std::move(sink), now);
   if (!opened.ok()) return opened.error().message;
   prompts_free_s_ = std::max(prompts_free_s_, now) + profile_.utterances[utterance].open_s;

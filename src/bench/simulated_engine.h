@@ -30,7 +30,7 @@ class SimulatedEngine {
 
   int unfinished() const { return unfinished_; }
   const Platform& clock() const { return platform_; }
-  int rate_hz() const { return pipeline_->info().sample_rate; }
+  int rate_hz() const { return pipeline_->info().speech.sample_rate; }
   /// Requests by the streams that the learned costs allow, as the agent port counts it; 0 while
   /// nothing is known.
   double used() const;

@@ -100,17 +100,17 @@ TEST(RequestArguments, AreReadAsTheTableSays) {
   const SpeechRequest r = parsed(
       "-v anna -l de --speed 2 --seed 18446744073709551615 --temperature 0.5 --top-k 7 "
       "--flow full --spell-numbers false --speaker 0 --max-frames 0 --text-in-prompt true");
-  EXPECT_EQ(r.voice, "anna");
-  EXPECT_EQ(r.language, "de");
-  EXPECT_EQ(r.speed, 2);
-  EXPECT_EQ(r.seed, ~uint64_t{0});
-  EXPECT_EQ(r.temperature, 0.5f);
-  EXPECT_EQ(r.top_k, 7);
-  EXPECT_EQ(r.flow, FlowMode::kFull);
-  EXPECT_EQ(r.spell_numbers, false);
-  EXPECT_EQ(r.speaker, 0);
-  EXPECT_EQ(r.max_frames, 0);
-  EXPECT_EQ(r.text_in_prompt, true);
+  EXPECT_EQ(r.voice.name, "anna");
+  EXPECT_EQ(r.say.language, "de");
+  EXPECT_EQ(r.voice.speed, 2);
+  EXPECT_EQ(r.sampling.seed, ~uint64_t{0});
+  EXPECT_EQ(r.sampling.temperature, 0.5f);
+  EXPECT_EQ(r.sampling.top_k, 7);
+  EXPECT_EQ(r.terms.flow, FlowMode::kFull);
+  EXPECT_EQ(r.say.spell_numbers, false);
+  EXPECT_EQ(r.voice.speaker, 0);
+  EXPECT_EQ(r.terms.max_frames, 0);
+  EXPECT_EQ(r.say.in_prompt, true);
   for (const char* bad :
        {"--speed 5", "--temperature -1", "--top-k -2", "--flow half", "--exaggeration 3",
         "--speaker -2", "--max-frames -1", "--repetition-penalty 0", "--seed -1"}) {
@@ -121,10 +121,10 @@ TEST(RequestArguments, AreReadAsTheTableSays) {
 TEST(RequestFields, HoldTheOptionsThatAreSet) {
   SpeechRequest request;
   EXPECT_EQ(request_fields(request, "", true), "");
-  request.voice = "anna";
-  request.flow = FlowMode::kCausal;
-  request.seed = 7;
-  request.max_frames = 5;
+  request.voice.name = "anna";
+  request.terms.flow = FlowMode::kCausal;
+  request.sampling.seed = 7;
+  request.terms.max_frames = 5;
   EXPECT_EQ(nlohmann::json::parse(request_fields(request, R"({"model": "m"})", true)),
             nlohmann::json::parse(
                 R"({"model": "m", "voice": "anna", "seed": 7, "flow": "causal",
@@ -132,7 +132,7 @@ TEST(RequestFields, HoldTheOptionsThatAreSet) {
   EXPECT_FALSE(nlohmann::json::parse(request_fields(request, "", false)).contains("seed"));
   EXPECT_THROW(request_fields(request, R"({"voice": "ben"})", true), UsageError);
   EXPECT_THROW(request_fields(request, "[1]", true), UsageError);
-  request.text_in_prompt = true;
+  request.say.in_prompt = true;
   EXPECT_THROW(request_fields(request, "", true), UsageError);
 }
 

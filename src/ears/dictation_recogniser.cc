@@ -20,7 +20,7 @@ class DictationLoop final : public HearingLoop {
   DictationLoop(const Pipeline& model, const ListenOptions& options)
       : model_(model),
         options_(options),
-        most_(static_cast<size_t>(std::min(model.info().dictates_s, kLongestStretchS) *
+        most_(static_cast<size_t>(std::min(model.info().hearing.dictates_s, kLongestStretchS) *
                                   kHearingRate)) {}
 
   void hear(std::span<const float> samples, bool last) override {
@@ -124,7 +124,7 @@ size_t quietest_cut(std::span<const float> samples, size_t most) {
 
 std::shared_ptr<Recogniser> dictation_recogniser(std::shared_ptr<Engine> engine) {
   const Pipeline& model = engine->pipeline();
-  if (model.info().dictates_s <= 0) return nullptr;
+  if (model.info().hearing.dictates_s <= 0) return nullptr;
   return engine_recogniser(std::move(engine), info_of(model.info()),
                            [&model](const ListenOptions& options) {
                              return std::make_unique<DictationLoop>(model, options);

@@ -258,17 +258,17 @@ void EngineRecogniser::ask(const Hearing& hearing) {
     return;
   }
   SpeechRequest& request = *h.question;
-  request.client = h.client;
-  request.offline = !h.live;
-  request.background = h.background;
+  request.terms.client = h.client;
+  request.terms.offline = !h.live;
+  request.terms.background = h.background;
   // Under the mutex, so that the request's end, or a cancel, finds its id.
   std::unique_lock lock(mutex_);
   if (h.cancelled) return;
   ++at_work_;
   const auto sink = std::make_shared<AnswerSink>(*this, hearing);
   // What is heard is looked through before it becomes a prompt, which is not this thread's work.
-  auto submitted = request.recordings.empty() ? engine_->submit(request, sink)
-                                              : engine_->submit_soon(request, sink);
+  auto submitted = request.writing.recordings.empty() ? engine_->submit(request, sink)
+                                                      : engine_->submit_soon(request, sink);
   if (submitted.ok()) {
     h.asked = true;
     h.request = submitted.value();
@@ -329,7 +329,7 @@ std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, Re
 
 RecogniserInfo info_of(const PipelineInfo& model) {
   RecogniserInfo info{.name = model.model, .family = model.family};
-  info.first_channel = model.hears_first_channel;
+  info.first_channel = model.hearing.first_channel;
   for (const PartInfo& part : model.parts) info.bytes += part.bytes;
   return info;
 }

@@ -18,13 +18,13 @@ std::vector<float> spoken(const std::string& text) {
     return load_engine(options);
   }();
   SpeechRequest request;
-  request.text = text;
-  request.seed = 5;
+  request.say.text = text;
+  request.sampling.seed = 5;
   const auto sink = std::make_shared<Collector>();
   const auto submitted = engine->submit(request, sink);
   SYRINX_CHECK(submitted.ok(), "the voice does not speak");
   sink->wait();
-  return resampled(sink->samples(), engine->pipeline().info().sample_rate, kHearingRate);
+  return resampled(sink->samples(), engine->pipeline().info().speech.sample_rate, kHearingRate);
 }
 
 }  // namespace syrinx

@@ -23,7 +23,7 @@ class WhisperHearing final : public HearingLoop {
     if (auto task = loop_.next(!live_)) {
       request.emplace();
       request->task = std::move(task);
-      request->seed = loop_.seed();
+      request->sampling.seed = loop_.seed();
     }
     return request;
   }
@@ -47,7 +47,7 @@ std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
   const auto* model = dynamic_cast<const whisper::Whisper*>(&engine->pipeline());
   if (model == nullptr) return nullptr;
   RecogniserInfo info = info_of(model->info());
-  info.languages = model->info().languages;
+  info.languages = model->info().speech.languages;
   info.detects_language = model->generation().multilingual();
   info.translates = model->generation().multilingual();
   info.prompts = true;

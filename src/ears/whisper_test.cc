@@ -192,7 +192,7 @@ TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
     const auto sink = std::make_shared<Wait>();
     SpeechRequest request;
     request.task = task;
-    request.seed = loop.seed();
+    request.sampling.seed = loop.seed();
     ASSERT_TRUE(engine.submit(request, sink).ok());
     sink->done.get_future().wait();
     loop.take();

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// How often a token of SpeechRequest::expected comes true when all before it did, until that is
+/// How often a token of RequestWriting::expected comes true when all before it did, until that is
 /// learned: it is mostly what the model wrote itself, for nearly the same prompt.
 constexpr double kExpectedOdds = 0.9;
 
@@ -17,8 +17,8 @@ constexpr double kExpectedOdds = 0.9;
 
 Active::Active(ResidentModel& of, const SpeechRequest& request, std::shared_ptr<Sink> sink,
                double now_s)
-    : seed(request.seed),
-      client(request.client),
+    : seed(request.sampling.seed),
+      client(request.terms.client),
       model(&of),
       promised_s(promised_wait_s(of, request)),
       output(of, std::move(sink), request, now_s) {}
@@ -43,7 +43,7 @@ double Active::slack_s(double now) {
           static_cast<double>(std::max<int64_t>(0, frames)) * model->nodes[n].samples_per_frame;
     });
   }
-  return output.listener().slack_s(now) + samples / model->pipeline->info().sample_rate;
+  return output.listener().slack_s(now) + samples / model->pipeline->info().speech.sample_rate;
 }
 
 void Active::begin_segment(int node) {
@@ -73,7 +73,7 @@ void Active::release_pages() {
 
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request) {
   const EngineOptions& options = model.options;
-  const bool heard = model.pipeline->info().speaks && !request.text_only;
+  const bool heard = model.pipeline->info().speaks && !request.writing.text_only;
   return heard ? options.max_wait_s : std::max(options.max_wait_s, options.max_read_wait_s);
 }
 
@@ -81,7 +81,7 @@ Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRe
                                             std::shared_ptr<Sink> sink, double now_s) {
   auto active = std::make_unique<Active>(model, request, std::move(sink), now_s);
   if (model.graph().reader() == kClient || model.graph().speaker() == kClient) return active;
-  auto parts = SpokenParts::of(request, model.pipeline->info().phones);
+  auto parts = SpokenParts::of(request, model.pipeline->info().speech.phones);
   if (!parts.ok()) return parts.error();
   active->parts = parts.take();
   if (!active->parts) return active;
@@ -108,7 +108,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     if (!sequences[next++]) continue;  // not opened
     auto run = std::make_unique<ArRun>();
     run->sequence = std::move(sequences[next - 1]);
-    if (!request.expected.empty()) run->draft_odds = kExpectedOdds;
+    if (!request.writing.expected.empty()) run->draft_odds = kExpectedOdds;
     const Sequence& sequence = *run->sequence;
     const std::string problem = node.pages->misfit(sequence);
     if (!problem.empty()) return Error{ErrorCode::kInvalid, problem, "input"};

@@ -71,8 +71,8 @@ EngineOptions with_threads(int threads, int away_places = 0) {
 
 SpeechRequest away_request(const std::string& text, uint64_t seed) {
   SpeechRequest request;
-  request.text = text;
-  request.seed = seed;
+  request.say.text = text;
+  request.sampling.seed = seed;
   return request;
 }
 

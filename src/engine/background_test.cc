@@ -24,7 +24,7 @@ TEST(Scheduler, BackgroundRequestsCostNobodyAnything) {
     std::vector<Client> quiet;
     for (int i = 0; i < background; ++i) {
       SpeechRequest request = ask_bytes(150, 500 + i);
-      request.background = true;
+      request.terms.background = true;
       quiet.push_back(machine.submit(request));
       EXPECT_TRUE(quiet.back());
     }
@@ -64,8 +64,8 @@ TEST(Scheduler, BackgroundPromptsOfALargeModelAreNotRunRowByRow) {
   machine.add(make_toy_pipeline());
   warm_up(machine);
   SpeechRequest request = ask_bytes(20);
-  request.instructions = std::string(300, 'b');
-  request.background = true;
+  request.say.instructions = std::string(300, 'b');
+  request.terms.background = true;
   const Client quiet = machine.submit(request);
   ASSERT_TRUE(quiet) << machine.refusal.message;
   machine.run_to_end();
@@ -80,8 +80,8 @@ TEST(Scheduler, BackgroundRequestsTakeNoPlacesAndGiveTheirPages) {
   ScriptedMachine machine({.options = patient(7), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(150, 7), other = ask_bytes(190, 8);
-  request.max_frames = 150, other.max_frames = 190;
-  request.background = true;
+  request.terms.max_frames = 150, other.terms.max_frames = 190;
+  request.terms.background = true;
   const Client quiet = machine.submit(request);
   ASSERT_TRUE(quiet) << machine.refusal.message;
   machine.run_until(machine.now() + 0.35);
@@ -123,7 +123,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfTheTime) {
     std::vector<Client> quiet;
     for (int i = 0; i < 8; ++i) {
       SpeechRequest request = ask_bytes(150, 500 + i);
-      request.background = true;
+      request.terms.background = true;
       quiet.push_back(machine.submit(request));
     }
     machine.run_to_end();
@@ -151,7 +151,7 @@ TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
   ASSERT_NE(live.nodes[0].slot, model.nodes[0].slot);
   for (int i = 0; i < 4; ++i) {
     SpeechRequest request = ask_bytes(150, 500 + i);
-    request.background = true;
+    request.terms.background = true;
     ASSERT_TRUE(machine.submit(request, 1));
   }
   for (int i = 0; i < 8; ++i) ASSERT_TRUE(machine.submit(ask_bytes(300, i)));
@@ -169,8 +169,8 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
   std::vector<Client> quiet;
   for (int i = 0; i < 6; ++i) {
     SpeechRequest request = ask_bytes(150, 500 + i);
-    request.max_frames = 150;
-    request.background = true;
+    request.terms.max_frames = 150;
+    request.terms.background = true;
     quiet.push_back(machine.submit(request));
     ASSERT_TRUE(quiet.back()) << machine.refusal.message;
   }
@@ -202,7 +202,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
   EXPECT_GT(waits, 50) << "the test forced nothing";
   for (size_t i = 0; i < quiet.size(); ++i) {
     SpeechRequest request = ask_bytes(150, 500 + static_cast<int>(i));
-    request.max_frames = 150;
+    request.terms.max_frames = 150;
     EXPECT_EQ(quiet[i]->samples, heard_alone(request));
   }
 }
@@ -214,7 +214,7 @@ TEST(Scheduler, AHurriedRequestIsABackgroundRequestNoMore) {
   std::vector<Client> live;
   for (int i = 0; i < 9; ++i) live.push_back(machine.submit(ask_bytes(300, i)));
   SpeechRequest request = ask_bytes(50, 7);
-  request.background = true;
+  request.terms.background = true;
   const Client first = machine.submit(request), second = machine.submit(request);
   machine.turn();
   machine.scheduler.raise_priority(second->id);

@@ -195,7 +195,7 @@ void Committer::go_on(Active& request, int n, const Verdict& verdict) {
   ResidentModel& model = *request.model;
   ArRun& run = *request.runs[n].ar;
   const double repetition_s = model.options.repetition_s;
-  const double frame_rate = model.pipeline->info().frame_rate;
+  const double frame_rate = model.pipeline->info().speech.frame_rate;
   if (verdict.next == Verdict::kFinished) return end_steps(request, n, verdict.reason);
   if (repetition_s > 0 && run.guard.repeated() > repetition_s * frame_rate) {
     return end_steps(request, n, FinishReason::kRepetition);

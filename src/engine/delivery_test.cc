@@ -153,7 +153,7 @@ TEST(Delivery, WhoIsHurriedHasHadNoListenerBefore) {
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(300);
-  request.background = true;
+  request.terms.background = true;
   const Client client = machine.submit(request);
   machine.run_until(20);  // its share of the time is used up
   const double made_s = client->active->output.outcome().audio_s;
@@ -177,7 +177,7 @@ TEST(Delivery, WhoIsHurriedHasHadNoReaderBefore) {
   ScriptedMachine machine({.options = options, .batch_s = [](const Batch&) { return 0.04; }});
   machine.add(make_duet_pipeline());
   SpeechRequest request = ask_bytes(100);
-  request.text_only = request.background = true;
+  request.writing.text_only = request.terms.background = true;
   const Client client = machine.submit(request);
   machine.run_until(20);
   ASSERT_GT(client->active->output.tokens_read(), 0);
@@ -192,7 +192,7 @@ TEST(Delivery, TheBackgroundTeachesNothingAboutFirstChunks) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 0.1; }});
   const ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(20);
-  request.background = true;
+  request.terms.background = true;
   ASSERT_TRUE(machine.submit(request));
   machine.run_to_end();
   EXPECT_EQ(model.nodes[1].first_chunk.frames(), 2);
@@ -208,7 +208,7 @@ TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {
       if (batch.node == 1 && first == 0) first = const_cast<Batch&>(batch).jobs()[0].fresh;
     };
     SpeechRequest request = ask_bytes(40);
-    request.initial_chunk_frames = wanted;
+    request.terms.initial_chunk_frames = wanted;
     const Client client = machine.submit(request);
     machine.run_to_end();
     EXPECT_EQ(first, wanted == 0 ? 2 : wanted);
@@ -226,7 +226,7 @@ TEST(Delivery, TextThatComesWithTheLastStepIsTooLate) {
                            .begins = [&](const Batch& b) { steps += b.kind() == Plan::kAr; }});
   machine.add(std::make_shared<BreakableModel>());
   SpeechRequest request = ask_open("early 0");
-  request.max_frames = 3;
+  request.terms.max_frames = 3;
   const Client client = machine.submit_soon(request);
   machine.turn();
   while (steps < 3) ASSERT_TRUE(machine.next());
@@ -325,14 +325,14 @@ TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   ScriptedMachine machine({.options = options});
   machine.add(std::make_shared<BreakableModel>());
   SpeechRequest request;
-  request.text = "none 0";
-  request.max_frames = 4;
+  request.say.text = "none 0";
+  request.terms.max_frames = 4;
   const Client client = machine.submit(request);  // frames 0 100 7 107 14 114 21 121
   machine.run_to_end();
   EXPECT_EQ(client->outcome.reason, FinishReason::kStop);
   EXPECT_EQ(client->outcome.frames, 8);
-  request.text = "same 0";
-  request.max_frames = 40;
+  request.say.text = "same 0";
+  request.terms.max_frames = 40;
   const Client stuck = machine.submit(request);  // frames 0 100 0 100 ...
   machine.run_to_end();
   EXPECT_EQ(stuck->outcome.reason, FinishReason::kRepetition);

@@ -14,12 +14,14 @@ std::vector<MixedTold> duets(Executor& executor) {
   std::vector<MixedTold> out;
   for (int i = 0; i < 8; ++i) {
     SpeechRequest request;
-    for (int c = 0; c < 1 + 9 * i; ++c) request.text += static_cast<char>('a' + (7 * c + i) % 26);
-    request.seed = static_cast<uint64_t>(i);
-    request.text_only = i % 3 == 2;
+    for (int c = 0; c < 1 + 9 * i; ++c)
+      request.say.text += static_cast<char>('a' + (7 * c + i) % 26);
+    request.sampling.seed = static_cast<uint64_t>(i);
+    request.writing.text_only = i % 3 == 2;
     out.push_back(tell_alone(make_duet_pipeline(), request, executor));
-    EXPECT_EQ(out.back().text.size(), request.text.size());
-    EXPECT_EQ(out.back().samples.size(), request.text_only ? 0 : 20 * request.text.size());
+    EXPECT_EQ(out.back().text.size(), request.say.text.size());
+    EXPECT_EQ(out.back().samples.size(),
+              request.writing.text_only ? 0 : 20 * request.say.text.size());
   }
   return out;
 }
@@ -51,13 +53,13 @@ TEST(Duet, TextAloneOpensNoTalker) {
   ScriptedMachine machine(script, &executor);
   machine.add(make_duet_pipeline());
   SpeechRequest request;
-  request.text = "only to be read";
+  request.say.text = "only to be read";
   const auto heard = machine.submit(request);
   machine.run_to_end();
   EXPECT_GT(batches[1], 0);
   EXPECT_GT(batches[2], 0);
   batches.assign(3, 0);
-  request.text_only = true;
+  request.writing.text_only = true;
   const auto read = machine.submit(request);
   EXPECT_FALSE(read->active->speaks());
   machine.run_to_end();

@@ -129,7 +129,7 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
     metrics.rejected_places.add();
     return &error;
   }
-  const auto mine = door.of_client.find(request.client);
+  const auto mine = door.of_client.find(request.terms.client);
   if (options.max_per_client > 0 && mine != door.of_client.end() &&
       mine->second >= options.max_per_client) {
     error.message = concat("this client has ", mine->second, " unfinished requests, the limit is ",
@@ -145,7 +145,7 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
     return &error;
   }
   ++door.unfinished;
-  ++door.of_client[request.client];
+  ++door.of_client[request.terms.client];
   ++door.arriving;
   return nullptr;
 }
@@ -155,7 +155,7 @@ void Engine::Impl::leave(const SpeechRequest& request) {
   machine->locked([&] {
     --door.unfinished;
     --door.arriving;
-    if (--door.of_client[request.client] == 0) door.of_client.erase(request.client);
+    if (--door.of_client[request.terms.client] == 0) door.of_client.erase(request.terms.client);
   });
   machine->notify_end();
 }
@@ -172,14 +172,14 @@ Result<RequestId> Engine::Impl::submit(const SpeechRequest& asked, std::shared_p
                                        bool open_here) {
   const double now = now_s();
   if (Status fault = check_request(model.pipeline->info(), asked); !fault) return fault.error();
-  const std::string language = read_language(model.pipeline->info(), asked.language).take();
+  const std::string language = read_language(model.pipeline->info(), asked.say.language).take();
   SpeechRequest changed;
-  const bool changes = model.options.lexicon || language != asked.language;
+  const bool changes = model.options.lexicon || language != asked.say.language;
   if (changes) {
     changed = asked;
-    changed.language = language;
+    changed.say.language = language;
     if (model.options.lexicon) {
-      changed.lexicon = Lexicon::both(asked.lexicon, model.options.lexicon);
+      changed.say.lexicon = Lexicon::both(asked.say.lexicon, model.options.lexicon);
     }
   }
   const SpeechRequest& request = changes ? changed : asked;
@@ -224,7 +224,7 @@ void Engine::append_text(RequestId id, std::string text, bool last) {
 Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, VoiceDone done) {
   if (!impl_->voices) {
     return Error{ErrorCode::kUnsupported,
-                 concat("this model cannot clone a voice: ", pipeline().info().no_cloning),
+                 concat("this model cannot clone a voice: ", pipeline().info().speech.no_cloning),
                  "ref_audio"};
   }
   bool draining = false;

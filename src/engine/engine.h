@@ -49,9 +49,9 @@ struct EngineOptions {
   double max_wait_s = 2;        ///< predicted wait for a place past which submit() says kOverloaded
   /// The same for requests that are only read, never heard; max_wait_s where that is longer.
   double max_read_wait_s = 30;
-  size_t kv_bytes = 0;          ///< memory of the KV cache; 0: enough for max_batch long requests,
-                                ///< at most 1 GiB, on a GPU 16
-  bool share_prefixes = true;   ///< reuse the cache of equal prompt prefixes
+  size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
+                               ///< at most 1 GiB, on a GPU 16
+  bool share_prefixes = true;  ///< reuse the cache of equal prompt prefixes
   double background_pages =
       1;  ///< share of a KV cache that requests in the background hold; (0, 1]
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
@@ -98,7 +98,7 @@ class Sink {
   /// Text of an answer, in whole characters, and its tokens where the request asked for their
   /// log-probabilities; borrowed for the call.
   virtual void text(std::string_view /*piece*/, std::span<const ScoredToken> /*tokens*/) {}
-  /// The next ids of an answer, of models that take them back (PipelineInfo::recalls); borrowed for
+  /// The next ids of an answer, of models that take them back (WritingFacts::recalls); borrowed for
   /// the call.
   virtual void answer_ids(std::span<const int32_t> /*ids*/) {}
   /// The last call. Comes exactly once for every accepted request.

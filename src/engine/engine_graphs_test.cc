@@ -2,8 +2,8 @@
 // latents.
 #include <gtest/gtest.h>
 
-#include "engine/testing/ear.h"
 #include "engine/machine.h"
+#include "engine/testing/ear.h"
 #include "model/toy/duet.h"
 #include "model/toy/latent.h"
 
@@ -12,9 +12,9 @@ namespace {
 
 TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
   SpeechRequest plain = say(long_text(80, 2), 7), one = plain, strong = plain;
-  plain.temperature = one.temperature = strong.temperature = 0.f;
-  one.guidance = 1.f;
-  strong.guidance = 3.f;
+  plain.sampling.temperature = one.sampling.temperature = strong.sampling.temperature = 0.f;
+  one.sampling.guidance = 1.f;
+  strong.sampling.guidance = 3.f;
   // u + 1 (c - u) is c but for rounding, which the greedy choice does not see here.
   EXPECT_EQ(alone(plain), alone(one));
   EXPECT_NE(alone(plain), alone(strong));
@@ -23,7 +23,7 @@ TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
 TEST(Engine, AGuidedFaultEndsTheRequestOnly) {
   Engine engine(make_toy_pipeline(), small());
   SpeechRequest bad = say("abc~def"), good = say(long_text(60, 1));
-  bad.guidance = good.guidance = 2.f;
+  bad.sampling.guidance = good.sampling.guidance = 2.f;
   auto first = std::make_shared<Ear>(), second = std::make_shared<Ear>();
   ASSERT_TRUE(engine.submit(bad, first).ok());
   ASSERT_TRUE(engine.submit(good, second).ok());
@@ -37,9 +37,9 @@ TEST(Engine, APairNeedsABatchOfTwo) {
   options.max_batch = 1;
   Engine engine(make_toy_pipeline(), options);
   SpeechRequest request = say(long_text(40, 1));
-  request.guidance = 2.f;
+  request.sampling.guidance = 2.f;
   EXPECT_EQ(engine.submit(request, std::make_shared<Ear>()).error().code, ErrorCode::kUnsupported);
-  request.guidance.reset();
+  request.sampling.guidance.reset();
   auto ear = std::make_shared<Ear>();
   ASSERT_TRUE(engine.submit(request, ear).ok());
   ear->wait();
@@ -59,12 +59,12 @@ TEST(Engine, SharesItsMachineWithOthers) {
     std::vector<SpeechRequest> requests;
     for (int i = 0; i < 12; ++i) {
       requests.push_back(say(long_text(60 + 13 * i, i), i));
-      requests.back().max_frames = 450;
+      requests.back().terms.max_frames = 450;
       ears.push_back(std::make_shared<Ear>());
       doomed.push_back(std::make_shared<Ear>());
       ASSERT_TRUE((i % 2 ? second : first).submit(requests.back(), ears.back()).ok());
       SpeechRequest open = requests.back();
-      open.text_open = true;
+      open.say.open = true;
       ASSERT_TRUE(third->submit(open, doomed.back()).ok());
     }
     third.reset();  // waits until its requests have ended
@@ -74,7 +74,7 @@ TEST(Engine, SharesItsMachineWithOthers) {
       if (i % 2 == 0) {
         EXPECT_EQ(ears[i]->samples(), alone(requests[i])) << "request " << i;
       } else {
-        EXPECT_EQ(ears[i]->samples().size(), 2 * 20 * requests[i].text.size());
+        EXPECT_EQ(ears[i]->samples().size(), 2 * 20 * requests[i].say.text.size());
       }
     }
     Engine late(make_toy_pipeline(), options, machine);
@@ -97,8 +97,8 @@ TEST(Engine, AThinkerFeedsATalker) {
     auto ear = std::make_shared<Ear>();
     EXPECT_TRUE(engine.submit(request, ear).ok());
     EXPECT_EQ(ear->wait().reason, FinishReason::kStop) << ear->wait().error.message;
-    EXPECT_EQ(ear->wait().prompt_tokens, static_cast<int>(request.text.size()));
-    EXPECT_EQ(ear->wait().completion_tokens, static_cast<int>(request.text.size()));
+    EXPECT_EQ(ear->wait().prompt_tokens, static_cast<int>(request.say.text.size()));
+    EXPECT_EQ(ear->wait().completion_tokens, static_cast<int>(request.say.text.size()));
     return Said{ear->text(), ear->samples()};
   };
   EngineOptions options = small();
@@ -108,8 +108,8 @@ TEST(Engine, AThinkerFeedsATalker) {
   for (int i = 0; i < 12; ++i) {
     requests.push_back(say(long_text(1 + 17 * i, i), 50 + i));
     expected.push_back(run(requests.back(), options));
-    EXPECT_EQ(expected.back().text.size(), requests.back().text.size());
-    EXPECT_EQ(expected.back().samples.size(), 2 * 10 * requests.back().text.size());
+    EXPECT_EQ(expected.back().text.size(), requests.back().say.text.size());
+    EXPECT_EQ(expected.back().samples.size(), 2 * 10 * requests.back().say.text.size());
   }
   for (Executors executors : {Executors::kSplit, Executors::kEach}) {
     for (const int pages : {200, 26}) {
@@ -144,7 +144,7 @@ TEST(Engine, CompanionsShareWhatTheyAreFed) {
   Engine engine(make_latent_pipeline(), small());
   const auto rows_of = [&](int length, uint64_t seed) {
     SpeechRequest request = say(long_text(length, static_cast<int>(seed)), seed);
-    request.guidance = 2.f;
+    request.sampling.guidance = 2.f;
     const double before = engine.metrics().stages[0].units.value();
     const auto ear = std::make_shared<Ear>();
     EXPECT_TRUE(engine.submit(request, ear).ok());
@@ -171,17 +171,17 @@ TEST(Engine, LatentsAndGuidanceByPhase) {
   std::vector<std::vector<float>> expected;
   for (int i = 0; i < 12; ++i) {
     SpeechRequest request = say(long_text(3 + 11 * i, i), 90 + i);
-    if (i % 3 > 0) request.guidance = i % 3 == 1 ? 2.f : 1.f;
+    if (i % 3 > 0) request.sampling.guidance = i % 3 == 1 ? 2.f : 1.f;
     requests.push_back(request);
     const auto [samples, rows] = run(request, small());
     expected.push_back(samples);
-    const size_t length = request.text.size(), steps = kLatentThoughts + kLatentsAByte * length;
+    const size_t length = request.say.text.size(), steps = kLatentThoughts + kLatentsAByte * length;
     EXPECT_EQ(samples.size(), kLatentSamples * kLatentsAByte * length);
     // Its own rows but for the last step's, and those of a companion that speech needs.
     const size_t own = length + steps - 1;
     EXPECT_EQ(rows, i % 3 == 1 ? own + own + 2 : own) << "request " << i;
     if (i % 3 > 0) {
-      request.guidance.reset();
+      request.sampling.guidance.reset();
       EXPECT_EQ(run(request, small()).first == samples, i % 3 == 2) << "scale 1 is none";
     }
   }

@@ -3,9 +3,9 @@
 
 #include <fstream>
 
-#include "engine/testing/ear.h"
 #include "engine/failing_new_test.h"
 #include "engine/machine.h"
+#include "engine/testing/ear.h"
 
 namespace syrinx {
 namespace {
@@ -15,8 +15,8 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   options.max_per_client = 2;
   Engine engine(make_toy_pipeline(), options);
   SpeechRequest open = say("", 1);
-  open.text_open = true;
-  open.client = 42;
+  open.say.open = true;
+  open.terms.client = 42;
   auto ear = std::make_shared<Ear>();
   const auto first = engine.submit(open, ear);
   ASSERT_TRUE(first.ok());
@@ -26,12 +26,12 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   EXPECT_EQ(third.error().code, ErrorCode::kOverloaded);
   EXPECT_EQ(third.error().message, "this client has 2 unfinished requests, the limit is 2");
   SpeechRequest nothing = say("");
-  nothing.client = 44;
+  nothing.terms.client = 44;
   for (int i = 0; i < 4; ++i) {  // what is refused is no share of anything
     EXPECT_EQ(engine.submit(nothing, std::make_shared<Ear>()).error().code, ErrorCode::kInvalid);
   }
   SpeechRequest other = say("other");
-  other.client = 43;
+  other.terms.client = 43;
   EXPECT_TRUE(engine.submit(other, std::make_shared<Ear>()).ok());
   engine.cancel(first.value());
   ear->wait();
@@ -57,18 +57,18 @@ TEST(Engine, RefusesWhatItCannotDo) {
   auto ear = std::make_shared<Ear>();
   EXPECT_EQ(engine.submit(say(""), ear).error().code, ErrorCode::kInvalid);
   SpeechRequest huge = say("x");
-  huge.max_frames = 4 * KvPool::kPageRows;
+  huge.terms.max_frames = 4 * KvPool::kPageRows;
   const auto refused = engine.submit(huge, ear);
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("131 positions, there is room for 128"), std::string::npos)
       << refused.error().message;
   SpeechRequest talk = say("x");
-  talk.context.push_back({"0", "hello", {}});
+  talk.say.context.push_back({"0", "hello", {}});
   EXPECT_EQ(engine.submit(talk, ear).error().param, "context");
 
   SpeechRequest open = say("");
-  open.text_open = true;
-  open.max_frames = 100;
+  open.say.open = true;
+  open.terms.max_frames = 100;
   auto one = std::make_shared<Ear>(), two = std::make_shared<Ear>();
   ASSERT_TRUE(engine.submit(open, one).ok());
   const auto second = engine.submit(open, two);
@@ -82,7 +82,7 @@ TEST(Engine, RefusesWhatItCannotDo) {
 TEST(Engine, LengthAndRepetitionEndAStream) {
   Engine engine(make_toy_pipeline(), small());
   SpeechRequest bounded = say(long_text(100, 1));
-  bounded.max_frames = 30;
+  bounded.terms.max_frames = 30;
   auto ear = std::make_shared<Ear>();
   ASSERT_TRUE(engine.submit(bounded, ear).ok());
   EXPECT_EQ(ear->wait().reason, FinishReason::kLength);
@@ -92,7 +92,7 @@ TEST(Engine, LengthAndRepetitionEndAStream) {
   strict.repetition_s = 0.2;  // 10 frames
   Engine guard(make_toy_pipeline(), strict);
   SpeechRequest stuck = say(std::string(300, 'a'));
-  stuck.temperature = 0.f;
+  stuck.sampling.temperature = 0.f;
   auto loop = std::make_shared<Ear>();
   ASSERT_TRUE(guard.submit(stuck, loop).ok());
   EXPECT_EQ(loop->wait().reason, FinishReason::kRepetition);
@@ -145,7 +145,7 @@ TEST(Engine, ASteadyStepAllocatesNothing) {
   SpeechRequest request = say(long_text(900, 1));
   for (int i = 0; i < 4; ++i) {
     sinks.push_back(std::make_shared<AllocationCounter>(all_submitted));
-    request.seed = i;
+    request.sampling.seed = i;
     ASSERT_TRUE(engine.submit(request, sinks.back()).ok());
   }
   all_submitted = true;
@@ -217,7 +217,7 @@ TEST(Engine, StopsAtTheMostAudio) {
   ASSERT_TRUE(engine.submit(request, ear).ok());
   EXPECT_EQ(ear->wait().reason, FinishReason::kLength);
   const auto count =
-      static_cast<size_t>(std::llround(0.25 * make_toy_pipeline()->info().sample_rate));
+      static_cast<size_t>(std::llround(0.25 * make_toy_pipeline()->info().speech.sample_rate));
   const std::vector<float> all = alone(request);
   ASSERT_GT(all.size(), count);
   EXPECT_EQ(ear->samples(), std::vector<float>(all.begin(), all.begin() + count));
@@ -261,7 +261,7 @@ TEST(Engine, DrainsAndShutsDown) {
 
   engine = std::make_unique<Engine>(make_toy_pipeline(), small());
   SpeechRequest open = say("abc");
-  open.text_open = true;
+  open.say.open = true;
   auto orphan = std::make_shared<Ear>();
   ASSERT_TRUE(engine->submit(open, orphan).ok());
   EXPECT_FALSE(engine->drain(0.05));

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <thread>
 
-#include "engine/testing/ear.h"
 #include "engine/failing_new_test.h"
 #include "engine/machine.h"
+#include "engine/testing/ear.h"
 
 namespace syrinx {
 namespace {
@@ -29,8 +29,8 @@ TEST(Engine, SameSamplesAloneAndInAnyBatch) {
   std::vector<SpeechRequest> requests;
   for (int i = 0; i < 16; ++i) {
     requests.push_back(say(long_text(40 + 17 * i, i), 100 + i));
-    if (i % 3 == 0) requests.back().temperature = 0.f;
-    if (i % 4 == 1) requests.back().text[20] = '|';
+    if (i % 3 == 0) requests.back().sampling.temperature = 0.f;
+    if (i % 4 == 1) requests.back().say.text[20] = '|';
   }
   Engine engine(make_toy_pipeline(), small());
   std::vector<std::shared_ptr<Ear>> ears;
@@ -46,15 +46,15 @@ TEST(Engine, SameSamplesAloneAndInAnyBatch) {
 
 TEST(Engine, ASegmentMayBeginNewStreams) {
   SpeechRequest request = say("abcdefghijk@lmnopqr@s");
-  request.temperature = 0.f;
+  request.sampling.temperature = 0.f;
   std::vector<float> expected;
   int64_t frames = 0;
   for (const char* part : {"abcdefghijk", "lmnopqr", "s"}) {
     SpeechRequest one = request;
-    one.text = part;
+    one.say.text = part;
     const std::vector<float> samples = alone(one);
     expected.insert(expected.end(), samples.begin(), samples.end());
-    frames += std::ssize(one.text);
+    frames += std::ssize(one.say.text);
   }
   Engine engine(make_toy_pipeline(), small());
   std::vector<std::shared_ptr<Ear>> ears(5);
@@ -66,7 +66,7 @@ TEST(Engine, ASegmentMayBeginNewStreams) {
     EXPECT_EQ(ear->wait().frames, frames);
     EXPECT_EQ(ear->samples(), expected);
   }
-  request.text = "abcdefghijk|lmnopqr|s";
+  request.say.text = "abcdefghijk|lmnopqr|s";
   EXPECT_NE(alone(request), expected) << "one stream hears what is beside it";
 }
 
@@ -75,10 +75,10 @@ TEST(Engine, SameSamplesWithAnyPolicyOnAnyExecutors) {
   std::vector<SpeechRequest> requests;
   for (int i = 0; i < 12; ++i) {
     requests.push_back(say(long_text(60 + 23 * i, i), 100 + i));
-    requests.back().max_frames = 330;
-    if (i % 4 == 1) requests.back().text[30] = '|';
-    if (i % 3 == 2) requests.back().guidance = 1.5f;
-    if (i % 2 == 0) requests.back().instructions = long_text(40 + i, 3);
+    requests.back().terms.max_frames = 330;
+    if (i % 4 == 1) requests.back().say.text[30] = '|';
+    if (i % 3 == 2) requests.back().sampling.guidance = 1.5f;
+    if (i % 2 == 0) requests.back().say.instructions = long_text(40 + i, 3);
   }
   std::vector<std::vector<float>> expected;
   for (const SpeechRequest& request : requests) expected.push_back(alone(request));
@@ -115,9 +115,9 @@ TEST(Engine, EqualPrefixesAreComputedOnceAndSoundTheSame) {
     Engine engine(make_toy_pipeline(), options);
     for (int i = 0; i < 6; ++i) {
       SpeechRequest request = say(long_text(50, i), i);
-      request.instructions = long_text(100, 5);
-      if (i >= 3) request.instructions += long_text(20, i);  // differs in the middle of a page
-      if (i % 2 == 1) request.guidance = 2.f;
+      request.say.instructions = long_text(100, 5);
+      if (i >= 3) request.say.instructions += long_text(20, i);  // differs in the middle of a page
+      if (i % 2 == 1) request.sampling.guidance = 2.f;
       auto ear = std::make_shared<Ear>();
       ASSERT_TRUE(engine.submit(request, ear).ok());
       EXPECT_EQ(ear->wait().reason, FinishReason::kStop);
@@ -134,9 +134,9 @@ TEST(Engine, PreemptionAndSharedPrefixesGetAlong) {
   std::vector<SpeechRequest> requests;
   for (int i = 0; i < 8; ++i) {
     requests.push_back(say(long_text(120, i), i));
-    requests.back().instructions = long_text(70, 1) + long_text(30, i % 3);
-    requests.back().max_frames = 125;
-    if (i % 2) requests.back().guidance = 1.4f;
+    requests.back().say.instructions = long_text(70, 1) + long_text(30, i % 3);
+    requests.back().terms.max_frames = 125;
+    if (i % 2) requests.back().sampling.guidance = 1.4f;
     ears.push_back(std::make_shared<Ear>());
     ASSERT_TRUE(engine.submit(requests.back(), ears.back()).ok());
   }
@@ -154,7 +154,7 @@ TEST(Engine, CancelsAndLateTextWhileBatchesAreInFlight) {
   Engine engine(make_toy_pipeline(), options);
   for (int round = 0; round < 30; ++round) {
     SpeechRequest open = say("", 4);
-    open.text_open = true;
+    open.say.open = true;
     auto doomed = std::make_shared<Ear>(), kept = std::make_shared<Ear>();
     const auto a = engine.submit(open, doomed), b = engine.submit(open, kept);
     const std::string text = long_text(60, round);
@@ -193,7 +193,7 @@ TEST(Engine, PreemptionLosesNothing) {
   std::vector<SpeechRequest> requests;
   for (int i = 0; i < 8; ++i) {
     requests.push_back(say(long_text(205, i), i));
-    requests.back().max_frames = 210;
+    requests.back().terms.max_frames = 210;
     ears.push_back(std::make_shared<Ear>());
     ASSERT_TRUE(engine.submit(requests.back(), ears.back()).ok());
   }
@@ -208,7 +208,7 @@ TEST(Engine, TextThatArrivesLateSoundsTheSame) {
   const std::string text = long_text(60, 9);
   Engine engine(make_toy_pipeline(), small());
   SpeechRequest request = say("", 4);
-  request.text_open = true;
+  request.say.open = true;
   auto late = std::make_shared<Ear>();
   const auto id = engine.submit(request, late);
   ASSERT_TRUE(id.ok());
@@ -227,7 +227,7 @@ TEST(Engine, TextThatArrivesLateSoundsTheSame) {
 TEST(Engine, CancelEndsOneRequestOnly) {
   Engine engine(make_toy_pipeline(), small());
   SpeechRequest endless = say("", 1);
-  endless.text_open = true;
+  endless.say.open = true;
   auto first = std::make_shared<Ear>(), second = std::make_shared<Ear>();
   const auto a = engine.submit(endless, first);
   const auto b = engine.submit(endless, second);
@@ -299,11 +299,11 @@ TEST(Engine, PromptsMayBeMadeOnAHostThread) {
   EXPECT_EQ(bad->wait().reason, FinishReason::kError);
   EXPECT_EQ(bad->wait().error.code, ErrorCode::kInvalid);
   SpeechRequest wrong = say("x");
-  wrong.speed = 7;
+  wrong.voice.speed = 7;
   EXPECT_FALSE(engine.submit_soon(wrong, bad).ok()) << "but what PipelineInfo says comes at once";
   for (int round = 0; round < 20; ++round) {
     SpeechRequest open = say("", 4);
-    open.text_open = true;
+    open.say.open = true;
     auto doomed = std::make_shared<Ear>(), kept = std::make_shared<Ear>();
     const auto a = engine.submit_soon(open, doomed), b = engine.submit_soon(open, kept);
     engine.append_text(b.value(), "some te", false);

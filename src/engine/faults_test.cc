@@ -8,8 +8,8 @@
 #include <new>
 #include <string>
 
-#include "engine/testing/breakable_model.h"
 #include "engine/failing_new_test.h"
+#include "engine/testing/breakable_model.h"
 #include "engine/testing/scripted_asks.h"
 
 namespace syrinx {
@@ -19,7 +19,7 @@ constexpr int kSteps = 10;  // of a request
 
 SpeechRequest ask_to_break(const std::string& how, uint64_t seed) {
   SpeechRequest request = ask(how.empty() ? "none 0" : how, seed);
-  request.max_frames = kSteps;
+  request.terms.max_frames = kSteps;
   return request;
 }
 
@@ -72,9 +72,9 @@ TEST(Faults, I8_ASequenceThatThrowsAnywhereFailsItsRequestOnly) {
         const auto model = std::make_shared<BreakableModel>();
         machine.add(model);
         SpeechRequest bad = ask_to_break(how, 5), pair = ask_to_break("", 3);
-        if (call % 2 == 1) bad.guidance = 2.f;
-        pair.guidance = 1.5f;
-        bad.text_open = std::string(where) == "append_text";
+        if (call % 2 == 1) bad.sampling.guidance = 2.f;
+        pair.sampling.guidance = 1.5f;
+        bad.say.open = std::string(where) == "append_text";
         const Client one = machine.submit(ask_to_break("", 1));
         const Client broken = machine.submit_soon(bad);
         const Client two = machine.submit(pair);
@@ -203,8 +203,8 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
       const auto model = std::make_shared<BreakableModel>();
       machine.add(model);
       SpeechRequest pair = ask_to_break("", 3), open = ask_to_break("", 6);
-      pair.guidance = 1.5f;
-      open.text_open = true;
+      pair.sampling.guidance = 1.5f;
+      open.say.open = true;
       const std::vector<Client> clients = {
           machine.submit(ask_to_break("", 1)), machine.submit(pair),
           machine.submit_soon(ask_to_break("", 2)), machine.submit(open)};

@@ -5,7 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/admission.h"
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 namespace {

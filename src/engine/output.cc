@@ -15,8 +15,8 @@ Output::Output(ResidentModel& model, std::shared_ptr<Sink> sink, const SpeechReq
     : model_(model),
       sink_(std::move(sink)),
       submitted_s_(now),
-      first_frames_(request.initial_chunk_frames),
-      background_(request.background) {}
+      first_frames_(request.terms.initial_chunk_frames),
+      background_(request.terms.background) {}
 
 void Output::accept(RequestId id, TraceLog* trace) {
   id_ = id;
@@ -104,7 +104,8 @@ void Output::later_chunk(double now) {
 }
 
 bool Output::hand_over(std::span<const float> samples) {
-  const double most_s = model_.options.max_audio_s, rate = model_.pipeline->info().sample_rate;
+  const double most_s = model_.options.max_audio_s,
+               rate = model_.pipeline->info().speech.sample_rate;
   const bool full = most_s > 0 && outcome_.audio_s + samples.size() / rate >= most_s;
   if (full) {
     samples = samples.first(static_cast<size_t>(std::llround((most_s - outcome_.audio_s) * rate)));
@@ -116,7 +117,7 @@ bool Output::hand_over(std::span<const float> samples) {
 }
 
 bool Output::silence(double seconds) {
-  const int rate = model_.pipeline->info().sample_rate;
+  const int rate = model_.pipeline->info().speech.sample_rate;
   const std::vector<float> silence(static_cast<size_t>(rate));
   bool more = true;
   for (int64_t left = std::llround(seconds * rate); left > 0 && more;) {
@@ -149,7 +150,7 @@ void Output::text(const StepOutput& out, bool speaks, double now) {
 }
 
 void Output::words(Marks before, int64_t text_begin, double silence_s) {
-  const double rate = model_.pipeline->info().frame_rate;
+  const double rate = model_.pipeline->info().speech.frame_rate;
   const int64_t frames = std::llround((part_began_s_ + silence_s) * rate);
   for (size_t i = before.words; i < outcome_.words.size(); ++i) {
     outcome_.words[i].begin += text_begin;

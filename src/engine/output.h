@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "engine/runs.h"
 #include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 

@@ -29,17 +29,17 @@ double pause_between(std::string_view before, std::string_view words) {
 
 Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& request, bool phones) {
   std::unique_ptr<SpokenParts> none;
-  if (request.chat || request.task || request.text_only) return none;
-  const bool respells = request.lexicon && !phones;
-  const bool tagged = request.text.find_first_of("<[") != std::string::npos;
-  if (!request.text_open && !tagged && request.deliveries.empty() && !respells) return none;
+  if (request.writing.chat || request.task || request.writing.text_only) return none;
+  const bool respells = request.say.lexicon && !phones;
+  const bool tagged = request.say.text.find_first_of("<[") != std::string::npos;
+  if (!request.say.open && !tagged && request.say.deliveries.empty() && !respells) return none;
   SpeechRequest base = request;
-  base.text.clear();
+  base.say.text.clear();
   std::unique_ptr<SpokenParts> out(new SpokenParts(std::move(base)));
-  out->sayings_ = std::exchange(out->base_.sayings, {});
-  if (respells) out->respeller_.emplace(request.lexicon);
+  out->sayings_ = std::exchange(out->base_.say.sayings, {});
+  if (respells) out->respeller_.emplace(request.say.lexicon);
   LiveText nothing;
-  if (const Status fault = out->push(request.text, !request.text_open, nothing); !fault) {
+  if (const Status fault = out->push(request.say.text, !request.say.open, nothing); !fault) {
     return fault.error();
   }
   return out;
@@ -101,8 +101,8 @@ Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
     }
     for (std::string_view words = piece.text; !words.empty();) {
       size_t count = words.size();
-      if (delivery_ < base_.deliveries.size()) {
-        const int64_t left = base_.deliveries[delivery_].begin - at_;
+      if (delivery_ < base_.say.deliveries.size()) {
+        const int64_t left = base_.say.deliveries[delivery_].begin - at_;
         if (left <= 0) {
           ++delivery_;
           begin_part(0, live);
@@ -133,17 +133,18 @@ std::unique_ptr<const SpeechRequest> SpokenParts::begin(int64_t frames) {
   live_ = true;
   const Part& part = parts_.front();
   auto request = std::make_unique<SpeechRequest>(base_);
-  request->sayings = within(sayings_, part.begin, static_cast<int64_t>(part.text.size()));
+  request->say.sayings = within(sayings_, part.begin, static_cast<int64_t>(part.text.size()));
   if (part.delivery > 0) {
-    const Delivery& delivery = base_.deliveries[part.delivery - 1];
-    request->speed *= delivery.rate;
-    request->pitch = delivery.pitch;
+    const Delivery& delivery = base_.say.deliveries[part.delivery - 1];
+    request->voice.speed *= delivery.rate;
+    request->voice.pitch = delivery.pitch;
   }
-  request->deliveries.clear();
-  request->text = std::exchange(parts_.front().text, {});
-  request->text_open = !parts_.front().closed;
-  if (base_.max_frames > 0) {
-    request->max_frames = static_cast<int>(std::max<int64_t>(1, base_.max_frames - frames));
+  request->say.deliveries.clear();
+  request->say.text = std::exchange(parts_.front().text, {});
+  request->say.open = !parts_.front().closed;
+  if (base_.terms.max_frames > 0) {
+    request->terms.max_frames =
+        static_cast<int>(std::max<int64_t>(1, base_.terms.max_frames - frames));
   }
   return request;
 }

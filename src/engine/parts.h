@@ -37,7 +37,7 @@ class SpokenParts {
   bool over() const { return next() == Next::kDone && pause_s() == 0; }
   /// Nothing of the text is spoken, now or later, and it has a pause.
   bool only_silence() const { return next() == Next::kDone && pause_s() > 0; }
-  /// The request of the next part; `frames`: spoken before it, of SpeechRequest::max_frames.
+  /// The request of the next part; `frames`: spoken before it, of RequestTerms::max_frames.
   std::unique_ptr<const SpeechRequest> begin(int64_t frames);
   /// The part was spoken.
   void end();

@@ -20,10 +20,11 @@ struct Spoken {
 class PartsTest : public testing::Test {
  protected:
   /// The first of the pieces opens the request, the others come late.
-  Spoken speak(const std::vector<std::string>& pieces, SpeechRequest request = {.seed = 7}) {
+  Spoken speak(const std::vector<std::string>& pieces,
+               SpeechRequest request = {.sampling = {.seed = 7}}) {
     auto collector = std::make_shared<Collector>();
-    request.text = pieces.front();
-    request.text_open = pieces.size() > 1;
+    request.say.text = pieces.front();
+    request.say.open = pieces.size() > 1;
     const auto id = engine_.submit(request, collector);
     if (!id) return {{}, {.reason = FinishReason::kError, .error = id.error()}};
     for (size_t i = 1; i < pieces.size(); ++i) {
@@ -50,7 +51,7 @@ class PartsTest : public testing::Test {
 
   std::shared_ptr<const Pipeline> toy_ = make_toy_pipeline();
   Engine engine_{toy_, {.threads = 1}};
-  const int rate_ = toy_->info().sample_rate;
+  const int rate_ = toy_->info().speech.sample_rate;
 };
 
 TEST_F(PartsTest, EachSoundsAsAloneWithSilenceBetween) {
@@ -94,7 +95,7 @@ TEST_F(PartsTest, ManyAtATime) {
   const auto whole = samples(text);
   for (int i = 0; i < 6; ++i) {
     all.push_back(std::make_shared<Collector>());
-    ASSERT_TRUE(engine_.submit({.text = text, .seed = 7}, all.back()).ok());
+    ASSERT_TRUE(engine_.submit({.say = {.text = text}, .sampling = {.seed = 7}}, all.back()).ok());
   }
   for (const auto& collector : all) {
     EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
@@ -106,7 +107,8 @@ TEST_F(PartsTest, ManyAtATime) {
 TEST_F(PartsTest, OpenedLater) {
   const std::string text = "some[pause 20ms]words";
   auto collector = std::make_shared<Collector>();
-  ASSERT_TRUE(engine_.submit_soon({.text = text, .seed = 7}, collector).ok());
+  ASSERT_TRUE(
+      engine_.submit_soon({.say = {.text = text}, .sampling = {.seed = 7}}, collector).ok());
   EXPECT_EQ(collector->wait().reason, FinishReason::kStop);
   EXPECT_EQ(collector->next(0), samples(text));
 }
@@ -121,19 +123,20 @@ TEST_F(PartsTest, TooLongIsRefused) {
 }
 
 TEST_F(PartsTest, BoundsAreForAllParts) {
-  const Spoken few = speak({"abcd[pause 10ms]efgh"}, {.seed = 7, .max_frames = 6});
+  const Spoken few =
+      speak({"abcd[pause 10ms]efgh"}, {.sampling = {.seed = 7}, .terms = {.max_frames = 6}});
   EXPECT_EQ(few.outcome.reason, FinishReason::kLength);
   EXPECT_LE(few.outcome.frames, 7);
   Engine brief(toy_, {.threads = 1, .max_audio_s = 1.5});
   auto collector = std::make_shared<Collector>();
-  ASSERT_TRUE(brief.submit({.text = "a[pause 9s]b"}, collector).ok());
+  ASSERT_TRUE(brief.submit({.say = {.text = "a[pause 9s]b"}}, collector).ok());
   EXPECT_EQ(collector->wait().reason, FinishReason::kLength);
   EXPECT_EQ(collector->next(0).size(), static_cast<size_t>(1.5 * rate_));
 }
 
 TEST_F(PartsTest, ACancelledPauseEnds) {
   auto collector = std::make_shared<Collector>();
-  const auto id = engine_.submit({.text = "a[pause 1s]", .text_open = true}, collector);
+  const auto id = engine_.submit({.say = {.text = "a[pause 1s]", .open = true}}, collector);
   ASSERT_TRUE(id.ok());
   size_t heard = 0;
   while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();  // it waits now
@@ -151,31 +154,31 @@ TEST_F(PartsTest, AFaultOfALaterPartIsItsRequests) {
 // ---------------------------------------------------------------------------- by itself
 
 TEST(SpokenParts, NoneWithoutAReason) {
-  EXPECT_FALSE(SpokenParts::of({.text = "Hello."}).take());
-  EXPECT_TRUE(SpokenParts::of({.text = "Hello [x]."}).take());
-  EXPECT_TRUE(SpokenParts::of({.text_open = true}).take());
-  SpeechRequest chat{.text = "<break time='1s'/>"};
-  chat.chat = std::make_shared<Chat>();
+  EXPECT_FALSE(SpokenParts::of({.say = {.text = "Hello."}}).take());
+  EXPECT_TRUE(SpokenParts::of({.say = {.text = "Hello [x]."}}).take());
+  EXPECT_TRUE(SpokenParts::of({.say = {.open = true}}).take());
+  SpeechRequest chat{.say = {.text = "<break time='1s'/>"}};
+  chat.writing.chat = std::make_shared<Chat>();
   EXPECT_FALSE(SpokenParts::of(chat).take());
 }
 
 TEST(SpokenParts, PlacesInTheWholeText) {
   const std::string text = "[pause 1s]One[pause 2s] ... [pause 3s]two";
-  auto parts = SpokenParts::of({.text = text}).take();
+  auto parts = SpokenParts::of({.say = {.text = text}}).take();
   for (const char* expected : {"One", "two"}) {
     ASSERT_EQ(parts->next(), SpokenParts::Next::kBegin);
     EXPECT_EQ(parts->pause_s(), std::string(expected) == "One" ? 1 : 5);
     EXPECT_EQ(static_cast<size_t>(parts->text_begin()), text.find(expected));
     const auto request = parts->begin(0);
-    EXPECT_EQ(request->text, expected);
-    EXPECT_FALSE(request->text_open);
+    EXPECT_EQ(request->say.text, expected);
+    EXPECT_FALSE(request->say.open);
     parts->end();
   }
   EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
 }
 
 TEST(SpokenParts, OpenTextWaits) {
-  auto parts = SpokenParts::of({.text_open = true}).take();
+  auto parts = SpokenParts::of({.say = {.open = true}}).take();
   EXPECT_TRUE(parts->begin(0)->text_open);
   SpokenParts::LiveText live;
   ASSERT_TRUE(parts->push("[pause 1s]One", false, live).ok());
@@ -197,9 +200,9 @@ TEST(SpokenParts, OpenTextWaits) {
 }
 
 TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
-  SpeechRequest request{.text = "One two. [pause 1s]Three four", .speed = 2};
-  request.deliveries = {{0, 0.5f, 1}, {4, 1.5f, 0}, {24, 1, -2}};
-  request.sayings = {{0, 3, "eins"}, {4, 7, "zwei"}, {19, 24, "drei"}, {25, 29, "vier"}};
+  SpeechRequest request{.say = {.text = "One two. [pause 1s]Three four"}, .voice = {.speed = 2}};
+  request.say.deliveries = {{0, 0.5f, 1}, {4, 1.5f, 0}, {24, 1, -2}};
+  request.say.sayings = {{0, 3, "eins"}, {4, 7, "zwei"}, {19, 24, "drei"}, {25, 29, "vier"}};
   auto parts = SpokenParts::of(request).take();
   const char* texts[] = {"One ", "two. ", "Three", " four"};
   const double pauses[] = {0, 0, 1, 0};
@@ -208,13 +211,13 @@ TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
     ASSERT_EQ(parts->next(), SpokenParts::Next::kBegin) << i;
     EXPECT_EQ(parts->take_pause(), pauses[i]) << i;
     const auto part = parts->begin(0);
-    EXPECT_EQ(part->text, texts[i]);
-    EXPECT_FLOAT_EQ(part->speed, speeds[i]) << i;
-    EXPECT_FLOAT_EQ(part->pitch, pitches[i]) << i;
-    EXPECT_TRUE(part->deliveries.empty());
-    ASSERT_EQ(part->sayings.size(), 1u) << i;
-    EXPECT_EQ(part->sayings[0].words, request.sayings[static_cast<size_t>(i)].words);
-    EXPECT_EQ(part->sayings[0].begin, i == 3 ? 1 : 0);
+    EXPECT_EQ(part->say.text, texts[i]);
+    EXPECT_FLOAT_EQ(part->voice.speed, speeds[i]) << i;
+    EXPECT_FLOAT_EQ(part->voice.pitch, pitches[i]) << i;
+    EXPECT_TRUE(part->say.deliveries.empty());
+    ASSERT_EQ(part->say.sayings.size(), 1u) << i;
+    EXPECT_EQ(part->say.sayings[0].words, request.say.sayings[static_cast<size_t>(i)].words);
+    EXPECT_EQ(part->say.sayings[0].begin, i == 3 ? 1 : 0);
     parts->end();
   }
   EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
@@ -232,12 +235,12 @@ TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
                {"\n\nThree.", 1, 0},           {"One.\n\n[pause 1s]\n\nTwo.", 16, 1},
                {"One.\n\nTwo. Three.", 11, 0}};
   for (const auto& [text, at, pause_s] : cases) {
-    SpeechRequest request{.text = text};
-    request.deliveries = {{at, 0.5f, 0}};
+    SpeechRequest request{.say = {.text = text}};
+    request.say.deliveries = {{at, 0.5f, 0}};
     for (const size_t cut : {std::string_view(text).size(), size_t{3}, size_t{0}}) {
       SpeechRequest beginning = request;
-      beginning.text.resize(cut);
-      beginning.text_open = true;
+      beginning.say.text.resize(cut);
+      beginning.say.open = true;
       auto parts = SpokenParts::of(beginning).take();
       SpokenParts::LiveText live;
       for (const char c : std::string_view(text).substr(cut)) {
@@ -255,13 +258,13 @@ TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
 }
 
 TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
-  SpeechRequest request{.text = "The nginx"};
-  request.lexicon = Lexicon::parse("nginx engine X").take();
+  SpeechRequest request{.say = {.text = "The nginx"}};
+  request.say.lexicon = Lexicon::parse("nginx engine X").take();
   EXPECT_FALSE(SpokenParts::of(request, true).take());  // the model does it
-  EXPECT_EQ(SpokenParts::of(request, false).take()->begin(0)->text, "The engine X");
-  request.text_open = true;
+  EXPECT_EQ(SpokenParts::of(request, false).take()->begin(0)->say.text, "The engine X");
+  request.say.open = true;
   auto parts = SpokenParts::of(request, false).take();
-  EXPECT_EQ(parts->begin(0)->text, "The ");
+  EXPECT_EQ(parts->begin(0)->say.text, "The ");
   SpokenParts::LiveText live;
   ASSERT_TRUE(parts->push(" and ngi", false, live).ok());
   EXPECT_EQ(live.text, "engine X and ");
@@ -270,7 +273,7 @@ TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
   EXPECT_EQ(live.text, "engine X");
   EXPECT_TRUE(live.last);
   parts->end();
-  EXPECT_EQ(parts->begin(0)->text, "engine X");
+  EXPECT_EQ(parts->begin(0)->say.text, "engine X");
 }
 
 }  // namespace

@@ -103,15 +103,15 @@ TEST(Places, FairnessIsReckonedForEachModel) {
   ResidentModel& tight = machine.add(make_toy_pipeline(), options);
   warm_up(machine, 1);
   SpeechRequest first = ask_bytes(100), second = first;
-  first.client = 1, second.client = 2;
+  first.terms.client = 1, second.terms.client = 2;
   SpeechRequest elsewhere = ask_bytes(2000);
-  elsewhere.client = 1;
+  elsewhere.terms.client = 1;
   for (int i = 0; i < 6; ++i) ASSERT_TRUE(machine.submit(elsewhere, 0));
   machine.turn();
   std::vector<Client> holders;
   for (int i = 0; i < 12; ++i) {
     SpeechRequest other = ask_bytes(100 + 7 * i);  // so that places come free one at a time
-    other.client = 100 + static_cast<uint64_t>(i);
+    other.terms.client = 100 + static_cast<uint64_t>(i);
     holders.push_back(machine.submit(other, 1));
   }
   machine.turn();
@@ -247,15 +247,15 @@ TEST(Places, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
   ScriptedMachine machine({.options = patient(2)});  // 64 rows
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(10);
-  request.max_frames = 61;  // and three rows of prompt
+  request.terms.max_frames = 61;  // and three rows of prompt
   EXPECT_TRUE(machine.submit(request)) << machine.refusal.message;
-  request.max_frames = 62;
+  request.terms.max_frames = 62;
   EXPECT_FALSE(machine.submit(request));
   EXPECT_EQ(machine.refusal.message, "the text may need 65 positions, there is room for 64");
-  request.guidance = 2.f;
-  request.max_frames = 29;
+  request.sampling.guidance = 2.f;
+  request.terms.max_frames = 29;
   EXPECT_TRUE(machine.submit(request)) << machine.refusal.message;
-  request.max_frames = 30;
+  request.terms.max_frames = 30;
   EXPECT_FALSE(machine.submit(request)) << "a pair has half of the pages";
   machine.run_to_end();
 }
@@ -264,7 +264,7 @@ TEST(Places, AStreamEndsAtItsLength) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(40);
-  request.max_frames = 10;
+  request.terms.max_frames = 10;
   const Client client = machine.submit(request);
   machine.run_to_end();
   EXPECT_EQ(client->outcome.reason, FinishReason::kLength);
@@ -295,7 +295,7 @@ TEST(Places, ASegmentTakesWhatTheOneBeforeItLeft) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask("abc|def|ghi", 4);
-  request.instructions = std::string(40, 'x');
+  request.say.instructions = std::string(40, 'x');
   const Client client = machine.submit(request);
   machine.run_to_end();
   EXPECT_EQ(client->samples, heard_alone(request));
@@ -309,7 +309,7 @@ TEST(Places, WhoWaitsTakesWhatBecameKnownMeanwhile) {
   ScriptedMachine machine({.options = options});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(20);
-  request.instructions = std::string(64, 'x');
+  request.say.instructions = std::string(64, 'x');
   const Client one = machine.submit(request), two = machine.submit(request);
   machine.run_to_end();
   EXPECT_EQ(prefix_rows(machine), 64);
@@ -325,8 +325,8 @@ TEST(Places, APairComputesItsCommonBeginningOnce) {
     ScriptedMachine machine({.options = options});
     machine.add(make_toy_pipeline());
     SpeechRequest request = ask_bytes(12, 9);
-    request.instructions = std::string(static_cast<size_t>(common), 'y');
-    request.guidance = 1.7f;
+    request.say.instructions = std::string(static_cast<size_t>(common), 'y');
+    request.sampling.guidance = 1.7f;
     int rows = 0;
     machine.script.begins = [&](const Batch& batch) {
       if (batch.kind() == Plan::kAr) rows += batch.units();
@@ -344,7 +344,7 @@ TEST(Places, APausedRequestLosesItsPagesFirst) {
   ScriptedMachine machine({.options = patient(4)});
   machine.add(make_toy_pipeline());
   SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(60, 2), c = ask_bytes(60, 3);
-  a.max_frames = 110, b.max_frames = c.max_frames = 61;
+  a.terms.max_frames = 110, b.terms.max_frames = c.terms.max_frames = 61;
   const Client first = machine.submit(a), paused = machine.submit(b);
   machine.turn();
   while (paused->pieces.empty()) ASSERT_TRUE(machine.next());

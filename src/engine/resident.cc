@@ -61,8 +61,8 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     // frames come out at most, which for one that makes blocks is several times too many.
     const int from = g.feeding(n).from.node;
     const PipelineInfo& info = pipeline->info();
-    if (from != kClient && g.node(from).ar && info.frame_rate > 0)
-      nodes[n].samples_per_frame = info.sample_rate / info.frame_rate;
+    if (from != kClient && g.node(from).ar && info.speech.frame_rate > 0)
+      nodes[n].samples_per_frame = info.speech.sample_rate / info.speech.frame_rate;
   }
   label = pipeline->info().model;
   for (char& c : label) {

@@ -29,8 +29,8 @@ class BlocksPipeline : public Pipeline {
  public:
   BlocksPipeline() : toy_(make_toy_pipeline()) {
     info_ = toy_->info();
-    info_.sample_rate = 1000;
-    info_.frame_rate = 12.5;  // 80 samples: two frames of 40
+    info_.speech.sample_rate = 1000;
+    info_.speech.frame_rate = 12.5;  // 80 samples: two frames of 40
     const Link links[] = {{"blocks", &blocks_, {1, 1}}, {"voice", &voice_, {1, 1}}};
     graph_ = chain(toy_->graph().ar(), links);
   }

@@ -56,7 +56,7 @@ TEST(Scheduler, AClientWithFewerPlacesComesFirst) {
   machine.add(make_toy_pipeline());
   warm_up(machine);
   SpeechRequest greedy = ask_bytes(100), modest = greedy;
-  greedy.client = 1, modest.client = 2;
+  greedy.terms.client = 1, modest.terms.client = 2;
   std::vector<Client> many;
   for (int i = 0; i < 20; ++i) many.push_back(machine.submit(greedy));
   const Client one = machine.submit(modest);
@@ -151,8 +151,8 @@ TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
   machine.add(make_toy_pipeline());
   SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(20, 2), c = ask_bytes(90, 3),
                 d = ask_bytes(90, 4);
-  b.text_open = true;
-  a.max_frames = 110, b.max_frames = 61, c.max_frames = d.max_frames = 91;
+  b.say.open = true;
+  a.terms.max_frames = 110, b.terms.max_frames = 61, c.terms.max_frames = d.terms.max_frames = 91;
   const std::vector<Client> clients = {machine.submit(a), machine.submit(b), machine.submit(c),
                                        machine.submit(d)};
   std::vector<bool> held(4, false);
@@ -184,9 +184,9 @@ TEST(Scheduler, APairThatCannotFitIsRefused) {
   ScriptedMachine machine({.options = patient(3)});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(40);
-  request.max_frames = 40;  // 43 rows, two pages; a pair would need four
+  request.terms.max_frames = 40;  // 43 rows, two pages; a pair would need four
   ASSERT_TRUE(machine.submit(request));
-  request.guidance = 2.f;
+  request.sampling.guidance = 2.f;
   EXPECT_FALSE(machine.submit(request));
   EXPECT_EQ(machine.refusal.message, "the text may need 43 positions, there is room for 32");
   machine.run_to_end();
@@ -298,7 +298,7 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNobody) {
   ScriptedMachine machine({.options = patient(), .job_s = [](const HostJob&) { return 5.0; }});
   ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest open = ask_bytes(10, 2);
-  open.text_open = true;
+  open.say.open = true;
   const Client late = machine.submit(open), other = machine.submit(ask_bytes(30, 3));
   machine.scheduler.append_text(late->id, std::string(10, 'a'), false);
   machine.scheduler.append_text(late->id, std::string(10, 'a'), true);
@@ -361,7 +361,7 @@ TEST(Scheduler, TextThatCannotBePreparedFailsItsRequest) {
   ScriptedMachine machine({.options = patient(), .job_s = [](const HostJob&) { return 0.1; }});
   ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest open = ask_bytes(10, 2);
-  open.text_open = true;
+  open.say.open = true;
   const Client refused = machine.submit(open), thrown = machine.submit(open),
                good = machine.submit(ask_bytes(30, 3));
   machine.turn();
@@ -434,7 +434,7 @@ TEST(Scheduler, AFirstChunkLargerThanItsEdgeIsCutAllTheSame) {
     if (edge.from.node == 0) edge.window = 12;
   }));
   SpeechRequest request = ask_bytes(100);
-  request.initial_chunk_frames = 50;
+  request.terms.initial_chunk_frames = 50;
   const Client client = machine.submit(request);
   machine.run_to_end();
   ASSERT_TRUE(client->done);
@@ -459,7 +459,7 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   heavy = &machine.add(make_toy_pipeline());
   for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
     SpeechRequest request = ask_bytes(5);
-    request.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
+    request.say.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
     ASSERT_TRUE(machine.submit(request, 1));
     machine.run_to_end();
   }
@@ -471,7 +471,7 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   for (const Client& listener : listeners)
     before.push_back(listener->active->output.outcome().underruns);
   SpeechRequest request = ask_bytes(20);
-  request.instructions = std::string(300, 'z');  // three seconds of prompt
+  request.say.instructions = std::string(300, 'z');  // three seconds of prompt
   const Client other = machine.submit(request, 1);
   while (!other->done) {
     ASSERT_TRUE(machine.next());
@@ -501,7 +501,7 @@ TEST(Scheduler, NobodyRunsDryBehindTheBatchesOfOneModel) {
   ASSERT_EQ(heavy->nodes[0].slot, other.nodes[0].slot);
   for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
     SpeechRequest request = ask_bytes(5);
-    request.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
+    request.say.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
     ASSERT_TRUE(machine.submit(request, 0));
     machine.run_to_end();
   }
@@ -511,7 +511,7 @@ TEST(Scheduler, NobodyRunsDryBehindTheBatchesOfOneModel) {
   std::vector<Client> newcomers;
   for (const char byte : {'x', 'y'}) {
     SpeechRequest request = ask_bytes(5);
-    request.instructions = std::string(300, byte);  // three seconds of prompt
+    request.say.instructions = std::string(300, byte);  // three seconds of prompt
     newcomers.push_back(machine.submit(request, 0));
   }
   machine.run_to_end();
@@ -530,8 +530,8 @@ TEST(Scheduler, LateReadersDoNotKeepNewcomersWaiting) {
   machine.add(make_toy_pipeline());
   writer = &machine.add(make_duet_pipeline(), patient());
   SpeechRequest text;
-  text.text_only = true;
-  text.text = std::string(100, 'a');  // 10 s of steps at twice the time a reader takes for them
+  text.writing.text_only = true;
+  text.say.text = std::string(100, 'a');  // 10 s of steps at twice the time a reader takes for them
   std::vector<Client> readers, newcomers;
   for (int i = 0; i < 3; ++i) readers.push_back(machine.submit(text, 1));
   machine.run_until(3);
@@ -562,7 +562,7 @@ TEST(Scheduler, ReadersWaitByABoundOfTheirOwn) {
     std::vector<Client> readers;
     for (int i = 0; i < 40; ++i) {
       SpeechRequest request = ask_bytes(150);
-      request.text_only = true;
+      request.writing.text_only = true;
       readers.push_back(machine.submit(request));
     }
     machine.run_to_end();
@@ -581,8 +581,8 @@ TEST(Scheduler, ReadersAreNotKeptWaitingForEver) {
   machine.add(make_toy_pipeline());
   writer = &machine.add(make_duet_pipeline(), patient());
   SpeechRequest text;
-  text.text_only = true;
-  text.text = std::string(20, 'a');
+  text.writing.text_only = true;
+  text.say.text = std::string(20, 'a');
   const Client reader = machine.submit(text, 1);
   // One newcomer after the other, about as many as the machine can serve.
   for (int i = 0; i < 200; ++i) {

@@ -63,22 +63,22 @@ Told tell(Dice& dice) {
   Told told;
   SpeechRequest& request = told.request;
   for (int i = dice.between(1, 40); i > 0; --i) {
-    request.text += static_cast<char>('a' + dice.below(26));
+    request.say.text += static_cast<char>('a' + dice.below(26));
   }
-  const int bytes = static_cast<int>(request.text.size());
-  if (bytes > 8 && dice.one_in(4)) request.text[bytes / 2] = '|';
-  if (bytes > 8 && dice.one_in(4)) request.text[bytes / 2 + dice.between(1, 3)] = '&';
+  const int bytes = static_cast<int>(request.say.text.size());
+  if (bytes > 8 && dice.one_in(4)) request.say.text[bytes / 2] = '|';
+  if (bytes > 8 && dice.one_in(4)) request.say.text[bytes / 2 + dice.between(1, 3)] = '&';
   if (dice.one_in(6)) {
     told.broken = true;
-    request.text[dice.below(bytes)] = "\001\002\003\004\005^~"[dice.below(7)];
+    request.say.text[dice.below(bytes)] = "\001\002\003\004\005^~"[dice.below(7)];
   }
-  request.seed = dice.below(100);
-  request.max_frames = dice.one_in(5) ? std::max(1, bytes / 2) : bytes;
-  if (dice.one_in(3)) request.guidance = 1.5f;
+  request.sampling.seed = dice.below(100);
+  request.terms.max_frames = dice.one_in(5) ? std::max(1, bytes / 2) : bytes;
+  if (dice.one_in(3)) request.sampling.guidance = 1.5f;
   // A few beginnings, which are shared to different lengths, by companions up to '#'.
-  request.instructions = std::string("some shared b#ginning of prompts, longer than one page")
-                             .substr(0, 9 * dice.below(7));
-  if (dice.one_in(3)) request.instructions += static_cast<char>('0' + dice.below(3));
+  request.say.instructions = std::string("some shared b#ginning of prompts, longer than one page")
+                                 .substr(0, 9 * dice.below(7));
+  if (dice.one_in(3)) request.say.instructions += static_cast<char>('0' + dice.below(3));
   if (told.broken) return told;
   static_cast<PlainRun&>(told) = run_plainly(*make_toy_pipeline(), request);
   return told;
@@ -184,7 +184,7 @@ class Schedule {
       talk.told = &told_[dice_.below(static_cast<int>(told_.size()))];
       talk.model = dice_.below(models_);
       const double come_s = dice_.seconds(0.05);
-      const std::string& text = talk.told->request.text;
+      const std::string& text = talk.told->request.say.text;
       // Late text is not cut at a '|' or '&', which is then spoken.
       const bool whole = text.find_first_of("|&") != std::string::npos;
       const bool late = text.size() > 4 && !whole && dice_.one_in(3);
@@ -234,9 +234,9 @@ class Schedule {
   void come(Talk& talk, size_t first, bool late) {
     if (machine_.model(talk.model).leaving) return;
     SpeechRequest request = talk.told->request;
-    request.text.resize(first);
-    request.text_open = late;
-    request.background = talk.background = background_ && dice_.one_in(3);
+    request.say.text.resize(first);
+    request.say.open = late;
+    request.terms.background = talk.background = background_ && dice_.one_in(3);
     talk.come_s = machine_.now();
     // Every fourth has its prompts made by a host thread.
     talk.client = dice_.one_in(4) ? machine_.submit_soon(request, talk.model)
@@ -251,9 +251,10 @@ class Schedule {
   /// Whether a request may need more positions than all of the cache has.
   bool never_fits(const Talk& talk) {
     const SpeechRequest& request = talk.told->request;
-    const int rows = static_cast<int>(request.instructions.size()) + 3 + request.max_frames;
+    const int rows =
+        static_cast<int>(request.say.instructions.size()) + 3 + request.terms.max_frames;
     const int pages = machine_.model(talk.model).nodes[0].pages->total();
-    return rows > pages / (request.guidance ? 2 : 1) * KvPool::kPageRows;
+    return rows > pages / (request.sampling.guidance ? 2 : 1) * KvPool::kPageRows;
   }
 
   /// A host thread takes a sequence, to put text into it.
@@ -311,7 +312,7 @@ class Schedule {
 
   void append(const Talk& talk, size_t from, size_t to) {
     if (!talk.client) return;
-    const std::string& text = talk.told->request.text;
+    const std::string& text = talk.told->request.say.text;
     machine_.scheduler.append_text(talk.client->id, text.substr(from, to - from),
                                    to == text.size());
   }
@@ -533,10 +534,10 @@ class Schedule {
       EXPECT_LT(client.outcome.waited_s, machine_.script.options.max_wait_s + 31) << "I12";
     }
     if (watch(7)) {
-      const std::string& text = told.request.text;
+      const std::string& text = told.request.say.text;
       const auto segments =
           1 + std::count(text.begin(), text.end(), '|') + std::count(text.begin(), text.end(), '&');
-      EXPECT_LE(std::ssize(talk.frames), 2 * segments * std::max(1, told.request.max_frames))
+      EXPECT_LE(std::ssize(talk.frames), 2 * segments * std::max(1, told.request.terms.max_frames))
           << "I7: more frames than were wanted";
     }
     if (told.broken) return;
@@ -564,7 +565,7 @@ class Schedule {
       if (preemptions() > 0 && watch(2)) {
         EXPECT_EQ(client.samples, told.samples) << "I2";
       }
-      if (told.request.guidance && watch(10)) {
+      if (told.request.sampling.guidance && watch(10)) {
         EXPECT_EQ(talk.frames, told.frames) << "I10";
       }
     }
@@ -651,10 +652,10 @@ TEST(Schedules, I14_Outputs) {
     for (int c = dice.between(1, 4); c > 0; --c) {
       SpeechRequest request;
       for (int b = dice.between(1, 30); b > 0; --b) {
-        request.text += static_cast<char>('a' + dice.below(3));
+        request.say.text += static_cast<char>('a' + dice.below(3));
       }
-      request.seed = dice.below(2);
-      const std::string key = request.text + std::to_string(request.seed);
+      request.sampling.seed = dice.below(2);
+      const std::string key = request.say.text + std::to_string(request.sampling.seed);
       if (!alone.contains(key)) {
         Script plain;
         plain.options.repetition_s = 0;
@@ -663,7 +664,7 @@ TEST(Schedules, I14_Outputs) {
         const auto client = one.submit(request);
         one.run_to_end();
         ASSERT_EQ(client->outcome.reason, FinishReason::kStop) << client->outcome.error.message;
-        ASSERT_EQ(client->written.size(), request.text.size());
+        ASSERT_EQ(client->written.size(), request.say.text.size());
         alone[key] = {client->written, client->samples};
       }
       clients.emplace_back(key, machine.submit(request));
@@ -699,27 +700,27 @@ struct Paused {
 /// Each part as a request of its own, by the model's definition, and exact silence between them.
 Paused pause(Dice& dice, const Pipeline& model) {
   Paused out;
-  out.request.seed = dice.below(100);
-  out.request.max_frames = 60;  // more than all parts have
-  if (dice.one_in(3)) out.request.guidance = 1.5f;
+  out.request.sampling.seed = dice.below(100);
+  out.request.terms.max_frames = 60;  // more than all parts have
+  if (dice.one_in(3)) out.request.sampling.guidance = 1.5f;
   for (int part = dice.between(1, 4); part > 0; --part) {
     SpeechRequest alone = out.request;
-    alone.text.clear();
+    alone.say.text.clear();
     for (int i = dice.between(1, 12); i > 0; --i) {
-      alone.text += static_cast<char>('a' + dice.below(26));
+      alone.say.text += static_cast<char>('a' + dice.below(26));
     }
     const std::vector<float> spoken = run_plainly(model, alone).samples;
     out.samples.insert(out.samples.end(), spoken.begin(), spoken.end());
-    for (size_t at = 1; at < alone.text.size(); ++at) {
-      out.cuts.push_back(out.request.text.size() + at);
+    for (size_t at = 1; at < alone.say.text.size(); ++at) {
+      out.cuts.push_back(out.request.say.text.size() + at);
     }
-    out.request.text += alone.text;
+    out.request.say.text += alone.say.text;
     if (part == 1 && dice.one_in(2)) break;  // else a pause is the end
     const int pause_ms = dice.between(1, 90);
     const size_t silence =
-        static_cast<size_t>(std::llround(1e-3 * pause_ms * model.info().sample_rate));
+        static_cast<size_t>(std::llround(1e-3 * pause_ms * model.info().speech.sample_rate));
     out.samples.resize(out.samples.size() + silence);
-    out.request.text += "[pause " + std::to_string(pause_ms) + "ms]";
+    out.request.say.text += "[pause " + std::to_string(pause_ms) + "ms]";
   }
   return out;
 }
@@ -759,16 +760,16 @@ TEST(Schedules, I16_Pauses) {
       for (const size_t cut : paused.cuts) {
         if (dice.one_in(4)) ends.push_back(cut);
       }
-      ends.push_back(request.text.size());
-      request.text.resize(ends.front());
-      request.text_open = ends.size() > 1;
+      ends.push_back(request.say.text.size());
+      request.say.text.resize(ends.front());
+      request.say.open = ends.size() > 1;
       talks.push_back(
           {&paused, dice.one_in(3) ? machine.submit_soon(request) : machine.submit(request)});
       Talk& talk = talks.back();
       ASSERT_TRUE(talk.client) << machine.refusal.message;
       for (size_t piece = 1; piece < ends.size(); ++piece) {
         machine.run_until(machine.now() + dice.seconds(0.02));
-        const std::string& text = paused.request.text;
+        const std::string& text = paused.request.say.text;
         machine.scheduler.append_text(talk.client->id,
                                       text.substr(ends[piece - 1], ends[piece] - ends[piece - 1]),
                                       piece + 1 == ends.size());
@@ -793,7 +794,7 @@ TEST(Schedules, I16_Pauses) {
       EXPECT_EQ(talk.client->outcome.reason, FinishReason::kStop)
           << talk.client->outcome.error.message << ", schedule " << i;
       EXPECT_EQ(got.size(), want.size()) << "I16, schedule " << i;
-      EXPECT_TRUE(got == want) << "I16, schedule " << i << ": " << talk.told->request.text;
+      EXPECT_TRUE(got == want) << "I16, schedule " << i << ": " << talk.told->request.say.text;
     }
     expect_clean(machine, talks.size());
     if (HasFailure()) FAIL() << "in schedule " << i;

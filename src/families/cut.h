@@ -1,7 +1,7 @@
 // Segments that reach their bound before the model ends them.
 #pragma once
 
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 

@@ -50,8 +50,8 @@ void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, co
   for (const WeightType type : types) {
     const auto model = load(type);
     SpeechRequest request;
-    request.text = "Hello.";
-    request.ignore_stop = true;
+    request.say.text = "Hello.";
+    request.terms.ignore_stop = true;
     Runner runner(*model);
     Track track = runner.open(request);
     for (int i = 0; i < 4; ++i) runner.step(track);
@@ -79,7 +79,8 @@ inline void expect_chances(const View& logits, const View& settings, const View&
   const int64_t ids = logits.shape[1];
   for (int64_t r = 0; r < logits.shape[0]; ++r) {
     const float* set = settings.f32() + r * 3;
-    request.temperature = set[0], request.top_p = set[1], request.top_k = static_cast<int>(set[2]);
+    request.sampling.temperature = set[0], request.sampling.top_p = set[1],
+    request.sampling.top_k = static_cast<int>(set[2]);
     const Track track = runner.open(request);
     SampleRow row{track.state->sampling(0), {}, {}, 7, 0, 0};
     std::vector<int> seen(static_cast<size_t>(ids), 0);

@@ -60,54 +60,55 @@ inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
 namespace golden {
 
 inline void ask_orpheus(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
-  request.seed = 77;  // of make_golden.py, for the codec's noise
-  request.max_frames = json["ended"] ? 1000 : json["steps"].get<int>() / 7 * 4;
+  request.sampling.seed = 77;  // of make_golden.py, for the codec's noise
+  request.terms.max_frames = json["ended"] ? 1000 : json["steps"].get<int>() / 7 * 4;
 }
 inline void vary_orpheus(int i, SpeechRequest& other) {
-  other.voice = i % 2 ? "none" : "leo";
-  other.temperature = 0.15f * static_cast<float>(i);
-  other.max_frames = 20 * i;
+  other.voice.name = i % 2 ? "none" : "leo";
+  other.sampling.temperature = 0.15f * static_cast<float>(i);
+  other.terms.max_frames = 20 * i;
 }
 
 inline void ask_higgs(const nlohmann::json& json, const Safetensors& golden,
                       SpeechRequest& request) {
   if (!json.contains("reference")) return;
   const View codes = golden.view("reference");
-  request.voice_data =
+  request.voice.data =
       voice_of_frames("higgs_audio", ints(codes), codes.shape[1], json.value("reference_text", ""));
 }
 inline void vary_higgs(int i, SpeechRequest& other) {
   const std::vector<int32_t> codes(static_cast<size_t>(8 * (i + 1)), i);
-  if (i % 3 == 1) other.voice_data = voice_of_frames("higgs_audio", codes, 8, "fine");
-  if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5;
+  if (i % 3 == 1) other.voice.data = voice_of_frames("higgs_audio", codes, 8, "fine");
+  if (i % 3 == 2) other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
 }
 
 inline void ask_csm(const nlohmann::json& json, const Safetensors& golden, SpeechRequest& request) {
-  request.max_frames = 1000;
+  request.terms.max_frames = 1000;
   for (const auto& turn : json["context"]) {
-    const std::string codes = "context_" + std::to_string(request.context.size());
-    request.context.push_back({turn["voice"], turn["text"], ints(golden.view(codes))});
+    const std::string codes = "context_" + std::to_string(request.say.context.size());
+    request.say.context.push_back({turn["voice"], turn["text"], ints(golden.view(codes))});
   }
 }
 template <int kCodebooks>
 void vary_csm(int i, SpeechRequest& other) {
   const std::vector<int32_t> codes(static_cast<size_t>(kCodebooks * (i + 1)), i);
-  if (i % 3 == 1) other.context = {{"1", "fine", codes}};
-  if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
+  if (i % 3 == 1) other.say.context = {{"1", "fine", codes}};
+  if (i % 3 == 2)
+    other.sampling.temperature = 0.3f, other.sampling.top_k = 5, other.voice.name = "7";
 }
 
 inline void ask_fish_speech(const nlohmann::json& json, const Safetensors& golden,
                             SpeechRequest& request) {
-  request.max_frames = 1000;
+  request.terms.max_frames = 1000;
   for (const auto& turn : json["references"]) {
-    const std::string codes = "reference_" + std::to_string(request.context.size());
-    request.context.push_back({"", turn["text"], ints(golden.view(codes))});
+    const std::string codes = "reference_" + std::to_string(request.say.context.size());
+    request.say.context.push_back({"", turn["text"], ints(golden.view(codes))});
   }
 }
 inline void vary_fish_speech(int i, SpeechRequest& other) {
   const std::vector<int32_t> codes(static_cast<size_t>(10 * (i + 1)), i);
-  if (i % 3 == 1) other.context = {{"1", "fine", codes}};
-  if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.voice = "7";
+  if (i % 3 == 1) other.say.context = {{"1", "fine", codes}};
+  if (i % 3 == 2) other.sampling.temperature = 0.3f, other.sampling.top_k = 5, other.voice.name = "7";
 }
 inline std::vector<int32_t> end_fish_speech(const Pipeline& model) {
   std::vector<int32_t> codes(model.graph().ar().traits().vocab.size(), 0);
@@ -116,14 +117,14 @@ inline std::vector<int32_t> end_fish_speech(const Pipeline& model) {
 }
 
 inline void ask_qwen3_tts(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
-  request.voice = json["speaker"].get<std::string>().empty() ? "none" : json["speaker"];
-  request.language = json["language"];
-  request.instructions = json.value("instruct", "");
-  request.text_in_prompt = json["text_mode"] == "whole";
-  request.repetition_penalty = json.value("repetition_penalty", 1.f);
+  request.voice.name = json["speaker"].get<std::string>().empty() ? "none" : json["speaker"];
+  request.say.language = json["language"];
+  request.say.instructions = json.value("instruct", "");
+  request.say.in_prompt = json["text_mode"] == "whole";
+  request.sampling.repetition_penalty = json.value("repetition_penalty", 1.f);
 }
 inline void vary_qwen3_tts(int i, SpeechRequest& other) {
-  if (i % 3 == 1) other.text_in_prompt = false;
+  if (i % 3 == 1) other.say.in_prompt = false;
 }
 
 }  // namespace golden
@@ -231,11 +232,11 @@ inline std::vector<GoldenCase> golden_cases(const GoldenModel& model) {
       const std::vector<int32_t> spoken = ints(frames);
       c.frames.insert(c.frames.end(), spoken.begin(), spoken.end() - (less ? frames.shape[1] : 0));
     }
-    c.request.text = json["text"];
-    c.request.voice = json.value("voice", "");
-    c.request.ignore_stop = json.value("ignore_stop", false);
-    if (json.contains("penalty")) c.request.repetition_penalty = json["penalty"].get<float>();
-    c.request.temperature = 0.f;
+    c.request.say.text = json["text"];
+    c.request.voice.name = json.value("voice", "");
+    c.request.terms.ignore_stop = json.value("ignore_stop", false);
+    if (json.contains("penalty")) c.request.sampling.repetition_penalty = json["penalty"].get<float>();
+    c.request.sampling.temperature = 0.f;
     if (model.ask) model.ask(json, *c.golden, c.request);
     cases.push_back(std::move(c));
   }

@@ -278,7 +278,7 @@ std::string encoder_fault(const Copy& copy) {
     if (each.name != copy.family) continue;
     try {
       const auto pipeline = each.load({copy.dir.path(), "copy", WeightType::kQ8});
-      if (!pipeline->voice_encoder()) return pipeline->info().no_cloning;
+      if (!pipeline->voice_encoder()) return pipeline->info().speech.no_cloning;
       pipeline->voice_encoder()->open({std::vector<float>(24000), 24000, "words"});
     } catch (const LoadError& error) {
       return error.what();

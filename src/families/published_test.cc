@@ -116,7 +116,7 @@ class PublishedLayout : public testing::TestWithParam<Published> {
       try {
         const auto pipeline = each.load({dir_.path(), "published", WeightType::kQ8});
         if (!GetParam().encodes) return "";
-        if (!pipeline->voice_encoder()) return pipeline->info().no_cloning;
+        if (!pipeline->voice_encoder()) return pipeline->info().speech.no_cloning;
         pipeline->voice_encoder()->open({std::vector<float>(48000), 24000, "words"});
       } catch (const LoadError& error) {
         return error.what();

@@ -40,12 +40,12 @@ std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
 void hear_csm(SpeechRequest& request, int32_t last) {
   std::vector<int32_t> codes(7 * 6, 5);
   codes.back() = last;
-  request.context = {{"1", "how are you?", codes}};
+  request.say.context = {{"1", "how are you?", codes}};
 }
 void hear_higgs(SpeechRequest& request, int32_t last) {
   std::vector<int32_t> codes(7 * 8, 5);
   codes.back() = last;
-  request.voice_data = voice_of_frames("higgs_audio", codes, 8, "how are you?");
+  request.voice.data = voice_of_frames("higgs_audio", codes, 8, "how are you?");
 }
 
 constexpr SpokenFamily kSpokenFamilies[] = {
@@ -70,8 +70,8 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
 
   static SpeechRequest say(const std::string& text) {
     SpeechRequest request;
-    request.text = text;
-    request.temperature = 0.f;
+    request.say.text = text;
+    request.sampling.temperature = 0.f;
     return request;
   }
   static std::string long_text() {
@@ -80,7 +80,7 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
       text += "The quick brown fox jumps over the lazy dog. ";
     return text;
   }
-  bool takes_late_text() const { return model_->info().late_text != LateText::kNone; }
+  bool takes_late_text() const { return model_->info().speech.late_text != LateText::kNone; }
   std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
     return open_only(*model_, request);
   }
@@ -150,24 +150,25 @@ TEST_P(SpokenFamilies, RefusesWhatItLacks) {
     const Status checked = check_request(model_->info(), request);
     return checked.ok() ? refusal_of(*model_, request).param : checked.error().param;
   };
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.text = " \n "; }), "input");
-  if (!model_->info().instructions) {
-    EXPECT_EQ(refused([](SpeechRequest& r) { r.instructions = "whisper"; }), "instructions");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
+  if (!model_->info().offers.has("instructions")) {
+    EXPECT_EQ(refused([](SpeechRequest& r) { r.say.instructions = "whisper"; }), "instructions");
   }
   if (!takes_late_text()) {
-    EXPECT_EQ(refused([](SpeechRequest& r) { r.text_open = true; }), "input");
+    EXPECT_EQ(refused([](SpeechRequest& r) { r.say.open = true; }), "input");
   }
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.guidance = GetParam().guided ? 101.f : 2.f; }),
-            "guidance");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.text_in_prompt = false; }), "text_in_prompt");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice = "unheard of"; }), "voice");
-  EXPECT_EQ(refused([](SpeechRequest& r) { r.language = "klingon"; }), "language");
+  EXPECT_EQ(
+      refused([](SpeechRequest& r) { r.sampling.guidance = GetParam().guided ? 101.f : 2.f; }),
+      "guidance");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.voice.name = "unheard of"; }), "voice");
+  EXPECT_EQ(refused([](SpeechRequest& r) { r.say.language = "klingon"; }), "language");
 }
 
 TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
   SpeechRequest request = say(long_text());
-  if (GetParam().guided) request.guidance = 2.f;
-  request.ignore_stop = true;
+  if (GetParam().guided) request.sampling.guidance = 2.f;
+  request.terms.ignore_stop = true;
   const auto state = open(request);
   const size_t marks = state->history(0).size();
   int segments = 1;
@@ -194,7 +195,7 @@ TEST_P(SpokenFamilies, ALongTextIsSpokenInSegmentsThatKeepTheirRows) {
 
 TEST_P(SpokenFamilies, AllSegmentsTogetherHaveOneBound) {
   SpeechRequest request = say(long_text());
-  request.max_frames = 12;
+  request.terms.max_frames = 12;
   const auto state = open(request);
   const Verdict verdict = run_segment(*state);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
@@ -205,7 +206,7 @@ TEST_P(SpokenFamilies, AllSegmentsTogetherHaveOneBound) {
 TEST_P(SpokenFamilies, ASegmentThatEndedLeavesTheRestOfTheBound) {
   if (GetParam().end < 0) return;
   SpeechRequest request = say(long_text());
-  request.max_frames = 24;
+  request.terms.max_frames = 24;
   const auto state = open(request);
   const int whole = state->max_steps();
   for (int i = 0; i < 14; ++i) ASSERT_EQ(step(*state).next, Verdict::kContinue);
@@ -226,7 +227,7 @@ TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
       "How are you today, and how is everybody else at home? I am fine.";
   const auto prompts = [&](size_t piece) {
     SpeechRequest request = say("");
-    request.text_open = true;
+    request.say.open = true;
     const auto state = open(request);
     EXPECT_FALSE(state->ready());
     std::vector<std::vector<int32_t>> all;
@@ -248,7 +249,7 @@ TEST_P(SpokenFamilies, LateTextIsTheSameHoweverItComes) {
 TEST_P(SpokenFamilies, LateTextThatNeverComesIsRefused) {
   if (!takes_late_text()) return;
   SpeechRequest request = say(" ");
-  request.text_open = true;
+  request.say.open = true;
   const auto state = open(request);
   EXPECT_FALSE(state->ready());
   EXPECT_EQ(state->prompt_rows(), 1);
@@ -276,9 +277,9 @@ TEST_P(SpokenFamilies, AGuidedRequestHasACompanion) {
     EXPECT_FALSE(open(request)->guidance());
     return;
   }
-  request.guidance = 1.f;
+  request.sampling.guidance = 1.f;
   EXPECT_FALSE(open(request)->guidance()) << "a scale of 1 is no guidance";
-  request.guidance = 3.f;
+  request.sampling.guidance = 3.f;
   const auto state = open(request);
   EXPECT_EQ(state->guidance(), 3.f);
   step(*state);
@@ -316,11 +317,11 @@ TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {
   std::vector<SpeechRequest> requests;
   for (const char* text : {"Hello there.", "The quick brown fox jumps over the lazy dog", "a"}) {
     requests.push_back(say(text));
-    requests.back().ignore_stop = true;
-    requests.back().max_frames = 60;
+    requests.back().terms.ignore_stop = true;
+    requests.back().terms.max_frames = 60;
   }
-  requests[1].repetition_penalty = 1.2f;
-  requests[2].temperature = 0.8f, requests[2].top_p = 0.9f;
+  requests[1].sampling.repetition_penalty = 1.2f;
+  requests[2].sampling.temperature = 0.8f, requests[2].sampling.top_p = 0.9f;
   requests.push_back(requests[0]);
   if (GetParam().hear) GetParam().hear(requests.back(), 9);
   expect_same_alone_and_in_a_batch(*model_, requests, 10);
@@ -328,8 +329,8 @@ TEST_P(SpokenFamilies, TheSameBitsAloneAndInCompany) {
 
 TEST_P(SpokenFamilies, ADroppedCacheIsMadeAgain) {
   SpeechRequest request = say("Hello there, how are you?");
-  request.ignore_stop = true;
-  request.max_frames = 60;
+  request.terms.ignore_stop = true;
+  request.terms.max_frames = 60;
   if (GetParam().hear) GetParam().hear(request, 9);
   expect_a_dropped_cache_made_again(*model_, request);
 }

@@ -51,35 +51,36 @@ Error no_handle(const char* what) { return {ErrorCode::kInvalid, std::string(wha
 Result<SpeechRequest> request_of(LoadedModel& model, const char* text,
                                  const syrinx_speech_options& options) {
   SpeechRequest request;
-  request.text = text;
-  request.text_open = options.text_open != 0;
-  request.language = text_of(options.language);
-  request.instructions = text_of(options.instructions);
+  request.say.text = text;
+  request.say.open = options.text_open != 0;
+  request.say.language = text_of(options.language);
+  request.say.instructions = text_of(options.instructions);
   const auto set = [](auto& to, auto value) {
     if (value >= 0) to = value;
   };
-  set(request.temperature, options.temperature);
-  set(request.top_p, options.top_p);
-  set(request.repetition_penalty, options.repetition_penalty);
-  set(request.guidance, options.guidance);
-  set(request.top_k, options.top_k);
-  request.seed = options.seed;
+  set(request.sampling.temperature, options.temperature);
+  set(request.sampling.top_p, options.top_p);
+  set(request.sampling.repetition_penalty, options.repetition_penalty);
+  set(request.sampling.guidance, options.guidance);
+  set(request.sampling.top_k, options.top_k);
+  request.sampling.seed = options.seed;
   if (options.speed < TimeStretch::kMinSpeed || !(options.speed <= TimeStretch::kMaxSpeed)) {
     return Error{ErrorCode::kInvalid, "speed must be from 0.25 to 4"};
   }
   const PipelineInfo& info = model.info();
-  request.speed = std::clamp(options.speed, info.slowest, info.fastest);
+  request.voice.speed = info.offers.of("speed")->nearest(options.speed);
   if (options.max_s < 0 || !(options.max_s <= kLongWaitS)) {
     return Error{ErrorCode::kInvalid, "max_s must be from 0 to 1000000"};
   }
   if (options.max_s > 0) {
-    request.max_frames = std::max(1, static_cast<int>(std::ceil(options.max_s * info.frame_rate)));
+    request.terms.max_frames =
+        std::max(1, static_cast<int>(std::ceil(options.max_s * info.speech.frame_rate)));
   }
   if (options.learned != nullptr) {
     if (options.voice != nullptr) {
       return Error{ErrorCode::kInvalid, "give one of voice and learned"};
     }
-    request.voice_data = options.learned->voice;
+    request.voice.data = options.learned->voice;
   } else if (options.voice != nullptr && *options.voice != '\0') {
     if (auto status = model.choose_voice(options.voice, request); !status) return status.error();
   }
@@ -94,7 +95,7 @@ Result<std::unique_ptr<Speech>> open_speech(syrinx_model* model, const char* tex
   if (!options) return options.error();
   auto request = request_of(*model->loaded, text, options.value());
   if (!request) return request.error();
-  const double speed = options.value().speed / request.value().speed;
+  const double speed = options.value().speed / request.value().voice.speed;
   return Speech::open(model->loaded, request.take(), speed);
 }
 
@@ -151,22 +152,22 @@ const char* syrinx_model_name(const syrinx_model* model) { return info_of(model)
 
 const char* syrinx_model_family(const syrinx_model* model) { return info_of(model).family.c_str(); }
 
-int syrinx_sample_rate(const syrinx_model* model) { return info_of(model).sample_rate; }
+int syrinx_sample_rate(const syrinx_model* model) { return info_of(model).speech.sample_rate; }
 
 uint32_t syrinx_traits(const syrinx_model* model) { return model->loaded->traits(); }
 
 const char* syrinx_voice_name(const syrinx_model* model, size_t number) {
-  const auto& voices = info_of(model).voices;
+  const auto& voices = info_of(model).speech.voices;
   return number < voices.size() ? voices[number].id.c_str() : nullptr;
 }
 
 const char* syrinx_voice_description(const syrinx_model* model, size_t number) {
-  const auto& voices = info_of(model).voices;
+  const auto& voices = info_of(model).speech.voices;
   return number < voices.size() ? voices[number].description.c_str() : nullptr;
 }
 
 const char* syrinx_language_name(const syrinx_model* model, size_t number) {
-  const auto& languages = info_of(model).languages;
+  const auto& languages = info_of(model).speech.languages;
   return number < languages.size() ? languages[number].c_str() : nullptr;
 }
 

@@ -44,11 +44,11 @@ LoadedModel::LoadedModel(LoadOptions options, const LoadedModel* beside) : cache
 
 uint32_t LoadedModel::traits() const {
   uint32_t out = 0;
-  if (info().word_times) out |= SYRINX_TELLS_WORDS;
-  if (info().late_text != LateText::kNone) out |= SYRINX_HEARS_LATE_TEXT;
+  if (info().speech.word_times) out |= SYRINX_TELLS_WORDS;
+  if (info().speech.late_text != LateText::kNone) out |= SYRINX_HEARS_LATE_TEXT;
   if (engine_->pipeline().voice_encoder() != nullptr) out |= SYRINX_CLONES;
-  if (info().mixes) out |= SYRINX_MIXES_VOICES;
-  if (info().instructions) out |= SYRINX_TAKES_INSTRUCTIONS;
+  if (info().speech.mixes) out |= SYRINX_MIXES_VOICES;
+  if (info().offers.has("instructions")) out |= SYRINX_TAKES_INSTRUCTIONS;
   return out;
 }
 

@@ -101,9 +101,10 @@ int SpeechQueue::fd() {
 
 Speech::Speech(std::shared_ptr<LoadedModel> model, double speed)
     : model_(std::move(model)),
-      queue_(std::make_shared<SpeechQueue>(model_->info().sample_rate)),
+      queue_(std::make_shared<SpeechQueue>(model_->info().speech.sample_rate)),
       speed_(speed) {
-  if (speed != 1) stretch_ = std::make_unique<TimeStretch>(model_->info().sample_rate, speed);
+  if (speed != 1)
+    stretch_ = std::make_unique<TimeStretch>(model_->info().speech.sample_rate, speed);
 }
 
 Speech::~Speech() { cancel(); }
@@ -111,10 +112,10 @@ Speech::~Speech() { cancel(); }
 Result<std::unique_ptr<Speech>> Speech::open(std::shared_ptr<LoadedModel> model,
                                              SpeechRequest request, double speed) {
   std::unique_ptr<Speech> out(new Speech(std::move(model), speed));
-  out->open_text_ = request.text_open;
+  out->open_text_ = request.say.open;
   out->request_ = std::move(request);
-  if (out->open_text_ && out->model_->info().late_text == LateText::kNone) {
-    out->request_.text_open = false;  // it comes when its text is whole
+  if (out->open_text_ && out->model_->info().speech.late_text == LateText::kNone) {
+    out->request_.say.open = false;  // it comes when its text is whole
     return out;
   }
   if (auto status = out->submit(); !status) return status.error();
@@ -142,12 +143,12 @@ Status Speech::feed(std::string_view text, bool last) {
     return ok_status();
   }
   const size_t most = model_->info().max_text_bytes;
-  if (request_.text.size() + text.size() > most) {
+  if (request_.say.text.size() + text.size() > most) {
     open_text_ = true;
     return Error{ErrorCode::kInvalid,
                  "the text is longer than the model takes: " + std::to_string(most) + " bytes"};
   }
-  request_.text += text;
+  request_.say.text += text;
   if (!last) return ok_status();
   auto status = submit();
   if (!status) queue_->finished(not_begun(FinishReason::kError, status.error()));
@@ -178,13 +179,13 @@ bool Speech::fill_chunk() {
   for (const WordMark& mark : marks_) {
     words_.push_back({.begin = static_cast<size_t>(mark.begin),
                       .end = static_cast<size_t>(mark.end),
-                      .at_s = static_cast<double>(mark.frame) / info.frame_rate / speed_});
+                      .at_s = static_cast<double>(mark.frame) / info.speech.frame_rate / speed_});
   }
   chunk_ = {.samples = made_.data(),
             .count = made_.size(),
-            .sample_rate = info.sample_rate,
+            .sample_rate = info.speech.sample_rate,
             .reserved = 0,
-            .begin_s = static_cast<double>(told_samples_) / info.sample_rate,
+            .begin_s = static_cast<double>(told_samples_) / info.speech.sample_rate,
             .words = words_.data(),
             .word_count = words_.size()};
   told_samples_ += static_cast<int64_t>(made_.size());

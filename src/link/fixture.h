@@ -98,7 +98,7 @@ class Streams {
   explicit Streams(const Pipeline& model, Which which = kFeatures)
       : model_(model), which_(which), work_(pool_, Device::kCpu) {
     SpeechRequest request;
-    request.text = "hello";
+    request.say.text = "hello";
     opened_ = model.open(request).take();
   }
   std::unique_ptr<StreamState> open() const { return open_stream(stage(), opened_.sequence()); }

@@ -54,7 +54,7 @@ TEST_F(LinkTest, WhoDoesNotFitIsRefusedWithAReason) {
     EXPECT_TRUE(
         wait_for([&] { return link.state().trouble.find("refuses") != std::string::npos; }));
     SpeechRequest request;
-    request.text = "hello";
+    request.say.text = "hello";
     const auto opened = placed->open(request);
     EXPECT_FALSE(opened.ok());
     EXPECT_EQ(opened.error().code, ErrorCode::kOverloaded);
@@ -271,7 +271,7 @@ TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
   append_push(seeds[1], {.batch = 1, .node = 0, .jobs = {{1, 0, 0, 4, 0, false, four}}});
   append_close(seeds[2], 1);
   SpeechRequest request;
-  request.text = "so it goes";
+  request.say.text = "so it goes";
   append_open(seeds[3], {2, 1, request_bytes(request).take()});
   append_cache(seeds[4], {1, 8});
   append_call(seeds[5], {2, text_call("and on", false)});

@@ -72,7 +72,7 @@ class PlacedPipeline : public Pipeline {
   std::string dictated(std::string_view answer) const override { return inner_->dictated(answer); }
   Result<Opened> open(const SpeechRequest& request) const override {
     for (const auto& stage : chunks_) {
-      if (!request.text_only && !is_up(stage->places())) return away(stage->places());
+      if (!request.writing.text_only && !is_up(stage->places())) return away(stage->places());
     }
     Result<Opened> opened = inner_->open(request);
     if (!opened.ok() || steps_.empty()) return opened;

@@ -158,7 +158,7 @@ TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   a_->server->leave(), b_->server->leave();
   ASSERT_TRUE(wait_for([&] { return link(0).state().leaving && link(1).state().leaving; }));
   SpeechRequest request;
-  request.text = "hello";
+  request.say.text = "hello";
   const auto refused = placed_->open(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kOverloaded);

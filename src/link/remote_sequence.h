@@ -8,7 +8,7 @@
 #include <string>
 
 #include "link/place.h"
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 

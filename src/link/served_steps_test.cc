@@ -23,11 +23,11 @@ class ServedStepsTest : public testing::Test {
   ServedStepsTest() {
     steps_.make_cache(kToyNode, kToyPages);
     SpeechRequest request;
-    request.text = "so it goes";
-    request.seed = 3;
+    request.say.text = "so it goes";
+    request.sampling.seed = 3;
     open(1, request);
-    request.guidance = 2.f;
-    request.instructions = "slowly";
+    request.sampling.guidance = 2.f;
+    request.say.instructions = "slowly";
     open(2, request);
   }
   void open(uint64_t stream, const SpeechRequest& request) {
@@ -178,8 +178,8 @@ TEST_F(ServedStepsTest, WhatASequenceDoesNotLikeIsItsFault) {
   steps_.open(3, kToyNode, "no request");
   EXPECT_NE(fault_of([](auto& s) { s.stream = 3; }), "");
   SpeechRequest late;
-  late.text = "so";
-  late.text_open = true;
+  late.say.text = "so";
+  late.say.open = true;
   open(4, late);
   steps_.call({4, text_call("it \6 goes", false)});
   EXPECT_NE(fault_of([](auto& s) { s.stream = 4; }).find("like"), std::string::npos);

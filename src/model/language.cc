@@ -10,8 +10,8 @@ namespace syrinx {
 
 Result<std::string> read_language(const PipelineInfo& info, std::string_view asked) {
   if (is_any_language(asked)) return std::string();
-  if (info.languages.empty()) return std::string(asked);
-  if (auto found = find_language(info.languages, asked)) return std::move(*found);
+  if (info.speech.languages.empty()) return std::string(asked);
+  if (auto found = find_language(info.speech.languages, asked)) return std::move(*found);
   const std::string shown(asked.substr(0, 40));
   if (finds_language_alone(info)) {
     return Error{ErrorCode::kUnsupported,
@@ -21,7 +21,7 @@ Result<std::string> read_language(const PipelineInfo& info, std::string_view ask
                  "language"};
   }
   std::string names = "auto";
-  for (const std::string& each : info.languages) {
+  for (const std::string& each : info.speech.languages) {
     if (!is_any_language(each)) names += ", " + each;
   }
   return Error{ErrorCode::kUnsupported,
@@ -29,8 +29,8 @@ Result<std::string> read_language(const PipelineInfo& info, std::string_view ask
 }
 
 bool finds_language_alone(const PipelineInfo& info) {
-  return !info.languages.empty() &&
-         std::all_of(info.languages.begin(), info.languages.end(),
+  return !info.speech.languages.empty() &&
+         std::all_of(info.speech.languages.begin(), info.speech.languages.end(),
                      [](const std::string& each) { return is_any_language(each); });
 }
 

@@ -53,13 +53,13 @@ TEST(Language, OneReadingForAllFamilies) {
   };
   for (const auto& [known, wanted] : families) {
     PipelineInfo info;
-    info.languages = known;
+    info.speech.languages = known;
     ASSERT_EQ(wanted.size(), asked.size());
     for (size_t i = 0; i < asked.size(); ++i) {
       const auto read = read_language(info, asked[i]);
       EXPECT_EQ(read ? read.value() : kRefused, wanted[i]) << asked[i] << " of " << known.front();
       SpeechRequest request;
-      request.language = asked[i];
+      request.say.language = asked[i];
       EXPECT_EQ(check_request(info, request).ok(), wanted[i] != kRefused) << asked[i];
     }
   }
@@ -67,13 +67,13 @@ TEST(Language, OneReadingForAllFamilies) {
 
 TEST(Language, RefusalsListWhatThereIs) {
   PipelineInfo info;
-  info.languages = {"auto", "chinese", "english"};
+  info.speech.languages = {"auto", "chinese", "english"};
   EXPECT_EQ(read_language(info, "Klingon").error().message,
             "the language \"Klingon\" is not known; known are auto, chinese, english");
   EXPECT_EQ(read_language(info, "Klingon").error().param, "language");
-  info.languages = {"auto"};
+  info.speech.languages = {"auto"};
   EXPECT_NE(read_language(info, "en").error().message.find("\"auto\""), std::string::npos);
-  info.languages = {"en-gb-x-rp", "en-gb"};
+  info.speech.languages = {"en-gb-x-rp", "en-gb"};
   EXPECT_EQ(read_language(info, "en_GB_scotland").value(), "en-gb");
 }
 

@@ -12,15 +12,16 @@ namespace {
 
 /// Of a request, or of the model where it speaks nothing else.
 bool is_english(const PipelineInfo& info, const std::string& asked) {
-  const bool only = info.languages.size() == 1;
-  const std::string language = lower_ascii(asked.empty() && only ? info.languages.front() : asked);
+  const bool only = info.speech.languages.size() == 1;
+  const std::string language =
+      lower_ascii(asked.empty() && only ? info.speech.languages.front() : asked);
   return language.empty() || language == "auto" || language.starts_with("en");
 }
 
 }  // namespace
 
 Result<Markup> take_ssml(const PipelineInfo& info, SpeechRequest& request) {
-  Result<Ssml> read = read_ssml(request.text, is_english(info, request.language));
+  Result<Ssml> read = read_ssml(request.say.text, is_english(info, request.say.language));
   if (!read) return read.error();
   return take_ssml(info, read.take(), request);
 }
@@ -29,32 +30,33 @@ Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
   Markup out{std::move(ssml.marks), {}};
   const auto warn = [&](std::string what) { out.warnings.push_back(std::move(what)); };
   for (const std::string& what : ssml.ignored) warn(concat("SSML: ", what, " is not heeded"));
+  const Bounds speeds = *info.offers.of("speed"), pitch_bounds = *info.offers.of("pitch");
   bool rates = false, pitches = false;
   for (Delivery& delivery : ssml.deliveries) {
-    const float speed = std::clamp(request.speed * delivery.rate, info.slowest, info.fastest);
-    const float pitch = std::clamp(delivery.pitch, info.lowest, info.highest);
-    rates = rates || std::abs(speed - request.speed * delivery.rate) > 0.01f;
+    const float speed = speeds.nearest(request.voice.speed * delivery.rate);
+    const float pitch = pitch_bounds.nearest(delivery.pitch);
+    rates = rates || std::abs(speed - request.voice.speed * delivery.rate) > 0.01f;
     pitches = pitches || pitch != delivery.pitch;
-    delivery.rate = speed / request.speed;
+    delivery.rate = speed / request.voice.speed;
     delivery.pitch = pitch;
   }
-  const auto bound = [&](const char* what, float least, float most) {
-    warn(least == most ? concat("SSML: the model '", info.model, "' has no ", what)
-                       : concat("SSML: the ", what, " of the model '", info.model, "' lies in ",
-                                least, " to ", most));
+  const auto bound = [&](const char* what, const Bounds& bounds) {
+    warn(bounds.low == bounds.high ? concat("SSML: the model '", info.model, "' has no ", what)
+                                   : concat("SSML: the ", what, " of the model '", info.model,
+                                            "' lies in ", bounds.low, " to ", bounds.high));
   };
-  if (rates) bound("rate of its own", info.slowest, info.fastest);
-  if (pitches) bound("pitch to be changed", info.lowest, info.highest);
+  if (rates) bound("rate of its own", speeds);
+  if (pitches) bound("pitch to be changed", pitch_bounds);
   const auto any_of = [&](auto test) {
     return std::any_of(ssml.sayings.begin(), ssml.sayings.end(), test);
   };
-  if (!info.phones && any_of([](const Saying& s) { return !s.phones.empty(); })) {
+  if (!info.speech.phones && any_of([](const Saying& s) { return !s.phones.empty(); })) {
     warn(concat("SSML: the model '", info.model, "' takes no phonemes; it says the words"));
   }
-  if (!info.accents && any_of([](const Saying& s) { return s.strong; })) {
+  if (!info.speech.accents && any_of([](const Saying& s) { return s.strong; })) {
     warn(concat("SSML: the model '", info.model, "' has no emphasis"));
   }
-  if (!out.marks.empty() && !info.word_times) {
+  if (!out.marks.empty() && !info.speech.word_times) {
     warn(concat("SSML: the model '", info.model, "' does not tell the times of marks"));
     out.marks.clear();
   }
@@ -67,27 +69,27 @@ Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
     if (delivery.begin >= std::ssize(ssml.text)) break;
     if (!same(delivery, kept.empty() ? Delivery() : kept.back())) kept.push_back(delivery);
   }
-  request.text = std::move(ssml.text);
-  request.sayings = std::move(ssml.sayings);
-  request.deliveries = std::move(kept);
+  request.say.text = std::move(ssml.text);
+  request.say.sayings = std::move(ssml.sayings);
+  request.say.deliveries = std::move(kept);
   return out;
 }
 
 void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRequest& part) {
-  part.text = whole.text.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
-  part.sayings = within(whole.sayings, begin, size);
-  part.deliveries.clear();
+  part.say.text = whole.say.text.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
+  part.say.sayings = within(whole.say.sayings, begin, size);
+  part.say.deliveries.clear();
   Delivery now;  // what the part begins with
-  for (Delivery delivery : whole.deliveries) {
+  for (Delivery delivery : whole.say.deliveries) {
     if (delivery.begin >= begin + size) break;
     delivery.begin = std::max<int64_t>(0, delivery.begin - begin);
     if (delivery.begin > 0) {
-      part.deliveries.push_back(delivery);
+      part.say.deliveries.push_back(delivery);
     } else {
       now = delivery;
     }
   }
-  if (now.rate != 1 || now.pitch != 0) part.deliveries.insert(part.deliveries.begin(), now);
+  if (now.rate != 1 || now.pitch != 0) part.say.deliveries.insert(part.say.deliveries.begin(), now);
 }
 
 std::vector<int64_t> mark_frames(const std::vector<TextMark>& marks,

@@ -6,12 +6,13 @@
 
 #include "model/pipeline.h"
 #include "model/request.h"
+#include "model/sequence.h"
 #include "text/ssml.h"
 
 namespace syrinx {
 
 struct Markup {
-  std::vector<TextMark> marks;        ///< places in SpeechRequest::text, in order
+  std::vector<TextMark> marks;        ///< places in RequestText::text, in order
   std::vector<std::string> warnings;  ///< what was left out, for people, without a full stop
 };
 

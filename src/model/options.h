@@ -1,58 +1,67 @@
-// The options of a request that are one value each, in one table: names, bounds, the fact of
-// PipelineInfo that says that a model has the option, and help. From the table follow the fields of
-// HTTP bodies and their schema, arguments of the command line, refusals, the bytes of a request and
-// the table in docs/guide/http.md. A new option is a field of SpeechRequest, a row here, and the
-// family that has it. Plain data and pure functions; any thread.
+// What is done with the table of options (kRequestOptions in model/request.h): which ones a model
+// offers, and how a request is compared with that. Plain data and pure functions; any thread.
 #pragma once
 
+#include <array>
 #include <concepts>
-#include <limits>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <variant>
 
-#include "model/pipeline.h"
+#include "base/error.h"
 #include "model/request.h"
 
 namespace syrinx {
 
-/// Inclusive; a flag or a text has none.
-struct Bounds {
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-  /// False for NaN.
-  bool holds(double value) const { return value >= low && value <= high; }
+struct PipelineInfo;
+
+/// The name of an option, as a literal. A name that the table lacks does not compile.
+class OptionName {
+ public:
+  consteval OptionName(const char* name) {  // NOLINT(google-explicit-constructor)
+    while (kRequestOptions[row_].name != name) ++row_;
+  }
+  constexpr size_t row() const { return row_; }
+
+ private:
+  size_t row_ = 0;
 };
 
-/// Where the value of an option is kept. What it is in a default SpeechRequest means "not set".
-using OptionField =
-    std::variant<std::optional<float> SpeechRequest::*, std::optional<int> SpeechRequest::*,
-                 std::optional<bool> SpeechRequest::*, float SpeechRequest::*, int SpeechRequest::*,
-                 uint64_t SpeechRequest::*, std::string SpeechRequest::*,
-                 FlowMode SpeechRequest::*>;
-
-/// Bodies of HTTP requests, as bits.
-enum RequestBody : unsigned { kSpeechBody = 1, kChatBody = 2, kCompletionBody = 4 };
-
-struct RequestOption {
-  std::string_view name;           ///< of the field in bodies, and of errors
-  std::string_view argument = {};  ///< of the command line ("-l,--language"); empty: none
-  OptionField field;
-  std::string_view help;          ///< a phrase in small letters, without a full stop
-  Bounds bounds = {};             ///< of every model
-  unsigned bodies = 0;            ///< RequestBody bits: bodies with this field
-  bool own_reader = false;        ///< the field is read by code of its own (voices, languages)
-  bool minus_one_is_off = false;  ///< in bodies -1 means 0, as other servers write "off"
-  std::string_view unit = {};     ///< "frames"
-  /// Bounds of a model; nothing: it does not have the option. Null: the table's bounds, and only
-  /// the family knows whether the model has the option.
-  std::optional<Bounds> (*offer)(const PipelineInfo&) = nullptr;
+/// An option that a model has, and what it takes of it.
+struct Offer {
+  OptionName name;
+  Bounds bounds = {};
 };
 
-/// In the order of help and documents; the order is part of request_bytes().
+/// The options that a model has of those that not every model has (OptionModels::kOffering).
+class Offers {
+ public:
+  Offers() = default;
+  void add(OptionName name, Bounds bounds = {}) { bounds_[name.row()] = bounds; }
+  void add(std::initializer_list<Offer> offers) {
+    for (const Offer& offer : offers) add(offer.name, offer.bounds);
+  }
+  /// What to do instead of setting an option that the model lacks: "write tags into the text".
+  void lack(OptionName name, std::string instead) { instead_[name.row()] = std::move(instead); }
+  bool has(OptionName name) const { return bounds_[name.row()].has_value(); }
+  /// Bounds of the model, the table's for models without the offer, or nothing: it lacks the
+  /// option. Infinite of an option that any model may have.
+  std::optional<Bounds> of(OptionName name) const { return of_row(name.row()); }
+  std::optional<Bounds> of_row(size_t row) const;
+  /// Empty: the option is to be left out.
+  std::string instead_of_row(size_t row) const;
+
+ private:
+  std::array<std::optional<Bounds>, kRequestOptions.size()> bounds_ = {};
+  std::map<size_t, std::string> instead_;
+};
+
 std::span<const RequestOption> request_options();
 /// The option of a name that is in the table; InternalError for others.
 const RequestOption& request_option(std::string_view name);
@@ -68,9 +77,9 @@ void for_set_options(const SpeechRequest& request, F&& f) {
   for (const RequestOption& option : request_options()) {
     std::visit(
         [&](auto field) {
-          const auto& value = request.*field;
+          const auto& value = field(request);
           using Value = std::remove_cvref_t<decltype(value)>;
-          if (value == plain.*field) return;
+          if (value == field(plain)) return;
           if constexpr (std::same_as<Value, FlowMode>) {
             f(option, flow_names()[static_cast<size_t>(value)]);
           } else if constexpr (requires {
@@ -87,7 +96,7 @@ void for_set_options(const SpeechRequest& request, F&& f) {
 }
 
 /// The options that few models have, of those that this one has: "'flow', 'speaker'".
-std::string offered_options(const PipelineInfo& info);
+std::string offered_options(const Offers& offers);
 
 /// Compares each option that is set with the table and with the model. kUnsupported: the model
 /// lacks the option or takes less of it; kInvalid: outside the bounds of every model. The error

@@ -44,10 +44,10 @@ TEST(Options, NamesAndFieldsAreInTheTableOnce) {
 TEST(Options, OnesThatAreSetAreListed) {
   EXPECT_TRUE(set_names({}).empty());
   SpeechRequest request;
-  request.exaggeration = 0.f;
-  request.flow = FlowMode::kFull;
-  request.speaker = 0;
-  request.language = "de";
+  request.voice.exaggeration = 0.f;
+  request.terms.flow = FlowMode::kFull;
+  request.voice.speaker = 0;
+  request.say.language = "de";
   EXPECT_EQ(set_names(request),
             (std::vector<std::string>{"language", "flow", "exaggeration", "speaker"}));
   for_set_options(request, [](const RequestOption& option, const auto& value) {
@@ -65,51 +65,61 @@ TEST(Options, RefusalsNameTheOptionAndWhatTheModelOffers) {
   PipelineInfo info;
   info.model = "toy";
   SpeechRequest request;
-  request.exaggeration = 1.f;
+  request.voice.exaggeration = 1.f;
   EXPECT_EQ(option_fault(info, request),
             "the model 'toy' does not support 'exaggeration'; leave it out");
-  info.flow = true, info.speaker_numbers = 3;
+  info.offers.add({{"flow"}, {"speaker", {0, 2}}});
   EXPECT_EQ(option_fault(info, request),
             "the model 'toy' does not support 'exaggeration'; leave it out (of the options that "
             "few models have it supports 'flow', 'speaker')");
-  info.exaggeration = true;
+  info.offers.add("exaggeration");
   EXPECT_EQ(option_fault(info, request), "");
-  request.exaggeration = 2.5f;
+  request.voice.exaggeration = 2.5f;
   EXPECT_EQ(option_fault(info, request), "'exaggeration' must be between 0 and 2, not 2.5");
   EXPECT_EQ(check_options(info, request).error().code, ErrorCode::kInvalid);
+}
+
+TEST(Options, AModelMaySayWhatToDoInstead) {
+  PipelineInfo info;
+  info.model = "toy";
+  info.offers.lack("instructions", "write tags into the text");
+  SpeechRequest request;
+  request.say.instructions = "whisper";
+  EXPECT_EQ(option_fault(info, request),
+            "the model 'toy' does not support 'instructions'; write tags into the text");
 }
 
 TEST(Options, AModelMayTakeLessThanTheTable) {
   PipelineInfo info;
   info.model = "toy";
-  info.slowest = 0.5f, info.fastest = 2;
+  info.offers.add("speed", {0.5f, 2});
   SpeechRequest request;
-  request.speed = 3;
+  request.voice.speed = 3;
   EXPECT_EQ(option_fault(info, request),
             "'speed' must be between 0.5 and 2 with the model 'toy', not 3");
   EXPECT_EQ(check_options(info, request).error().code, ErrorCode::kUnsupported);
-  request.speed = 9;
+  request.voice.speed = 9;
   EXPECT_EQ(check_options(info, request).error().code, ErrorCode::kInvalid);
-  request.speed = std::numeric_limits<float>::quiet_NaN();
+  request.voice.speed = std::numeric_limits<float>::quiet_NaN();
   EXPECT_NE(option_fault(info, request), "");
-  request.speed = 1, request.pitch = 1;
+  request.voice.speed = 1, request.voice.pitch = 1;
   EXPECT_NE(option_fault(info, request), "");
-  info.highest = 4;
+  info.offers.add("pitch", {0, 4});
   EXPECT_EQ(option_fault(info, request), "");
 }
 
 TEST(Options, EveryNumberHasItsBounds) {
   PipelineInfo info;
-  info.inner = info.exaggeration = true;
-  info.speaker_numbers = 2;
+  info.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}, {"exaggeration"}});
+  info.offers.add("speaker", {0, 1});
   for (const RequestOption& option : request_options()) {
     if (option.bounds.high == std::numeric_limits<double>::infinity()) continue;
     for (const double past : {option.bounds.low - 1, option.bounds.high * 2 + 1}) {
       SpeechRequest request;
       std::visit(
           [&](auto field) {
-            if constexpr (std::is_assignable_v<decltype(request.*field), float>) {
-              request.*field = static_cast<float>(past);
+            if constexpr (std::is_assignable_v<decltype(field(request)), float>) {
+              field(request) = static_cast<float>(past);
             }
           },
           option.field);
@@ -124,9 +134,9 @@ TEST(Options, EveryNumberHasItsBounds) {
 
 TEST(Options, BoundsThatNoFloatHoldsExactlyAreInside) {
   SpeechRequest request;
-  request.repetition_penalty = 0.01f;  // less than 0.01
+  request.sampling.repetition_penalty = 0.01f;  // less than 0.01
   EXPECT_EQ(option_fault({}, request), "");
-  request.repetition_penalty = 0.009f;
+  request.sampling.repetition_penalty = 0.009f;
   EXPECT_NE(option_fault({}, request), "");
 }
 

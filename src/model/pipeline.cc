@@ -19,22 +19,23 @@ Status check_voice(const PipelineInfo& info, const Voice* voice) {
 
 Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) {
   double seconds = 0;
-  for (const auto& recording : request.recordings) seconds += recording->seconds();
-  if (request.recordings.empty() || (info.hears_s > 0 && seconds <= info.hears_s))
+  for (const auto& recording : request.writing.recordings) seconds += recording->seconds();
+  if (request.writing.recordings.empty() ||
+      (info.hearing.seconds > 0 && seconds <= info.hearing.seconds))
     return ok_status();
-  if (info.hears_s == 0)
+  if (info.hearing.seconds == 0)
     return Error{ErrorCode::kUnsupported, "this model hears no recordings", "messages"};
-  return Error{
-      ErrorCode::kInvalid,
-      concat("the recordings last ", std::round(seconds), " s, the limit is ", info.hears_s, " s"),
-      "messages"};
+  return Error{ErrorCode::kInvalid,
+               concat("the recordings last ", std::round(seconds), " s, the limit is ",
+                      info.hearing.seconds, " s"),
+               "messages"};
 }
 
 Status check_answers(const PipelineInfo& info, const SpeechRequest& request) {
-  if (request.answers.empty()) return ok_status();
-  if (!info.recalls)
+  if (request.writing.answers.empty()) return ok_status();
+  if (!info.writing.recalls)
     return Error{ErrorCode::kUnsupported, "this model takes earlier answers as text", "messages"};
-  for (const EarlierAnswer& each : request.answers) {
+  for (const EarlierAnswer& each : request.writing.answers) {
     if (each.ids == nullptr || !(each.heard_s.value_or(0) >= 0))
       return Error{ErrorCode::kInvalid, "an earlier answer is none", "messages"};
   }
@@ -42,7 +43,7 @@ Status check_answers(const PipelineInfo& info, const SpeechRequest& request) {
 }
 
 Status check_mix(const PipelineInfo& info, const std::vector<VoiceShare>& mix) {
-  if (!mix.empty() && !info.mixes) {
+  if (!mix.empty() && !info.speech.mixes) {
     return Error{ErrorCode::kUnsupported, "this model does not mix voices", "voice"};
   }
   for (const VoiceShare& share : mix) {
@@ -66,27 +67,32 @@ Result<SpeechRequest> Pipeline::dictation(const Dictation&) const {
 }
 
 Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
-  if (request.text.size() > info.max_text_bytes) {
-    return Error{
-        ErrorCode::kInvalid,
-        concat("the text has ", request.text.size(), " bytes, the limit is ", info.max_text_bytes),
-        "input"};
-  }
-  if (request.expected.size() > info.max_text_bytes) {
+  if (request.say.text.size() > info.max_text_bytes) {
     return Error{ErrorCode::kInvalid,
-                 concat("the expected answer has ", request.expected.size(),
+                 concat("the text has ", request.say.text.size(), " bytes, the limit is ",
+                        info.max_text_bytes),
+                 "input"};
+  }
+  if (request.say.open && info.speech.late_text == LateText::kNone) {
+    return Error{ErrorCode::kUnsupported,
+                 concat("the model '", info.model, "' takes the whole text at once"), "input"};
+  }
+  if (request.writing.expected.size() > info.max_text_bytes) {
+    return Error{ErrorCode::kInvalid,
+                 concat("the expected answer has ", request.writing.expected.size(),
                         " bytes, the limit is ", info.max_text_bytes),
                  "prediction"};
   }
-  if (request.chat && !info.writes) {
+  if (request.writing.chat && !info.writes) {
     return Error{ErrorCode::kUnsupported, "this model speaks; it does not answer messages",
                  "messages"};
   }
-  if (request.chat && !request.chat->must_call.empty() && !info.calls_tools) {
+  if (request.writing.chat && !request.writing.chat->must_call.empty() &&
+      !info.writing.calls_tools) {
     return Error{ErrorCode::kUnsupported, "this model cannot be made to call a tool",
                  "tool_choice"};
   }
-  if (request.chat && !request.chat->schema.empty() && !info.writes_json) {
+  if (request.writing.chat && !request.writing.chat->schema.empty() && !info.writing.writes_json) {
     return Error{ErrorCode::kUnsupported,
                  "this model cannot be made to write JSON; 'response_format' may be of the type "
                  "'text'",
@@ -94,19 +100,19 @@ Status check_request(const PipelineInfo& info, const SpeechRequest& request) {
   }
   if (Status fault = check_recordings(info, request); !fault) return fault;
   if (Status fault = check_answers(info, request); !fault) return fault;
-  if (!request.context.empty() && !info.context) {
+  if (!request.say.context.empty() && !info.speech.context) {
     return Error{ErrorCode::kUnsupported, "this model does not hear a conversation's earlier turns",
                  "context"};
   }
-  if (const auto language = read_language(info, request.language); !language) {
+  if (const auto language = read_language(info, request.say.language); !language) {
     return language.error();
   }
   if (Status fault = check_options(info, request); !fault) return fault;
-  if (Status fault = check_mix(info, request.mix); !fault) return fault;
-  for (const ContextTurn& turn : request.context) {
+  if (Status fault = check_mix(info, request.voice.mix); !fault) return fault;
+  for (const ContextTurn& turn : request.say.context) {
     if (Status fault = check_voice(info, turn.recording.get()); !fault) return fault;
   }
-  return check_voice(info, request.voice_data.get());
+  return check_voice(info, request.voice.data.get());
 }
 
 }  // namespace syrinx

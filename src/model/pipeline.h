@@ -5,13 +5,16 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/graph.h"
+#include "model/options.h"
 #include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 
@@ -31,6 +34,48 @@ struct PartInfo {
   size_t bytes = 0;
 };
 
+/// What a model's speech is like.
+struct SpeechFacts {
+  int sample_rate = 24000;   ///< Hz, mono
+  double frame_rate = 12.5;  ///< frames a second
+  std::vector<VoiceInfo> voices;
+  std::string default_voice;
+  bool mixes = false;  ///< speaks with several voices mixed by weight
+  /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
+  std::string no_cloning = "this model's voices are fixed";
+  std::vector<std::string> languages;
+  LateText late_text = LateText::kNone;
+  bool context = false;  ///< hears earlier turns of a conversation
+  bool phones = false;   ///< says the phones of sayings and lexicons
+  bool accents = false;  ///< says strong words with an accent
+  bool word_times = false, phone_times = false;
+};
+
+/// What a model hears in a chat, and what it writes down.
+struct HearingFacts {
+  double seconds = 0;          ///< length of all recordings of a chat, at most; 0: it hears none
+  bool first_channel = false;  ///< of several; false: their mean
+  /// Stretches of a recording that stay as they were heard when more of it comes, so that it may be
+  /// heard while it is spoken. Nothing: only what has ended can be heard.
+  struct Stretches {
+    double each_s = 0;
+    double anew_s = 0;  ///< they begin anew after this time; 0: never
+    /// Time by which the recording must go on behind a stretch.
+    static constexpr double kAhead_s = 0.02;
+  };
+  std::optional<Stretches> ahead = {};
+  /// Length of a recording that it writes down (Pipeline::dictation()), at most; 0: it does not.
+  double dictates_s = 0;
+};
+
+/// What a model that writes can do.
+struct WritingFacts {
+  bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
+  bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
+  bool recalls = false;      ///< takes its earlier answers as it made them: RequestWriting::answers
+  int64_t positions = 0;     ///< tokens of a prompt and its answer together, at most; 0: unknown
+};
+
 /// Facts about a loaded model.
 struct PipelineInfo {
   std::string family;
@@ -38,51 +83,15 @@ struct PipelineInfo {
   std::string licence;
   bool speaks = true;   ///< answers with audio
   bool writes = false;  ///< answers with text, and takes a chat
-  /// Of one that speaks and writes: it answers chats aloud, and hears (hears_s) the turns of a
-  /// conversation; else it reads texts aloud, answers in words and writes down what it hears alone.
+  /// Of one that speaks and writes: it answers chats aloud, and hears the turns of a conversation;
+  /// else it reads texts aloud, answers in words and writes down what it hears alone.
   bool converses = true;
-  int sample_rate = 24000;   ///< Hz, mono
-  double frame_rate = 12.5;  ///< frames a second
-  std::vector<VoiceInfo> voices;
-  std::string default_voice;
-  std::vector<std::string> languages;
-  LateText late_text = LateText::kNone;
-  bool instructions = false;
-  bool context = false;  ///< hears earlier turns of a conversation
-  /// Recordings that it hears in a chat: their length together at most, in seconds; 0: none.
-  double hears_s = 0;
-  bool hears_first_channel = false;  ///< of several; false: their mean
-  /// Stretches of a recording that stay as they were heard when more of it comes, so that it may be
-  /// heard while it is spoken. Nothing: only what has ended can be heard.
-  struct Stretches {
-    double each_s = 0;
-    double anew_s = 0;  ///< they begin anew after so much; 0: never
-    /// Of which this much more must be there.
-    static constexpr double kAhead_s = 0.02;
-  };
-  std::optional<Stretches> hears_ahead = {};
-  bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
-  bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
-  /// Of one that writes: tokens of a prompt and its answer together, at most; 0: not told.
-  int64_t positions = 0;
-  bool recalls = false;  ///< takes its earlier answers as it made them: SpeechRequest::answers
-  /// Recordings that it writes down (Pipeline::dictation()): their length at most; 0: it does not.
-  double dictates_s = 0;
-  bool word_times = false, phone_times = false;
-  bool mixes = false;  ///< speaks with several voices mixed by weight
-  // What of SpeechRequest the model has:
-  bool flow = false, exaggeration = false, spells_numbers = false;
-  bool inner = false;       ///< inner_temperature and its like
-  int speaker_numbers = 0;  ///< `speaker` is below this; 0: it has no such thing
-  /// Bounds of SpeechRequest::speed; past them the audio is stretched.
-  float slowest = 1, fastest = 1;
-  float lowest = 0, highest = 0;  ///< bounds of SpeechRequest::pitch
-  bool phones = false;            ///< says the phones of sayings and lexicons
-  bool accents = false;           ///< says strong words with an accent
-  /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
-  std::string no_cloning = "this model's voices are fixed";
+  SpeechFacts speech = {};
+  HearingFacts hearing = {};
+  WritingFacts writing = {};
+  Offers offers = {};  ///< options of the table that not every model has
   size_t max_text_bytes = 200'000;
-  std::vector<PartInfo> parts;
+  std::vector<PartInfo> parts = {};
 };
 
 /// What a request is made of: a sequence for each AR node of the graph, in their order; null where
@@ -130,7 +139,7 @@ class Pipeline {
   /// (read_language).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
 
-  /// The request that writes a recording down, greedily, where PipelineInfo::dictates_s says so.
+  /// The request that writes a recording down, greedily, where HearingFacts::dictates_s says so.
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
   /// What of the answer to that is what was said.
   virtual std::string dictated(std::string_view answer) const { return std::string(answer); }

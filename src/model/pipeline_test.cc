@@ -18,18 +18,23 @@ std::string request_fault(const PipelineInfo& info, const SpeechRequest& request
 
 TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
   PipelineInfo all;
-  all.flow = all.exaggeration = all.spells_numbers = all.inner = true;
-  all.speaker_numbers = 10;
+  all.offers.add({{"flow"},
+                  {"exaggeration"},
+                  {"spell_numbers"},
+                  {"inner_temperature"},
+                  {"inner_top_p"},
+                  {"inner_top_k"}});
+  all.offers.add("speaker", {0, 9});
   const std::pair<const char*, void (*)(SpeechRequest&)> options[] = {
-      {"flow", [](SpeechRequest& r) { r.flow = FlowMode::kFull; }},
-      {"flow", [](SpeechRequest& r) { r.flow = FlowMode::kCausal; }},
-      {"exaggeration", [](SpeechRequest& r) { r.exaggeration = 0.25f; }},
-      {"spell_numbers", [](SpeechRequest& r) { r.spell_numbers = true; }},
-      {"spell_numbers", [](SpeechRequest& r) { r.spell_numbers = false; }},
-      {"inner_temperature", [](SpeechRequest& r) { r.inner_temperature = 0.5f; }},
-      {"inner_top_p", [](SpeechRequest& r) { r.inner_top_p = 0.5f; }},
-      {"inner_top_k", [](SpeechRequest& r) { r.inner_top_k = 5; }},
-      {"speaker", [](SpeechRequest& r) { r.speaker = 9; }},
+      {"flow", [](SpeechRequest& r) { r.terms.flow = FlowMode::kFull; }},
+      {"flow", [](SpeechRequest& r) { r.terms.flow = FlowMode::kCausal; }},
+      {"exaggeration", [](SpeechRequest& r) { r.voice.exaggeration = 0.25f; }},
+      {"spell_numbers", [](SpeechRequest& r) { r.say.spell_numbers = true; }},
+      {"spell_numbers", [](SpeechRequest& r) { r.say.spell_numbers = false; }},
+      {"inner_temperature", [](SpeechRequest& r) { r.sampling.inner_temperature = 0.5f; }},
+      {"inner_top_p", [](SpeechRequest& r) { r.sampling.inner_top_p = 0.5f; }},
+      {"inner_top_k", [](SpeechRequest& r) { r.sampling.inner_top_k = 5; }},
+      {"speaker", [](SpeechRequest& r) { r.voice.speaker = 9; }},
   };
   EXPECT_EQ(request_fault({}, {}), "");
   for (const auto& [name, set] : options) {
@@ -40,18 +45,27 @@ TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
   }
 }
 
+TEST(CheckRequest, LateTextIsForModelsThatTakeIt) {
+  SpeechRequest request;
+  request.say.open = true;
+  PipelineInfo info;
+  EXPECT_EQ(request_fault(info, request), "input");
+  info.speech.late_text = LateText::kSentence;
+  EXPECT_EQ(request_fault(info, request), "");
+}
+
 TEST(CheckRequest, OptionsHaveBounds) {
   PipelineInfo info;
-  info.exaggeration = true;
-  info.speaker_numbers = 10;
+  info.offers.add("exaggeration");
+  info.offers.add("speaker", {0, 9});
   SpeechRequest request;
   for (const float degree : {-0.1f, 2.1f, std::numeric_limits<float>::quiet_NaN()}) {
-    request.exaggeration = degree;
+    request.voice.exaggeration = degree;
     EXPECT_EQ(request_fault(info, request), "exaggeration") << degree;
   }
   request = {};
   for (const int speaker : {-2, 10}) {
-    request.speaker = speaker;
+    request.voice.speaker = speaker;
     EXPECT_EQ(request_fault(info, request), "speaker") << speaker;
   }
 }
@@ -59,13 +73,13 @@ TEST(CheckRequest, OptionsHaveBounds) {
 TEST(CheckRequest, RecordingsOfAConversationAreTheModelsOwn) {
   PipelineInfo info;
   info.family = "csm";
-  info.context = true;
+  info.speech.context = true;
   SpeechRequest request;
-  request.context.resize(1);
-  request.context[0].recording =
+  request.say.context.resize(1);
+  request.say.context[0].recording =
       std::make_shared<const Voice>(Voice{.family = "csm", .encoder = "1", .mode = "continuation"});
   EXPECT_EQ(request_fault(info, request), "");
-  request.context[0].recording =
+  request.say.context[0].recording =
       std::make_shared<const Voice>(Voice{.family = "zonos", .encoder = "1", .mode = "x-vector"});
   EXPECT_EQ(request_fault(info, request), "voice");
 }
@@ -74,13 +88,13 @@ TEST(CheckRequest, EarlierAnswersAreOfModelsThatTakeThem) {
   PipelineInfo info;
   info.writes = true;
   SpeechRequest request;
-  request.answers = {{std::make_shared<const std::vector<int32_t>>(), 0.5}};
+  request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(), 0.5}};
   EXPECT_EQ(request_fault(info, request), "messages");
-  info.recalls = true;
+  info.writing.recalls = true;
   EXPECT_EQ(request_fault(info, request), "");
-  request.answers[0].heard_s = -1;
+  request.writing.answers[0].heard_s = -1;
   EXPECT_EQ(request_fault(info, request), "messages");
-  request.answers = {{}};
+  request.writing.answers = {{}};
   EXPECT_EQ(request_fault(info, request), "messages");
 }
 

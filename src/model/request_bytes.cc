@@ -156,24 +156,24 @@ void recording(Io& io, Recording& recording) {
 template <typename Io>
 void spoken(Io& io, SpeechRequest& r) {
   const auto voice_of = [&](Voice& data) { voice(io, data); };
-  io.text(r.text);
-  io.number(r.text_open);
-  list(io, r.sayings, [&](Saying& saying) {
+  io.text(r.say.text);
+  io.number(r.say.open);
+  list(io, r.say.sayings, [&](Saying& saying) {
     io.number(saying.begin), io.number(saying.end);
     io.text(saying.words);
     phones(io, saying.phones);
     io.number(saying.strong);
   });
-  list(io, r.deliveries, [&](Delivery& delivery) {
+  list(io, r.say.deliveries, [&](Delivery& delivery) {
     io.number(delivery.begin), io.number(delivery.rate), io.number(delivery.pitch);
   });
-  shared(io, r.voice_data, voice_of);
-  list(io, r.mix, [&](VoiceShare& share) {
+  shared(io, r.voice.data, voice_of);
+  list(io, r.voice.mix, [&](VoiceShare& share) {
     io.text(share.voice);
     shared(io, share.data, voice_of);
     io.number(share.weight);
   });
-  list(io, r.context, [&](ContextTurn& turn) {
+  list(io, r.say.context, [&](ContextTurn& turn) {
     io.text(turn.voice), io.text(turn.text);
     io.array(turn.codes);
     shared(io, turn.recording, voice_of);
@@ -203,34 +203,36 @@ void option_value(Io& io, FlowMode& value) {
 template <typename Io>
 void options(Io& io, SpeechRequest& r) {
   for (const RequestOption& option : request_options()) {
-    std::visit([&](auto field) { option_value(io, r.*field); }, option.field);
+    std::visit([&](auto field) { option_value(io, field(r)); }, option.field);
   }
 }
 
 template <typename Io>
 void written(Io& io, SpeechRequest& r) {
-  shared(io, r.chat, [&](Chat& chat) {
+  shared(io, r.writing.chat, [&](Chat& chat) {
     io.text(chat.messages), io.text(chat.tools);
     optional(io, chat.thinks);
     list(io, chat.must_call, [&](std::string& name) { io.text(name); });
     io.text(chat.schema);
   });
-  io.text(r.expected);
-  io.number(r.expected_among);
-  auto settled = static_cast<uint64_t>(r.expected_settled);
+  io.text(r.writing.expected);
+  io.number(r.writing.expected_among);
+  auto settled = static_cast<uint64_t>(r.writing.expected_settled);
   io.number(settled);
-  r.expected_settled = static_cast<size_t>(settled);
-  io.number(r.jacobi);
-  list(io, r.stop, [&](std::string& stop) { io.text(stop); });
-  const uint32_t count = io.count(r.recordings.size());
-  r.recordings.resize(count);
-  for (auto& one : r.recordings) shared(io, one, [&](Recording& data) { recording(io, data); });
-  list(io, r.answers, [&](EarlierAnswer& answer) {
+  r.writing.expected_settled = static_cast<size_t>(settled);
+  io.number(r.writing.jacobi);
+  list(io, r.writing.stop, [&](std::string& stop) { io.text(stop); });
+  const uint32_t count = io.count(r.writing.recordings.size());
+  r.writing.recordings.resize(count);
+  for (auto& one : r.writing.recordings)
+    shared(io, one, [&](Recording& data) { recording(io, data); });
+  list(io, r.writing.answers, [&](EarlierAnswer& answer) {
     shared(io, answer.ids, [&](std::vector<int32_t>& ids) { io.array(ids); });
     optional(io, answer.heard_s);
   });
-  io.number(r.offline), io.number(r.ignore_stop), io.number(r.phone_times);
-  io.number(r.text_only), io.number(r.top_logprobs), io.number(r.background), io.number(r.client);
+  io.number(r.terms.offline), io.number(r.terms.ignore_stop), io.number(r.terms.phone_times);
+  io.number(r.writing.text_only), io.number(r.writing.top_logprobs), io.number(r.terms.background),
+      io.number(r.terms.client);
 }
 
 }  // namespace
@@ -244,7 +246,7 @@ Result<std::string> request_bytes(const SpeechRequest& request) {
   out.number(kRequestVersion);
   SpeechRequest fields = request;
   options(out, fields), spoken(out, fields), written(out, fields);
-  if (out.there(request.lexicon != nullptr)) request.lexicon->append_to(out.out);
+  if (out.there(request.say.lexicon != nullptr)) request.say.lexicon->append_to(out.out);
   return std::move(out.out);
 }
 
@@ -255,7 +257,7 @@ SpeechRequest read_request(std::string_view bytes) {
   if (version != kRequestVersion) throw LoadError("a request of another version");
   SpeechRequest request;
   options(in, request), spoken(in, request), written(in, request);
-  if (in.there(false)) request.lexicon = Lexicon::read(in.in);
+  if (in.there(false)) request.say.lexicon = Lexicon::read(in.in);
   in.in.end();
   return request;
 }

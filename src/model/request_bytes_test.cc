@@ -26,47 +26,49 @@ std::shared_ptr<const Voice> a_voice(float value) {
 /// No field is as it is by itself.
 SpeechRequest full_request() {
   SpeechRequest r;
-  r.text = "so it goes, Syrinx";
-  r.text_open = true;
-  r.sayings = {{3, 5, "id", {"ɪt", {"ih1", "t"}}, true}};
-  r.deliveries = {{3, 0.5f, 2.f}};
-  r.lexicon = Lexicon::both(Lexicon::parse("Syrinx /ˈsɪɹɪŋks/\nnginx engine X").take(),
-                            Lexicon::parse("Nguyen {W IH1 N}").take());
-  r.voice = "fox";
-  r.voice_data = a_voice(1);
-  r.mix = {{"fox", nullptr, 0.25f}, {"", a_voice(2), 0.75f}};
-  r.speed = 1.5f, r.pitch = -2;
-  r.language = "en", r.instructions = "slowly";
-  r.context = {{"fox", "hello", {1, 2, 3}, a_voice(3)}};
-  r.text_in_prompt = true;
-  r.temperature = 0.5f, r.top_p = 0.6f, r.min_p = 0.1f, r.repetition_penalty = 1.1f;
-  r.top_k = 7, r.guidance = 2.f;
-  r.inner_temperature = 0.4f, r.inner_top_p = 0.3f, r.inner_top_k = 9;
-  r.flow = FlowMode::kFull;
-  r.offline = true;
-  r.exaggeration = 1.5f;
-  r.spell_numbers = false;
-  r.speaker = 3;
-  r.seed = 1ull << 60;
-  r.max_frames = 100;
-  r.ignore_stop = true, r.phone_times = true;
+  r.say.text = "so it goes, Syrinx";
+  r.say.open = true;
+  r.say.sayings = {{3, 5, "id", {"ɪt", {"ih1", "t"}}, true}};
+  r.say.deliveries = {{3, 0.5f, 2.f}};
+  r.say.lexicon = Lexicon::both(Lexicon::parse("Syrinx /ˈsɪɹɪŋks/\nnginx engine X").take(),
+                                Lexicon::parse("Nguyen {W IH1 N}").take());
+  r.voice.name = "fox";
+  r.voice.data = a_voice(1);
+  r.voice.mix = {{"fox", nullptr, 0.25f}, {"", a_voice(2), 0.75f}};
+  r.voice.speed = 1.5f, r.voice.pitch = -2;
+  r.say.language = "en", r.say.instructions = "slowly";
+  r.say.context = {{"fox", "hello", {1, 2, 3}, a_voice(3)}};
+  r.say.in_prompt = true;
+  r.sampling.temperature = 0.5f, r.sampling.top_p = 0.6f, r.sampling.min_p = 0.1f,
+  r.sampling.repetition_penalty = 1.1f;
+  r.sampling.top_k = 7, r.sampling.guidance = 2.f;
+  r.sampling.inner_temperature = 0.4f, r.sampling.inner_top_p = 0.3f, r.sampling.inner_top_k = 9;
+  r.terms.flow = FlowMode::kFull;
+  r.terms.offline = true;
+  r.voice.exaggeration = 1.5f;
+  r.say.spell_numbers = false;
+  r.voice.speaker = 3;
+  r.sampling.seed = 1ull << 60;
+  r.terms.max_frames = 100;
+  r.terms.ignore_stop = true, r.terms.phone_times = true;
   auto chat = std::make_shared<Chat>();
   chat->messages = "[]", chat->tools = "[{}]", chat->thinks = false, chat->must_call = {"f", "g"};
   chat->schema = R"({"type": "object"})";
-  r.chat = chat;
-  r.expected = "hello";
-  r.expected_among = 3, r.expected_settled = 4, r.jacobi = 5;
-  r.stop = {"a", "b"};
+  r.writing.chat = chat;
+  r.writing.expected = "hello";
+  r.writing.expected_among = 3, r.writing.expected_settled = 4, r.writing.jacobi = 5;
+  r.writing.stop = {"a", "b"};
   auto recording = std::make_shared<Recording>();
   recording->samples = {0.5f, -0.5f}, recording->sample_rate = 16000;
   recording->text = "hi", recording->mode = "x-vector";
-  r.recordings = {recording};
-  r.answers = {{std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{7, -1}), 0.5},
-               {std::make_shared<const std::vector<int32_t>>(), {}}};
-  r.text_only = true;
-  r.max_tokens = 50, r.top_logprobs = 2, r.initial_chunk_frames = 6;
-  r.background = true;
-  r.client = 99;
+  r.writing.recordings = {recording};
+  r.writing.answers = {
+      {std::make_shared<const std::vector<int32_t>>(std::vector<int32_t>{7, -1}), 0.5},
+      {std::make_shared<const std::vector<int32_t>>(), {}}};
+  r.writing.text_only = true;
+  r.writing.max_tokens = 50, r.writing.top_logprobs = 2, r.terms.initial_chunk_frames = 6;
+  r.terms.background = true;
+  r.terms.client = 99;
   return r;
 }
 
@@ -76,59 +78,59 @@ TEST(RequestBytes, ThereAndBack) {
   const SpeechRequest got = read_request(bytes);
   // Whatever is not written the same way again was lost.
   EXPECT_EQ(request_bytes(got).take().size(), bytes.size());
-  EXPECT_EQ(got.text, want.text);
-  EXPECT_TRUE(got.text_open && got.offline && got.ignore_stop && got.phone_times);
-  EXPECT_TRUE(got.text_only && got.background);
-  ASSERT_EQ(got.sayings.size(), 1u);
-  EXPECT_EQ(got.sayings[0].words, "id");
-  EXPECT_EQ(got.sayings[0].phones.arpabet, want.sayings[0].phones.arpabet);
-  EXPECT_TRUE(got.sayings[0].strong);
-  ASSERT_EQ(got.deliveries.size(), 1u);
-  EXPECT_EQ(got.deliveries[0].rate, 0.5f);
-  EXPECT_EQ(voice_hash(*got.voice_data), voice_hash(*want.voice_data));
-  ASSERT_EQ(got.mix.size(), 2u);
-  EXPECT_EQ(got.mix[0].voice, "fox");
-  EXPECT_FALSE(got.mix[0].data);
-  EXPECT_EQ(voice_hash(*got.mix[1].data), voice_hash(*want.mix[1].data));
-  EXPECT_EQ(got.mix[1].weight, 0.75f);
-  EXPECT_EQ(got.context[0].codes, want.context[0].codes);
-  EXPECT_EQ(voice_hash(*got.context[0].recording), voice_hash(*want.context[0].recording));
-  EXPECT_EQ(got.text_in_prompt, true);
-  EXPECT_EQ(got.temperature, 0.5f);
-  EXPECT_EQ(got.top_p, 0.6f);
-  EXPECT_EQ(got.min_p, 0.1f);
-  EXPECT_EQ(got.repetition_penalty, 1.1f);
-  EXPECT_EQ(got.top_k, 7);
-  EXPECT_EQ(got.guidance, 2.f);
-  EXPECT_EQ(got.inner_temperature, 0.4f);
-  EXPECT_EQ(got.inner_top_p, 0.3f);
-  EXPECT_EQ(got.inner_top_k, 9);
-  EXPECT_EQ(got.flow, FlowMode::kFull);
-  EXPECT_EQ(got.exaggeration, 1.5f);
-  EXPECT_EQ(got.spell_numbers, false);
-  EXPECT_EQ(got.speaker, 3);
-  EXPECT_EQ(got.seed, want.seed);
-  EXPECT_EQ(got.max_frames, 100);
-  EXPECT_EQ(got.chat->tools, "[{}]");
-  EXPECT_EQ(got.chat->must_call, (std::vector<std::string>{"f", "g"}));
-  EXPECT_EQ(got.chat->schema, R"({"type": "object"})");
-  EXPECT_EQ(got.chat->thinks, false);
-  EXPECT_EQ(got.expected, "hello");
-  EXPECT_EQ(got.expected_settled, 4u);
-  EXPECT_EQ(got.stop, want.stop);
-  ASSERT_EQ(got.recordings.size(), 1u);
-  EXPECT_EQ(got.recordings[0]->samples, want.recordings[0]->samples);
-  EXPECT_EQ(got.recordings[0]->sample_rate, 16000);
-  ASSERT_EQ(got.answers.size(), 2u);
-  EXPECT_EQ(*got.answers[0].ids, (std::vector<int32_t>{7, -1}));
-  EXPECT_EQ(got.answers[0].heard_s, 0.5);
-  EXPECT_TRUE(got.answers[1].ids->empty());
-  EXPECT_FALSE(got.answers[1].heard_s);
-  EXPECT_EQ(got.top_logprobs, 2);
-  EXPECT_EQ(got.client, 99u);
+  EXPECT_EQ(got.say.text, want.say.text);
+  EXPECT_TRUE(got.say.open && got.terms.offline && got.terms.ignore_stop && got.terms.phone_times);
+  EXPECT_TRUE(got.writing.text_only && got.terms.background);
+  ASSERT_EQ(got.say.sayings.size(), 1u);
+  EXPECT_EQ(got.say.sayings[0].words, "id");
+  EXPECT_EQ(got.say.sayings[0].phones.arpabet, want.say.sayings[0].phones.arpabet);
+  EXPECT_TRUE(got.say.sayings[0].strong);
+  ASSERT_EQ(got.say.deliveries.size(), 1u);
+  EXPECT_EQ(got.say.deliveries[0].rate, 0.5f);
+  EXPECT_EQ(voice_hash(*got.voice.data), voice_hash(*want.voice.data));
+  ASSERT_EQ(got.voice.mix.size(), 2u);
+  EXPECT_EQ(got.voice.mix[0].voice, "fox");
+  EXPECT_FALSE(got.voice.mix[0].data);
+  EXPECT_EQ(voice_hash(*got.voice.mix[1].data), voice_hash(*want.voice.mix[1].data));
+  EXPECT_EQ(got.voice.mix[1].weight, 0.75f);
+  EXPECT_EQ(got.say.context[0].codes, want.say.context[0].codes);
+  EXPECT_EQ(voice_hash(*got.say.context[0].recording), voice_hash(*want.say.context[0].recording));
+  EXPECT_EQ(got.say.in_prompt, true);
+  EXPECT_EQ(got.sampling.temperature, 0.5f);
+  EXPECT_EQ(got.sampling.top_p, 0.6f);
+  EXPECT_EQ(got.sampling.min_p, 0.1f);
+  EXPECT_EQ(got.sampling.repetition_penalty, 1.1f);
+  EXPECT_EQ(got.sampling.top_k, 7);
+  EXPECT_EQ(got.sampling.guidance, 2.f);
+  EXPECT_EQ(got.sampling.inner_temperature, 0.4f);
+  EXPECT_EQ(got.sampling.inner_top_p, 0.3f);
+  EXPECT_EQ(got.sampling.inner_top_k, 9);
+  EXPECT_EQ(got.terms.flow, FlowMode::kFull);
+  EXPECT_EQ(got.voice.exaggeration, 1.5f);
+  EXPECT_EQ(got.say.spell_numbers, false);
+  EXPECT_EQ(got.voice.speaker, 3);
+  EXPECT_EQ(got.sampling.seed, want.sampling.seed);
+  EXPECT_EQ(got.terms.max_frames, 100);
+  EXPECT_EQ(got.writing.chat->tools, "[{}]");
+  EXPECT_EQ(got.writing.chat->must_call, (std::vector<std::string>{"f", "g"}));
+  EXPECT_EQ(got.writing.chat->schema, R"({"type": "object"})");
+  EXPECT_EQ(got.writing.chat->thinks, false);
+  EXPECT_EQ(got.writing.expected, "hello");
+  EXPECT_EQ(got.writing.expected_settled, 4u);
+  EXPECT_EQ(got.writing.stop, want.writing.stop);
+  ASSERT_EQ(got.writing.recordings.size(), 1u);
+  EXPECT_EQ(got.writing.recordings[0]->samples, want.writing.recordings[0]->samples);
+  EXPECT_EQ(got.writing.recordings[0]->sample_rate, 16000);
+  ASSERT_EQ(got.writing.answers.size(), 2u);
+  EXPECT_EQ(*got.writing.answers[0].ids, (std::vector<int32_t>{7, -1}));
+  EXPECT_EQ(got.writing.answers[0].heard_s, 0.5);
+  EXPECT_TRUE(got.writing.answers[1].ids->empty());
+  EXPECT_FALSE(got.writing.answers[1].heard_s);
+  EXPECT_EQ(got.writing.top_logprobs, 2);
+  EXPECT_EQ(got.terms.client, 99u);
   std::vector<Saying> here, there;
-  want.lexicon->find("Syrinx and nginx met Nguyen", here);
-  got.lexicon->find("Syrinx and nginx met Nguyen", there);
+  want.say.lexicon->find("Syrinx and nginx met Nguyen", here);
+  got.say.lexicon->find("Syrinx and nginx met Nguyen", there);
   ASSERT_EQ(there.size(), 3u);
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(there[i].words, here[i].words);
@@ -142,14 +144,14 @@ TEST(RequestBytes, ThereAndBack) {
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
   EXPECT_EQ(bytes[0], 6);
-  EXPECT_EQ(sha256_hex(bytes),
-            "5e672b362484ab84b2fdf52be93ebc57db8193e0a7074fb72f42817c2902af41");
+  EXPECT_EQ(sha256_hex(bytes), "5e672b362484ab84b2fdf52be93ebc57db8193e0a7074fb72f42817c2902af41");
 }
 
 TEST(RequestBytes, TheSmallestOne) {
   const SpeechRequest got = read_request(request_bytes({}).take());
-  EXPECT_FALSE(got.voice_data || got.lexicon || got.chat || got.temperature || got.text_in_prompt);
-  EXPECT_TRUE(got.recordings.empty() && got.mix.empty());
+  EXPECT_FALSE(got.voice.data || got.say.lexicon || got.writing.chat || got.sampling.temperature ||
+               got.say.in_prompt);
+  EXPECT_TRUE(got.writing.recordings.empty() && got.voice.mix.empty());
 }
 
 TEST(RequestBytes, ATaskOfTheFamilysOwnStaysHere) {

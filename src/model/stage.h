@@ -16,7 +16,7 @@
 #include "kernels/attention.h"
 #include "model/bundle.h"
 #include "model/frames.h"
-#include "model/request.h"
+#include "model/sequence.h"
 #include "tensor/context.h"
 
 namespace syrinx {

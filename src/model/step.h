@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "kernels/guidance.h"
 #include "kernels/sample.h"
-#include "model/request.h"
+#include "model/sequence.h"
 #include "model/stage.h"
 
 namespace syrinx {

@@ -49,11 +49,11 @@ class Drafting {
   /// There will be no answer.
   void give_up();
 
-  /// What the answer is likely to be like: SpeechRequest::expected of the next round.
+  /// What the answer is likely to be like: RequestWriting::expected of the next round.
   const std::string& guess() const { return draft_.text; }
   /// It is all that the model had to say.
   bool guess_is_whole() const { return draft_.whole; }
-  /// SpeechRequest::max_tokens of the round that begins.
+  /// RequestWriting::max_tokens of the round that begins.
   int most_tokens() const;
   /// What the round, or the answer, has written.
   const std::string& written() const { return now_.text; }

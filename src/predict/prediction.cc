@@ -31,10 +31,10 @@ void set_draft_length(DraftRules& rules, int first) {
 }
 
 void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled) {
-  request.expected = std::move(guess);
-  request.expected_among = how.rule == DraftRule::kTopK ? how.among : 1;
-  request.expected_settled = settled;
-  request.jacobi = how.jacobi;
+  request.writing.expected = std::move(guess);
+  request.writing.expected_among = how.rule == DraftRule::kTopK ? how.among : 1;
+  request.writing.expected_settled = settled;
+  request.writing.jacobi = how.jacobi;
 }
 
 Chat hinted(const Chat& chat, const std::string& hint) {

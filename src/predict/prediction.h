@@ -31,7 +31,7 @@ struct Prediction {
   int among = 3;           ///< the k of kTopK, 1 to kMostAmong; 1 is greedy
   DraftRules drafts = {};  ///< lengths
   std::string hint = {};   ///< put behind the question in drafts: that it may be cut off
-  int jacobi = 0;          ///< an experiment: SpeechRequest::jacobi
+  int jacobi = 0;          ///< an experiment: RequestWriting::jacobi
 
   bool operator==(const Prediction&) const = default;
 };

@@ -75,15 +75,15 @@ std::shared_ptr<Reflection> Reflection::begin(const SpeechRequest& request,
   out->over_ = std::move(over);
   for (size_t i = 0; i < out->ends_.size(); ++i) {
     SpeechRequest question = request;
-    question.chat = std::make_shared<const Chat>(
-        judging(*request.chat, std::string_view(draft).substr(0, out->ends_[i])));
-    question.expected.clear();
-    question.stop.clear();
-    question.temperature = 0.f;
-    question.max_tokens = 1;
-    question.ignore_stop = true;  // the token counts, whatever it is
-    question.top_logprobs = kScores;
-    question.text_only = true;
+    question.writing.chat = std::make_shared<const Chat>(
+        judging(*request.writing.chat, std::string_view(draft).substr(0, out->ends_[i])));
+    question.writing.expected.clear();
+    question.writing.stop.clear();
+    question.sampling.temperature = 0.f;
+    question.writing.max_tokens = 1;
+    question.terms.ignore_stop = true;  // the token counts, whatever it is
+    question.writing.top_logprobs = kScores;
+    question.writing.text_only = true;
     const auto id = submit(question, std::make_shared<Verdict>(out, i));
     if (id.ok()) {
       out->requests_.push_back(id.value());

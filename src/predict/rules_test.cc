@@ -19,8 +19,8 @@ class Cue : public Service {
     info_.model = "cue";
     info_.writes = true;
     info_.speaks = true;
-    info_.late_text = LateText::kToken;
-    info_.sample_rate = 1000;
+    info_.speech.late_text = LateText::kToken;
+    info_.speech.sample_rate = 1000;
   }
   const PipelineInfo& info() const override { return info_; }
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
@@ -109,26 +109,26 @@ TEST(DraftRules, SayWhatIsExpected) {
   Scene greedy({}), top({.rule = DraftRule::kTopK, .among = 5});
   for (Scene* scene : {&greedy, &top}) {
     scene->hear("Who");
-    EXPECT_TRUE(scene->writer->asked[0].background);
+    EXPECT_TRUE(scene->writer->asked[0].terms.background);
     scene->writer->write(0, "I am.", true);
     scene->ask("Who is it?");
     ASSERT_EQ(scene->writer->asked.size(), 2u);
-    EXPECT_EQ(scene->writer->asked[1].expected, "I am.");
-    EXPECT_EQ(scene->writer->asked[1].expected_settled, 0u);
-    EXPECT_FALSE(scene->writer->asked[1].background);
+    EXPECT_EQ(scene->writer->asked[1].writing.expected, "I am.");
+    EXPECT_EQ(scene->writer->asked[1].writing.expected_settled, 0u);
+    EXPECT_FALSE(scene->writer->asked[1].terms.background);
   }
-  EXPECT_EQ(greedy.writer->asked[1].expected_among, 1);
-  EXPECT_EQ(top.writer->asked[0].expected_among, 5);
-  EXPECT_EQ(top.writer->asked[1].expected_among, 5);
+  EXPECT_EQ(greedy.writer->asked[1].writing.expected_among, 1);
+  EXPECT_EQ(top.writer->asked[0].writing.expected_among, 5);
+  EXPECT_EQ(top.writer->asked[1].writing.expected_among, 5);
 }
 
 TEST(DraftRules, OnlyDraftsAreGivenTheHint) {
   Scene scene({.hint = "(cut \"off\")."});
   scene.hear("Who");
   scene.ask("Who is it?");
-  EXPECT_EQ(scene.writer->asked[0].chat->messages,
+  EXPECT_EQ(scene.writer->asked[0].writing.chat->messages,
             R"([{"role":"user","content":"Who\n(cut \"off\")."}])");
-  EXPECT_EQ(scene.writer->asked[1].chat->messages, Scene::said("Who is it?").messages);
+  EXPECT_EQ(scene.writer->asked[1].writing.chat->messages, Scene::said("Who is it?").messages);
   const auto with = [](const char* messages) { return hinted({messages, "[]"}, "h").messages; };
   EXPECT_EQ(
       with(R"([{"role":"user","content":[{"type":"text","text":"a"}]}])"),
@@ -145,8 +145,8 @@ TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   scene.hear("Who");
   scene.writer->write(0, "I am here. And");
   ASSERT_EQ(scene.speaker->asked.size(), 1u);
-  EXPECT_EQ(scene.speaker->asked[0].text, "I am here. ");
-  EXPECT_TRUE(scene.speaker->asked[0].background);
+  EXPECT_EQ(scene.speaker->asked[0].say.text, "I am here. ");
+  EXPECT_TRUE(scene.speaker->asked[0].terms.background);
   Sink& voice = *scene.speaker->sinks[0];
   voice.audio(std::vector<float>(100));
   scene.ask("Who is it?");
@@ -222,21 +222,21 @@ TEST(Reflection, SentencesAreKeptUpToTheFirstThatIsWrong) {
   scene.ask("Who is it?");
   ASSERT_EQ(scene.writer->asked.size(), 5u) << "all four at once, and no answer yet";
   const SpeechRequest& second = scene.writer->asked[2];
-  EXPECT_EQ(second.max_tokens, 1);
-  EXPECT_FALSE(second.background);
-  EXPECT_EQ(second.chat->messages.rfind(
+  EXPECT_EQ(second.writing.max_tokens, 1);
+  EXPECT_FALSE(second.terms.background);
+  EXPECT_EQ(second.writing.chat->messages.rfind(
                 R"([{"role":"user","content":"Who is it?"},)"
                 R"({"role":"assistant","content":"I am. You are. "},{"role":"user","content":"Is )",
                 0),
             0u)
-      << second.chat->messages;
+      << second.writing.chat->messages;
   scene.writer->judge(1, -1, -2);
   scene.writer->judge(3, -2, -1);  // the third: out of order
   EXPECT_EQ(scene.writer->asked.size(), 5u);
   scene.writer->judge(2, -1, -1);
   ASSERT_EQ(scene.writer->asked.size(), 6u) << "the fourth does not matter any more";
-  EXPECT_EQ(scene.writer->asked[5].expected, "I am. You are. He is. We");
-  EXPECT_EQ(scene.writer->asked[5].expected_settled, std::string("I am. You are. ").size());
+  EXPECT_EQ(scene.writer->asked[5].writing.expected, "I am. You are. He is. We");
+  EXPECT_EQ(scene.writer->asked[5].writing.expected_settled, std::string("I am. You are. ").size());
   scene.writer->judge(4, -1, -2);  // too late: nothing
   EXPECT_EQ(scene.writer->asked.size(), 6u);
   scene.writer->write(5, "I am. You are. ");
@@ -253,7 +253,7 @@ TEST(Reflection, FourSentencesAreJudgedAtMost) {
   ASSERT_EQ(scene.writer->asked.size(), 5u);
   for (size_t i = 1; i <= 4; ++i) scene.writer->judge(i, -1, -2);
   ASSERT_EQ(scene.writer->asked.size(), 6u);
-  EXPECT_EQ(scene.writer->asked[5].expected_settled,
+  EXPECT_EQ(scene.writer->asked[5].writing.expected_settled,
             std::string("I am. You are. He is. We are. ").size());
 }
 
@@ -265,15 +265,15 @@ TEST(Reflection, WhoeverCannotJudgeKeepsNothing) {
   EXPECT_EQ(scene.writer->asked.size(), 1u);
   scene.writer->sinks[0]->finished({});
   ASSERT_EQ(scene.writer->asked.size(), 3u);
-  EXPECT_TRUE(scene.writer->asked[1].background);
+  EXPECT_TRUE(scene.writer->asked[1].terms.background);
   for (const size_t i : {1, 2}) {
     Outcome failed;
     failed.reason = FinishReason::kError;
     scene.writer->sinks[i]->finished(failed);
   }
   ASSERT_EQ(scene.writer->asked.size(), 4u);
-  EXPECT_EQ(scene.writer->asked[3].expected_settled, 0u);
-  EXPECT_TRUE(scene.writer->asked[3].background);
+  EXPECT_EQ(scene.writer->asked[3].writing.expected_settled, 0u);
+  EXPECT_TRUE(scene.writer->asked[3].terms.background);
   scene.writer->write(3, "I am. ", true);
   // A client that leaves while it is judged cancels it.
   scene.ask("Who is it?");

@@ -61,7 +61,7 @@ std::shared_ptr<Turn> Turn::begin(std::shared_ptr<Service> writer, std::shared_p
                                   TurnOptions options, std::shared_ptr<Audience> audience) {
   const PipelineInfo &writes = writer->info(), &speaks = speaker->info();
   if (!writes.writes) throw LoadError(concat("'", writes.model, "' does not answer messages"));
-  if (speaks.late_text == LateText::kNone) {
+  if (speaks.speech.late_text == LateText::kNone) {
     throw LoadError(concat("'", speaks.model, "' cannot speak a text that is still being written"));
   }
   return std::shared_ptr<Turn>(
@@ -119,9 +119,9 @@ void Turn::drop_reflection() {
 void Turn::read_on(const Chat& chat, bool background) {
   const Prediction& how = options_.prediction;
   asking_ = options_.answer;
-  asking_.chat = std::make_shared<const Chat>(background ? hinted(chat, how.hint) : chat);
-  asking_.background = background;
-  if (background) asking_.max_tokens = drafting_.most_tokens();
+  asking_.writing.chat = std::make_shared<const Chat>(background ? hinted(chat, how.hint) : chat);
+  asking_.terms.background = background;
+  if (background) asking_.writing.max_tokens = drafting_.most_tokens();
   if (how.rule != DraftRule::kReflection || drafting_.guess().empty()) return submit(0);
   reflection_ = Reflection::begin(
       asking_, drafting_.guess(), drafting_.guess_is_whole(), options_.sentence,
@@ -150,7 +150,7 @@ void Turn::submit(size_t settled) {
       writer_->submit_soon(asking_, std::make_shared<Draft>(shared_from_this(), round_));
   if (id.ok()) {
     reading_ = id.value();
-  } else if (asking_.background) {
+  } else if (asking_.terms.background) {
     drafting_.end();  // the machine has better things to do than to guess
   } else {
     fail(id.error());
@@ -212,9 +212,9 @@ void Turn::meet_sentence() {
     spoken.number = ++voices_;
     spoken.given = first_->size();
     SpeechRequest request = options_.voice;
-    request.text = *first_;
-    request.text_open = true;
-    request.background = !asked_;
+    request.say.text = *first_;
+    request.say.open = true;
+    request.terms.background = !asked_;
     const auto id =
         speaker_->submit_soon(request, std::make_shared<Voice>(shared_from_this(), spoken.number));
     if (!id.ok()) {
@@ -255,7 +255,8 @@ void Turn::hear_audio(int number, std::span<const float> samples) {
 double Turn::unheard_s(int number) const {
   if (!spoken_ || spoken_->number != number) return 0;
   if (spoken_->heard) return audience_->unread_s();
-  const double made_s = static_cast<double>(spoken_->samples.size()) / speaker_->info().sample_rate;
+  const double made_s =
+      static_cast<double>(spoken_->samples.size()) / speaker_->info().speech.sample_rate;
   return made_s >= options_.ahead_s ? std::numeric_limits<double>::max() : 0;
 }
 

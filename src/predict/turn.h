@@ -1,7 +1,7 @@
 // One turn of a conversation: a question that is still being typed or spoken, and its answer, which
 // is ready, or nearly, when the question ends (PredGen, Li and Grover, 2025). While pieces of the
 // question come, a text model drafts the answer in the background; with each piece the draft is run
-// again as a guess behind the new prompt (SpeechRequest::expected), so that what still holds costs
+// again as a guess behind the new prompt (RequestWriting::expected), so that what still holds costs
 // one step; and its first sentence is spoken ahead, unheard. When the question has ended the answer
 // is written as if nothing had been drafted, token for token, unless another rule than greedy lets
 // it keep more of the draft; if it begins with the sentence that was spoken, that is heard at once.

@@ -69,15 +69,15 @@ std::vector<SpeechRequest> questions() {
   std::vector<SpeechRequest> all;
   for (int i = 0; i < 12; ++i) {
     SpeechRequest request;
-    request.text = "one two three one two three one two " + std::string(1 + i, 'a' + i % 3);
-    request.seed = 7 + i;
-    request.max_tokens = 30 + 13 * i;
-    request.ignore_stop = i % 4 == 3;
-    request.temperature = i % 3 == 0 ? 0.f : 0.4f * static_cast<float>(i % 3);
-    request.repetition_penalty = i % 5 == 2 ? 1.3f : 1.f;
-    request.top_k = i % 2 == 0 ? 0 : 3;
-    if (i % 4 == 1) request.top_logprobs = 2;
-    if (i % 6 == 5) request.stop = {"zz", "e t"};
+    request.say.text = "one two three one two three one two " + std::string(1 + i, 'a' + i % 3);
+    request.sampling.seed = 7 + i;
+    request.writing.max_tokens = 30 + 13 * i;
+    request.terms.ignore_stop = i % 4 == 3;
+    request.sampling.temperature = i % 3 == 0 ? 0.f : 0.4f * static_cast<float>(i % 3);
+    request.sampling.repetition_penalty = i % 5 == 2 ? 1.3f : 1.f;
+    request.sampling.top_k = i % 2 == 0 ? 0 : 3;
+    if (i % 4 == 1) request.writing.top_logprobs = 2;
+    if (i % 6 == 5) request.writing.stop = {"zz", "e t"};
     all.push_back(request);
   }
   return all;
@@ -86,12 +86,12 @@ std::vector<SpeechRequest> questions() {
 /// For "qwen3": its answer is 60 characters, each of one token, with surprises among them.
 SpeechRequest plain_letters() {
   SpeechRequest request;
-  request.text = "fwPK";
-  request.temperature = 0.3f;
-  request.top_k = 0;
-  request.seed = 1018;
-  request.max_tokens = 60;
-  request.ignore_stop = true;
+  request.say.text = "fwPK";
+  request.sampling.temperature = 0.3f;
+  request.sampling.top_k = 0;
+  request.sampling.seed = 1018;
+  request.writing.max_tokens = 60;
+  request.terms.ignore_stop = true;
   return request;
 }
 
@@ -124,7 +124,7 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
     std::vector<std::shared_ptr<ScriptedClient>> clients;
     for (size_t i = 0; i < expected.size(); ++i) {
       SpeechRequest request = questions()[i];
-      request.expected = expected[i].text;
+      request.writing.expected = expected[i].text;
       clients.push_back(crowd.submit(request));
     }
     crowd.run_to_end();
@@ -149,7 +149,7 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
   for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
   const auto ask = [&](const std::string& expected) {
     SpeechRequest request = plain_letters();
-    request.expected = expected;
+    request.writing.expected = expected;
     const int64_t before = reader.batches;
     const auto client = reader.ask(request);
     EXPECT_EQ(client->outcome.completion_tokens, 60);
@@ -177,8 +177,9 @@ TEST(ExpectedAnswer, EachHasItsOwn) {
   for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
   const std::string plain = reader.ask(plain_letters())->written;
   SpeechRequest wrong = plain_letters(), right = plain_letters();
-  wrong.expected = "nothing of the kind, and as long as what is written, or longer by a little";
-  right.expected = plain;
+  wrong.writing.expected =
+      "nothing of the kind, and as long as what is written, or longer by a little";
+  right.writing.expected = plain;
   const auto first = reader.submit(wrong), second = reader.submit(right);
   reader.run_to_end();
   EXPECT_EQ(first->written, plain);
@@ -193,10 +194,10 @@ TEST(ExpectedAnswer, IsVerifiedAtOnce) {
   Reader reader(model_of("qwen3"), options);
   for (int i = 0; i < 4; ++i) reader.ask(questions()[i]);  // costs are learned
   SpeechRequest request = plain_letters();
-  request.max_tokens = 16;
+  request.writing.max_tokens = 16;
   const std::string sentence = reader.ask(request)->written;
   EXPECT_EQ(sentence.size(), 16u);
-  request.expected = sentence;
+  request.writing.expected = sentence;
   const int64_t before = reader.batches;
   EXPECT_EQ(reader.ask(request)->written, sentence);
   EXPECT_EQ(reader.batches - before, 1);
@@ -208,12 +209,13 @@ TEST(ExpectedAnswer, MoreOfItIsKeptAmongMore) {
   const auto model = model_of("qwen3");
   Reader guessing(model, drafting(true)), plain(model, drafting(false));
   SpeechRequest old = plain_letters();
-  old.temperature = 0.f;
+  old.sampling.temperature = 0.f;
   const std::string draft = guessing.ask(old)->written;
   ASSERT_GT(draft.size(), 30u);
   const auto kept = [&](const std::string& prompt, int among) {
     SpeechRequest request = old;
-    request.text = prompt, request.expected = draft, request.expected_among = among;
+    request.say.text = prompt, request.writing.expected = draft,
+    request.writing.expected_among = among;
     const auto fast = guessing.ask(request), slow = plain.ask(request);
     EXPECT_EQ(answer(*fast), answer(*slow)) << prompt << ", among " << among;
     const std::string& text = fast->written;
@@ -242,18 +244,18 @@ TEST(ExpectedAnswer, WhatIsSettledIsKept) {
   Reader guessing(model, drafting(true)), plain(model, drafting(false));
   for (const float temperature : {0.f, 0.8f}) {
     SpeechRequest request = plain_letters();
-    request.temperature = temperature;
-    request.expected = "No, it is not so. Or is it?";
+    request.sampling.temperature = temperature;
+    request.writing.expected = "No, it is not so. Or is it?";
     for (const size_t settled : {0, 1, 17, 27, 1000}) {
-      request.expected_settled = settled;
+      request.writing.expected_settled = settled;
       const auto fast = guessing.ask(request), slow = plain.ask(request);
       EXPECT_EQ(answer(*fast), answer(*slow)) << settled;
-      const size_t whole = std::min(settled, request.expected.size());
-      EXPECT_EQ(fast->written.substr(0, whole), request.expected.substr(0, whole));
+      const size_t whole = std::min(settled, request.writing.expected.size());
+      EXPECT_EQ(fast->written.substr(0, whole), request.writing.expected.substr(0, whole));
       EXPECT_EQ(fast->outcome.completion_tokens, 60);
       if (settled != 17) continue;
       SpeechRequest behind = request;
-      behind.expected.clear(), behind.expected_settled = 0;
+      behind.writing.expected.clear(), behind.writing.expected_settled = 0;
       EXPECT_NE(answer(*fast), answer(*plain.ask(behind)));
     }
   }
@@ -265,8 +267,8 @@ TEST(ExpectedAnswer, WhatIsSettledEndsWhereItSays) {
   const std::string settled = "No, it is not so.";
   const auto expecting = [&](const std::string& text) {
     SpeechRequest request = plain_letters();
-    request.expected = text;
-    request.expected_settled = settled.size(), request.expected_among = 3;
+    request.writing.expected = text;
+    request.writing.expected_settled = settled.size(), request.writing.expected_among = 3;
     return model->open(request).take().only();
   };
   const auto part = expecting(settled), whole = expecting(settled + " Or is it?");
@@ -289,7 +291,7 @@ TEST(Jacobi, ItsFixedPointIsTheAnswer) {
     for (SpeechRequest request : questions()) {
       const auto slow = plain.ask(request);
       for (const int block : {1, 4, 10}) {
-        request.jacobi = block;
+        request.writing.jacobi = block;
         const int64_t before = blocks.batches;
         const auto fast = blocks.ask(request);
         EXPECT_EQ(answer(*fast), answer(*slow)) << type << ", blocks of " << block;
@@ -317,10 +319,10 @@ TEST(Rounds, TheCacheIsThatOfAFreshPrefill) {
     for (const char* prompt : {"What", "What is the", "What is the time and", "What was the time",
                                "What was", "", "What is the time?"}) {
       SpeechRequest request = plain_letters();
-      request.text = std::string("fwPK ") + prompt;
-      request.temperature = 0.f;
-      request.max_tokens = 24, request.top_logprobs = 3;
-      request.expected = guess, request.expected_among = among;
+      request.say.text = std::string("fwPK ") + prompt;
+      request.sampling.temperature = 0.f;
+      request.writing.max_tokens = 24, request.writing.top_logprobs = 3;
+      request.writing.expected = guess, request.writing.expected_among = among;
       const auto here = rounds.ask(request);
       Reader fresh(model, alone);
       EXPECT_EQ(answer(*here), answer(*fresh.ask(request))) << prompt;
@@ -339,7 +341,7 @@ TEST(Conversation, TheNextTurnFindsTheAnswerInTheCache) {
   SpeechRequest request = plain_letters();
   const auto first = reader.ask(request);
   EXPECT_EQ(first->outcome.completion_tokens, 60);
-  request.text += first->written;
+  request.say.text += first->written;
   // All but the last token, whose row was never run, and the last of the new prompt.
   EXPECT_EQ(reader.ask(request)->outcome.cached_tokens, first->outcome.prompt_tokens + 59);
 }

@@ -323,9 +323,9 @@ void warm_up(Engine& engine, int max_batch, double most_s) {
   const bool on_cpu = engine.pipeline().graph().ar().device() == Device::kCpu;
   const int most = on_cpu ? 1 : max_batch;
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   // A first chunk and one as later ones are; on a GPU until what is repeated has been recorded.
-  request.max_frames = on_cpu ? 6 : 16;
+  request.terms.max_frames = on_cpu ? 6 : 16;
   for (int crowd = 1; crowd <= most && (crowd == 1 || now_s() < until_s); crowd *= 2) {
     std::vector<std::shared_ptr<Collector>> listeners;
     for (int i = 0; i < crowd; ++i) {

@@ -112,8 +112,8 @@ std::pair<std::shared_ptr<const Pipeline>, Trace> speak(const std::string& weigh
   options.weights_cache = cache;
   std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
   SpeechRequest request;
-  request.text = "Good morning.";
-  request.max_frames = 20;
+  request.say.text = "Good morning.";
+  request.terms.max_frames = 20;
   Result<Trace> trace = trace_request(*pipeline, request, {.threads = 1, .logit_steps = 20});
   return {pipeline, trace.take()};
 }

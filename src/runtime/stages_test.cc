@@ -114,17 +114,17 @@ void expect_the_same_bits(const LoadOptions& options, const std::vector<std::str
 
 SpeechRequest speech(const std::string& text, uint64_t seed, const std::string& voice = "") {
   SpeechRequest request;
-  request.text = text;
-  request.seed = seed;
-  request.voice = voice;
-  request.max_frames = 40;
+  request.say.text = text;
+  request.sampling.seed = seed;
+  request.voice.name = voice;
+  request.terms.max_frames = 40;
   return request;
 }
 
 TEST(Stages, FinchSpeaksTheSameApart) {
   std::vector<SpeechRequest> requests{speech("Good evening to you all.", 1, "finch"),
                                       speech("What is this?", 2, "raven"), speech("Yes.", 3)};
-  requests[1].speed = 1.2f;
+  requests[1].voice.speed = 1.2f;
   expect_the_same_bits(model_options(kVoice), {"vocoder"}, requests);
 }
 
@@ -139,7 +139,7 @@ TEST(Stages, CosyVoice2SpeaksTheSameApart) {
   LoadOptions options = model_options(SYRINX_BINARY_DIR "/parity/cosyvoice2/golden/checkpoint");
   std::vector<SpeechRequest> requests{speech("The quick brown fox jumps.", 1, "fox"),
                                       speech("over the lazy dog", 2, "fox")};
-  requests[1].flow = FlowMode::kFull;
+  requests[1].terms.flow = FlowMode::kFull;
   expect_the_same_bits(options, {"flow", "vocoder"}, requests);
   expect_the_same_bits(options, {"flow"}, {requests[0]});
 }
@@ -154,11 +154,11 @@ TEST(Stages, LanguageModelsStepTheSameApart) {
                                             speech("hello there", 2)};
   expect_the_same_bits(golden("qwen3_tts/golden/projected"), {"ar", "codec"}, requests);
   std::vector<SpeechRequest> guided = requests;
-  for (SpeechRequest& request : guided) request.guidance = 1.5f;
+  for (SpeechRequest& request : guided) request.sampling.guidance = 1.5f;
   expect_the_same_bits(golden("chatterbox/golden"), {"ar"}, guided);
   expect_the_same_bits(golden("voxcpm2/golden"), {"ar"}, requests);
   std::vector<SpeechRequest> fox = requests;
-  for (SpeechRequest& request : fox) request.voice = "fox";
+  for (SpeechRequest& request : fox) request.voice.name = "fox";
   expect_the_same_bits(golden("cosyvoice2/golden"), {"ar"}, fox);
 }
 
@@ -180,12 +180,12 @@ TEST(Stages, TextModelsGuessTheSameApart) {
     std::vector<std::shared_ptr<ScriptedClient>> readers;
     for (uint64_t i = 0; i < 6; ++i) {
       SpeechRequest request;
-      request.text = "the quick brown fox and the quick brown dog";
-      request.max_tokens = 60;
-      request.temperature = i % 2 == 0 ? 0.f : 0.8f;
-      request.seed = i;
-      if (i > 3) request.top_logprobs = 3;
-      if (!expected.empty()) request.expected = expected[i].first;
+      request.say.text = "the quick brown fox and the quick brown dog";
+      request.writing.max_tokens = 60;
+      request.sampling.temperature = i % 2 == 0 ? 0.f : 0.8f;
+      request.sampling.seed = i;
+      if (i > 3) request.writing.top_logprobs = 3;
+      if (!expected.empty()) request.writing.expected = expected[i].first;
       readers.push_back(machine.submit(request));
       EXPECT_TRUE(readers.back()) << machine.refusal.message;
     }
@@ -253,12 +253,12 @@ TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {
   ASSERT_TRUE(wait_until([&] { return all_up(far); }));
   const std::vector<float> want = spoken(far, {speech("Good evening.", 1)})[0];
   SpeechRequest endless = speech("Good evening to everybody who is here.", 2);
-  endless.ignore_stop = true;
-  endless.max_frames = 100'000;
+  endless.terms.ignore_stop = true;
+  endless.terms.max_frames = 100'000;
   std::vector<std::shared_ptr<Collector>> listeners;
   for (int i = 0; i < 3; ++i) {
     listeners.push_back(std::make_shared<Collector>());
-    endless.seed = static_cast<uint64_t>(i);
+    endless.sampling.seed = static_cast<uint64_t>(i);
     ASSERT_TRUE(far.submit(endless, listeners.back()).ok());
   }
   for (const auto& listener : listeners) ASSERT_FALSE(listener->next(kPatience_s).empty());

@@ -69,15 +69,15 @@ TEST_P(SteadyStep, AsksForNoMemory) {
   const std::unique_ptr<Engine> engine = load_engine(load);
   const PipelineInfo& info = engine->pipeline().info();
   SpeechRequest request;
-  request.text = "One two three.";
-  if (!info.voices.empty()) request.voice = info.voices.front().id;
-  request.ignore_stop = true;
-  request.max_frames = 150;
-  request.initial_chunk_frames = 1;
+  request.say.text = "One two three.";
+  if (!info.speech.voices.empty()) request.voice.name = info.speech.voices.front().id;
+  request.terms.ignore_stop = true;
+  request.terms.max_frames = 150;
+  request.terms.initial_chunk_frames = 1;
   std::atomic<bool> all_submitted{false};
   std::vector<std::shared_ptr<Watch>> watches;
   for (int i = 0; i < 3; ++i) {
-    request.seed = i;
+    request.sampling.seed = i;
     watches.push_back(std::make_shared<Watch>(all_submitted, GetParam().from, GetParam().to));
     const auto id = engine->submit(request, watches.back());
     ASSERT_TRUE(id.ok()) << id.error().message;

@@ -109,7 +109,7 @@ std::vector<Said> say(Engine& engine, const std::vector<SpeechRequest>& requests
     const auto id = engine.submit(request, listeners.back());
     EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
     if (!id.ok()) return {};
-    if (request.text_open) {
+    if (request.say.open) {
       engine.append_text(id.value(), " and so", false);
       engine.append_text(id.value(), " on", true);
     }
@@ -121,8 +121,8 @@ std::vector<Said> say(Engine& engine, const std::vector<SpeechRequest>& requests
 
 SpeechRequest speech_of(const std::string& text, uint64_t seed) {
   SpeechRequest request;
-  request.text = text;
-  request.seed = seed;
+  request.say.text = text;
+  request.sampling.seed = seed;
   return request;
 }
 
@@ -130,14 +130,14 @@ std::vector<SpeechRequest> toy_requests() {
   std::vector<SpeechRequest> out;
   for (uint64_t seed = 0; seed < 9; ++seed) {
     SpeechRequest request = speech_of("so it goes|and goes on and on", seed);
-    request.max_frames = 100;
+    request.terms.max_frames = 100;
     if (seed % 3 == 1) {
-      request.guidance = 2.f;
-      request.instructions = "a long # manner of speaking, which all of these have alike";
+      request.sampling.guidance = 2.f;
+      request.say.instructions = "a long # manner of speaking, which all of these have alike";
     }
     if (seed % 3 == 2) {
-      request.text_open = true;
-      request.instructions = "a long . manner of speaking, which all of these have alike";
+      request.say.open = true;
+      request.say.instructions = "a long . manner of speaking, which all of these have alike";
     }
     out.push_back(request);
   }
@@ -172,7 +172,7 @@ std::vector<SpeechRequest> duet_requests() {
   for (uint64_t seed = 0; seed < 6; ++seed) {
     out.push_back(
         speech_of(concat(std::string(40, static_cast<char>('a' + seed)), "so it goes"), seed));
-    out.back().text_only = seed == 5;
+    out.back().writing.text_only = seed == 5;
   }
   return out;
 }
@@ -208,7 +208,7 @@ TEST(StepsApart, WhoReadsNeedsNoTalker) {
   Engine far(apart(duet, {{"talker", dir.path("s")}}), with_places(1));
   SpeechRequest request = speech_of("hello", 1);
   EXPECT_FALSE(far.submit(request, std::make_shared<Listener>()).ok());
-  request.text_only = true;
+  request.writing.text_only = true;
   EXPECT_FALSE(say(far, {request})[0].text.empty());
 }
 
@@ -383,7 +383,7 @@ TEST(StepsApart, WhoCannotBeComputedAgainEndsWithAnErrorAndTheNextIsServed) {
   const Said want = say(far, {speech_of("hello", 1)})[0];
   const auto listener = std::make_shared<Listener>();
   SpeechRequest endless = speech_of("on and on", 2);
-  endless.text_open = true;
+  endless.say.open = true;
   const auto id = far.submit(endless, listener);
   ASSERT_TRUE(id.ok());
   ASSERT_FALSE(listener->next(kStepsPatience_s).empty());
@@ -412,7 +412,7 @@ TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   const auto listener = std::make_shared<Listener>();
   SpeechRequest endless = speech_of("on and on", 2);
-  endless.text_open = true;
+  endless.say.open = true;
   const auto id = far.submit(endless, listener);
   ASSERT_TRUE(id.ok());
   ASSERT_FALSE(listener->next(kStepsPatience_s).empty());
@@ -448,7 +448,7 @@ TEST(StepsApart, WhoLeavesIsForgottenThere) {
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   const auto listener = std::make_shared<Listener>();
   SpeechRequest endless = speech_of("on and on", 2);
-  endless.text_open = true;
+  endless.say.open = true;
   const auto id = far.submit(endless, listener);
   ASSERT_TRUE(id.ok());
   ASSERT_FALSE(listener->next(kStepsPatience_s).empty());

@@ -130,7 +130,7 @@ EngineOptions options_for(const Graph& graph, bool guided) {
 
 Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked,
                             const TraceOptions& options) {
-  if (asked.text_open) {
+  if (asked.say.open) {
     return Error{ErrorCode::kUnsupported, "a trace needs all of its text at once", "text"};
   }
   const Graph& graph = pipeline.graph();
@@ -139,7 +139,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   }
   if (const Status fault = check_request(pipeline.info(), asked); !fault) return fault.error();
   SpeechRequest request = asked;
-  request.language = read_language(pipeline.info(), asked.language).take();
+  request.say.language = read_language(pipeline.info(), asked.say.language).take();
   Trace trace;
   bool guided = false;
   {

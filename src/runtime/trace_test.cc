@@ -13,8 +13,8 @@ namespace {
 
 SpeechRequest greedy_request(const char* text) {
   SpeechRequest request;
-  request.text = text;
-  request.temperature = 0.0f;
+  request.say.text = text;
+  request.sampling.temperature = 0.0f;
   return request;
 }
 
@@ -23,7 +23,7 @@ TEST(Trace, EqualsTheEngine) {
   for (const char* text : {"a few words", "two|segments", "x"}) {
     for (const bool guided : {false, true}) {
       SpeechRequest request = greedy_request(text);
-      if (guided) request.guidance = 2.f;
+      if (guided) request.sampling.guidance = 2.f;
       const Result<Trace> trace = trace_request(*pipeline, request, {.threads = 1});
       ASSERT_TRUE(trace.ok());
       EngineOptions options;
@@ -63,7 +63,7 @@ TEST(Trace, FramesAreWhatWasSaid) {
   }
   ASSERT_TRUE(model);
   SpeechRequest request = greedy_request("It is read.");
-  request.max_frames = 24;
+  request.terms.max_frames = 24;
   const Trace trace = trace_request(*model, request, {.threads = 1}).take();
   constexpr int32_t kFirstCode = 352, kCodes = 64;
   std::vector<int32_t> said;
@@ -78,10 +78,10 @@ TEST(Trace, FramesAreWhatWasSaid) {
 TEST(Trace, TellsWhyItEndedAndWhatItCannotDo) {
   const auto pipeline = make_toy_pipeline();
   SpeechRequest request = greedy_request("a few words");
-  request.max_frames = 2;
+  request.terms.max_frames = 2;
   EXPECT_EQ(trace_request(*pipeline, request, {.threads = 1}).value().reason,
             FinishReason::kLength);
-  request.text_open = true;
+  request.say.open = true;
   const Result<Trace> open = trace_request(*pipeline, request, {.threads = 1});
   ASSERT_FALSE(open.ok());
   EXPECT_EQ(open.error().param, "text");

@@ -45,8 +45,8 @@ class WrenTest : public testing::Test {
 
   SpeechRequest request(const Json& messages, const char* tools = "") const {
     SpeechRequest request;
-    request.chat = std::make_shared<Chat>(Chat{messages.dump(), tools});
-    request.max_tokens = 96;
+    request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), tools});
+    request.writing.max_tokens = 96;
     return request;
   }
   /// The answer, which must end by itself.

@@ -16,8 +16,9 @@ namespace {
 Error no_such_voice(const Speaker& speaker, std::string_view name) {
   std::string known;
   const auto add = [&](const std::string& id) { known += (known.empty() ? "" : ", ") + id; };
-  for (const VoiceInfo& voice : speaker.info->voices) add(voice.id);
-  if (known.empty() && !speaker.info->default_voice.empty()) add(speaker.info->default_voice);
+  for (const VoiceInfo& voice : speaker.info->speech.voices) add(voice.id);
+  if (known.empty() && !speaker.info->speech.default_voice.empty())
+    add(speaker.info->speech.default_voice);
   if (speaker.store != nullptr) {
     for (const StoredVoice& voice : speaker.store->list()) {
       if (can_speak_with(speaker, voice) && !find_own_voice(*speaker.info, voice.id)) {
@@ -111,20 +112,21 @@ Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& 
 }  // namespace
 
 Error cannot_clone(const PipelineInfo& info, const char* param) {
-  return {ErrorCode::kUnsupported,
-          concat("The model '", info.model, "' cannot clone a voice: ", info.no_cloning, "."),
-          param};
+  return {
+      ErrorCode::kUnsupported,
+      concat("The model '", info.model, "' cannot clone a voice: ", info.speech.no_cloning, "."),
+      param};
 }
 
 std::optional<std::string> find_own_voice(const PipelineInfo& info, std::string_view name) {
-  for (const VoiceInfo& voice : info.voices) {
+  for (const VoiceInfo& voice : info.speech.voices) {
     if (voice.id == name) return voice.id;
   }
   const std::string folded = lower_ascii(name);
-  for (const VoiceInfo& voice : info.voices) {
+  for (const VoiceInfo& voice : info.speech.voices) {
     if (lower_ascii(voice.id) == folded) return voice.id;
   }
-  if (!name.empty() && name == info.default_voice) return info.default_voice;
+  if (!name.empty() && name == info.speech.default_voice) return info.speech.default_voice;
   return {};
 }
 
@@ -146,7 +148,7 @@ Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_v
   }
   auto shares = parse_voice_mix(text);
   if (!shares) return shares.error();
-  if (shares.value().size() > 1 && !speaker.info->mixes) {
+  if (shares.value().size() > 1 && !speaker.info->speech.mixes) {
     return Error{ErrorCode::kUnsupported,
                  concat("The model '", speaker.info->model, "' does not mix voices."), "voice"};
   }
@@ -224,17 +226,17 @@ void put_voices(const std::vector<VoiceWish>& wishes,
       share.data = fetched[next++];
     }
     if (wish.turn >= 0) {
-      request.context.at(static_cast<size_t>(wish.turn)).recording = std::move(share.data);
+      request.say.context.at(static_cast<size_t>(wish.turn)).recording = std::move(share.data);
     } else {
       shares.push_back(std::move(share));
     }
   }
   if (shares.empty()) return;
   if (shares.size() == 1) {
-    request.voice = shares[0].voice;
-    request.voice_data = shares[0].data;
+    request.voice.name = shares[0].voice;
+    request.voice.data = shares[0].data;
   } else {
-    request.mix = std::move(shares);
+    request.voice.mix = std::move(shares);
   }
 }
 

@@ -51,7 +51,7 @@ struct VoiceWish {
   std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
-  int turn = -1;  ///< the recording of this turn of SpeechRequest::context; -1: the speaker's own
+  int turn = -1;  ///< the recording of this turn of RequestText::context; -1: the speaker's own
 };
 
 /// The message of "this model cannot clone", with the reason.

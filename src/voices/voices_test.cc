@@ -390,7 +390,7 @@ TEST_F(VoicesTest, ClonesSpeakWithTheirVoice) {
   const auto speak = [&](const std::vector<VoiceWish>& wishes,
                          std::vector<std::shared_ptr<const Voice>> fetched) {
     SpeechRequest request;
-    request.text = "hello";
+    request.say.text = "hello";
     put_voices(wishes, fetched, request);
     const auto collector = std::make_shared<Collector>();
     const auto id = engine.submit(request, collector);

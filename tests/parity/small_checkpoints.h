@@ -59,10 +59,10 @@ inline std::shared_ptr<const Pipeline> load_small(const std::string& name,
 inline SpeechRequest small_request(const std::string& name, const std::string& text) {
   const Small& small = kSmall.at(name);
   SpeechRequest request;
-  request.text = text;
-  request.voice = small.voice;
-  request.language = small.language;
-  if (name == "step_audio2") request.voice_data = step_audio2::golden_voice(20);
+  request.say.text = text;
+  request.voice.name = small.voice;
+  request.say.language = small.language;
+  if (name == "step_audio2") request.voice.data = step_audio2::golden_voice(20);
   return request;
 }
 

@@ -42,7 +42,7 @@ std::vector<Passage> read_passages(const char* path) {
 
 std::vector<int32_t> ids_of(const Pipeline& model, const std::string& text) {
   SpeechRequest request;
-  request.text = text;
+  request.say.text = text;
   const auto sequence = open_only(model, request);
   const auto ids = sequence->prompt_ids();
   return {ids.begin(), ids.end()};
@@ -80,8 +80,8 @@ int run(const char* path, const char* weights, const char* file, int threads) {
       throw std::runtime_error("a prompt is no beginning of its passage: " + passage.prompt);
     }
     SpeechRequest request;
-    request.text = passage.prompt;
-    request.max_tokens = static_cast<int>(whole.size());
+    request.say.text = passage.prompt;
+    request.writing.max_tokens = static_cast<int>(whole.size());
     all.push_back(
         {runner.open(request), {whole.begin() + std::ssize(prompt), whole.end()}, {}, {}});
   }

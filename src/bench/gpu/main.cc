@@ -3,8 +3,8 @@
 // many listeners can be served at the speed of playback. Needs no checkpoint and no network.
 //   gpu_engine_bench OUT.json [SECONDS [MODEL ...]]
 // MODEL is the name of a published shape (bench/gpu/published.h) or NAME=DIR, a folder with a
-// config.json; all published shapes by default. SECONDS is for everything, loading apart; each model
-// gets its share. OUT.json is written again after each model and each part of a model.
+// config.json; all published shapes by default. SECONDS is for everything, loading apart; each
+// model gets its share. OUT.json is written again after each model and each part of a model.
 #include <unistd.h>
 
 #include <algorithm>
@@ -147,10 +147,10 @@ void Steps::open(int size) {
   sequences_.clear();
   for (int i = 0; i < size; ++i) {
     SpeechRequest request;
-    request.text = kText;
-    request.seed = static_cast<uint64_t>(i);
-    request.ignore_stop = true;
-    request.max_frames = 1 << 20;
+    request.say.text = kText;
+    request.sampling.seed = static_cast<uint64_t>(i);
+    request.terms.ignore_stop = true;
+    request.terms.max_frames = 1 << 20;
     auto opened = pipeline_.open(request);
     if (!opened.ok()) throw LoadError(opened.error().message);
     sequences_.push_back({opened.take().only(), {}, {}});
@@ -251,7 +251,7 @@ json Steps::chunk(int size, double seconds) {
     times.push_back(batch_.ended_s - batch_.began_s);
   }
   times.erase(times.begin());  // the first one warms memory up
-  const double audio_s = link.policy.steady / pipeline_.info().frame_rate;
+  const double audio_s = link.policy.steady / pipeline_.info().speech.frame_rate;
   std::printf("  codec, %3d streams: %7.3f ms for %.0f ms of audio each\n", size,
               median(times) * 1e3, audio_s * 1e3);
   return {{"streams", size}, {"ms", ms(median(times))}, {"audio_ms", ms(audio_s)}};
@@ -281,10 +281,11 @@ class Waiter : public Sink {
 
 SpeechRequest spoken(const Pipeline& pipeline, double audio_s, int number) {
   SpeechRequest request;
-  request.text = kText;
-  request.seed = static_cast<uint64_t>(number);
-  request.ignore_stop = true;
-  request.max_frames = std::max(1, static_cast<int>(audio_s * pipeline.info().frame_rate));
+  request.say.text = kText;
+  request.sampling.seed = static_cast<uint64_t>(number);
+  request.terms.ignore_stop = true;
+  request.terms.max_frames =
+      std::max(1, static_cast<int>(audio_s * pipeline.info().speech.frame_rate));
   return request;
 }
 
@@ -443,8 +444,8 @@ json closed_loop(const std::shared_ptr<const Pipeline>& pipeline, int clients, d
 }
 
 /// Fills `out` part by part and calls `keep` after each.
-void measure(json& out, const std::string& name, const std::string& dir, double seconds, double rate,
-             const std::function<void()>& keep) {
+void measure(json& out, const std::string& name, const std::string& dir, double seconds,
+             double rate, const std::function<void()>& keep) {
   std::printf("%s\n", name.c_str());
   const double began_s = now_s();
   const std::shared_ptr<const Pipeline> pipeline = load(dir, name);

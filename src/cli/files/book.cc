@@ -58,7 +58,7 @@ Manuscript read_book(const BookOptions& options) {
   std::erase(out.ssml.text, '\r');
   out.marked = is_ssml(out.ssml.text);
   if (!out.marked) return out;
-  const std::string& language = options.request.language;
+  const std::string& language = options.request.say.language;
   const bool english = language.empty() || lower_ascii(language).starts_with("en");
   Result<Ssml> read = read_ssml(out.ssml.text, english);
   if (!read) throw LoadError(concat(options.text_file, ": ", read.error().message));
@@ -253,9 +253,9 @@ Book::Running Book::submit(Engine& engine, const BookPart& part) const {
   if (manuscript_.marked) {
     take_part(request_, static_cast<int64_t>(part.begin), std::ssize(part.text), request);
   } else {
-    request.text = part.text;
+    request.say.text = part.text;
   }
-  request.offline = true;
+  request.terms.offline = true;
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
   if (id) return running;
@@ -278,7 +278,7 @@ void Book::keep(size_t index, Running running) {
   }
   std::vector<float> samples;
   if (!running.silent) samples = running.collector->samples();
-  const double pause_s = static_cast<double>(parts_[index].pause_s) / request_.speed;
+  const double pause_s = static_cast<double>(parts_[index].pause_s) / request_.voice.speed;
   if (!running.silent && !ends_file(index)) {
     samples.resize(samples.size() + static_cast<size_t>(std::llround(pause_s * rate_)), 0.f);
   }
@@ -323,7 +323,7 @@ int Book::speak() {
   if (parts_.empty()) throw LoadError(options_.text_file + ": no text to speak");
   const double began_s = now_s();
   const std::unique_ptr<Engine> engine = load_engine(options_.load);
-  rate_ = engine->pipeline().info().sample_rate;
+  rate_ = engine->pipeline().info().speech.sample_rate;
   request_ = options_.request;
   choose_voice(*engine, options_.voice, request_);
   take_markup(engine->pipeline().info());

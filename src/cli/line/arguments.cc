@@ -30,7 +30,7 @@ CLI::Option* add_option_of(CLI::App& app, const RequestOption& option, SpeechReq
   const std::string argument(option.argument), help(option.help);
   CLI::Option* out = std::visit(
       [&](auto field) -> CLI::Option* {
-        auto& value = request.*field;
+        auto& value = field(request);
         using Value = std::remove_reference_t<decltype(value)>;
         if constexpr (std::same_as<Value, FlowMode>) {
           const auto names = flow_names();

@@ -49,7 +49,7 @@ int run_profile(const BenchOptions& options) {
 
 std::unique_ptr<BenchTarget> http_target(const BenchOptions& options, net::io_context& io,
                                          LoadCommand& command) {
-  if (options.request.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
+  if (options.request.terms.ignore_stop) throw UsageError("--ignore-stop needs --in-process");
   allow_many_files();
   command.fact("model asked for", options.load.model);
   return make_http_target(io, {.url = base_url(options.url),

@@ -67,7 +67,7 @@ void add_target(CLI::App& app, BenchOptions& bench) {
       ->group(group);
   app.add_flag("--new-connections", bench.new_connections, "a connection for every request")
       ->group(group);
-  app.add_flag("--ignore-stop", bench.request.ignore_stop,
+  app.add_flag("--ignore-stop", bench.request.terms.ignore_stop,
                "in this process: run every request to --max-frames")
       ->group(group);
 }
@@ -321,7 +321,7 @@ void add_simulate(CLI::App& app, Chosen& chosen) {
          "from the engine to the client")
       ->check(between(0.0, 1e4));
   sub->add_flag("!--no-noise", how.noise, "batches take their typical time, always");
-  sub->add_option("--seed", simulate.load.request.seed, "of arrivals and texts")
+  sub->add_option("--seed", simulate.load.request.sampling.seed, "of arrivals and texts")
       ->check(at_least(0))
       ->capture_default_str();
   add_load(*sub, simulate.load);

@@ -24,7 +24,7 @@ std::vector<TimedQuestion> questions_of(const BenchOptions& options) {
       options.text.empty() && options.text_file.empty() ? built_in_questions() : texts_of(options);
   std::vector<TimedQuestion> out;
   for (const std::string& text : texts) {
-    const auto seed = static_cast<unsigned>(options.request.seed + out.size());
+    const auto seed = static_cast<unsigned>(options.request.sampling.seed + out.size());
     out.push_back(how.questions == "typed" ? typed_question(text, how.characters_a_second)
                                            : heard_question(text, seed));
   }
@@ -72,8 +72,8 @@ int run_bench_predict(const BenchOptions& options) {
   rehearsal.system = how.system;
   rehearsal.turn.answer.temperature = 0.f;
   rehearsal.turn.answer.max_tokens = how.max_tokens;
-  rehearsal.turn.voice.seed = options.request.seed;
-  rehearsal.turn.voice.voice = options.request.voice;
+  rehearsal.turn.voice.seed = options.request.sampling.seed;
+  rehearsal.turn.voice.voice = options.request.voice.name;
   if (how.sentence_chars > 0) rehearsal.turn.sentence.max_chars = how.sentence_chars;
   LoadOptions speaks = options.load;
   speaks.model = how.speaker;

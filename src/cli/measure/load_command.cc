@@ -86,7 +86,7 @@ void LoadCommand::choose_load() {
     traffic_.trace = parse_trace(read_file(options_.trace, kMaxWorkloadBytes), options_.trace);
   }
   traffic_.texts = texts_of(options_);
-  traffic_.seed = options_.request.seed;
+  traffic_.seed = options_.request.sampling.seed;
   traffic_.audible_level = std::pow(10.0, options_.audible_dbfs / 20);
   report_.targets = {.first_audio_s = options_.target_first_audio_ms / 1e3,
                      .percentile = options_.target_percentile / 100,

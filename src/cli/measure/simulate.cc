@@ -78,7 +78,7 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
                     .viable = load.target_viable};
   facts.emplace_back("listeners", concat(wish.listeners, " at the peak, each asks every ",
                                          wish.asks_every_s, " s"));
-  facts.emplace_back("seed", concat(load.request.seed));
+  facts.emplace_back("seed", concat(load.request.sampling.seed));
   const double began_s = now_s();
   if (wish.exact) {
     if (day.peak_rate * wish.day_s > kMostExact) {
@@ -87,7 +87,7 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
     }
     TrafficOptions traffic;
     traffic.duration_s = wish.day_s;
-    traffic.seed = load.request.seed;
+    traffic.seed = load.request.sampling.seed;
     FleetUse use;
     const LoadResult result =
         simulate(profile, how, {LoadKind::kRate, day.peak_rate}, traffic, &day.day, &use);
@@ -96,7 +96,7 @@ int run_day(const SimulateOptions& options, const StepProfile& profile,
   } else {
     CurveOptions curve_how{.workers = std::min(4, most_workers(how)),
                            .targets = report.targets,
-                           .seed = load.request.seed};
+                           .seed = load.request.sampling.seed};
     ProgressLine line;
     const WorkerCurve curve = calibrate(profile, how, curve_how, [&](double rate) {
       char text[64];

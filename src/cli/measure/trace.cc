@@ -27,8 +27,8 @@ struct TraceCommand {
 
 /// A sampling option means that codes are drawn; a penalty alone goes with greedy ones too.
 bool draws(const SpeechRequest& r) {
-  return r.temperature || r.top_k || r.top_p || r.min_p || r.inner_temperature || r.inner_top_k ||
-         r.inner_top_p;
+  return r.sampling.temperature || r.sampling.top_k || r.sampling.top_p || r.sampling.min_p ||
+         r.sampling.inner_temperature || r.sampling.inner_top_k || r.sampling.inner_top_p;
 }
 
 template <typename T>
@@ -58,7 +58,7 @@ void write_trace(Trace& trace, const Pipeline& pipeline, const std::string& path
   file.finish({{"model", pipeline.info().model},
                {"family", pipeline.info().family},
                {"prompt_rows", std::to_string(trace.prompt_rows)},
-               {"sample_rate", std::to_string(pipeline.info().sample_rate)},
+               {"sample_rate", std::to_string(pipeline.info().speech.sample_rate)},
                {"finish_reason", finish_reason_name(trace.reason)}});
 }
 
@@ -78,7 +78,7 @@ int run_trace(TraceCommand options) {
   write_trace(trace, *pipeline, options.output);
   std::printf("%d prompt rows, %d steps, %lld frames, %.2f s of audio, %s: %s\n", trace.prompt_rows,
               trace.steps, static_cast<long long>(trace.frame_count()),
-              static_cast<double>(trace.samples.size()) / pipeline->info().sample_rate,
+              static_cast<double>(trace.samples.size()) / pipeline->info().speech.sample_rate,
               finish_reason_name(trace.reason), options.output.c_str());
   return 0;
 }
@@ -93,7 +93,7 @@ void add_trace(CLI::App& app, Chosen& chosen) {
                          "Speak in f32, greedily unless sampling is asked for, and keep "
                          "ids, logits, frames and samples for comparing");
   trace.load.weights = "f32";
-  sub->add_option("-t,--text", trace.request.text, "what to speak")->required();
+  sub->add_option("-t,--text", trace.request.say.text, "what to speak")->required();
   sub->add_option("--dump", trace.output, "safetensors file")->required();
   sub->add_option("--logit-steps", trace.logit_steps, "steps of which the logits are kept")
       ->check(at_least(0))

@@ -85,14 +85,14 @@ void print_facts(const PipelineInfo& info, const Graph& graph) {
                {"takes", client_text(graph, true)},
                {"answers with", client_text(graph, false)}};
   if (info.speaks) {
-    rows.push_back({"sample rate", concat(info.sample_rate, " Hz")});
-    rows.push_back({"frame rate", concat(info.frame_rate, " frames/s")});
-    rows.push_back({"instructions", info.instructions ? "yes" : "no"});
-    rows.push_back({"late text", late_text_name(info.late_text)});
-    rows.push_back({"word times", info.word_times ? "yes" : "no"});
+    rows.push_back({"sample rate", concat(info.speech.sample_rate, " Hz")});
+    rows.push_back({"frame rate", concat(info.speech.frame_rate, " frames/s")});
+    rows.push_back({"instructions", info.offers.has("instructions") ? "yes" : "no"});
+    rows.push_back({"late text", late_text_name(info.speech.late_text)});
+    rows.push_back({"word times", info.speech.word_times ? "yes" : "no"});
   }
-  rows.push_back({"languages", comma_list(info.languages)});
-  const std::string options = offered_options(info);
+  rows.push_back({"languages", comma_list(info.speech.languages)});
+  const std::string options = offered_options(info.offers);
   rows.push_back({"options", options.empty() ? "-" : options});
   rows.push_back({"longest text", concat(info.max_text_bytes, " bytes")});
   rows.push_back({"CPU kernels", cpu::gemm_set().name});
@@ -157,11 +157,12 @@ void print_parts(const std::vector<PartInfo>& parts) {
 void print_voices(const PipelineInfo& info) {
   std::printf("\nvoices\n");
   Rows rows;
-  for (const VoiceInfo& voice : info.voices) {
-    const bool standard = voice.id == info.default_voice;
+  for (const VoiceInfo& voice : info.speech.voices) {
+    const bool standard = voice.id == info.speech.default_voice;
     rows.push_back({voice.id + (standard ? " *" : ""), voice.description});
   }
-  if (rows.empty()) rows.push_back({info.default_voice.empty() ? "-" : info.default_voice});
+  if (rows.empty())
+    rows.push_back({info.speech.default_voice.empty() ? "-" : info.speech.default_voice});
   print_table(rows);
 }
 

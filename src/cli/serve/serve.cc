@@ -264,7 +264,7 @@ std::string first_request(const Backend& model, bool keys) {
   const PipelineInfo& info = model.info();
   const std::string key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
   // Whisper writes down what it hears, and answers no messages.
-  if (!info.speaks && info.hears_s == 0 && model.recogniser()) {
+  if (!info.speaks && info.hearing.seconds == 0 && model.recogniser()) {
     return concat("/v1/audio/transcriptions \\\n", key, "    -F file=@talk.mp3");
   }
   return concat(info.speaks ? "/v1/audio/speech" : "/v1/chat/completions",

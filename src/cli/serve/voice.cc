@@ -178,12 +178,12 @@ int run_voice_export(const VoiceOptions& options) {
   if (options.load.model.empty()) throw UsageError("say for which model: --model");
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   SpeechRequest request;
-  request.voice = stored.id;
+  request.voice.name = stored.id;
   choose_voice(*engine, {.store = options.store}, request);
-  if (!request.voice_data) {
+  if (!request.voice.data) {
     throw LoadError("the model has a voice of its own that is called '" + stored.id + "'");
   }
-  write_voice_file(options.file, *request.voice_data, notes);
+  write_voice_file(options.file, *request.voice.data, notes);
   return 0;
 }
 

@@ -145,7 +145,7 @@ Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz, 
 
 /// A text in SSML becomes plain; what the model cannot do with it is reported.
 std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& request) {
-  if (!is_ssml(request.text)) return {};
+  if (!is_ssml(request.say.text)) return {};
   Result<Markup> markup = take_ssml(info, request);
   if (!markup) throw LoadError(markup.error().message);
   for (const std::string& warning : markup.value().warnings) {
@@ -156,22 +156,22 @@ std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& reque
 
 void write_words(const SayOptions& options, const PipelineInfo& info,
                  const std::vector<TextMark>& marks, const Outcome& outcome) {
-  const std::string& text = options.request.text;
+  const std::string& text = options.request.say.text;
   std::FILE* out = options.output == "-" ? stderr : stdout;
   if (options.print_words) {
-    std::fputs(word_lines(text, outcome.words, info.frame_rate).c_str(), out);
-    const auto end = static_cast<int64_t>(outcome.audio_s * info.frame_rate);
+    std::fputs(word_lines(text, outcome.words, info.speech.frame_rate).c_str(), out);
+    const auto end = static_cast<int64_t>(outcome.audio_s * info.speech.frame_rate);
     const std::vector<int64_t> frames = mark_frames(marks, outcome.words, end);
     for (size_t i = 0; i < marks.size(); ++i) {
-      std::fprintf(out, "%8.2f  <mark %s>\n", static_cast<double>(frames[i]) / info.frame_rate,
-                   marks[i].name.c_str());
+      std::fprintf(out, "%8.2f  <mark %s>\n",
+                   static_cast<double>(frames[i]) / info.speech.frame_rate, marks[i].name.c_str());
     }
   }
   if (options.print_phones) {
-    std::fputs(phone_lines(outcome.phones, info.frame_rate).c_str(), out);
+    std::fputs(phone_lines(outcome.phones, info.speech.frame_rate).c_str(), out);
   }
   if (!options.srt_file.empty()) {
-    const std::string srt = to_srt(text, outcome.words, info.frame_rate, outcome.audio_s);
+    const std::string srt = to_srt(text, outcome.words, info.speech.frame_rate, outcome.audio_s);
     NewFile file(options.srt_file);
     file.append(srt.data(), srt.size());
     file.commit();
@@ -202,31 +202,33 @@ int judge(const Outcome& outcome) {
 }
 
 int run_say(SayOptions options) {
-  options.request.text = gather_text(options);
+  options.request.say.text = gather_text(options);
   std::optional<std::string> player = find_player();
   const AudioFormat format = choose_output(options, player);
   if (!options.srt_file.empty()) need_writable(options.srt_file);
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
-  if ((options.print_words || !options.srt_file.empty()) && !info.word_times) {
+  if ((options.print_words || !options.srt_file.empty()) && !info.speech.word_times) {
     throw LoadError("the model '" + info.model + "' has no times of words");
   }
-  if (options.print_phones && !info.phone_times) {
+  if (options.print_phones && !info.speech.phone_times) {
     throw LoadError("the model '" + info.model + "' has no times of phones");
   }
-  options.request.phone_times = options.print_phones;
-  options.request.offline = !options.play && options.output != "-";
+  options.request.terms.phone_times = options.print_phones;
+  options.request.terms.offline = !options.play && options.output != "-";
   std::string voice = choose_voice(*engine, options.voice, options.request);
-  if (voice.empty()) voice = info.default_voice;
+  if (voice.empty()) voice = info.speech.default_voice;
   const std::vector<TextMark> marks = read_markup(info, options.request);
   const InterruptGuard guard;  // outlives what is to be cleaned up
   Outputs outputs(std::move(player), options.volume);
-  if (!options.output.empty()) outputs.file.emplace(options.output, info.sample_rate, format);
-  if (options.play) outputs.play(info.sample_rate);
+  if (!options.output.empty())
+    outputs.file.emplace(options.output, info.speech.sample_rate, format);
+  if (options.play) outputs.play(info.speech.sample_rate);
   auto collector = std::make_shared<Collector>();
   const Result<RequestId> id = engine->submit(options.request, collector);
   if (!id) throw LoadError(id.error().message);
-  const Outcome outcome = write_audio(*collector, outputs, info.sample_rate, options.quiet, guard);
+  const Outcome outcome =
+      write_audio(*collector, outputs, info.speech.sample_rate, options.quiet, guard);
   if (outcome.reason == FinishReason::kError) throw LoadError(outcome.error.message);
   outputs.finish();
   write_words(options, info, marks, outcome);

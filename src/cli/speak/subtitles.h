@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 

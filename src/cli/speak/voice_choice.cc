@@ -38,10 +38,10 @@ VoiceWish recording_of(const Speaker& speaker, const std::string& file, const st
 void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest& request,
                std::vector<VoiceWish>& wishes) {
   for (const auto& [number, file, text] : choice.turns) {
-    request.context.push_back({.voice = std::to_string(number), .text = text});
+    request.say.context.push_back({.voice = std::to_string(number), .text = text});
     if (file == "-") continue;
     wishes.push_back(recording_of(speaker, file, text, "", false));
-    wishes.back().turn = static_cast<int>(request.context.size()) - 1;
+    wishes.back().turn = static_cast<int>(request.say.context.size()) - 1;
   }
 }
 
@@ -130,30 +130,30 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
     throw LoadError("the model '" + info.model + "' writes; it cannot speak a text");
   }
   const bool recorded = !choice.ref_audio.empty();
-  if (recorded + !choice.embedding_file.empty() + !request.voice.empty() > 1) {
+  if (recorded + !choice.embedding_file.empty() + !request.voice.name.empty() > 1) {
     throw UsageError("give one of --voice, --ref-audio and --speaker-embedding");
   }
   if (!recorded && (!choice.ref_text.empty() || !choice.ref_mode.empty())) {
     throw UsageError("--ref-text and --ref-mode need --ref-audio");
   }
-  std::string name = recorded ? choice.ref_audio : request.voice;
+  std::string name = recorded ? choice.ref_audio : request.voice.name;
   if (!choice.embedding_file.empty()) {
     const std::vector<float> embedding = read_embedding_file(choice.embedding_file);
-    request.voice_data =
+    request.voice.data =
         std::make_shared<const Voice>(need(engine.pipeline().voice_of_embedding(embedding)));
     name = choice.embedding_file;
   }
   const std::unique_ptr<VoiceStore> store =
-      recorded || !request.voice.empty() ? open_store(choice.store) : nullptr;
+      recorded || !request.voice.name.empty() ? open_store(choice.store) : nullptr;
   const Speaker speaker = speaker_of(engine, store.get());
   std::vector<VoiceWish> wishes;
   if (recorded) {
     wishes.push_back(
         recording_of(speaker, choice.ref_audio, choice.ref_text, choice.ref_mode, choice.ref_trim));
-  } else if (!request.voice.empty()) {
-    auto found = find_voices(speaker, request.voice);
+  } else if (!request.voice.name.empty()) {
+    auto found = find_voices(speaker, request.voice.name);
     // The model knows best what it has, and says so.
-    const bool plain = request.voice.find_first_of("+(") == std::string::npos;
+    const bool plain = request.voice.name.find_first_of("+(") == std::string::npos;
     if (found || found.error().code != ErrorCode::kNotFound || !plain) {
       wishes = need(std::move(found));
     }

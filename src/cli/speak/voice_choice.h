@@ -36,8 +36,8 @@ T need(Result<T> result) {
 /// The store in `directory`, or where it lies by default; null when there is no such place.
 std::unique_ptr<VoiceStore> open_store(const std::string& directory);
 
-/// Puts what `choice` and request.voice ask for into the request, encoding a recording if need be,
-/// and says on the standard error what people should know of it. Returns the voice's name for
+/// Puts what `choice` and request.voice.name ask for into the request, encoding a recording if need
+/// be, and says on the standard error what people should know of it. Returns the voice's name for
 /// people; empty: the model's default.
 std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request);
 

@@ -115,7 +115,7 @@ class Conversation {
       : options_(options), writer_(writer), speaker_(speaker) {
     if (!options.system.empty()) say("system", options.system);
     choose_voice(speaker, options.voice, options.request);
-    rate_hz_ = speaker.pipeline().info().sample_rate;
+    rate_hz_ = speaker.pipeline().info().speech.sample_rate;
     if (!options.output.empty()) {
       file_.emplace(options.output, rate_hz_, format_of_file(options.output));
     } else if (const auto player = find_player(); player && isatty(STDOUT_FILENO) != 0) {
@@ -177,12 +177,12 @@ class Conversation {
   void begin_turn() {
     TurnOptions turn;
     turn.voice = options_.request;
-    turn.answer.temperature = options_.answers.temperature;
-    turn.answer.max_tokens = options_.answers.max_tokens;
-    turn.answer.seed = options_.request.seed;
+    turn.answer.sampling.temperature = options_.answers.sampling.temperature;
+    turn.answer.writing.max_tokens = options_.answers.writing.max_tokens;
+    turn.answer.sampling.seed = options_.request.sampling.seed;
     turn.predict = !options_.no_predict;
     turn.prediction = options_.prediction;
-    ear_ = std::make_shared<Mailbox>(speaker_.pipeline().info().sample_rate);
+    ear_ = std::make_shared<Mailbox>(speaker_.pipeline().info().speech.sample_rate);
     turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
   }
 

@@ -52,13 +52,13 @@ class BreakableSequence : public Sequence {
   static constexpr int kStepsASegment = 4, kFramesAStep = 2;
 
   BreakableSequence(const SpeechRequest& request, std::shared_ptr<Alive> counted)
-      : text(request.text),
-        breaker(std::make_shared<Breaker>(request.text)),
+      : text(request.say.text),
+        breaker(std::make_shared<Breaker>(request.say.text)),
         alive(std::move(counted)),
-        seed(request.seed),
-        guidance_(request.guidance),
-        open_(request.text_open),
-        steps_left_(request.max_frames > 0 ? request.max_frames : 10) {
+        seed(request.sampling.seed),
+        guidance_(request.sampling.guidance),
+        open_(request.say.open),
+        steps_left_(request.terms.max_frames > 0 ? request.terms.max_frames : 10) {
     ++alive->sequences;
     sampling_.temperature = 0;
   }
@@ -116,9 +116,9 @@ class BreakableModel : public Pipeline {
  public:
   BreakableModel() {
     info_.family = info_.model = "breakable";
-    info_.sample_rate = 1000;
-    info_.frame_rate = 100;
-    info_.late_text = LateText::kToken;
+    info_.speech.sample_rate = 1000;
+    info_.speech.frame_rate = 100;
+    info_.speech.late_text = LateText::kToken;
     const Link links[] = {{"samples", &samples_, {2, 4, 0, 0}}};
     graph_ = chain(ar_, links);
   }

@@ -102,8 +102,8 @@ inline EngineOptions with_pages(int pages) {
 
 inline SpeechRequest say(std::string text, uint64_t seed = 1) {
   SpeechRequest request;
-  request.text = std::move(text);
-  request.seed = seed;
+  request.say.text = std::move(text);
+  request.sampling.seed = seed;
   return request;
 }
 

@@ -103,7 +103,7 @@ std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& re
 /// A request sounds the same whether its text comes as a whole or three bytes at a time.
 inline void expect_late_text_sounds_the_same(Engine& engine, SpeechRequest request,
                                              const std::string& text) {
-  request.text_open = true;
+  request.say.open = true;
   const auto told = [&](size_t piece) {
     auto sink = std::make_shared<Reader>();
     const auto id = engine.submit(request, sink);

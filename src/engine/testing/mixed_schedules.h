@@ -119,7 +119,7 @@ class MixedSchedule {
     const char* policies[] = {"streaming", "throughput", "fcfs"};
     o.policy = policies[below(3)];
     const bool pairs = std::any_of(told_.begin(), told_.end(), [](const MixedTold& told) {
-      return told.request.guidance.value_or(1) != 1;
+      return told.request.sampling.guidance.value_or(1) != 1;
     });
     o.max_batch = std::max(pairs ? 2 : 1, 1 + below(6));
     o.max_prefill_rows = 1 + below(40);

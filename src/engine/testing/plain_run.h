@@ -101,7 +101,7 @@ inline PlainRun run_plainly(const Pipeline& model, const SpeechRequest& request)
   const std::vector<Link> links = model.graph().links();
   std::vector<std::unique_ptr<StreamState>> streams;
   for (const Link& link : links) streams.push_back(open_stream(*link.stage, sequence));
-  plain_run::steps(model.graph().ar(), sequence, request.seed, out);
+  plain_run::steps(model.graph().ar(), sequence, request.sampling.seed, out);
   ThreadPool pool(1);
   Workspace work(pool, Device::kCpu);
   for (size_t i = 0; i < links.size(); ++i) {

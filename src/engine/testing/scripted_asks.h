@@ -17,8 +17,8 @@ constexpr double kToyFrame_s = 0.02;
 
 inline SpeechRequest ask(std::string text, uint64_t seed = 1) {
   SpeechRequest request;
-  request.text = std::move(text);
-  request.seed = seed;
+  request.say.text = std::move(text);
+  request.sampling.seed = seed;
   return request;
 }
 
@@ -29,7 +29,7 @@ inline SpeechRequest ask_bytes(int bytes, uint64_t seed = 1) {
 /// Text that is still to come.
 inline SpeechRequest ask_open(std::string text, uint64_t seed = 1) {
   SpeechRequest request = ask(std::move(text), seed);
-  request.text_open = true;
+  request.say.open = true;
   return request;
 }
 

@@ -169,7 +169,8 @@ class ScriptedMachine {
   };
 
   std::shared_ptr<ScriptedClient> make_client(size_t to) {
-    return std::make_shared<ScriptedClient>(platform, model(to).pipeline->info().sample_rate);
+    return std::make_shared<ScriptedClient>(platform,
+                                            model(to).pipeline->info().speech.sample_rate);
   }
   void take_in(const std::shared_ptr<ScriptedClient>& client, std::unique_ptr<Active> active) {
     client->id = active->id = ++next_id_;

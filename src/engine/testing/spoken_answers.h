@@ -76,20 +76,20 @@ inline std::vector<SpeechRequest> requests_of_all_kinds(std::vector<SpeechReques
                                                         SpeechRequest aloud) {
   std::vector<SpeechRequest> out;
   for (SpeechRequest& drawn : cases) {
-    drawn.seed = 5 + out.size();
-    drawn.temperature = 1.1f;
-    drawn.text_only = false;
-    drawn.max_tokens = 90;
+    drawn.sampling.seed = 5 + out.size();
+    drawn.sampling.temperature = 1.1f;
+    drawn.writing.text_only = false;
+    drawn.writing.max_tokens = 90;
     out.push_back(drawn);
-    drawn.text_only = true;
-    drawn.max_tokens = 20;
+    drawn.writing.text_only = true;
+    drawn.writing.max_tokens = 20;
     out.push_back(drawn);
   }
-  aloud.text = "Hello there, how are you?";
-  aloud.max_tokens = 60;
+  aloud.say.text = "Hello there, how are you?";
+  aloud.writing.max_tokens = 60;
   out.push_back(aloud);
   SpeechRequest stops = out.front();
-  stops.stop = {"st", "你好"};
+  stops.writing.stop = {"st", "你好"};
   out.push_back(stops);
   return out;
 }
@@ -97,7 +97,7 @@ inline std::vector<SpeechRequest> requests_of_all_kinds(std::vector<SpeechReques
 inline void expect_to_be_cancelled_at_any_moment(const std::shared_ptr<const Pipeline>& pipeline,
                                                  SpeechRequest request) {
   Executor executor(1);
-  request.max_tokens = 8;
+  request.writing.max_tokens = 8;
   cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
 }
 
@@ -132,7 +132,7 @@ inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRe
   script.begins = [&](const Batch& batch) { ++batches[static_cast<size_t>(batch.node)]; };
   ScriptedMachine machine(script, &executor);
   machine.add(std::move(pipeline));
-  request.text_only = true;
+  request.writing.text_only = true;
   const auto client = machine.submit(request);
   machine.run_to_end();
   EXPECT_FALSE(client->written.empty());

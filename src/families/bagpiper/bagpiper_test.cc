@@ -17,19 +17,19 @@ class BagpiperTest : public testing::Test {
 
   static SpeechRequest request(const std::string& text) {
     SpeechRequest r;
-    r.text = text;
-    r.temperature = 0.f;
-    r.max_frames = 30;
-    r.max_tokens = 5;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.sampling.temperature = 0.f;
+    r.terms.max_frames = 30;
+    r.writing.max_tokens = 5;
+    r.terms.ignore_stop = true;
     return r;
   }
   static SpeechRequest chat(const std::string& messages, bool spoken = true) {
     SpeechRequest r;
-    r.chat = std::make_shared<Chat>(Chat{messages, "", {}});
-    r.temperature = 0.f;
-    r.max_tokens = 6;
-    r.text_only = !spoken;
+    r.writing.chat = std::make_shared<Chat>(Chat{messages, "", {}});
+    r.sampling.temperature = 0.f;
+    r.writing.max_tokens = 6;
+    r.writing.text_only = !spoken;
     return r;
   }
   static SpeechRequest said(const std::string& text, bool spoken = true) {
@@ -65,10 +65,10 @@ class BagpiperTest : public testing::Test {
 TEST_F(BagpiperTest, SameBitsAloneAndInABatch) {
   std::vector<SpeechRequest> requests{request("Hello there."), request("The quick brown fox"),
                                       said("hello"), said("how are you?", false)};
-  requests[1].temperature = 0.8f, requests[1].top_k = 7;
+  requests[1].sampling.temperature = 0.8f, requests[1].sampling.top_k = 7;
   requests.push_back(
       chat(R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", false));
-  requests[4].recordings.push_back(recording_of(9000));
+  requests[4].writing.recordings.push_back(recording_of(9000));
   expect_same_alone_and_in_a_batch(
       model_, requests, [](size_t i) { return i >= 3 ? 2 : 10; },
       [&](Runner& runner, const SpeechRequest& r) { return hear(model_, runner, r); });
@@ -88,7 +88,7 @@ TEST_F(BagpiperTest, WordsThenATurnThenSpeech) {
   EXPECT_EQ(state->rule(3).forced, kPad);
   EXPECT_NEAR(open([&] {
                 SpeechRequest r = said("hello");
-                r.temperature.reset();
+                r.sampling.temperature.reset();
                 return r;
               }())
                   ->sampling(0)
@@ -150,7 +150,7 @@ TEST_F(BagpiperTest, APadWhereACodeBelongsIsTheFirstCode) {
 
 TEST_F(BagpiperTest, PhasesThatNeverEndAreBounded) {
   SpeechRequest r = said("hello");
-  r.max_frames = 9;
+  r.terms.max_frames = 9;
   const auto state = open(r);
   for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(state->rule(0).forced, -1) << i;
@@ -171,7 +171,7 @@ TEST_F(BagpiperTest, PhasesThatNeverEndAreBounded) {
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
   SpeechRequest free = said("hello");
-  free.max_tokens = 0;
+  free.writing.max_tokens = 0;
   EXPECT_LE(open(free)->prompt_rows() + open(free)->max_steps(), model_.config().max_positions);
 }
 
@@ -189,7 +189,7 @@ TEST_F(BagpiperTest, WhatWasCutIsToldThoughTheRestEndsByItself) {
   // Of a reading a segment before the last.
   SpeechRequest r = request("It has been a very long time since we have met in this town. " +
                             std::string(390, 'a') + ".");
-  r.max_frames = 0;
+  r.terms.max_frames = 0;
   const auto reader = open(r);
   speak(*reader);
   int steps = 0;
@@ -205,10 +205,10 @@ TEST_F(BagpiperTest, WhatWasCutIsToldThoughTheRestEndsByItself) {
 
 TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
   SpeechRequest r = said("hello");
-  r.guidance = 1.f;
+  r.sampling.guidance = 1.f;
   EXPECT_FALSE(open(r)->guidance().has_value());
   EXPECT_FALSE(open(said("hello", false))->guidance().has_value()) << "words are not guided";
-  r.guidance = 2.f;
+  r.sampling.guidance = 2.f;
   const auto state = open(r);
   EXPECT_EQ(state->guidance(), 2.f);
   EXPECT_EQ(state->step_guidance(0), 1.f);
@@ -235,14 +235,14 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
   }
   EXPECT_EQ(main[0], code(3));
   EXPECT_EQ(main[7], model_.config().first_code(7) + 4);
-  r.guidance = 101.f;
+  r.sampling.guidance = 101.f;
   EXPECT_EQ(refusal(r).param, "guidance");
 }
 
 TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
   SpeechRequest r = said("hello");
-  r.guidance = 2.f;
-  r.max_frames = 0;
+  r.sampling.guidance = 2.f;
+  r.terms.max_frames = 0;
   const auto state = open(r);
   const int rows = state->prompt_rows();
   speak(*state);  // three ids and its kind
@@ -325,11 +325,11 @@ TEST_F(BagpiperTest, OnlyChatsTellWhatWasThought) {
 TEST_F(BagpiperTest, AStopStringEndsTheWords) {
   SpeechRequest r = said("hello", false);
   const std::string stop = model_.prompter().bytes(word(40));
-  r.stop = {stop};
+  r.writing.stop = {stop};
   const auto writer = open(r);
   EXPECT_EQ(step(*writer, word(40), 0).next, Verdict::kFinished);
   EXPECT_TRUE(written_.empty());
-  r.text_only = false;
+  r.writing.text_only = false;
   const auto speaker = open(r);
   step(*speaker, word(40), 0);
   EXPECT_EQ(speaker->rule(0).forced, kAssistant);
@@ -340,7 +340,7 @@ TEST_F(BagpiperTest, ATextIsReadInAScene) {
   EXPECT_EQ(Prompter::scene("Hello.", "A calm male voice says: "),
             "A calm male voice says: 'Hello.'");
   SpeechRequest r = request("Hello.");
-  r.instructions = "An old man whispers.";
+  r.say.instructions = "An old man whispers.";
   const auto state = open(r);
   const auto same = open(said("An old man whispers: 'Hello.'"));
   const auto ids = state->prompt_ids(), want = same->prompt_ids();
@@ -349,8 +349,8 @@ TEST_F(BagpiperTest, ATextIsReadInAScene) {
 
 TEST_F(BagpiperTest, LongAndLateTextIsReadInSegments) {
   SpeechRequest r = request("");
-  r.text_open = true;
-  r.max_frames = 0;
+  r.say.open = true;
+  r.terms.max_frames = 0;
   const auto state = open(r);
   expect_a_sentence_to_be_taken(*state);
   for (int segment = 0; segment < 2; ++segment) {
@@ -365,7 +365,7 @@ TEST_F(BagpiperTest, RowsOfRecordingsStandInThePromptAndHaveNoKeys) {
   SpeechRequest r = chat(R"([{"role": "user", "content": [{"type": "text", "text": "a"},
       {"type": "audio", "audio": ""}, {"type": "text", "text": "b"}, {"type": "text", "text": "c"}]}])",
                          false);
-  r.recordings.push_back(recording_of(16000));
+  r.writing.recordings.push_back(recording_of(16000));
   const auto state = open(r);
   EXPECT_FALSE(state->ready());
   const auto ids = state->prompt_ids();
@@ -392,38 +392,38 @@ TEST_F(BagpiperTest, ARecordingIsWrittenDownByTheAuthorsKindOfQuestion) {
   };
   Result<SpeechRequest> r = model_.dictation({recording_of(20000)});
   ASSERT_TRUE(r.ok());
-  EXPECT_TRUE(r.value().text_only);
-  EXPECT_EQ(r.value().temperature, 0.f);
+  EXPECT_TRUE(r.value().writing.text_only);
+  EXPECT_EQ(r.value().sampling.temperature, 0.f);
   SpeechRequest asked = chat(R"([
       {"role": "system", "content": "You are an audio understanding assistant."},
       {"role": "user", "content": [{"type": "audio"},
        {"type": "text", "text": "Transcribe the speech in this audio."}]}])",
                              false);
-  asked.recordings = {recording_of(20000)};
+  asked.writing.recordings = {recording_of(20000)};
   EXPECT_EQ(ids(r.value()), ids(asked));
   EXPECT_NE(ids(model_.dictation({recording_of(20000), "German"}).take()), ids(asked));
   EXPECT_EQ(model_.dictated("<think>hm</think>the fox"), "the fox");
   EXPECT_EQ(model_.dictated("the fox"), "the fox");
   EXPECT_EQ(model_.dictated("<think>the"), "");
-  EXPECT_EQ(model_.info().dictates_s, 30);
+  EXPECT_EQ(model_.info().hearing.dictates_s, 30);
 }
 
 TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
   SpeechRequest r = request(" ");
   EXPECT_EQ(refusal(r).param, "input");
-  r = request("a"), r.text_in_prompt = false;
+  r = request("a"), r.say.in_prompt = false;
   EXPECT_EQ(refusal(r).param, "text_in_prompt");
-  r = request("a"), r.voice = "anna";
+  r = request("a"), r.voice.name = "anna";
   EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
-  r = request("a"), r.text_only = true;
+  r = request("a"), r.writing.text_only = true;
   EXPECT_EQ(refusal(r).param, "prompt");
-  r = request("a"), r.top_logprobs = 2;
+  r = request("a"), r.writing.top_logprobs = 2;
   EXPECT_EQ(refusal(r).param, "logprobs");
-  r = request("a"), r.recordings.push_back(recording_of(900));
+  r = request("a"), r.writing.recordings.push_back(recording_of(900));
   EXPECT_EQ(refusal(r).param, "messages");
-  r = said("a"), r.stop = {""};
+  r = said("a"), r.writing.stop = {""};
   EXPECT_EQ(refusal(r).param, "stop");
-  r = said("a"), r.recordings.push_back(recording_of(900));
+  r = said("a"), r.writing.recordings.push_back(recording_of(900));
   EXPECT_NE(refusal(r).message.find("no place"), std::string::npos);
   for (const char* bad : {"{}", "[]", "[1]", R"([{"role": "cook", "content": "a"}])",
                           R"([{"role": "user", "content": 1}])",
@@ -440,7 +440,7 @@ TEST_F(BagpiperTest, RefusesWhatItCannotDo) {
 TEST_F(BagpiperTest, RefusesRecordingsOfTheWrongKind) {
   const auto heard = [](Recording recording) {
     SpeechRequest r = chat(R"([{"role": "user", "content": [{"type": "audio"}]}])", false);
-    r.recordings = {std::make_shared<Recording>(std::move(recording))};
+    r.writing.recordings = {std::make_shared<Recording>(std::move(recording))};
     return r;
   };
   EXPECT_EQ(refusal(heard({{}, 16000})).message, "recording 1 is empty");
@@ -464,7 +464,7 @@ TEST_F(BagpiperTest, ControlTokensOfStrangersAreText) {
 }
 
 TEST_F(BagpiperTest, OfSeveralChannelsTheFirstIsHeard) {
-  EXPECT_TRUE(model_.info().hears_first_channel);
+  EXPECT_TRUE(model_.info().hearing.first_channel);
 }
 
 TEST_F(BagpiperTest, BadCheckpointsAreNamed) {

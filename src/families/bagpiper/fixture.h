@@ -85,17 +85,17 @@ inline std::vector<Case> load_cases() {
     }
     c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
     SpeechRequest& r = c.request;
-    r.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
-    r.text_only = !c.spoken;
-    r.temperature = 0.f;
-    r.ignore_stop = json.value("ignore_stop", false);
-    r.max_tokens = json["max_tokens"];
-    if (c.spoken) r.max_frames = json["most"].get<int>() - 7;
-    if (json.contains("guidance")) r.guidance = json["guidance"].get<float>();
-    c.guided = c.spoken && r.guidance != 1.f;
+    r.writing.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
+    r.writing.text_only = !c.spoken;
+    r.sampling.temperature = 0.f;
+    r.terms.ignore_stop = json.value("ignore_stop", false);
+    r.writing.max_tokens = json["max_tokens"];
+    if (c.spoken) r.terms.max_frames = json["most"].get<int>() - 7;
+    if (json.contains("guidance")) r.sampling.guidance = json["guidance"].get<float>();
+    c.guided = c.spoken && r.sampling.guidance != 1.f;
     if (json.contains("recordings")) {
       for (const int64_t samples : json["recordings"])
-        r.recordings.push_back(recording_of(samples));
+        r.writing.recordings.push_back(recording_of(samples));
     }
     cases.push_back(std::move(c));
   }

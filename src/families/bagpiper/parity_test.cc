@@ -54,7 +54,7 @@ TEST_F(BagpiperParity, SizesAreReadOffTheTensors) {
   EXPECT_EQ(m.audio.out, 24);
   EXPECT_EQ(m.audio.window, 800);
   EXPECT_EQ(model_.codec().config().hop(), 320);
-  EXPECT_EQ(model_.info().sample_rate, 16000);
+  EXPECT_EQ(model_.info().speech.sample_rate, 16000);
 }
 
 TEST_F(BagpiperParity, PromptsAndRowsAreEspnets) {
@@ -69,7 +69,7 @@ TEST_F(BagpiperParity, PromptsAndRowsAreEspnets) {
     const ArSeq seq{track.state.get(), track.state->prompt_rows() - 2 - kept, kept, 1};
     const ArBatch batch{std::span(&seq, 1), seq.rows, 1, {}, {}, {}};
     const View got = model_.lm().embed_rows(runner.context(), batch);
-    const bool heard = !c.request.recordings.empty();
+    const bool heard = !c.request.writing.recordings.empty();
     const float off = relative(floats(got), floats(want));
     EXPECT_LT(off, heard ? 2e-5f : 1e-6f) << c.name;
     if (heard) most = std::max(most, off);
@@ -93,7 +93,7 @@ TEST_F(BagpiperParity, WordsThenSpeech) {
     }
     EXPECT_EQ(got, want) << c.name;
     most = std::max(most, worst(track, 0, c.golden->view("logits")));
-    heard += !c.request.recordings.empty();
+    heard += !c.request.writing.recordings.empty();
     if (!c.spoken) {
       EXPECT_EQ(track.finished, c.more.empty()) << c.name;
       EXPECT_EQ(std::ssize(want), c.steps);
@@ -208,11 +208,11 @@ TEST_F(BagpiperParity, RecordingsAreHeardAsEspnetHearsThem) {
   int compared = 0;
   for (const std::string& name : golden.names()) {
     SpeechRequest r;
-    r.chat = std::make_shared<Chat>(
+    r.writing.chat = std::make_shared<Chat>(
         Chat{R"([{"role": "user", "content": [{"type": "audio", "audio": ""}]}])", "", {}});
-    r.text_only = true;
+    r.writing.text_only = true;
     const size_t rate = name.rfind('_');  // rows_SAMPLES_RATE
-    r.recordings.push_back(
+    r.writing.recordings.push_back(
         recording_of(std::stoll(name.substr(5, rate - 5)), std::stoi(name.substr(rate + 1))));
     Runner runner(model_);
     const std::vector<float> got = rows_of(model_, runner.context(), model_.open(r).take());

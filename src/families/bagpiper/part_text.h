@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "families/llm/answer_text.h"
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::bagpiper {
 

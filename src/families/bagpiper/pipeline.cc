@@ -98,14 +98,14 @@ void Bagpiper::describe(const LoadSpec& spec) {
   name("bagpiper", spec, "see the checkpoint");
   info_.writes = true;
   set_rates(info_, codec_->config());
-  info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.default_voice = "default";
-  info_.languages = {"auto"};
-  info_.late_text = LateText::kSentence;
-  info_.instructions = true;
-  info_.hears_s = info_.dictates_s = kHearsSeconds;
-  info_.hears_first_channel = true;
-  info_.no_cloning = "this model's voices are described in words";
+  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
+  info_.speech.default_voice = "default";
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kSentence;
+  info_.offers.add("instructions");
+  info_.hearing.seconds = info_.hearing.dictates_s = kHearsSeconds;
+  info_.hearing.first_channel = true;
+  info_.speech.no_cloning = "this model's voices are described in words";
   const Qwen3AudioConfig& a = config_.audio;
   info_.parts = {
       {"audio tower",
@@ -120,7 +120,7 @@ void Bagpiper::describe(const LoadSpec& spec) {
 Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
   Opened opened;
   std::vector<Heard> heard;
-  for (const auto& each : request.recordings) {
+  for (const auto& each : request.writing.recordings) {
     const std::vector<float> samples =
         prepared(resampled(each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate,
                            Resampling::kHann));
@@ -145,7 +145,7 @@ Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
   const std::string of = dictation.language.empty() ? "" : dictation.language + " ";
   SpeechRequest request =
       asked_about(dictation, kUnderstands, concat("Transcribe the ", of, "speech in this audio."));
-  request.max_tokens = State::kMostWords;
+  request.writing.max_tokens = State::kMostWords;
   return request;
 }
 

@@ -36,19 +36,19 @@ State::State(const ModelConfig& config, const SpokenModel& spoken, const Prompte
     : config_(config),
       prompter_(prompter),
       heard_(std::move(heard)),
-      chats_(request.chat != nullptr),
-      speaks_(!request.text_only),
-      ignore_stop_(request.ignore_stop),
-      max_frames_(request.max_frames),
-      max_tokens_(request.max_tokens),
-      description_(trimmed(request.instructions)),
+      chats_(request.writing.chat != nullptr),
+      speaks_(!request.writing.text_only),
+      ignore_stop_(request.terms.ignore_stop),
+      max_frames_(request.terms.max_frames),
+      max_tokens_(request.writing.max_tokens),
+      description_(trimmed(request.say.instructions)),
       words_(asked({.temperature = kWordsTemperature, .top_k = kTopK}, request)),
       speech_(spoken.sampling_of(request)),
       kind_{.temperature = 0},
       guidance_(speaks_ ? spoken.guidance_of(request) : std::nullopt),
-      text_(spoken.text, request.text_open && !chats_,
+      text_(spoken.text, request.say.open && !chats_,
             [this](std::string_view segment, int64_t) { return read(segment); }),
-      written_(request.stop, chats_),
+      written_(request.writing.stop, chats_),
       prompt_(spoken.tables),
       streams_(spoken.pattern) {}
 
@@ -57,21 +57,21 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
                                               const SpeechRequest& request,
                                               std::vector<Heard> heard) {
   if (const Status checked = spoken.check(request); !checked.ok()) return checked.error();
-  if (!request.voice.empty() && request.voice != "default") {
+  if (!request.voice.name.empty() && request.voice.name != "default") {
     return Error{ErrorCode::kNotFound,
-                 "the model has no voice \"" + request.voice +
+                 "the model has no voice \"" + request.voice.name +
                      "\": it makes one up (\"default\"), as instructions describe it",
                  "voice"};
   }
-  if (request.voice_data) return unsupported("the model takes no voices", "voice");
-  if (request.top_logprobs >= 0) {
+  if (request.voice.data) return unsupported("the model takes no voices", "voice");
+  if (request.writing.top_logprobs >= 0) {
     return unsupported("this model returns no log-probabilities", "logprobs");
   }
   if (request.task) return unsupported("this model has no such task", "task");
-  if (request.chat && !request.instructions.empty()) {
+  if (request.writing.chat && !request.say.instructions.empty()) {
     return unsupported("say how in the messages", "instructions");
   }
-  for (const std::string& stop : request.stop)
+  for (const std::string& stop : request.writing.stop)
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   std::unique_ptr<State> state(new State(config, spoken, prompter, request, std::move(heard)));
   if (const Status begun = state->begin(request); !begun.ok()) return begun.error();
@@ -88,7 +88,7 @@ Status State::begin(const SpeechRequest& request) {
   if (chats_) {
     std::vector<int64_t> rows;
     for (const Heard& each : heard_) rows.push_back(each.rows);
-    auto prompt = prompter_.conversation(*request.chat, rows);
+    auto prompt = prompter_.conversation(*request.writing.chat, rows);
     if (!prompt.ok()) return prompt.error();
     if (Status fault = fits(std::ssize(prompt.value()), "messages"); !fault) return fault;
     begin_segment(prompt.value());
@@ -96,7 +96,7 @@ Status State::begin(const SpeechRequest& request) {
   }
   if (!heard_.empty()) return unsupported("recordings are heard in messages", "messages");
   if (!speaks_) return unsupported("this model answers messages only", "prompt");
-  if (Status taken = text_.begin(request.text); !taken.ok()) return taken;
+  if (Status taken = text_.begin(request.say.text); !taken.ok()) return taken;
   begin_reading();
   return ok_status();
 }
@@ -366,8 +366,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .pattern = config.delays(),
           .max_positions = config.max_positions,
           .sampling = {.temperature = kSpeechTemperature, .top_k = kTopK},
-          .guidance = kGuidance,
-          .instructions = ""};
+          .guidance = kGuidance};
 }
 
 }  // namespace syrinx::bagpiper

@@ -53,11 +53,11 @@ TEST_F(ChatterboxCloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
   EXPECT_EQ(data->mode, "clone");
   EXPECT_NEAR(data->seconds, 6.6, 1e-6);
   SpeechRequest ours, theirs;
-  ours.text = theirs.text = "Hello there, how are you?";
-  ours.guidance = theirs.guidance = 1;
-  ours.temperature = theirs.temperature = 0;
-  ours.voice_data = data;
-  theirs.voice = "cloned";
+  ours.say.text = theirs.say.text = "Hello there, how are you?";
+  ours.sampling.guidance = theirs.sampling.guidance = 1;
+  ours.sampling.temperature = theirs.sampling.temperature = 0;
+  ours.voice.data = data;
+  theirs.voice.name = "cloned";
   const auto got = model.voice(ours).take(), want = model.voice(theirs).take();
   EXPECT_EQ(got->prompt_speech.size(), 150u);
   EXPECT_EQ(got->prompt_speech, want->prompt_speech);
@@ -86,7 +86,7 @@ TEST_F(ChatterboxCloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
 
 TEST_F(ChatterboxCloning, OtherVoicesLeaveTheCheckpointsOwnTheDefault) {
   ASSERT_EQ(model.voices().begin()->first, "cloned");
-  EXPECT_EQ(model.info().default_voice, "default");
+  EXPECT_EQ(model.info().speech.default_voice, "default");
   EXPECT_EQ(model.voice({}).take().get(), &model.voices().at("default"));
 }
 
@@ -130,14 +130,14 @@ TEST_F(ChatterboxCloning, OfALongRecordingTheBeginning) {
 
 TEST_F(ChatterboxCloning, VoicesThatDoNotFitAreRefused) {
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   const auto data = encode(*model.voice_encoder(), {recording()})[0];
   const auto refused = [&](const std::string& name, Tensor tensor) {
     syrinx::Voice voice = {.family = data->family, .encoder = data->encoder, .mode = data->mode};
     for (const auto& [key, value] : data->tensors) voice.tensors[key] = value.clone();
     voice.tensors.erase(name);
     if (!tensor.empty()) voice.tensors[name] = std::move(tensor);
-    request.voice_data = std::make_shared<const syrinx::Voice>(std::move(voice));
+    request.voice.data = std::make_shared<const syrinx::Voice>(std::move(voice));
     const auto opened = model.open(request);
     return opened.ok() ? "accepted" : opened.error().message;
   };
@@ -159,7 +159,7 @@ TEST(ChatterboxNoCloning, SaysWhatIsMissing) {
   const ClonedCheckpoint checkpoint("chatterbox", "ve.safetensors");
   const Chatterbox model(checkpoint.spec());
   EXPECT_EQ(model.voice_encoder(), nullptr);
-  EXPECT_EQ(model.info().no_cloning, "ve.safetensors is missing");
+  EXPECT_EQ(model.info().speech.no_cloning, "ve.safetensors is missing");
   EXPECT_EQ(model.voices().size(), 2u);
 }
 

@@ -28,9 +28,9 @@ class ChatterboxMultilingual : public testing::Test {
  protected:
   std::vector<int32_t> ids_of(const std::string& language, const std::string& text) const {
     SpeechRequest request;
-    request.text = text;
-    request.language = language;
-    request.guidance = 1;
+    request.say.text = text;
+    request.say.language = language;
+    request.sampling.guidance = 1;
     const auto state = open_only(model_, request);
     std::vector<int32_t> out;
     const int voice = static_cast<int>(model_.voices().at("default").rows.shape()[0]);
@@ -63,15 +63,15 @@ TEST_F(ChatterboxMultilingual, LanguagesByCodeOrName) {
   EXPECT_EQ(ids_of("", "Yes."), ids_of("en", "Yes."));
   EXPECT_NE(ids_of("de", "Ja."), ids_of("en", "Ja."));
   SpeechRequest request;
-  request.text = "Ja.";
-  request.language = "fi";  // whose token the small tokenizer lacks
+  request.say.text = "Ja.";
+  request.say.language = "fi";  // whose token the small tokenizer lacks
   EXPECT_EQ(refusal_of(model_, request).param, "language");
 }
 
 TEST_F(ChatterboxMultilingual, JapaneseIsReadInKana) {
   SpeechRequest request;
-  request.text = "世界。";
-  request.language = "ja";
+  request.say.text = "世界。";
+  request.say.language = "ja";
   const Error refused = refusal_of(model_, request);
   EXPECT_EQ(refused.param, "input");
   EXPECT_NE(refused.message.find("世"), refused.message.npos);
@@ -81,9 +81,9 @@ TEST_F(ChatterboxMultilingual, LogitsAndGreedyTokens) {
   const nlohmann::json c = mtl_cases()["guided"];
   const Safetensors file(mtl_path("guided.safetensors"));
   SpeechRequest request;
-  request.text = c["text"];
-  request.language = c["language"];
-  request.temperature = 0.f;
+  request.say.text = c["text"];
+  request.say.language = c["language"];
+  request.sampling.temperature = 0.f;
   const auto state = open_only(model_, request);
   EXPECT_FLOAT_EQ(state->sampling(0).repetition_penalty, c["penalty"]);
   EXPECT_FLOAT_EQ(*state->guidance(), c["guidance"]);

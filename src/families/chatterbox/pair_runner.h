@@ -5,7 +5,7 @@
 
 #include "families/chatterbox/pipeline.h"
 #include "kernels/sample.h"
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::chatterbox {
 

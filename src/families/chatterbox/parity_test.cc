@@ -34,10 +34,10 @@ float distance(const float* got, const View& want) {
 
 SpeechRequest request_of(const nlohmann::json& c) {
   SpeechRequest request;
-  request.text = c["text"];
-  request.temperature = 0.f;
-  request.guidance = c["guidance"].get<float>();
-  request.seed = 7;
+  request.say.text = c["text"];
+  request.sampling.temperature = 0.f;
+  request.sampling.guidance = c["guidance"].get<float>();
+  request.sampling.seed = 7;
   return request;
 }
 
@@ -79,7 +79,7 @@ TEST(ChatterboxParity, DegreesOfEmotion) {
   EXPECT_LT(distance(other.rows.f32(), want), 1e-5f);
   EXPECT_NE(other.key, voice.key);
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   const auto first_row = [&] {
     auto opened = model().open(request);
     EXPECT_TRUE(opened.ok());
@@ -87,7 +87,7 @@ TEST(ChatterboxParity, DegreesOfEmotion) {
     return row_of(opened.value().sequence(), 0, false, ids).data();
   };
   EXPECT_EQ(first_row(), voice.rows.f32());
-  request.exaggeration = 1.25f;
+  request.voice.exaggeration = 1.25f;
   const float* asked = first_row();
   EXPECT_EQ(asked, first_row());  // kept, so that requests share their prompts
   EXPECT_TRUE(std::equal(asked, asked + other.rows.shape().count(), other.rows.f32()));
@@ -144,7 +144,7 @@ TEST(ChatterboxParity, SamplesOfTheStreamingMode) {
 
 TEST(Chatterbox, PublishedDefaults) {
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   const auto state = model().open(request).take().only();
   const SampleParams& p = state->sampling(0);
   EXPECT_FLOAT_EQ(p.temperature, 0.8f);
@@ -158,7 +158,7 @@ TEST(Chatterbox, PublishedDefaults) {
 
 TEST(Chatterbox, CodesThatAreNoTokensAreNotSpoken) {
   SpeechRequest request;
-  for (int i = 0; i < 12; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
+  for (int i = 0; i < 12; ++i) request.say.text += "The quick brown fox jumps over the lazy dog. ";
   const auto state = model().open(request).take().only();
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
@@ -171,11 +171,11 @@ TEST(Chatterbox, CodesThatAreNoTokensAreNotSpoken) {
 
 TEST(Chatterbox, BoundsAPartByItsNetworks) {
   SpeechRequest request;
-  request.text = "Hello.";
-  request.max_frames = 100'000;
+  request.say.text = "Hello.";
+  request.terms.max_frames = 100'000;
   const int64_t most = std::min(kMostSteps, model().config().speech_positions - 1);
   EXPECT_EQ(model().open(request).take().sequence().max_steps(), most);
-  request.top_k = 5;
+  request.sampling.top_k = 5;
   EXPECT_EQ(refusal_of(model(), request).param, "top_k");
 }
 

@@ -64,8 +64,8 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   const bool older = !is_file(join_path(spec.dir, "ve.safetensors"));
   const CloningPlan plan{
       .family = edition.family, .codec = codec_name, .speaker = older ? "ve.pt" : "ve.safetensors"};
-  info_.no_cloning = missing_for_cloning(spec, codec, plan);
-  if (info_.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_, plan);
+  info_.speech.no_cloning = missing_for_cloning(spec, codec, plan);
+  if (info_.speech.no_cloning.empty()) cloning_ = std::make_unique<Cloning>(spec, config_, plan);
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, config_.flow.ratio,
                                                     fade_in(config_.hift.source.sample_rate));
@@ -77,15 +77,17 @@ void Chatterbox::describe(const LoadSpec& spec) {
   info_.family = config_.edition.family;
   info_.model = spec.model;
   info_.licence = "MIT";
-  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
-  for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "stored voice"});
+  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.speech.frame_rate =
+      static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
+  for (const auto& [name, voice] : voices_) info_.speech.voices.push_back({name, "stored voice"});
   if (!voices_.empty()) {
-    info_.default_voice = voices_.contains(kDefaultVoice) ? kDefaultVoice : voices_.begin()->first;
+    info_.speech.default_voice =
+        voices_.contains(kDefaultVoice) ? kDefaultVoice : voices_.begin()->first;
   }
-  info_.languages =
+  info_.speech.languages =
       multilingual_ ? multilingual_->languages() : std::vector<std::string>{"english"};
-  info_.flow = info_.exaggeration = true;
+  info_.offers.add({{"flow"}, {"exaggeration"}});
   info_.parts = {
       {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
       {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab, " codes"),
@@ -97,7 +99,7 @@ void Chatterbox::describe(const LoadSpec& spec) {
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
   // As in the authors' generate(), whatever degree a voice was saved with.
-  const float degree = request.exaggeration.value_or(kDefaultEmotion);
+  const float degree = request.voice.exaggeration.value_or(kDefaultEmotion);
   if (who && degree != who.value()->emotion) {
     Voice mood = nets_.voice_rows->with_emotion(*who.value(), degree);
     const uint64_t key = mood.key;
@@ -105,16 +107,16 @@ Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   }
   Reading reading{*tokenizer_, multilingual_.get()};
   if (multilingual_) {
-    Result<std::string> language = read_language(info_, request.language);
+    Result<std::string> language = read_language(info_, request.say.language);
     if (!language) return language.error();
-    reading.language = language.value().empty() ? info_.languages.front() : language.take();
+    reading.language = language.value().empty() ? info_.speech.languages.front() : language.take();
   }
   return SpokenSequence::open(
       spoken_, script_of(config_, std::move(reading), std::move(who), request), request);
 }
 
 Result<std::shared_ptr<const Voice>> Chatterbox::voice(const SpeechRequest& request) const {
-  return who_speaks(request, voices_, info_.default_voice, "conds.pt", recent_,
+  return who_speaks(request, voices_, info_.speech.default_voice, "conds.pt", recent_,
                     [this](const syrinx::Voice& data) {
                       Result<Voice> made = voice_of(data, config_, *flow_);
                       if (made) nets_.voice_rows->prepare(made.value());

@@ -13,18 +13,19 @@ enum Table { kText, kTextPositions, kSpeech, kSpeechPositions, kTables };
 
 /// The authors' package attends to the whole, in training and in speaking.
 bool attends_to_all(const SpeechRequest& request) {
-  return request.flow == FlowMode::kFull || (request.flow == FlowMode::kAuto && request.offline);
+  return request.terms.flow == FlowMode::kFull ||
+         (request.terms.flow == FlowMode::kAuto && request.terms.offline);
 }
 
 class Script : public S3Script {
  public:
   Script(const ModelConfig& config, Reading reading, std::shared_ptr<const Voice> voice,
          const SpeechRequest& request)
-      : S3Script(voice->flow, request.seed, attends_to_all(request), kSpeechCodes),
+      : S3Script(voice->flow, request.sampling.seed, attends_to_all(request), kSpeechCodes),
         config_(config),
         reading_(std::move(reading)),
         voice_(std::move(voice)),
-        ignore_stop_(request.ignore_stop) {}
+        ignore_stop_(request.terms.ignore_stop) {}
 
   Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
     Result<std::vector<int32_t>> read = this->read(part);
@@ -114,16 +115,14 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .sampling = sampling,
           .guidance = 1.5f,
           .text = {.segment_bytes = kPartBytes},
-          .spare_steps = kMostSteps,
-          .late_text = false,
-          .instructions = "this model takes no instructions"};
+          .spare_steps = kMostSteps};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request) {
   if (!voice) return voice.error();
-  if (request.top_k.value_or(0) > 0) {
+  if (request.sampling.top_k.value_or(0) > 0) {
     return Error{ErrorCode::kUnsupported, "this model is sampled without top-k", "top_k"};
   }
   return std::unique_ptr<SpokenScript>(

@@ -43,8 +43,8 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
       },
       {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
   prepare_voices(spec);
-  info_.no_cloning = chatterbox::missing_for_cloning(spec, codec, plan());
-  if (info_.no_cloning.empty()) {
+  info_.speech.no_cloning = chatterbox::missing_for_cloning(spec, codec, plan());
+  if (info_.speech.no_cloning.empty()) {
     cloning_ = std::make_unique<chatterbox::Cloning>(spec, config_, plan());
   }
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kSeeded);
@@ -67,15 +67,15 @@ void ChatterboxTurbo::describe(const LoadSpec& spec) {
   info_.family = kFamily;
   info_.model = spec.model;
   info_.licence = "MIT";
-  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
-  for (const auto& [name, voice] : voices_) info_.voices.push_back({name, "stored voice"});
+  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
+  for (const auto& [name, voice] : voices_) info_.speech.voices.push_back({name, "stored voice"});
   if (!voices_.empty()) {
     const bool usual = voices_.contains(chatterbox::kDefaultVoice);
-    info_.default_voice = usual ? chatterbox::kDefaultVoice : voices_.begin()->first;
+    info_.speech.default_voice = usual ? chatterbox::kDefaultVoice : voices_.begin()->first;
   }
-  info_.languages = {"english"};
-  info_.flow = true;
+  info_.speech.languages = {"english"};
+  info_.offers.add("flow");
   info_.parts = {
       {"language model", describe_decoder(config_.decoder), nets_.lm->bytes()},
       {"tables", concat(config_.text_vocab, " texts, ", config_.speech_vocab, " codes"),
@@ -86,7 +86,7 @@ void ChatterboxTurbo::describe(const LoadSpec& spec) {
 
 Result<Opened> ChatterboxTurbo::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> voice =
-      who_speaks(request, voices_, info_.default_voice, "conds.pt", recent_,
+      who_speaks(request, voices_, info_.speech.default_voice, "conds.pt", recent_,
                  [this](const syrinx::Voice& data) {
                    Result<Voice> made = chatterbox::voice_of(data, config_, *flow_);
                    if (made) prepare(nets_, made.value());

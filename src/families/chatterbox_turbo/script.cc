@@ -14,18 +14,18 @@ enum Table { kText, kSpeech, kTables };
 
 /// The authors' package attends to the whole.
 bool attends_to_all(const SpeechRequest& request) {
-  return request.flow == FlowMode::kFull || (request.flow == FlowMode::kAuto && request.offline);
+  return request.terms.flow == FlowMode::kFull || (request.terms.flow == FlowMode::kAuto && request.terms.offline);
 }
 
 class Script : public S3Script {
  public:
   Script(const ModelConfig& config, const Tokenizer& tokenizer, std::shared_ptr<const Voice> voice,
          const SpeechRequest& request)
-      : S3Script(voice->flow, request.seed, attends_to_all(request), kSpeechCodes),
+      : S3Script(voice->flow, request.sampling.seed, attends_to_all(request), kSpeechCodes),
         config_(config),
         tokenizer_(tokenizer),
         voice_(std::move(voice)),
-        ignore_stop_(request.ignore_stop) {}
+        ignore_stop_(request.terms.ignore_stop) {}
 
   Result<std::vector<int32_t>> encode(std::string_view part, int64_t) override {
     std::vector<int32_t> ids = text_ids(tokenizer_, part);

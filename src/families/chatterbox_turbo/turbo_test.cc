@@ -32,9 +32,9 @@ class TurboParity : public testing::TestWithParam<const char*> {
   }
   static SpeechRequest request_of(const nlohmann::json& c) {
     SpeechRequest request;
-    request.text = c["text"];
-    request.temperature = 0.f;
-    request.seed = 7;
+    request.say.text = c["text"];
+    request.sampling.temperature = 0.f;
+    request.sampling.seed = 7;
     return request;
   }
 
@@ -117,7 +117,7 @@ TEST_P(Turbo, SamplesOfBothModes) {
   Runner runner(model_);
   for (const char* mode : {"samples", "full"}) {
     SpeechRequest request = request_of(c);
-    request.flow = mode == std::string("full") ? FlowMode::kFull : FlowMode::kCausal;
+    request.terms.flow = mode == std::string("full") ? FlowMode::kFull : FlowMode::kCausal;
     const std::string name = mode == std::string("full") ? "samples_full" : "samples";
     const GoldenSamples want(file, name);
     const auto count = static_cast<size_t>(want.count() / 960);
@@ -133,7 +133,7 @@ TEST_P(Turbo, SamplesOfBothModes) {
 
 TEST_P(Turbo, PublishedDefaults) {
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   const auto state = open_only(model_, request);
   const SampleParams& p = state->sampling(0);
   EXPECT_FLOAT_EQ(p.temperature, 0.8f);
@@ -157,8 +157,8 @@ TEST_P(Turbo, PublishedDefaults) {
 
 TEST_P(Turbo, SilenceCountsAgainstTheBound) {
   SpeechRequest request;
-  request.text = "Hello.";
-  request.max_frames = 4;
+  request.say.text = "Hello.";
+  request.terms.max_frames = 4;
   const auto state = open_only(model_, request);
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
@@ -169,11 +169,11 @@ TEST_P(Turbo, SilenceCountsAgainstTheBound) {
 
 TEST_P(Turbo, RefusesWhatItLacks) {
   SpeechRequest request;
-  request.text = "Hello.";
-  request.guidance = 2.f;
+  request.say.text = "Hello.";
+  request.sampling.guidance = 2.f;
   EXPECT_EQ(refusal_of(model_, request).param, "guidance");
-  request.guidance.reset();
-  request.voice = "stranger";
+  request.sampling.guidance.reset();
+  request.voice.name = "stranger";
   EXPECT_EQ(refusal_of(model_, request).code, ErrorCode::kNotFound);
 }
 

@@ -38,16 +38,16 @@ struct CosyVoice2Cloning : public testing::Test {
   SpeechRequest ours, theirs;
 
   CosyVoice2Cloning() {
-    ours.text = theirs.text = "Hello there, how are you?";
-    ours.temperature = theirs.temperature = 0;
-    theirs.voice = "cloned";
+    ours.say.text = theirs.say.text = "Hello there, how are you?";
+    ours.sampling.temperature = theirs.sampling.temperature = 0;
+    theirs.voice.name = "cloned";
   }
 };
 
 TEST_F(CosyVoice2Cloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
   ASSERT_NE(model.voice_encoder(), nullptr);
-  ours.voice_data = encode(*model.voice_encoder(), kText);
-  EXPECT_EQ(ours.voice_data->mode, "zero-shot");
+  ours.voice.data = encode(*model.voice_encoder(), kText);
+  EXPECT_EQ(ours.voice.data->mode, "zero-shot");
   const auto got = model.voice(ours).take(), want = model.voice(theirs).take();
   EXPECT_EQ(got->prompt_text, want->prompt_text);
   EXPECT_EQ(got->prompt_speech.size(), 165u);
@@ -85,14 +85,14 @@ TEST_F(CosyVoice2Cloning, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {
 }
 
 TEST_F(CosyVoice2Cloning, AcrossLanguagesOnlyTheFlowHearsTheRecording) {
-  ours.voice_data = encode(*model.voice_encoder(), "");
-  EXPECT_EQ(ours.voice_data->mode, "cross-lingual");
+  ours.voice.data = encode(*model.voice_encoder(), "");
+  EXPECT_EQ(ours.voice.data->mode, "cross-lingual");
   const auto got = model.voice(ours).take(), want = model.voice(theirs).take();
   EXPECT_TRUE(got->prompt_text.empty());
   EXPECT_TRUE(got->prompt_speech.empty());
   EXPECT_EQ(got->flow->tokens, want->flow->tokens);
   // Also when its words are known.
-  ours.voice_data = encode(*model.voice_encoder(), kText, "cross-lingual");
+  ours.voice.data = encode(*model.voice_encoder(), kText, "cross-lingual");
   EXPECT_TRUE(model.voice(ours).take()->prompt_text.empty());
 }
 
@@ -112,7 +112,7 @@ TEST_F(CosyVoice2Cloning, AVectorIsASpeaker) {
   const Tensor& vector = *made->find("speaker_vector");
   auto voice = model.voice_of_embedding(floats(vector));
   ASSERT_TRUE(voice.ok());
-  ours.voice_data = std::make_shared<const syrinx::Voice>(voice.take());
+  ours.voice.data = std::make_shared<const syrinx::Voice>(voice.take());
   const auto got = model.voice(ours).take();
   EXPECT_TRUE(got->flow->tokens.empty());
   EXPECT_LT(relative(floats(got->flow->speaker), floats(want->flow->speaker)), 1e-4f);
@@ -128,7 +128,7 @@ TEST_F(CosyVoice2Cloning, VoicesThatDoNotFitAreRefused) {
     voice.mode = mode;
     syrinx::Voice copy{.family = voice.family, .encoder = voice.encoder, .mode = mode};
     for (const auto& [key, value] : voice.tensors) copy.tensors[key] = value.clone();
-    ours.voice_data = std::make_shared<const syrinx::Voice>(std::move(copy));
+    ours.voice.data = std::make_shared<const syrinx::Voice>(std::move(copy));
     const auto result = model.open(ours);
     return result.ok() ? std::string("accepted") : result.error().message;
   };
@@ -144,7 +144,7 @@ TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
   const ClonedCheckpoint checkpoint("cosyvoice2", "campplus.onnx");
   const CosyVoice2 model(checkpoint.spec());
   EXPECT_EQ(model.voice_encoder(), nullptr);
-  EXPECT_EQ(model.info().no_cloning, "campplus.onnx is missing");
+  EXPECT_EQ(model.info().speech.no_cloning, "campplus.onnx is missing");
 }
 
 }  // namespace

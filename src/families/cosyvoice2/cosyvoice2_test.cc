@@ -22,8 +22,8 @@ const CosyVoice2& model() {
 
 SpeechRequest hello() {
   SpeechRequest request;
-  request.text = "Hello there!";
-  request.voice = "fox";
+  request.say.text = "Hello there!";
+  request.voice.name = "fox";
   return request;
 }
 
@@ -35,10 +35,10 @@ std::unique_ptr<Sequence> open(const SpeechRequest& request) {
 
 TEST(CosyVoice2, TellsItsVoicesAndParts) {
   const PipelineInfo& info = model().info();
-  ASSERT_EQ(info.voices.size(), 3u);
-  EXPECT_EQ(info.default_voice, "fox");
-  EXPECT_EQ(info.sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(info.frame_rate, 25);
+  ASSERT_EQ(info.speech.voices.size(), 3u);
+  EXPECT_EQ(info.speech.default_voice, "fox");
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(info.speech.frame_rate, 25);
   EXPECT_EQ(model().graph().links()[1].policy.lookahead, 10);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
 }
@@ -52,13 +52,14 @@ TEST(CosyVoice2, DefaultsAreTheAuthors) {
   EXPECT_EQ(p.ras_repeats, 1);
   EXPECT_FLOAT_EQ(p.temperature, 1);
   SpeechRequest other = hello();
-  other.min_p = 0.1f;
+  other.sampling.min_p = 0.1f;
   EXPECT_EQ(open(other)->sampling(0).ras_window, 0) << "another way of sampling than theirs";
 }
 
 TEST(CosyVoice2, TheFlowHearsWhereAPartBegins) {
   SpeechRequest request = hello();
-  while (request.text.size() < 1200) request.text += " The quick brown fox jumps over the dog.";
+  while (request.say.text.size() < 1200)
+    request.say.text += " The quick brown fox jumps over the dog.";
   const auto state = open(request);
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
@@ -72,10 +73,11 @@ TEST(CosyVoice2, TheFlowHearsWhereAPartBegins) {
 
 TEST(CosyVoice2, AFullFlowBoundsAPartWhateverIsAsked) {
   SpeechRequest request = hello();
-  while (request.text.size() < 1200) request.text += " The quick brown fox jumps over the dog.";
-  request.flow = FlowMode::kFull;
+  while (request.say.text.size() < 1200)
+    request.say.text += " The quick brown fox jumps over the dog.";
+  request.terms.flow = FlowMode::kFull;
   EXPECT_EQ(open(request)->max_steps(), kMostFullTokens);
-  request.max_frames = 2 * kMostFullTokens;
+  request.terms.max_frames = 2 * kMostFullTokens;
   EXPECT_EQ(open(request)->max_steps(), kMostFullTokens);
 }
 
@@ -116,10 +118,9 @@ TEST(CosyVoice2, RefusesWhatItCannotDo) {
     auto opened = model().open(request);
     return opened.ok() ? std::string("accepted") : opened.error().param;
   };
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.text = " ... "; }), "input");
-  EXPECT_EQ(fault([](SpeechRequest& r) { r.text_open = true; }), "input");
+  EXPECT_EQ(fault([](SpeechRequest& r) { r.say.text = " ... "; }), "input");
   SpeechRequest told = hello();
-  for (int i = 0; i < 4000; ++i) told.instructions += "speak 1 2 3 ";
+  for (int i = 0; i < 4000; ++i) told.say.instructions += "speak 1 2 3 ";
   const auto opened = model().open(told);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().param, "input");
@@ -149,7 +150,7 @@ TEST(CosyVoice2, DummyWeightsNeedOnlyConfigs) {
   spec.dummy = true;
   const CosyVoice2 dummy(spec);
   SpeechRequest request = hello();
-  request.voice = "";
+  request.voice.name = "";
   EXPECT_TRUE(dummy.open(request).ok());
 }
 

@@ -22,11 +22,11 @@ std::string golden_path(const std::string& name) {
 
 SpeechRequest request_of(const nlohmann::json& c) {
   SpeechRequest request;
-  request.text = c["text"];
-  request.voice = c["voice"];
-  request.instructions = c.value("instruct", "");
-  request.temperature = 0.f;
-  request.spell_numbers = false;  // these goldens were made without inflect
+  request.say.text = c["text"];
+  request.voice.name = c["voice"];
+  request.say.instructions = c.value("instruct", "");
+  request.sampling.temperature = 0.f;
+  request.say.spell_numbers = false;  // these goldens were made without inflect
   return request;
 }
 
@@ -61,10 +61,10 @@ TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
     EXPECT_EQ(frontend.parts(text), c["parts"].get<std::vector<std::string>>()) << text;
     EXPECT_EQ(frontend.prompt_text(text), frontend.ids(c["whole"].get<std::string>())) << text;
     SpeechRequest request;
-    request.text = text;
-    request.voice = "plain";
+    request.say.text = text;
+    request.voice.name = "plain";
     const auto prompt = [&](std::optional<bool> spell) {
-      request.spell_numbers = spell;
+      request.say.spell_numbers = spell;
       const Opened opened = model_.open(request).take();
       const auto ids = opened.sequence().prompt_ids();
       return std::vector<int32_t>(ids.begin(), ids.end());
@@ -125,9 +125,9 @@ TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   ASSERT_EQ(counts.size(), 2u);
   frames[counts[0]] |= kS3SegmentStart;
   SpeechRequest request;
-  request.text = "Hello";
-  request.voice = "owl";
-  request.seed = 7;
+  request.say.text = "Hello";
+  request.voice.name = "owl";
+  request.sampling.seed = 7;
   const auto state = model_.open(request).take().only();
   Runner runner(model_);
   const std::vector<float> values =

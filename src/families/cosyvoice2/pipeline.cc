@@ -51,8 +51,8 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
   hift_ = load_hift(config_.hift, spec);
   stored_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);
-  info_.no_cloning = missing_for_cloning(spec);
-  if (info_.no_cloning.empty()) voices_ = make_cloning(spec, config_);
+  info_.speech.no_cloning = missing_for_cloning(spec);
+  if (info_.speech.no_cloning.empty()) voices_ = make_cloning(spec, config_);
   const int64_t ratio = config_.flow.ratio;
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
   vocoder_stage_ = std::make_unique<S3VocoderStage>(*hift_, ratio);
@@ -62,16 +62,15 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
 
 void CosyVoice2::describe(const LoadSpec& spec) {
   name("cosyvoice2", spec, "Apache-2.0");
-  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_stage_->samples_per_token();
+  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : stored_) {
-    info_.voices.push_back(
+    info_.speech.voices.push_back(
         {name, voice.prompt_speech.empty() ? "stored speaker" : "stored zero-shot voice"});
   }
-  if (!stored_.empty()) info_.default_voice = stored_.begin()->first;
-  info_.languages = {"auto"};
-  info_.instructions = true;
-  info_.flow = info_.spells_numbers = true;
+  if (!stored_.empty()) info_.speech.default_voice = stored_.begin()->first;
+  info_.speech.languages = {"auto"};
+  info_.offers.add({{"instructions"}, {"flow"}, {"spell_numbers"}});
   info_.parts = describe_lm(*lm_);
   info_.parts.push_back(
       {"flow", shape_text(config_.flow, flow_->bytes_per_second()), flow_->bytes()});
@@ -86,7 +85,7 @@ Result<Opened> CosyVoice2::open(const SpeechRequest& request) const {
 
 Result<std::shared_ptr<const Voice>> CosyVoice2::voice(const SpeechRequest& request) const {
   return who_speaks(
-      request, stored_, info_.default_voice, "spk2info.pt", recent_,
+      request, stored_, info_.speech.default_voice, "spk2info.pt", recent_,
       [this](const syrinx::Voice& data) { return voice_of(data, config_, *frontend_, *flow_); });
 }
 

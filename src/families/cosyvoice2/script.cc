@@ -14,15 +14,15 @@ class Script : public S3Script {
   /// The flow attends as the request says: its authors train both ways.
   Script(const ModelConfig& config, const Frontend& frontend, std::shared_ptr<const Voice> voice,
          const SpeechRequest& request)
-      : S3Script(voice->flow, request.seed, request.flow == FlowMode::kFull,
+      : S3Script(voice->flow, request.sampling.seed, request.terms.flow == FlowMode::kFull,
                  static_cast<int32_t>(config.speech_codes)),
         config_(config),
         frontend_(frontend),
-        spell_(request.spell_numbers.value_or(true)),
-        ignore_stop_(request.ignore_stop),
-        before_(request.instructions.empty() ? voice->prompt_text
-                                             : frontend.instructions(request.instructions)),
-        speech_(request.instructions.empty() ? voice->prompt_speech : std::vector<int32_t>()) {}
+        spell_(request.say.spell_numbers.value_or(true)),
+        ignore_stop_(request.terms.ignore_stop),
+        before_(request.say.instructions.empty() ? voice->prompt_text
+                                                 : frontend.instructions(request.say.instructions)),
+        speech_(request.say.instructions.empty() ? voice->prompt_speech : std::vector<int32_t>()) {}
 
   TextPlan::Split splitter() override {
     return [this](std::string_view text, int64_t, bool) { return frontend_.parts(text, spell_); };
@@ -92,9 +92,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .max_positions = config.max_positions,
           .sampling = config.sampling,
           .spare_steps = 1,  // the last one ends the part without a token
-          .steps_per_id = kMostPerId,
-          .late_text = false,
-          .instructions = ""};
+          .steps_per_id = kMostPerId};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,

@@ -26,10 +26,10 @@ class CsmTest : public testing::Test {
 
   SpeechRequest request(const std::string& text) const {
     SpeechRequest r;
-    r.text = text;
-    r.temperature = 0.f;
-    r.max_frames = 60;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.sampling.temperature = 0.f;
+    r.terms.max_frames = 60;
+    r.terms.ignore_stop = true;
     return r;
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
@@ -64,7 +64,7 @@ class CsmTest : public testing::Test {
 
 TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
   SpeechRequest r = request("Hello.");
-  r.context = {{"1", "how are you?", frames(7, 5)}};
+  r.say.context = {{"1", "how are you?", frames(7, 5)}};
   const auto opened = open(r);
   say(*opened, frames(1, 4));
   std::vector<int32_t> slots(static_cast<size_t>(model_.config().codebooks) + 1);
@@ -76,7 +76,7 @@ TEST_F(CsmTest, StepsHearTheirOwnFramesBehindThoseOfTheContext) {
 
 TEST_F(CsmTest, OnlyAFrameOfEndCodesEnds) {
   SpeechRequest r = request("Hello.");
-  r.ignore_stop = false;
+  r.terms.ignore_stop = false;
   const auto state = open(r);
   std::vector<int32_t> almost = frames(1, 0);
   almost.back() = 3;
@@ -91,8 +91,8 @@ TEST_F(CsmTest, OnlyAFrameOfEndCodesEnds) {
 
 TEST_F(CsmTest, RulesAndBounds) {
   SpeechRequest r = request("Hello there.");
-  r.max_frames = 0;
-  r.repetition_penalty = 1.3f;
+  r.terms.max_frames = 0;
+  r.sampling.repetition_penalty = 1.3f;
   const auto state = open(r);
   EXPECT_EQ(state->rule(0).allowed[0].end, model_.config().audio_codes());
   EXPECT_EQ(state->rule(3).ranges, 1);
@@ -106,7 +106,7 @@ TEST_F(CsmTest, RulesAndBounds) {
   // What the checkpoint says, codebook 0 and the others apart.
   const auto plain = open([] {
     SpeechRequest p;
-    p.text = "x";
+    p.say.text = "x";
     return p;
   }());
   EXPECT_EQ(plain->sampling(0).temperature, 0.96f);
@@ -119,9 +119,9 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   std::string text;
   while (text.size() < 1000) text += "The quick brown fox jumps over the lazy dog. ";
   SpeechRequest r = request(text);
-  r.max_frames = 0;
-  r.ignore_stop = false;
-  r.context = {{"1", "how are you?", frames(600, 5)}};
+  r.terms.max_frames = 0;
+  r.terms.ignore_stop = false;
+  r.say.context = {{"1", "how are you?", frames(600, 5)}};
   const auto state = open(r);
   const int first = state->prompt_rows();
   say(*state, frames(30, 4));
@@ -154,7 +154,7 @@ TEST_F(CsmTest, ASegmentMayBeFull) {
 TEST_F(CsmTest, RefusesWhatItCannotSay) {
   for (const char* voice : {"nobody", "-1", "1000", "1x", "99999999999999"}) {
     SpeechRequest r = request("Hello.");
-    r.voice = voice;
+    r.voice.name = voice;
     EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
   }
 }
@@ -162,7 +162,7 @@ TEST_F(CsmTest, RefusesWhatItCannotSay) {
 TEST_F(CsmTest, RefusesContextThatIsNone) {
   const auto refused = [&](const ContextTurn& turn) {
     SpeechRequest r = request("Hello.");
-    r.context = {{"0", "fine", frames(2)}, turn};
+    r.say.context = {{"0", "fine", frames(2)}, turn};
     EXPECT_EQ(refusal(r).param, "context");
     return refusal(r).message;
   };
@@ -185,9 +185,10 @@ TEST_F(CsmTest, RefusesContextThatIsNone) {
 TEST_F(CsmTest, ARecordingBecomesContext) {
   const std::vector<float> speech = read_wav(SYRINX_BINARY_DIR "/parity/mimi/speech.wav").samples;
   SpeechRequest r = request("Hello.");
-  r.context = {{"1", "the quick", encode(std::span(speech).first(9000))}};
+  r.say.context = {{"1", "the quick", encode(std::span(speech).first(9000))}};
   const int64_t frames = (9000 + model_.config().codec.hop() - 1) / model_.config().codec.hop();
-  EXPECT_EQ(static_cast<int64_t>(r.context[0].codes.size()), frames * model_.config().codebooks);
+  EXPECT_EQ(static_cast<int64_t>(r.say.context[0].codes.size()),
+            frames * model_.config().codebooks);
   Runner runner(model_);
   Track track = runner.open(r);
   EXPECT_GT(track.state->prompt_rows(), frames);
@@ -198,14 +199,14 @@ TEST_F(CsmTest, ARecordingBecomesContext) {
 TEST_F(CsmTest, TurnsMayBeGivenAsRecordings) {
   const std::vector<int32_t> codes = frames(7);
   SpeechRequest want = request("Hello.");
-  want.voice = "3";
-  want.context = {{"1", "the quick", codes}};
+  want.voice.name = "3";
+  want.say.context = {{"1", "the quick", codes}};
   Voice heard{.family = "csm", .encoder = "1", .mode = "continuation", .text = "the quick"};
   Tensor tensor({7, model_.config().codebooks}, DType::kI32);
   std::ranges::copy(codes, tensor.i32());
   heard.tensors.emplace("codes", std::move(tensor));
   SpeechRequest got = want;
-  got.context = {{"1", "the quick", {}, std::make_shared<const Voice>(std::move(heard))}};
+  got.say.context = {{"1", "the quick", {}, std::make_shared<const Voice>(std::move(heard))}};
   const auto ids_of = [&](const SpeechRequest& r) {
     auto opened = model_.open(r);
     EXPECT_TRUE(opened.ok()) << opened.error().message;
@@ -215,23 +216,23 @@ TEST_F(CsmTest, TurnsMayBeGivenAsRecordings) {
   EXPECT_EQ(ids_of(got), ids_of(want));
   // A speaker by number is the same as one by name, and goes with a recording.
   SpeechRequest numbered = want;
-  numbered.voice.clear();
-  numbered.speaker = 3;
+  numbered.voice.name.clear();
+  numbered.voice.speaker = 3;
   EXPECT_EQ(ids_of(numbered), ids_of(want));
-  numbered.context.clear();
-  numbered.voice_data = got.context[0].recording;
+  numbered.say.context.clear();
+  numbered.voice.data = got.say.context[0].recording;
   SpeechRequest turn = want;
-  turn.context = {{"3", "the quick", codes}};
+  turn.say.context = {{"3", "the quick", codes}};
   EXPECT_EQ(ids_of(numbered), ids_of(turn));
-  got.context[0].recording =
+  got.say.context[0].recording =
       std::make_shared<const Voice>(Voice{.family = "csm", .encoder = "1", .mode = "continuation"});
   EXPECT_EQ(refusal(got).param, "context");
 }
 
 TEST_F(CsmTest, InnerCodesAreDrawnInTheirOwnWay) {
   SpeechRequest r = request("Hello.");
-  r.temperature = 0.7f;
-  r.inner_temperature = 0.3f, r.inner_top_k = 5, r.inner_top_p = 0.5f;
+  r.sampling.temperature = 0.7f;
+  r.sampling.inner_temperature = 0.3f, r.sampling.inner_top_k = 5, r.sampling.inner_top_p = 0.5f;
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok());
   const Sequence& sequence = opened.value().sequence();
@@ -290,10 +291,10 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
 
   // The prompt is that of a conversation that began with it, and so are the keys of its pages.
   SpeechRequest spoken = request("Hello."), told = request("Hello.");
-  told.context = {{"0", "the quick", encode(recording.samples)}, {"1", "warm", frames(2)}};
-  spoken.context = {told.context[1]};
-  spoken.voice_data = voice;
-  spoken.voice = "a name of the user's";
+  told.say.context = {{"0", "the quick", encode(recording.samples)}, {"1", "warm", frames(2)}};
+  spoken.say.context = {told.say.context[1]};
+  spoken.voice.data = voice;
+  spoken.voice.name = "a name of the user's";
   const auto a = open(spoken), b = open(told);
   std::vector<uint64_t> a_keys, b_keys;
   a->prefix_keys(false, a_keys);
@@ -311,7 +312,7 @@ TEST_F(CsmTest, RefusesVoicesOfOtherModels) {
     auto voice = std::make_shared<Voice>();
     voice->tensors.emplace("codes", std::move(codes));
     SpeechRequest r = request("Hello.");
-    r.voice_data = voice;
+    r.voice.data = voice;
     EXPECT_EQ(refusal(r).param, "voice");
     return refusal(r).message;
   };
@@ -325,7 +326,7 @@ TEST_F(CsmTest, RefusesVoicesOfOtherModels) {
   odd.i32()[5] = 99;
   EXPECT_NE(refused(std::move(odd)).find("99"), std::string::npos);
   SpeechRequest r = request("Hello.");
-  r.voice_data = std::make_shared<Voice>();
+  r.voice.data = std::make_shared<Voice>();
   EXPECT_EQ(refusal(r).param, "voice");
 }
 
@@ -338,10 +339,10 @@ TEST_F(CsmTest, ControlTokensInTextArePlainText) {
 TEST_F(CsmTest, DescribesItself) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.family, "csm");
-  EXPECT_EQ(info.default_voice, "0");
-  EXPECT_EQ(info.sample_rate, 24000);
-  EXPECT_EQ(info.late_text, LateText::kSentence);
-  EXPECT_TRUE(info.context);
+  EXPECT_EQ(info.speech.default_voice, "0");
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
+  EXPECT_TRUE(info.speech.context);
 }
 
 /// What loading a changed copy of a small checkpoint says.
@@ -363,7 +364,7 @@ TEST(CsmLoad, ACheckpointWithoutTheEncoderSpeaksButTakesNoRecording) {
   file.write(copy.dir.path("model.safetensors"));
   const Csm model({copy.dir.path(), "copy"});
   EXPECT_FALSE(model.voice_encoder());
-  EXPECT_NE(model.info().no_cloning.find("encoder"), std::string::npos);
+  EXPECT_NE(model.info().speech.no_cloning.find("encoder"), std::string::npos);
 }
 
 TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {

@@ -78,14 +78,14 @@ Csm::Csm(const LoadSpec& spec) {
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
   name("csm", spec, "Apache-2.0");
   for (int i = 0; i < kListedSpeakers; ++i) {
-    info_.voices.push_back({std::to_string(i), "a speaker of the conversation"});
+    info_.speech.voices.push_back({std::to_string(i), "a speaker of the conversation"});
   }
-  info_.default_voice = "0";
-  info_.languages = {"auto"};
-  info_.context = true;
-  info_.inner = true;
-  info_.speaker_numbers = Frontend::kMaxSpeaker + 1;
-  info_.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
+  info_.speech.default_voice = "0";
+  info_.speech.languages = {"auto"};
+  info_.speech.context = true;
+  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
+  info_.offers.add("speaker", {0, Frontend::kMaxSpeaker});
+  info_.speech.no_cloning = "the checkpoint has no encoder of the codec (codec_model.encoder.*)";
   join(std::move(lm), std::make_unique<CodecStage<MimiDecoder, MimiJob>>(*codec_),
        codec_info(*codec_), kPolicy);
 }

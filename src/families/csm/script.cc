@@ -115,11 +115,13 @@ SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults) {
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 const SpeechRequest& request) {
-  const Result<int> named = frontend.speaker(request.voice);
+  const Result<int> named = frontend.speaker(request.voice.name);
   // A voice given as data may have any name; where that is a number, it is the speaker's.
-  if (!named && !request.voice_data) return named.error();
-  const int speaker = request.speaker >= 0 ? request.speaker : named ? named.value() : 0;
-  auto script = std::make_unique<Script>(config, frontend, speaker, request.ignore_stop);
+  if (!named && !request.voice.data) return named.error();
+  const int speaker = request.voice.speaker >= 0 ? request.voice.speaker
+                      : named                    ? named.value()
+                                                 : 0;
+  auto script = std::make_unique<Script>(config, frontend, speaker, request.terms.ignore_stop);
   if (const Status context = script->take_context(request); !context.ok()) return context.error();
   return std::unique_ptr<SpokenScript>(std::move(script));
 }

@@ -19,7 +19,7 @@ struct Voiced {
 
 /// By autocorrelation, in windows of 40 ms.
 Voiced voiced(const std::vector<float>& samples, int64_t first, int64_t end) {
-  const int rate = voice()->info().sample_rate, frame = rate / 25;
+  const int rate = voice()->info().speech.sample_rate, frame = rate / 25;
   std::vector<double> pitches, powers;
   for (int64_t at = first * frame; at + frame <= end * frame; at += frame / 4) {
     const auto sum = [&](int lag) {
@@ -50,8 +50,8 @@ Voiced word_of(const std::string& text, size_t word) {
   return voiced(samples, spoken.words.at(word).frame, spoken.words.at(word + 1).frame);
 }
 
-/// On the shipped voice: higher by one and a half to four semitones, longer, and louder, in the mean
-/// by two dB.
+/// On the shipped voice: higher by one and a half to four semitones, longer, and louder, in the
+/// mean by two dB.
 TEST(Finch, AnAccentIsHeard) {
   struct Case {
     const char *plain, *strong;

@@ -52,8 +52,8 @@ inline std::shared_ptr<const Pipeline> four_voices() {
 
 inline SpeechRequest greedy(const std::string& text) {
   SpeechRequest request;
-  request.text = text;
-  request.temperature = 0.f;
+  request.say.text = text;
+  request.sampling.temperature = 0.f;
   return request;
 }
 

@@ -30,22 +30,20 @@ class FinchPipeline : public LoadedPipeline {
         "vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}};
     graph_ = chain(*lm_, {&vocoder, 1});
     name("finch", spec, config.licence.c_str());
-    info_.sample_rate = config.sample_rate;
-    info_.frame_rate = static_cast<double>(kStepsASecond) / kStepsPerFrame;
+    info_.speech.sample_rate = config.sample_rate;
+    info_.speech.frame_rate = static_cast<double>(kStepsASecond) / kStepsPerFrame;
     for (const Speaker& speaker : config.speakers) {
-      info_.voices.push_back({speaker.name, speaker.description});
+      info_.speech.voices.push_back({speaker.name, speaker.description});
     }
-    if (info_.voices.empty()) info_.voices = {{config.voice, config.description}};
-    info_.default_voice = config.voice;
-    info_.mixes = info_.voices.size() > 1;
-    info_.slowest = config.slowest;
-    info_.fastest = config.fastest;
-    info_.lowest = -kMostPitch;
-    info_.highest = kMostPitch;
-    info_.phones = info_.accents = true;
-    info_.languages = {"en"};
-    info_.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
-    info_.word_times = info_.phone_times = true;
+    if (info_.speech.voices.empty()) info_.speech.voices = {{config.voice, config.description}};
+    info_.speech.default_voice = config.voice;
+    info_.speech.mixes = info_.speech.voices.size() > 1;
+    info_.offers.add(
+        {{"speed", {config.slowest, config.fastest}}, {"pitch", {-kMostPitch, kMostPitch}}});
+    info_.speech.phones = info_.speech.accents = true;
+    info_.speech.languages = {"en"};
+    info_.speech.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
+    info_.speech.word_times = info_.speech.phone_times = true;
     info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_->bytes() + lm_->table_bytes()},
                    {"decoder",
                     concat(config.low_layers, " layers of ", config.low_width, ", ",
@@ -59,7 +57,7 @@ class FinchPipeline : public LoadedPipeline {
     if (!shares.ok()) return shares.error();
     auto state = std::make_unique<FinchState>(
         request, config_, frontend_,
-        speakers_.manner(shares.value(), request.speed, request.pitch));
+        speakers_.manner(shares.value(), request.voice.speed, request.voice.pitch));
     if (!state->speakable()) {
       return Error{
           ErrorCode::kInvalid,
@@ -72,40 +70,37 @@ class FinchPipeline : public LoadedPipeline {
 
  private:
   Status check(const SpeechRequest& request) const {
-    const std::string& language = request.language;
+    const std::string& language = request.say.language;
     if (!language.empty() && !language.starts_with("en") && language != "English" &&
         language != "english") {
       return Error{ErrorCode::kUnsupported,
                    concat("the language '", language, "' is not known; this model speaks English"),
                    "language"};
     }
-    if (request.text_in_prompt == false && !config_.by_word) {
+    if (request.say.in_prompt == false && !config_.by_word) {
       return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
                    "text_in_prompt"};
     }
-    if (!request.instructions.empty()) {
-      return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
-                   "instructions"};
-    }
-    if (request.guidance) {
+    if (request.sampling.guidance) {
       return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
     }
     return ok_status();
   }
 
-  /// The part of each of info_.voices in the request's speech; together 1.
+  /// The part of each of info_.speech.voices in the request's speech; together 1.
   Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
-    std::vector<VoiceShare> mix = request.mix;
-    if (mix.empty()) mix = {{request.voice, request.voice_data, 1.f}};
-    std::vector<float> shares(info_.voices.size(), 0.f);
+    std::vector<VoiceShare> mix = request.voice.mix;
+    if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};
+    std::vector<float> shares(info_.speech.voices.size(), 0.f);
     double sum = 0;
     for (const VoiceShare& share : mix) {
-      if (share.data) return Error{ErrorCode::kUnsupported, info_.no_cloning, "voice"};
-      const std::string& name = share.voice.empty() ? info_.default_voice : share.voice;
-      const auto at = std::find_if(info_.voices.begin(), info_.voices.end(),
+      if (share.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
+      const std::string& name = share.voice.empty() ? info_.speech.default_voice : share.voice;
+      const auto at = std::find_if(info_.speech.voices.begin(), info_.speech.voices.end(),
                                    [&name](const VoiceInfo& voice) { return voice.id == name; });
-      if (at == info_.voices.end()) return Error{ErrorCode::kNotFound, no_voice(name), "voice"};
-      shares[at - info_.voices.begin()] += share.weight;
+      if (at == info_.speech.voices.end())
+        return Error{ErrorCode::kNotFound, no_voice(name), "voice"};
+      shares[at - info_.speech.voices.begin()] += share.weight;
       sum += share.weight;
     }
     for (float& share : shares) share = static_cast<float>(share / sum);
@@ -114,8 +109,8 @@ class FinchPipeline : public LoadedPipeline {
 
   std::string no_voice(const std::string& name) const {
     std::string message = concat("there is no voice '", name, "'; this model speaks as ");
-    for (const VoiceInfo& voice : info_.voices) {
-      message += concat(&voice == info_.voices.data() ? "'" : ", '", voice.id, "'");
+    for (const VoiceInfo& voice : info_.speech.voices) {
+      message += concat(&voice == info_.speech.voices.data() ? "'" : ", '", voice.id, "'");
     }
     return message;
   }

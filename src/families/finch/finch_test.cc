@@ -26,10 +26,10 @@ const std::string kGoldenText = "Can you hear me?";
 /// another one, and a mix at another speed.
 SpeechRequest golden_request(int which) {
   SpeechRequest request = greedy(kGoldenText);
-  if (which == 1) request.voice = "raven";
+  if (which == 1) request.voice.name = "raven";
   if (which == 2) {
-    request.mix = {{"crake", nullptr, 3.f}, {"finch", nullptr, 1.f}};
-    request.speed = 1.3f;
+    request.voice.mix = {{"crake", nullptr, 3.f}, {"finch", nullptr, 1.f}};
+    request.voice.speed = 1.3f;
   }
   return request;
 }
@@ -40,7 +40,7 @@ void check_case(const Safetensors& golden, int number) {
   const View want = golden.view("frames." + which);
   const int64_t frames = want.shape[0];
   const View samples = golden.view("samples." + which), logits = golden.view("logits." + which);
-  expect_shape("samples", samples, {frames * voice()->info().sample_rate / 25});
+  expect_shape("samples", samples, {frames * voice()->info().speech.sample_rate / 25});
   expect_shape("logits", logits, {4, 3 * 256 + 4});
 
   const SpeechRequest request = golden_request(number);
@@ -88,7 +88,7 @@ TEST(Finch, StreamsWithoutSeams) {
 
   const Pipeline& many = *four_voices();
   SpeechRequest mix = greedy("hi");
-  mix.mix = {{"curlew", nullptr, 1.f}, {"raven", nullptr, 1.f}};
+  mix.voice.mix = {{"curlew", nullptr, 1.f}, {"raven", nullptr, 1.f}};
   const auto mixed = decode(spoken.frames, {10000}, mix, many);
   EXPECT_EQ(mixed, decode(spoken.frames, {1}, mix, many));
   EXPECT_EQ(mixed, decode(spoken.frames, {3, 2, 7}, mix, many));
@@ -97,24 +97,24 @@ TEST(Finch, StreamsWithoutSeams) {
 
 TEST(Finch, SpeaksWithSeveralVoices) {
   const Pipeline& many = *four_voices();
-  EXPECT_EQ(many.info().voices.size(), 4u);
-  EXPECT_EQ(many.info().default_voice, "finch");
-  EXPECT_TRUE(many.info().mixes);
+  EXPECT_EQ(many.info().speech.voices.size(), 4u);
+  EXPECT_EQ(many.info().speech.default_voice, "finch");
+  EXPECT_TRUE(many.info().speech.mixes);
   SpeechRequest request = greedy(kGoldenText);
-  request.max_frames = 20;
+  request.terms.max_frames = 20;
   const auto finch = speak(request, many).frames;
-  request.mix = {{"raven", nullptr, 0.5f}, {"finch", nullptr, 0.5f}};
+  request.voice.mix = {{"raven", nullptr, 0.5f}, {"finch", nullptr, 0.5f}};
   const auto both = speak(request, many).frames;
-  request.mix = {{"raven", nullptr, 0.5f}};
+  request.voice.mix = {{"raven", nullptr, 0.5f}};
   const auto raven = speak(request, many).frames;
   EXPECT_NE(finch, raven);
   EXPECT_NE(both, raven);
-  request.mix.clear();
-  request.voice = "raven";
+  request.voice.mix.clear();
+  request.voice.name = "raven";
   EXPECT_EQ(raven, speak(request, many).frames);  // a mix of one is that one
-  request.speed = 0.7f;
+  request.voice.speed = 0.7f;
   EXPECT_NE(raven, speak(request, many).frames);
-  request.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
+  request.voice.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
   EXPECT_EQ(many.open(request).error().param, "voice");
 }
 
@@ -122,21 +122,21 @@ TEST(Finch, SaysTheSameInABatch) {
   for (const auto& pipeline : {voice(), four_voices()}) {
     std::vector<SpeechRequest> requests = {greedy("Hello."), greedy("It costs $12.50 today."),
                                            greedy("One, two, three?")};
-    if (pipeline->info().mixes) {
-      requests[1].voice = "crake";
-      requests[2].speed = 0.8f;
+    if (pipeline->info().speech.mixes) {
+      requests[1].voice.name = "crake";
+      requests[2].voice.speed = 0.8f;
     }
     std::vector<std::unique_ptr<Sequence>> states;
     std::vector<Sequence*> all;
     for (SpeechRequest& request : requests) {
-      if (pipeline != voice()) request.max_frames = 20;  // random weights may not end
+      if (pipeline != voice()) request.terms.max_frames = 20;  // random weights may not end
       states.push_back(open(request, *pipeline));
       all.push_back(states.back().get());
     }
     const auto together = Driver(*pipeline).run(all);
     for (size_t i = 0; i < requests.size(); ++i) {
       const Spoken alone = speak(requests[i], *pipeline);
-      EXPECT_EQ(alone.frames, together[i].frames) << requests[i].text;
+      EXPECT_EQ(alone.frames, together[i].frames) << requests[i].say.text;
       if (pipeline == voice()) {
         EXPECT_EQ(together[i].reason, FinishReason::kStop);
       }
@@ -161,7 +161,7 @@ TEST(Finch, KeepsTheTimesOfWords) {
 TEST(Finch, KeepsTheTimesOfPhones) {
   SpeechRequest request = greedy("Hi there.");
   EXPECT_TRUE(speak(request).phones.empty());
-  request.phone_times = true;
+  request.terms.phone_times = true;
   const Spoken spoken = speak(request);
   std::string phones;
   int64_t last = 0;
@@ -176,14 +176,14 @@ TEST(Finch, KeepsTheTimesOfPhones) {
 
 TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   SpeechRequest request = greedy("");
-  request.phone_times = true;
+  request.terms.phone_times = true;
   Spoken want;
   int first = 0;
   for (const char* sentence : {"Hello there. ", "How are you? ", "Fine!"}) {
     SpeechRequest one = request;
-    one.text = sentence;
+    one.say.text = sentence;
     const Spoken part = speak(one);
-    const auto bytes = static_cast<int64_t>(request.text.size());
+    const auto bytes = static_cast<int64_t>(request.say.text.size());
     const auto before = static_cast<int64_t>(want.frames.size()) / kFrameWidth;
     for (const WordMark& word : part.words) {
       want.words.push_back({word.begin + bytes, word.end + bytes, word.frame + before});
@@ -193,7 +193,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
     }
     want.frames.insert(want.frames.end(), part.frames.begin(), part.frames.end());
     if (first == 0) first = static_cast<int>(want.frames.size()) / kFrameWidth;
-    request.text += sentence;
+    request.say.text += sentence;
   }
   const Spoken all = speak(request);
   EXPECT_EQ(all.frames, want.frames);
@@ -201,7 +201,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   // One bound for all of them.
   const int total = static_cast<int>(want.frames.size()) / kFrameWidth;
   for (const int most : {first - 1, first, first + 1, total - 1, total + 1}) {
-    request.max_frames = most;
+    request.terms.max_frames = most;
     const Spoken cut = speak(request);
     const size_t size = std::min(want.frames.size(), static_cast<size_t>(most) * kFrameWidth);
     EXPECT_EQ(cut.frames, std::vector<int32_t>(want.frames.begin(),
@@ -224,8 +224,8 @@ std::array<float, kMoves> staying(float probability) {
 /// The pointer stays while that is more likely than not, in each sentence anew.
 TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   SpeechRequest request = greedy("Hi. Hi.");
-  request.temperature = 0.9f;
-  request.max_frames = 60;
+  request.sampling.temperature = 0.9f;
+  request.terms.max_frames = 60;
   const auto state = open(request);
   EXPECT_EQ(state->sampling(0).temperature, 0.9f);
   auto& finch = static_cast<FinchState&>(*state);
@@ -262,13 +262,13 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
 
 TEST(Finch, EndsAtTheBound) {
   SpeechRequest request = greedy("This sentence is longer than the bound allows.");
-  request.max_frames = 10;
+  request.terms.max_frames = 10;
   const Spoken cut = speak(request);
   EXPECT_EQ(cut.frames.size(), 10u * kFrameWidth);
   EXPECT_EQ(cut.reason, FinishReason::kLength);
-  request.text = "Short.";
-  request.max_frames = 80;
-  request.ignore_stop = true;
+  request.say.text = "Short.";
+  request.terms.max_frames = 80;
+  request.terms.ignore_stop = true;
   EXPECT_EQ(speak(request).frames.size(), 80u * kFrameWidth);
 }
 
@@ -282,8 +282,8 @@ TEST(Finch, PaceTurnsSpeedIntoWhatTheLmHasLearned) {
   const auto plain = at_pace(1), paced = at_pace(2);
   const auto logits = [](const auto& voice, float speed) {
     SpeechRequest request = greedy("Hello.");
-    request.speed = speed;
-    request.max_frames = 4;
+    request.voice.speed = speed;
+    request.terms.max_frames = 4;
     return speak(request, *voice).first_logits;
   };
   const std::vector<float> want = logits(plain, 1.44f), made = logits(paced, 1.2f);
@@ -299,10 +299,10 @@ TEST(Finch, LoadsACheckpointOfOneSpeaker) {
     config.erase("speakers");
     config.erase("speeds");
   });
-  ASSERT_EQ(one->info().voices.size(), 1u);
-  EXPECT_EQ(one->info().voices[0].id, "finch");
-  EXPECT_FALSE(one->info().mixes);
-  EXPECT_EQ(one->info().fastest, 1);
+  ASSERT_EQ(one->info().speech.voices.size(), 1u);
+  EXPECT_EQ(one->info().speech.voices[0].id, "finch");
+  EXPECT_FALSE(one->info().speech.mixes);
+  EXPECT_EQ(one->info().offers.of("speed")->high, 1);
   EXPECT_TRUE(one->open(greedy("Hello.")).ok());
 }
 
@@ -313,28 +313,25 @@ TEST(Finch, RefusesWhatItCannotDo) {
   };
   SpeechRequest request;
   EXPECT_EQ(code(request), "input");
-  request.text = "😀 ... 日本";
+  request.say.text = "😀 ... 日本";
   EXPECT_EQ(code(request), "input");
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   EXPECT_EQ(code(request), "ok");
-  request.voice = "robin";
+  request.voice.name = "robin";
   EXPECT_EQ(code(request), "voice");
-  request.voice = "finch";
-  request.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
+  request.voice.name = "finch";
+  request.voice.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
   EXPECT_EQ(code(request), "voice");
-  request.mix = {{"finch", std::make_shared<Voice>(), 1.f}};
+  request.voice.mix = {{"finch", std::make_shared<Voice>(), 1.f}};
   EXPECT_EQ(code(request), "voice");
-  request.mix.clear();
-  request.language = "fr";
+  request.voice.mix.clear();
+  request.say.language = "fr";
   EXPECT_EQ(code(request), "language");
-  request.language = "en-US";
-  request.instructions = "whisper";
-  EXPECT_EQ(code(request), "instructions");
-  request.instructions.clear();
-  request.guidance = 2.f;
+  request.say.language = "en-US";
+  request.sampling.guidance = 2.f;
   EXPECT_EQ(code(request), "guidance");
-  request.guidance.reset();
-  request.text = std::string(300'000, 'a');
+  request.sampling.guidance.reset();
+  request.say.text = std::string(300'000, 'a');
   EXPECT_EQ(check_request(voice()->info(), request).error().param, "input");
 }
 
@@ -342,7 +339,7 @@ TEST(Finch, RefusesWhatItCannotDo) {
 TEST(Finch, PausesBetweenParagraphs) {
   const auto speak = [](const std::string& text, float speed) {
     SpeechRequest request = greedy(text);
-    request.speed = speed;
+    request.voice.speed = speed;
     auto state = voice()->open(request).value().only();
     return Driver().run({state.get()})[0];
   };

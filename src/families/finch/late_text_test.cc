@@ -14,8 +14,8 @@ namespace {
 
 TEST(Finch, TakesTextInPieces) {
   SpeechRequest request = greedy("");
-  request.text_open = true;
-  request.text_in_prompt = true;  // whole sentences
+  request.say.open = true;
+  request.say.in_prompt = true;  // whole sentences
   const auto state = open(request);
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text("Hello the", false).ok());
@@ -35,9 +35,9 @@ std::shared_ptr<const Pipeline> wordwise_voice() {
 
 TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   const Pipeline& voice = *wordwise_voice();
-  EXPECT_EQ(voice.info().late_text, LateText::kToken);
+  EXPECT_EQ(voice.info().speech.late_text, LateText::kToken);
   SpeechRequest request = greedy("");
-  request.text_open = true;
+  request.say.open = true;
   const auto state = open(request, voice);
   EXPECT_TRUE(state->append_text("The quick brown", false).ok());
   EXPECT_FALSE(state->ready());
@@ -46,7 +46,7 @@ TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   EXPECT_TRUE(state->append_text("fox ", false).ok());
   EXPECT_TRUE(state->ready());
   // The symbol before the first word and three of that word are what the pointer hears.
-  request.text = "Big cats sat ";
+  request.say.text = "Big cats sat ";
   EXPECT_TRUE(open(request, voice)->ready());
 }
 
@@ -56,12 +56,12 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
                            "Is it at 5 p.m. on March 3, 1990, or at 6 p.m.? It costs $5 million, "
                            "which Dr. Jones of Main St. paid - if I am right - in 2 ft. cubes."}) {
     SpeechRequest request = greedy(text);
-    request.text_in_prompt = false;
-    request.max_frames = 400;  // random weights may not end
+    request.say.in_prompt = false;
+    request.terms.max_frames = 400;  // random weights may not end
     const Spoken at_once = speak(request, voice);
     for (const size_t size : {size_t{1}, size_t{7}}) {
-      request.text.clear();
-      request.text_open = true;
+      request.say.text.clear();
+      request.say.open = true;
       const auto state = open(request, voice);
       const std::string_view whole = text;
       for (size_t at = 0; at < whole.size(); at += size) {
@@ -80,8 +80,8 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
 std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
                                           size_t size, bool at_once) {
   SpeechRequest request = greedy(at_once ? text : "");
-  request.text_in_prompt = false;
-  request.text_open = !at_once;
+  request.say.in_prompt = false;
+  request.say.open = !at_once;
   const auto state = open(request, voice);
   auto& finch = static_cast<FinchState&>(*state);
   std::vector<std::array<int32_t, 4>> out;

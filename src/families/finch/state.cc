@@ -38,25 +38,26 @@ FinchState::FinchState(const SpeechRequest& request, const FinchConfig& config,
     : config_(config),
       frontend_(std::move(frontend)),
       manner_(std::move(manner)),
-      max_frames_(request.max_frames),
-      frames_per_pause_s_(static_cast<double>(kStepsASecond) / kStepsPerFrame / request.speed),
-      steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.speed))),
+      max_frames_(request.terms.max_frames),
+      frames_per_pause_s_(static_cast<double>(kStepsASecond) / kStepsPerFrame /
+                          request.voice.speed),
+      steps_per_symbol_(static_cast<int>(std::lround(kMaxStepsPerSymbol / request.voice.speed))),
       books_(delays_of(config)) {
   for (int k = 0; k < kBooks; ++k) {
     SampleParams& params = sampling_[k];
-    params.temperature = request.temperature.value_or(config.temperature[k]);
-    params.top_k = request.top_k.value_or(0);
-    params.top_p = request.top_p.value_or(1.f);
-    params.min_p = request.min_p.value_or(0.f);
-    params.repetition_penalty = request.repetition_penalty.value_or(1.f);
+    params.temperature = request.sampling.temperature.value_or(config.temperature[k]);
+    params.top_k = request.sampling.top_k.value_or(0);
+    params.top_p = request.sampling.top_p.value_or(1.f);
+    params.min_p = request.sampling.min_p.value_or(0.f);
+    params.repetition_penalty = request.sampling.repetition_penalty.value_or(1.f);
     params.penalty_window = 50;
   }
-  phone_times_ = request.phone_times;
-  repeat_ = request.ignore_stop && request.max_frames > 0;
-  open_ = request.text_open;
-  by_word_ = config.by_word && !request.text_in_prompt.value_or(!open_);
-  reader_ = SentenceReader(request.sayings, request.lexicon, by_word_);
-  add_text(request.text, !open_);
+  phone_times_ = request.terms.phone_times;
+  repeat_ = request.terms.ignore_stop && request.terms.max_frames > 0;
+  open_ = request.say.open;
+  by_word_ = config.by_word && !request.say.in_prompt.value_or(!open_);
+  reader_ = SentenceReader(request.say.sayings, request.say.lexicon, by_word_);
+  add_text(request.say.text, !open_);
   next_segment();
 }
 

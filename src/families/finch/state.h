@@ -14,6 +14,7 @@
 #include "model/delay.h"
 #include "model/input_rows.h"
 #include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::finch {
 

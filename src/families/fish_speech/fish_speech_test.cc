@@ -24,10 +24,10 @@ class FishSpeechTest : public testing::Test {
 
   SpeechRequest request(const std::string& text) const {
     SpeechRequest r;
-    r.text = text;
-    r.temperature = 0.f;
-    r.max_frames = 60;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.sampling.temperature = 0.f;
+    r.terms.max_frames = 60;
+    r.terms.ignore_stop = true;
     return r;
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
@@ -82,7 +82,7 @@ class FishSpeechTest : public testing::Test {
 
 TEST_F(FishSpeechTest, RulesBoundsAndTheAuthorsSampling) {
   SpeechRequest r;
-  r.text = "Hello there.";
+  r.say.text = "Hello there.";
   const auto state = open(r);
   EXPECT_EQ(state->rule(0).ranges, 0) << "any code, or the end";
   const SampleParams slow = state->sampling(0), fast = state->sampling(1);
@@ -109,8 +109,9 @@ TEST_F(FishSpeechTest, RulesBoundsAndTheAuthorsSampling) {
   EXPECT_EQ(verdict.reason, FinishReason::kStop);
   EXPECT_EQ(said_.size(), frames(3).size()) << "the end is not spoken";
 
-  r.ignore_stop = true;
-  r.temperature = 0.5f, r.inner_temperature = 0.3f, r.inner_top_k = 5, r.min_p = 0.1f;
+  r.terms.ignore_stop = true;
+  r.sampling.temperature = 0.5f, r.sampling.inner_temperature = 0.3f, r.sampling.inner_top_k = 5,
+  r.sampling.min_p = 0.1f;
   const auto other = open(r);
   EXPECT_EQ(other->rule(0).allowed[0].end, model_.config().end_code());
   EXPECT_EQ(other->rule(1).ranges, 0);
@@ -148,8 +149,8 @@ TEST_F(FishSpeechTest, TurnsBecomeMessagesAsTheAuthorsBatches) {
 TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   SpeechRequest r = request("<|speaker:0|>" + std::string(290, 'a') + "<|speaker:1|>" +
                             std::string(290, 'b') + "<|speaker:0|>c");
-  r.max_frames = 0, r.ignore_stop = false;
-  r.context = {{"1", "how are you?", frames(7, 5)}};
+  r.terms.max_frames = 0, r.terms.ignore_stop = false;
+  r.say.context = {{"1", "how are you?", frames(7, 5)}};
   const auto state = open(r);
   const int first = state->prompt_rows();
   say(*state, frames(30, 4));
@@ -195,7 +196,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
 
 TEST_F(FishSpeechTest, ATagOfLateTextHoldsUntilTheNext) {
   SpeechRequest r = request("");
-  r.text_open = true;
+  r.say.open = true;
   const auto state = open(r);
   const std::string text = "<|speaker:1|>Hello. How are you?  It isn't <|speaker:0|>12; it is.";
   ASSERT_TRUE(state->append_text(text, true).ok());
@@ -209,19 +210,19 @@ TEST_F(FishSpeechTest, ATagOfLateTextHoldsUntilTheNext) {
 
 TEST_F(FishSpeechTest, SpeakersByNumber) {
   SpeechRequest tagged = request("<|speaker:3|>Hello."), named = request("Hello.");
-  named.voice = "3";
+  named.voice.name = "3";
   EXPECT_EQ(ids(named), ids(tagged));
-  named.voice.clear(), named.speaker = 3;
+  named.voice.name.clear(), named.voice.speaker = 3;
   EXPECT_EQ(ids(named), ids(tagged));
-  named.voice = "0", named.speaker = -1;
+  named.voice.name = "0", named.voice.speaker = -1;
   EXPECT_EQ(ids(named), ids(request("Hello."))) << "the first speaks without a tag";
-  tagged.voice = "5";
+  tagged.voice.name = "5";
   EXPECT_EQ(ids(tagged), ids(request("<|speaker:3|>Hello."))) << "the text's own tags count";
   SpeechRequest referring = request("Hello."), other = referring;
-  referring.context = {{"1", "<|speaker:3|>warm", frames(2)}};
-  other.context = {{"2", "<|speaker:3|>warm", frames(2)}};
+  referring.say.context = {{"1", "<|speaker:3|>warm", frames(2)}};
+  other.say.context = {{"2", "<|speaker:3|>warm", frames(2)}};
   EXPECT_EQ(ids(referring), ids(other)) << "and those of a reference's text";
-  other.context[0].text = referring.context[0].text = "warm";
+  other.say.context[0].text = referring.say.context[0].text = "warm";
   EXPECT_NE(ids(referring), ids(other));
 }
 
@@ -237,16 +238,16 @@ TEST(FishSpeechPhones, StandBetweenTheirTags) {
 }
 
 TEST_F(FishSpeechTest, WordsWithPhonesAreSaidSoWholeAndInPieces) {
-  ASSERT_TRUE(model_.info().phones);
+  ASSERT_TRUE(model_.info().speech.phones);
   SpeechRequest r = request("Say it. Go, Syrinx.");
-  r.sayings = {{.begin = 4, .end = 6, .phones = phones_of_arpabet("AE1 T").value()}};
+  r.say.sayings = {{.begin = 4, .end = 6, .phones = phones_of_arpabet("AE1 T").value()}};
   const std::pair<std::string, std::string> entries[] = {{"syrinx", "{S IH1}"}};
-  r.lexicon = Lexicon::of(entries).value();
+  r.say.lexicon = Lexicon::of(entries).value();
   const std::string first = "Say <|phoneme_start|>AE1 T<|phoneme_end|>.",
                     second = "Go, <|phoneme_start|>S IH1<|phoneme_end|>.";
   EXPECT_EQ(ids(r), ids(request(first + " " + second)));
-  const std::string text = std::exchange(r.text, "");
-  r.text_open = true;
+  const std::string text = std::exchange(r.say.text, "");
+  r.say.open = true;
   const auto state = open(r);
   ASSERT_TRUE(state->append_text(text, true).ok());
   EXPECT_TRUE(holds(state->prompt_ids(), model_.prompter().text(first)));
@@ -269,16 +270,18 @@ TEST_F(FishSpeechTest, ControlTokensOfStrangersAreText) {
 TEST_F(FishSpeechTest, RefusesWhatItCannotSay) {
   for (const char* voice : {"nobody", "-1", "1000", "1x", "99999999999999"}) {
     SpeechRequest r = request("Hello.");
-    r.voice = voice;
+    r.voice.name = voice;
     EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound) << voice;
   }
   SpeechRequest r = request("Hello.");
-  r.instructions = "whisper";
-  EXPECT_NE(refusal(r).message.find("[whisper]"), std::string::npos);
+  r.say.instructions = "whisper";
+  const Status checked = check_request(model_.info(), r);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("[whisper]"), std::string::npos);
 
   const auto refused = [&](const ContextTurn& turn) {
     SpeechRequest c = request("Hello.");
-    c.context = {{"0", "fine", frames(2)}, turn};
+    c.say.context = {{"0", "fine", frames(2)}, turn};
     EXPECT_EQ(refusal(c).param, "context");
     return refusal(c).message;
   };
@@ -323,9 +326,9 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   };
   const auto encoding = encode(recording);
   SpeechRequest r = request("Hello.");
-  r.voice = "any name";
-  r.voice_data = std::make_shared<const Voice>(encoding->take());
-  const Tensor* codes = r.voice_data->find("codes");
+  r.voice.name = "any name";
+  r.voice.data = std::make_shared<const Voice>(encoding->take());
+  const Tensor* codes = r.voice.data->find("codes");
   ASSERT_NE(codes, nullptr);
   const int64_t hop = model_.codec().config().hop();
   EXPECT_EQ(codes->shape()[0], (std::ssize(recording.samples) + hop - 1) / hop);
@@ -336,14 +339,14 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   EXPECT_EQ(ints(*encode(other)->take().find("codes")), ints(*encode(same)->take().find("codes")));
 
   SpeechRequest context = request("Hello.");
-  context.context = {{"", "the quick", ints(*codes)}};
+  context.say.context = {{"", "the quick", ints(*codes)}};
   EXPECT_EQ(ids(r), ids(context));
-  r.context = {{"", "and another", frames(3)}};
-  context.context.push_back({"1", "and another", frames(3)});
+  r.say.context = {{"", "and another", frames(3)}};
+  context.say.context.push_back({"1", "and another", frames(3)});
   EXPECT_EQ(ids(r), ids(context)) << "numbered on";
   Voice other_voice{
       .family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a", .seconds = 30};
-  r.voice_data = std::make_shared<const Voice>(std::move(other_voice));
+  r.voice.data = std::make_shared<const Voice>(std::move(other_voice));
   EXPECT_EQ(refusal(r).param, "voice");
   const auto given = [](int64_t books, int32_t code) {
     auto voice = std::make_shared<Voice>(
@@ -354,14 +357,14 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
     return voice;
   };
   const ModelConfig& c = model_.config();
-  r.voice_data = given(c.codebooks, static_cast<int32_t>(c.codes));
+  r.voice.data = given(c.codebooks, static_cast<int32_t>(c.codes));
   EXPECT_EQ(refusal(r).message, concat("the voice: code ", c.codes, " of ", c.codes));
-  r.voice_data = given(c.codebooks - 1, 0);
+  r.voice.data = given(c.codebooks - 1, 0);
   EXPECT_NE(refusal(r).message.find(concat("[frames, ", c.codebooks, "]")), std::string::npos);
   Voice longer{
       .family = "fish_speech", .encoder = "1", .mode = "in-context", .text = "a", .seconds = 30};
   longer.tensors.emplace("codes", Tensor({3000, model_.config().codebooks}, DType::kI32));
-  r.voice_data = std::make_shared<const Voice>(std::move(longer));
+  r.voice.data = std::make_shared<const Voice>(std::move(longer));
   EXPECT_EQ(
       refusal(r).message,
       "the recording of the voice is too long for the model: 3000 frames (30 s), at most 2048 "
@@ -394,7 +397,7 @@ TEST(FishSpeechLoading, DummyWeightsSpeak) {
   std::filesystem::remove(copy.dir.path("codec.pth"));
   const FishSpeech model({copy.dir.path(), "x", WeightType::kBF16, true});
   EXPECT_EQ(model.codec().config().hop(), 2048);
-  EXPECT_EQ(model.info().sample_rate, 44100);
+  EXPECT_EQ(model.info().speech.sample_rate, 44100);
   EXPECT_NE(model.voice_encoder(), nullptr);
 }
 

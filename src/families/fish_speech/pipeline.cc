@@ -69,15 +69,15 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
   load_codec(spec);
   name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
   for (int i = 0; i < kListedSpeakers; ++i) {
-    info_.voices.push_back({concat(i), "a voice that the model makes up"});
+    info_.speech.voices.push_back({concat(i), "a voice that the model makes up"});
   }
-  info_.default_voice = "0";
-  info_.languages = {"auto"};
-  info_.phones = prompter_->says_phones();
-  info_.context = true;
-  info_.inner = true;
-  info_.speaker_numbers = Prompter::kMaxSpeaker + 1;
-  info_.no_cloning = "codec.pth has no encoder (encoder.*)";
+  info_.speech.default_voice = "0";
+  info_.speech.languages = {"auto"};
+  info_.speech.phones = prompter_->says_phones();
+  info_.speech.context = true;
+  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
+  info_.offers.add("speaker", {0, Prompter::kMaxSpeaker});
+  info_.speech.no_cloning = "codec.pth has no encoder (encoder.*)";
   join(std::move(lm), std::make_unique<CodecStage<FishCodec, FishCodecJob>>(*codec_),
        describe(*codec_), kPolicy);
 }

@@ -39,15 +39,15 @@ class Script : public SpokenScript {
   Script(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request)
       : config_(config),
         prompter_(prompter),
-        ignore_stop_(request.ignore_stop),
-        sayings_(request.sayings),
-        lexicon_(request.lexicon) {}
+        ignore_stop_(request.terms.ignore_stop),
+        sayings_(request.say.sayings),
+        lexicon_(request.say.lexicon) {}
 
   Status take_speaker(const SpeechRequest& request) {
-    if (request.speaker >= 0) {
-      tag_ = speaker_tag(request.speaker);
-    } else if (!request.voice_data) {  // a voice given as data may have any name
-      const Result<int> speaker = speaker_number(request.voice, 0);
+    if (request.voice.speaker >= 0) {
+      tag_ = speaker_tag(request.voice.speaker);
+    } else if (!request.voice.data) {  // a voice given as data may have any name
+      const Result<int> speaker = speaker_number(request.voice.name, 0);
       if (!speaker) return speaker.error();
       if (speaker.value() > 0) tag_ = speaker_tag(speaker.value());
     }
@@ -62,8 +62,8 @@ class Script : public SpokenScript {
     if (!turns) return turns.error();
     int next = 0;
     for (const HeardTurn& turn : turns.value()) {
-      const Result<int> speaker =
-          turn.own ? Result<int>(std::max(0, request.speaker)) : speaker_number(turn.voice, next);
+      const Result<int> speaker = turn.own ? Result<int>(std::max(0, request.voice.speaker))
+                                           : speaker_number(turn.voice, next);
       if (!speaker) return turn.refused(speaker.error().message);
       if (const Status added = add_reference(turn, speaker.value()); !added.ok()) return added;
       ++next;
@@ -200,17 +200,15 @@ SpokenModel spoken_model(const ModelConfig& config) {
   slow.ras_window = 10;
   slow.ras_temperature = 1, slow.ras_top_p = 0.9f;
   const auto streams = static_cast<size_t>(config.codebooks);
-  return {
-      .tables = static_cast<int>(config.codebooks) + 1,
-      .pattern = {.delays = std::vector<int>(streams), .marks = {}, .drain = DelayDrain::kFree},
-      .max_positions = config.max_positions,
-      .sampling = slow,
-      .inner_sampling = fast,
-      .text = {.short_chars = 0},
-      .spare_steps = kSpareFrames,
-      .steps_per_id = kFramesPerId,
-      .least_steps = least_steps(config),
-      .instructions = "the model takes no instructions; write them into the text, as in [whisper]"};
+  return {.tables = static_cast<int>(config.codebooks) + 1,
+          .pattern = {.delays = std::vector<int>(streams), .marks = {}, .drain = DelayDrain::kFree},
+          .max_positions = config.max_positions,
+          .sampling = slow,
+          .inner_sampling = fast,
+          .text = {.short_chars = 0},
+          .spare_steps = kSpareFrames,
+          .steps_per_id = kFramesPerId,
+          .least_steps = least_steps(config)};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,

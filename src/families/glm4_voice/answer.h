@@ -18,8 +18,8 @@ class Answer : public VoiceAnswer {
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,
                     {ids.audio, ids.audio_end}, speaks),
         ids_(ids),
-        seed_(request.seed),
-        goes_on_(request.background) {}
+        seed_(request.sampling.seed),
+        goes_on_(request.terms.background) {}
 
   uint64_t seed() const { return seed_; }
   /// A request of the background hears ahead: its last recording may go on.

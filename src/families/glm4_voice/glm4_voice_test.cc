@@ -44,8 +44,8 @@ std::shared_ptr<const Recording> recording(int64_t samples, uint32_t seed) {
 
 SpeechRequest chat_of(const ordered_json& messages) {
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
-  request.temperature = 0.f;
+  request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+  request.sampling.temperature = 0.f;
   return request;
 }
 
@@ -53,8 +53,8 @@ SpeechRequest request_of(const ordered_json& c) {
   SpeechRequest request = chat_of(c["messages"]);
   uint32_t seed = 7;
   for (const int64_t samples : c["recordings"])
-    request.recordings.push_back(recording(samples, seed++));
-  request.max_tokens = c["steps"];
+    request.writing.recordings.push_back(recording(samples, seed++));
+  request.writing.max_tokens = c["steps"];
   return request;
 }
 
@@ -109,12 +109,12 @@ TEST(GlmVoice, AnswersComeBackAsTheyWereMade) {
 TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
   Runner runner(*model());
   SpeechRequest request;
-  request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
-  request.max_tokens = 150;
+  request.say.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
+  request.writing.max_tokens = 150;
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
   const Tokenizer tokenizer = load_tokenizer(golden("checkpoint"));
-  const std::vector<int32_t> said = tokenizer.encode(request.text, false);
+  const std::vector<int32_t> said = tokenizer.encode(request.say.text, false);
   ASSERT_GT(said.size(), 2u * Answer::kRuns.text);
   while (!track.finished) runner.step(track);
   const Ids ids = load_ids(tokenizer, 64);
@@ -136,7 +136,7 @@ TEST(GlmVoice, ReadsAloudInTheAuthorsRhythm) {
 
 TEST(GlmVoice, AReadingsBoundCountsCodes) {
   SpeechRequest request;
-  request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
+  request.say.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
   const Ids ids = load_ids(load_tokenizer(golden("checkpoint")), 64);
   expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
 }
@@ -151,7 +151,7 @@ TEST(GlmVoice, DrawsAsTheAuthorsDemo) {
 TEST(GlmVoice, TextAloneHasNoAudio) {
   Runner runner(*model());
   SpeechRequest request = request_of(cases()["text"]);
-  request.text_only = true;
+  request.writing.text_only = true;
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
   while (!track.finished) runner.step(track);
@@ -163,7 +163,7 @@ TEST(GlmVoice, TextAloneHasNoAudio) {
 
 TEST(GlmVoice, RecordingsAreResampledAsTheAuthorsDo) {
   SpeechRequest request = request_of(cases()["heard"]);
-  request.recordings = {recording(3000, 7)};
+  request.writing.recordings = {recording(3000, 7)};
   expect_torchaudios_resampling(*model(), request);
 }
 
@@ -175,14 +175,14 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
   const ordered_json heard = cases()["heard"];
   SpeechRequest request = request_of(heard);
   EXPECT_EQ(refusal(request), "");
-  request.voice = "alloy";
+  request.voice.name = "alloy";
   EXPECT_EQ(refusal(request), "the model has no voice \"alloy\"; it has glm");
-  request.voice = "glm";
-  request.recordings = {};
+  request.voice.name = "glm";
+  request.writing.recordings = {};
   EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
-  request.recordings = {recording(2000, 7), recording(2000, 7)};
+  request.writing.recordings = {recording(2000, 7), recording(2000, 7)};
   EXPECT_EQ(refusal(request), "the chat has no place for a recording");
-  request.recordings = {recording(0, 7)};
+  request.writing.recordings = {recording(0, 7)};
   EXPECT_EQ(refusal(request), "recording 1 is empty");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
   EXPECT_EQ(chat({{{"role", "tool"}, {"content", "x"}}}),

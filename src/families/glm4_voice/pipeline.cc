@@ -95,19 +95,19 @@ void Glm4Voice::load_networks(const LoadSpec& spec) {
 void Glm4Voice::describe(const LoadSpec& spec) {
   name("glm4_voice", spec, "GLM-4 model licence (see the checkpoint)");
   info_.writes = true;
-  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = config_.flow.token_rate;
-  info_.voices = {{kVoice, "the published voice"}};
-  info_.default_voice = kVoice;
-  info_.languages = {"chinese", "english"};
-  info_.hears_s = kHearsSeconds;
-  info_.positions = config_.lm.max_positions;
-  info_.hears_first_channel = true;
+  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.speech.frame_rate = config_.flow.token_rate;
+  info_.speech.voices = {{kVoice, "the published voice"}};
+  info_.speech.default_voice = kVoice;
+  info_.speech.languages = {"chinese", "english"};
+  info_.hearing.seconds = kHearsSeconds;
+  info_.writing.positions = config_.lm.max_positions;
+  info_.hearing.first_channel = true;
   const auto seconds = [](int64_t samples) {
     return static_cast<double>(samples) / GlmSpeechTokenizer::kSampleRate;
   };
-  info_.hears_ahead = {seconds(speech_->block_samples()), seconds(speech_->segment_samples())};
-  info_.recalls = true;
+  info_.hearing.ahead = {seconds(speech_->block_samples()), seconds(speech_->segment_samples())};
+  info_.writing.recalls = true;
   const GlmSpeechConfig& s = config_.speech;
   const GlmFlowConfig& f = config_.flow;
   info_.parts = {{"speech tokenizer",
@@ -127,8 +127,8 @@ void Glm4Voice::describe(const LoadSpec& spec) {
 /// Also the samples for the hearing stage: whole frames for every segment of every recording.
 Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
                                         std::vector<float>& samples) const {
-  if (!request.chat && request.text_only) return prompter_->of_text(request.text);
-  if (!request.chat) return prompter_->reading_aloud(request.text);
+  if (!request.writing.chat && request.writing.text_only) return prompter_->of_text(request.say.text);
+  if (!request.writing.chat) return prompter_->reading_aloud(request.say.text);
   auto recordings =
       recordings_at(request, static_cast<int>(GlmSpeechTokenizer::kSampleRate), Resampling::kHann);
   if (!recordings.ok()) return recordings.error();
@@ -152,7 +152,7 @@ Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
       append_frames(part, hearing_->in_width(), samples);
     }
   }
-  Result<ChatPrompt> made = prompter_->of_chat(*request.chat, codes, request.answers);
+  Result<ChatPrompt> made = prompter_->of_chat(*request.writing.chat, codes, request.writing.answers);
   if (!made.ok()) return made;
   ChatPrompt prompt = made.take();
   prompt.heard = std::move(segments);
@@ -162,16 +162,17 @@ Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
 
 Result<Opened> Glm4Voice::open(const SpeechRequest& request) const {
   if (Status fault = llm::check_answerable(request); !fault) return fault.error();
-  const bool speaks = !request.text_only;
+  const bool speaks = !request.writing.text_only;
   if (speaks) {
-    if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
+    if (const Status known = check_voice(info_, request.voice.name); !known.ok())
+      return known.error();
   }
   Opened opened;
   Result<ChatPrompt> prompt = prompt_of(request, opened.samples);
   if (!prompt.ok()) return prompt.error();
   SpeechRequest answer = request;
   if (speaks) {
-    answer.max_tokens =
+    answer.writing.max_tokens =
         most_ids(request, std::ssize(prompt.value().said), Answer::kRuns, kMostSpokenIds);
   }
   opened.sequences.push_back(std::make_unique<Answer>(ids_, config_.lm, generation_, *tokenizer_,

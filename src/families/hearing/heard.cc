@@ -35,7 +35,7 @@ Bundle heard_bundle(const Sequence& hearer) {
   std::vector<float> loudest;
   std::vector<uint64_t> keys;
   for (const Heard& heard : dynamic_cast<const Hearer&>(hearer).heard()) {
-    samples.push_back(static_cast<int32_t>(heard.samples));  // PipelineInfo::hears_s bounds them
+    samples.push_back(static_cast<int32_t>(heard.samples));  // HearingFacts::seconds bounds them
     loudest.push_back(heard.loudest);
     keys.insert(keys.end(), heard.keys.begin(), heard.keys.end());
   }

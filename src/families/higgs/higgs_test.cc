@@ -29,10 +29,10 @@ class HiggsTest : public testing::Test {
 
   static SpeechRequest request(const std::string& text) {
     SpeechRequest r;
-    r.text = text;
-    r.temperature = 0.f;
-    r.max_frames = 60;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.sampling.temperature = 0.f;
+    r.terms.max_frames = 60;
+    r.terms.ignore_stop = true;
     return r;
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
@@ -84,7 +84,7 @@ class HiggsTest : public testing::Test {
 
 TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
   SpeechRequest r;
-  r.text = "Hello.";
+  r.say.text = "Hello.";
   const auto opened = open(r);
   for (int now = 0; now < 10; ++now) {
     EXPECT_EQ(opened->rule(7).forced, now < 7 ? 32 : -1) << now;
@@ -113,7 +113,7 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
 
 TEST_F(HiggsTest, DefaultsAndBounds) {
   SpeechRequest r;
-  r.text = "Hello there.";
+  r.say.text = "Hello there.";
   const auto state = open(r);
   const SampleParams& params = state->sampling(3);
   EXPECT_EQ(params.temperature, 0.8f);
@@ -123,7 +123,7 @@ TEST_F(HiggsTest, DefaultsAndBounds) {
   EXPECT_EQ(params.repetition_penalty, 1.f);
   EXPECT_GT(state->max_steps(), 250);
   EXPECT_LT(state->max_steps(), 1200);
-  r.max_frames = 5, r.ignore_stop = true;
+  r.terms.max_frames = 5, r.terms.ignore_stop = true;
   const auto bounded = open(r);
   EXPECT_EQ(bounded->max_steps(), 5 + kC - 1);
   for (int i = 0; i < bounded->max_steps(); ++i) step(*bounded, 1);
@@ -136,8 +136,8 @@ TEST_F(HiggsTest, SegmentsHearWhatWasSaidBefore) {
   std::string text = "<|emotion:sadness|><|prosody:pause|>First of all. ";
   while (text.size() < 700) text += "And then it goes on and on for a while. ";
   SpeechRequest r = request(text);
-  r.ignore_stop = false, r.max_frames = 20;
-  r.voice_data = voice_of(frames(4, 5), kC, "hello there");
+  r.terms.ignore_stop = false, r.terms.max_frames = 20;
+  r.voice.data = voice_of(frames(4, 5), kC, "hello there");
   const auto state = open(r);
   EXPECT_EQ(state->max_steps(), 20 + kC - 1);
   const int first = state->prompt_rows();
@@ -172,7 +172,7 @@ TEST_F(HiggsTest, BlanksAreKeptAsTheAuthorsProgramKeepsThem) {
   for (const auto& each : nlohmann::json::parse(slurp(golden_file("prompts.json")))) {
     SpeechRequest r = request(each["text"]);
     const std::string reference = each["reference"];
-    if (!reference.empty()) r.voice_data = voice_of(frames(2), kC, reference);
+    if (!reference.empty()) r.voice.data = voice_of(frames(2), kC, reference);
     std::vector<int32_t> want = each["ids"];
     for (int32_t& id : want)
       if (id < 0) id = kHeard;
@@ -188,8 +188,8 @@ TEST_F(HiggsTest, ASegmentEndsWithinThePositions) {
                "\"max_position_embeddings\": 512");
   const Higgs small({copy.dir.path(), "x"});
   SpeechRequest r = request("");
-  r.text_open = true, r.ignore_stop = false, r.max_frames = 0;
-  r.voice_data = voice_of(frames(64), kC, "and other things");
+  r.say.open = true, r.terms.ignore_stop = false, r.terms.max_frames = 0;
+  r.voice.data = voice_of(frames(64), kC, "and other things");
   const auto state = open_only(small, r);
   int segments = 0, most = 0;
   for (int i = 0; i < 12; ++i) {
@@ -210,7 +210,7 @@ TEST_F(HiggsTest, ASegmentEndsWithinThePositions) {
 
 TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {
   SpeechRequest r = request("");
-  r.text_open = true, r.ignore_stop = false, r.max_frames = 0;
+  r.say.open = true, r.terms.ignore_stop = false, r.terms.max_frames = 0;
   const auto state = open(r);
   int64_t most = 0;
   int back = 0;
@@ -231,7 +231,7 @@ TEST_F(HiggsTest, OfALongTextTheBeginningIsHeard) {
 
 TEST_F(HiggsTest, TagsThatLateTextBeginsWithHoldForAllOfIt) {
   SpeechRequest r = request("");
-  r.text_open = true, r.ignore_stop = false;
+  r.say.open = true, r.terms.ignore_stop = false;
   const auto state = open(r);
   const std::string text =
       "<|style:whispering|>Hello there, this is the first of the sentences to be said. "
@@ -269,17 +269,19 @@ TEST_F(HiggsTest, TagsAreTokensAndOtherControlsAreText) {
 
 TEST_F(HiggsTest, RefusesWhatItCannotSay) {
   SpeechRequest r = request("Hello.");
-  r.voice = "nobody";
+  r.voice.name = "nobody";
   EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
-  r.voice = "default";
+  r.voice.name = "default";
   EXPECT_EQ(ids(r), ids(request("Hello.")));
   r = request("Hello.");
-  r.instructions = "whisper";
-  EXPECT_NE(refusal(r).message.find("<|emotion:sadness|>"), std::string::npos);
+  r.say.instructions = "whisper";
+  const Status checked = check_request(model_.info(), r);
+  ASSERT_FALSE(checked);
+  EXPECT_NE(checked.error().message.find("<|emotion:sadness|>"), std::string::npos);
 
   const auto refused = [&](std::shared_ptr<Voice> voice) {
     SpeechRequest v = request("Hello.");
-    v.voice_data = std::move(voice);
+    v.voice.data = std::move(voice);
     const Error error = refusal(v);
     EXPECT_EQ(error.param, "voice");
     return error.message;
@@ -314,14 +316,14 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
   const std::vector<int32_t> codes = ints(golden.view("codes_24500"));
   EXPECT_EQ(ints(*heard->find("codes")), codes);
   SpeechRequest r = request("Hello."), given = r;
-  r.voice_data = heard;
-  given.voice_data = voice_of(codes, kC);
+  r.voice.data = heard;
+  given.voice.data = voice_of(codes, kC);
   EXPECT_EQ(ids(r), ids(given));
 
   Recording told = recording;
   told.text = "how are you?";
-  r.voice_data = encode(told);
-  given.voice_data = voice_of(codes, kC, told.text);
+  r.voice.data = encode(told);
+  given.voice.data = voice_of(codes, kC, told.text);
   EXPECT_EQ(ids(r), ids(given)) << "with its words";
   Recording wrong = recording;
   for (const size_t seconds : {0, 61}) {
@@ -354,7 +356,7 @@ TEST(HiggsLoading, WithoutAnEncoderVoicesAreGiven) {
   edited.write(copy.dir.path("model.safetensors"));
   const Higgs model({copy.dir.path(), "x"});
   EXPECT_EQ(model.voice_encoder(), nullptr);
-  EXPECT_NE(model.info().no_cloning.find("fc.*"), std::string::npos);
+  EXPECT_NE(model.info().speech.no_cloning.find("fc.*"), std::string::npos);
 }
 
 TEST(HiggsLoading, WhatTheEncoderLacksIsNamedWhenARecordingComes) {
@@ -385,10 +387,10 @@ TEST(HiggsLoading, DummyWeightsSpeak) {
   const Higgs model({copy.dir.path(), "x", WeightType::kBF16, true});
   EXPECT_EQ(model.codec().config().hop(), 960);
   EXPECT_EQ(model.codec().config().lookahead(), 10);
-  EXPECT_EQ(model.info().sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(model.info().frame_rate, 25);
+  EXPECT_EQ(model.info().speech.sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(model.info().speech.frame_rate, 25);
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   EXPECT_TRUE(model.open(request).ok());
   EXPECT_NE(model.voice_encoder(), nullptr);
 }

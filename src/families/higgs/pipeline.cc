@@ -91,19 +91,20 @@ Higgs::Higgs(const LoadSpec& spec) {
   spoken_ = spoken_model(config_);
   name(kFamily, spec,
        "Boson Higgs Audio v3 Research and Non-Commercial License (see the checkpoint)");
-  info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.default_voice = "default";
-  info_.languages = {"auto"};
-  info_.no_cloning = "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
+  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
+  info_.speech.default_voice = "default";
+  info_.speech.languages = {"auto"};
+  info_.speech.no_cloning = "the checkpoint has no encoder (acoustic_encoder.*, semantic_model.*, fc.*)";
   join(std::move(lm), std::make_unique<DacStage>(*codec_), codec_info(*codec_),
        {kInitialFrames, kSteadyFrames, 0, static_cast<int>(codec_->config().lookahead())});
 }
 
 Result<std::unique_ptr<SpokenScript>> Higgs::script(const SpeechRequest& request) const {
-  if (!request.voice_data) {
-    if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
+  if (!request.voice.data) {
+    if (const Status known = check_voice(info_, request.voice.name); !known.ok())
+      return known.error();
   }
-  return script_of(config_, *prompter_, info_.frame_rate, request);
+  return script_of(config_, *prompter_, info_.speech.frame_rate, request);
 }
 
 }  // namespace syrinx::higgs

@@ -145,17 +145,14 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .text = {.most_ids = most_ids(config)},
           .spare_steps = kSpareFrames,
           .steps_per_id = kFramesPerId,
-          .most_steps = kMostSteps - config.delays().tail(),
-          .instructions =
-              "the model takes no instructions; write tags into the text, such as "
-              "<|emotion:sadness|>"};
+          .most_steps = kMostSteps - config.delays().tail()};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 double frame_rate, const SpeechRequest& request) {
-  auto script = std::make_unique<Script>(config, prompter, request.ignore_stop);
-  if (request.voice_data) {
-    const Status voice = script->set_voice(*request.voice_data, frame_rate);
+  auto script = std::make_unique<Script>(config, prompter, request.terms.ignore_stop);
+  if (request.voice.data) {
+    const Status voice = script->set_voice(*request.voice.data, frame_rate);
     if (!voice.ok()) return voice.error();
   }
   return std::unique_ptr<SpokenScript>(std::move(script));

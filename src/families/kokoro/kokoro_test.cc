@@ -149,9 +149,9 @@ TEST(KokoroVoices, AreMixedByWeight) {
   const Voices voices{{"af_a", a}, {"am_b", b}};
   SpeechRequest request;
   EXPECT_EQ(voice_of(voices, "am_b", request).value(), b);
-  request.mix = {{"af_a", nullptr, 2.f}, {"am_b", nullptr, 1.f}};
+  request.voice.mix = {{"af_a", nullptr, 2.f}, {"am_b", nullptr, 1.f}};
   EXPECT_EQ(*voice_of(voices, "af_a", request).value(), (VoicePack{2, 1}));
-  request.mix[1].voice = "am_c";
+  request.voice.mix[1].voice = "am_c";
   EXPECT_EQ(voice_of(voices, "af_a", request).error().code, ErrorCode::kNotFound);
   EXPECT_EQ(language_of("bm_rook"), "en-gb");
   EXPECT_EQ(language_of("heart"), "");
@@ -161,18 +161,17 @@ TEST(KokoroRequests, AreRefusedWithTheReason) {
   const auto model = load({small_checkpoint(), "tiny"});
   const auto refused = [&](const std::function<void(SpeechRequest&)>& change) {
     SpeechRequest request;
-    request.text = "Hello.";
+    request.say.text = "Hello.";
     change(request);
     const auto opened = model->open(request);
     return opened.ok() ? std::string() : opened.error().param + ": " + opened.error().message;
   };
   EXPECT_EQ(refused([](SpeechRequest&) {}), "");
-  expect_fault(refused([](SpeechRequest& r) { r.voice = "af_hawk"; }),
+  expect_fault(refused([](SpeechRequest& r) { r.voice.name = "af_hawk"; }),
                "voice: there is no voice 'af_hawk'");
-  expect_fault(refused([](SpeechRequest& r) { r.language = "ja"; }), "language: ");
-  expect_fault(refused([](SpeechRequest& r) { r.text = "..."; }), "input: ");
-  expect_fault(refused([](SpeechRequest& r) { r.instructions = "sadly"; }), "instructions: ");
-  expect_fault(refused([](SpeechRequest& r) { r.guidance = 2.f; }), "guidance: ");
+  expect_fault(refused([](SpeechRequest& r) { r.say.language = "ja"; }), "language: ");
+  expect_fault(refused([](SpeechRequest& r) { r.say.text = "..."; }), "input: ");
+  expect_fault(refused([](SpeechRequest& r) { r.sampling.guidance = 2.f; }), "guidance: ");
 }
 
 TEST(KokoroCheckpoints, AreTakenWholeOrRefused) {
@@ -229,7 +228,7 @@ TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
   const auto model = load({small_checkpoint(), "tiny"});
   const ChunkStage& stage = *model->graph().node(1).chunk;
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   const auto opened = model->open(request);
   ASSERT_TRUE(opened.ok());
   const auto stream = open_stream(stage, opened.value().sequence());

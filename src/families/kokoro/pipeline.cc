@@ -75,24 +75,20 @@ class KokoroPipeline : public Pipeline {
   const Graph& graph() const override { return graph_; }
 
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (!request.instructions.empty()) {
-      return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
-                   "instructions"};
-    }
-    if (request.guidance) {
+    if (request.sampling.guidance) {
       return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
     }
-    if (request.text_in_prompt == false) {
+    if (request.say.in_prompt == false) {
       return Error{ErrorCode::kUnsupported, "this model speaks by sentence, not by word",
                    "text_in_prompt"};
     }
-    const auto voice = voice_of(voices_, info_.default_voice, request);
+    const auto voice = voice_of(voices_, info_.speech.default_voice, request);
     if (!voice.ok()) return voice.error();
     const Result<std::string> language = language_asked(request);
     if (!language.ok()) return language.error();
-    if (language.value() != "en-us" && request.text.size() > kMostEspeakText) {
+    if (language.value() != "en-us" && request.say.text.size() > kMostEspeakText) {
       return Error{ErrorCode::kInvalid,
-                   concat("the text has ", request.text.size(), " bytes, the limit in '",
+                   concat("the text has ", request.say.text.size(), " bytes, the limit in '",
                           language.value(), "' is ", kMostEspeakText),
                    "input"};
     }
@@ -108,11 +104,12 @@ class KokoroPipeline : public Pipeline {
  private:
   /// As espeak-ng names it; that of the voice where the request names none.
   Result<std::string> language_asked(const SpeechRequest& request) const {
-    const std::string& named = request.mix.empty() ? request.voice : request.mix.front().voice;
-    const std::string& voice = named.empty() ? info_.default_voice : named;
-    std::string language = request.language.empty() ? language_of(voice) : request.language;
+    const std::string& named =
+        request.voice.mix.empty() ? request.voice.name : request.voice.mix.front().voice;
+    const std::string& voice = named.empty() ? info_.speech.default_voice : named;
+    std::string language = request.say.language.empty() ? language_of(voice) : request.say.language;
     if (language.empty()) language = "en-us";
-    const auto& known = info_.languages;
+    const auto& known = info_.speech.languages;
     if (std::find(known.begin(), known.end(), language) == known.end()) {
       return Error{ErrorCode::kUnsupported,
                    concat("the voice '", voice, "' speaks '", language,
@@ -127,20 +124,20 @@ class KokoroPipeline : public Pipeline {
     info_.family = "kokoro";
     info_.model = spec.model;
     info_.licence = "Apache-2.0";
-    info_.sample_rate = KokoroConfig::kSampleRate;
-    info_.frame_rate =
+    info_.speech.sample_rate = KokoroConfig::kSampleRate;
+    info_.speech.frame_rate =
         static_cast<double>(KokoroConfig::kSampleRate) / static_cast<double>(config_.hop());
     for (const auto& [name, pack] : voices_) {
       const std::string language = language_of(name);
-      info_.voices.push_back({name, language.empty() ? "voice" : concat("voice of ", language)});
+      info_.speech.voices.push_back(
+          {name, language.empty() ? "voice" : concat("voice of ", language)});
     }
-    info_.default_voice = voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
-    info_.mixes = voices_.size() > 1;
-    info_.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br"};
-    info_.late_text = LateText::kSentence;
-    info_.word_times = true;
-    info_.slowest = kSlowest;
-    info_.fastest = kFastest;
+    info_.speech.default_voice = voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
+    info_.speech.mixes = voices_.size() > 1;
+    info_.speech.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br"};
+    info_.speech.late_text = LateText::kSentence;
+    info_.speech.word_times = true;
+    info_.offers.add("speed", {kSlowest, kFastest});
     const AlbertSizes& bert = config_.bert;
     info_.parts = {
         {"phonemes", concat("ALBERT, ", bert.layers, " times a layer of ", bert.hidden),

@@ -21,7 +21,7 @@ Script::Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> 
     : config_(config),
       reader_(std::move(reader)),
       language_(std::move(language)),
-      english_(request.sayings, request.lexicon),
+      english_(request.say.sayings, request.say.lexicon),
       others_({.max_chars = kMostChars}) {}
 
 Status Script::push(std::string_view text, bool last) {

@@ -12,16 +12,16 @@ KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& confi
     : config_(config),
       script_(std::move(script)),
       voice_(std::move(voice)),
-      seed_(request.seed),
-      speed_(request.speed),
-      open_(request.text_open),
-      max_frames_(request.max_frames),
-      repeat_(request.ignore_stop && request.max_frames > 0) {
+      seed_(request.sampling.seed),
+      speed_(request.voice.speed),
+      open_(request.say.open),
+      max_frames_(request.terms.max_frames),
+      repeat_(request.terms.ignore_stop && request.terms.max_frames > 0) {
   sampling_.temperature = 0;  // there is one code, which says nothing
 }
 
 Status KokoroState::begin(const SpeechRequest& request) {
-  if (Status fault = script_.push(request.text, !open_); !fault.ok()) return fault;
+  if (Status fault = script_.push(request.say.text, !open_); !fault.ok()) return fault;
   next_utterance();
   return ok_status();
 }

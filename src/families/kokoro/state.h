@@ -9,6 +9,7 @@
 #include "families/kokoro/script.h"
 #include "families/kokoro/voices.h"
 #include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::kokoro {
 

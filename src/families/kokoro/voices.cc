@@ -113,8 +113,8 @@ Voices load_voices(const std::string& dir, const KokoroConfig& config) {
 
 Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const std::string& usual,
                                                   const SpeechRequest& request) {
-  std::vector<VoiceShare> mix = request.mix;
-  if (mix.empty()) mix = {{request.voice, request.voice_data, 1.f}};
+  std::vector<VoiceShare> mix = request.voice.mix;
+  if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};
   std::vector<std::shared_ptr<const VoicePack>> packs;
   double sum = 0;
   for (const VoiceShare& share : mix) {

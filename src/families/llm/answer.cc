@@ -61,28 +61,28 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
     : generation_(generation),
       tokenizer_(tokenizer),
       ids_known_(static_cast<int32_t>(std::min<int64_t>(tokenizer.size(), config.vocab))),
-      ignore_stop_(request.ignore_stop),
-      scores_(std::min(request.top_logprobs, kMostScores)),
+      ignore_stop_(request.terms.ignore_stop),
+      scores_(std::min(request.writing.top_logprobs, kMostScores)),
       sampling_(generation.sampling),
       ids_(std::move(prompt)),
       known_(ids_.size()),
       prompt_rows_(static_cast<int>(ids_.size())),
-      expected_(known_ids(tokenizer.encode(request.expected), ids_known_)),
-      among_(request.expected_among),
-      settled_(ids_within(tokenizer, expected_, request.expected_settled)),
-      jacobi_(std::min(request.jacobi, static_cast<int>(kMostExpected))),
-      text_(request.stop, tokenizer.spells_bytes(),
-            request.chat != nullptr && tokenizer.drops_blank()) {
+      expected_(known_ids(tokenizer.encode(request.writing.expected), ids_known_)),
+      among_(request.writing.expected_among),
+      settled_(ids_within(tokenizer, expected_, request.writing.expected_settled)),
+      jacobi_(std::min(request.writing.jacobi, static_cast<int>(kMostExpected))),
+      text_(request.writing.stop, tokenizer.spells_bytes(),
+            request.writing.chat != nullptr && tokenizer.drops_blank()) {
   SampleParams& s = sampling_;
-  s.temperature = request.temperature.value_or(s.temperature);
-  s.top_k = request.top_k.value_or(s.top_k);
-  s.top_p = request.top_p.value_or(s.top_p);
-  s.min_p = request.min_p.value_or(s.min_p);
-  s.repetition_penalty = request.repetition_penalty.value_or(s.repetition_penalty);
+  s.temperature = request.sampling.temperature.value_or(s.temperature);
+  s.top_k = request.sampling.top_k.value_or(s.top_k);
+  s.top_p = request.sampling.top_p.value_or(s.top_p);
+  s.min_p = request.sampling.min_p.value_or(s.min_p);
+  s.repetition_penalty = request.sampling.repetition_penalty.value_or(s.repetition_penalty);
   const int64_t room = config.max_positions - prompt_rows_;
-  const int64_t wish = request.max_tokens > 0   ? request.max_tokens
-                       : request.max_frames > 0 ? request.max_frames
-                                                : room;
+  const int64_t wish = request.writing.max_tokens > 0 ? request.writing.max_tokens
+                       : request.terms.max_frames > 0 ? request.terms.max_frames
+                                                      : room;
   max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
   ids_.reserve(ids_.size() + kMostExpected +
                static_cast<size_t>(std::min<int64_t>(max_steps_, kReservedSteps)));
@@ -90,9 +90,8 @@ Answer::Answer(const ModelConfig& config, const Generation& generation, const To
 }
 
 Status check_answerable(const SpeechRequest& request) {
-  if (request.text_open) return refused("this model takes its text at once", "input");
-  if (request.guidance) return refused("this model has no guidance", "guidance");
-  for (const std::string& stop : request.stop)
+  if (request.sampling.guidance) return refused("this model has no guidance", "guidance");
+  for (const std::string& stop : request.writing.stop)
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   return ok_status();
 }
@@ -101,17 +100,19 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
                                              const Generation& generation, const Prompter& prompter,
                                              const SpeechRequest& request, bool masks) {
   if (Status fault = check_answerable(request); !fault) return fault.error();
-  auto prompt = request.chat ? prompter.of_chat(*request.chat) : prompter.of_text(request.text);
+  auto prompt = request.writing.chat ? prompter.of_chat(*request.writing.chat)
+                                     : prompter.of_text(request.say.text);
   if (!prompt.ok()) return prompt.error();
   for (const int32_t id : prompt.value()) {
     if (id < config.vocab) continue;
     return Error{ErrorCode::kUnsupported, "the text has a token that the model does not know",
-                 request.chat ? "messages" : "prompt"};
+                 request.writing.chat ? "messages" : "prompt"};
   }
   auto out = std::unique_ptr<Answer>(
       new Answer(config, generation, prompter.tokenizer(), request, prompt.take()));
-  if (!request.chat) return out;
-  if (Status fault = out->shape(prompter, *request.chat, masks); !fault) return fault.error();
+  if (!request.writing.chat) return out;
+  if (Status fault = out->shape(prompter, *request.writing.chat, masks); !fault)
+    return fault.error();
   return out;
 }
 

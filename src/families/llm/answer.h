@@ -17,6 +17,7 @@
 #include "model/input_rows.h"
 #include "model/pipeline.h"
 #include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::llm {
 
@@ -92,7 +93,7 @@ class Answer : public Sequence {
   const std::vector<int32_t> expected_;
   size_t expected_at_ = 0;  // where the answer is in it; its end: nowhere
   size_t alike_ = 0;        // ids that both begin with
-  const int among_;         // SpeechRequest::expected_among
+  const int among_;         // RequestWriting::expected_among
   const size_t settled_;    // ids of it that are taken in any case
   const int jacobi_;
   AnswerForm form_;  // of a call that must be made, or of JSON

@@ -24,11 +24,11 @@ class LlmKind : public testing::TestWithParam<const char*> {
   View golden(const char* name) const { return golden_.view(concat(GetParam(), ".", name)); }
   SpeechRequest prompt() const {
     SpeechRequest request;
-    request.text = cases_["prompt"];
-    request.temperature = 0.f;
-    request.repetition_penalty = 1.f;
-    request.ignore_stop = true;
-    request.max_tokens = static_cast<int>(golden("tokens").count());
+    request.say.text = cases_["prompt"];
+    request.sampling.temperature = 0.f;
+    request.sampling.repetition_penalty = 1.f;
+    request.terms.ignore_stop = true;
+    request.writing.max_tokens = static_cast<int>(golden("tokens").count());
     return request;
   }
   static std::vector<int32_t> ids_of(Sequence& sequence) {
@@ -61,7 +61,7 @@ TEST_P(LlmKind, GivesThePromptsLogitsAndTokensOfTransformers) {
 TEST_P(LlmKind, GivesTheSameBitsInABatchAndInChunks) {
   Runner alone(model_), together(model_, 2);
   SpeechRequest other = prompt();
-  other.text = "Why?";
+  other.say.text = "Why?";
   Track single = alone.open(prompt()), first = together.open(prompt()),
         second = together.open(other);
   Track* rows[] = {&second, &first};
@@ -75,7 +75,7 @@ TEST_P(LlmKind, GivesTheSameBitsInABatchAndInChunks) {
 
 TEST_P(LlmKind, WritesChatsAsItsTemplateDoes) {
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{cases_["messages"].dump(), "", {}});
+  request.writing.chat = std::make_shared<Chat>(Chat{cases_["messages"].dump(), "", {}});
   auto opened = model_.open(request);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_EQ(ids_of(*opened.take().only()), ints(golden("chat_ids")));
@@ -105,9 +105,9 @@ TEST_P(GgufKinds, GiveTheBitsOfTheCheckpointThatTheyWereMadeOf) {
   EXPECT_EQ(got.config().type, kind);
   EXPECT_EQ(got.config().max_positions, want.config().max_positions);
   SpeechRequest request;
-  request.text = "The quick brown fox jumps over the lazy dog; nobody knows why.";
-  request.temperature = 0.f;
-  request.ignore_stop = true;
+  request.say.text = "The quick brown fox jumps over the lazy dog; nobody knows why.";
+  request.sampling.temperature = 0.f;
+  request.terms.ignore_stop = true;
   Runner a(got), b(want);
   Track one = a.open(request), other = b.open(request);
   ASSERT_TRUE(one.state && other.state);

@@ -76,7 +76,7 @@ TEST_P(GgufModel, HasThePublishedTokenizer) {
 TEST_P(GgufModel, IsLoadedWhole) {
   const Llm got({gguf_of(GetParam()), "tiny", WeightType::kF32});
   const Llm want({dir_, "tiny", WeightType::kF32});
-  EXPECT_EQ(got.info().calls_tools, want.info().calls_tools);
+  EXPECT_EQ(got.info().writing.calls_tools, want.info().writing.calls_tools);
   EXPECT_EQ(got.info().parts[0].shape, want.info().parts[0].shape);
   ASSERT_FALSE(got.generation().ends.empty());
   for (const int32_t id : got.generation().ends)

@@ -36,16 +36,16 @@ std::vector<Case> cases(const std::string& type) {
   for (const auto& json : ordered_json::parse(text)) {
     Case c{json["name"], json["text"], {}, json["steps"], json["ended"]};
     if (json.contains("messages")) {
-      c.request.chat = std::make_shared<Chat>(Chat{
+      c.request.writing.chat = std::make_shared<Chat>(Chat{
           json["messages"].dump(), json.contains("tools") ? json["tools"].dump() : std::string()});
     } else {
-      c.request.text = json["prompt"];
+      c.request.say.text = json["prompt"];
     }
-    c.request.temperature = 0.f;
-    c.request.top_k = 0;
-    c.request.top_p = 1.f;
-    c.request.repetition_penalty = json["penalty"].get<float>();
-    c.request.max_tokens = 96;
+    c.request.sampling.temperature = 0.f;
+    c.request.sampling.top_k = 0;
+    c.request.sampling.top_p = 1.f;
+    c.request.sampling.repetition_penalty = json["penalty"].get<float>();
+    c.request.writing.max_tokens = 96;
     out.push_back(std::move(c));
   }
   return out;
@@ -200,7 +200,7 @@ class AnswerTest : public testing::Test {
   std::vector<int32_t> ids(std::string_view text) const { return tokenizer_.encode(text); }
   static SpeechRequest request(const std::string& text) {
     SpeechRequest out;
-    out.text = text;
+    out.say.text = text;
     return out;
   }
 
@@ -217,7 +217,7 @@ TEST_F(AnswerTest, TakesItsDefaultsFromTheCheckpoint) {
   EXPECT_EQ(s.top_k, 20);
   EXPECT_FLOAT_EQ(s.repetition_penalty, 1.05f);
   EXPECT_EQ(answer->max_steps(), 4096 - answer->prompt_rows());
-  plain.temperature = 1.5f, plain.top_k = 3, plain.max_tokens = 7;
+  plain.sampling.temperature = 1.5f, plain.sampling.top_k = 3, plain.writing.max_tokens = 7;
   const auto other = open(plain);
   EXPECT_FLOAT_EQ(other->sampling(0).temperature, 1.5f);
   EXPECT_EQ(other->sampling(0).top_k, 3);
@@ -242,7 +242,7 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
   }
   {
     SpeechRequest stops = request("x");
-    stops.stop = {"two", " t"};
+    stops.writing.stop = {"two", " t"};
     const Told told = feed(*open(stops), said);
     EXPECT_EQ(told.text, "One é");
     EXPECT_EQ(told.verdict.reason, FinishReason::kStop);
@@ -250,16 +250,16 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
   }
   {
     SpeechRequest bound = request("x");
-    bound.max_tokens = static_cast<int>(said.size());
-    bound.stop = {"three more"};
+    bound.writing.max_tokens = static_cast<int>(said.size());
+    bound.writing.stop = {"three more"};
     const Told told = feed(*open(bound), said);
     EXPECT_EQ(told.text, "One é two three");  // what was held back for the stop string too
     EXPECT_EQ(told.verdict.reason, FinishReason::kLength);
   }
   {
     SpeechRequest forced = request("x");
-    forced.ignore_stop = true;
-    forced.max_tokens = 3;
+    forced.terms.ignore_stop = true;
+    forced.writing.max_tokens = 3;
     const int32_t end = tokenizer_.need_id("<|end|>");
     EXPECT_EQ(feed(*open(forced), {end, end, end, end}).steps, 3);
   }
@@ -267,8 +267,8 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
 
 TEST_F(AnswerTest, TellsTokensWithTheirText) {
   SpeechRequest scored = request("x");
-  scored.top_logprobs = 2;
-  scored.stop = {"two"};
+  scored.writing.top_logprobs = 2;
+  scored.writing.stop = {"two"};
   const std::vector<int32_t> said = ids("One é two three");
   const Told told = feed(*open(scored), said);
   EXPECT_EQ(told.text, "One é ");
@@ -279,14 +279,15 @@ TEST_F(AnswerTest, TellsTokensWithTheirText) {
   ASSERT_FALSE(told.tokens.empty());
   EXPECT_EQ(told.tokens[0].top.size(), 2u);
   EXPECT_EQ(told.tokens[0].top[1].bytes, tokenizer_.bytes(65));
-  scored.stop.clear();
+  scored.writing.stop.clear();
   EXPECT_EQ(feed(*open(scored), said).tokens.size(), said.size());
 }
 
 TEST_F(AnswerTest, ThinksUnlessToldNotTo) {
   const auto prompt = [&](std::optional<bool> thinks) {
     SpeechRequest out;
-    out.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "Hi"}])", "", thinks});
+    out.writing.chat =
+        std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "Hi"}])", "", thinks});
     return tokenizer_.decode(open(out)->prompt_ids());
   };
   const std::string silent = prompt(false), open_minded = prompt({});
@@ -297,7 +298,7 @@ TEST_F(AnswerTest, ThinksUnlessToldNotTo) {
 TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   const auto chat = [&](const std::string& content) {
     SpeechRequest out;
-    out.chat = std::make_shared<Chat>(
+    out.writing.chat = std::make_shared<Chat>(
         Chat{ordered_json::array({{{"role", "user"}, {"content", content}}}).dump(), "", {}});
     return out;
   };
@@ -332,7 +333,7 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayTextAcrossParts) {
     ordered_json content = ordered_json::array();
     for (const std::string& part : parts) content.push_back({{"type", "text"}, {"text", part}});
     SpeechRequest asked;
-    asked.chat = std::make_shared<Chat>(
+    asked.writing.chat = std::make_shared<Chat>(
         Chat{ordered_json::array({{{"role", "user"}, {"content", content}}}).dump(), "", {}});
     auto opened = model.open(asked);
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
@@ -353,19 +354,19 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayTextAcrossParts) {
 // Calls of tools that must be made
 
 TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
-  EXPECT_FALSE(model_.info().calls_tools) << "its template writes calls that nobody finds";
-  EXPECT_FALSE(Llm(spec("qwen2")).info().calls_tools) << "it has no template";
+  EXPECT_FALSE(model_.info().writing.calls_tools) << "its template writes calls that nobody finds";
+  EXPECT_FALSE(Llm(spec("qwen2")).info().writing.calls_tools) << "it has no template";
   const CheckpointCopy copy(golden_dir("qwen3"));
   copy.replace("chat_template.jinja", "<call>", "<tool_call>");
   copy.replace("chat_template.jinja", "</call>", "</tool_call>");
   const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
-  ASSERT_TRUE(model.info().calls_tools);
+  ASSERT_TRUE(model.info().writing.calls_tools);
   const CheckpointCopy bare(golden_dir("qwen3"));
   bare.replace("chat_template.jinja",
                R"('\n<think>\n' + thoughts.strip('\n') + '\n</think>\n\n' + content.lstrip('\n'))",
                R"('\n' + content)");
   bare.replace("chat_template.jinja", R"(<call>\n{"name": ")", "");
-  EXPECT_FALSE(Llm({bare.dir.path(), "tiny", WeightType::kF32}).info().calls_tools)
+  EXPECT_FALSE(Llm({bare.dir.path(), "tiny", WeightType::kF32}).info().writing.calls_tools)
       << "a name and braces behind it are no call";
   const std::string tools =
       R"([{"type": "function", "function": {"name": "get_time", "parameters": {}}},)"
@@ -373,9 +374,9 @@ TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
       R"( {"type": "function", "function": {"name": "timer<|end|>", "parameters": {}}}])";
   const auto asked = [&](std::vector<std::string> names, std::optional<bool> thinks) {
     SpeechRequest out;
-    out.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "What time is it?"}])",
-                                           tools, thinks, std::move(names)});
-    out.temperature = 1.f, out.top_k = 0, out.top_p = 1.f;
+    out.writing.chat = std::make_shared<Chat>(Chat{
+        R"([{"role": "user", "content": "What time is it?"}])", tools, thinks, std::move(names)});
+    out.sampling.temperature = 1.f, out.sampling.top_k = 0, out.sampling.top_p = 1.f;
     return out;
   };
   const auto written = [&](const SpeechRequest& request) {
@@ -393,7 +394,7 @@ TEST_F(AnswerTest, BeginsWithACallOfAToolThatMustBeCalled) {
   };
   for (uint64_t seed = 0; seed < 3; ++seed) {
     SpeechRequest one = asked({"get"}, false), any = asked({"get_time", "get"}, false);
-    one.seed = any.seed = seed;
+    one.sampling.seed = any.sampling.seed = seed;
     EXPECT_TRUE(begins(written(one), "get")) << written(one);
     const std::string text = written(any);
     EXPECT_TRUE(begins(text, "get") || begins(text, "get_time")) << text;
@@ -408,7 +409,7 @@ TEST_F(AnswerTest, EndsWithTheJsonThatItMustBe) {
   copy.replace("chat_template.jinja", "<call>", "<tool_call>");
   copy.replace("chat_template.jinja", "</call>", "</tool_call>");
   const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
-  ASSERT_TRUE(model.info().writes_json);
+  ASSERT_TRUE(model.info().writing.writes_json);
   const std::string schema =
       R"({"type": "object", "properties": {"zone": {"enum": ["utc", "local"]},)"
       R"( "sure": {"type": "boolean"}}, "required": ["zone", "sure"],)"
@@ -417,8 +418,9 @@ TEST_F(AnswerTest, EndsWithTheJsonThatItMustBe) {
     SpeechRequest request;
     chat.messages = R"([{"role": "user", "content": "What time is it?"}])";
     chat.thinks = false;
-    request.chat = std::make_shared<Chat>(std::move(chat));
-    request.temperature = temperature, request.top_k = 0, request.top_p = 1.f, request.seed = seed;
+    request.writing.chat = std::make_shared<Chat>(std::move(chat));
+    request.sampling.temperature = temperature, request.sampling.top_k = 0,
+    request.sampling.top_p = 1.f, request.sampling.seed = seed;
     Runner runner(model);
     Track track = runner.open(request);
     for (int step = 0; step < 1000 && !track.finished; ++step) runner.step(track);
@@ -442,7 +444,7 @@ TEST_F(AnswerTest, EndsWithTheJsonThatItMustBe) {
     EXPECT_TRUE(jinja::parse_json(call.substr(call.find('{'))).ok()) << call;
   }
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(
+  request.writing.chat = std::make_shared<Chat>(
       Chat{.messages = R"([{"role": "user", "content": "Hi"}])",
            .schema = R"({"type": "object", "properties": {"a": {"pattern": "x"}}})"});
   const auto refused = model.open(request);
@@ -487,11 +489,8 @@ TEST_F(AnswerTest, TheSeedChoosesAmongToolsThatMayBeCalled) {
 }
 
 TEST_F(AnswerTest, RefusesByName) {
-  SpeechRequest open_text = request("x");
-  open_text.text_open = true;
-  EXPECT_EQ(refusal(open_text).code, ErrorCode::kUnsupported);
   SpeechRequest empty_stop = request("x");
-  empty_stop.stop = {""};
+  empty_stop.writing.stop = {""};
   EXPECT_EQ(refusal(empty_stop).param, "stop");
   EXPECT_EQ(refusal(request("")).param, "prompt");
   const Error longer = refusal(request(std::string(5 * 4096, '7')));
@@ -504,11 +503,11 @@ TEST_F(AnswerTest, RefusesByName) {
   EXPECT_TRUE(is_past_context(longest));
   EXPECT_NE(longest.message.find("1048576 bytes"), std::string::npos) << longest.message;
   SpeechRequest chat;
-  chat.chat = std::make_shared<Chat>(Chat{"{}", ""});
+  chat.writing.chat = std::make_shared<Chat>(Chat{"{}", ""});
   EXPECT_EQ(refusal(chat).param, "messages");
-  chat.chat = std::make_shared<Chat>(Chat{"[{\"role\": \"assistant\"}]", "[1"});
+  chat.writing.chat = std::make_shared<Chat>(Chat{"[{\"role\": \"assistant\"}]", "[1"});
   EXPECT_EQ(refusal(chat).param, "tools");
-  chat.chat = std::make_shared<Chat>(Chat{"[3]", ""});
+  chat.writing.chat = std::make_shared<Chat>(Chat{"[3]", ""});
   EXPECT_EQ(refusal(chat).param, "messages");
 }
 
@@ -581,7 +580,7 @@ TEST(LlmLoad, WithoutSamplingTheLikeliestIdIsTaken) {
     copy.dir.write("generation_config.json", asked.dump());
     const Llm model({copy.dir.path(), "tiny", WeightType::kF32});
     SpeechRequest hello;
-    hello.text = "Hello";
+    hello.say.text = "Hello";
     return model.open(hello).take().only()->sampling(0).temperature;
   };
   EXPECT_EQ(temperature({{"do_sample", false}, {"temperature", 0.6}}), 0);
@@ -597,7 +596,7 @@ TEST(LlmLoad, TokensBehindTheVocabularyAreRefused) {
     copy.dir.write("config.json", copy.config.dump());
     const Llm model({copy.dir.path(), "dummy", WeightType::kF32, true});
     SpeechRequest request;
-    request.text = "x";
+    request.say.text = "x";
     EXPECT_EQ(model.open(request).ok(), vocabulary > id);
   }
 }
@@ -607,9 +606,9 @@ TEST(LlmLoad, DummyWeightsNeedTheConfigOnly) {
   dir.write("config.json", read_file(golden_dir("llama") + "/config.json", 1 << 20));
   const Llm model({dir.path(), "dummy", WeightType::kQ8, true});
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   EXPECT_TRUE(model.open(request).ok());
-  request.chat = std::make_shared<Chat>(Chat{"[]", ""});
+  request.writing.chat = std::make_shared<Chat>(Chat{"[]", ""});
   const auto refused = model.open(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);

@@ -26,10 +26,10 @@ void Llm::describe(const LoadSpec& spec) {
   name("llm", spec, "see the checkpoint");
   info_.speaks = false;
   info_.writes = true;
-  info_.no_cloning = "this model writes; it has no voices";
-  info_.calls_tools = prompter_->calls_tools();
-  info_.writes_json = prompter_->chats() && lm_->device() == Device::kCpu;
-  info_.positions = config_.max_positions;
+  info_.speech.no_cloning = "this model writes; it has no voices";
+  info_.writing.calls_tools = prompter_->calls_tools();
+  info_.writing.writes_json = prompter_->chats() && lm_->device() == Device::kCpu;
+  info_.writing.positions = config_.max_positions;
   info_.parts = describe_lm(*lm_, config_.type + ", ");
 }
 

@@ -19,13 +19,13 @@ inline void expect_prompts(const Pipeline& model, const std::string& file, Speec
   ASSERT_FALSE(cases.empty());
   for (const auto& [name, c] : cases.items()) {
     SCOPED_TRACE(name);
-    request.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), c.value("tools", "")});
-    request.text_only = !c.value("speaks", true);
-    request.answers.clear();
+    request.writing.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), c.value("tools", "")});
+    request.writing.text_only = !c.value("speaks", true);
+    request.writing.answers.clear();
     for (const auto& each : c.value("answers", nlohmann::ordered_json::array())) {
       EarlierAnswer answer{std::make_shared<const std::vector<int32_t>>(each["ids"])};
       if (each.contains("heard_s")) answer.heard_s = each["heard_s"].get<double>();
-      request.answers.push_back(std::move(answer));
+      request.writing.answers.push_back(std::move(answer));
     }
     const auto opened = model.open(request);
     ASSERT_TRUE(opened.ok()) << opened.error().message;

@@ -14,7 +14,7 @@ std::string describe_decoder(const DecoderConfig& d) {
 
 std::string voice_names(const PipelineInfo& info) {
   std::string out;
-  for (const VoiceInfo& voice : info.voices) out += (out.empty() ? "" : ", ") + voice.id;
+  for (const VoiceInfo& voice : info.speech.voices) out += (out.empty() ? "" : ", ") + voice.id;
   return out;
 }
 
@@ -24,7 +24,8 @@ Error unknown_voice(const PipelineInfo& info, const std::string& name) {
 }
 
 Status check_voice(const PipelineInfo& info, const std::string& name) {
-  const bool known = std::ranges::any_of(info.voices, [&](const auto& v) { return v.id == name; });
+  const bool known =
+      std::ranges::any_of(info.speech.voices, [&](const auto& v) { return v.id == name; });
   if (name.empty() || known) return ok_status();
   return unknown_voice(info, name);
 }

@@ -40,8 +40,9 @@ CodecInfo codec_info(const Codec& codec) {
 /// Sets the rates of samples and of frames, which are those of the codec.
 template <typename Codec>
 void set_rates(PipelineInfo& info, const Codec& codec) {
-  info.sample_rate = static_cast<int>(codec.sample_rate);
-  info.frame_rate = static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
+  info.speech.sample_rate = static_cast<int>(codec.sample_rate);
+  info.speech.frame_rate =
+      static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
 }
 
 /// The names of the model's voices: "tara, leo".

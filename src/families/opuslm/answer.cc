@@ -19,7 +19,8 @@ Error unsupported(const char* what, const char* param) {
 
 /// Words are greedy, as that recipe has them, unless the request says how to draw.
 SampleParams of_words(const SpeechRequest& request) {
-  const bool draws = request.temperature || request.top_k || request.top_p || request.min_p;
+  const bool draws = request.sampling.temperature || request.sampling.top_k ||
+                     request.sampling.top_p || request.sampling.min_p;
   return asked({.temperature = draws ? 1.f : 0.f, .top_k = kWordsTopK}, request);
 }
 
@@ -35,12 +36,12 @@ Answer::Answer(const ModelConfig& config, const SpokenModel& spoken, const Promp
       speech_(spoken.sampling_of(request)),
       words_(of_words(request)),
       guidance_(spoken.guidance_of(request)),
-      max_frames_(request.max_frames),
-      max_tokens_(request.max_tokens),
-      ignore_stop_(request.ignore_stop),
-      aloud_(request.chat && !request.text_only),
+      max_frames_(request.terms.max_frames),
+      max_tokens_(request.writing.max_tokens),
+      ignore_stop_(request.terms.ignore_stop),
+      aloud_(request.writing.chat && !request.writing.text_only),
       heard_(std::move(heard)),
-      written_(request.stop),
+      written_(request.writing.stop),
       rows_(config),
       prompt_(spoken.tables),
       steps_(spoken.pattern) {}
@@ -52,7 +53,7 @@ Result<std::unique_ptr<Sequence>> Answer::open(const ModelConfig& config, const 
                                                std::vector<Heard> heard) {
   if (!script) return script.error();
   if (const Status checked = spoken.check(request); !checked.ok()) return checked.error();
-  for (const std::string& stop : request.stop)
+  for (const std::string& stop : request.writing.stop)
     if (stop.empty()) return Error{ErrorCode::kInvalid, "a stop string is empty", "stop"};
   std::unique_ptr<Answer> answer(
       new Answer(config, spoken, prompter, script.take(), request, std::move(heard)));
@@ -78,7 +79,7 @@ Result<Rows> Answer::conversation(const SpeechRequest& request) const {
   if (!voice) return voice.error();
   std::vector<int64_t> frames;
   for (const Heard& each : heard_) frames.push_back(each.frames);
-  return prompter_.conversation(*request.chat, aloud_, voice.value(), frames);
+  return prompter_.conversation(*request.writing.chat, aloud_, voice.value(), frames);
 }
 
 Result<Rows> Answer::recognition(const SpeechRequest& request) const {

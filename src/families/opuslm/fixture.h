@@ -73,15 +73,16 @@ inline std::vector<Case> load_cases() {
     c.kept_samples = json.value("keep_samples", 0);
     c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
     SpeechRequest& r = c.request;
-    r.text = json.value("text", "");
-    r.temperature = 0.f;
-    r.ignore_stop = json.value("ignore_stop", false);
-    r.max_tokens = json.value("max_tokens", 0);
-    if (r.ignore_stop || c.spoken) r.max_frames = json["most"].get<int>() - 8;
-    if (json.contains("guidance")) r.guidance = json["guidance"].get<float>(), c.guided = true;
+    r.say.text = json.value("text", "");
+    r.sampling.temperature = 0.f;
+    r.terms.ignore_stop = json.value("ignore_stop", false);
+    r.writing.max_tokens = json.value("max_tokens", 0);
+    if (r.terms.ignore_stop || c.spoken) r.terms.max_frames = json["most"].get<int>() - 8;
+    if (json.contains("guidance"))
+      r.sampling.guidance = json["guidance"].get<float>(), c.guided = true;
     if (c.kind == "chat") {
-      r.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
-      r.text_only = !c.spoken;
+      r.writing.chat = std::make_shared<Chat>(Chat{json["messages"].dump(), "", {}});
+      r.writing.text_only = !c.spoken;
     }
     if (c.golden->find("local")) {
       const std::vector<int32_t> frames = ints(c.golden->view("local"));
@@ -90,7 +91,7 @@ inline std::vector<Case> load_cases() {
         hearing->frames = frames;
         r.task = hearing;
       } else {
-        r.voice_data = voice_of(frames, 9);
+        r.voice.data = voice_of(frames, 9);
       }
     }
     cases.push_back(std::move(c));

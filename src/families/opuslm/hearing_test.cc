@@ -29,10 +29,10 @@ class OpusLmHearing : public testing::Test {
   }
   static SpeechRequest chat(const std::string& messages, std::vector<int64_t> recordings) {
     SpeechRequest r;
-    r.chat = std::make_shared<Chat>(Chat{messages, "", {}});
-    r.text_only = true;
-    r.temperature = 0.f;
-    for (const int64_t each : recordings) r.recordings.push_back(recorded(each));
+    r.writing.chat = std::make_shared<Chat>(Chat{messages, "", {}});
+    r.writing.text_only = true;
+    r.sampling.temperature = 0.f;
+    for (const int64_t each : recordings) r.writing.recordings.push_back(recorded(each));
     return r;
   }
   static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
@@ -104,7 +104,7 @@ TEST_F(OpusLmHearing, WhatIsSaidIsWrittenDownAsEspnetDoes) {
       model_.dictation({recorded(kRecordings[2])}).take(),
       chat(R"([{"role":"user","content":[{"type":"audio"}]}])", {kRecordings[2]})};
   for (const SpeechRequest& r : asked) {
-    EXPECT_TRUE(r.text_only);
+    EXPECT_TRUE(r.writing.text_only);
     Track track;
     track.state = open(model_, r);
     const std::span<const int32_t> ids = track.state->prompt_ids();
@@ -204,8 +204,8 @@ TEST_F(OpusLmHearing, AVoiceOfARecordingIsWhatIsHeard) {
   EXPECT_EQ(voice.family, kFamily);
   EXPECT_EQ(ints(*voice.find("codes")), golden_frames(20111));
   SpeechRequest r;
-  r.text = "hello";
-  r.voice_data = std::make_shared<Voice>(std::move(voice));
+  r.say.text = "hello";
+  r.voice.data = std::make_shared<Voice>(std::move(voice));
   EXPECT_TRUE(model_.open(r).ok());
 }
 
@@ -232,11 +232,11 @@ TEST_F(OpusLmHearing, RefusesWhatItCannotHear) {
   ASSERT_FALSE(longer.ok());
   EXPECT_EQ(longer.error().message, "the recordings last 31 s, the limit is 30 s");
   SpeechRequest read;
-  read.text = "hello";
-  read.recordings = {recorded(16000)};
+  read.say.text = "hello";
+  read.writing.recordings = {recorded(16000)};
   EXPECT_EQ(refusal(model_, read).code, ErrorCode::kUnsupported);
-  EXPECT_EQ(model_.info().hears_s, 30);
-  EXPECT_EQ(model_.info().dictates_s, 30);
+  EXPECT_EQ(model_.info().hearing.seconds, 30);
+  EXPECT_EQ(model_.info().hearing.dictates_s, 30);
   for (const int64_t seconds : {0, 31}) {
     EXPECT_EQ(
         check_recording(model_.voice_encoder()->info(), *recorded(seconds * 16000)).error().message,
@@ -247,10 +247,11 @@ TEST_F(OpusLmHearing, RefusesWhatItCannotHear) {
 TEST_F(OpusLmHearing, WithoutItsFilesItSaysWhatToAdd) {
   const ModelDir deaf;
   const OpusLm model({deaf.path(), "tiny"});
-  EXPECT_EQ(model.info().hears_s, 0);
+  EXPECT_EQ(model.info().hearing.seconds, 0);
   EXPECT_EQ(model.voice_encoder(), nullptr);
-  EXPECT_NE(model.info().no_cloning.find("put the files of espnet/xeus into the folder xeus"),
-            std::string::npos);
+  EXPECT_NE(
+      model.info().speech.no_cloning.find("put the files of espnet/xeus into the folder xeus"),
+      std::string::npos);
 }
 
 TEST_F(OpusLmHearing, BadFilesAreNamedWhenTheyAreNeeded) {

@@ -18,17 +18,17 @@ class OpusLmTest : public testing::Test {
 
   static SpeechRequest request(const std::string& text) {
     SpeechRequest r;
-    r.text = text;
-    r.temperature = 0.f;
-    r.max_frames = 60;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.sampling.temperature = 0.f;
+    r.terms.max_frames = 60;
+    r.terms.ignore_stop = true;
     return r;
   }
   static SpeechRequest chat(const std::string& messages) {
     SpeechRequest r;
-    r.chat = std::make_shared<Chat>(Chat{messages, "", {}});
-    r.temperature = 0.f;
-    r.max_tokens = 6;
+    r.writing.chat = std::make_shared<Chat>(Chat{messages, "", {}});
+    r.sampling.temperature = 0.f;
+    r.writing.max_tokens = 6;
     return r;
   }
   static std::unique_ptr<Sequence> open(const OpusLm& model, const SpeechRequest& r) {
@@ -58,14 +58,14 @@ class OpusLmTest : public testing::Test {
 TEST_F(OpusLmTest, SameBitsBesideWordsAndVoices) {
   std::vector<SpeechRequest> requests{request("Hello there."), request("I'm fine"),
                                       chat(R"([{"role": "user", "content": "hello"}])")};
-  requests[1].voice_data = voice_of(frames(5, 3), kS);
-  requests[2].text_only = true;
+  requests[1].voice.data = voice_of(frames(5, 3), kS);
+  requests[2].writing.text_only = true;
   expect_same_alone_and_in_a_batch(model_, requests, [](size_t i) { return i == 2 ? 1 : 10; });
 }
 
 TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
   SpeechRequest r;
-  r.text = "Hello.";
+  r.say.text = "Hello.";
   const auto state = open(model_, r);
   const ModelConfig& m = model_.config();
   const int32_t unit = m.first_unit + 2;
@@ -94,7 +94,7 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
 
 TEST_F(OpusLmTest, AnEndTakesTheTailAlong) {
   SpeechRequest r;
-  r.text = "Hello.";
+  r.say.text = "Hello.";
   const auto state = open(model_, r);
   const ModelConfig& m = model_.config();
   int frames = 0;
@@ -150,7 +150,7 @@ TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   Runner runner(talker_);
   Track speech = runner.open(request("Hello there."));
   SpeechRequest answer = chat(R"([{"role": "user", "content": "hello"}])");
-  answer.ignore_stop = true;
+  answer.terms.ignore_stop = true;
   Track words = runner.open(answer);
   Track* both[] = {&speech, &words};
   for (int step = 0; step < 3; ++step) runner.step(both);
@@ -177,7 +177,7 @@ TEST_F(OpusLmTest, WordsThatNeverEndAreBounded) {
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength) << "the words were cut";
   SpeechRequest r = chat(R"([{"role": "user", "content": "hello"}])");
-  r.text_only = true;
+  r.writing.text_only = true;
   const auto writer = open(talker_, r);
   for (int i = 0; i < 6; ++i) verdict = step(*writer, word, 0);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
@@ -189,8 +189,8 @@ TEST_F(OpusLmTest, AStopStringIsNotSpoken) {
   const std::vector<int32_t> hello = talker_.prompter().words("hello");
   const std::vector<int32_t> stop = talker_.prompter().words("##");
   SpeechRequest r = chat(R"([{"role": "user", "content": "hello"}])");
-  r.stop = {"##"};
-  r.max_tokens = 20;
+  r.writing.stop = {"##"};
+  r.writing.max_tokens = 20;
   const auto write = [&](Sequence& state, const std::vector<int32_t>& ids) {
     Verdict verdict;
     for (const int32_t id : ids) {
@@ -221,14 +221,14 @@ TEST_F(OpusLmTest, AStopStringIsNotSpoken) {
 TEST_F(OpusLmTest, GuidanceHasACompanionOfPads) {
   SpeechRequest r = request("Hello.");
   EXPECT_FALSE(open(model_, r)->guidance()) << "none unless it is asked for";
-  r.guidance = 3.f;
+  r.sampling.guidance = 3.f;
   const auto state = open(model_, r);
   EXPECT_EQ(state->step_guidance(4), 3.f);
   std::vector<int32_t> companion(kS);
   row_of(*state, 1, true, companion);
   EXPECT_EQ(companion, std::vector<int32_t>(kS, 0));
   SpeechRequest words = chat(R"([{"role": "user", "content": "hello"}])");
-  words.guidance = 3.f;
+  words.sampling.guidance = 3.f;
   const auto writer = open(talker_, words);
   EXPECT_EQ(writer->step_guidance(0), 1.f) << "words are not guided";
   const auto is_pads = [&](int pos) {
@@ -248,7 +248,7 @@ TEST_F(OpusLmTest, VoicesAreCutOrFilled) {
   const int64_t length = model_.config().speaker_frames;
   const auto rows = [&](int count) {
     SpeechRequest r = request("Hello.");
-    if (count > 0) r.voice_data = voice_of(frames(count), kS);
+    if (count > 0) r.voice.data = voice_of(frames(count), kS);
     return open(model_, r)->prompt_rows();
   };
   const int without = rows(0);
@@ -257,16 +257,16 @@ TEST_F(OpusLmTest, VoicesAreCutOrFilled) {
 
 TEST_F(OpusLmTest, RefusesWhatItCannotDo) {
   SpeechRequest r = chat(R"([{"role": "user", "content": "a"}])");
-  r.top_logprobs = 1;
+  r.writing.top_logprobs = 1;
   EXPECT_EQ(refusal(talker_, r).param, "logprobs");
   std::vector<int32_t> codes = frames(3);
   codes[kS + 2] = 16;
-  r = request("a"), r.voice_data = voice_of(codes, kS);
+  r = request("a"), r.voice.data = voice_of(codes, kS);
   EXPECT_NE(refusal(model_, r).message.find("stream 2 has the code 16 of 16"), std::string::npos);
   codes = frames(3), codes[0] = -1;
-  r.voice_data = voice_of(codes, kS);
+  r.voice.data = voice_of(codes, kS);
   EXPECT_NE(refusal(model_, r).message.find("stream 0"), std::string::npos);
-  r.voice_data = voice_of(frames(8), 8);
+  r.voice.data = voice_of(frames(8), 8);
   EXPECT_NE(refusal(model_, r).message.find("[frames, 9]"), std::string::npos);
   auto hearing = std::make_shared<Hearing>();
   hearing->frames = std::vector<int32_t>(10, 0);

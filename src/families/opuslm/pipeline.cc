@@ -151,19 +151,20 @@ void OpusLm::describe(const LoadSpec& spec) {
   name(kFamily, spec, "see the checkpoint");
   info_.writes = true;
   info_.converses = config_.dialogue;
-  info_.sample_rate = static_cast<int>(config_.sample_rate);
-  info_.frame_rate = config_.sample_rate / static_cast<double>(codec.hop());
-  info_.voices = {{"default", "a voice that the model makes up, another for each seed"}};
-  info_.default_voice = "default";
-  info_.languages = {"auto"};
-  info_.late_text = LateText::kSentence;
-  info_.no_cloning = "put the files of " + config_.xeus + " into the folder " +
-                     config_.xeus.substr(config_.xeus.rfind('/') + 1) +
-                     " of the model, or into the hub's cache";
+  info_.speech.sample_rate = static_cast<int>(config_.sample_rate);
+  info_.speech.frame_rate = config_.sample_rate / static_cast<double>(codec.hop());
+  info_.speech.voices = {{"default", "a voice that the model makes up, another for each seed"}};
+  info_.speech.default_voice = "default";
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kSentence;
+  info_.speech.no_cloning = "put the files of " + config_.xeus + " into the folder " +
+                            config_.xeus.substr(config_.xeus.rfind('/') + 1) +
+                            " of the model, or into the hub's cache";
   if (hearing_) {
     const auto room = static_cast<double>(config_.max_positions - kBesidesHeard);
-    info_.hears_s = std::clamp(std::floor(room / info_.frame_rate), 0., kHearsSeconds);
-    info_.dictates_s = info_.hears_s;
+    info_.hearing.seconds =
+        std::clamp(std::floor(room / info_.speech.frame_rate), 0., kHearsSeconds);
+    info_.hearing.dictates_s = info_.hearing.seconds;
   }
   info_.parts =
       describe_lm(*lm_, lm_->decoder().norm_place == NormPlace::kAfter ? "olmo2, " : "llama, ");
@@ -178,7 +179,7 @@ void OpusLm::describe(const LoadSpec& spec) {
 Result<std::vector<Heard>> OpusLm::hear(const SpeechRequest& request,
                                         std::vector<float>& samples) const {
   std::vector<Heard> heard;
-  for (const auto& recording : request.recordings) {
+  for (const auto& recording : request.writing.recordings) {
     const Ears& ears = ears_->get();
     const std::vector<float> all =
         resampled(recording->samples, recording->sample_rate, Ears::kSampleRate, Resampling::kHann);
@@ -202,18 +203,18 @@ Result<Opened> OpusLm::read_aloud(const SpeechRequest& request) const {
   const auto unsupported = [](const char* what, const char* param) {
     return Error{ErrorCode::kUnsupported, what, param};
   };
-  if (!request.recordings.empty()) {
+  if (!request.writing.recordings.empty()) {
     return unsupported("recordings are heard in messages", "messages");
   }
-  if (request.text_only) return unsupported("this model answers messages only", "prompt");
+  if (request.writing.text_only) return unsupported("this model answers messages only", "prompt");
   return SpokenSequence::open(spoken_, script_of(config_, *prompter_, request), request);
 }
 
 Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
-  if (request.top_logprobs >= 0) {
+  if (request.writing.top_logprobs >= 0) {
     return Error{ErrorCode::kUnsupported, "this model returns no log-probabilities", "logprobs"};
   }
-  if (!request.task && !request.chat) return read_aloud(request);
+  if (!request.task && !request.writing.chat) return read_aloud(request);
   Opened opened;
   Result<std::vector<Heard>> heard = hear(request, opened.samples);
   if (!heard) return heard.error();
@@ -230,9 +231,9 @@ Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
 Result<SpeechRequest> OpusLm::dictation(const Dictation& dictation) const {
   SpeechRequest request;
   request.task = std::make_shared<Hearing>();
-  request.recordings = {dictation.recording};
-  request.text_only = true;
-  request.temperature = 0.f;
+  request.writing.recordings = {dictation.recording};
+  request.writing.text_only = true;
+  request.sampling.temperature = 0.f;
   return request;
 }
 

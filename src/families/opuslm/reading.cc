@@ -89,7 +89,7 @@ Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const
   Result<std::vector<int32_t>> voice = voice_ids(config, prompter, request);
   if (!voice) return voice.error();
   return std::unique_ptr<SpokenScript>(
-      std::make_unique<Script>(config, prompter, voice.take(), request.ignore_stop));
+      std::make_unique<Script>(config, prompter, voice.take(), request.terms.ignore_stop));
 }
 
 }  // namespace syrinx::opuslm

@@ -6,15 +6,16 @@ namespace syrinx::opuslm {
 
 Result<std::vector<int32_t>> voice_ids(const ModelConfig& config, const Prompter& prompter,
                                        const SpeechRequest& request) {
-  if (!request.voice_data) {
-    if (request.voice.empty() || request.voice == "default") return std::vector<int32_t>();
+  if (!request.voice.data) {
+    if (request.voice.name.empty() || request.voice.name == "default")
+      return std::vector<int32_t>();
     return Error{
         ErrorCode::kNotFound,
-        "the model has no voice \"" + request.voice +
+        "the model has no voice \"" + request.voice.name +
             "\": it makes one up (\"default\"), or takes that of a recording or of given codes",
         "voice"};
   }
-  const Tensor* codes = request.voice_data->find("codes");
+  const Tensor* codes = request.voice.data->find("codes");
   if (!codes || codes->dtype() != DType::kI32 || codes->shape().dims() != 2 ||
       codes->shape()[1] != config.streams || codes->shape()[0] < 1) {
     return Error{ErrorCode::kInvalid,

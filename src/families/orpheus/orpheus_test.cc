@@ -33,7 +33,7 @@ class OrpheusTest : public testing::Test {
   }
   SpeechRequest say(const std::string& text) const {
     SpeechRequest request;
-    request.text = text;
+    request.say.text = text;
     return request;
   }
   /// The token with `code` at its place of the frame, as the sampler gives it.
@@ -87,7 +87,7 @@ TEST_F(OrpheusTest, DefaultsAndBounds) {
   EXPECT_GT(state->max_steps(), 840);
   SpeechRequest request = say("Hello.");
   for (const auto& [frames, steps] : {std::pair{1, 3}, {2, 4}, {3, 6}, {4, 7}, {5, 10}, {8, 14}}) {
-    request.max_frames = frames;
+    request.terms.max_frames = frames;
     EXPECT_EQ(open(request)->max_steps(), steps) << frames;
   }
   std::vector<uint64_t> keys;
@@ -98,7 +98,7 @@ TEST_F(OrpheusTest, DefaultsAndBounds) {
 
 TEST_F(OrpheusTest, NamesItsVoicesWhereItLacksOne) {
   SpeechRequest request = say("Hello.");
-  request.voice = "nobody";
+  request.voice.name = "nobody";
   EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
   EXPECT_NE(refusal(request).message.find("tara"), std::string::npos);
 }
@@ -123,16 +123,16 @@ TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
   EXPECT_EQ(ids_of("rock ' roll"), ids_of("rock'roll"));
   EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // of no other marks
   SpeechRequest request = say("Hello.");
-  request.voice = "julia";
+  request.voice.name = "julia";
   EXPECT_TRUE(model_.open(request).ok());
 }
 
 TEST_F(OrpheusTest, DescribesItself) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.family, "orpheus");
-  EXPECT_EQ(info.default_voice, "tara");
-  EXPECT_EQ(info.sample_rate, 24000);
-  EXPECT_DOUBLE_EQ(info.frame_rate, 46.875);
+  EXPECT_EQ(info.speech.default_voice, "tara");
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_DOUBLE_EQ(info.speech.frame_rate, 46.875);
   EXPECT_EQ(model_.graph().links()[0].policy.lookahead, 10);
   EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
@@ -178,7 +178,7 @@ TEST(OrpheusLoad, DummyWeightsNeedTheConfigOnly) {
   const Orpheus model({dir.path(), "dummy", WeightType::kQ8, true});
   EXPECT_EQ(model.config().audio_ids(), 28680);
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   EXPECT_TRUE(model.open(request).ok());
 }
 

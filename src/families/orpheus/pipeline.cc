@@ -81,18 +81,20 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
   }
   spoken_ = spoken_model(config_);
   name("orpheus", spec, "Llama 3.2 Community License (see the checkpoint); codec MIT");
-  for (const char* name : kVoices) info_.voices.push_back({name, "named speaker"});
-  info_.voices.push_back({"none", "no name before the text"});
-  info_.default_voice = kVoices[0];
-  info_.languages = {"english"};
+  for (const char* name : kVoices) info_.speech.voices.push_back({name, "named speaker"});
+  info_.speech.voices.push_back({"none", "no name before the text"});
+  info_.speech.default_voice = kVoices[0];
+  info_.speech.languages = {"english"};
   join(std::move(lm), std::make_unique<DacStage>(*codec_, seed_of), codec_info(*codec_),
        {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
 }
 
 Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {
-  if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
-  const std::string& voice = request.voice.empty() ? info_.default_voice : request.voice;
-  return script_of(config_, *tokenizer_, voice, request.ignore_stop);
+  if (const Status known = check_voice(info_, request.voice.name); !known.ok())
+    return known.error();
+  const std::string& voice =
+      request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
+  return script_of(config_, *tokenizer_, voice, request.terms.ignore_stop);
 }
 
 }  // namespace syrinx::orpheus

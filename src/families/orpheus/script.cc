@@ -123,8 +123,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
                        .top_p = kTopP,
                        .repetition_penalty = kRepetitionPenalty},
           .spare_steps = kSpareSteps,
-          .steps_per_id = kStepsPerId,
-          .instructions = "this model cannot follow instructions"};
+          .steps_per_id = kStepsPerId};
 }
 
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,

@@ -50,8 +50,8 @@ class PiperPipeline : public Pipeline {
     Manner manner;
     manner.embedding = network_.embedding(shares.value());
     manner.condition = network_.text_condition(manner.embedding);
-    manner.noise_scale = request.temperature.value_or(config_.noise_scale);
-    manner.length_scale = config_.length_scale / request.speed;
+    manner.noise_scale = request.sampling.temperature.value_or(config_.noise_scale);
+    manner.length_scale = config_.length_scale / request.voice.speed;
     manner.noise_w = config_.noise_w;
     auto state = std::make_unique<State>(request, config_, say_, std::move(manner));
     if (const Status fault = state->begin(request); !fault.ok()) return fault.error();
@@ -62,23 +62,24 @@ class PiperPipeline : public Pipeline {
   void describe(const LoadSpec& spec) {
     info_.family = "piper";
     info_.model = spec.model;
-    info_.sample_rate = config_.sample_rate;
-    info_.frame_rate = config_.sample_rate / static_cast<double>(network_.hop());
+    info_.speech.sample_rate = config_.sample_rate;
+    info_.speech.frame_rate = config_.sample_rate / static_cast<double>(network_.hop());
     const auto count = config_.speakers.size();
     for (size_t i = 0; i < count; ++i) {
       const std::string& name = config_.speakers[i];
-      info_.voices.push_back({count == 1     ? spec.model
-                              : name.empty() ? std::to_string(i)
-                                             : name,
-                              count == 1 ? config_.dataset : concat("speaker ", i)});
+      info_.speech.voices.push_back({count == 1     ? spec.model
+                                     : name.empty() ? std::to_string(i)
+                                                    : name,
+                                     count == 1 ? config_.dataset : concat("speaker ", i)});
     }
-    info_.default_voice = info_.voices[static_cast<size_t>(config_.default_speaker)].id;
-    info_.mixes = count > 1;
-    info_.slowest = kSlowest, info_.fastest = kFastest;
-    if (!config_.language.empty()) info_.languages = {config_.language};
-    info_.late_text = LateText::kSentence;
-    info_.word_times = true;
-    info_.phones = config_.espeak;
+    info_.speech.default_voice =
+        info_.speech.voices[static_cast<size_t>(config_.default_speaker)].id;
+    info_.speech.mixes = count > 1;
+    info_.offers.add("speed", {kSlowest, kFastest});
+    if (!config_.language.empty()) info_.speech.languages = {config_.language};
+    info_.speech.late_text = LateText::kSentence;
+    info_.speech.word_times = true;
+    info_.speech.phones = config_.espeak;
     const Network::Bytes bytes = network_.bytes();
     info_.parts = {{"text encoder", concat(network_.symbols(), " phonemes"), bytes.encoder},
                    {"durations", "splines", bytes.durations},
@@ -87,15 +88,11 @@ class PiperPipeline : public Pipeline {
   }
 
   static Status check(const SpeechRequest& request) {
-    if (request.text_in_prompt == false) {
+    if (request.say.in_prompt == false) {
       return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
                    "text_in_prompt"};
     }
-    if (!request.instructions.empty()) {
-      return Error{ErrorCode::kUnsupported, "this model cannot follow instructions",
-                   "instructions"};
-    }
-    if (request.guidance) {
+    if (request.sampling.guidance) {
       return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
     }
     return ok_status();
@@ -103,27 +100,28 @@ class PiperPipeline : public Pipeline {
 
   /// Number of the speaker of that name, or of that number.
   Result<size_t> speaker_of(const std::string& name) const {
-    const std::string& asked = name.empty() ? info_.default_voice : name;
-    for (size_t i = 0; i < info_.voices.size(); ++i) {
-      if (info_.voices[i].id == asked) return i;
+    const std::string& asked = name.empty() ? info_.speech.default_voice : name;
+    for (size_t i = 0; i < info_.speech.voices.size(); ++i) {
+      if (info_.speech.voices[i].id == asked) return i;
     }
-    for (size_t i = 0; i < info_.voices.size(); ++i) {
+    for (size_t i = 0; i < info_.speech.voices.size(); ++i) {
       if (std::to_string(i) == asked) return i;
     }
-    return Error{ErrorCode::kNotFound,
-                 concat("there is no voice '", asked, "'; this model has ", info_.voices.size(),
-                        ", the first is '", info_.voices.front().id, "'"),
-                 "voice"};
+    return Error{
+        ErrorCode::kNotFound,
+        concat("there is no voice '", asked, "'; this model has ", info_.speech.voices.size(),
+               ", the first is '", info_.speech.voices.front().id, "'"),
+        "voice"};
   }
 
   /// The part of each speaker; together 1.
   Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
-    std::vector<VoiceShare> mix = request.mix;
-    if (mix.empty()) mix = {{request.voice, request.voice_data, 1.f}};
-    std::vector<float> shares(info_.voices.size(), 0.f);
+    std::vector<VoiceShare> mix = request.voice.mix;
+    if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};
+    std::vector<float> shares(info_.speech.voices.size(), 0.f);
     double sum = 0;
     for (const VoiceShare& share : mix) {
-      if (share.data) return Error{ErrorCode::kUnsupported, info_.no_cloning, "voice"};
+      if (share.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
       const Result<size_t> speaker = speaker_of(share.voice);
       if (!speaker.ok()) return speaker.error();
       shares[speaker.value()] += share.weight;

@@ -12,17 +12,17 @@ State::State(const SpeechRequest& request, const PiperConfig& config, SayClauses
     : config_(config),
       say_(std::move(say)),
       manner_(std::move(manner)),
-      sayings_(request.sayings),
-      lexicon_(request.lexicon),
-      seed_(request.seed),
-      open_(request.text_open),
-      repeat_(request.ignore_stop && request.max_frames > 0),
-      max_frames_(request.max_frames) {
+      sayings_(request.say.sayings),
+      lexicon_(request.say.lexicon),
+      seed_(request.sampling.seed),
+      open_(request.say.open),
+      repeat_(request.terms.ignore_stop && request.terms.max_frames > 0),
+      max_frames_(request.terms.max_frames) {
   sampling_.temperature = 0;
 }
 
 Status State::begin(const SpeechRequest& request) {
-  if (Status taken = take_text(request.text, !request.text_open); !taken.ok()) return taken;
+  if (Status taken = take_text(request.say.text, !request.say.open); !taken.ok()) return taken;
   if (!next_sentence() && !open_) {
     return Error{ErrorCode::kInvalid, "the text has nothing that this voice can speak", "input"};
   }

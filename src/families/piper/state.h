@@ -10,6 +10,7 @@
 
 #include "families/piper/phonemes.h"
 #include "model/request.h"
+#include "model/sequence.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::piper {

@@ -84,9 +84,9 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
   name("qwen3_omni", spec, "Apache-2.0");
   info_.writes = true;
   info_.speaks = config_.speaks;
-  info_.hears_s = kHearsSeconds;
-  info_.positions = config_.thinker.max_positions;
-  info_.hears_ahead = {
+  info_.hearing.seconds = kHearsSeconds;
+  info_.writing.positions = config_.thinker.max_positions;
+  info_.hearing.ahead = {
       static_cast<double>(networks_->tower.chunk_samples() * networks_->tower.window_chunks()) /
       Qwen3AudioTower::kSampleRate};
   const Networks& n = *networks_;
@@ -102,10 +102,10 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
   const Qwen3CodecConfig& codec = config_.codec;
   set_rates(info_, codec);
   for (const auto& [name, id] : config_.talker.speakers)
-    info_.voices.push_back({name, "named speaker"});
+    info_.speech.voices.push_back({name, "named speaker"});
   const auto& speakers = config_.talker.speakers;
   if (!speakers.empty())
-    info_.default_voice =
+    info_.speech.default_voice =
         speakers.contains(kDefaultVoice) ? kDefaultVoice : speakers.begin()->first;
   info_.parts.push_back({"talker", describe_decoder(config_.talker.decoder), n.talker->bytes()});
   info_.parts.push_back({"code predictor", describe_decoder(config_.talker.predictor.decoder),
@@ -114,9 +114,10 @@ void Qwen3Omni::describe(const LoadSpec& spec) {
 }
 
 Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
-  const std::string name = lower_ascii(request.voice.empty() ? info_.default_voice : request.voice);
+  const std::string name =
+      lower_ascii(request.voice.name.empty() ? info_.speech.default_voice : request.voice.name);
   const auto found = config_.talker.speakers.find(name);
-  if (found == config_.talker.speakers.end()) return unknown_voice(info_, request.voice);
+  if (found == config_.talker.speakers.end()) return unknown_voice(info_, request.voice.name);
   return found->second;
 }
 
@@ -137,8 +138,8 @@ Result<ChatPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
 }
 
 Result<ChatPrompt> Qwen3Omni::prompt_of(const SpeechRequest& request) const {
-  if (!request.chat && !request.text_only) return reading_aloud(request.text);
-  auto ids = request.chat ? prompter_->of_chat(*request.chat) : prompter_->of_text(request.text);
+  if (!request.writing.chat && !request.writing.text_only) return reading_aloud(request.say.text);
+  auto ids = request.writing.chat ? prompter_->of_chat(*request.writing.chat) : prompter_->of_text(request.say.text);
   if (!ids.ok()) return ids.error();
   ChatPrompt prompt;
   prompt.ids = ids.take();
@@ -202,12 +203,12 @@ Status Qwen3Omni::check_prompt(const ChatPrompt& prompt, bool speaks) const {
 }
 
 Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
-  const bool speaks = config_.speaks && !request.text_only;
+  const bool speaks = config_.speaks && !request.writing.text_only;
   if (Status fault = llm::check_answerable(request); !fault) return fault.error();
-  if (!config_.speaks && !request.chat && !request.text_only)
+  if (!config_.speaks && !request.writing.chat && !request.writing.text_only)
     return refused("this checkpoint writes and does not speak", "input");
   std::vector<std::vector<float>> recordings;
-  for (const auto& recording : request.recordings) {
+  for (const auto& recording : request.writing.recordings) {
     recordings.push_back(resampled(recording->samples, recording->sample_rate,
                                    Qwen3AudioTower::kSampleRate, Resampling::kSoxr));
   }
@@ -222,20 +223,20 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
     append_frames(recording, tower_->in_width(), opened.samples);
   }
   SpeechRequest answer = request;
-  answer.max_frames = 0;  // these are the talker's
+  answer.terms.max_frames = 0;  // these are the talker's
   // A row of a recording that is told to the talker has no key: it is always run.
   if (speaks) prompt.keys.clear();
-  if (speaks && answer.max_tokens == 0) answer.max_tokens = kSpokenIds;
+  if (speaks && answer.writing.max_tokens == 0) answer.writing.max_tokens = kSpokenIds;
   // Of a text that is read aloud only the talker's part is drawn.
   const bool reads = !prompt.said.empty();
-  if (reads) answer.max_tokens = static_cast<int>(prompt.said.size()) + 1;
+  if (reads) answer.writing.max_tokens = static_cast<int>(prompt.said.size()) + 1;
   const SampleParams sampling = reads ? asked(kTalkerSampling, request) : kTalkerSampling;
   std::unique_ptr<Sequence> talker;
   if (speaks) {
     Result<int32_t> voice = speaker(request);
     if (!voice.ok()) return voice.error();
     talker = std::make_unique<TalkerSequence>(config_, prompt.ids, voice.value(), sampling,
-                                              request.max_frames, request.ignore_stop);
+                                              request.terms.max_frames, request.terms.ignore_stop);
   }
   opened.sequences.push_back(std::make_unique<ThinkerSequence>(
       config_, generation_, prompter_->tokenizer(), answer, std::move(prompt), speaks));

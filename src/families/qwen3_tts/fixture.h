@@ -64,7 +64,7 @@ inline void expect_same_text(const Qwen3Tts& model, const Track& track, const Sa
                              const SpeechRequest& request, const std::string& what) {
   const std::vector<int32_t> fed = fed_text(model, track);
   std::vector<int32_t> want = golden_text(model, golden);
-  if (!*request.text_in_prompt && fed.size() < want.size()) {
+  if (!*request.say.in_prompt && fed.size() < want.size()) {
     EXPECT_GT(fed.size(), 4u) << what;
     want.resize(fed.size());
   }
@@ -86,15 +86,15 @@ inline std::vector<Case> load_cases(const std::string& dir) {
     c.name = json["name"];
     c.steps = json["steps"];
     c.ended = json["ended"];
-    c.request.text = json["text"];
+    c.request.say.text = json["text"];
     const std::string speaker = json["speaker"];
-    c.request.voice = speaker.empty() ? "none" : speaker;
-    c.request.language = json["language"];
-    c.request.instructions = json.value("instruct", "");
-    c.request.text_in_prompt = json["text_mode"] == "whole";
-    c.request.repetition_penalty = json.value("repetition_penalty", 1.f);
-    c.request.temperature = 0.f;
-    c.request.max_frames = 1000;
+    c.request.voice.name = speaker.empty() ? "none" : speaker;
+    c.request.say.language = json["language"];
+    c.request.say.instructions = json.value("instruct", "");
+    c.request.say.in_prompt = json["text_mode"] == "whole";
+    c.request.sampling.repetition_penalty = json.value("repetition_penalty", 1.f);
+    c.request.sampling.temperature = 0.f;
+    c.request.terms.max_frames = 1000;
     cases.push_back(std::move(c));
   }
   return cases;

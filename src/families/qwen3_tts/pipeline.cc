@@ -235,22 +235,22 @@ void Qwen3Tts::describe(const LoadSpec& spec) {
   set_rates(info_, codec);
   for (const auto& [name, id] : config_.speakers) {
     const auto dialect = config_.dialects.find(name);
-    info_.voices.push_back({name, dialect == config_.dialects.end()
-                                      ? "named speaker"
-                                      : "named speaker of " + dialect->second});
+    info_.speech.voices.push_back({name, dialect == config_.dialects.end()
+                                             ? "named speaker"
+                                             : "named speaker of " + dialect->second});
   }
-  if (!config_.speakers.empty()) info_.voices.push_back({"none", "no speaker row"});
-  info_.default_voice = frontend_->default_voice();
-  info_.languages = {"auto"};
-  for (const auto& [name, id] : config_.languages) info_.languages.push_back(name);
-  info_.late_text = LateText::kToken;
-  info_.inner = true;
-  info_.instructions = config_.instructions();
-  info_.mixes = config_.kind != Kind::kVoiceDesign;
+  if (!config_.speakers.empty()) info_.speech.voices.push_back({"none", "no speaker row"});
+  info_.speech.default_voice = frontend_->default_voice();
+  info_.speech.languages = {"auto"};
+  for (const auto& [name, id] : config_.languages) info_.speech.languages.push_back(name);
+  info_.speech.late_text = LateText::kToken;
+  info_.offers.add({{"inner_temperature"}, {"inner_top_p"}, {"inner_top_k"}});
+  if (config_.instructions()) info_.offers.add("instructions");
+  info_.speech.mixes = config_.kind != Kind::kVoiceDesign;
   if (config_.kind != Kind::kBase) {
-    info_.no_cloning = "only Base checkpoints of Qwen3-TTS can";
+    info_.speech.no_cloning = "only Base checkpoints of Qwen3-TTS can";
   } else if (!voices_) {
-    info_.no_cloning = "the checkpoint has no speaker encoder (speaker_encoder.*)";
+    info_.speech.no_cloning = "the checkpoint has no speaker encoder (speaker_encoder.*)";
   }
   const DecoderConfig& t = config_.talker;
   const std::string tables = concat(config_.text_vocab, " texts x ", config_.text_hidden, ", ",

@@ -15,12 +15,12 @@ class Qwen3TtsTest : public testing::Test {
 
   SpeechRequest request(const std::string& text) const {
     SpeechRequest r;
-    r.text = text;
-    r.voice = "Vivian";
-    r.language = "en";
-    r.temperature = 0.f;
-    r.max_frames = 60;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.voice.name = "Vivian";
+    r.say.language = "en";
+    r.sampling.temperature = 0.f;
+    r.terms.max_frames = 60;
+    r.terms.ignore_stop = true;
     return r;
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
@@ -34,28 +34,28 @@ TEST_F(Qwen3TtsTest, SameBitsAloneAndInABatch) {
        {"Hello there.", "The quick brown fox jumps over the lazy dog", "a", "12"}) {
     requests.push_back(request(text));
   }
-  requests[1].text_in_prompt = false;
-  requests[2].voice = "none";
-  requests[3].instructions = "Speak slowly.";
+  requests[1].say.in_prompt = false;
+  requests[2].voice.name = "none";
+  requests[3].say.instructions = "Speak slowly.";
   expect_same_alone_and_in_a_batch(model_, requests, 40);
 }
 
 TEST_F(Qwen3TtsTest, ADroppedCacheIsMadeAgain) {
   SpeechRequest r = request("Hello there, how are you?");
-  r.text_in_prompt = false;
+  r.say.in_prompt = false;
   expect_a_dropped_cache_made_again(model_, r);
 }
 
 TEST_F(Qwen3TtsTest, LateTextSpeaksAsTextKnownAtOnce) {
   const std::string text = "Hello there, how are you? The fox isn't 12 years old; 你好，世界!";
   SpeechRequest whole = request(text);
-  whole.text_in_prompt = false;
+  whole.say.in_prompt = false;
   Runner runner(model_);
   Track known = runner.open(whole);
   for (int i = 0; i < 60; ++i) runner.step(known);
 
   SpeechRequest late = request("");
-  late.text_open = true;
+  late.say.open = true;
   Track track = runner.open(late);
   EXPECT_FALSE(track.state->ready());
   size_t at = 0;
@@ -79,7 +79,7 @@ TEST_F(Qwen3TtsTest, LateTextSpeaksAsTextKnownAtOnce) {
 
 TEST_F(Qwen3TtsTest, LateTextWaits) {
   SpeechRequest late = request("Hello the");
-  late.text_open = true;
+  late.say.open = true;
   Runner runner(model_);
   Track track = runner.open(late);
   ASSERT_TRUE(track.state->ready());  // "Hello" is certain
@@ -92,7 +92,7 @@ TEST_F(Qwen3TtsTest, LateTextWaits) {
   for (int i = 0; i < 50; ++i) runner.step(track);
   EXPECT_EQ(track.logits.size(), before + 50);
 
-  late.text = "  ";
+  late.say.text = "  ";
   Track empty = runner.open(late);
   EXPECT_FALSE(empty.state->ready());
   const Status status = empty.state->append_text("\n", true);
@@ -150,8 +150,8 @@ TEST_F(Qwen3TtsTest, AllSegmentsTogetherHaveOneBound) {
 
 TEST_F(Qwen3TtsTest, WhatDoesNotEndGoesOnAtItsBound) {
   SpeechRequest r = request("");
-  r.max_frames = 0, r.ignore_stop = false;
-  while (r.text.size() < 9000) r.text += "The quick brown fox jumps over the lazy dog. ";
+  r.terms.max_frames = 0, r.terms.ignore_stop = false;
+  while (r.say.text.size() < 9000) r.say.text += "The quick brown fox jumps over the lazy dog. ";
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok());
   Sequence& state = opened.value().sequence();
@@ -165,10 +165,10 @@ TEST_F(Qwen3TtsTest, WhatDoesNotEndGoesOnAtItsBound) {
 TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
   const std::string sentence = "The quick brown fox jumps over the lazy dog. ";
   SpeechRequest r = request("");
-  while (r.text.size() < 8000) r.text += sentence;
-  r.text_open = true;
-  r.ignore_stop = false;
-  r.max_frames = 0;
+  while (r.say.text.size() < 8000) r.say.text += sentence;
+  r.say.open = true;
+  r.terms.ignore_stop = false;
+  r.terms.max_frames = 0;
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   Sequence& state = opened.value().sequence();
@@ -180,10 +180,10 @@ TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
     codes[0] = model_.config().codec.eos;
     ASSERT_EQ(state.advance(codes, out).next, Verdict::kNextSegment);
   }
-  SpeechRequest last = request(r.text.substr(2 * (4000 / sentence.size()) * sentence.size()));
-  last.text += "The end.";
-  last.text_in_prompt = false;
-  last.max_frames = 0;
+  SpeechRequest last = request(r.say.text.substr(2 * (4000 / sentence.size()) * sentence.size()));
+  last.say.text += "The end.";
+  last.say.in_prompt = false;
+  last.terms.max_frames = 0;
   auto alone = model_.open(last);
   ASSERT_TRUE(alone.ok());
   EXPECT_EQ(state.max_steps(), alone.value().sequence().max_steps());
@@ -194,8 +194,8 @@ TEST_F(Qwen3TtsTest, LateTextBehindALongOneGoesToItsLastSegment) {
 TEST_F(Qwen3TtsTest, TextBesideTheAudioEndsAndIsPadded) {
   const ModelConfig& c = model_.config();
   SpeechRequest r = request("Hello there, how are you?");
-  r.text_in_prompt = false;
-  std::vector<int32_t> want = model_.frontend().text_ids(r.text);
+  r.say.in_prompt = false;
+  std::vector<int32_t> want = model_.frontend().text_ids(r.say.text);
   want.push_back(c.text.tts_eos);
   want.resize(want.size() + 5, c.text.tts_pad);
   auto opened = model_.open(r);
@@ -238,8 +238,8 @@ TEST_F(Qwen3TtsTest, TwoStepsMustFitBehindThePrompt) {
 
 TEST_F(Qwen3TtsTest, NothingEndsBeforeItsTextHasCome) {
   SpeechRequest r = request("Hello the");
-  r.text_open = true;
-  r.ignore_stop = false;
+  r.say.open = true;
+  r.terms.ignore_stop = false;
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok());
   Sequence& state = opened.value().sequence();
@@ -254,8 +254,8 @@ TEST_F(Qwen3TtsTest, NothingEndsBeforeItsTextHasCome) {
 
 TEST_F(Qwen3TtsTest, RulesAndBounds) {
   SpeechRequest r = request("Hello there.");
-  r.ignore_stop = false;
-  r.max_frames = 0;
+  r.terms.ignore_stop = false;
+  r.terms.max_frames = 0;
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok());
   Sequence& state = opened.value().sequence();
@@ -278,9 +278,9 @@ TEST_F(Qwen3TtsTest, RulesAndBounds) {
 
 TEST_F(Qwen3TtsTest, ThePredictorDrawsInItsOwnWay) {
   SpeechRequest r;
-  r.text = "Hello.";
-  r.temperature = 0.7f;
-  r.inner_temperature = 0.f, r.inner_top_k = 5, r.inner_top_p = 0.5f;
+  r.say.text = "Hello.";
+  r.sampling.temperature = 0.7f;
+  r.sampling.inner_temperature = 0.f, r.sampling.inner_top_k = 5, r.sampling.inner_top_p = 0.5f;
   auto opened = model_.open(r);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   const Sequence& sequence = opened.value().sequence();
@@ -292,20 +292,20 @@ TEST_F(Qwen3TtsTest, ThePredictorDrawsInItsOwnWay) {
 
 TEST_F(Qwen3TtsTest, RefusesWhatItCannotSay) {
   SpeechRequest r = request("Hello.");
-  r.voice = "nobody";
+  r.voice.name = "nobody";
   EXPECT_EQ(refusal(r).code, ErrorCode::kNotFound);
   EXPECT_NE(refusal(r).message.find("vivian"), std::string::npos);
   r = request("Hello.");
-  r.language = "klingon";
+  r.say.language = "klingon";
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
   EXPECT_EQ(refusal(r).param, "language");
   EXPECT_EQ(refusal(request(" \n ")).param, "input");
   r = request("Hello.");
-  r.text_open = true;
-  r.text_in_prompt = true;
+  r.say.open = true;
+  r.say.in_prompt = true;
   EXPECT_EQ(refusal(r).code, ErrorCode::kUnsupported);
   r = request("Hello.");
-  r.guidance = 2.f;
+  r.sampling.guidance = 2.f;
   EXPECT_EQ(refusal(r).param, "guidance");
 }
 
@@ -318,13 +318,14 @@ TEST_F(Qwen3TtsTest, ControlTokensInTextArePlainText) {
 TEST_F(Qwen3TtsTest, DescribesItself) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.family, "qwen3_tts");
-  EXPECT_EQ(info.voices.size(), 4u) << "and none";
-  EXPECT_EQ(info.voices.back().id, "none");
-  EXPECT_EQ(info.default_voice, "vivian");
-  EXPECT_EQ(info.sample_rate, 24000);
-  EXPECT_EQ(info.late_text, LateText::kToken);
-  EXPECT_TRUE(info.instructions);
-  EXPECT_FALSE(Qwen3Tts({golden_dir("equal_width") + "/checkpoint", "x"}).info().instructions);
+  EXPECT_EQ(info.speech.voices.size(), 4u) << "and none";
+  EXPECT_EQ(info.speech.voices.back().id, "none");
+  EXPECT_EQ(info.speech.default_voice, "vivian");
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.late_text, LateText::kToken);
+  EXPECT_TRUE(info.offers.has("instructions"));
+  EXPECT_FALSE(
+      Qwen3Tts({golden_dir("equal_width") + "/checkpoint", "x"}).info().offers.has("instructions"));
 }
 
 TEST(Qwen3TtsLoad, DummyWeightsNeedNoCheckpoint) {

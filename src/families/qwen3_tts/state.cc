@@ -57,25 +57,25 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   if (!state->voice_.frames.empty()) {
     state->voice_text_ = frontend.text_ids(Frontend::turn_text(state->voice_.text));
   }
-  state->instructions_ = request.instructions;
+  state->instructions_ = request.say.instructions;
   const SpokenModel drawn = drawing(config.defaults);
   state->sampling_[0] = drawn.sampling_of(request);
   state->sampling_[1] = drawn.inner_sampling_of(request);
-  state->max_frames_ = request.max_frames;
-  state->ignore_stop_ = request.ignore_stop;
-  state->open_ = request.text_open;
+  state->max_frames_ = request.terms.max_frames;
+  state->ignore_stop_ = request.terms.ignore_stop;
+  state->open_ = request.say.open;
   // The authors' own defaults.
-  const bool in_prompt = config.kind != Kind::kBase && !request.text_open;
-  state->text_in_prompt_ = request.text_in_prompt.value_or(in_prompt);
-  if (request.text_open && state->text_in_prompt_) {
+  const bool in_prompt = config.kind != Kind::kBase && !request.say.open;
+  state->text_in_prompt_ = request.say.in_prompt.value_or(in_prompt);
+  if (request.say.open && state->text_in_prompt_) {
     return Error{ErrorCode::kUnsupported, "text that is still to come cannot all be in the prompt",
                  "text_in_prompt"};
   }
-  if (request.guidance) {
+  if (request.sampling.guidance) {
     return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
   }
-  if (is_blank(request.text) && !request.text_open) return nothing_to_say();
-  state->later_ = segments(request.text);
+  if (is_blank(request.say.text) && !request.say.open) return nothing_to_say();
+  state->later_ = segments(request.say.text);
   state->begin_segment();
   if (state->prompt_rows() + 2 > max_positions) {
     return Error{ErrorCode::kInvalid,

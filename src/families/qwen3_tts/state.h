@@ -10,6 +10,7 @@
 #include "families/qwen3_tts/voice.h"
 #include "model/input_rows.h"
 #include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::qwen3_tts {
 

@@ -87,32 +87,34 @@ std::vector<float> row_of_table(const View& table, int32_t id) {
 
 Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& frontend,
                                  const View& speakers, const SpeechRequest& request) {
-  const bool own = !request.voice_data && request.mix.empty();
+  const bool own = !request.voice.data && request.voice.mix.empty();
   if (own && config.kind == Kind::kBase) {
     return Error{ErrorCode::kInvalid,
                  "this is a Base checkpoint of Qwen3-TTS, which speaks only with the voice of a "
                  "recording: give one, or a stored voice, or a speaker embedding",
                  "voice"};
   }
-  const bool cloned = request.voice_data ||
-                      std::ranges::any_of(request.mix, [](const auto& s) { return !!s.data; });
+  const bool cloned =
+      request.voice.data ||
+      std::ranges::any_of(request.voice.mix, [](const auto& s) { return !!s.data; });
   if (cloned && config.kind != Kind::kBase) {
     return Error{ErrorCode::kUnsupported,
                  "only Base checkpoints of Qwen3-TTS speak with a voice that is given as data",
                  "voice"};
   }
-  Result<VoiceChoice> choice = frontend.choose(own ? request.voice : "none", request.language);
+  Result<VoiceChoice> choice =
+      frontend.choose(own ? request.voice.name : "none", request.say.language);
   if (!choice) return choice.error();
   VoicePrompt prompt;
-  if (request.voice_data && request.mix.empty()) {
-    Result<VoicePrompt> made = prompt_of(config, *request.voice_data);
+  if (request.voice.data && request.voice.mix.empty()) {
+    Result<VoicePrompt> made = prompt_of(config, *request.voice.data);
     if (!made) return made.error();
     prompt = made.take();
   } else if (!own) {
     double all = 0;
-    for (const VoiceShare& share : request.mix) all += share.weight;
+    for (const VoiceShare& share : request.voice.mix) all += share.weight;
     prompt.vector.resize(static_cast<size_t>(config.talker.hidden));
-    for (const VoiceShare& share : request.mix) {
+    for (const VoiceShare& share : request.voice.mix) {
       Result<std::vector<float>> vector = share.data
                                               ? speaker_of(config, *share.data)
                                               : named_speaker(frontend, speakers, share.voice);

@@ -47,10 +47,10 @@ class VoiceTest : public testing::Test {
   }
   SpeechRequest request(std::shared_ptr<const Voice> voice) const {
     SpeechRequest r;
-    r.text = "Hello there, how are you?";
-    r.voice_data = std::move(voice);
-    r.temperature = 0.f;
-    r.repetition_penalty = 1.f;
+    r.say.text = "Hello there, how are you?";
+    r.voice.data = std::move(voice);
+    r.sampling.temperature = 0.f;
+    r.sampling.repetition_penalty = 1.f;
     return r;
   }
   std::string refusal(const SpeechRequest& r) const {
@@ -163,10 +163,10 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     const std::string name = json["name"], said = json["said"];
     const Safetensors golden(dir + "/" + name + ".safetensors");
     SpeechRequest r = request(voice(json["recording"], said));
-    r.text = json["text"];
-    r.language = json["language"];
-    r.text_in_prompt = json["text_mode"] == "whole";
-    r.max_frames = 1000;
+    r.say.text = json["text"];
+    r.say.language = json["language"];
+    r.say.in_prompt = json["text_mode"] == "whole";
+    r.terms.max_frames = 1000;
     worst_rows = worse(worst_rows, relative(rows(r), floats(golden.view("prefill"))));
 
     Runner runner(model_);
@@ -253,10 +253,10 @@ TEST_F(VoiceTest, ARecordingIsTheSameBitsBesideOthers) {
 
 TEST_F(VoiceTest, LateTextSaysTheSameHoweverItComes) {
   SpeechRequest whole = request(voice("speech", "hello there"));
-  whole.text_in_prompt = false;
+  whole.say.in_prompt = false;
   SpeechRequest late = whole;
-  late.text = "Hel";
-  late.text_open = true;
+  late.say.text = "Hel";
+  late.say.open = true;
   Runner runner(model_);
   Track a = runner.open(whole), b = runner.open(late);
   EXPECT_TRUE(a.state->ready());
@@ -267,7 +267,7 @@ TEST_F(VoiceTest, LateTextSaysTheSameHoweverItComes) {
   b.state->prefix_keys(false, b_keys);
   EXPECT_EQ(a_keys, b_keys) << "what is shared does not depend on the text";
   EXPECT_GT(a_keys.size(), 8u);
-  EXPECT_TRUE(b.state->append_text(whole.text.substr(3), true).ok());
+  EXPECT_TRUE(b.state->append_text(whole.say.text.substr(3), true).ok());
   ASSERT_TRUE(b.state->ready());
   for (int i = 0; i < 5; ++i) runner.step(a), runner.step(b);
   EXPECT_TRUE(a.logits == b.logits);
@@ -276,7 +276,7 @@ TEST_F(VoiceTest, LateTextSaysTheSameHoweverItComes) {
 TEST_F(VoiceTest, PrefixKeysAreThoseOfTheVoice) {
   const auto keys = [&](std::shared_ptr<const Voice> v) {
     SpeechRequest r = request(std::move(v));
-    r.text_in_prompt = true;
+    r.say.in_prompt = true;
     std::vector<uint64_t> out;
     model_.open(r).value().sequence().prefix_keys(false, out);
     return out;
@@ -302,13 +302,13 @@ TEST_F(VoiceTest, VectorsOfUsersAndMixes) {
   EXPECT_FALSE(model_.voice_of_embedding(odd).ok());
 
   SpeechRequest mixed = request(nullptr);
-  mixed.mix = {{"", speech, 3}, {"", noise, 1}};
+  mixed.voice.mix = {{"", speech, 3}, {"", noise, 1}};
   const std::vector<float> a = rows(request(speech)), b = rows(request(noise)), m = rows(mixed);
   std::vector<float> want(a.size());
   for (size_t i = 0; i < a.size(); ++i) want[i] = 0.75f * a[i] + 0.25f * b[i];
   EXPECT_LT(relative(m, want), 1e-5f);
   EXPECT_NE(a, b);
-  EXPECT_TRUE(model_.info().mixes);
+  EXPECT_TRUE(model_.info().speech.mixes);
 }
 
 TEST_F(VoiceTest, RefusesWhatIsNoVoiceOfThisModel) {
@@ -336,10 +336,10 @@ TEST_F(VoiceTest, RefusesWhatIsNoVoiceOfThisModel) {
 TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
   const Qwen3Tts model({golden_dir("equal_width") + "/checkpoint", "custom"});
   EXPECT_FALSE(model.voice_encoder());
-  EXPECT_NE(model.info().no_cloning.find("Base"), std::string::npos);
+  EXPECT_NE(model.info().speech.no_cloning.find("Base"), std::string::npos);
   SpeechRequest r;
-  r.text = "Hello.";
-  r.mix = {{"Vivian", nullptr, 2}, {"ryan", nullptr, 2}};
+  r.say.text = "Hello.";
+  r.voice.mix = {{"Vivian", nullptr, 2}, {"ryan", nullptr, 2}};
   const auto opened = model.open(r);
   ASSERT_TRUE(opened.ok());
   const std::vector<float>& mixed = static_cast<const State&>(opened.value().sequence()).vector();
@@ -348,12 +348,12 @@ TEST(Qwen3TtsVoices, NamedSpeakersMixToo) {
   const std::vector<float> b = row_of_table(
       model.talker().table(0), static_cast<int32_t>(model.config().speakers.at("ryan")));
   for (size_t i = 0; i < mixed.size(); ++i) ASSERT_NEAR(mixed[i], (a[i] + b[i]) / 2, 1e-6);
-  r.mix[0].voice = "nobody";
+  r.voice.mix[0].voice = "nobody";
   EXPECT_EQ(model.open(r).error().code, ErrorCode::kNotFound);
-  r.mix[0].voice = "none";
+  r.voice.mix[0].voice = "none";
   EXPECT_EQ(model.open(r).error().param, "voice");
-  r.mix.clear();
-  r.voice_data = std::make_shared<Voice>();
+  r.voice.mix.clear();
+  r.voice.data = std::make_shared<Voice>();
   EXPECT_EQ(model.open(r).error().param, "voice");
   EXPECT_EQ(model.voice_of_embedding(a).error().code, ErrorCode::kUnsupported);
 }
@@ -368,7 +368,7 @@ TEST(Qwen3TtsVoices, LoadsWithWhatThereIs) {
   copy.drop("model.safetensors", "speaker_encoder.");
   const Qwen3Tts mute({copy.dir.path(), "copy"});
   EXPECT_FALSE(mute.voice_encoder());
-  EXPECT_NE(mute.info().no_cloning.find("speaker_encoder"), std::string::npos);
+  EXPECT_NE(mute.info().speech.no_cloning.find("speaker_encoder"), std::string::npos);
 
   QwenCopy damaged("base");
   damaged.replace("model.safetensors", "\"speaker_encoder.mfa.conv.weight",
@@ -383,9 +383,9 @@ TEST(Qwen3TtsVoices, DummyWeightsCloneToo) {
   const Qwen3Tts model({golden_dir("base") + "/checkpoint", "dummy", WeightType::kBF16, true});
   const Safetensors recordings(golden_dir("base") + "/recordings.safetensors");
   SpeechRequest r;
-  r.text = "Hello.";
-  r.voice_data = std::make_shared<Voice>(clone(model, recordings, "noise", "words"));
-  EXPECT_EQ(r.voice_data->mode, kInContext);
+  r.say.text = "Hello.";
+  r.voice.data = std::make_shared<Voice>(clone(model, recordings, "noise", "words"));
+  EXPECT_EQ(r.voice.data->mode, kInContext);
   EXPECT_TRUE(model.open(r).ok());
 }
 

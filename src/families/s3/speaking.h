@@ -25,10 +25,10 @@ Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
                                                 const std::map<std::string, Voice>& stored,
                                                 const std::string& usual, const char* file,
                                                 Recent<Voice>& recent, const Make& make) {
-  if (request.voice_data) {
-    const uint64_t key = voice_hash(*request.voice_data);
+  if (request.voice.data) {
+    const uint64_t key = voice_hash(*request.voice.data);
     if (std::shared_ptr<const Voice> known = recent.find(key)) return known;
-    Result<Voice> made = make(*request.voice_data);
+    Result<Voice> made = make(*request.voice.data);
     if (!made) return made.error();
     return recent.keep(key, std::make_shared<const Voice>(made.take()));
   }
@@ -38,12 +38,13 @@ Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
                         "); give a recording or a voice made of one"),
                  "voice"};
   }
-  const auto found = stored.find(request.voice.empty() ? usual : request.voice);
+  const auto found = stored.find(request.voice.name.empty() ? usual : request.voice.name);
   if (found == stored.end()) {
     std::string names;
     for (const auto& [name, voice] : stored) names += (names.empty() ? "" : ", ") + name;
     return Error{ErrorCode::kNotFound,
-                 concat("the model has no voice \"", request.voice, "\"; it has ", names), "voice"};
+                 concat("the model has no voice \"", request.voice.name, "\"; it has ", names),
+                 "voice"};
   }
   return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
 }

@@ -21,13 +21,13 @@ Status check_codes(const HeardTurn& turn, int64_t codebooks, int64_t codes) {
 Result<std::vector<HeardTurn>> heard_turns(const SpeechRequest& request, int64_t codebooks,
                                            int64_t codes, int64_t most) {
   std::vector<HeardTurn> turns;
-  if (request.voice_data) {
-    Result<std::vector<int32_t>> frames = voice_codes(*request.voice_data, codebooks, most);
+  if (request.voice.data) {
+    Result<std::vector<int32_t>> frames = voice_codes(*request.voice.data, codebooks, most);
     if (!frames) return frames.error();
-    turns.push_back({true, "", request.voice_data->text, frames.take(), "the voice"});
+    turns.push_back({true, "", request.voice.data->text, frames.take(), "the voice"});
   }
-  for (size_t i = 0; i < request.context.size(); ++i) {
-    const ContextTurn& given = request.context[i];
+  for (size_t i = 0; i < request.say.context.size(); ++i) {
+    const ContextTurn& given = request.say.context[i];
     HeardTurn turn{false, given.voice, given.text, given.codes, concat("context turn ", i)};
     if (given.recording) {
       Result<std::vector<int32_t>> frames = voice_codes(*given.recording, codebooks, most);

@@ -11,26 +11,21 @@ Status SpokenModel::check(const SpeechRequest& request) const {
   const auto refuse = [](const std::string& why, const char* option) {
     return Error{ErrorCode::kUnsupported, why, option};
   };
-  if (!late_text && request.text_open) {
-    return refuse("this model takes the whole text at once", "input");
-  }
-  if (!instructions.empty() && !request.instructions.empty()) {
-    return refuse(instructions, "instructions");
-  }
-  if (request.text_in_prompt == false) {
+  if (request.say.in_prompt == false) {
     return refuse("the model has all text in its prompt", "text_in_prompt");
   }
-  if (!guidance && request.guidance) {
+  if (!guidance && request.sampling.guidance) {
     return refuse("this model has no guidance scale", "guidance");
   }
-  if (const float scale = request.guidance.value_or(1); !(scale >= 0 && scale <= kMostGuidance)) {
+  if (const float scale = request.sampling.guidance.value_or(1);
+      !(scale >= 0 && scale <= kMostGuidance)) {
     return Error{ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance"};
   }
   return ok_status();
 }
 
 std::optional<float> SpokenModel::guidance_of(const SpeechRequest& request) const {
-  const float scale = request.guidance.value_or(guidance.value_or(1));
+  const float scale = request.sampling.guidance.value_or(guidance.value_or(1));
   return scale == 1 ? std::nullopt : std::optional(scale);
 }
 
@@ -42,19 +37,21 @@ SampleParams SpokenModel::inner_sampling_of(const SpeechRequest& request) const 
   if (!inner_sampling) return sampling_of(request);
   SampleParams inner = asked(*inner_sampling, request);
   inner.repetition_penalty = inner_sampling->repetition_penalty;
-  inner.temperature = request.inner_temperature.value_or(inner.temperature);
-  inner.top_k = request.inner_top_k.value_or(inner.top_k);
-  inner.top_p = request.inner_top_p.value_or(inner.top_p);
+  inner.temperature = request.sampling.inner_temperature.value_or(inner.temperature);
+  inner.top_k = request.sampling.inner_top_k.value_or(inner.top_k);
+  inner.top_p = request.sampling.inner_top_p.value_or(inner.top_p);
   return inner;
 }
 
 SampleParams asked(SampleParams defaults, const SpeechRequest& request) {
-  defaults.temperature = request.temperature.value_or(defaults.temperature);
-  defaults.top_k = request.top_k.value_or(defaults.top_k);
-  defaults.top_p = request.top_p.value_or(defaults.top_p);
-  if (request.min_p) defaults.min_p = *request.min_p;
-  if (request.min_p.value_or(0) > 0) defaults.filter_first = false, defaults.ras_window = 0;
-  defaults.repetition_penalty = request.repetition_penalty.value_or(defaults.repetition_penalty);
+  defaults.temperature = request.sampling.temperature.value_or(defaults.temperature);
+  defaults.top_k = request.sampling.top_k.value_or(defaults.top_k);
+  defaults.top_p = request.sampling.top_p.value_or(defaults.top_p);
+  if (request.sampling.min_p) defaults.min_p = *request.sampling.min_p;
+  if (request.sampling.min_p.value_or(0) > 0)
+    defaults.filter_first = false, defaults.ras_window = 0;
+  defaults.repetition_penalty =
+      request.sampling.repetition_penalty.value_or(defaults.repetition_penalty);
   return defaults;
 }
 

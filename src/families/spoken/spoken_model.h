@@ -29,10 +29,6 @@ struct SpokenModel {
   int64_t steps_per_id = 0;  ///< slow speech
   int64_t most_steps = 0;    ///< 0: no limit but max_positions
   int64_t least_steps = 0;   ///< a first prompt that leaves fewer is refused
-  // What is refused.
-  bool late_text = true;  ///< false: a text must be whole
-  /// Why the model takes no instructions; empty: it takes them.
-  std::string instructions = "the model takes no instructions";
 
   /// Refuses the options that the model lacks, but for those that check_request() refuses, or a
   /// scale of guidance out of range.

@@ -20,10 +20,10 @@ SpokenSequence::SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenS
       sampling_(model.sampling_of(request)),
       inner_sampling_(model.inner_sampling_of(request)),
       guidance_(model.guidance_of(request)),
-      seed_(request.seed),
-      max_frames_(request.max_frames),
+      seed_(request.sampling.seed),
+      max_frames_(request.terms.max_frames),
       text_(
-          model.text, request.text_open,
+          model.text, request.say.open,
           [this](std::string_view segment, int64_t begin) {
             return script_->encode(segment, begin);
           },
@@ -40,14 +40,14 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
   if (!script) return script.error();
   if (const Status checked = model.check(request); !checked.ok()) return checked.error();
   std::unique_ptr<SpokenSequence> sequence(new SpokenSequence(model, script.take(), request));
-  if (const Status text = sequence->text_.begin(request.text); !text.ok()) return text.error();
+  if (const Status text = sequence->text_.begin(request.say.text); !text.ok()) return text.error();
   sequence->begin_segment();
   if (sequence->prompt_rows() + model.least_steps > model.max_positions) {
     return Error{
         ErrorCode::kInvalid,
         concat("text and context take ", sequence->prompt_rows(), " positions; the model has ",
                model.max_positions, " and needs ", model.least_steps, " to speak"),
-        request.context.empty() && !request.voice_data ? "input" : "context"};
+        request.say.context.empty() && !request.voice.data ? "input" : "context"};
   }
   return Opened(std::move(sequence));
 }

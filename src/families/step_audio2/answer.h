@@ -20,7 +20,7 @@ class Answer : public VoiceAnswer, public S3State {
          std::shared_ptr<const S3FlowVoice> voice, bool speaks)
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), config.lm.hidden,
                     {ids.audio, ids.code_end}, speaks),
-        S3State(std::move(voice), request.seed, request.flow == FlowMode::kFull),
+        S3State(std::move(voice), request.sampling.seed, request.terms.flow == FlowMode::kFull),
         ids_(ids) {}
 
  private:

@@ -70,18 +70,18 @@ inline std::shared_ptr<const Voice> golden_voice(int64_t tokens, int64_t codes =
 
 inline SpeechRequest request_of(const nlohmann::ordered_json& c) {
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
-  request.temperature = 0.f;
-  request.seed = 7;
-  request.max_tokens = c["steps"];
-  request.text_only = !c["speaks"].get<bool>();
-  request.voice_data = golden_voice(20);
+  request.writing.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
+  request.sampling.temperature = 0.f;
+  request.sampling.seed = 7;
+  request.writing.max_tokens = c["steps"];
+  request.writing.text_only = !c["speaks"].get<bool>();
+  request.voice.data = golden_voice(20);
   uint32_t seed = 7;
   for (const int64_t samples : c["recordings"]) {
     auto recording = std::make_shared<Recording>();
     recording->samples = fixture::golden_signal(samples, seed++);
     recording->sample_rate = 16000;
-    request.recordings.push_back(recording);
+    request.writing.recordings.push_back(recording);
   }
   return request;
 }

@@ -44,7 +44,7 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
   std::vector<int32_t>& ends = generation_.ends;
   ends.insert(std::lower_bound(ends.begin(), ends.end(), ids_.turn_end), ids_.turn_end);
   prompter_ = std::make_unique<Prompter>(*tokenizer_, ids_, config_.lm.max_positions - 1);
-  voices_ = make_cloning(spec, config_.flow, info_.no_cloning);
+  voices_ = make_cloning(spec, config_.flow, info_.speech.no_cloning);
   stored_ = load_voices(spec, *flow_, voices_.get());
   auto nobody = std::make_shared<S3FlowVoice>();
   nobody->speaker = Tensor({config_.flow.mel}, DType::kF32);
@@ -107,24 +107,24 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
 void StepAudio2::describe(const LoadSpec& spec) {
   name(kFamily, spec, "Apache-2.0");
   info_.writes = true;
-  info_.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.frame_rate = static_cast<double>(info_.sample_rate) / vocoder_->samples_per_token();
-  for (const auto& [name, voice] : stored_) info_.voices.push_back({name, "a recording's voice"});
+  info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
+  info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / vocoder_->samples_per_token();
+  for (const auto& [name, voice] : stored_) info_.speech.voices.push_back({name, "a recording's voice"});
   if (stored_.contains(kDefaultVoice)) {
-    info_.default_voice = kDefaultVoice;
+    info_.speech.default_voice = kDefaultVoice;
   } else if (!stored_.empty()) {
-    info_.default_voice = stored_.begin()->first;
+    info_.speech.default_voice = stored_.begin()->first;
   }
-  info_.languages = {"chinese", "english"};
-  info_.hears_s = kHearsSeconds;
-  info_.positions = config_.lm.max_positions;
-  info_.hears_first_channel = true;
+  info_.speech.languages = {"chinese", "english"};
+  info_.hearing.seconds = kHearsSeconds;
+  info_.writing.positions = config_.lm.max_positions;
+  info_.hearing.first_channel = true;
   const double piece_s =
       static_cast<double>(StepAudioEncoder::kPiece) / StepAudioEncoder::kSampleRate;
-  info_.hears_ahead = {piece_s, piece_s};
-  info_.recalls = true;
-  info_.dictates_s = kDictatesSeconds;
-  info_.flow = true;
+  info_.hearing.ahead = {piece_s, piece_s};
+  info_.writing.recalls = true;
+  info_.hearing.dictates_s = kDictatesSeconds;
+  info_.offers.add("flow");
   const StepAudioEncoderConfig& e = config_.hearing;
   const S3FlowConfig& f = config_.flow;
   info_.parts = {{"audio encoder", concat(e.layers, " layers, width ", e.width, ", pieces of 25 s"),
@@ -143,8 +143,8 @@ void StepAudio2::describe(const LoadSpec& spec) {
 /// Also the samples for the hearing stage: whole frames for every piece of every recording.
 Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
                                          std::vector<float>& samples) const {
-  if (!request.chat && request.text_only) return prompter_->of_text(request.text);
-  if (!request.chat) return prompter_->reading_aloud(request.text);
+  if (!request.writing.chat && request.writing.text_only) return prompter_->of_text(request.say.text);
+  if (!request.writing.chat) return prompter_->reading_aloud(request.say.text);
   auto recordings =
       recordings_at(request, static_cast<int>(StepAudioEncoder::kSampleRate), Resampling::kHann);
   if (!recordings.ok()) return recordings.error();
@@ -163,7 +163,8 @@ Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
       append_frames(piece, HearingStage::kFrameSamples, samples);
     }
   }
-  auto made = prompter_->of_chat(*request.chat, lengths, request.answers, !request.text_only);
+  auto made = prompter_->of_chat(*request.writing.chat, lengths, request.writing.answers,
+                                 !request.writing.text_only);
   if (!made.ok()) return made;
   ChatPrompt prompt = made.take();
   prompt.heard = std::move(pieces);
@@ -172,10 +173,10 @@ Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
 }
 
 Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest& request) const {
-  if (request.voice_data) {
-    const uint64_t key = voice_hash(*request.voice_data);
+  if (request.voice.data) {
+    const uint64_t key = voice_hash(*request.voice.data);
     if (std::shared_ptr<const S3FlowVoice> known = recent_.find(key)) return known;
-    auto made = voice_of(*request.voice_data, *flow_);
+    auto made = voice_of(*request.voice.data, *flow_);
     if (!made.ok()) return made;
     return recent_.keep(key, made.take());
   }
@@ -183,23 +184,23 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
     return Error{ErrorCode::kUnsupported,
                  concat("this checkpoint has no voices (assets/default_female.wav, and what hears "
                         "it",
-                        info_.no_cloning.empty() ? "" : ": " + info_.no_cloning,
+                        info_.speech.no_cloning.empty() ? "" : ": " + info_.speech.no_cloning,
                         "); give a recording or a voice made of one"),
                  "voice"};
   }
-  if (const Status known = check_voice(info_, request.voice); !known.ok()) return known.error();
-  return stored_.at(request.voice.empty() ? info_.default_voice : request.voice);
+  if (const Status known = check_voice(info_, request.voice.name); !known.ok()) return known.error();
+  return stored_.at(request.voice.name.empty() ? info_.speech.default_voice : request.voice.name);
 }
 
 Result<SpeechRequest> StepAudio2::dictation(const Dictation& dictation) const {
   SpeechRequest request = asked_about(dictation, kRecognises, "");
-  request.max_tokens = kMostDictated;
+  request.writing.max_tokens = kMostDictated;
   return request;
 }
 
 Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
   if (Status fault = llm::check_answerable(request); !fault) return fault.error();
-  const bool speaks = !request.text_only;
+  const bool speaks = !request.writing.text_only;
   std::shared_ptr<const S3FlowVoice> speaker = nobody_;
   if (speaks) {
     auto found = voice(request);
@@ -212,7 +213,7 @@ Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
   SpeechRequest answer = request;
   if (speaks) {
     constexpr int kRun = Answer::kRuns.codes;
-    const bool full = request.flow == FlowMode::kFull;
+    const bool full = request.terms.flow == FlowMode::kFull;
     const int64_t said = std::ssize(prompt.value().said);
     if (full && said > kMostFullTokens / kRun) {
       return Error{
@@ -222,7 +223,7 @@ Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
           "input"};
     }
     const int64_t most_full = kMostFullTokens + std::min<int64_t>(said, kMostFullTokens / kRun);
-    answer.max_tokens = most_ids(request, said, Answer::kRuns, full ? most_full : kMostAnswerIds);
+    answer.writing.max_tokens = most_ids(request, said, Answer::kRuns, full ? most_full : kMostAnswerIds);
   }
   opened.sequences.push_back(std::make_unique<Answer>(ids_, config_.lm, generation_, *tokenizer_,
                                                       answer, prompt.take(), std::move(speaker),

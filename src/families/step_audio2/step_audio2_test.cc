@@ -30,8 +30,8 @@ Ids ids() { return load_ids(tokenizer(), 40); }
 
 SpeechRequest chat_of(const ordered_json& messages) {
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
-  request.voice_data = golden_voice(20);
+  request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+  request.voice.data = golden_voice(20);
   return request;
 }
 
@@ -52,7 +52,7 @@ std::vector<float> heard_rows(const SpeechRequest& request) {
                                  WeightType::kF32);
   fixture::Bench bench;
   std::vector<float> rows;
-  for (const auto& recording : request.recordings) {
+  for (const auto& recording : request.writing.recordings) {
     const std::span<const float> all = recording->samples;
     for (int64_t at = 0; at < std::ssize(all); at += StepAudioEncoder::kPiece) {
       const auto piece = all.subspan(at, std::min(StepAudioEncoder::kPiece, std::ssize(all) - at));
@@ -92,7 +92,7 @@ TEST(StepParity, AnswersAreTransformers) {
 
 TEST(StepParity, PromptsWithToolsAndEarlierAnswersAreTheAuthors) {
   SpeechRequest request;
-  request.voice_data = golden_voice(20);
+  request.voice.data = golden_voice(20);
   llm::expect_prompts(model(), golden("prompts.json"), request);
 }
 
@@ -103,12 +103,12 @@ TEST(StepVoice, AnswersComeBackAsTheyWereMade) {
 TEST(StepVoice, ReadsAloudFourCodesAnId) {
   Runner runner(model());
   SpeechRequest request;
-  request.text = "Hello there, how are you? Now write about it.";
-  request.voice_data = golden_voice(20);
-  request.max_tokens = 200;
+  request.say.text = "Hello there, how are you? Now write about it.";
+  request.voice.data = golden_voice(20);
+  request.writing.max_tokens = 200;
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
-  const std::vector<int32_t> said = tokenizer().encode(request.text, false);
+  const std::vector<int32_t> said = tokenizer().encode(request.say.text, false);
   ASSERT_GT(said.size(), 10u);
   while (!track.finished) runner.step(track);
   auto& answer = static_cast<Answer&>(*track.state);
@@ -129,8 +129,8 @@ TEST(StepVoice, ReadsAloudFourCodesAnId) {
 
 TEST(StepVoice, AReadingsBoundCountsCodes) {
   SpeechRequest request;
-  request.text = "Hello there, how are you? Now write about it.";
-  request.voice_data = golden_voice(20);
+  request.say.text = "Hello there, how are you? Now write about it.";
+  request.voice.data = golden_voice(20);
   const Ids known = ids();
   expect_so_many_codes(model(), request, [&](int32_t id) { return known.is_code(id); });
 }
@@ -138,25 +138,25 @@ TEST(StepVoice, AReadingsBoundCountsCodes) {
 /// With the full flow at most 1000 codes are made, four for each id of the text.
 TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   SpeechRequest request;
-  request.voice_data = golden_voice(20);
-  request.flow = FlowMode::kFull;
+  request.voice.data = golden_voice(20);
+  request.terms.flow = FlowMode::kFull;
   const auto text_of = [](size_t ids) {
     std::string text;
     for (size_t i = 0; i < ids; i += 2) text += "§";  // two ids
     return text;
   };
-  request.text = text_of(250);
+  request.say.text = text_of(250);
   auto opened = model().open(request);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   EXPECT_EQ(opened.value().sequence().max_steps(), 1250);
-  request.text = text_of(252);
+  request.say.text = text_of(252);
   opened = model().open(request);
   ASSERT_FALSE(opened.ok());
   EXPECT_EQ(opened.error().param, "input");
   EXPECT_EQ(
       opened.error().message,
       "the text has 252 tokens; with the full flow this model reads at most 250 aloud at once");
-  request.flow = FlowMode::kAuto;
+  request.terms.flow = FlowMode::kAuto;
   EXPECT_TRUE(model().open(request).ok());
 }
 
@@ -170,8 +170,8 @@ TEST(StepVoice, DrawsAsTheAuthorsExamples) {
 TEST(StepVoice, TextAloneHasNoAudio) {
   Runner runner(model());
   SpeechRequest request = request_of(golden_cases()["text"]);
-  request.text_only = true;
-  request.temperature = 1.5f;
+  request.writing.text_only = true;
+  request.sampling.temperature = 1.5f;
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
   auto& answer = static_cast<Answer&>(*track.state);
@@ -186,12 +186,12 @@ TEST(StepVoice, RecordingsAreResampledAsTheAuthorsDo) {
 }
 
 TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {
-  const auto recording = request_of(golden_cases()["heard"]).recordings[0];
+  const auto recording = request_of(golden_cases()["heard"]).writing.recordings[0];
   const SpeechRequest dictation = model().dictation({recording}).take();
   SpeechRequest chat = chat_of({{{"role", "system"}, {"content", "请记录下你所听到的语音内容。"}},
                                 {{"role", "user"}, {"content", {{{"type", "audio"}}}}}});
-  chat.recordings = {recording};
-  chat.text_only = true;
+  chat.writing.recordings = {recording};
+  chat.writing.text_only = true;
   Runner runner(model());
   Track ours = runner.open(dictation), theirs = runner.open(chat);
   ASSERT_TRUE(ours.state && theirs.state);
@@ -200,8 +200,8 @@ TEST(StepVoice, ARecordingIsWrittenDownAsInTheAuthorsExample) {
     return std::vector(all.begin(), all.end());
   };
   EXPECT_EQ(ids(ours), ids(theirs));
-  EXPECT_EQ(dictation.temperature, 0.f);
-  EXPECT_EQ(model().info().dictates_s, 25);
+  EXPECT_EQ(dictation.sampling.temperature, 0.f);
+  EXPECT_EQ(model().info().hearing.dictates_s, 25);
 }
 
 TEST(StepVoice, RefusesWhatItCannotDo) {
@@ -212,24 +212,24 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   const ordered_json cases = golden_cases();
   SpeechRequest request = request_of(cases["heard"]);
   EXPECT_EQ(refusal(request), "");
-  request.recordings = {};
+  request.writing.recordings = {};
   EXPECT_EQ(refusal(request), "the chat has more places for recordings than there are");
-  request.recordings = {std::make_shared<Recording>()};
-  request.recordings[0] = std::make_shared<Recording>(Recording{{}, 16000});
+  request.writing.recordings = {std::make_shared<Recording>()};
+  request.writing.recordings[0] = std::make_shared<Recording>(Recording{{}, 16000});
   EXPECT_EQ(refusal(request), "recording 1 is empty");
   request = request_of(cases["turns"]);
-  request.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "x"}])", ""});
+  request.writing.chat = std::make_shared<Chat>(Chat{R"([{"role": "user", "content": "x"}])", ""});
   EXPECT_EQ(refusal(request), "the chat has no place for a recording");
   const auto chat = [&](const ordered_json& messages) { return refusal(chat_of(messages)); };
   EXPECT_EQ(chat({{{"role", "critic"}, {"content", "x"}}}),
             "this model has no messages of the role 'critic'");
   request = chat_of({{{"role", "assistant"}, {"content", {{{"type", "answer"}}}}}});
   EXPECT_EQ(refusal(request), "the chat has more places for answers than there are");
-  request.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end + 1)}};
+  request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end + 1)}};
   EXPECT_EQ(refusal(request), "an earlier answer is not of this model");
-  request.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end)}};
+  request.writing.answers = {{std::make_shared<const std::vector<int32_t>>(1, ids().code_end)}};
   EXPECT_EQ(refusal(request), "");
-  request.answers.push_back(request.answers[0]);
+  request.writing.answers.push_back(request.writing.answers[0]);
   EXPECT_EQ(refusal(request), "the chat has no place for an answer");
   EXPECT_EQ(chat({{{"role", "user"}, {"content", {{{"type", "image"}}}}}}),
             "this model takes text and recordings of users only");
@@ -238,11 +238,11 @@ TEST(StepVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(chat({{{"role", "user"}, {"content", std::string(100000, '1')}}}).find(kPastContext),
             0u);
   SpeechRequest nothing;
-  nothing.voice_data = golden_voice(20);
+  nothing.voice.data = golden_voice(20);
   EXPECT_EQ(refusal(nothing), "there is nothing to say");
-  nothing.voice_data = golden_voice(2);
+  nothing.voice.data = golden_voice(2);
   EXPECT_EQ(refusal(nothing), "the voice's \"tokens\" are missing or fewer than 3");
-  nothing.voice_data = {};
+  nothing.voice.data = {};
   EXPECT_EQ(refusal(nothing).substr(0, 29), "this checkpoint has no voices");
   EXPECT_NE(refusal(nothing).find("speech_tokenizer_v2_25hz.onnx is missing"), std::string::npos);
 }
@@ -263,8 +263,8 @@ TEST(StepVoice, ClientsWriteNoSpecialTokens) {
 TEST(StepVoices, ARecordingIsAVoice) {
   const WholeCheckpoint checkpoint;
   const StepAudio2 whole(spec_of(checkpoint.dir.path()));
-  EXPECT_EQ(whole.info().default_voice, "default_female");
-  EXPECT_EQ(whole.info().no_cloning, "");
+  EXPECT_EQ(whole.info().speech.default_voice, "default_female");
+  EXPECT_EQ(whole.info().speech.no_cloning, "");
   ASSERT_NE(whole.voice_encoder(), nullptr);
   const S3FlowVoice& made = *whole.voices().at("default_female");
   const TorchPickle theirs(parity("cosyvoice2/golden/cloned.pt"));
@@ -283,9 +283,9 @@ TEST(StepVoices, ARecordingIsAVoice) {
     EXPECT_EQ(made.mel.f32()[i], made.mel.f32()[i - 80]);
 
   SpeechRequest request;
-  request.text = "Hello";
+  request.say.text = "Hello";
   EXPECT_TRUE(whole.open(request).ok());
-  request.voice = "default_male";
+  request.voice.name = "default_male";
   EXPECT_EQ(whole.open(request).error().message,
             "the model has no voice \"default_male\"; it has default_female");
 }
@@ -296,9 +296,9 @@ TEST(StepVoices, FilesAreVoices) {
   std::filesystem::create_directory(dir.path("voices"));
   write_voice_file(dir.path("voices/anna.safetensors"), *golden_voice(20), {});
   const StepAudio2 kept(spec_of(dir.path()));
-  EXPECT_EQ(kept.info().default_voice, "anna");
+  EXPECT_EQ(kept.info().speech.default_voice, "anna");
   EXPECT_EQ(kept.voices().at("anna")->tokens.size(), 20u);
-  EXPECT_NE(kept.info().no_cloning, "");
+  EXPECT_NE(kept.info().speech.no_cloning, "");
   write_voice_file(dir.path("voices/bert.safetensors"), *golden_voice(20, 1000), {});
   EXPECT_THROW(StepAudio2(spec_of(dir.path())), LoadError);
 }

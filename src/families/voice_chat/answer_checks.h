@@ -45,14 +45,14 @@ inline std::span<const int32_t> made_of(const Track& track) {
 
 /// What an answer was made of is what a later prompt tells of it; one in text alone leaves nothing.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
-  EXPECT_TRUE(model.info().recalls);
+  EXPECT_TRUE(model.info().writing.recalls);
   Runner runner(model);
   Track track = runner.open(request);
   ASSERT_TRUE(track.state);
   while (!track.finished) runner.step(track);
   const auto made = made_of(track);
   EXPECT_EQ(track.answer_ids, std::vector<int32_t>(made.begin(), made.end()));
-  request.text_only = true;
+  request.writing.text_only = true;
   Track written = runner.open(request);
   while (!written.finished) runner.step(written);
   EXPECT_TRUE(written.answer_ids.empty());
@@ -61,11 +61,11 @@ inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest req
 /// Its recording at 44.1 kHz goes through torchaudio's resampler to 16 kHz; of several channels the
 /// first is heard.
 inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest request) {
-  EXPECT_TRUE(model.info().hears_first_channel);
-  ASSERT_EQ(request.recordings.size(), 1u);
-  auto other = std::make_shared<Recording>(*request.recordings[0]);
+  EXPECT_TRUE(model.info().hearing.first_channel);
+  ASSERT_EQ(request.writing.recordings.size(), 1u);
+  auto other = std::make_shared<Recording>(*request.writing.recordings[0]);
   other->sample_rate = 44100;
-  request.recordings = {other};
+  request.writing.recordings = {other};
   const auto opened = model.open(request);
   ASSERT_TRUE(opened.ok()) << opened.error().message;
   const std::vector<float> want = resampled(other->samples, 44100, 16000, Resampling::kHann);
@@ -79,7 +79,7 @@ inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest r
 template <typename IsCode>
 void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&& is_code) {
   for (const int codes : {10, 50}) {
-    request.max_frames = codes;
+    request.terms.max_frames = codes;
     Runner runner(model);
     Track track = runner.open(request);
     ASSERT_TRUE(track.state);

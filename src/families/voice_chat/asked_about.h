@@ -20,10 +20,10 @@ inline SpeechRequest asked_about(const Dictation& dictation, const std::string& 
   if (!question.empty()) content.push_back({{"type", "text"}, {"text", question}});
   messages.push_back({{"role", "user"}, {"content", content}});
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{messages.dump(), "", {}});
-  request.recordings = {dictation.recording};
-  request.text_only = true;
-  request.temperature = 0.f;
+  request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), "", {}});
+  request.writing.recordings = {dictation.recording};
+  request.writing.text_only = true;
+  request.sampling.temperature = 0.f;
   return request;
 }
 

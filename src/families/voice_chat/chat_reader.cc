@@ -69,7 +69,7 @@ Status ChatReader::end() const {
 Result<std::vector<std::vector<float>>> recordings_at(const SpeechRequest& request, int rate,
                                                       Resampling how) {
   std::vector<std::vector<float>> out;
-  for (const auto& each : request.recordings) {
+  for (const auto& each : request.writing.recordings) {
     out.push_back(resampled(each->samples, each->sample_rate, rate, how));
     if (!out.back().empty()) continue;
     return Error{ErrorCode::kInvalid, concat("recording ", out.size(), " is empty"), "messages"};

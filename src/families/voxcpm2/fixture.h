@@ -57,14 +57,14 @@ inline std::vector<Case> load_cases() {
     c.golden = std::make_shared<Safetensors>(golden_path(c.name + ".safetensors"));
     c.steps = json["steps"];
     c.ended = json["ended"];
-    c.request.text = json["text"];
-    c.request.seed = json["seed"];
-    if (json.contains("cfg")) c.request.guidance = json["cfg"].get<float>();
+    c.request.say.text = json["text"];
+    c.request.sampling.seed = json["seed"];
+    if (json.contains("cfg")) c.request.sampling.guidance = json["cfg"].get<float>();
     c.reference = json.value("reference", 0);
     c.prompt = json.value("prompt", 0);
     if (json.contains("lengths")) {
-      c.request.ignore_stop = true;
-      c.request.max_frames = json["lengths"]["max_len"];
+      c.request.terms.ignore_stop = true;
+      c.request.terms.max_frames = json["lengths"]["max_len"];
     }
     cases.push_back(std::move(c));
   }
@@ -81,7 +81,7 @@ inline SpeechRequest request_of(const Case& c, const VoiceEncoder& encoder) {
                                       : "reference+continuation";
   for (const auto& json : nlohmann::json::parse(read_file(golden_path("cases.json"), 1 << 20)))
     if (json["name"] == c.name) recording.text = json.value("prompt_text", "");
-  request.voice_data = encode(encoder, recording);
+  request.voice.data = encode(encoder, recording);
   return request;
 }
 

@@ -115,15 +115,15 @@ void VoxCpm2::load_vae(const LoadSpec& spec) {
 void VoxCpm2::describe(const LoadSpec& spec) {
   const AudioVaeConfig& vae = config_.vae;
   name("voxcpm2", spec, "Apache-2.0");
-  info_.sample_rate = static_cast<int>(vae.out_sample_rate);
-  info_.frame_rate =
+  info_.speech.sample_rate = static_cast<int>(vae.out_sample_rate);
+  info_.speech.frame_rate =
       static_cast<double>(vae.out_sample_rate) / static_cast<double>(config_.patch_samples());
-  info_.voices = {{"default", "a voice that the model makes up"}};
-  info_.default_voice = "default";
-  info_.languages = {"auto"};
-  info_.late_text = LateText::kSentence;
-  info_.instructions = true;
-  info_.no_cloning = "audiovae.pth has no encoder (encoder.*)";
+  info_.speech.voices = {{"default", "a voice that the model makes up"}};
+  info_.speech.default_voice = "default";
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kSentence;
+  info_.offers.add("instructions");
+  info_.speech.no_cloning = "audiovae.pth has no encoder (encoder.*)";
   info_.parts = {
       {"base model", describe_decoder(config_.base), lm_->base_bytes()},
       {"residual model",

@@ -28,21 +28,21 @@ size_t leading_description(std::string_view text) {
 
 /// What other models have.
 Status check_absent(const SpeechRequest& r) {
-  if (!r.voice_data && !r.voice.empty() && r.voice != "default") {
+  if (!r.voice.data && !r.voice.name.empty() && r.voice.name != "default") {
     return refused(ErrorCode::kNotFound,
-                   concat("the model has no voice \"", r.voice,
+                   concat("the model has no voice \"", r.voice.name,
                           "\"; it makes one up (\"default\") or takes that of a recording"),
                    "voice");
   }
-  if (r.text_in_prompt == false) {
+  if (r.say.in_prompt == false) {
     return refused(ErrorCode::kUnsupported, "the model has all text in its prompt",
                    "text_in_prompt");
   }
   const std::pair<bool, const char*> draws[] = {
-      {r.top_k.has_value(), "top_k"},
-      {r.top_p.has_value(), "top_p"},
-      {r.min_p.has_value(), "min_p"},
-      {r.repetition_penalty.has_value(), "repetition_penalty"}};
+      {r.sampling.top_k.has_value(), "top_k"},
+      {r.sampling.top_p.has_value(), "top_p"},
+      {r.sampling.min_p.has_value(), "min_p"},
+      {r.sampling.repetition_penalty.has_value(), "repetition_penalty"}};
   for (const auto& [given, name] : draws) {
     if (given) {
       return refused(ErrorCode::kUnsupported,
@@ -58,7 +58,7 @@ State::State(const ModelConfig& config, const Prompter& prompter, const SpeechRe
     : config_(config),
       prompter_(prompter),
       text_(static_cast<size_t>(std::min(kMostPartBytes, config.max_positions / 4)),
-            request.text_open, kShortSentence) {}
+            request.say.open, kShortSentence) {}
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const Prompter& prompter,
                                               const SpeechRequest& request) {
@@ -66,41 +66,42 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (Status fault = check_absent(request); !fault) return fault.error();
   if (Status fault = state->set_options(request); !fault) return fault.error();
   if (Status fault = state->set_voice(request); !fault) return fault.error();
-  if (trimmed(one_spaced(request.text)).empty() && !request.text_open) return nothing_to_say();
-  if (Status fault = state->take_text(request.text, !request.text_open); !fault) return fault.error();
+  if (trimmed(one_spaced(request.say.text)).empty() && !request.say.open) return nothing_to_say();
+  if (Status fault = state->take_text(request.say.text, !request.say.open); !fault) return fault.error();
   state->begin_part();
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
 Status State::set_options(const SpeechRequest& request) {
-  guidance_ = request.guidance.value_or(kGuidance);
+  guidance_ = request.sampling.guidance.value_or(kGuidance);
   if (!(guidance_ >= 0 && guidance_ <= 100)) {
     return refused(ErrorCode::kInvalid, "guidance must lie in 0 to 100", "guidance");
   }
-  noise_scale_ = request.temperature.value_or(1);
+  noise_scale_ = request.sampling.temperature.value_or(1);
   if (!(noise_scale_ >= 0 && noise_scale_ <= 10)) {
     return refused(ErrorCode::kInvalid, "temperature must lie in 0 to 10", "temperature");
   }
   greedy_.temperature = 0;
-  seed_ = request.seed;
-  ignore_stop_ = request.ignore_stop;
-  max_frames_ = request.max_frames;
+  seed_ = request.sampling.seed;
+  ignore_stop_ = request.terms.ignore_stop;
+  max_frames_ = request.terms.max_frames;
   // Voice or manner described, as the authors write it.
-  if (!request.instructions.empty()) description_ = "(" + one_spaced(request.instructions) + ")";
+  if (!request.say.instructions.empty())
+    description_ = "(" + one_spaced(request.say.instructions) + ")";
   return ok_status();
 }
 
 Status State::set_voice(const SpeechRequest& request) {
-  if (!request.voice_data) return ok_status();
-  Result<VoicePatches> voice = voice_patches(config_, *request.voice_data);
+  if (!request.voice.data) return ok_status();
+  Result<VoicePatches> voice = voice_patches(config_, *request.voice.data);
   if (!voice) return voice.error();
   like_ = std::move(voice.value().reference);
   before_.patches = std::move(voice.value().prompt);
-  if (!before_.patches.empty()) before_.text = request.voice_data->text;
+  if (!before_.patches.empty()) before_.text = request.voice.data->text;
   const int64_t words = std::ssize(prompter_.text(before_.text));
   const int64_t rows = (std::ssize(like_) + std::ssize(before_.patches)) / config_.patch_width();
   if (rows + words > most_voice_rows(config_)) {
-    return recording_too_long(*request.voice_data, rows, most_voice_rows(config_) - words);
+    return recording_too_long(*request.voice.data, rows, most_voice_rows(config_) - words);
   }
   return ok_status();
 }

@@ -15,6 +15,7 @@
 #include "families/voxcpm2/prompter.h"
 #include "model/input_rows.h"
 #include "model/request.h"
+#include "model/sequence.h"
 #include "text/segment_queue.h"
 
 namespace syrinx::voxcpm2 {

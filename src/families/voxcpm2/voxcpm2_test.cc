@@ -17,10 +17,10 @@ class VoxCpm2Test : public testing::Test {
 
   SpeechRequest request(const std::string& text, uint64_t seed = 1) const {
     SpeechRequest r;
-    r.text = text;
-    r.seed = seed;
-    r.max_frames = 30;
-    r.ignore_stop = true;
+    r.say.text = text;
+    r.sampling.seed = seed;
+    r.terms.max_frames = 30;
+    r.terms.ignore_stop = true;
     return r;
   }
   std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
@@ -63,11 +63,11 @@ TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
   std::vector<SpeechRequest> requests{request("Hello there.", 3), request("a", 4),
                                       request("The quick brown fox jumps over", 5),
                                       request("how are you?", 6), request("fine", 7)};
-  requests[0].voice_data = voice("reference+continuation");
-  requests[1].guidance = 1.f;
-  requests[2].guidance = 4.f;
-  requests[3].voice_data = voice("reference", 900);
-  requests[4].temperature = 0.5f;
+  requests[0].voice.data = voice("reference+continuation");
+  requests[1].sampling.guidance = 1.f;
+  requests[2].sampling.guidance = 4.f;
+  requests[3].voice.data = voice("reference", 900);
+  requests[4].sampling.temperature = 0.5f;
   expect_same_alone_and_in_a_batch(model_, requests, 10);
 }
 
@@ -75,7 +75,7 @@ TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
 TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   const ChunkStage& stage = *model_.graph().links()[0].stage;
   SpeechRequest goes_on = request("hello");
-  goes_on.voice_data = voice("continuation");
+  goes_on.voice.data = voice("continuation");
   std::vector<std::unique_ptr<Sequence>> states;
   for (const SpeechRequest& r : {request("hello"), goes_on, request("fine")})
     states.push_back(open(r));
@@ -112,7 +112,7 @@ TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
 
 TEST_F(VoxCpm2Test, ADroppedCacheIsMadeAgain) {
   SpeechRequest r = request("Hello there, how are you?");
-  r.voice_data = voice("continuation");
+  r.voice.data = voice("continuation");
   expect_a_dropped_cache_made_again(model_, r);
 }
 
@@ -121,22 +121,22 @@ TEST_F(VoxCpm2Test, SeedsNoiseAndGuidanceCount) {
   EXPECT_TRUE(latents(request("hello"), 3) == plain);
   EXPECT_FALSE(latents(request("hello", 2), 3) == plain);
   SpeechRequest quiet = request("hello");
-  quiet.temperature = 0.f;
+  quiet.sampling.temperature = 0.f;
   SpeechRequest other = quiet;
-  other.seed = 99;
+  other.sampling.seed = 99;
   EXPECT_TRUE(latents(quiet, 3) == latents(other, 3)) << "without noise no seed counts";
   SpeechRequest guided = request("hello");
-  guided.guidance = State::kGuidance;
+  guided.sampling.guidance = State::kGuidance;
   EXPECT_TRUE(latents(guided, 3) == plain) << "the authors' scale is the default";
-  guided.guidance = 1.f;
+  guided.sampling.guidance = 1.f;
   EXPECT_FALSE(latents(guided, 3) == plain);
 }
 
 TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   SpeechRequest r;
-  r.text = "Hello there.";
+  r.say.text = "Hello there.";
   const auto state = open(r);
-  const auto count = std::ssize(model_.prompter().text(r.text));
+  const auto count = std::ssize(model_.prompter().text(r.say.text));
   EXPECT_EQ(state->max_steps(), 6 * count + 10);
   EXPECT_EQ(state->prompt_ids().back(), Prompter::kAudioStart);
   EXPECT_EQ(std::ssize(state->prompt_ids()), count + 1);
@@ -156,7 +156,7 @@ TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   StepOutput out(frames, words, nullptr, nullptr, patch, &rows);
   EXPECT_EQ(state->advance(std::span(&stop, 1), out).next, Verdict::kFinished);
   EXPECT_EQ(rows.size(), 4 * patch.size()) << "the patch that says it is the last is heard";
-  r.max_frames = 7;
+  r.terms.max_frames = 7;
   EXPECT_EQ(open(r)->max_steps(), 7);
 }
 
@@ -168,7 +168,8 @@ GivenRow patch_of(const Sequence& state, int pos) {
 
 TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   SpeechRequest r;
-  for (int i = 0; i < 60; ++i) r.text += "The fox number " + std::to_string(i) + " said hello. ";
+  for (int i = 0; i < 60; ++i)
+    r.say.text += "The fox number " + std::to_string(i) + " said hello. ";
   const auto state = open(r);
   const auto& own = static_cast<const State&>(*state);
   const Prompter& p = model_.prompter();
@@ -203,9 +204,9 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   EXPECT_LT(parts, 20);
   // A part is the words after those of the part before: joined they are the text.
   SpeechRequest shorter = r;
-  shorter.text = r.text.substr(0, 200);
-  EXPECT_EQ(std::ssize(ids(shorter)), std::ssize(p.text(shorter.text)) + 1);
-  r.max_frames = 7;
+  shorter.say.text = r.say.text.substr(0, 200);
+  EXPECT_EQ(std::ssize(ids(shorter)), std::ssize(p.text(shorter.say.text)) + 1);
+  r.terms.max_frames = 7;
   const auto bounded = open(r);
   for (int i = 0; i < 4; ++i) said(*bounded, 0, i == 3);
   EXPECT_EQ(bounded->max_steps(), 3) << "of the request";
@@ -213,10 +214,11 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
 
 TEST_F(VoxCpm2Test, PartsOfAVoiceGoOnFromWhatWasSaid) {
   SpeechRequest r;
-  r.instructions = "warm";
-  r.text = std::string("One two. ") + std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
+  r.say.instructions = "warm";
+  r.say.text =
+      std::string("One two. ") + std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
   for (const char* mode : {"reference", "continuation", "reference+continuation"}) {
-    r.voice_data = voice(mode);
+    r.voice.data = voice(mode);
     const bool refers = mode[0] == 'r';
     const auto state = open(r);
     const auto& own = static_cast<const State&>(*state);
@@ -237,7 +239,7 @@ TEST_F(VoxCpm2Test, PartsOfAVoiceGoOnFromWhatWasSaid) {
 
 TEST_F(VoxCpm2Test, APartThatTookTooLongIsNotHeardAgain) {
   SpeechRequest r;
-  r.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
+  r.say.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
   const auto state = open(r);
   for (int i = 0; i < 700; ++i) said(*state, 3, i == 699);
   const auto prompt = state->prompt_ids();
@@ -250,7 +252,7 @@ TEST_F(VoxCpm2Test, APartThatTookTooLongIsNotHeardAgain) {
 
 TEST_F(VoxCpm2Test, WhatDoesNotEndGoesOnAtItsBound) {
   SpeechRequest r;
-  r.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
+  r.say.text = std::string(250, 'a') + ". " + std::string(250, 'b') + ".";
   const auto state = open(r);
   const auto step = [&](int) { return said(*state, 3, false); };
   EXPECT_EQ(segments_without_ends(*state, step), 2);
@@ -262,7 +264,7 @@ TEST_F(VoxCpm2Test, LateTextIsAPartForEachSentence) {
       "The second sentence is one that stands alone as well, I would say.";
   const auto prompts = [&](size_t piece) {
     SpeechRequest r;
-    r.text_open = true;
+    r.say.open = true;
     const auto state = open(r);
     EXPECT_FALSE(state->ready());
     std::vector<std::vector<int32_t>> all;
@@ -285,7 +287,7 @@ TEST_F(VoxCpm2Test, LateTextIsAPartForEachSentence) {
   EXPECT_EQ(whole[0], ids(request(text.substr(0, text.find("The second")))));
 
   SpeechRequest r;
-  r.text_open = true;
+  r.say.open = true;
   const auto state = open(r);
   EXPECT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
   const Status nothing = state->append_text(" \n", true);
@@ -301,14 +303,14 @@ TEST_F(VoxCpm2Test, TextIsTakenAsTheAuthorsDo) {
   EXPECT_EQ(p.text("\u4f60\u597d").size(), 1u) << "but where the token has no form without a mark";
   EXPECT_EQ(p.text("</s>").front(), p.text("<").front()) << "control tokens are text";
   SpeechRequest r = request("hello"), described = r;
-  described.instructions = "a  warm voice";
+  described.say.instructions = "a  warm voice";
   EXPECT_EQ(ids(described), ids(request("(a warm voice)hello")));
 }
 
 TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   const auto patches = [&](const std::string& mode) {
     SpeechRequest r = request("hello");
-    r.voice_data = voice(mode);
+    r.voice.data = voice(mode);
     return r;
   };
   const int64_t count = (1700 + 79) / 80, p = model_.config().patch;
@@ -328,7 +330,7 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_TRUE(static_cast<const State&>(*open(patches("reference"))).context().empty());
   // Of a length that leaves room to speak, also where it is used twice.
   const VoiceEncoderInfo& info = model_.voice_encoder()->info();
-  EXPECT_EQ(info.max_s, 224 / model_.info().frame_rate);
+  EXPECT_EQ(info.max_s, 224 / model_.info().speech.frame_rate);
   EXPECT_EQ(check_recording(info, speech(40000)).error().message,
             "the recording lasts 2.5 s; this model needs 1 s to 1.12 s");
   // Without its words a recording is a reference.
@@ -338,7 +340,7 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   open(patches("reference"))->prefix_keys(false, a);
   open(patches("reference"))->prefix_keys(false, same);
   SpeechRequest longer = request("hello");
-  longer.voice_data = voice("reference", 1701);
+  longer.voice.data = voice("reference", 1701);
   open(longer)->prefix_keys(false, b);
   EXPECT_EQ(a, same);
   EXPECT_EQ(a[1], b[1]) << "the same sounds";
@@ -358,9 +360,9 @@ TEST_F(VoxCpm2Test, RecordingsAreResampledAsTheAuthorsDo) {
 
 TEST_F(VoxCpm2Test, SaysWhatItIs) {
   const PipelineInfo& info = model_.info();
-  EXPECT_EQ(info.sample_rate, 48000);
-  EXPECT_EQ(info.frame_rate, 200);  // of the small one: 4 latents of 60 samples
-  EXPECT_EQ(info.late_text, LateText::kSentence);
+  EXPECT_EQ(info.speech.sample_rate, 48000);
+  EXPECT_EQ(info.speech.frame_rate, 200);  // of the small one: 4 latents of 60 samples
+  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
   EXPECT_EQ(info.parts.size(), 7u);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
   EXPECT_EQ(info.parts[1].shape, "1 layers, width 32, heads 4/2 x 16, ffn 40, without angles");
@@ -372,21 +374,21 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
     change(r);
     return refusal(r).param;
   };
-  EXPECT_EQ(param([](SpeechRequest& r) { r.text = " \n "; }), "input");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.voice = "anna"; }), "voice");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.text_in_prompt = false; }), "text_in_prompt");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.top_k = 5; }), "top_k");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.top_p = 0.5f; }), "top_p");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.guidance = -1.f; }), "guidance");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.guidance = NAN; }), "guidance");
-  EXPECT_EQ(param([](SpeechRequest& r) { r.temperature = INFINITY; }), "temperature");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "anna"; }), "voice");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = -1.f; }), "guidance");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = NAN; }), "guidance");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = INFINITY; }), "temperature");
   const auto told = [&](const std::function<void(Voice&)>& change) {
     Voice v{.family = "voxcpm2", .encoder = "1", .mode = "continuation", .text = "x"};
     v.tensors.emplace("prompt",
                       Tensor({2, model_.config().patch, model_.config().latent()}, DType::kF32));
     change(v);
     SpeechRequest r = request("hello");
-    r.voice_data = std::make_shared<const Voice>(std::move(v));
+    r.voice.data = std::make_shared<const Voice>(std::move(v));
     return refusal(r).message;
   };
   const auto longer = [&](const char* name, int64_t patches) {

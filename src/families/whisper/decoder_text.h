@@ -9,7 +9,7 @@
 
 #include "families/whisper/config.h"
 #include "families/whisper/window.h"
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx::whisper {
 

@@ -74,11 +74,12 @@ void Whisper::describe(const LoadSpec& spec) {
   name("whisper", spec, "see the checkpoint (the authors' are MIT or Apache-2.0)");
   info_.speaks = false;
   info_.writes = true;
-  info_.sample_rate = WhisperWindow::kSampleRate;
-  info_.frame_rate = 50;
-  info_.no_cloning = "this model listens; it has no voices";
-  for (const auto& [language, id] : generation_.languages) info_.languages.push_back(language);
-  if (!generation_.multilingual()) info_.languages = {"en"};
+  info_.speech.sample_rate = WhisperWindow::kSampleRate;
+  info_.speech.frame_rate = 50;
+  info_.speech.no_cloning = "this model listens; it has no voices";
+  for (const auto& [language, id] : generation_.languages)
+    info_.speech.languages.push_back(language);
+  if (!generation_.multilingual()) info_.speech.languages = {"en"};
   const WhisperEncoderConfig& e = config_.encoder;
   const auto shape = [&](int64_t layers, int64_t heads, int64_t ffn) {
     return concat(layers, " layers, width ", e.width, ", heads ", heads, " x ", e.width / heads,
@@ -91,7 +92,7 @@ void Whisper::describe(const LoadSpec& spec) {
        concat(shape(config_.layers, config_.heads, config_.ffn), ", ", config_.max_ids,
               " positions behind ", int{WhisperEncoder::kRows}, " of memory"),
        decoder_->bytes()},
-      {"head", concat(config_.vocab, " ids, ", info_.languages.size(), " languages"),
+      {"head", concat(config_.vocab, " ids, ", info_.speech.languages.size(), " languages"),
        decoder_->head_bytes()}};
 }
 
@@ -101,15 +102,15 @@ Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request)
     if (!window) return Error{ErrorCode::kInvalid, "the task is another family's", "task"};
     return window;
   }
-  if (request.chat || !request.text.empty() || request.text_open) {
+  if (request.writing.chat || !request.say.text.empty() || request.say.open) {
     return Error{ErrorCode::kUnsupported,
                  "this model writes down what it hears; it takes no text and answers no messages",
-                 request.chat ? "messages" : "input"};
+                 request.writing.chat ? "messages" : "input"};
   }
-  if (request.recordings.size() != 1) {
+  if (request.writing.recordings.size() != 1) {
     return Error{ErrorCode::kInvalid, "a recording is needed", "file"};
   }
-  const Recording& recording = *request.recordings.front();
+  const Recording& recording = *request.writing.recordings.front();
   auto samples = resampled(recording.samples, recording.sample_rate, WhisperWindow::kSampleRate);
   constexpr size_t kMost = size_t{WhisperWindow::kFrames} * WhisperWindow::kHop;
   samples.resize(std::min(samples.size(), kMost));
@@ -117,9 +118,9 @@ Result<std::shared_ptr<Window>> Whisper::window_of(const SpeechRequest& request)
   heard.push(samples, true);
   auto window = std::make_shared<Window>();
   window->audio = heard.window(0);
-  window->language = request.language;
+  window->language = request.say.language;
   window->timestamps = false;
-  window->temperature = request.temperature.value_or(0);
+  window->temperature = request.sampling.temperature.value_or(0);
   return window;
 }
 
@@ -185,7 +186,8 @@ Result<Opened> Whisper::open(const SpeechRequest& request) const {
   if (Status fault = check(*window.value()); !fault) return fault.error();
   Opened opened;
   if (!window.value()->rows) opened.samples = window.value()->audio.samples;
-  const int most = request.max_tokens > 0 ? request.max_tokens : request.max_frames;
+  const int most =
+      request.writing.max_tokens > 0 ? request.writing.max_tokens : request.terms.max_frames;
   opened.sequences.push_back(std::make_unique<Dictation>(
       config_, generation_, *tokenizer_, window.take(), static_cast<uint64_t>(std::max(most, 0))));
   return opened;

@@ -285,7 +285,7 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   };
   SpeechRequest request;
   EXPECT_EQ(fault(request), "a recording is needed");
-  request.text = "x";
+  request.say.text = "x";
   EXPECT_NE(fault(request).find("takes no text"), std::string::npos);
   const auto window = golden_window(model_, recording_, cases_["windows"][0]);
   request.task = window;

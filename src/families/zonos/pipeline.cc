@@ -136,7 +136,7 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
       dir = resolve_part(spec.dir, SpeakerEncoder::kRepository, hub_cache(),
                          SpeakerEncoder::kNetwork);
     } catch (const LoadError& missing) {
-      info_.no_cloning = missing.what();
+      info_.speech.no_cloning = missing.what();
       return;
     }
   }
@@ -159,18 +159,18 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
 
 void Zonos::describe(const LoadSpec& spec) {
   name("zonos", spec, "Apache-2.0; codec MIT");
-  info_.voices = {{"none", "no speaker given"}};
+  info_.speech.voices = {{"none", "no speaker given"}};
   for (const auto& [name, vector] : frontend_->speakers) {
-    info_.voices.push_back({name, "speaker vector of the checkpoint's folder speakers"});
+    info_.speech.voices.push_back({name, "speaker vector of the checkpoint's folder speakers"});
   }
-  info_.default_voice = "none";
+  info_.speech.default_voice = "none";
   for (const std::string& code : languages()) {
-    if (code != "ja") info_.languages.push_back(code);
+    if (code != "ja") info_.speech.languages.push_back(code);
   }
-  info_.phones = true;
-  info_.spells_numbers = true;
-  info_.instructions = true;
-  info_.mixes = frontend_->speaker_width > 0;
+  info_.speech.phones = true;
+  info_.offers.add("spell_numbers");
+  info_.offers.add("instructions");
+  info_.speech.mixes = frontend_->speaker_width > 0;
   info_.max_text_bytes = kMostText;
 }
 

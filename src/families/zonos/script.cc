@@ -25,9 +25,9 @@ class Script : public SpokenScript {
       : config_(frontend.config),
         phonemize_(phonemizer(frontend, request)),
         language_(std::move(language)),
-        sayings_(request.sayings),
-        lexicon_(request.lexicon),
-        ignore_stop_(request.ignore_stop),
+        sayings_(request.say.sayings),
+        lexicon_(request.say.lexicon),
+        ignore_stop_(request.terms.ignore_stop),
         rows_(frontend.conditioner.rows(conditions)),
         companion_rows_(frontend.conditioner.rows(needed(config_, conditions))) {}
 
@@ -86,7 +86,7 @@ class Script : public SpokenScript {
  private:
   /// Numbers become words, unless the request says otherwise.
   static Phonemize phonemizer(const Frontend& frontend, const SpeechRequest& request) {
-    if (!request.spell_numbers.value_or(true)) return frontend.phonemize;
+    if (!request.say.spell_numbers.value_or(true)) return frontend.phonemize;
     return [&frontend](std::string_view text, std::string_view language) {
       return frontend.phonemize(normalize_numbers(text), language);
     };
@@ -122,8 +122,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .text = {.segment_bytes = kSegmentBytes, .most_ids = kMostSymbols},
           .spare_steps = kSpareFrames,
           .steps_per_id = kFramesPerSymbol,
-          .most_steps = kMostFrames,
-          .instructions = ""};
+          .most_steps = kMostFrames};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const Frontend& frontend,
@@ -131,9 +130,9 @@ Result<std::unique_ptr<SpokenScript>> script_of(const Frontend& frontend,
   Result<std::vector<double>> speaker =
       speaker_vector(frontend.speakers, frontend.speaker_width, request);
   if (!speaker) return speaker.error();
-  Result<std::string> language = language_of(request.language);
+  Result<std::string> language = language_of(request.say.language);
   if (!language) return language.error();
-  Result<Conditions> conditions = conditions_of(frontend.config, request.instructions);
+  Result<Conditions> conditions = conditions_of(frontend.config, request.say.instructions);
   if (!conditions) return conditions.error();
   conditions.value()["language_id"] = {language_number(language.value())};
   if (!speaker.value().empty()) conditions.value()["speaker"] = speaker.take();

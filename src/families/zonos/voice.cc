@@ -53,15 +53,15 @@ Result<std::vector<double>> vector_of(const Speakers& speakers, const std::strin
 
 Result<std::vector<double>> speaker_vector(const Speakers& speakers, int64_t width,
                                            const SpeechRequest& request) {
-  if (request.mix.empty()) {
-    if (request.voice_data) return vector_of(*request.voice_data, width);
-    if (request.voice.empty() || request.voice == "none") return std::vector<double>();
-    return vector_of(speakers, request.voice);
+  if (request.voice.mix.empty()) {
+    if (request.voice.data) return vector_of(*request.voice.data, width);
+    if (request.voice.name.empty() || request.voice.name == "none") return std::vector<double>();
+    return vector_of(speakers, request.voice.name);
   }
   double all = 0;
-  for (const VoiceShare& share : request.mix) all += share.weight;
+  for (const VoiceShare& share : request.voice.mix) all += share.weight;
   std::vector<double> sum(static_cast<size_t>(width));
-  for (const VoiceShare& share : request.mix) {
+  for (const VoiceShare& share : request.voice.mix) {
     const Result<std::vector<double>> vector =
         share.data ? vector_of(*share.data, width) : vector_of(speakers, share.voice);
     if (!vector) return vector.error();

@@ -29,7 +29,7 @@ class ZonosVoice : public testing::Test {
   }
   SpeechRequest request() const {
     SpeechRequest r;
-    r.text = "hello";
+    r.say.text = "hello";
     return r;
   }
   /// The rows before the audio, as vectors.
@@ -125,9 +125,9 @@ TEST_F(ZonosVoice, AVectorIsWhatAFileOfItIs) {
   ASSERT_TRUE(voice.ok());
   EXPECT_EQ(voice.value().encoder, "given");
   SpeechRequest named = request(), given = request();
-  named.voice = "bob";
-  given.voice_data = std::make_shared<Voice>(voice.take());
-  given.voice = "any name";
+  named.voice.name = "bob";
+  given.voice.data = std::make_shared<Voice>(voice.take());
+  given.voice.name = "any name";
   EXPECT_EQ(rows(named), rows(given));
   EXPECT_NE(rows(request()), rows(given));
 }
@@ -141,17 +141,17 @@ TEST_F(ZonosVoice, AMixHasTheAverageOfItsVectors) {
     average[i] = 0.25f * a->find("speaker")->f32()[i] + 0.75f * bob.f32()[i];
   }
   SpeechRequest mixed = request(), whole = request();
-  mixed.mix = {{"", a, 1}, {"bob", nullptr, 3}};
-  whole.voice_data = std::make_shared<Voice>(model_.voice_of_embedding(average).take());
+  mixed.voice.mix = {{"", a, 1}, {"bob", nullptr, 3}};
+  whole.voice.data = std::make_shared<Voice>(model_.voice_of_embedding(average).take());
   const auto m = rows(mixed), w = rows(whole);
   ASSERT_EQ(m.size(), w.size());
   for (size_t i = 0; i < m.size(); ++i) {
     ASSERT_EQ(m[i].size(), w[i].size());
     for (size_t k = 0; k < m[i].size(); ++k) ASSERT_NEAR(m[i][k], w[i][k], 1e-5) << i;
   }
-  mixed.mix[1].voice = "nobody";
+  mixed.voice.mix[1].voice = "nobody";
   EXPECT_EQ(refusal(mixed).code, ErrorCode::kNotFound);
-  EXPECT_TRUE(model_.info().mixes);
+  EXPECT_TRUE(model_.info().speech.mixes);
 }
 
 TEST_F(ZonosVoice, RefusesWhatIsNoVoice) {
@@ -162,7 +162,7 @@ TEST_F(ZonosVoice, RefusesWhatIsNoVoice) {
   EXPECT_FALSE(model_.voice_of_embedding(vector).ok());
   SpeechRequest r = request();
   const auto voice = std::make_shared<Voice>();
-  r.voice_data = voice;
+  r.voice.data = voice;
   EXPECT_NE(refusal(r).message.find("[128]"), std::string::npos);
   voice->tensors["speaker"] = Tensor({64}, DType::kF32);
   EXPECT_EQ(refusal(r).param, "voice");
@@ -186,7 +186,7 @@ TEST_F(ZonosVoice, SpeaksWithoutTheEncodersFiles) {
   const Zonos none({dir.path(), "none"}, letters);
   ::unsetenv("HF_HUB_CACHE");
   EXPECT_FALSE(none.voice_encoder());
-  EXPECT_NE(none.info().no_cloning.find("Zonos-v0.1-speaker-embedding"), std::string::npos);
+  EXPECT_NE(none.info().speech.no_cloning.find("Zonos-v0.1-speaker-embedding"), std::string::npos);
   EXPECT_TRUE(none.open(request()).ok());
 }
 

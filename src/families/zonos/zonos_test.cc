@@ -112,7 +112,7 @@ class ZonosTest : public testing::Test {
 
   SpeechRequest say(const std::string& text) const {
     SpeechRequest request;
-    request.text = text;
+    request.say.text = text;
     return request;
   }
   std::unique_ptr<Sequence> open(const SpeechRequest& request) const {
@@ -154,7 +154,7 @@ class ZonosTest : public testing::Test {
 TEST_F(ZonosTest, NumbersAreSpelledUnlessTheRequestSaysOtherwise) {
   const auto symbols = [this](const std::string& text, std::optional<bool> spell) {
     SpeechRequest request = say(text);
-    request.spell_numbers = spell;
+    request.say.spell_numbers = spell;
     const auto state = open(request);
     const auto ids = state->prompt_ids();
     return std::vector<int32_t>(ids.begin(), ids.end());
@@ -220,7 +220,7 @@ TEST_F(ZonosTest, Defaults) {
 TEST_F(ZonosTest, ConditionsByName) {
   SpeechRequest request = say("Hello.");
   const auto keys_of = [&](const std::string& instructions) {
-    request.instructions = instructions;
+    request.say.instructions = instructions;
     std::vector<uint64_t> keys;
     open(request)->prefix_keys(false, keys);
     return keys;
@@ -232,26 +232,26 @@ TEST_F(ZonosTest, ConditionsByName) {
   EXPECT_NE(keys_of("pitch_std=0"), keys_of("pitch_std=400"));  // what may just be
   for (const char* wrong : {"slowly please", "pitch_std=loud", "pitch_std=401", "emotion=1,2",
                             "emotion=0,0,0,0,0,0,0,0", "speaker=1", "espeak=1", "pitch_std=nan"}) {
-    request.instructions = wrong;
+    request.say.instructions = wrong;
     EXPECT_EQ(refusal(request).param, "instructions") << wrong;
   }
 }
 
 TEST_F(ZonosTest, VoicesAndLanguages) {
-  EXPECT_EQ(model_.info().voices.size(), 3u);  // none, ann (.pt), bob (.safetensors)
+  EXPECT_EQ(model_.info().speech.voices.size(), 3u);  // none, ann (.pt), bob (.safetensors)
   SpeechRequest request = say("Hello.");
-  request.voice = "ann";
+  request.voice.name = "ann";
   open(request);
-  request.voice = "carl";
+  request.voice.name = "carl";
   EXPECT_EQ(refusal(request).code, ErrorCode::kNotFound);
   EXPECT_NE(refusal(request).message.find("none, ann, bob"), std::string::npos);
-  request.voice = "";
+  request.voice.name = "";
   for (const char* known : {"en-us", "EN", "de", "fr", "auto"}) {
-    request.language = known;
+    request.say.language = known;
     open(request);
   }
   for (const char* unknown : {"ja", "klingon"}) {
-    request.language = unknown;
+    request.say.language = unknown;
     EXPECT_EQ(refusal(request).param, "language");
   }
 }
@@ -281,7 +281,7 @@ TEST(ZonosLoad, DummyWeightsNeedTheConfigOnly) {
   EXPECT_TRUE(claims(Config::load(dir.path("config.json"))));
   const Zonos model({dir.path(), "dummy", WeightType::kQ8, true});
   SpeechRequest request;
-  request.text = "Hello.";
+  request.say.text = "Hello.";
   const auto opened = model.open(request);
   ASSERT_TRUE(opened.ok());
   EXPECT_TRUE(opened.value().sequence().ready());

@@ -25,8 +25,8 @@ class DuetSequence : public Sequence {
 
 class ThinkerSequence : public DuetSequence {
  public:
-  explicit ThinkerSequence(const SpeechRequest& request) : text_(request.text) {
-    sampling_.temperature = request.temperature.value_or(1.f);
+  explicit ThinkerSequence(const SpeechRequest& request) : text_(request.say.text) {
+    sampling_.temperature = request.sampling.temperature.value_or(1.f);
   }
   int prompt_rows() const override { return static_cast<int>(text_.size()); }
   int max_steps() const override { return prompt_rows() + 1; }
@@ -52,8 +52,8 @@ class ThinkerSequence : public DuetSequence {
 
 class TalkerSequence : public DuetSequence {
  public:
-  explicit TalkerSequence(const SpeechRequest& request) : most_(2 * request.text.size() + 2) {
-    sampling_.temperature = request.temperature.value_or(1.f);
+  explicit TalkerSequence(const SpeechRequest& request) : most_(2 * request.say.text.size() + 2) {
+    sampling_.temperature = request.sampling.temperature.value_or(1.f);
   }
   int prompt_rows() const override { return std::max(1, known_rows()); }
   int known_rows() const override { return static_cast<int>(heard_.size()) / kTap; }
@@ -171,8 +171,8 @@ class DuetPipeline : public Pipeline {
  public:
   DuetPipeline() {
     info_.family = info_.model = "duet";
-    info_.sample_rate = 1000;
-    info_.frame_rate = 100;
+    info_.speech.sample_rate = 1000;
+    info_.speech.frame_rate = 100;
     info_.writes = true;
     const FrameType text{Flow::kText}, ids{Flow::kIds}, rows{Flow::kRows, kTap},
         codes{Flow::kCodes, 1};
@@ -189,11 +189,11 @@ class DuetPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.text.empty()) return nothing_to_say();
+    if (request.say.text.empty()) return nothing_to_say();
     Opened opened;
     opened.sequences.push_back(std::make_unique<ThinkerSequence>(request));
-    opened.sequences.push_back(request.text_only ? nullptr
-                                                 : std::make_unique<TalkerSequence>(request));
+    opened.sequences.push_back(
+        request.writing.text_only ? nullptr : std::make_unique<TalkerSequence>(request));
     return opened;
   }
 

@@ -15,8 +15,10 @@ constexpr int kWide = 16, kPart = 8, kValues = 4, kThoughts = 12;
 class LatentSequence : public Sequence {
  public:
   explicit LatentSequence(const SpeechRequest& request)
-      : seed_(request.seed), text_(request.text), guidance_(request.guidance) {
-    sampling_.temperature = request.temperature.value_or(1.f);
+      : seed_(request.sampling.seed),
+        text_(request.say.text),
+        guidance_(request.sampling.guidance) {
+    sampling_.temperature = request.sampling.temperature.value_or(1.f);
   }
   int prompt_rows() const override { return static_cast<int>(text_.size()); }
   int max_steps() const override { return kLatentThoughts + kLatentsAByte * prompt_rows(); }
@@ -162,8 +164,8 @@ class LatentPipeline : public Pipeline {
  public:
   LatentPipeline() {
     info_.family = info_.model = "latent";
-    info_.sample_rate = 1000;
-    info_.frame_rate = 100;
+    info_.speech.sample_rate = 1000;
+    info_.speech.frame_rate = 100;
     const FrameType text{Flow::kText}, rows{Flow::kRows, kValues};
     graph_ = {{{.name = "lm", .ar = &lm_, .in = {text}, .out = {rows}},
                {.name = "voice", .chunk = &voice_, .in = {}, .out = {}}},
@@ -174,7 +176,7 @@ class LatentPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.text.empty()) return nothing_to_say();
+    if (request.say.text.empty()) return nothing_to_say();
     return Opened(std::make_unique<LatentSequence>(request));
   }
 

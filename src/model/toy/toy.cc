@@ -28,21 +28,22 @@ enum Break : char { kReady = 1, kAdvance, kKeys, kCut, kRun, kRefuse, kAppend };
 class ToyState : public Sequence {
  public:
   ToyState(const SpeechRequest& request, const ToyOptions& options)
-      : options_(options), open_(request.text_open) {
+      : options_(options), open_(request.say.open) {
     for (SampleParams& params : sampling_) {
-      params.temperature = request.temperature.value_or(1.f);
-      params.top_k = request.top_k.value_or(0);
-      params.repetition_penalty = request.repetition_penalty.value_or(1.f);
+      params.temperature = request.sampling.temperature.value_or(1.f);
+      params.top_k = request.sampling.top_k.value_or(0);
+      params.repetition_penalty = request.sampling.repetition_penalty.value_or(1.f);
     }
     sampling_[1].temperature *= 0.5f;  // each code has its own
-    max_steps_ = request.max_frames > 0 ? request.max_frames : 1000;
-    text_ = request.text;
-    instructions_ = request.instructions;
-    guidance_ = request.guidance;
-    add_voice(request.voice_data.get(), 1);
+    max_steps_ = request.terms.max_frames > 0 ? request.terms.max_frames : 1000;
+    text_ = request.say.text;
+    instructions_ = request.say.instructions;
+    guidance_ = request.sampling.guidance;
+    add_voice(request.voice.data.get(), 1);
     float total = 0;
-    for (const VoiceShare& share : request.mix) total += share.weight;
-    for (const VoiceShare& share : request.mix) add_voice(share.data.get(), share.weight / total);
+    for (const VoiceShare& share : request.voice.mix) total += share.weight;
+    for (const VoiceShare& share : request.voice.mix)
+      add_voice(share.data.get(), share.weight / total);
     codes_.reserve(2 * max_steps_);
     for (auto& history : history_) history.reserve(max_steps_);
   }
@@ -349,13 +350,13 @@ class ToyPipeline : public Pipeline {
  public:
   explicit ToyPipeline(ToyOptions options) : options_(options), ar_(options.max_positions) {
     info_.family = info_.model = "toy";
-    info_.sample_rate = 1000;
-    info_.frame_rate = 50;
-    info_.voices = {{"toy", "the only voice"}};
-    info_.default_voice = "toy";
-    info_.late_text = LateText::kToken;
-    info_.instructions = true;
-    info_.mixes = options.clones;
+    info_.speech.sample_rate = 1000;
+    info_.speech.frame_rate = 50;
+    info_.speech.voices = {{"toy", "the only voice"}};
+    info_.speech.default_voice = "toy";
+    info_.speech.late_text = LateText::kToken;
+    info_.offers.add("instructions");
+    info_.speech.mixes = options.clones;
     const Link links[] = {{"features", &features_, {2, 3, 2, 1}},
                           {"vocoder", &vocoder_, {1, 4, 0, 0}}};
     graph_ = chain(ar_, links);
@@ -363,7 +364,7 @@ class ToyPipeline : public Pipeline {
   const PipelineInfo& info() const override { return info_; }
   const Graph& graph() const override { return graph_; }
   Result<Opened> open(const SpeechRequest& request) const override {
-    if (request.text.empty() && !request.text_open) {
+    if (request.say.text.empty() && !request.say.open) {
       return nothing_to_say();
     }
     return Opened(std::make_unique<ToyState>(request, options_));

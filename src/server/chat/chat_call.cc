@@ -62,7 +62,7 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   if (call.speaks && !can_speak)
     fields.unsupported("modalities",
                        "'modalities' must be [\"text\"]: this model answers in words.");
-  call.request.text_only = !call.speaks;
+  call.request.writing.text_only = !call.speaks;
   if (const auto shape = fields.text("audio_shape")) {
     if (*shape != "openai" && *shape != "vllm-omni")
       fields.unsupported("audio_shape", "'audio_shape' is \"openai\" or \"vllm-omni\".");
@@ -71,8 +71,8 @@ void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   const auto audio = fields.object("audio");
   if (!audio) return;
   if (!call.speaks) fields.refuse("audio", "'audio' needs \"audio\" among the 'modalities'.");
-  call.request.voice = audio->text("voice").value_or("");
-  if (is_vendor_voice(call.request.voice)) call.request.voice.clear();
+  call.request.voice.name = audio->text("voice").value_or("");
+  if (is_vendor_voice(call.request.voice.name)) call.request.voice.name.clear();
   const bool pcm = call.stream && !call.apart;
   const std::string name = audio->text("format").value_or(pcm ? "pcm16" : "wav");
   const auto format = spoken_format(name);
@@ -96,7 +96,7 @@ void read_stops(const ChatFields& fields, SpeechRequest& request) {
     if (!item.is_text()) fields.wrong_type("stop", "a string or an array of strings", item);
     if (item.text().empty() || item.text().size() > kMaxStopBytes)
       fields.refuse("stop", concat("'stop' strings must have 1 to ", kMaxStopBytes, " bytes."));
-    request.stop.push_back(item.text());
+    request.writing.stop.push_back(item.text());
   }
 }
 
@@ -109,14 +109,14 @@ void read_chat(const ChatFields& fields, const ChatAbility& model, ChatCall& cal
               .recalls = model.recalls,
               .find_answer = model.find_answer};
   chat->messages = read_messages(fields, heard);
-  call.request.recordings = std::move(heard.recordings);
-  call.request.answers = std::move(heard.answers);
+  call.request.writing.recordings = std::move(heard.recordings);
+  call.request.writing.answers = std::move(heard.answers);
   read_answer_shape(fields, model, *chat, call.tool_names);
-  call.request.chat = std::move(chat);
+  call.request.writing.chat = std::move(chat);
   const auto top = fields.integer("top_logprobs", 0, kMaxLogprobs);
   const bool wanted = fields.flag("logprobs").value_or(false);
   if (top && !wanted) fields.refuse("top_logprobs", "'top_logprobs' needs 'logprobs': true.");
-  if (wanted) call.request.top_logprobs = static_cast<int>(top.value_or(0));
+  if (wanted) call.request.writing.top_logprobs = static_cast<int>(top.value_or(0));
 }
 
 void read_completion(const ChatFields& fields, ChatCall& call) {
@@ -131,11 +131,11 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
   read_response_format(fields, false);
   if (fields.find("modalities") != nullptr || fields.find("audio") != nullptr)
     fields.unsupported("modalities", "A text is gone on with in text only.");
-  call.request.text = prompt->text();
-  call.request.text_only = true;
+  call.request.say.text = prompt->text();
+  call.request.writing.text_only = true;
   constexpr int kDefaultTokens = 16;  // as OpenAI's API
-  if (call.request.max_tokens == 0) call.request.max_tokens = kDefaultTokens;
-  call.request.top_logprobs =
+  if (call.request.writing.max_tokens == 0) call.request.writing.max_tokens = kDefaultTokens;
+  call.request.writing.top_logprobs =
       static_cast<int>(fields.integer("logprobs", 0, kMaxLogprobs).value_or(-1));
 }
 
@@ -168,15 +168,16 @@ std::variant<ChatCall, ApiError> ChatBody::call(const ChatAbility& model) const 
   fields.text("model");
   ChatCall call;
   call.kind = kind_;
-  call.request.text_only = true;  // nothing here takes what is heard
+  call.request.writing.text_only = true;  // nothing here takes what is heard
   refuse_others(fields);
   read_stops(fields, call.request);
-  call.request.seed = random_seed();
+  call.request.sampling.seed = random_seed();
   read_options(fields, kind_ == ChatKind::kChat ? kChatBody : kCompletionBody, call.request);
   if (const auto most = fields.integer("max_completion_tokens", 1, std::numeric_limits<int>::max()))
-    call.request.max_tokens = static_cast<int>(*most);  // before "max_tokens", its older name
-  call.request.ignore_stop = fields.flag("ignore_eos").value_or(false);
-  call.request.expected = read_prediction(fields);
+    call.request.writing.max_tokens =
+        static_cast<int>(*most);  // before "max_tokens", its older name
+  call.request.terms.ignore_stop = fields.flag("ignore_eos").value_or(false);
+  call.request.writing.expected = read_prediction(fields);
   call.stream = fields.flag("stream").value_or(false);
   if (const auto options = fields.object("stream_options")) {
     if (!call.stream) fields.refuse("stream_options", "'stream_options' needs 'stream': true.");

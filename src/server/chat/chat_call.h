@@ -40,23 +40,19 @@ enum class ChatKind { kChat, kCompletion };
 struct ChatAbility {
   bool speaks = false;         ///< answers aloud
   double hears_s = 0;          ///< as PipelineInfo
-  bool first_channel = false;  ///< PipelineInfo::hears_first_channel
+  bool first_channel = false;  ///< HearingFacts::first_channel
   /// Whose children decode recordings; null: this process does.
   const DecodeHelper* decoder = nullptr;
-  bool recalls = false;         ///< PipelineInfo::recalls
+  bool recalls = false;         ///< WritingFacts::recalls
   FindAnswer find_answer = {};  ///< empty: there are none
-  bool calls_tools = false;     ///< PipelineInfo::calls_tools
-  bool writes_json = false;     ///< PipelineInfo::writes_json
+  bool calls_tools = false;     ///< WritingFacts::calls_tools
+  bool writes_json = false;     ///< WritingFacts::writes_json
 
   static ChatAbility of(const PipelineInfo& info, const DecodeHelper* decoder = nullptr) {
-    return {info.speaks && info.converses,
-            info.hears_s,
-            info.hears_first_channel,
-            decoder,
-            info.recalls,
-            {},
-            info.calls_tools,
-            info.writes_json};
+    return {info.speaks && info.converses, info.hearing.seconds,
+            info.hearing.first_channel,    decoder,
+            info.writing.recalls,          {},
+            info.writing.calls_tools,      info.writing.writes_json};
   }
 };
 

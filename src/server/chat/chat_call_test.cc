@@ -47,40 +47,40 @@ TEST(ChatCallBody, ReadsAll) {
       R"( "presence_penalty": 0, "response_format": {"type": "text"}, "user": "somebody",)"
       R"( "guidance": 1.5)"));
   EXPECT_TRUE(call.stream && call.usage);
-  EXPECT_EQ(call.request.stop, (std::vector<std::string>{"a", "b"}));
-  EXPECT_EQ(call.request.temperature, 0.5f);
-  EXPECT_EQ(call.request.top_p, 0.25f);
-  EXPECT_EQ(call.request.top_k, 0);
-  EXPECT_EQ(call.request.max_tokens, 9);
-  EXPECT_EQ(call.request.top_logprobs, 4);
-  EXPECT_EQ(call.request.guidance, 1.5f);
-  EXPECT_EQ(call.request.seed, static_cast<uint64_t>(-3));
-  EXPECT_EQ(call.request.chat->messages, R"([{"role": "user", "content": "Hi"}])");
-  EXPECT_EQ(call.request.chat->tools, "");
+  EXPECT_EQ(call.request.writing.stop, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(call.request.sampling.temperature, 0.5f);
+  EXPECT_EQ(call.request.sampling.top_p, 0.25f);
+  EXPECT_EQ(call.request.sampling.top_k, 0);
+  EXPECT_EQ(call.request.writing.max_tokens, 9);
+  EXPECT_EQ(call.request.writing.top_logprobs, 4);
+  EXPECT_EQ(call.request.sampling.guidance, 1.5f);
+  EXPECT_EQ(call.request.sampling.seed, static_cast<uint64_t>(-3));
+  EXPECT_EQ(call.request.writing.chat->messages, R"([{"role": "user", "content": "Hi"}])");
+  EXPECT_EQ(call.request.writing.chat->tools, "");
   const ChatCall plain = good_call(chat_with(R"(, "stop": "x", "seed": null)"));
-  EXPECT_EQ(plain.request.stop, std::vector<std::string>{"x"});
-  EXPECT_EQ(plain.request.max_tokens, 0);
-  EXPECT_EQ(plain.request.top_logprobs, -1);
-  EXPECT_FALSE(plain.request.temperature.has_value());
-  EXPECT_FALSE(plain.request.guidance.has_value());
-  EXPECT_FALSE(plain.request.background);
-  EXPECT_TRUE(good_call(chat_with(R"(, "service_tier": "flex")")).request.background);
+  EXPECT_EQ(plain.request.writing.stop, std::vector<std::string>{"x"});
+  EXPECT_EQ(plain.request.writing.max_tokens, 0);
+  EXPECT_EQ(plain.request.writing.top_logprobs, -1);
+  EXPECT_FALSE(plain.request.sampling.temperature.has_value());
+  EXPECT_FALSE(plain.request.sampling.guidance.has_value());
+  EXPECT_FALSE(plain.request.terms.background);
+  EXPECT_TRUE(good_call(chat_with(R"(, "service_tier": "flex")")).request.terms.background);
   EXPECT_EQ(bad_call(chat_with(R"(, "service_tier": "soon")")).status, 400);
 }
 
 TEST(ChatCallBody, HasTheOptionsOfChatsAlone) {
   const ChatCall call = good_call(chat_with(R"(, "exaggeration": 9, "speaker": "x", "speed": 0)"));
-  EXPECT_FALSE(call.request.exaggeration.has_value());
-  EXPECT_EQ(call.request.speed, 1);
+  EXPECT_FALSE(call.request.voice.exaggeration.has_value());
+  EXPECT_EQ(call.request.voice.speed, 1);
   const ChatCall completion =
       good_call(R"({"prompt": "a", "guidance": 2, "top_k": -1})", ChatKind::kCompletion);
-  EXPECT_FALSE(completion.request.guidance.has_value());
-  EXPECT_EQ(completion.request.top_k, 0);
+  EXPECT_FALSE(completion.request.sampling.guidance.has_value());
+  EXPECT_EQ(completion.request.sampling.top_k, 0);
 }
 
 TEST(ChatCallBody, TakesAPrediction) {
   const auto expected = [](const std::string& prediction) {
-    return good_call(chat_with(R"(, "prediction": )" + prediction)).request.expected;
+    return good_call(chat_with(R"(, "prediction": )" + prediction)).request.writing.expected;
   };
   EXPECT_EQ(expected("null"), "");
   EXPECT_EQ(expected(R"({"type": "content", "content": "int x;"})"), "int x;");
@@ -102,28 +102,29 @@ TEST(ChatCallBody, MakesMessagesThatTemplatesExpect) {
       R"( {"role": "assistant", "content": "x", "reasoning": "r", "unknown": 1}],)"
       R"( "tools": [{"type": "function", "function": {"name": "f", "parameters": {"b": 1,)"
       R"( "a": 2}}}]})");
-  EXPECT_EQ(call.request.chat->messages,
+  EXPECT_EQ(call.request.writing.chat->messages,
             R"([{"role": "system", "content": "a\nb"}, {"role": "assistant", "content": "",)"
             R"( "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f",)"
             R"( "arguments": {"z": 1, "a": [2]}}}]}, {"role": "tool", "content": "ü",)"
             R"( "tool_call_id": "c"}, {"role": "assistant", "content": "x",)"
             R"( "reasoning_content": "r"}])");
-  EXPECT_EQ(call.request.chat->tools,
+  EXPECT_EQ(call.request.writing.chat->tools,
             R"([{"type": "function", "function": {"name": "f", "parameters": {"b": 1, "a": 2}}}])");
   EXPECT_EQ(call.tool_names, std::vector<std::string>{"f"});
   const ChatCall none = good_call(chat_with(
       R"(, "tool_choice": "none", "tools": [{"type": "function", "function": {"name": "f"}}])"));
-  EXPECT_EQ(none.request.chat->tools, "");
+  EXPECT_EQ(none.request.writing.chat->tools, "");
   EXPECT_TRUE(none.tool_names.empty());
 }
 
 TEST(ChatCallBody, SwitchesOfTheTemplate) {
-  EXPECT_FALSE(good_call(chat_with("")).request.chat->thinks.has_value());
-  EXPECT_FALSE(good_call(chat_with(R"(, "chat_template_kwargs": {})")).request.chat->thinks);
+  EXPECT_FALSE(good_call(chat_with("")).request.writing.chat->thinks.has_value());
+  EXPECT_FALSE(
+      good_call(chat_with(R"(, "chat_template_kwargs": {})")).request.writing.chat->thinks);
   for (const bool thinks : {false, true}) {
     const auto call = good_call(chat_with(concat(
         R"(, "chat_template_kwargs": {"enable_thinking": )", thinks ? "true" : "false", "}")));
-    EXPECT_EQ(call.request.chat->thinks, thinks);
+    EXPECT_EQ(call.request.writing.chat->thinks, thinks);
   }
   for (const char* bad : {R"({"enable_thinking": "no"})", R"({"thinking_budget": 3})", "[]"}) {
     EXPECT_EQ(bad_call(chat_with(concat(R"(, "chat_template_kwargs": )", bad))).status, 400) << bad;
@@ -187,15 +188,15 @@ TEST(ChatCallBody, ReadsHowAnAnswerIsHeard) {
   const auto call = [&](const std::string& more) { return std::get<ChatCall>(read(more)); };
   const auto param = [&](const std::string& more) { return std::get<ApiError>(read(more)).param; };
   EXPECT_FALSE(call("").speaks);
-  EXPECT_TRUE(call(R"(, "modalities": ["text"])").request.text_only);
+  EXPECT_TRUE(call(R"(, "modalities": ["text"])").request.writing.text_only);
   EXPECT_TRUE(call(R"(, "modalities": ["audio"])").speaks);
   const ChatCall heard =
       call(R"(, "modalities": ["text", "audio"], "audio": {"voice": "ann", "format": "opus"})");
-  EXPECT_TRUE(heard.speaks && !heard.request.text_only);
-  EXPECT_EQ(heard.request.voice, "ann");
+  EXPECT_TRUE(heard.speaks && !heard.request.writing.text_only);
+  EXPECT_EQ(heard.request.voice.name, "ann");
   EXPECT_EQ(heard.format, AudioFormat::kOpus);
   const std::string both = R"(, "modalities": ["text", "audio"])";
-  EXPECT_EQ(call(both + R"(, "audio": {"voice": "alloy"})").request.voice, "")
+  EXPECT_EQ(call(both + R"(, "audio": {"voice": "alloy"})").request.voice.name, "")
       << "OpenAI's: the default";
   EXPECT_EQ(call(both).format, AudioFormat::kWav);
   EXPECT_EQ(call(both + R"(, "stream": true, "audio": {})").format, AudioFormat::kPcm);
@@ -242,9 +243,9 @@ TEST(ChatCallBody, HearsTheFirstChannelWhereTheModelDoes) {
       base64(wav(data, 1, 2)), R"("}}]}]})");
   const auto first_sample = [&](bool first_channel) {
     PipelineInfo info;
-    info.hears_s = 5, info.hears_first_channel = first_channel;
+    info.hearing.seconds = 5, info.hearing.first_channel = first_channel;
     const auto read = read_call(body, ChatKind::kChat, ChatAbility::of(info));
-    return std::get<ChatCall>(read).request.recordings.at(0)->samples.at(0);
+    return std::get<ChatCall>(read).request.writing.recordings.at(0)->samples.at(0);
   };
   EXPECT_FLOAT_EQ(first_sample(true), 4000 / 32768.f);
   EXPECT_FLOAT_EQ(first_sample(false), 2000 / 32768.f);
@@ -260,7 +261,7 @@ TEST(ChatCallBody, AnswersAreNamedByTheirIds) {
                      ChatKind::kChat, ability);
   };
   const auto said = [&](const char* audio, const char* content = "null") {
-    return std::get<ChatCall>(read(audio, content)).request.chat->messages;
+    return std::get<ChatCall>(read(audio, content)).request.writing.chat->messages;
   };
   EXPECT_EQ(said("audio_1"), R"([{"role": "assistant", "content": "Well."}])");
   EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
@@ -268,11 +269,11 @@ TEST(ChatCallBody, AnswersAreNamedByTheirIds) {
   EXPECT_EQ(std::get<ApiError>(read("audio_3", "null")).param, "messages[0].audio");
   ability.recalls = true;
   const auto call = std::get<ChatCall>(read("audio_1", "\"Told.\""));
-  EXPECT_EQ(call.request.chat->messages,
+  EXPECT_EQ(call.request.writing.chat->messages,
             R"([{"role": "assistant", "content": [{"type": "answer"}]}])");
-  ASSERT_EQ(call.request.answers.size(), 1u);
-  EXPECT_EQ(call.request.answers[0].ids, ids);
-  EXPECT_EQ(call.request.answers[0].heard_s, 1.5);
+  ASSERT_EQ(call.request.writing.answers.size(), 1u);
+  EXPECT_EQ(call.request.writing.answers[0].ids, ids);
+  EXPECT_EQ(call.request.writing.answers[0].heard_s, 1.5);
   EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
   // Clients name answers, and make none.
   EXPECT_EQ(
@@ -305,7 +306,8 @@ TEST(ChatCallBody, RefusesMessagesByTheirPlace) {
 }
 
 TEST(ChatCallBody, HalvesOfCharactersAreReplaced) {
-  EXPECT_EQ(good_call(R"({"prompt": "a\ud83d"})", ChatKind::kCompletion).request.text, "a\ufffd");
+  EXPECT_EQ(good_call(R"({"prompt": "a\ud83d"})", ChatKind::kCompletion).request.say.text,
+            "a\ufffd");
 }
 
 TEST(ChatCallBody, BoundsOfNumbersCanBeRead) {
@@ -320,10 +322,10 @@ TEST(ChatCallBody, BoundsOfNumbersCanBeRead) {
 TEST(ChatCallBody, ReadsCompletions) {
   const ChatCall call =
       good_call(R"({"prompt": "Once", "logprobs": 2, "echo": false})", ChatKind::kCompletion);
-  EXPECT_EQ(call.request.text, "Once");
-  EXPECT_EQ(call.request.max_tokens, 16);
-  EXPECT_EQ(call.request.top_logprobs, 2);
-  EXPECT_EQ(good_call(R"({"prompt": ["Once"]})", ChatKind::kCompletion).request.text, "Once");
+  EXPECT_EQ(call.request.say.text, "Once");
+  EXPECT_EQ(call.request.writing.max_tokens, 16);
+  EXPECT_EQ(call.request.writing.top_logprobs, 2);
+  EXPECT_EQ(good_call(R"({"prompt": ["Once"]})", ChatKind::kCompletion).request.say.text, "Once");
   EXPECT_EQ(bad_call(R"({"prompt": ["a", "b"]})", ChatKind::kCompletion).param, "prompt");
   EXPECT_EQ(bad_call(R"({"prompt": [1, 2]})", ChatKind::kCompletion).param, "prompt");
   EXPECT_EQ(bad_call(R"({"prompt": [1]})", ChatKind::kCompletion).code, "invalid_type");
@@ -373,7 +375,7 @@ TEST(ChatFuzz, Bodies) {
 TEST(ChatCallBody, TakesManyMessages) {
   std::string body = R"({"messages": [{"role": "user", "content": ""})";
   for (int i = 1; i < 100'000; ++i) body += R"(,{"role":"user","content":""})";
-  EXPECT_GT(good_call(body + "]}").request.chat->messages.size(), 3'000'000u);
+  EXPECT_GT(good_call(body + "]}").request.writing.chat->messages.size(), 3'000'000u);
   EXPECT_EQ(bad_call(R"({"messages": [)" + std::string(3'000'000, '1') + "]}").status, 400);
 }
 
@@ -385,7 +387,7 @@ TEST(ChatCall, AnswersOfJsonBySchema) {
         .call({.writes_json = true});
   };
   const auto schema = [&](const std::string& more) {
-    return std::get<ChatCall>(chat(more)).request.chat->schema;
+    return std::get<ChatCall>(chat(more)).request.writing.chat->schema;
   };
   EXPECT_EQ(schema(""), "");
   EXPECT_EQ(schema(R"(, "response_format": {"type": "text"})"), "");
@@ -416,7 +418,7 @@ TEST(ChatCall, ToolsThatMustBeCalled) {
       R"([{"type": "function", "function": {"name": "f"}}, {"function": {"name": "g"}}])";
   const auto must = [&](const std::string& choice) {
     const auto call = chat(choice, kTwo);
-    return std::get<ChatCall>(call).request.chat->must_call;
+    return std::get<ChatCall>(call).request.writing.chat->must_call;
   };
   EXPECT_EQ(must(R"("required")"), (std::vector<std::string>{"f", "g"}));
   EXPECT_EQ(must(R"({"type": "function", "function": {"name": "g"}})"),

@@ -96,7 +96,7 @@ ChatWire::ChatWire(const ChatCall& call, std::string model, const std::string& i
                    int64_t created_s)
     : chat_(call.kind == ChatKind::kChat),
       usage_(call.usage),
-      scored_(call.request.top_logprobs >= 0),
+      scored_(call.request.writing.top_logprobs >= 0),
       spoken_(call.speaks),
       apart_(call.apart),
       model_(std::move(model)),

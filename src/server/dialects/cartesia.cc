@@ -52,8 +52,8 @@ std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker&
   }
   auto& good = std::get<ContextOptions>(options);
   good.words = true_at(message, "add_timestamps");
-  good.call.request.phone_times =
-      true_at(message, "add_phoneme_timestamps") && speaker.info->phone_times;
+  good.call.request.terms.phone_times =
+      true_at(message, "add_phoneme_timestamps") && speaker.info->speech.phone_times;
   return std::move(good);
 }
 

@@ -20,7 +20,8 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
     body.erase(at);
   }
   const bool raw = !format || *format == "pcm";
-  if (raw && body.value("sample_rate", JsonIn()).is_null()) body["sample_rate"] = info.sample_rate;
+  if (raw && body.value("sample_rate", JsonIn()).is_null())
+    body["sample_rate"] = info.speech.sample_rate;
   if (const auto model = string_at(body, "model"); model && !names_model(info, *model)) {
     return ApiError{.status = 404,
                     .message = concat("This connection speaks with '", info.model,
@@ -34,7 +35,7 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
   auto call = std::get<SpeechBody>(parsed).call(speaker, strict);
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);
   ContextOptions options{.call = std::move(std::get<SpeechCall>(call))};
-  options.call.request.text.clear();
+  options.call.request.say.text.clear();
   options.ssml = ssml;
   options.strict = strict;
   return options;

@@ -57,7 +57,8 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   context.name = name;
   context.options = std::move(options);
   share_speed(backend_->info(), context.options.call);
-  context.sentences = backend_->info().late_text == LateText::kNone || context.options.by_sentence;
+  context.sentences =
+      backend_->info().speech.late_text == LateText::kNone || context.options.by_sentence;
   context.ssml = SsmlStream(context.options.ssml, context.options.bare_ssml);
   auto voices = std::exchange(context.options.call.voices, {});
   if (voices.empty()) return;
@@ -135,7 +136,7 @@ SpeechContexts::Context* SpeechContexts::take(const std::string& name,
 
 void SpeechContexts::add_document(Context& context, std::string_view document) {
   auto said = std::make_shared<SpeechRequest>(context.options.call.request);
-  said->text = document;
+  said->say.text = document;
   Result<Markup> markup = take_ssml(backend_->info(), *said);
   if (!markup) return fail(context, to_api_error(markup.error()));
   Markup& read = markup.value();
@@ -146,10 +147,10 @@ void SpeechContexts::add_document(Context& context, std::string_view document) {
     return fail(context, std::move(error));
   }
   Utterance& utterance = context.utterances.emplace_back();
-  utterance.text = said->text;
+  utterance.text = said->say.text;
   utterance.closed = true;
-  utterance.speakable = speakable(said->text);
-  utterance.markup_bytes = document.size() - std::min(document.size(), said->text.size());
+  utterance.speakable = speakable(said->say.text);
+  utterance.markup_bytes = document.size() - std::min(document.size(), said->say.text.size());
   utterance.markup = std::move(read);
   utterance.said = std::move(said);
   check_count(context);
@@ -297,24 +298,24 @@ bool SpeechContexts::has_voice(Context& context) {
 
 std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utterance) try {
   SpeechRequest request = context.options.call.request;
-  request.text = utterance.text;
+  request.say.text = utterance.text;
   // Text that is complete already is given like text that is not, so that speech does not depend on
   // which came first. A document of SSML is always complete.
-  request.text_open = !utterance.said && (!utterance.closed || !context.sentences);
+  request.say.open = !utterance.said && (!utterance.closed || !context.sentences);
   if (utterance.said) {
-    request.sayings = utterance.said->sayings;
-    request.deliveries = utterance.said->deliveries;
+    request.say.sayings = utterance.said->say.sayings;
+    request.say.deliveries = utterance.said->say.deliveries;
   }
-  request.client = limits_.client;
-  request.background = context.ahead_s.has_value();
-  auto queue = std::make_shared<AudioQueue>(backend_->info().sample_rate, wake_);
+  request.terms.client = limits_.client;
+  request.terms.background = context.ahead_s.has_value();
+  auto queue = std::make_shared<AudioQueue>(backend_->info().speech.sample_rate, wake_);
   if (context.ahead_s) queue->hold(*context.ahead_s);
   utterance.asked_s = now_s();
   const Result<RequestId> id = backend_->submit_soon(request, queue);
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
   utterance.queue = std::move(queue);
-  if (utterance.closed && request.text_open) backend_->append_text(*utterance.id, "", true);
+  if (utterance.closed && request.say.open) backend_->append_text(*utterance.id, "", true);
   ++utterances_;
   return {};
 } catch (const std::exception& error) {

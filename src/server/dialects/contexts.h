@@ -65,7 +65,7 @@ class SpeechContexts {
 
   /// What is added to a text is spoken from where the text ended, whatever comes then; otherwise a
   /// sentence waits for what makes its end certain.
-  bool takes_late_text() const { return backend_->info().late_text == LateText::kToken; }
+  bool takes_late_text() const { return backend_->info().speech.late_text == LateText::kToken; }
   /// Nothing is spoken or waits to be.
   bool quiet() const;
   int64_t utterances() const { return utterances_; }

@@ -49,7 +49,7 @@ std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
 }
 
 std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance& utterance) {
-  const int rate_hz = backend_->info().sample_rate;
+  const int rate_hz = backend_->info().speech.sample_rate;
   if (auto event = words_of(context, utterance, false)) return event;
   samples_.clear();
   const size_t count = utterance.queue->take(samples_, static_cast<size_t>(kPieceS * rate_hz));
@@ -89,9 +89,9 @@ std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance&
   utterance.queue->take_words(utterance.marks);
   const double speed = context.options.call.audio.speed;
   SpeechEvent event{.kind = SpeechEvent::kWords, .context = context.name};
-  event.words =
-      take_finished_words(utterance.text, utterance.marks, backend_->info().frame_rate * speed,
-                          utterance.audio_s / speed, all);
+  event.words = take_finished_words(utterance.text, utterance.marks,
+                                    backend_->info().speech.frame_rate * speed,
+                                    utterance.audio_s / speed, all);
   if (event.words.empty()) return {};
   return event;
 }
@@ -100,11 +100,11 @@ std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance&
 std::optional<SpeechEvent> SpeechContexts::phones_of(const Context& context, const Outcome& outcome,
                                                      double audio_s) const {
   const SpeechCall& call = context.options.call;
-  if (!call.request.phone_times || outcome.phones.empty()) return {};
+  if (!call.request.terms.phone_times || outcome.phones.empty()) return {};
   SpeechEvent event{.kind = SpeechEvent::kPhones, .context = context.name};
   for (const PhoneMark& mark : outcome.phones) {
     const double begin_s =
-        static_cast<double>(mark.frame) / backend_->info().frame_rate / call.audio.speed;
+        static_cast<double>(mark.frame) / backend_->info().speech.frame_rate / call.audio.speed;
     if (!event.words.empty()) event.words.back().end_s = begin_s;
     event.words.push_back(
         {.text = std::string(mark.phone), .begin_s = begin_s, .end_s = std::max(begin_s, audio_s)});
@@ -118,7 +118,7 @@ std::vector<TimedWord> SpeechContexts::marks_of(const Context& context, const Ut
   const std::vector<int64_t> frames = mark_frames(marks, outcome.words, outcome.frames);
   std::vector<TimedWord> out;
   for (size_t i = 0; i < marks.size(); ++i) {
-    const double at_s = static_cast<double>(frames[i]) / backend_->info().frame_rate /
+    const double at_s = static_cast<double>(frames[i]) / backend_->info().speech.frame_rate /
                         context.options.call.audio.speed;
     out.push_back({.text = marks[i].name, .begin_s = at_s, .end_s = at_s});
   }

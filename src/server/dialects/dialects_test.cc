@@ -14,12 +14,12 @@ PipelineInfo model(LateText late = LateText::kToken) {
   PipelineInfo info;
   info.family = "toy";
   info.model = "toy-1";
-  info.sample_rate = 24000;
-  info.voices = {{"low", ""}, {"high", ""}};
-  info.default_voice = "low";
-  info.late_text = late;
-  info.word_times = true;
-  info.phone_times = true;
+  info.speech.sample_rate = 24000;
+  info.speech.voices = {{"low", ""}, {"high", ""}};
+  info.speech.default_voice = "low";
+  info.speech.late_text = late;
+  info.speech.word_times = true;
+  info.speech.phone_times = true;
   return info;
 }
 
@@ -31,7 +31,8 @@ std::string told(const Actions& actions) {
     }
     std::string operator()(const OpenContext& open) const {
       const SpeechCall& call = open.options.call;
-      return concat("open ", open.context, " ", call.request.voice, " ", call.audio.out_rate_hz);
+      return concat("open ", open.context, " ", call.request.voice.name, " ",
+                    call.audio.out_rate_hz);
     }
     std::string operator()(const AddText& add) const {
       return "text " + add.context + " " + add.text;

@@ -200,7 +200,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   }
   // A model that takes tokens speaks them as they come; elsewhere what came is a whole sentence.
   const bool auto_mode =
-      query.find("auto_mode") == "true" && speaker.info->late_text != LateText::kToken;
+      query.find("auto_mode") == "true" && speaker.info->speech.late_text != LateText::kToken;
   return std::make_unique<ElevenLabsDialect>(std::move(good), multi, auto_mode, timeout_s);
 }
 

@@ -69,11 +69,11 @@ std::string mutated(const std::vector<std::string>& lines, Random& random) {
 PipelineInfo model(Random& random) {
   PipelineInfo info;
   info.model = "toy-1";
-  info.voices = {{"low", ""}, {"high", ""}};
-  info.default_voice = "low";
-  info.languages = {"english"};
-  info.late_text = static_cast<LateText>(below(random, 3));
-  info.word_times = below(random, 2) == 0;
+  info.speech.voices = {{"low", ""}, {"high", ""}};
+  info.speech.default_voice = "low";
+  info.speech.languages = {"english"};
+  info.speech.late_text = static_cast<LateText>(below(random, 3));
+  info.speech.word_times = below(random, 2) == 0;
   return info;
 }
 

@@ -106,23 +106,23 @@ class NativeDialect : public Dialect {
       say_error(error->message, out, error->code);
     } else if (split != "none" && split != "sentence" && split != "clause") {
       say_error("'split_granularity' must be none, sentence or clause.", out, "invalid_value");
-    } else if (true_at(message, "word_timestamps") && !speaker_.info.word_times) {
+    } else if (true_at(message, "word_timestamps") && !speaker_.info.speech.word_times) {
       say_error("This model does not know when its words begin.", out, "unsupported_value");
-    } else if (true_at(message, "phone_timestamps") && !speaker_.info.phone_times) {
+    } else if (true_at(message, "phone_timestamps") && !speaker_.info.speech.phone_times) {
       say_error("This model does not know when its phones begin.", out, "unsupported_value");
     } else {
       if (std::exchange(open_, false)) out.push_back(CancelContext{kNativeContext});
       options_ = std::move(std::get<ContextOptions>(options));
       options_->by_sentence = split != "none";
       options_->words = true_at(message, "word_timestamps");
-      options_->call.request.phone_times = true_at(message, "phone_timestamps");
+      options_->call.request.terms.phone_times = true_at(message, "phone_timestamps");
       format_ = string_at(fields, "response_format").value_or("pcm");
       JsonOut configured = {{"type", "session.configured"},
                             {"model", speaker_.info.model},
                             {"format", format_},
-                            {"late_text", late_text_name(speaker_.info.late_text)},
+                            {"late_text", late_text_name(speaker_.info.speech.late_text)},
                             {"word_timestamps", options_->words},
-                            {"seed", options_->call.request.seed}};
+                            {"seed", options_->call.request.sampling.seed}};
       if (!options_->call.warnings.empty()) configured["warnings"] = options_->call.warnings;
       return send(configured, out);
     }

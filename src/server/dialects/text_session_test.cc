@@ -23,8 +23,8 @@ class WsSessionTest : public testing::Test {
   void start(LateText late, const std::string& path = "/v1/speak", const std::string& query = "",
              double step_s = 0, SessionLimits limits = {}) {
     backend_ = std::make_shared<FakeBackend>(step_s);
-    backend_->mutable_info().late_text = late;
-    backend_->mutable_info().word_times = true;
+    backend_->mutable_info().speech.late_text = late;
+    backend_->mutable_info().speech.word_times = true;
     ApiError error;
     auto dialect = make_dialect({.path = path, .query = query, .id = "x"}, backend_->info(), error);
     ASSERT_NE(dialect, nullptr) << error.message;
@@ -110,8 +110,7 @@ std::vector<std::string> text_messages(const std::string& text) {
 TEST_F(WsSessionTest, DocumentsOfSsmlAreUtterances) {
   for (const LateText late : {LateText::kToken, LateText::kNone}) {
     start(late, kNativeSocket);
-    backend_->mutable_info().slowest = 0.5;
-    backend_->mutable_info().fastest = 2;
+    backend_->mutable_info().offers.add("speed", {0.5, 2});
     send(R"({"type":"session.config"})");
     const std::string document =
         "<speak>Say <sub alias='two'>2</sub> <mark name='m'/>now. "
@@ -134,8 +133,8 @@ TEST_F(WsSessionTest, DocumentsOfSsmlAreUtterances) {
 
 TEST_F(WsSessionTest, DocumentsAreSaidAsTheyAsk) {
   start(LateText::kToken, kNativeSocket);
-  backend_->mutable_info().slowest = 0.5;
-  backend_->mutable_info().phones = true;
+  backend_->mutable_info().offers.add("speed", {0.5, 1});
+  backend_->mutable_info().speech.phones = true;
   send(R"({"type":"session.config"})");
   send(nlohmann::json{{"type", "input.text"},
                       {"text",
@@ -143,11 +142,11 @@ TEST_F(WsSessionTest, DocumentsAreSaidAsTheyAsk) {
                        "<prosody rate='slow'>So.</prosody></speak>"}}
            .dump());
   const SpeechRequest request = backend_->last_request();
-  EXPECT_FALSE(request.text_open);
-  ASSERT_EQ(request.sayings.size(), 1u);
-  EXPECT_EQ(request.sayings[0].begin, 6);
-  ASSERT_EQ(request.deliveries.size(), 1u);
-  EXPECT_EQ(request.deliveries[0].rate, 0.75f);
+  EXPECT_FALSE(request.say.open);
+  ASSERT_EQ(request.say.sayings.size(), 1u);
+  EXPECT_EQ(request.say.sayings[0].begin, 6);
+  ASSERT_EQ(request.say.deliveries.size(), 1u);
+  EXPECT_EQ(request.say.deliveries[0].rate, 0.75f);
 }
 
 TEST_F(WsSessionTest, MalformedDocumentsFail) {

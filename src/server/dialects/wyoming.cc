@@ -114,7 +114,7 @@ class WyomingDialect : public Dialect {
     } else if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       out.push_back(SendMessage{wyoming_event("audio-chunk", format(event.rate_hz), event.bytes)});
     } else if (event.kind == SpeechEvent::kFinished) {
-      start(speaker_.info.sample_rate, out);  // a text without words is an empty clip
+      start(speaker_.info.speech.sample_rate, out);  // a text without words is an empty clip
       out.push_back(SendMessage{wyoming_event("audio-stop", JsonOut::object())});
       if (streaming_) {
         out.push_back(SendMessage{wyoming_event("synthesize-stopped", JsonOut::object())});
@@ -186,7 +186,7 @@ class WyomingDialect : public Dialect {
   JsonOut describe() const {
     const JsonOut attribution = {{"name", speaker_.info.family}, {"url", ""}};
     JsonOut languages = JsonOut::array();
-    for (const std::string& language : speaker_.info.languages) {
+    for (const std::string& language : speaker_.info.speech.languages) {
       if (is_any_language(language)) continue;
       languages.push_back(language.find('-') == language.npos ? language_code(language) : language);
     }
@@ -200,7 +200,7 @@ class WyomingDialect : public Dialect {
                         {"version", nullptr},
                         {"languages", languages}});
     };
-    for (const VoiceInfo& voice : speaker_.info.voices) add(voice.id, voice.description);
+    for (const VoiceInfo& voice : speaker_.info.speech.voices) add(voice.id, voice.description);
     const Speaker speaker = speaker_.view();
     for (const StoredVoice& voice :
          speaker.store == nullptr ? std::vector<StoredVoice>() : speaker.store->list()) {

@@ -91,7 +91,8 @@ TEST_F(ChatServerTest, AnswersWhole) {
   EXPECT_EQ(json["usage"]["prompt_tokens"], 7);
   EXPECT_EQ(json["usage"]["completion_tokens"], 3);
   EXPECT_EQ(json["usage"]["total_tokens"], 10);
-  EXPECT_EQ(writer_->last_request().chat->messages, R"([{"role": "user", "content": "Hi"}])");
+  EXPECT_EQ(writer_->last_request().writing.chat->messages,
+            R"([{"role": "user", "content": "Hi"}])");
 }
 
 TEST_F(ChatServerTest, StreamsAsOpenAi) {
@@ -148,8 +149,8 @@ TEST_F(SpokenChatTest, AnswersWhole) {
   EXPECT_EQ(json["usage"]["completion_tokens"], 3 + 3);
   EXPECT_EQ(json["usage"]["total_tokens"], 13);
   EXPECT_EQ(json["usage"]["completion_tokens_details"]["audio_tokens"], 3);
-  EXPECT_EQ(writer_->last_request().voice, "ann");
-  EXPECT_FALSE(writer_->last_request().text_only);
+  EXPECT_EQ(writer_->last_request().voice.name, "ann");
+  EXPECT_FALSE(writer_->last_request().writing.text_only);
 }
 
 TEST_F(SpokenChatTest, StreamsAsOpenAi) {
@@ -213,7 +214,7 @@ TEST_F(SpokenChatTest, AnswersInTextUnlessItIsToBeHeard) {
   const Json json = Json::parse(ask(chat("Hi")).body);
   EXPECT_EQ(json["choices"][0]["message"]["content"], "Hello.");
   EXPECT_FALSE(json["choices"][0]["message"].contains("audio"));
-  EXPECT_TRUE(writer_->last_request().text_only);
+  EXPECT_TRUE(writer_->last_request().writing.text_only);
   const TestAnswer none = ask(spoken(R"(, "format": "midi"})"));
   EXPECT_EQ(none.status, 400);
   EXPECT_EQ(Json::parse(none.body)["error"]["param"], "audio.format");
@@ -228,10 +229,10 @@ TEST_F(SpokenChatTest, HearsRecordings) {
   };
   ASSERT_EQ(ask(say(base64(wav))).status, 200);
   const SpeechRequest request = writer_->last_request();
-  ASSERT_EQ(request.recordings.size(), 1u);
-  EXPECT_EQ(request.recordings[0]->sample_rate, 16000);
-  EXPECT_EQ(request.recordings[0]->samples, std::vector<float>(8000, 0.5f)) << "as it is";
-  EXPECT_EQ(request.chat->messages,
+  ASSERT_EQ(request.writing.recordings.size(), 1u);
+  EXPECT_EQ(request.writing.recordings[0]->sample_rate, 16000);
+  EXPECT_EQ(request.writing.recordings[0]->samples, std::vector<float>(8000, 0.5f)) << "as it is";
+  EXPECT_EQ(request.writing.chat->messages,
             R"([{"role": "user", "content": [{"type": "text", "text": "What is it?"}, )"
             R"({"type": "audio", "audio": ""}]}])");
   for (const std::string& data : {std::string("@@"), base64("no audio"), std::string()}) {

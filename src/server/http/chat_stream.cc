@@ -158,21 +158,22 @@ void ChatStream::check() try {
     return;
   }
   call_ = std::move(std::get<ChatCall>(call));
-  call_.request.client = exchange_.client;
+  call_.request.terms.client = exchange_.client;
   tools_.emplace(call_.tool_names);
   const std::string id = exchange_.request_id.substr(exchange_.request_id.find('_') + 1);
   wire_.emplace(call_, backend_->info().model, id, static_cast<int64_t>(std::time(nullptr)));
   if (call_.speaks) {
-    EncoderOptions how{.format = call_.format, .in_rate_hz = info.sample_rate};
+    EncoderOptions how{.format = call_.format, .in_rate_hz = info.speech.sample_rate};
     if (call_.apart) how.out_rate_hz = ChatWire::kApartRate;
     if (call_.apart && call_.stream) how.format = AudioFormat::kPcm;
     auto encoder = make_encoder(how);
     if (!encoder) return fail(encoder.error());
     encoder_ = encoder.take();
   }
-  queue_ = std::make_shared<AnswerQueue>(info.sample_rate, [wakeup = wakeup_] { wakeup->post(); });
+  queue_ = std::make_shared<AnswerQueue>(info.speech.sample_rate,
+                                         [wakeup = wakeup_] { wakeup->post(); });
   // What is heard is looked through before it becomes a prompt, which is not this thread's work.
-  const Result<RequestId> accepted = call_.request.recordings.empty()
+  const Result<RequestId> accepted = call_.request.writing.recordings.empty()
                                          ? backend_->submit(call_.request, queue_)
                                          : backend_->submit_soon(call_.request, queue_);
   if (!accepted) return fail(accepted.error());
@@ -234,7 +235,7 @@ Headers ChatStream::headers(const char* type) const {
   Headers out = {{"Content-Type", type},
                  {"X-Request-Id", exchange_.request_id},
                  {"Connection", exchange_.keep_alive ? "keep-alive" : "close"}};
-  if (!fault_) out.emplace_back("X-Seed", std::to_string(call_.request.seed));
+  if (!fault_) out.emplace_back("X-Seed", std::to_string(call_.request.sampling.seed));
   out.insert(out.end(), exchange_.headers.begin(), exchange_.headers.end());
   return out;
 }

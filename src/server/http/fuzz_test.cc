@@ -37,11 +37,11 @@ std::vector<std::string> corpus() {
 PipelineInfo some_info() {
   PipelineInfo info;
   info.model = "finch";
-  info.voices = {{"anna", ""}, {"Ben", ""}};
-  info.default_voice = "anna";
+  info.speech.voices = {{"anna", ""}, {"Ben", ""}};
+  info.speech.default_voice = "anna";
   info.max_text_bytes = 1000;
-  info.instructions = true;
-  info.word_times = true;
+  info.offers.add("instructions");
+  info.speech.word_times = true;
   return info;
 }
 
@@ -59,16 +59,17 @@ void expect_call(const SpeechCall& call) {
     return !value || (*value >= low && *value <= high);
   };
   const SpeechRequest& request = call.request;
-  EXPECT_TRUE(!request.text.empty() && request.text.size() <= 1000);
-  EXPECT_TRUE(request.voice.empty() || request.voice == "anna" || request.voice == "Ben");
-  EXPECT_TRUE(within(request.temperature, 0, 2));
-  EXPECT_TRUE(within(request.top_p, 0, 1));
-  EXPECT_TRUE(within(request.min_p, 0, 1));
-  EXPECT_TRUE(within(request.top_k, 0, 1'000'000));
-  EXPECT_TRUE(within(request.repetition_penalty, 0.09f, 10));
-  EXPECT_TRUE(request.max_frames >= 0 && request.initial_chunk_frames >= 0);
+  EXPECT_TRUE(!request.say.text.empty() && request.say.text.size() <= 1000);
+  EXPECT_TRUE(request.voice.name.empty() || request.voice.name == "anna" ||
+              request.voice.name == "Ben");
+  EXPECT_TRUE(within(request.sampling.temperature, 0, 2));
+  EXPECT_TRUE(within(request.sampling.top_p, 0, 1));
+  EXPECT_TRUE(within(request.sampling.min_p, 0, 1));
+  EXPECT_TRUE(within(request.sampling.top_k, 0, 1'000'000));
+  EXPECT_TRUE(within(request.sampling.repetition_penalty, 0.09f, 10));
+  EXPECT_TRUE(request.terms.max_frames >= 0 && request.terms.initial_chunk_frames >= 0);
   EXPECT_LE(call.voices.size(), 8u);
-  EXPECT_LE(request.mix.size(), 8u);
+  EXPECT_LE(request.voice.mix.size(), 8u);
   for (const VoiceWish& wish : call.voices) {
     if (!wish.source) continue;
     EXPECT_TRUE(wish.source->audio.size() >= 64 || !wish.source->embedding.empty());
@@ -81,7 +82,7 @@ void expect_call(const SpeechCall& call) {
 
 TEST(Fuzz, Bodies) {
   PipelineInfo info = some_info();
-  info.mixes = true;
+  info.speech.mixes = true;
   const VoiceEncoderInfo encoder{
       .family = "f", .version = "1", .modes = {{"whole", true}, {"speaker", false}}};
   Mutator mutator(corpus(), json_tokens());

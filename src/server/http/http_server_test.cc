@@ -143,7 +143,7 @@ TEST_F(HttpServerTest, EveryFormat) {
 
 TEST_F(HttpServerTest, PcmIsAt24kHzUnlessAskedOtherwise) {
   start();
-  backend_->mutable_info().sample_rate = 12000;  // the tones come twice as long
+  backend_->mutable_info().speech.sample_rate = 12000;  // the tones come twice as long
   server_->open(backend_);
   TestAnswer answer = speak(R"({"input": "0123456789", "response_format": "pcm"})");
   EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
@@ -514,7 +514,7 @@ TEST_F(HttpServerTest, SeveralModels) {
     return ModelSource{name, [name] {
                          auto backend = std::make_shared<FakeBackend>();
                          backend->mutable_info().model = name;
-                         backend->mutable_info().voices = {{"voice of " + name, ""}};
+                         backend->mutable_info().speech.voices = {{"voice of " + name, ""}};
                          return backend;
                        }};
   };

@@ -107,13 +107,13 @@ TEST_F(LanguageDoorsTest, AllReadItAlike) {
     for (size_t i = 0; i < asked.size(); ++i) {
       for (const Door& door : doors) {
         start();
-        backend_->mutable_info().languages = model.known;
-        backend_->mutable_info().late_text = LateText::kNone;
+        backend_->mutable_info().speech.languages = model.known;
+        backend_->mutable_info().speech.late_text = LateText::kNone;
         door.speak(asked[i]);
         std::string wanted = model.wanted[i];
         if (wanted == kUnheard && !door.refuses) wanted = "";
         const bool heard = backend_->stats().accepted > 0;
-        EXPECT_EQ(heard ? backend_->last_request().language : kUnheard, wanted)
+        EXPECT_EQ(heard ? backend_->last_request().say.language : kUnheard, wanted)
             << asked[i] << " at " << door.name << " of " << model.known.back();
       }
     }

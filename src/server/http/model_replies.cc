@@ -26,16 +26,16 @@ ordered_json model_object(const ModelTable::Entry& model) {
   const PipelineInfo& info = model.backend->info();
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;
-  out["audio_input_s"] = info.hears_s;
+  out["audio_input_s"] = info.hearing.seconds;
   out["transcribes"] = model.backend->recogniser() != nullptr;
-  out["sample_rate"] = info.sample_rate;
-  out["languages"] = info.languages;
-  out["instructions"] = info.instructions;
+  out["sample_rate"] = info.speech.sample_rate;
+  out["languages"] = info.speech.languages;
+  out["instructions"] = info.offers.has("instructions");
   out["max_input_bytes"] = info.max_text_bytes;
-  out["late_text"] = late_text_name(info.late_text);
-  out["word_times"] = info.word_times;
-  out["phone_times"] = info.phone_times;
-  out["voice_mixes"] = info.mixes;
+  out["late_text"] = late_text_name(info.speech.late_text);
+  out["word_times"] = info.speech.word_times;
+  out["phone_times"] = info.speech.phone_times;
+  out["voice_mixes"] = info.speech.mixes;
   const VoiceEncoderInfo* encoder = model.backend->voice_encoder();
   ordered_json modes = ordered_json::array();
   for (const VoiceMode& mode : encoder == nullptr ? std::vector<VoiceMode>() : encoder->modes) {
@@ -82,7 +82,7 @@ Reply elevenlabs_models_reply(const ServerView& server) {
     if (!model.backend || !model.backend->info().speaks) continue;
     const PipelineInfo& info = model.backend->info();
     ordered_json languages = ordered_json::array();
-    for (const std::string& each : info.languages) {
+    for (const std::string& each : info.speech.languages) {
       if (is_any_language(each)) continue;
       const std::string code = each.find('-') == each.npos ? language_code(each) : each;
       languages.push_back({{"language_id", code}, {"name", each}});

@@ -22,23 +22,22 @@ Schema bound_of(double bound) {
 
 /// The schema of a value that fits the field; null fits every field.
 Schema schema_of(const OptionField& field) {
-  using R = SpeechRequest;
-  if (std::holds_alternative<FlowMode R::*>(field)) {
+  if (std::holds_alternative<OptionPlace<FlowMode>>(field)) {
     Schema names = Schema::array();
     for (const std::string_view name : flow_names()) names.push_back(name);
     names.push_back(nullptr);
     return {{"type", {"string", "null"}}, {"enum", names}};
   }
-  if (std::holds_alternative<uint64_t R::*>(field)) {
+  if (std::holds_alternative<OptionPlace<uint64_t>>(field)) {
     return {{"type", {"integer", "null"}},
             {"minimum", std::numeric_limits<int64_t>::min()},
             {"maximum", std::numeric_limits<uint64_t>::max()}};
   }
-  const bool number = std::holds_alternative<float R::*>(field) ||
-                      std::holds_alternative<std::optional<float> R::*>(field);
-  const bool integer = std::holds_alternative<int R::*>(field) ||
-                       std::holds_alternative<std::optional<int> R::*>(field);
-  const bool flag = std::holds_alternative<std::optional<bool> R::*>(field);
+  const bool number = std::holds_alternative<OptionPlace<float>>(field) ||
+                      std::holds_alternative<OptionPlace<std::optional<float>>>(field);
+  const bool integer = std::holds_alternative<OptionPlace<int>>(field) ||
+                       std::holds_alternative<OptionPlace<std::optional<int>>>(field);
+  const bool flag = std::holds_alternative<OptionPlace<std::optional<bool>>>(field);
   const char* type = number ? "number" : integer ? "integer" : flag ? "boolean" : "string";
   return {{"type", {type, "null"}}};
 }

@@ -46,17 +46,16 @@ TEST(OpenApi, OptionsAreDescribedByTheirTypeAndBounds) {
 }
 
 std::string type_of(const RequestOption& option) {
-  using R = SpeechRequest;
-  if (std::holds_alternative<FlowMode R::*>(option.field)) {
+  if (std::holds_alternative<OptionPlace<FlowMode>>(option.field)) {
     std::string out;
     for (const std::string_view name : flow_names()) {
       out += concat(out.empty() ? "`" : ", `", name, "`");
     }
     return out;
   }
-  if (std::holds_alternative<std::optional<bool> R::*>(option.field)) return "boolean";
-  const bool whole = std::holds_alternative<int R::*>(option.field) ||
-                     std::holds_alternative<std::optional<int> R::*>(option.field);
+  if (std::holds_alternative<OptionPlace<std::optional<bool>>>(option.field)) return "boolean";
+  const bool whole = std::holds_alternative<OptionPlace<int>>(option.field) ||
+                     std::holds_alternative<OptionPlace<std::optional<int>>>(option.field);
   return concat(whole ? "integer, " : "number, ", option.bounds.low, "-",
                 static_cast<int64_t>(option.bounds.high));
 }
@@ -69,7 +68,7 @@ TEST(OpenApi, TheGuideHasTheRowsOfTheTable) {
   for (const RequestOption& option : request_options()) {
     if (option.bodies == 0) continue;
     const bool says_more =
-        option.own_reader || std::holds_alternative<uint64_t SpeechRequest::*>(option.field);
+        option.own_reader || std::holds_alternative<OptionPlace<uint64_t>>(option.field);
     const bool spoken = (option.bodies & kSpeechBody) != 0;
     const std::string row = says_more || !spoken
                                 ? concat("`", option.name, "`")

@@ -65,7 +65,7 @@ class RealtimeServerTest : public testing::Test {
   void start(bool writes = true, ServerOptions options = {}) {
     options.port = 0;
     options.ears = std::make_shared<Ears>(ears_, ears_asked_for_);
-    speaker_->mutable_info().late_text = LateText::kToken;
+    speaker_->mutable_info().speech.late_text = LateText::kToken;
     server_ = std::make_unique<HttpServer>(std::move(options));
     std::vector<ModelSource> sources = {{"fake-1", [this] { return speaker_; }}};
     if (writes) sources.push_back({"writer", [this] { return writer_; }});
@@ -130,7 +130,7 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(response["usage"]["input_tokens"], 7);
   EXPECT_EQ(audio_bytes(events), 8 * 1920u * 2);  // 0.1 s a byte in chunks of 80 ms
   EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Hello."});
-  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role":"user","content":"Hi"}])"));
   // Telephones.
   send(client, {{"type", "session.update"},
@@ -268,8 +268,8 @@ TEST_F(RealtimeServerTest, OneModelThatHearsAndSpeaks) {
   const auto events = until(client, "response.done");
   EXPECT_EQ(events.back()["response"]["status"], "completed") << events.back();
   EXPECT_EQ(audio_bytes(events), 3 * FakeWriter::kSamplesAPiece * 2u);
-  ASSERT_EQ(writer_->last_request().recordings.size(), 1u);
-  EXPECT_NEAR(writer_->last_request().recordings[0]->seconds(), 0.5, 0.01);
+  ASSERT_EQ(writer_->last_request().writing.recordings.size(), 1u);
+  EXPECT_NEAR(writer_->last_request().writing.recordings[0]->seconds(), 0.5, 0.01);
   EXPECT_TRUE(speaker_->texts().empty());
 }
 

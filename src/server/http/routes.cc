@@ -156,7 +156,7 @@ Reply refuse_cloning() {
 std::optional<Reply> refuse_delete_voice(const std::string& wanted, const ServerView& server) {
   for (const auto& model : server.models->list()) {
     if (!model.backend) continue;
-    for (const VoiceInfo& voice : model.backend->info().voices) {
+    for (const VoiceInfo& voice : model.backend->info().speech.voices) {
       if (voice.id != wanted) continue;
       return reply_of({.status = 403,
                        .message = concat("The voice '", wanted, "' belongs to the model '",

@@ -133,16 +133,16 @@ TEST_F(HttpServerTest, LimitsOfAClient) {
     return speak(R"({"input": "hello"})", "Authorization: Bearer " + key + "\r\n");
   };
   EXPECT_EQ(as("one").header("x-ratelimit-remaining-requests"), "1");
-  const uint64_t one = backend_->last_request().client;
+  const uint64_t one = backend_->last_request().terms.client;
   EXPECT_EQ(as("one").status, 200);
-  EXPECT_EQ(backend_->last_request().client, one);
+  EXPECT_EQ(backend_->last_request().terms.client, one);
   const TestAnswer refused = as("one");
   EXPECT_EQ(refused.status, 429);
   EXPECT_TRUE(has(refused.body, "\"type\":\"rate_limit_error\""));
   EXPECT_EQ(refused.header("Retry-After"), "30");
   EXPECT_EQ(refused.header("x-ratelimit-limit-requests"), "2");
   EXPECT_EQ(as("two").status, 200);
-  EXPECT_NE(backend_->last_request().client, one);
+  EXPECT_NE(backend_->last_request().terms.client, one);
   EXPECT_EQ(as("three").status, 401);
 }
 

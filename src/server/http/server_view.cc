@@ -43,7 +43,7 @@ bool may_hear(const ServerView& server) {
   if (server.models == nullptr) return false;
   const auto models = server.models->list();
   return std::any_of(models.begin(), models.end(), [](const ModelTable::Entry& model) {
-    return !model.backend || model.backend->info().hears_s > 0;
+    return !model.backend || model.backend->info().hearing.seconds > 0;
   });
 }
 

@@ -137,7 +137,7 @@ ordered_json SpeechBatch::result(size_t index) const {
   out["audio_data"] = base64(item.job.bytes());
   out["media_type"] = mime_type(item.job.call().audio.format);
   out["sample_rate"] = item.job.rate_hz();
-  out["seed"] = item.job.call().request.seed;
+  out["seed"] = item.job.call().request.sampling.seed;
   out["finish_reason"] = finish_reason_name(item.job.outcome()->reason);
   const auto& warnings = item.job.call().warnings;
   if (!warnings.empty()) out["warnings"] = warnings;

@@ -112,7 +112,7 @@ void SpeechJob::check() try {
     return;
   }
   call_ = std::move(std::get<SpeechCall>(call));
-  call_.request.client = client_;
+  call_.request.terms.client = client_;
   body_.reset();
   if (call_.voices.empty()) return submit();
   fetch_ = server_.voices->fetch(backend_, std::exchange(call_.voices, {}), client_,
@@ -132,7 +132,7 @@ void SpeechJob::submit() try {
   auto encoder = make_encoder(call_.audio);
   if (!encoder) return fail(encoder.error());
   encoder_ = encoder.take();
-  queue_ = std::make_shared<AudioQueue>(backend_->info().sample_rate,
+  queue_ = std::make_shared<AudioQueue>(backend_->info().speech.sample_rate,
                                         [wakeup = wakeup_] { wakeup->post(); });
   const Result<RequestId> id = backend_->submit(call_.request, queue_);
   if (!id) return fail(id.error());
@@ -148,7 +148,7 @@ net::awaitable<bool> SpeechJob::pump() {
   taken_ += static_cast<int64_t>(count);
   outcome_ = queue_->end();
   if (outcome_ && outcome_->frames == 0) {  // ended by the queue, which knows no frames
-    outcome_->frames = std::llround(outcome_->audio_s * info().frame_rate);
+    outcome_->frames = std::llround(outcome_->audio_s * info().speech.frame_rate);
   }
   if (samples_.empty() && !outcome_) co_return false;
   if (encoder_->cheap()) {
@@ -172,8 +172,8 @@ void SpeechJob::written() { queue_->written(std::exchange(unwritten_, 0)); }
 std::vector<TimedWord> SpeechJob::take_words() {
   queue_->take_words(marks_);
   const double speed = call_.audio.speed;
-  return take_finished_words(call_.request.text, marks_, info().frame_rate * speed,
-                             static_cast<double>(taken_) / info().sample_rate / speed,
+  return take_finished_words(call_.request.say.text, marks_, info().speech.frame_rate * speed,
+                             static_cast<double>(taken_) / info().speech.sample_rate / speed,
                              outcome_.has_value());
 }
 

@@ -227,7 +227,7 @@ Headers SpeechStream::common_headers() const {
   Headers headers = {{"Content-Type", type},
                      {"X-Request-Id", exchange_.request_id},
                      {"X-Sample-Rate", std::to_string(job_.rate_hz())},
-                     {"X-Seed", std::to_string(call.request.seed)},
+                     {"X-Seed", std::to_string(call.request.sampling.seed)},
                      {"Cache-Control", "no-store"},
                      {"Connection", exchange_.keep_alive ? "keep-alive" : "close"}};
   for (const std::string& warning : call.warnings) headers.emplace_back("X-Warning", warning);

@@ -28,12 +28,12 @@ TEST_F(HttpServerTest, VendorsVoices) {
   EXPECT_TRUE(has(get("/voices/High").body, R"("is_owner":false)"));
   EXPECT_EQ(get("/voices/High/x").status, 404);
   speak(R"({"input": "hello", "voice": "21m00Tcm4TlvDq8ikWAM"})");
-  EXPECT_EQ(backend_->last_request().voice, "High");
+  EXPECT_EQ(backend_->last_request().voice.name, "High");
 }
 
 TEST_F(HttpServerTest, VendorsModels) {
   start();
-  backend_->mutable_info().languages = {"auto", "english"};
+  backend_->mutable_info().speech.languages = {"auto", "english"};
   const TestAnswer theirs = get("/v1/models", "xi-api-key: x\r\n");
   EXPECT_EQ(theirs.status, 200);
   EXPECT_TRUE(theirs.body.starts_with(R"([{"model_id":")")) << theirs.body;
@@ -43,8 +43,8 @@ TEST_F(HttpServerTest, VendorsModels) {
 
 TEST_F(HttpServerTest, VendorsEvents) {
   start();
-  backend_->mutable_info().word_times = true;
-  backend_->mutable_info().frame_rate = 10;
+  backend_->mutable_info().speech.word_times = true;
+  backend_->mutable_info().speech.frame_rate = 10;
   const auto post = [&](const std::string& path, const std::string& body) {
     TestClient client(port());
     client.send("POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n" +

@@ -96,22 +96,22 @@ TEST_F(VoiceServerTest, SentAlongEncodedOnce) {
   const std::string audio = base64(recording());
   const json plain = {{"ref_audio", audio}};
   EXPECT_EQ(speak(plain).status, 200);
-  const auto voice = backend_->last_request().voice_data;
+  const auto voice = backend_->last_request().voice.data;
   ASSERT_TRUE(voice);
   EXPECT_EQ(voice->mode, "x-vector");  // the best that goes without a text
   EXPECT_EQ(speak({{"ref_audio", "data:audio/wav;base64," + audio}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice_data, voice);  // the same object, of the cache
+  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the same object, of the cache
   EXPECT_EQ(backend_->encoded(), 1);
   EXPECT_EQ(speak({{"ref_audio", {audio}}, {"ref_text", "Hi."}, {"voice", "nobody"}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice_data->mode, "in-context");
+  EXPECT_EQ(backend_->last_request().voice.data->mode, "in-context");
   EXPECT_EQ(speak({{"references", {{{"audio_path", audio}, {"text", "Hi."}}}}}).status, 200);
   EXPECT_EQ(backend_->encoded(), 2);
   EXPECT_EQ(speak({{"ref_audio", audio}, {"ref_text", "Hi."}, {"x_vector_only_mode", true}}).status,
             200);
-  EXPECT_EQ(backend_->last_request().voice_data->mode, "x-vector");
+  EXPECT_EQ(backend_->last_request().voice.data->mode, "x-vector");
   EXPECT_EQ(backend_->encoded(), 3);
   EXPECT_EQ(speak({{"speaker_embedding", {1, 2, 3, 0.5}}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice_data->find("speaker")->f32()[3], 0.5f);
+  EXPECT_EQ(backend_->last_request().voice.data->find("speaker")->f32()[3], 0.5f);
 }
 
 TEST_F(VoiceServerTest, ManyWantTheSameAtOnce) {
@@ -209,13 +209,13 @@ TEST_F(VoiceServerTest, KeptListedSpokenWithDeleted) {
   EXPECT_EQ(kept["file_size"], recording().size());
   for (const json& voice : {json("anna-bell"), json("Anna Bell"), json({{"id", "anna-bell"}})}) {
     EXPECT_EQ(speak({{"voice", voice}}).status, 200);
-    ASSERT_TRUE(backend_->last_request().voice_data);
-    EXPECT_EQ(backend_->last_request().voice_data->text, "Hello.");
+    ASSERT_TRUE(backend_->last_request().voice.data);
+    EXPECT_EQ(backend_->last_request().voice.data->text, "Hello.");
   }
   EXPECT_EQ(speak({{"voice", "anna-bell(2)+low"}}).status, 200);
-  ASSERT_EQ(backend_->last_request().mix.size(), 2u);
-  EXPECT_TRUE(backend_->last_request().mix[0].data);
-  EXPECT_EQ(backend_->last_request().mix[1].voice, "low");
+  ASSERT_EQ(backend_->last_request().voice.mix.size(), 2u);
+  EXPECT_TRUE(backend_->last_request().voice.mix[0].data);
+  EXPECT_EQ(backend_->last_request().voice.mix[1].voice, "low");
   EXPECT_EQ(backend_->encoded(), 1);
   // After a restart the voice is there, and not encoded again.
   start({});
@@ -244,7 +244,7 @@ TEST_F(VoiceServerTest, ServersShareADirectory) {
   std::swap(server_, first_server);
   EXPECT_EQ(ask("GET", "/v1/audio/voices")["voices"].back()["id"], "anna");
   EXPECT_EQ(speak({{"voice", "anna"}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice_data->text, "Hello.");
+  EXPECT_EQ(backend_->last_request().voice.data->text, "Hello.");
   EXPECT_EQ(backend_->encoded(), 0) << "what the first one made of it is shared too";
   upload({{"name", "anna"},
           {"audio_sample", recording(2)},
@@ -254,7 +254,7 @@ TEST_F(VoiceServerTest, ServersShareADirectory) {
   EXPECT_EQ(status, 200);
   std::swap(server_, first_server);
   EXPECT_EQ(speak({{"voice", "anna"}}).status, 200);
-  EXPECT_EQ(first->last_request().voice_data->text, "Again.");
+  EXPECT_EQ(first->last_request().voice.data->text, "Again.");
   ask("DELETE", "/v1/audio/voices/anna", &status);
   EXPECT_EQ(status, 200);
   std::swap(server_, first_server);
@@ -301,7 +301,7 @@ TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
       if (text.empty()) break;
     }
     EXPECT_GT(audio, 0u);
-    const auto voice = backend_->last_request().voice_data;
+    const auto voice = backend_->last_request().voice.data;
     return voice ? voice->mode : "";
   };
   WsClient native(server_->port(), "/v1/audio/speech/stream");

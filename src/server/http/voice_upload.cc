@@ -300,7 +300,7 @@ void VoiceChange::end_voice() {
   SpeechRequest made;
   fetch_->put(made);
   const RecordedAudio& audio = *source_->decoded;
-  const auto stored = add_voice(store_, *backend_->voice_encoder(), wish_, audio, *made.voice_data);
+  const auto stored = add_voice(store_, *backend_->voice_encoder(), wish_, audio, *made.voice.data);
   if (!stored) return fail(stored.error());
   answer(stored.value(), recording_remarks(audio));
 }

@@ -21,7 +21,7 @@ class WsServerTest : public testing::Test {
   void start(double step_s = 0, ServerOptions options = {}) {
     options.port = 0;
     backend_ = std::make_shared<FakeBackend>(step_s);
-    backend_->mutable_info().late_text = LateText::kToken;
+    backend_->mutable_info().speech.late_text = LateText::kToken;
     server_ = std::make_unique<HttpServer>(std::move(options));
     server_->open(backend_);
   }

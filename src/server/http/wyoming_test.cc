@@ -68,8 +68,8 @@ class WyomingServerTest : public testing::Test {
   void start(double step_s = 0, WyomingOptions options = {}) {
     options.port = 0;
     backend_ = std::make_shared<FakeBackend>(step_s);
-    backend_->mutable_info().late_text = LateText::kToken;
-    backend_->mutable_info().languages = {"english", "auto"};
+    backend_->mutable_info().speech.late_text = LateText::kToken;
+    backend_->mutable_info().speech.languages = {"english", "auto"};
     server_ =
         std::make_unique<WyomingServer>(std::move(options), std::make_shared<ModelTable>(backend_));
   }
@@ -118,11 +118,11 @@ TEST_F(WyomingServerTest, SpeaksWholeTexts) {
     const Heard heard = hear(socket, "audio-stop");
     EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop ");
     EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
-    EXPECT_EQ(backend_->last_request().voice, "High");
+    EXPECT_EQ(backend_->last_request().voice.name, "High");
   }
   socket.send(event("synthesize", R"({"text":"x","voice":{"language":"en-GB"}})"));
   hear(socket, "audio-stop");
-  EXPECT_EQ(backend_->last_request().language, "english");
+  EXPECT_EQ(backend_->last_request().say.language, "english");
   socket.send(event("synthesize", R"({"text":" "})"));
   EXPECT_EQ(hear(socket, "audio-stop").types, "audio-start audio-stop ");
 }

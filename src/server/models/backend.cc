@@ -23,7 +23,7 @@ class EngineBackend : public Backend {
   Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
     if (Status fault = check_request(info(), request); !fault) return fault.error();
     SpeechRequest read = request;
-    read.language = read_language(info(), request.language).take();
+    read.say.language = read_language(info(), request.say.language).take();
     const auto opened = engine_->pipeline().open(read);
     if (!opened.ok()) return opened.error();
     return int64_t{opened.value().sequence().prompt_rows()};

@@ -22,9 +22,9 @@ std::chrono::duration<double> seconds(double s) { return std::chrono::duration<d
 FakeBackend::FakeBackend(double step_s) : step_s_(step_s) {
   info_.family = "fake";
   info_.model = "fake-1";
-  info_.sample_rate = kFakeRateHz;
-  info_.voices = {{"low", "a low tone"}, {"High", "a high tone"}};
-  info_.default_voice = "low";
+  info_.speech.sample_rate = kFakeRateHz;
+  info_.speech.voices = {{"low", "a low tone"}, {"High", "a high tone"}};
+  info_.speech.default_voice = "low";
   info_.max_text_bytes = 20'000;
 }
 
@@ -40,7 +40,7 @@ FakeBackend::~FakeBackend() {
 void FakeBackend::clone() {
   toy_ = make_toy_pipeline({.clones = true});
   info_.family = "toy";
-  info_.mixes = true;
+  info_.speech.mixes = true;
   voices_ = std::make_unique<VoiceQueue>(*toy_->voice_encoder(), metrics_);
 }
 
@@ -93,17 +93,17 @@ int64_t FakeBackend::cancelled() const { return cancelled_; }
 
 Result<RequestId> FakeBackend::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
   const std::lock_guard lock(mutex_);
-  if (request.text == "busy") return Error{ErrorCode::kOverloaded, "32 requests are waiting"};
-  if (request.text == "broken") throw std::runtime_error("the engine is broken");
+  if (request.say.text == "busy") return Error{ErrorCode::kOverloaded, "32 requests are waiting"};
+  if (request.say.text == "broken") throw std::runtime_error("the engine is broken");
   last_ = request;
   const auto id = static_cast<RequestId>(++stats_.accepted);
   Running& running = running_[id];
-  running.open = request.text_open;
-  running.want_s = 0.1 * static_cast<double>(request.text.size());
-  if (request.text.starts_with("endless")) running.want_s = 1e9;
-  if (request.text == "silent" || request.text == "fail early") running.want_s = 0;
-  if (request.text == "fail late") running.want_s = 0.4;
-  texts_.push_back(request.text);
+  running.open = request.say.open;
+  running.want_s = 0.1 * static_cast<double>(request.say.text.size());
+  if (request.say.text.starts_with("endless")) running.want_s = 1e9;
+  if (request.say.text == "silent" || request.say.text == "fail early") running.want_s = 0;
+  if (request.say.text == "fail late") running.want_s = 0.4;
+  texts_.push_back(request.say.text);
   threads_.emplace_back([this, id, request, sink = std::move(sink)] { run(id, request, *sink); });
   return id;
 }
@@ -111,11 +111,12 @@ Result<RequestId> FakeBackend::submit(const SpeechRequest& request, std::shared_
 void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
   Outcome outcome;
   const double pitch_hz =
-      (request.voice == "High" ? 440 : 110) + static_cast<double>(request.seed % 97);
+      (request.voice.name == "High" ? 440 : 110) + static_cast<double>(request.sampling.seed % 97);
   std::vector<float> chunk(static_cast<size_t>(kChunkS * kFakeRateHz));
-  for (size_t at = 0; info_.word_times && at < request.text.size();) {
-    const size_t end = std::min(request.text.find(' ', at), request.text.size());
-    const auto frame = static_cast<int64_t>(0.1 * static_cast<double>(at) * info_.frame_rate);
+  for (size_t at = 0; info_.speech.word_times && at < request.say.text.size();) {
+    const size_t end = std::min(request.say.text.find(' ', at), request.say.text.size());
+    const auto frame =
+        static_cast<int64_t>(0.1 * static_cast<double>(at) * info_.speech.frame_rate);
     if (end > at) {
       outcome.words.push_back({static_cast<int64_t>(at), static_cast<int64_t>(end), frame});
     }
@@ -135,7 +136,7 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
     outcome.audio_s += kChunkS;
     ++outcome.frames;
   }
-  if (request.text.starts_with("fail")) {
+  if (request.say.text.starts_with("fail")) {
     outcome.reason = FinishReason::kError;
     outcome.error = {ErrorCode::kInternal, "a secret of the inside"};
   }

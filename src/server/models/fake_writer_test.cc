@@ -8,7 +8,8 @@ namespace syrinx {
 namespace {
 
 bool asks(const SpeechRequest& request, const char* what) {
-  const std::string& text = request.chat ? request.chat->messages : request.text;
+  const std::string& text =
+      request.writing.chat ? request.writing.chat->messages : request.say.text;
   return text.find(what) != text.npos;
 }
 
@@ -19,7 +20,7 @@ FakeWriter::FakeWriter() {
   info_.family = "llm";
   info_.speaks = false;
   info_.writes = true;
-  info_.calls_tools = true;
+  info_.writing.calls_tools = true;
 }
 
 FakeWriter::~FakeWriter() {
@@ -53,12 +54,12 @@ void FakeWriter::run(RequestId id, const SpeechRequest& request, std::vector<std
   if (!asks(request, "fail early")) {
     for (const std::string& piece : pieces) {
       std::vector<ScoredToken> tokens;
-      if (request.top_logprobs >= 0) tokens.push_back({{piece, -0.25f}, {{piece, -0.25f}}});
+      if (request.writing.top_logprobs >= 0) tokens.push_back({{piece, -0.25f}, {{piece, -0.25f}}});
       sink.text(piece, tokens);
-      if (!info_.speaks || request.text_only) continue;
+      if (!info_.speaks || request.writing.text_only) continue;
       sink.audio(std::vector<float>(kSamplesAPiece, 0.25f));
       ++outcome.frames;
-      outcome.audio_s += static_cast<double>(kSamplesAPiece) / info_.sample_rate;
+      outcome.audio_s += static_cast<double>(kSamplesAPiece) / info_.speech.sample_rate;
     }
   }
   if (asks(request, "fail")) {
@@ -107,8 +108,8 @@ void FakeWriter::say(std::vector<std::string> pieces, FinishReason reason) {
 
 void FakeWriter::speak() {
   info_.speaks = true;
-  info_.hears_s = 2;
-  info_.sample_rate = 24000;
+  info_.hearing.seconds = 2;
+  info_.speech.sample_rate = 24000;
 }
 
 void FakeWriter::fail_now() {

@@ -28,7 +28,7 @@ class FakeWriter : public Backend {
   EngineStats stats() const override { return {}; }
   /// A token is a byte of the messages.
   Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
-    return static_cast<int64_t>(request.chat->messages.size());
+    return static_cast<int64_t>(request.writing.chat->messages.size());
   }
   std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   const EngineMetrics* metrics() const override { return nullptr; }
@@ -40,14 +40,14 @@ class FakeWriter : public Backend {
   /// samples after each piece of text.
   void speak();
   /// Before the server: prompt and answer have at most this number of tokens together.
-  void bound(int64_t positions) { info_.positions = positions; }
+  void bound(int64_t positions) { info_.writing.positions = positions; }
   static constexpr int kSamplesAPiece = 480;
   /// Before the server: from now on it writes recordings down as this one does.
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
   /// Before the server: recordings are heard while they go on, by stretches of this length in
   /// seconds.
-  void hear_ahead(double each_s) { info_.hears_ahead = {.each_s = each_s}; }
+  void hear_ahead(double each_s) { info_.hearing.ahead = {.each_s = each_s}; }
   /// How many requests came, and how many of them were hurried.
   int asked() const;
   int hurried() const;

@@ -27,11 +27,12 @@ CheckedChat checked_body(const JsonIn& body, const ChatAbility& ability) {
 int64_t most_tokens(const SpeechRequest& request) {
   constexpr double kTokensASecond = 100;
   constexpr size_t kOfTemplate = 512;
-  size_t out = kOfTemplate + request.chat->messages.size() + request.chat->tools.size();
-  for (const auto& each : request.recordings) {
+  size_t out =
+      kOfTemplate + request.writing.chat->messages.size() + request.writing.chat->tools.size();
+  for (const auto& each : request.writing.recordings) {
     out += static_cast<size_t>(kTokensASecond * each->seconds()) + 1;
   }
-  for (const EarlierAnswer& each : request.answers) out += each.ids->size();
+  for (const EarlierAnswer& each : request.writing.answers) out += each.ids->size();
   return static_cast<int64_t>(out);
 }
 

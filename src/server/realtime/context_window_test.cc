@@ -13,7 +13,7 @@ JsonIn says(const char* role, int tokens) {
 /// Tokens are the letters x, and there is room for `room` of them.
 ContextWindow window_of(int64_t room, Truncation how = {}) {
   return {.how = std::move(how), .room = room, .tokens = [](const SpeechRequest& request) {
-            const std::string& messages = request.chat->messages;
+            const std::string& messages = request.writing.chat->messages;
             return Result<int64_t>(std::count(messages.begin(), messages.end(), 'x'));
           }};
 }
@@ -34,7 +34,7 @@ TEST(ContextWindow, TheOldestMessagesLeave) {
   for (const auto& [room, left] : {std::pair{499, 1}, {400, 1}, {399, 2}, {200, 3}, {100, 4}}) {
     const FittedChat chat = fitted(five(), window_of(room));
     EXPECT_EQ(chat.left, static_cast<size_t>(left)) << room;
-    const std::string& kept = chat.call.request.chat->messages;
+    const std::string& kept = chat.call.request.writing.chat->messages;
     EXPECT_EQ(std::count(kept.begin(), kept.end(), 'x'), 500 - 100 * left);
   }
   EXPECT_EQ(fitted(five(), window_of(0)).left, 0u) << "no room is known";
@@ -53,7 +53,8 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
   ContextWindow window = window_of(350);
   window.instructions = 1;
   EXPECT_EQ(fitted(messages, window).left, 2u);
-  EXPECT_NE(fitted(messages, window).call.request.chat->messages.find("system"), std::string::npos);
+  EXPECT_NE(fitted(messages, window).call.request.writing.chat->messages.find("system"),
+            std::string::npos);
   JsonIn call = says("assistant", 100);
   call["tool_calls"] = JsonIn::parse(R"([{"id": "c", "function": {"name": "f"}}])");
   JsonIn gave = says("tool", 10);

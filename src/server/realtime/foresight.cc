@@ -118,20 +118,23 @@ void Foresight::prepare(ChatCall& call) {
   drafting_.begin();
   pieces_ = std::make_shared<Pieces>(cast_.wake);
   SpeechRequest& request = next_.emplace(std::move(call.request));
-  if (request.chat) {
-    request.chat = std::make_shared<const Chat>(hinted(*request.chat, cast_.how.hint));
+  if (request.writing.chat) {
+    request.writing.chat =
+        std::make_shared<const Chat>(hinted(*request.writing.chat, cast_.how.hint));
   }
-  request.client = cast_.client;
-  request.seed = seed_;
-  request.background = true;
+  request.terms.client = cast_.client;
+  request.sampling.seed = seed_;
+  request.terms.background = true;
   const int most = drafting_.most_tokens();
-  request.max_tokens = request.max_tokens > 0 ? std::min(request.max_tokens, most) : most;
+  request.writing.max_tokens =
+      request.writing.max_tokens > 0 ? std::min(request.writing.max_tokens, most) : most;
   reflect(request);
 }
 
 /// Asks the model about its draft, where the rule says so and there is one.
 void Foresight::reflect(const SpeechRequest& request) try {
-  if (cast_.how.rule != DraftRule::kReflection || !request.chat || drafting_.guess().empty())
+  if (cast_.how.rule != DraftRule::kReflection || !request.writing.chat ||
+      drafting_.guess().empty())
     return;
   if (!pieces_) pieces_ = std::make_shared<Pieces>(cast_.wake);
   reflection_ = Reflection::begin(
@@ -259,7 +262,7 @@ bool Foresight::voice_failed(const std::string& context) {
 void Foresight::begin_answer(SpeechRequest& request) {
   stop_round();
   asked_s_ = now_s();
-  request.seed = seed_;
+  request.sampling.seed = seed_;
   drafting_.begin_answer();
   reflect(request);
 }

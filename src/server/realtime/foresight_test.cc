@@ -19,7 +19,8 @@ namespace {
 class CueJudge final : public FakeWriter {
  public:
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
-    if (request.max_tokens != 1) return ++drafts, FakeWriter::submit(request, std::move(sink));
+    if (request.writing.max_tokens != 1)
+      return ++drafts, FakeWriter::submit(request, std::move(sink));
     asked.push_back(std::move(sink));
     return kJudgements + asked.size();
   }
@@ -39,7 +40,7 @@ class CueJudge final : public FakeWriter {
 
 class ForesightTest : public testing::Test {
  protected:
-  ForesightTest() { speaker_->mutable_info().late_text = LateText::kToken; }
+  ForesightTest() { speaker_->mutable_info().speech.late_text = LateText::kToken; }
   size_t bytes_of(const std::string& text) const {  // 0.1 s a byte, in chunks of 80 ms
     return static_cast<size_t>(std::ceil(static_cast<double>(text.size()) / 0.8)) * 1920 * 2;
   }
@@ -55,12 +56,12 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
   caller.sound(600, true);
   caller.seems("hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
-  EXPECT_TRUE(speaker_->last_request().background);
-  EXPECT_TRUE(writer_->last_request().background);
-  EXPECT_EQ(writer_->last_request().max_tokens, 30);
-  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+  EXPECT_TRUE(speaker_->last_request().terms.background);
+  EXPECT_TRUE(writer_->last_request().terms.background);
+  EXPECT_EQ(writer_->last_request().writing.max_tokens, 30);
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
-  const uint64_t seed = writer_->last_request().seed;
+  const uint64_t seed = writer_->last_request().sampling.seed;
   ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3; }));
   EXPECT_EQ(caller.count("response.created"), 0);
   EXPECT_EQ(caller.count("response.output_audio.delta"), 0);
@@ -68,10 +69,10 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
   EXPECT_EQ(caller.answer(), "Good day. How are you?");
   EXPECT_EQ(caller.audio_bytes(), bytes_of("Good day. How are you?"));
   EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Good day. How are you?"});
-  EXPECT_FALSE(writer_->last_request().background);
-  EXPECT_EQ(writer_->last_request().expected, "Good day. How are you?");
-  EXPECT_EQ(writer_->last_request().seed, seed);
-  EXPECT_EQ(writer_->last_request().max_tokens, 0);
+  EXPECT_FALSE(writer_->last_request().terms.background);
+  EXPECT_EQ(writer_->last_request().writing.expected, "Good day. How are you?");
+  EXPECT_EQ(writer_->last_request().sampling.seed, seed);
+  EXPECT_EQ(writer_->last_request().writing.max_tokens, 0);
   caller.talk.reset();
   EXPECT_EQ(caller.sums->turns.value(), 1);
   EXPECT_EQ(caller.sums->ready.value(), 1);
@@ -130,7 +131,7 @@ TEST_F(ForesightTest, WhatIsTypedAndTakenBackLeavesNothing) {
 TEST_F(ForesightTest, ADraftThatNobodyWantsIsStopped) {
   RealtimeCaller caller(writer_, speaker_);
   caller.type("append", "endless");
-  ASSERT_TRUE(caller.wait([&] { return writer_->last_request().background; }));
+  ASSERT_TRUE(caller.wait([&] { return writer_->last_request().terms.background; }));
   caller.talk.reset();
   EXPECT_TRUE(writer_->wait_cancelled(1));
   EXPECT_EQ(caller.sums->drafts.value(), 1);
@@ -206,15 +207,15 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   writer_->say({"Good", " day.", " How", " are you?"});
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
-  EXPECT_EQ(writer_->last_request().max_tokens, 12);
-  EXPECT_EQ(writer_->last_request().expected_among, 5);
-  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+  EXPECT_EQ(writer_->last_request().writing.max_tokens, 12);
+  EXPECT_EQ(writer_->last_request().writing.expected_among, 5);
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role": "user", "content": "hello\nCut off."}])"));
   caller.ask_typed();
   EXPECT_EQ(caller.answer(), "Good day. How are you?");
-  EXPECT_EQ(JsonIn::parse(writer_->last_request().chat->messages),
+  EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
-  EXPECT_EQ(writer_->last_request().expected, "Good day. How are you?");
+  EXPECT_EQ(writer_->last_request().writing.expected, "Good day. How are you?");
   const auto fault = [&](JsonIn wrong) {
     caller.set({{"predict", std::move(wrong)}});
     return caller.events.back()["error"]["param"];
@@ -238,7 +239,7 @@ TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   EXPECT_TRUE(caller.wait([&] { return caller.sums->reflections.value() > 0; }));
   caller.ask_typed();
   EXPECT_EQ(caller.answer(), "Good day. How are you?");
-  EXPECT_EQ(writer_->last_request().expected_settled, 0u);
+  EXPECT_EQ(writer_->last_request().writing.expected_settled, 0u);
   caller.talk.reset();
   EXPECT_GE(caller.sums->reflections.value(), 2);
   EXPECT_EQ(caller.sums->ready.value(), 1);
@@ -257,8 +258,9 @@ TEST_F(ForesightTest, ADraftWaitsForTheJudgementOfTheOneBefore) {
   EXPECT_EQ(judge->drafts, 1);
   judge->judge("yes");
   ASSERT_TRUE(caller.wait([&] { return judge->drafts == 2; }));
-  EXPECT_EQ(judge->last_request().expected, "Good day. How are you?");
-  EXPECT_EQ(judge->last_request().expected_settled, judge->last_request().expected.size());
+  EXPECT_EQ(judge->last_request().writing.expected, "Good day. How are you?");
+  EXPECT_EQ(judge->last_request().writing.expected_settled,
+            judge->last_request().writing.expected.size());
   caller.talk.reset();
 }
 
@@ -309,9 +311,9 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsToldOrBounded) {
   caller.type("append", "and");
   EXPECT_EQ(caller.answer(), "Yes.");
   EXPECT_LE(caller.sums->wasted.value(), DraftRules{}.most_wasted + 2);
-  ASSERT_TRUE(caller.wait([&] { return writer_->last_request().background; }))
+  ASSERT_TRUE(caller.wait([&] { return writer_->last_request().terms.background; }))
       << "what was typed meanwhile is drafted for now";
-  const JsonIn messages = JsonIn::parse(writer_->last_request().chat->messages);
+  const JsonIn messages = JsonIn::parse(writer_->last_request().writing.chat->messages);
   EXPECT_EQ(messages.size(), 3u);
   EXPECT_EQ(messages[0]["content"], "word 999");
   EXPECT_EQ(messages[2]["content"], "and");

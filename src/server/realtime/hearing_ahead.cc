@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-size_t heard_for_good(const std::optional<PipelineInfo::Stretches>& stretches, size_t samples) {
-  constexpr auto kAhead = static_cast<size_t>(PipelineInfo::Stretches::kAhead_s * kHearingRate);
+size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, size_t samples) {
+  constexpr auto kAhead = static_cast<size_t>(HearingFacts::Stretches::kAhead_s * kHearingRate);
   if (!stretches || samples < kAhead) return 0;
   const auto whole = [](size_t some, double each_s) {
     const auto each = static_cast<size_t>(std::llround(each_s * kHearingRate));
@@ -110,9 +110,9 @@ void HearingAhead::begin() {
 /// What is refused is not asked for: the answer itself will be told why.
 void HearingAhead::submit(ChatCall& call) try {
   SpeechRequest& request = call.request;
-  request.client = client_;
-  request.background = request.text_only = true;
-  request.max_tokens = 1;
+  request.terms.client = client_;
+  request.terms.background = request.writing.text_only = true;
+  request.writing.max_tokens = 1;
   ending_ = std::make_shared<Ending>(wake_);
   const auto id = hearer_->submit_soon(request, ending_);
   if (id.ok()) running_ = id.value();

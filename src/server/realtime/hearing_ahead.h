@@ -1,5 +1,5 @@
 // A model that hears by itself hears a turn while it goes on: what was said before, and of the turn
-// the stretches that stay as they are (PipelineInfo::hears_ahead), as a request in the background
+// the stretches that stay as they are (HearingFacts::ahead), as a request in the background
 // that answers nothing. What it heard, and what its language model has read, the answer's request
 // finds done; only the rest is left when the turn ends. One request at a time; what comes meanwhile
 // waits for the next. Ends all it began. One thread, but for `wake`.
@@ -20,7 +20,7 @@ namespace syrinx {
 
 /// Of so many samples at kHearingRate of a recording that goes on, those in stretches that stay,
 /// and what must follow them; 0: nothing stays yet.
-size_t heard_for_good(const std::optional<PipelineInfo::Stretches>& stretches, size_t samples);
+size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, size_t samples);
 
 class HearingAhead {
  public:

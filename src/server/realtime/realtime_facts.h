@@ -19,7 +19,7 @@ struct RealtimeFacts : RealtimeAbility {
   bool hears = false;   ///< what answers hears by itself: no transcript is waited for
   double hears_s = std::numeric_limits<double>::infinity();  ///< of recordings in a prompt, at most
   /// And while it is spoken; as PipelineInfo.
-  std::optional<PipelineInfo::Stretches> hears_ahead = {};
+  std::optional<HearingFacts::Stretches> hears_ahead = {};
   bool beta = false;  ///< events have the names of the beta, in and out
   /// Why nobody can answer; empty: somebody can.
   std::string no_answer = {};

@@ -122,14 +122,14 @@ TEST(RealtimeFuzz, Events) {
       } else if (what < 6 && !peer.begun.empty()) {
         if (roll(8) == 0) {  // there may be no room for it
           const BeginAnswer& begin = peer.begun.back();
-          const auto fitted =
-              fitted_chat(begin.body, {.calls_tools = true},
-                          {.how = begin.truncation,
-                           .room = static_cast<int64_t>(roll(500)),
-                           .instructions = begin.instructions,
-                           .tokens = [](const SpeechRequest& request) {
-                             return Result(static_cast<int64_t>(request.chat->messages.size()));
-                           }});
+          const auto fitted = fitted_chat(
+              begin.body, {.calls_tools = true},
+              {.how = begin.truncation,
+               .room = static_cast<int64_t>(roll(500)),
+               .instructions = begin.instructions,
+               .tokens = [](const SpeechRequest& request) {
+                 return Result(static_cast<int64_t>(request.writing.chat->messages.size()));
+               }});
           if (const auto* chat = std::get_if<FittedChat>(&fitted); chat && chat->left > 0) {
             EXPECT_LT(chat->left, begin.body["messages"].size() - begin.instructions);
             if (!begin.items.empty()) peer.session->leave_out(begin.items.at(chat->left - 1));

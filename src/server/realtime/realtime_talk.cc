@@ -55,13 +55,13 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   facts.may_predict = cast.predict != PredictWhen::kNever;
   facts.predicts = cast.predict == PredictWhen::kUnlessNot;
   facts.prediction = cast.prediction;
-  if (cast.speaker) facts.default_voice = cast.speaker->info().default_voice;
+  if (cast.speaker) facts.default_voice = cast.speaker->info().speech.default_voice;
   if (cast.writer) {
     facts.model = cast.writer->info().model;
-    facts.hears = cast.writer->info().hears_s > 0 && cast.writer->info().converses;
-    if (facts.hears) facts.hears_s = cast.writer->info().hears_s;
-    facts.hears_ahead = cast.writer->info().hears_ahead;
-    facts.calls_tools = cast.writer->info().calls_tools;
+    facts.hears = cast.writer->info().hearing.seconds > 0 && cast.writer->info().converses;
+    if (facts.hears) facts.hears_s = cast.writer->info().hearing.seconds;
+    facts.hears_ahead = cast.writer->info().hearing.ahead;
+    facts.calls_tools = cast.writer->info().writing.calls_tools;
   } else {
     if (cast.speaker) facts.model = cast.speaker->info().model;
     facts.no_answer =
@@ -89,7 +89,7 @@ std::variant<ContextOptions, ApiError> RealtimeTalk::voice_options(
   auto out = context_options(fields, speaker, cast_.strict);
   if (auto* options = std::get_if<ContextOptions>(&out)) {
     options->call.audio.coding = config.format.coding;
-    options->words = cast_.speaker->info().word_times;
+    options->words = cast_.speaker->info().speech.word_times;
     options->ssml = false;  // what a model writes is no markup, whatever it was talked into
   }
   return out;
@@ -208,12 +208,13 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   }
   ChatAbility ability = ChatAbility::of(info);
   ability.find_answer = find_among(std::move(begin.answers));
-  ContextWindow window{.how = std::move(begin.truncation),
-                       .room = ContextWindow::room_of(info.positions, answer.config.max_tokens),
-                       .instructions = begin.instructions,
-                       .tokens = [writer = cast_.writer](const SpeechRequest& request) {
-                         return writer->prompt_tokens(request);
-                       }};
+  ContextWindow window{
+      .how = std::move(begin.truncation),
+      .room = ContextWindow::room_of(info.writing.positions, answer.config.max_tokens),
+      .instructions = begin.instructions,
+      .tokens = [writer = cast_.writer](const SpeechRequest& request) {
+        return writer->prompt_tokens(request);
+      }};
   answer.items = std::move(begin.items);
   answer.check =
       ChatCheck::begin(begin.body, std::move(ability), cast_.post, wake_, std::move(window));
@@ -230,9 +231,9 @@ void RealtimeTalk::submit(Answer& answer) {
     return;
   }
   ChatCall& chat = std::get<ChatCall>(*checked);
-  chat.request.client = cast_.client;
+  chat.request.terms.client = cast_.client;
   answer.tools.emplace(std::move(chat.tool_names));
-  const int rate_hz = cast_.writer->info().sample_rate;
+  const int rate_hz = cast_.writer->info().speech.sample_rate;
   if (chat.speaks) {
     auto encoder = make_encoder({.format = AudioFormat::kPcm,
                                  .in_rate_hz = rate_hz,
@@ -253,7 +254,7 @@ void RealtimeTalk::submit(Answer& answer) {
 void RealtimeTalk::ask(Answer& answer) {
   if (answer.heard_ahead && answer.heard_ahead()) return;
   if (answer.foresight && !answer.foresight->settle(*answer.request)) return;
-  answer.queue = std::make_shared<AnswerQueue>(cast_.writer->info().sample_rate, wake_);
+  answer.queue = std::make_shared<AnswerQueue>(cast_.writer->info().speech.sample_rate, wake_);
   try {
     const SpeechRequest request = *std::exchange(answer.request, std::nullopt);
     const auto accepted = cast_.writer->submit_soon(request, answer.queue);

@@ -48,7 +48,7 @@ TEST(RealtimeTalk, NothingCannotBeAnswered) {
 /// However many sentences a text model writes before the voice has spoken them.
 TEST(RealtimeTalk, LongAnswersAreSpokenWhole) {
   const auto speaker = std::make_shared<FakeBackend>();
-  speaker->mutable_info().late_text = LateText::kNone;
+  speaker->mutable_info().speech.late_text = LateText::kNone;
   const auto writer = std::make_shared<FakeWriter>();
   std::string text;
   for (int i = 0; i < 200; ++i) text += "No. ";
@@ -89,7 +89,7 @@ TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
     return caller.events.back()["response"];
   };
   const auto read = [&](const char* text) {
-    return writer->last_request().chat->messages.find(text) != std::string::npos;
+    return writer->last_request().writing.chat->messages.find(text) != std::string::npos;
   };
   ask("first " + std::string(250, 'x'));
   EXPECT_TRUE(read("first"));
@@ -117,7 +117,7 @@ class HeardAhead : public testing::Test {
     caller_->sound(300, false);
     caller_->sound(900, true);
     EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 1; }));
-    EXPECT_TRUE(writer_->last_request().background);
+    EXPECT_TRUE(writer_->last_request().terms.background);
   }
   const std::shared_ptr<FakeWriter> writer_ = std::make_shared<FakeWriter>();
   std::optional<RealtimeCaller> caller_;
@@ -128,7 +128,7 @@ TEST_F(HeardAhead, WhatTheAnswerNeedsIsHurriedAndWaitedFor) {
   EXPECT_EQ(caller_->count("response.created"), 1);
   EXPECT_EQ(writer_->hurried(), 1);
   EXPECT_EQ(writer_->asked(), 1) << "the answer waits for what is heard";
-  EXPECT_FALSE(writer_->last_request().max_tokens == 0) << "it is the one that hears";
+  EXPECT_FALSE(writer_->last_request().writing.max_tokens == 0) << "it is the one that hears";
 }
 
 TEST_F(HeardAhead, WhatTheAnswerDoesNotNeedEnds) {
@@ -138,14 +138,14 @@ TEST_F(HeardAhead, WhatTheAnswerDoesNotNeedEnds) {
   EXPECT_EQ(writer_->hurried(), 0);
   EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 2; }))
       << "the answer waits for nothing";
-  EXPECT_FALSE(writer_->last_request().background);
+  EXPECT_FALSE(writer_->last_request().terms.background);
 }
 
 TEST_F(HeardAhead, WhatBeganWithWhatHasLeftIsNotWaitedFor) {
   writer_->bound(96);
   caller_->sound(600, false);
   EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 2; }));
-  EXPECT_EQ(writer_->last_request().chat->messages.find("endless"), std::string::npos);
+  EXPECT_EQ(writer_->last_request().writing.chat->messages.find("endless"), std::string::npos);
 }
 
 TEST_F(HeardAhead, AStretchMoreOfAnotherConversationBeginsAnew) {
@@ -158,7 +158,7 @@ TEST_F(HeardAhead, AStretchMoreOfAnotherConversationBeginsAnew) {
   caller_->sound(400, true);
   EXPECT_TRUE(writer_->wait_cancelled(1));
   EXPECT_TRUE(caller_->wait([&] { return writer_->asked() == 2; }));
-  EXPECT_TRUE(writer_->last_request().background);
+  EXPECT_TRUE(writer_->last_request().terms.background);
 }
 
 }  // namespace

@@ -67,12 +67,12 @@ void read_options(const ObjectFields<Json>& fields, RequestBody body, SpeechRequ
   for (const RequestOption& option : request_options()) {
     if ((option.bodies & body) == 0 || option.own_reader) continue;
     const OptionReader<Json> reader(fields, option);
-    std::visit([&](auto field) { reader.read(request.*field); }, option.field);
+    std::visit([&](auto field) { reader.read(field(request)); }, option.field);
   }
   if (const auto tier = fields.text("service_tier")) {
     const auto background = in_background(*tier);
     if (!background) fields.refuse("service_tier", kServiceTiers);
-    request.background = *background;
+    request.terms.background = *background;
   }
 }
 

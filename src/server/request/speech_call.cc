@@ -35,11 +35,11 @@ void read_input(const JsonFields& fields, const PipelineInfo& info, SpeechReques
                          info.max_text_bytes, " in one request."),
                   "string_above_max_length");
   }
-  request.text = std::move(*text);
+  request.say.text = std::move(*text);
 }
 
 void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall& call) {
-  call.audio = {.format = AudioFormat::kMp3, .in_rate_hz = info.sample_rate};
+  call.audio = {.format = AudioFormat::kMp3, .in_rate_hz = info.speech.sample_rate};
   if (const auto name = fields.text("response_format")) {
     const auto format = audio_format(*name);
     if (!format) {
@@ -88,21 +88,21 @@ void check_times(const JsonFields& fields, const char* name, const char* what, b
 void read_answer(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   const PipelineInfo& info = *speaker.info;
   if (const auto task = fields.text("task_type")) {
-    if (*task != "CustomVoice" && !(*task == "VoiceDesign" && info.instructions) &&
+    if (*task != "CustomVoice" && !(*task == "VoiceDesign" && info.offers.has("instructions")) &&
         !(*task == "Base" && speaker.encoder != nullptr)) {
       fields.unsupported(
           "task_type", concat("The model '", info.model, "' does not do the task '", *task, "'."));
     }
   }
   call.whole = !fields.flag("stream").value_or(true) && !call.sse;
-  call.request.offline = call.whole;
+  call.request.terms.offline = call.whole;
   call.words = fields.flag("word_timestamps").value_or(true);
   if (call.words && fields.find("word_timestamps") != nullptr) {
-    check_times(fields, "word_timestamps", "words", info.word_times, info, call.sse);
+    check_times(fields, "word_timestamps", "words", info.speech.word_times, info, call.sse);
   }
-  call.request.phone_times = fields.flag("phone_timestamps").value_or(false);
-  if (call.request.phone_times) {
-    check_times(fields, "phone_timestamps", "phones", info.phone_times, info, call.sse);
+  call.request.terms.phone_times = fields.flag("phone_timestamps").value_or(false);
+  if (call.request.terms.phone_times) {
+    check_times(fields, "phone_timestamps", "phones", info.speech.phone_times, info, call.sse);
   }
 }
 
@@ -111,7 +111,7 @@ void read_instructions(const JsonFields& fields, const PipelineInfo& info, bool 
                        SpeechCall& call) {
   auto text = fields.text("instructions");
   if (!text || text->empty()) return;
-  if (!info.instructions) {
+  if (!info.offers.has("instructions")) {
     const std::string why = concat("The model '", info.model, "' does not follow instructions");
     if (strict) fields.unsupported("instructions", why + ".");
     call.warnings.push_back(why + "; 'instructions' were left out.");
@@ -122,7 +122,7 @@ void read_instructions(const JsonFields& fields, const PipelineInfo& info, bool 
                   concat("'instructions' may have at most ", kMaxInstructionBytes, " bytes."),
                   "string_above_max_length");
   }
-  call.request.instructions = std::move(*text);
+  call.request.say.instructions = std::move(*text);
 }
 
 /// How words are said: an object of words, each with /IPA/, {ARPAbet} or other words.
@@ -141,13 +141,13 @@ void read_pronunciations(const JsonFields& fields, SpeechRequest& request) {
   }
   auto lexicon = Lexicon::of(entries);
   if (!lexicon) throw to_api_error(lexicon.error());
-  request.lexicon = lexicon.take();
+  request.say.lexicon = lexicon.take();
 }
 
 /// A text in SSML, marked by "ssml" or by how it begins.
 void read_markup(const JsonFields& fields, const PipelineInfo& info, bool strict,
                  SpeechCall& call) {
-  if (!fields.flag("ssml").value_or(is_ssml(call.request.text))) return;
+  if (!fields.flag("ssml").value_or(is_ssml(call.request.say.text))) return;
   auto markup = take_ssml(info, call.request);
   if (!markup) throw to_api_error(markup.error());
   if (strict && !markup.value().warnings.empty()) {
@@ -163,10 +163,10 @@ void read_markup(const JsonFields& fields, const PipelineInfo& info, bool strict
 void take_language(const JsonFields& fields, const PipelineInfo& info, SpeechCall& call) {
   const std::string asked = fields.text("language").value_or("");
   const std::string hint = fields.text("language_hint").value_or("");
-  if (asked.empty() && info.languages.empty()) return;
+  if (asked.empty() && info.speech.languages.empty()) return;
   Result<std::string> language = read_language(info, asked.empty() ? hint : asked);
   if (language) {
-    call.request.language = language.take();
+    call.request.say.language = language.take();
   } else if (!asked.empty()) {
     throw to_api_error(language.error());
   } else if (!finds_language_alone(info)) {
@@ -178,9 +178,9 @@ void take_language(const JsonFields& fields, const PipelineInfo& info, SpeechCal
 }  // namespace
 
 void share_speed(const PipelineInfo& info, SpeechCall& call) {
-  const double speed = call.request.speed * call.audio.speed;
-  call.request.speed = std::clamp(static_cast<float>(speed), info.slowest, info.fastest);
-  call.audio.speed = speed / call.request.speed;
+  const double speed = call.request.voice.speed * call.audio.speed;
+  call.request.voice.speed = info.offers.of("speed")->nearest(static_cast<float>(speed));
+  call.audio.speed = speed / call.request.voice.speed;
 }
 
 std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool strict) const try {
@@ -191,7 +191,7 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool
   read_input(fields, info, call.request);
   read_voice_fields(fields, speaker, call);
   read_instructions(fields, info, strict, call);
-  call.request.seed = random_seed();
+  call.request.sampling.seed = random_seed();
   read_options(fields, kSpeechBody, call.request);
   read_format(fields, info, call);
   read_answer(fields, speaker, call);

@@ -13,8 +13,8 @@ namespace {
 PipelineInfo test_info() {
   PipelineInfo info;
   info.model = "finch";
-  info.voices = {{"anna", ""}, {"Ben", ""}};
-  info.default_voice = "anna";
+  info.speech.voices = {{"anna", ""}, {"Ben", ""}};
+  info.speech.default_voice = "anna";
   info.max_text_bytes = 100;
   return info;
 }
@@ -48,36 +48,36 @@ TEST(SpeechCall, ModelTakesWhatItCanOfTheSpeed) {
   PipelineInfo info = test_info();
   const auto shares = [&](const char* body) {
     const SpeechCall call = parse(body, info);
-    return std::pair(call.request.speed, call.audio.speed);
+    return std::pair(call.request.voice.speed, call.audio.speed);
   };
   EXPECT_EQ(shares(R"({"input": "a", "speed": 1.5})"), std::pair(1.f, 1.5));
-  info.slowest = 0.5f, info.fastest = 2;
+  info.offers.add("speed", {0.5f, 2});
   EXPECT_EQ(shares(R"({"input": "a"})"), std::pair(1.f, 1.0));
   EXPECT_EQ(shares(R"({"input": "a", "speed": 1.5})"), std::pair(1.5f, 1.0));
   EXPECT_EQ(shares(R"({"input": "a", "speed": 4})"), std::pair(2.f, 2.0));
   EXPECT_EQ(shares(R"({"input": "a", "speed": 0.25})"), std::pair(0.5f, 0.5));
   SpeechCall again = parse(R"({"input": "a", "speed": 4})", info);
   share_speed(info, again);
-  EXPECT_EQ(again.request.speed, 2);
+  EXPECT_EQ(again.request.voice.speed, 2);
 }
 
 TEST(SpeechCall, LanguageHintsAreForModelsThatKnowThem) {
   PipelineInfo info = test_info();
-  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.language, "");
-  info.languages = {"de", "en"};
-  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de-AT"})", info).request.language, "de");
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.say.language, "");
+  info.speech.languages = {"de", "en"};
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de-AT"})", info).request.say.language, "de");
   EXPECT_EQ(parse(R"({"input": "a", "language_hint": "xx"})", info).warnings.size(), 1u);
   EXPECT_EQ(parse(R"({"input": "a", "language_hint": "auto"})", info).warnings.size(), 0u);
-  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.language, "de");
-  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "xx"})", info).request.language, "");
-  EXPECT_EQ(
-      parse(R"({"input": "a", "language": "en", "language_hint": "de"})", info).request.language,
-      "en");
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "de"})", info).request.say.language, "de");
+  EXPECT_EQ(parse(R"({"input": "a", "language_hint": "xx"})", info).request.say.language, "");
+  EXPECT_EQ(parse(R"({"input": "a", "language": "en", "language_hint": "de"})", info)
+                .request.say.language,
+            "en");
 }
 
 TEST(SpeechCall, FullBody) {
   PipelineInfo info = test_info();
-  info.instructions = true;
+  info.offers.add("instructions");
   const SpeechCall call = parse(
       R"({"model": "finch", "input": "Hello", "voice": "Ben", "response_format": "pcm",
           "instructions": "softly", "speed": 1.0, "stream_format": "sse", "seed": 7,
@@ -85,21 +85,21 @@ TEST(SpeechCall, FullBody) {
           "repetition_penalty": 1.1, "language": "English", "max_new_tokens": 200, "unknown": [], "stream": true,
           "task_type": "CustomVoice", "initial_codec_chunk_frames": 3, "ref_audio": null})",
       info);
-  EXPECT_EQ(call.request.text, "Hello");
-  EXPECT_EQ(call.request.voice, "Ben");
+  EXPECT_EQ(call.request.say.text, "Hello");
+  EXPECT_EQ(call.request.voice.name, "Ben");
   EXPECT_EQ(call.audio.format, AudioFormat::kPcm);
   EXPECT_EQ(call.audio.out_rate_hz, 24000);
-  EXPECT_EQ(call.request.initial_chunk_frames, 3);
+  EXPECT_EQ(call.request.terms.initial_chunk_frames, 3);
   EXPECT_TRUE(call.sse);
-  EXPECT_EQ(call.request.instructions, "softly");
-  EXPECT_EQ(call.request.seed, 7u);
-  EXPECT_FLOAT_EQ(*call.request.temperature, 0.5f);
-  EXPECT_FLOAT_EQ(*call.request.top_p, 0.9f);
-  EXPECT_EQ(*call.request.top_k, 40);
-  EXPECT_FLOAT_EQ(*call.request.min_p, 0.05f);
-  EXPECT_FLOAT_EQ(*call.request.repetition_penalty, 1.1f);
-  EXPECT_EQ(call.request.language, "English");
-  EXPECT_EQ(call.request.max_frames, 200);
+  EXPECT_EQ(call.request.say.instructions, "softly");
+  EXPECT_EQ(call.request.sampling.seed, 7u);
+  EXPECT_FLOAT_EQ(*call.request.sampling.temperature, 0.5f);
+  EXPECT_FLOAT_EQ(*call.request.sampling.top_p, 0.9f);
+  EXPECT_EQ(*call.request.sampling.top_k, 40);
+  EXPECT_FLOAT_EQ(*call.request.sampling.min_p, 0.05f);
+  EXPECT_FLOAT_EQ(*call.request.sampling.repetition_penalty, 1.1f);
+  EXPECT_EQ(call.request.say.language, "English");
+  EXPECT_EQ(call.request.terms.max_frames, 200);
 }
 
 TEST(SpeechCall, DefaultsAndNulls) {
@@ -110,32 +110,33 @@ TEST(SpeechCall, DefaultsAndNulls) {
   EXPECT_EQ(call.audio.out_rate_hz, 0);
   EXPECT_EQ(call.audio.speed, 1.0);
   EXPECT_FALSE(call.sse);
-  EXPECT_EQ(call.request.voice, "");
-  EXPECT_FALSE(call.request.temperature.has_value());
-  EXPECT_EQ(call.request.max_frames, 0);
-  EXPECT_LT(call.request.seed, uint64_t{1} << 53);
-  EXPECT_NE(call.request.seed, parse(R"({"input": "Hi"})").request.seed);
+  EXPECT_EQ(call.request.voice.name, "");
+  EXPECT_FALSE(call.request.sampling.temperature.has_value());
+  EXPECT_EQ(call.request.terms.max_frames, 0);
+  EXPECT_LT(call.request.sampling.seed, uint64_t{1} << 53);
+  EXPECT_NE(call.request.sampling.seed, parse(R"({"input": "Hi"})").request.sampling.seed);
 }
 
 TEST(SpeechCall, VoicesAndModels) {
-  EXPECT_EQ(parse(R"({"input": "a", "voice": {"id": "anna"}})").request.voice, "anna");
-  EXPECT_EQ(parse(R"({"input": "a", "voice": "ben"})").request.voice, "Ben");
+  EXPECT_EQ(parse(R"({"input": "a", "voice": {"id": "anna"}})").request.voice.name, "anna");
+  EXPECT_EQ(parse(R"({"input": "a", "voice": "ben"})").request.voice.name, "Ben");
   for (const char* voice : {"alloy", "ash", "Nova", "cedar"}) {
-    EXPECT_EQ(parse(R"({"input": "a", "voice": ")" + std::string(voice) + R"("})").request.voice,
-              "anna");
+    EXPECT_EQ(
+        parse(R"({"input": "a", "voice": ")" + std::string(voice) + R"("})").request.voice.name,
+        "anna");
   }
   for (const char* model : {"finch", "tts-1", "tts-1-hd", "gpt-4o-mini-tts"}) {
     parse(R"({"input": "a", "model": ")" + std::string(model) + R"("})");
   }
   PipelineInfo own = test_info();
-  own.voices.push_back({"alloy", ""});
-  EXPECT_EQ(parse(R"({"input": "a", "voice": "alloy"})", own).request.voice, "alloy");
+  own.speech.voices.push_back({"alloy", ""});
+  EXPECT_EQ(parse(R"({"input": "a", "voice": "alloy"})", own).request.voice.name, "alloy");
 }
 
 TEST(SpeechCall, InstructionsThatNobodyFollows) {
   const std::string body = R"({"input": "a", "instructions": "softly"})";
   const SpeechCall call = parse(body);
-  EXPECT_EQ(call.request.instructions, "");
+  EXPECT_EQ(call.request.say.instructions, "");
   ASSERT_EQ(call.warnings.size(), 1u);
   EXPECT_NE(call.warnings[0].find("instructions"), std::string::npos);
   EXPECT_NE(call.warnings[0].find("finch"), std::string::npos);
@@ -149,18 +150,17 @@ TEST(SpeechCall, InstructionsThatNobodyFollows) {
 
 TEST(SpeechCall, SsmlBecomesPlain) {
   PipelineInfo info = test_info();
-  info.slowest = 0.5f;
-  info.fastest = 2;
-  info.word_times = true;
+  info.offers.add("speed", {0.5, 2});
+  info.speech.word_times = true;
   const SpeechCall call = parse(
       R"({"input": "<speak>a <mark name='m'/><prosody rate='50%' pitch='high'>b</prosody></speak>"})",
       info);
   EXPECT_TRUE(call.ssml);
-  EXPECT_EQ(call.request.text, "a b");
+  EXPECT_EQ(call.request.say.text, "a b");
   ASSERT_EQ(call.marks.size(), 1u);
   EXPECT_EQ(call.marks[0].at, 2);
-  ASSERT_EQ(call.request.deliveries.size(), 1u);
-  EXPECT_FLOAT_EQ(call.request.deliveries[0].rate, 0.5f);
+  ASSERT_EQ(call.request.say.deliveries.size(), 1u);
+  EXPECT_FLOAT_EQ(call.request.say.deliveries[0].rate, 0.5f);
   ASSERT_EQ(call.warnings.size(), 1u);  // the pitch
   EXPECT_NE(call.warnings[0].find("pitch"), std::string::npos);
   const std::string body = R"({"input": "<speak><voice>a</voice></speak>"})";
@@ -172,8 +172,8 @@ TEST(SpeechCall, SsmlBecomesPlain) {
 
 TEST(SpeechCall, PronunciationsAreALexicon) {
   const SpeechCall call = parse(R"({"input": "a", "pronunciations": {"nginx": "engine X"}})");
-  ASSERT_TRUE(call.request.lexicon);
-  EXPECT_EQ(call.request.lexicon->size(), 1u);
+  ASSERT_TRUE(call.request.say.lexicon);
+  EXPECT_EQ(call.request.say.lexicon->size(), 1u);
   for (const char* bad : {R"({"a b": "c"})", R"({"a": 1})", R"(["a"])", R"({"a": "/§/"})"}) {
     const auto body = SpeechBody::parse(concat(R"({"input": "a", "pronunciations": )", bad, "}"));
     const PipelineInfo info = test_info();
@@ -191,7 +191,7 @@ TEST(SpeechCall, AliasesOfVoices) {
     const std::string body = std::string(R"({"input": "a", "voice": ")") + name + "\"}";
     auto call = std::get<SpeechBody>(SpeechBody::parse(body)).call(speaker);
     auto* good = std::get_if<SpeechCall>(&call);
-    return good ? good->request.voice : "refused: " + std::get<ApiError>(call).code;
+    return good ? good->request.voice.name : "refused: " + std::get<ApiError>(call).code;
   };
   EXPECT_EQ(voice("21m00Tcm4TlvDq8ikWAM"), "Ben");
   EXPECT_EQ(voice("alloy"), "Ben") << "the operator's word goes before OpenAI's names";
@@ -217,24 +217,24 @@ TEST(SpeechCall, EncodingsAndWholeAnswers) {
 
 TEST(SpeechCall, OptionsOfFewModels) {
   const SpeechRequest plain = parse(R"({"input": "a"})").request;
-  EXPECT_EQ(plain.flow, FlowMode::kAuto);
-  EXPECT_FALSE(plain.offline);
-  EXPECT_EQ(plain.speaker, -1);
+  EXPECT_EQ(plain.terms.flow, FlowMode::kAuto);
+  EXPECT_FALSE(plain.terms.offline);
+  EXPECT_EQ(plain.voice.speaker, -1);
   const SpeechRequest r = parse(R"({"input": "a", "flow": "full", "exaggeration": 0.7, "speaker": 3,
       "inner_temperature": 0, "inner_top_p": 0.5, "inner_top_k": 7,
       "guidance": 2, "spell_numbers": false, "stream": false})")
                               .request;
-  EXPECT_EQ(r.flow, FlowMode::kFull);
-  EXPECT_TRUE(r.offline);
-  EXPECT_EQ(r.exaggeration, 0.7f);
-  EXPECT_EQ(r.spell_numbers, false);
-  EXPECT_FALSE(plain.spell_numbers);
-  EXPECT_EQ(r.speaker, 3);
-  EXPECT_EQ(r.inner_temperature, 0.f);
-  EXPECT_EQ(r.inner_top_p, 0.5f);
-  EXPECT_EQ(r.inner_top_k, 7);
-  EXPECT_EQ(r.guidance, 2.f);
-  EXPECT_EQ(parse(R"({"input": "a", "flow": "causal"})").request.flow, FlowMode::kCausal);
+  EXPECT_EQ(r.terms.flow, FlowMode::kFull);
+  EXPECT_TRUE(r.terms.offline);
+  EXPECT_EQ(r.voice.exaggeration, 0.7f);
+  EXPECT_EQ(r.say.spell_numbers, false);
+  EXPECT_FALSE(plain.say.spell_numbers);
+  EXPECT_EQ(r.voice.speaker, 3);
+  EXPECT_EQ(r.sampling.inner_temperature, 0.f);
+  EXPECT_EQ(r.sampling.inner_top_p, 0.5f);
+  EXPECT_EQ(r.sampling.inner_top_k, 7);
+  EXPECT_EQ(r.sampling.guidance, 2.f);
+  EXPECT_EQ(parse(R"({"input": "a", "flow": "causal"})").request.terms.flow, FlowMode::kCausal);
   EXPECT_EQ(fault(R"({"input": "a", "flow": "half"})").param, "flow");
   EXPECT_EQ(fault(R"({"input": "a", "exaggeration": 9})").param, "exaggeration");
   EXPECT_EQ(fault(R"({"input": "a", "speaker": -1})").param, "speaker");
@@ -245,12 +245,12 @@ TEST(SpeechCall, EarlierTurns) {
   const std::string two =
       R"({"input": "a", "context": [{"speaker": 1, "text": "Hi."}, {"text": "Oh?"}]})";
   EXPECT_EQ(fault(two, info).param, "context");
-  info.context = true;
+  info.speech.context = true;
   const SpeechCall call = parse(two, info);
-  ASSERT_EQ(call.request.context.size(), 2u);
-  EXPECT_EQ(call.request.context[0].voice, "1");
-  EXPECT_EQ(call.request.context[0].text, "Hi.");
-  EXPECT_EQ(call.request.context[1].voice, "0");
+  ASSERT_EQ(call.request.say.context.size(), 2u);
+  EXPECT_EQ(call.request.say.context[0].voice, "1");
+  EXPECT_EQ(call.request.say.context[0].text, "Hi.");
+  EXPECT_EQ(call.request.say.context[1].voice, "0");
   EXPECT_TRUE(call.voices.empty());
   EXPECT_EQ(fault(R"({"input": "a", "context": [{"speaker": 1}]})", info).param, "context[0].text");
   EXPECT_EQ(fault(R"({"input": "a", "context": ["Hi."]})", info).param, "context[0]");
@@ -265,39 +265,41 @@ TEST(SpeechCall, EarlierTurns) {
   auto heard = std::get<SpeechBody>(parsed).call({info, &encoder});
   ASSERT_TRUE(std::holds_alternative<SpeechCall>(heard)) << std::get<ApiError>(heard).message;
   SpeechCall& with = std::get<SpeechCall>(heard);
-  EXPECT_EQ(with.request.voice, "Ben");
+  EXPECT_EQ(with.request.voice.name, "Ben");
   ASSERT_EQ(with.voices.size(), 1u);
   EXPECT_EQ(with.voices[0].turn, 1);
   EXPECT_EQ(with.voices[0].source->text, "c");
   // What was fetched goes to the turn, and the voice stays.
   const std::shared_ptr<const Voice> made[] = {std::make_shared<const Voice>()};
   put_voices(with.voices, made, with.request);
-  EXPECT_EQ(with.request.voice, "Ben");
-  EXPECT_FALSE(with.request.voice_data);
-  EXPECT_FALSE(with.request.context[0].recording);
-  EXPECT_EQ(with.request.context[1].recording, made[0]);
+  EXPECT_EQ(with.request.voice.name, "Ben");
+  EXPECT_FALSE(with.request.voice.data);
+  EXPECT_FALSE(with.request.say.context[0].recording);
+  EXPECT_EQ(with.request.say.context[1].recording, made[0]);
 }
 
 TEST(SpeechCall, Seeds) {
-  EXPECT_EQ(parse(R"({"input": "a", "seed": 0})").request.seed, 0u);
-  EXPECT_FALSE(parse(R"({"input": "a", "service_tier": "auto"})").request.background);
-  EXPECT_TRUE(parse(R"({"input": "a", "service_tier": "flex"})").request.background);
-  EXPECT_EQ(parse(R"({"input": "a", "seed": -1})").request.seed, ~uint64_t{0});
-  EXPECT_EQ(parse(R"({"input": "a", "seed": -1.0})").request.seed, ~uint64_t{0});
-  EXPECT_EQ(parse(R"({"input": "a", "top_k": 7.0})").request.top_k, 7) << "an integer in JSON";
-  EXPECT_EQ(parse(R"({"input": "a", "seed": 18446744073709551615})").request.seed, ~uint64_t{0});
+  EXPECT_EQ(parse(R"({"input": "a", "seed": 0})").request.sampling.seed, 0u);
+  EXPECT_FALSE(parse(R"({"input": "a", "service_tier": "auto"})").request.terms.background);
+  EXPECT_TRUE(parse(R"({"input": "a", "service_tier": "flex"})").request.terms.background);
+  EXPECT_EQ(parse(R"({"input": "a", "seed": -1})").request.sampling.seed, ~uint64_t{0});
+  EXPECT_EQ(parse(R"({"input": "a", "seed": -1.0})").request.sampling.seed, ~uint64_t{0});
+  EXPECT_EQ(parse(R"({"input": "a", "top_k": 7.0})").request.sampling.top_k, 7)
+      << "an integer in JSON";
+  EXPECT_EQ(parse(R"({"input": "a", "seed": 18446744073709551615})").request.sampling.seed,
+            ~uint64_t{0});
 }
 
 TEST(SpeechCall, HalvesOfCharactersAreReplaced) {
-  EXPECT_EQ(parse(R"({"input": "a\ud83d"})").request.text, "a\ufffd");
-  EXPECT_EQ(parse(R"({"input": "\ude00 \ud83d\ude00"})").request.text, "\ufffd \U0001f600");
+  EXPECT_EQ(parse(R"({"input": "a\ud83d"})").request.say.text, "a\ufffd");
+  EXPECT_EQ(parse(R"({"input": "\ude00 \ud83d\ude00"})").request.say.text, "\ufffd \U0001f600");
 }
 
 TEST(SpeechCall, AnEmptyVoiceIsNone) {
-  EXPECT_EQ(parse(R"({"input": "a", "voice": ""})").request.voice,
-            parse(R"({"input": "a"})").request.voice);
-  EXPECT_EQ(parse(R"({"input": "a", "voice": {"id": " "}})").request.voice,
-            parse(R"({"input": "a"})").request.voice);
+  EXPECT_EQ(parse(R"({"input": "a", "voice": ""})").request.voice.name,
+            parse(R"({"input": "a"})").request.voice.name);
+  EXPECT_EQ(parse(R"({"input": "a", "voice": {"id": " "}})").request.voice.name,
+            parse(R"({"input": "a"})").request.voice.name);
 }
 
 TEST(SpeechCall, BoundsAreShownWithAllTheirDigits) {
@@ -308,8 +310,8 @@ TEST(SpeechCall, BoundsAreShownWithAllTheirDigits) {
 }
 
 TEST(SpeechCall, TopKOff) {
-  EXPECT_EQ(*parse(R"({"input": "a", "top_k": -1})").request.top_k, 0);
-  EXPECT_EQ(*parse(R"({"input": "a", "top_k": 0})").request.top_k, 0);
+  EXPECT_EQ(*parse(R"({"input": "a", "top_k": -1})").request.sampling.top_k, 0);
+  EXPECT_EQ(*parse(R"({"input": "a", "top_k": 0})").request.sampling.top_k, 0);
 }
 
 struct BadBody {
@@ -433,15 +435,15 @@ TEST(SpeechCall, PhoneTimestamps) {
   PipelineInfo info = test_info();
   const std::string body = R"({"input": "a", "stream_format": "sse", "phone_timestamps": true})";
   EXPECT_EQ(fault(body, info).param, "phone_timestamps");
-  info.phone_times = true;
-  EXPECT_TRUE(parse(body, info).request.phone_times);
-  EXPECT_FALSE(parse(R"({"input": "a"})", info).request.phone_times);
+  info.speech.phone_times = true;
+  EXPECT_TRUE(parse(body, info).request.terms.phone_times);
+  EXPECT_FALSE(parse(R"({"input": "a"})", info).request.terms.phone_times);
   EXPECT_EQ(fault(R"({"input": "a", "phone_timestamps": true})", info).param, "phone_timestamps");
 }
 
 TEST(SpeechCall, WordTimestamps) {
   PipelineInfo info = test_info();
-  info.word_times = true;
+  info.speech.word_times = true;
   const std::string body = R"({"input": "a", "stream_format": "sse", "word_timestamps": )";
   EXPECT_TRUE(parse(body + "true}", info).words);
   EXPECT_FALSE(parse(body + "false}", info).words);

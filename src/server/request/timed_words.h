@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 

@@ -35,7 +35,7 @@ void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& ca
   if (trimmed(name).empty()) return;  // as unset: the default
   auto wishes = find_voices(speaker, name);
   if (!wishes && is_vendor_voice(name)) {
-    call.request.voice = speaker.info->default_voice;
+    call.request.voice.name = speaker.info->speech.default_voice;
     return;
   }
   if (!wishes) throw to_api_error(wishes.error());
@@ -160,7 +160,7 @@ void read_voice_fields(const JsonFields& fields, const Speaker& speaker, SpeechC
 void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   const JsonIn* turns = fields.find("context");
   if (turns == nullptr) return;
-  if (!speaker.info->context) {
+  if (!speaker.info->speech.context) {
     fields.unsupported(
         "context", concat("The model '", speaker.info->model, "' does not hear earlier turns."));
   }
@@ -183,7 +183,7 @@ void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& 
       source->text = said.text;
       call.voices.push_back({.source = std::move(source), .turn = static_cast<int>(i)});
     }
-    call.request.context.push_back(std::move(said));
+    call.request.say.context.push_back(std::move(said));
   }
 }
 

@@ -78,7 +78,7 @@ std::string audio_event(std::string_view bytes) {
 }
 
 std::string done_event(const SpeechCall& call, const Outcome& outcome, const PipelineInfo& info) {
-  const int64_t input = characters(call.request.text);
+  const int64_t input = characters(call.request.say.text);
   ordered_json data = {{"type", "speech.audio.done"},
                        {"usage",
                         {{"input_tokens", input},
@@ -86,9 +86,9 @@ std::string done_event(const SpeechCall& call, const Outcome& outcome, const Pip
                          {"total_tokens", input + outcome.frames}}},
                        {"finish_reason", finish_reason_name(outcome.reason)}};
   const auto seconds = [&](int64_t frame) {
-    return static_cast<double>(frame) / info.frame_rate / call.audio.speed;
+    return static_cast<double>(frame) / info.speech.frame_rate / call.audio.speed;
   };
-  if (info.word_times && call.words) {
+  if (info.speech.word_times && call.words) {
     ordered_json words = ordered_json::array();
     for (const WordMark& word : outcome.words) {
       words.push_back({{"begin", word.begin}, {"end", word.end}, {"start_s", seconds(word.frame)}});
@@ -96,8 +96,8 @@ std::string done_event(const SpeechCall& call, const Outcome& outcome, const Pip
     data["words"] = std::move(words);
   }
   if (call.ssml) {
-    data["text"] = call.request.text;
-    const auto end = std::llround(outcome.audio_s * info.frame_rate);
+    data["text"] = call.request.say.text;
+    const auto end = std::llround(outcome.audio_s * info.speech.frame_rate);
     const std::vector<int64_t> frames = mark_frames(call.marks, outcome.words, end);
     ordered_json marks = ordered_json::array();
     for (size_t i = 0; i < frames.size(); ++i) {
@@ -105,7 +105,7 @@ std::string done_event(const SpeechCall& call, const Outcome& outcome, const Pip
     }
     data["marks"] = std::move(marks);
   }
-  if (call.request.phone_times) {
+  if (call.request.terms.phone_times) {
     ordered_json phones = ordered_json::array();
     for (const PhoneMark& mark : outcome.phones) {
       phones.push_back({{"phone", mark.phone}, {"start_s", seconds(mark.frame)}});

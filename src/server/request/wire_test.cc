@@ -21,10 +21,10 @@ TEST(Wire, Base64) {
 
 TEST(Wire, Done) {
   PipelineInfo info;
-  info.frame_rate = 10;
-  info.word_times = true;
+  info.speech.frame_rate = 10;
+  info.speech.word_times = true;
   SpeechCall call;
-  call.request.text = "h\xc3\xa9";
+  call.request.say.text = "h\xc3\xa9";
   Outcome outcome;
   outcome.frames = 5;
   outcome.words = {{0, 3, 2}};
@@ -33,7 +33,7 @@ TEST(Wire, Done) {
             "\"output_tokens\":5,\"total_tokens\":7},\"finish_reason\":\"stop\","
             "\"words\":[{\"begin\":0,\"end\":3,\"start_s\":0.2}]}\n\n");
   call.words = false;
-  call.request.phone_times = true;
+  call.request.terms.phone_times = true;
   outcome.phones = {{"ay1", 4}};
   EXPECT_TRUE(done_event(call, outcome, info)
                   .ends_with("\"stop\",\"phones\":[{\"phone\":\"ay1\",\"start_s\":0.4}]}\n\n"));

@@ -28,7 +28,7 @@ std::string voice_id_in(std::string_view path, std::string_view prefix) {
 }
 
 std::string main_language(const Speaker& speaker) {
-  const auto& known = speaker.info->languages;
+  const auto& known = speaker.info->speech.languages;
   return known.empty() ? "en" : known.front();
 }
 

@@ -11,8 +11,9 @@ using nlohmann::ordered_json;
 
 std::vector<ListedVoice> list_voices(const Speaker& speaker, bool aliases) {
   std::vector<ListedVoice> out;
-  for (const VoiceInfo& voice : speaker.info->voices) {
-    out.push_back({voice.id, voice.id, voice.description, voice.id == speaker.info->default_voice});
+  for (const VoiceInfo& voice : speaker.info->speech.voices) {
+    out.push_back(
+        {voice.id, voice.id, voice.description, voice.id == speaker.info->speech.default_voice});
   }
   if (speaker.store != nullptr) {
     for (StoredVoice& voice : speaker.store->list()) {

@@ -95,17 +95,17 @@ TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
 TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
   const auto server = engine();
   SpeechRequest request = find("back").request;
-  request.max_tokens = 20;  // seven of them before the sound, 19 behind it
+  request.writing.max_tokens = 20;  // seven of them before the sound, 19 behind it
   const auto words = answered(*server, request);
   EXPECT_EQ(words->wait().reason, FinishReason::kLength);
   EXPECT_TRUE(words->samples() == decoded(find("back")));
   EXPECT_LT(words->text().size(), find("back").words().size());
   request = find("back").request;
-  request.max_frames = std::ssize(find("back").speech()[0]) / 8 + 10;
+  request.terms.max_frames = std::ssize(find("back").speech()[0]) / 8 + 10;
   const auto sound = answered(*server, request);
   EXPECT_EQ(sound->wait().reason, FinishReason::kLength);
-  EXPECT_EQ(sound->samples().size(), static_cast<size_t>(request.max_frames) * 320);
-  request.max_frames -= 10;
+  EXPECT_EQ(sound->samples().size(), static_cast<size_t>(request.terms.max_frames) * 320);
+  request.terms.max_frames -= 10;
   EXPECT_EQ(answered(*server, request)->wait().reason, FinishReason::kLength);
 }
 
@@ -132,9 +132,9 @@ TEST_F(BagpiperEngine, GuidanceOfOneIsNone) {
   const auto server = engine();
   SpeechRequest request = find("guided").request;
   const std::vector<float> guided = answered(*server, request)->samples();
-  request.guidance.reset();
+  request.sampling.guidance.reset();
   EXPECT_TRUE(answered(*server, request)->samples() == guided) << "3 is the released scale";
-  request.guidance = 1.f;
+  request.sampling.guidance = 1.f;
   const std::vector<float> none = answered(*server, request)->samples();
   EXPECT_FALSE(none == guided);
   Runner runner(*model_);
@@ -162,17 +162,20 @@ TEST_F(BagpiperEngine, WritesOfWhatItHears) {
 
 TEST_F(BagpiperEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.seed = 5;
-  request.max_frames = 40;
-  request.max_tokens = 12;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 40;
+  request.writing.max_tokens = 12;
+  request.terms.ignore_stop = true;
   const auto make = [this](const EngineOptions& options) { return engine(options); };
   const std::vector<float> alone =
       expect_the_same_in_a_crowd(make, request, 15, [this](int i, SpeechRequest& other) {
-        if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
-        if (i % 3 == 1) other.guidance = 1.f, other.instructions = "A child says";
-        if (i % 3 == 2) other.temperature = 0.3f, other.top_k = 5, other.guidance = 5.f;
+        if (i % 3 != 0)
+          other.say.text = "The fox number " + std::to_string(i), other.sampling.seed = i;
+        if (i % 3 == 1) other.sampling.guidance = 1.f, other.say.instructions = "A child says";
+        if (i % 3 == 2)
+          other.sampling.temperature = 0.3f, other.sampling.top_k = 5,
+          other.sampling.guidance = 5.f;
         if (i % 5 == 4) other = find(i % 2 == 0 ? "heard" : "turns").request;
         return i % 3 != 0 || i % 5 == 4;
       });
@@ -181,9 +184,9 @@ TEST_F(BagpiperEngine, SameSamplesAloneAndInACrowd) {
 
 TEST_F(BagpiperEngine, LateTextSoundsTheSameHoweverItComes) {
   SpeechRequest request;
-  request.temperature = 0.f;
-  request.max_frames = 100;
-  request.max_tokens = 10;
+  request.sampling.temperature = 0.f;
+  request.terms.max_frames = 100;
+  request.writing.max_tokens = 10;
   expect_late_text_sounds_the_same(
       *engine(), request,
       "Hello there, it has been a long time since we have met in this town, has it not? How are "

@@ -26,11 +26,11 @@ TEST(ChatterboxEngine, SpeaksAsTheAuthorsCode) {
   const auto c = nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20)).back();
   const Safetensors file(golden(c["name"].get<std::string>() + ".safetensors"));
   SpeechRequest request;
-  request.text = c["text"];
-  request.temperature = 0.f;
-  request.guidance = c["guidance"].get<float>();
-  request.seed = 7;
-  request.max_frames = c["steps"];
+  request.say.text = c["text"];
+  request.sampling.temperature = 0.f;
+  request.sampling.guidance = c["guidance"].get<float>();
+  request.sampling.seed = 7;
+  request.terms.max_frames = c["steps"];
   const std::vector<float> got = spoken(*engine(), request);
   const GoldenSamples want(file);
   ASSERT_EQ(std::ssize(got), want.count());
@@ -42,40 +42,40 @@ TEST(ChatterboxEngine, SpeaksInTheAuthorsModeWhenNobodyListens) {
   const Safetensors file(golden("full.safetensors"));
   const GoldenSamples want(file);
   SpeechRequest request;
-  request.text = c["text"];
-  request.temperature = 0.f;
-  request.guidance = c["guidance"].get<float>();
-  request.seed = 7;
-  request.max_frames = 24;
+  request.say.text = c["text"];
+  request.sampling.temperature = 0.f;
+  request.sampling.guidance = c["guidance"].get<float>();
+  request.sampling.seed = 7;
+  request.terms.max_frames = 24;
   const auto one = engine();
   const std::vector<float> causal = spoken(*one, request);
-  request.flow = FlowMode::kFull;
+  request.terms.flow = FlowMode::kFull;
   const std::vector<float> full = spoken(*one, request);
   ASSERT_EQ(std::ssize(full), want.count());
   const float worst = want.distance(full);
   EXPECT_LT(worst, 1e-4f);
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
   EXPECT_FALSE(full == causal);
-  request.flow = FlowMode::kAuto;
-  request.offline = true;
+  request.terms.flow = FlowMode::kAuto;
+  request.terms.offline = true;
   EXPECT_TRUE(spoken(*one, request) == full);
-  request.flow = FlowMode::kCausal;
+  request.terms.flow = FlowMode::kCausal;
   EXPECT_TRUE(spoken(*one, request) == causal);
 }
 
 TEST(ChatterboxEngine, FullFlowIsTheSameInACrowd) {
   SpeechRequest request;
-  for (int i = 0; i < 9; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
-  request.seed = 5;
-  request.max_frames = 60;
-  request.flow = FlowMode::kFull;
+  for (int i = 0; i < 9; ++i) request.say.text += "The quick brown fox jumps over the lazy dog. ";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 60;
+  request.terms.flow = FlowMode::kFull;
   const std::vector<float> alone = spoken(*engine(), request);
   EXPECT_EQ(alone.size(), size_t{60 * 960});
   const auto server = engine(4);
   std::vector<std::shared_ptr<Reader>> sinks;
   for (int i = 0; i < 5; ++i) {
     SpeechRequest other = request;
-    if (i % 2 == 1) other.flow = FlowMode::kCausal;
+    if (i % 2 == 1) other.terms.flow = FlowMode::kCausal;
     sinks.push_back(ask(*server, other));
   }
   for (int i = 0; i < 5; ++i) {
@@ -86,13 +86,14 @@ TEST(ChatterboxEngine, FullFlowIsTheSameInACrowd) {
 
 TEST(ChatterboxEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  for (int i = 0; i < 9; ++i) request.text += "The quick brown fox jumps over the lazy dog. ";
-  request.seed = 5;
-  request.max_frames = 60;
+  for (int i = 0; i < 9; ++i) request.say.text += "The quick brown fox jumps over the lazy dog. ";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 60;
   const auto make = [](const EngineOptions&) { return engine(4); };  // two pairs at a time
   expect_the_same_in_a_crowd(make, request, 6, [](int i, SpeechRequest& other) {
-    if (i % 2 == 1) other.text = "Hello there", other.guidance = 1.f, other.seed = i;
-    other.initial_chunk_frames = i;
+    if (i % 2 == 1)
+      other.say.text = "Hello there", other.sampling.guidance = 1.f, other.sampling.seed = i;
+    other.terms.initial_chunk_frames = i;
     return i % 2 == 1;
   });
 }

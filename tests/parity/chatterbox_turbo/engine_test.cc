@@ -24,9 +24,9 @@ std::unique_ptr<Engine> engine(const EngineOptions& options = {.max_batch = 8}) 
 SpeechRequest request_of(size_t number) {
   const auto c = nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20))[number];
   SpeechRequest request;
-  request.text = c["text"];
-  request.temperature = 0.f;
-  request.seed = 7;
+  request.say.text = c["text"];
+  request.sampling.temperature = 0.f;
+  request.sampling.seed = 7;
   return request;
 }
 
@@ -36,8 +36,8 @@ TEST(ChatterboxTurboEngine, SpeaksAsTheAuthorsInBothModes) {
   for (const FlowMode mode : {FlowMode::kCausal, FlowMode::kFull}) {
     const GoldenSamples want(file, mode == FlowMode::kFull ? "samples_full" : "samples");
     SpeechRequest request = request_of(2);
-    request.flow = mode;
-    request.max_frames = want.count() / 960;
+    request.terms.flow = mode;
+    request.terms.max_frames = want.count() / 960;
     const std::vector<float> got = spoken(*one, request);
     ASSERT_EQ(std::ssize(got), want.count());
     EXPECT_LT(want.distance(got), 1e-4f);
@@ -54,17 +54,17 @@ TEST(ChatterboxTurboEngine, EndsWithThreeTokensOfSilence) {
 
 TEST(ChatterboxTurboEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you? [laugh] The quick brown fox jumps over the lazy dog.";
-  request.seed = 5;
-  request.max_frames = 60;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you? [laugh] The quick brown fox jumps over the lazy dog.";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 60;
+  request.terms.ignore_stop = true;
   const auto make = [](const EngineOptions& options) { return engine(options); };
   const std::vector<float> alone =
       expect_the_same_in_a_crowd(make, request, 6, [](int i, SpeechRequest& other) {
         if (i % 3 == 0) return false;
-        other.text = "The fox number " + std::to_string(i);
-        other.seed = static_cast<uint64_t>(i);
-        if (i % 2 == 1) other.flow = FlowMode::kFull;
+        other.say.text = "The fox number " + std::to_string(i);
+        other.sampling.seed = static_cast<uint64_t>(i);
+        if (i % 2 == 1) other.terms.flow = FlowMode::kFull;
         return true;
       });
   EXPECT_EQ(alone.size(), size_t{60 * 960});

@@ -32,12 +32,12 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsCode) {
     // Parts that were cut off in the golden do not end here.
     if (!file.find("samples") || c["parts"].size() > 1) continue;
     SpeechRequest request;
-    request.text = c["text"];
-    request.voice = c["voice"];
-    request.spell_numbers = false;  // as the goldens were made
-    request.temperature = 0.f;
-    request.seed = 7;
-    request.max_frames = c["steps"];
+    request.say.text = c["text"];
+    request.voice.name = c["voice"];
+    request.say.spell_numbers = false;  // as the goldens were made
+    request.sampling.temperature = 0.f;
+    request.sampling.seed = 7;
+    request.terms.max_frames = c["steps"];
     const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(file);
     ASSERT_EQ(std::ssize(got), want.count()) << c["name"];
@@ -58,12 +58,12 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
     const std::string name = c["name"];
     if (!golden_file.find(name + ".samples")) continue;
     SpeechRequest request;
-    request.text = c["text"];
-    request.voice = c["voice"];
-    request.spell_numbers = false;  // as the goldens were made
-    request.temperature = 0.f;
-    request.seed = 7;
-    request.flow = FlowMode::kFull;
+    request.say.text = c["text"];
+    request.voice.name = c["voice"];
+    request.say.spell_numbers = false;  // as the goldens were made
+    request.sampling.temperature = 0.f;
+    request.sampling.seed = 7;
+    request.terms.flow = FlowMode::kFull;
     const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(golden_file, name + ".samples");
     ASSERT_EQ(std::ssize(got), want.count()) << name;
@@ -75,34 +75,35 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
 
 TEST(CosyVoice2Engine, SameSamplesHoweverServed) {
   SpeechRequest request;
-  request.text = "The quick brown fox. " +
-                 std::string("Hello there, how are you? The lazy dog said: ") +
-                 "one, two, three! And then the fox jumps over the lazy dog again and again. Stop!";
-  request.voice = "fox";
-  request.seed = 5;
-  request.max_frames = 140;
+  request.say.text =
+      "The quick brown fox. " + std::string("Hello there, how are you? The lazy dog said: ") +
+      "one, two, three! And then the fox jumps over the lazy dog again and again. Stop!";
+  request.voice.name = "fox";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 140;
   // Fewer places than requests.
   const auto make = [](const EngineOptions&) { return engine("f32", 3); };
   expect_the_same_in_a_crowd(make, request, 9, [](int i, SpeechRequest& other) {
-    if (i % 3 == 1) other.voice = "owl", other.text = "Hello number " + std::to_string(i);
-    if (i % 3 == 2) other.voice = "plain", other.temperature = 0.5f, other.max_frames = 7 + i;
-    other.initial_chunk_frames = i;
+    if (i % 3 == 1) other.voice.name = "owl", other.say.text = "Hello number " + std::to_string(i);
+    if (i % 3 == 2)
+      other.voice.name = "plain", other.sampling.temperature = 0.5f, other.terms.max_frames = 7 + i;
+    other.terms.initial_chunk_frames = i;
     return i % 3 != 0;
   });
 }
 
 TEST(CosyVoice2Engine, SeedsAndNarrowWeightsSpeak) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.voice = "owl";
-  request.max_frames = 30;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.voice.name = "owl";
+  request.terms.max_frames = 30;
+  request.terms.ignore_stop = true;
   const auto server = engine("q8");
-  request.seed = 1;
+  request.sampling.seed = 1;
   const std::vector<float> first = spoken(*server, request);
   EXPECT_EQ(first.size(), size_t{30 * 960});
   EXPECT_TRUE(spoken(*server, request) == first);
-  request.seed = 2;
+  request.sampling.seed = 2;
   EXPECT_FALSE(spoken(*server, request) == first);
 }
 

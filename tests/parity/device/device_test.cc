@@ -71,26 +71,26 @@ nlohmann::json golden_case(const Model& model) {
 SpeechRequest golden_request(const Model& model) {
   const nlohmann::json c = golden_case(model);
   SpeechRequest request;
-  request.text = c["text"];
+  request.say.text = c["text"];
   const char* voice = c.contains("speaker") ? "speaker" : "voice";
-  if (c.contains(voice) && c[voice].is_string()) request.voice = c[voice];
-  if (c.contains("language")) request.language = c["language"];
-  if (c.contains("instruct")) request.instructions = c["instruct"];
-  if (c.contains("penalty")) request.repetition_penalty = c["penalty"].get<float>();
-  if (model.dir.starts_with("qwen3_tts")) request.repetition_penalty = 1.f;
+  if (c.contains(voice) && c[voice].is_string()) request.voice.name = c[voice];
+  if (c.contains("language")) request.say.language = c["language"];
+  if (c.contains("instruct")) request.say.instructions = c["instruct"];
+  if (c.contains("penalty")) request.sampling.repetition_penalty = c["penalty"].get<float>();
+  if (model.dir.starts_with("qwen3_tts")) request.sampling.repetition_penalty = 1.f;
   // Its goldens were made without the authors' spelling of figures.
-  if (model.name == "cosyvoice2") request.spell_numbers = false;
-  if (c.contains("guidance")) request.guidance = c["guidance"].get<float>();
+  if (model.name == "cosyvoice2") request.say.spell_numbers = false;
+  if (c.contains("guidance")) request.sampling.guidance = c["guidance"].get<float>();
   if (c.contains("conditions")) {
     for (const auto& [name, value] : c["conditions"].items()) {
       std::string list = value.dump();
       std::erase_if(list, [](char ch) { return ch == '[' || ch == ']'; });
-      request.instructions += name + "=" + list + " ";
+      request.say.instructions += name + "=" + list + " ";
     }
   }
-  request.temperature = 0.f;
-  request.seed = model.name == "orpheus" ? 77 : 7;
-  request.max_frames = model.frames;
+  request.sampling.temperature = 0.f;
+  request.sampling.seed = model.name == "orpheus" ? 77 : 7;
+  request.terms.max_frames = model.frames;
   return request;
 }
 
@@ -165,11 +165,11 @@ TEST_P(OnGpu, SpeaksAsTheOriginals) {
 
 TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.voice = GetParam().voice;
-  request.seed = 5;
-  request.max_frames = GetParam().crowd_frames;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.voice.name = GetParam().voice;
+  request.sampling.seed = 5;
+  request.terms.max_frames = GetParam().crowd_frames;
+  request.terms.ignore_stop = true;
   const std::vector<float> alone =
       samples(*submit(*engine(GetParam(), WeightType::kBF16), request));
   EXPECT_FALSE(alone.empty());
@@ -180,12 +180,12 @@ TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
   for (int i = 0; i < 4; ++i) {
     SpeechRequest other = request;
     if (i % 2 != 0) {
-      other.text = "The fox number " + std::to_string(i);
-      other.seed = static_cast<uint64_t>(i);
-      other.temperature = 0.3f * static_cast<float>(i);
-      other.max_frames = request.max_frames / 2 + 1;
+      other.say.text = "The fox number " + std::to_string(i);
+      other.sampling.seed = static_cast<uint64_t>(i);
+      other.sampling.temperature = 0.3f * static_cast<float>(i);
+      other.terms.max_frames = request.terms.max_frames / 2 + 1;
     }
-    other.initial_chunk_frames = i % 3;
+    other.terms.initial_chunk_frames = i % 3;
     sinks.push_back(submit(*server, other));
   }
   for (int i = 0; i < 4; ++i) {
@@ -198,7 +198,7 @@ TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
 
 TEST_P(OnGpu, NarrowWeightsStayClose) {
   SpeechRequest request = golden_request(GetParam());
-  request.max_frames = 1;
+  request.terms.max_frames = 1;
   TraceOptions options;
   options.threads = 1;
   options.logit_steps = 1;

@@ -33,17 +33,17 @@ ordered_json golden_cases() {
 
 SpeechRequest golden_request(const ordered_json& c) {
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
-  request.temperature = 0.f;
-  request.seed = 7;
+  request.writing.chat = std::make_shared<Chat>(Chat{c["messages"].dump(), ""});
+  request.sampling.temperature = 0.f;
+  request.sampling.seed = 7;
   uint32_t seed = 7;
   for (const int64_t samples : c["recordings"]) {
     auto recording = std::make_shared<Recording>();
     recording->samples = fixture::golden_signal(samples, seed++);
     recording->sample_rate = 16000;
-    request.recordings.push_back(recording);
+    request.writing.recordings.push_back(recording);
   }
-  request.max_tokens = c["steps"];
+  request.writing.max_tokens = c["steps"];
   return request;
 }
 
@@ -167,9 +167,9 @@ TEST(GlmSchedules, TextAloneRunsNeitherFlowNorVocoder) {
 /// The first block of audio leaves before the answer is over.
 TEST(GlmSchedules, SpeaksWhileItGoesOn) {
   SpeechRequest request;
-  request.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
-  request.max_tokens = 120;
-  request.temperature = 0.f;
+  request.say.text = "Hello there, how are you? Do it step by step, 12345 with 678!";
+  request.writing.max_tokens = 120;
+  request.sampling.temperature = 0.f;
   const SpokenTimes times = spoken_times(glm(), request);
   EXPECT_LT(times.first_flow_s, 50) << "13 ids of text and 26 codes";
   EXPECT_GT(times.last_step_s, times.first_flow_s + 30);
@@ -179,8 +179,8 @@ TEST(Glm, TellsOfItself) {
   const auto pipeline = glm();
   const PipelineInfo& info = pipeline->info();
   EXPECT_TRUE(info.writes && info.speaks);
-  EXPECT_EQ(info.sample_rate, 22050);
-  EXPECT_EQ(info.default_voice, "glm");
+  EXPECT_EQ(info.speech.sample_rate, 22050);
+  EXPECT_EQ(info.speech.default_voice, "glm");
   EXPECT_EQ(info.parts.size(), 5u);
 }
 

@@ -28,7 +28,7 @@ TEST_P(GoldenEngine, SpeaksAsTheOriginal) {
     const int frames = static_cast<int>(want.count()) / samples_a_frame(server->pipeline());
     const int64_t width = c.view("frames", 0).shape[1];
     const bool whole = c.ended && frames == std::ssize(c.frames) / width;
-    if (!whole) c.request.max_frames = frames;
+    if (!whole) c.request.terms.max_frames = frames;
     const auto sink = answered(*server, c.request);
     EXPECT_EQ(sink->wait().reason, whole ? FinishReason::kStop : FinishReason::kLength) << c.name;
     EXPECT_EQ(std::ssize(sink->samples()), want.count()) << c.name;
@@ -40,17 +40,17 @@ TEST_P(GoldenEngine, SpeaksAsTheOriginal) {
 
 TEST_P(GoldenEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.seed = 5;
-  request.max_frames = 40;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 40;
+  request.terms.ignore_stop = true;
   for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
     const auto make = [&](const EngineOptions& options) { return engine(options, weights); };
     const std::vector<float> alone =
         expect_the_same_in_a_crowd(make, request, 12, [](int i, SpeechRequest& other) {
           if (i % 3 == 0) return false;
-          other.text = "The fox number " + std::to_string(i);
-          other.seed = static_cast<uint64_t>(i);
+          other.say.text = "The fox number " + std::to_string(i);
+          other.sampling.seed = static_cast<uint64_t>(i);
           GetParam().vary(i, other);
           return true;
         });
@@ -60,9 +60,9 @@ TEST_P(GoldenEngine, SameSamplesAloneAndInACrowd) {
 
 TEST_P(GoldenEngine, LateTextSoundsTheSameHoweverItComes) {
   SpeechRequest request;
-  request.temperature = 0.f;
-  request.seed = 3;
-  request.max_frames = 300;
+  request.sampling.temperature = 0.f;
+  request.sampling.seed = 3;
+  request.terms.max_frames = 300;
   expect_late_text_sounds_the_same(*engine(), request, GetParam().late_text);
 }
 

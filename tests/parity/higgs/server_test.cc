@@ -65,10 +65,10 @@ TEST(HiggsServer, SpeaksWithTheVoiceOfARecording) {
   std::copy_n(codes.i32(), codes.count(), kept.i32());
   voice.tensors.emplace("codes", std::move(kept));
   SpeechRequest request;
-  request.text = "Hello.";
-  request.temperature = 0.f;
-  request.max_frames = kSpokenFrames;
-  request.voice_data = std::make_shared<const Voice>(std::move(voice));
+  request.say.text = "Hello.";
+  request.sampling.temperature = 0.f;
+  request.terms.max_frames = kSpokenFrames;
+  request.voice.data = std::make_shared<const Voice>(std::move(voice));
   const auto sink = std::make_shared<Collector>();
   ASSERT_TRUE(alone->submit(request, sink).ok());
   ASSERT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;

@@ -21,9 +21,9 @@ std::unique_ptr<Engine> engine(const EngineOptions& options = {},
 
 SpeechRequest say(const std::string& text) {
   SpeechRequest request;
-  request.text = text;
-  request.voice = "af_owl";
-  request.seed = 5;
+  request.say.text = text;
+  request.voice.name = "af_owl";
+  request.sampling.seed = 5;
   return request;
 }
 
@@ -33,11 +33,11 @@ TEST(KokoroEngine, SameSamplesAloneAndInACrowd) {
     const std::vector<float> alone = expect_the_same_in_a_crowd(
         make, say("Hello there. How are you today?"), 9, [](int i, SpeechRequest& other) {
           if (i % 3 == 0) return false;
-          other.text = "The fox number " + std::to_string(i) + " jumps.";
-          other.voice = i % 2 ? "bm_rook" : "af_owl";
-          other.language = "en-us";
-          other.speed = i % 2 ? 1.5f : 0.8f;
-          other.seed = static_cast<uint64_t>(i);
+          other.say.text = "The fox number " + std::to_string(i) + " jumps.";
+          other.voice.name = i % 2 ? "bm_rook" : "af_owl";
+          other.say.language = "en-us";
+          other.voice.speed = i % 2 ? 1.5f : 0.8f;
+          other.sampling.seed = static_cast<uint64_t>(i);
           return true;
         });
     EXPECT_EQ(alone.size() % kHop, 0u);
@@ -50,7 +50,7 @@ TEST(KokoroEngine, LateTextGivesTheSamplesOfTheWhole) {
   const auto server = engine();
   const std::vector<float> whole = spoken(*server, say(text));
   SpeechRequest late = say("");
-  late.text_open = true;
+  late.say.open = true;
   auto sink = std::make_shared<Reader>();
   const auto id = server->submit(late, sink);
   ASSERT_TRUE(id.ok()) << id.error().message;
@@ -66,25 +66,25 @@ TEST(KokoroEngine, SpeedVoicesMixesAndSeedsAreHeard) {
   const auto server = engine();
   const std::vector<float> plain = spoken(*server, say("Hello there."));
   SpeechRequest request = say("Hello there.");
-  request.seed = 6;
+  request.sampling.seed = 6;
   EXPECT_NE(spoken(*server, request), plain);
   EXPECT_EQ(spoken(*server, request).size(), plain.size());
   request = say("Hello there.");
-  request.speed = 2;
+  request.voice.speed = 2;
   EXPECT_LT(spoken(*server, request).size(), plain.size() * 3 / 4);
   request = say("Hello there.");
-  request.voice = "";
-  request.mix = {{"af_owl", nullptr, 1.f}, {"bm_rook", nullptr, 1.f}};
+  request.voice.name = "";
+  request.voice.mix = {{"af_owl", nullptr, 1.f}, {"bm_rook", nullptr, 1.f}};
   EXPECT_NE(spoken(*server, request), plain);
 }
 
 TEST(KokoroEngine, AMostOfFramesIsKept) {
   const auto server = engine();
   SpeechRequest request = say("Hello there. How are you today?");
-  request.max_frames = 70;
+  request.terms.max_frames = 70;
   EXPECT_EQ(spoken(*server, request).size(), 70 * kHop);
-  request.max_frames = 900;
-  request.ignore_stop = true;
+  request.terms.max_frames = 900;
+  request.terms.ignore_stop = true;
   EXPECT_EQ(spoken(*server, request).size(), 900 * kHop);
 }
 

@@ -61,17 +61,17 @@ std::vector<Case> cases(const std::string& type) {
   for (const auto& json : ordered_json::parse(text)) {
     Case c{json["name"], json["text"], {}, json["steps"], json["ended"]};
     if (json.contains("messages")) {
-      c.request.chat = std::make_shared<Chat>(Chat{
+      c.request.writing.chat = std::make_shared<Chat>(Chat{
           json["messages"].dump(), json.contains("tools") ? json["tools"].dump() : std::string()});
     } else {
-      c.request.text = json["prompt"];
+      c.request.say.text = json["prompt"];
     }
-    c.request.temperature = 0.f;
-    c.request.top_k = 0;
-    c.request.top_p = 1.f;
-    c.request.repetition_penalty = json["penalty"].get<float>();
-    c.request.max_tokens = 96;
-    c.request.top_logprobs = 3;
+    c.request.sampling.temperature = 0.f;
+    c.request.sampling.top_k = 0;
+    c.request.sampling.top_p = 1.f;
+    c.request.sampling.repetition_penalty = json["penalty"].get<float>();
+    c.request.writing.max_tokens = 96;
+    c.request.writing.top_logprobs = 3;
     out.push_back(std::move(c));
   }
   return out;

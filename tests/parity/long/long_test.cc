@@ -28,20 +28,20 @@ struct Small {
 
 SpeechRequest request_of(const json& told) {
   SpeechRequest r;
-  r.text = told["text"];
-  r.voice = told["voice"];
-  r.language = told.value("language", "");
-  r.instructions = told.value("instructions", "");
-  r.max_frames = told["frames"];
-  r.temperature = 0.f;
-  r.ignore_stop = true;
+  r.say.text = told["text"];
+  r.voice.name = told["voice"];
+  r.say.language = told.value("language", "");
+  r.say.instructions = told.value("instructions", "");
+  r.terms.max_frames = told["frames"];
+  r.sampling.temperature = 0.f;
+  r.terms.ignore_stop = true;
   const auto take = [&]<typename T>(const char* name, std::optional<T>& to) {
     if (told.contains(name)) to = told[name].get<T>();
   };
-  take("guidance", r.guidance);
-  take("repetition_penalty", r.repetition_penalty);
-  take("text_in_prompt", r.text_in_prompt);
-  take("spell_numbers", r.spell_numbers);
+  take("guidance", r.sampling.guidance);
+  take("repetition_penalty", r.sampling.repetition_penalty);
+  take("text_in_prompt", r.say.in_prompt);
+  take("spell_numbers", r.say.spell_numbers);
   return r;
 }
 
@@ -107,8 +107,8 @@ TEST_P(LongParity, EveryFrameAndAllLogitsAreTheOriginals) {
     const std::string name = std::to_string(alone.size());
     const SpeechRequest request = request_of(each);
     const View frames = golden.view(name), logits = golden.view(name + ".logits");
-    const Result<Trace> traced =
-        trace_request(*model_, request, {.threads = 1, .logit_steps = 4 * request.max_frames});
+    const Result<Trace> traced = trace_request(
+        *model_, request, {.threads = 1, .logit_steps = 4 * request.terms.max_frames});
     ASSERT_TRUE(traced.ok()) << traced.error().message;
     const Trace& t = traced.value();
     ASSERT_EQ(t.frame_count(), frames.shape[0]) << name;

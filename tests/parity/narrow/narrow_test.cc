@@ -36,11 +36,11 @@ Track spoken(const std::string& family, WeightType weights, std::span<const int3
   SpeechRequest request = parity::small_request(family, text);
   if (parity::kSmall.at(family).converses) {
     const nlohmann::json said{{{"role", "user"}, {"content", text}}};
-    request.chat = std::make_shared<Chat>(Chat{said.dump(), ""});
+    request.writing.chat = std::make_shared<Chat>(Chat{said.dump(), ""});
   }
-  request.ignore_stop = true;
-  request.seed = 7;
-  if (family != "voxcpm2") request.temperature = 0.f;  // of which it makes its noise
+  request.terms.ignore_stop = true;
+  request.sampling.seed = 7;
+  if (family != "voxcpm2") request.sampling.temperature = 0.f;  // of which it makes its noise
   Runner runner(*model);
   Track track = runner.open(request);
   track.follow = codes;

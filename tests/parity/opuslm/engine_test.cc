@@ -52,9 +52,9 @@ TEST_F(OpusLmEngine, GuidesAsByHand) {
   const Case& c = find("guided");
   EXPECT_TRUE(answered(*server, c.request)->samples() == decoded(c));
   SpeechRequest request = c.request;
-  request.guidance.reset();
+  request.sampling.guidance.reset();
   const std::vector<float> none = answered(*server, request)->samples();
-  request.guidance = 1.f;
+  request.sampling.guidance = 1.f;
   EXPECT_TRUE(answered(*server, request)->samples() == none);
   EXPECT_FALSE(none == decoded(c));
 }
@@ -105,9 +105,9 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   auto recording =
       std::make_shared<Recording>(Recording{fixture::golden_signal(5 * 16000, 5), 16000});
   SpeechRequest told = server.pipeline().dictation({recording}).take();
-  told.ignore_stop = true;
-  told.max_tokens = 20;
-  told.temperature = 1.f;  // greedily these weights write nothing
+  told.terms.ignore_stop = true;
+  told.writing.max_tokens = 20;
+  told.sampling.temperature = 1.f;  // greedily these weights write nothing
   const VoiceEncoder& ears = *server.pipeline().voice_encoder();
   const auto encoding = ears.open(*recording);
   fixture::Bench bench(1);
@@ -117,7 +117,7 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   hearing->frames = ints(*encoding->take().find("codes"));
   EXPECT_GT(std::ssize(hearing->frames), 9 * 128) << "more than one chunk tells";
   SpeechRequest given = told;
-  given.recordings.clear();
+  given.writing.recordings.clear();
   given.task = hearing;
   const std::string answer = answered(server, given)->text();
   EXPECT_FALSE(answer.empty());
@@ -134,7 +134,7 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
     EXPECT_FALSE(sink->text().empty());
     EXPECT_EQ(sink->late_pieces(), 0) << "words come first";
     EXPECT_EQ(sink->wait().reason, FinishReason::kLength) << "they were cut, what is spoken is not";
-    request.text_only = true;
+    request.writing.text_only = true;
     const auto words = answered(*server, request);
     EXPECT_TRUE(words->samples().empty());
     EXPECT_FALSE(words->text().empty());
@@ -145,12 +145,12 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
 TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
   const auto server = engine(true);
   SpeechRequest request = find("spoken").request;
-  request.guidance = 2.f;
-  request.temperature = 1.f;
-  request.ignore_stop = true;
-  request.max_tokens = 90;  // more than the prompts that both have in common
+  request.sampling.guidance = 2.f;
+  request.sampling.temperature = 1.f;
+  request.terms.ignore_stop = true;
+  request.writing.max_tokens = 90;  // more than the prompts that both have in common
   const auto rows_of = [&](uint64_t seed) {
-    request.seed = seed;
+    request.sampling.seed = seed;
     const Counter& rows = server->metrics().stages[server->pipeline().graph().writer()].units;
     const double before = rows.value();
     const auto sink = answered(*server, request);
@@ -160,23 +160,25 @@ TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
   const auto [first, words] = rows_of(1);
   const auto [again, others] = rows_of(2);
   EXPECT_NE(words, others);
-  EXPECT_LE(again, first - request.max_tokens) << "a row for each word, and those of the prompt";
+  EXPECT_LE(again, first - request.writing.max_tokens)
+      << "a row for each word, and those of the prompt";
 }
 
 TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.seed = 5;
-  request.max_frames = 40;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 40;
+  request.terms.ignore_stop = true;
   const auto make = [this](const EngineOptions& options) { return engine(false, options); };
   const std::vector<float> alone =
       expect_the_same_in_a_crowd(make, request, 15, [this](int i, SpeechRequest& other) {
-        if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
-        if (i % 3 == 1) other.guidance = 2.f;
+        if (i % 3 != 0)
+          other.say.text = "The fox number " + std::to_string(i), other.sampling.seed = i;
+        if (i % 3 == 1) other.sampling.guidance = 2.f;
         if (i % 3 == 2) {
-          other.temperature = 0.3f, other.top_k = 5;
-          other.voice_data = voice_of(std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
+          other.sampling.temperature = 0.3f, other.sampling.top_k = 5;
+          other.voice.data = voice_of(std::vector<int32_t>(static_cast<size_t>(9 * (i + 1)), 3), 9);
         }
         if (i % 5 == 4) other = find("text").request;
         return i % 3 != 0 || i % 5 == 4;
@@ -186,8 +188,8 @@ TEST_F(OpusLmEngine, SameSamplesAloneAndInACrowd) {
 
 TEST_F(OpusLmEngine, LateTextSoundsTheSameHoweverItComes) {
   SpeechRequest request;
-  request.temperature = 0.f;
-  request.max_frames = 100;
+  request.sampling.temperature = 0.f;
+  request.terms.max_frames = 100;
   expect_late_text_sounds_the_same(
       *engine(), request,
       "Hello there, it has been a long time since we have met in this town, has it not? How are "

@@ -1,12 +1,12 @@
 // A Piper voice as a family of the engine, with the goldens' networks.
-#include "families/piper/piper.h"
+#include "engine/engine.h"
 
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "engine/collector.h"
-#include "engine/engine.h"
+#include "families/piper/piper.h"
 #include "families/piper/voice_fixture.h"
 #include "io/test_dir.h"
 
@@ -33,8 +33,8 @@ constexpr const char* kText = "Abcd efg, hij. Klm nop abc? Ccc.";
 
 SpeechRequest small_request(const std::string& text = kText) {
   SpeechRequest request;
-  request.text = text;
-  request.seed = 5;
+  request.say.text = text;
+  request.sampling.seed = 5;
   return request;
 }
 
@@ -59,7 +59,7 @@ TEST(Piper, AStreamHasTheBitsOfTheWhole) {
   EXPECT_GT(want.samples.size(), 1000U);
   for (const int initial : {1, 3, 200}) {
     SpeechRequest request = small_request();
-    request.initial_chunk_frames = initial;
+    request.terms.initial_chunk_frames = initial;
     EXPECT_EQ(hear(engine, request), want) << initial;
   }
   Engine one(voice, options_with(1));
@@ -72,7 +72,7 @@ TEST(Piper, ABatchHasTheBitsOfRequestsAlone) {
   std::vector<Heard> alone;
   for (int i = 0; i < 6; ++i) {
     requests.push_back(small_request(std::string(kText).substr(static_cast<size_t>(i))));
-    requests.back().seed = static_cast<uint64_t>(i / 2);
+    requests.back().sampling.seed = static_cast<uint64_t>(i / 2);
     alone.push_back(hear(engine, requests.back()));
   }
   std::vector<std::shared_ptr<Collector>> sinks;
@@ -104,7 +104,7 @@ TEST(Piper, LateTextIsSpokenAsIfItHadBeenThere) {
   Engine engine(small_voice("one_speaker"), options_with(1));
   const Heard want = hear(engine, small_request());
   SpeechRequest request = small_request("");
-  request.text_open = true;
+  request.say.open = true;
   const auto sink = std::make_shared<Collector>();
   const auto id = engine.submit(request, sink);
   ASSERT_TRUE(id.ok());
@@ -120,9 +120,9 @@ TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
   Engine engine(small_voice("one_speaker"), options_with(1));
   const Heard plain = hear(engine, small_request());
   SpeechRequest slow = small_request(), other = small_request(), calm = small_request();
-  slow.speed = 0.5f;
-  other.seed = 6;
-  calm.temperature = 0.f;
+  slow.voice.speed = 0.5f;
+  other.sampling.seed = 6;
+  calm.sampling.temperature = 0.f;
   EXPECT_GT(hear(engine, slow).samples.size(), plain.samples.size() * 3 / 2);
   EXPECT_NE(hear(engine, other).samples, plain.samples);
   const Heard still = hear(engine, calm);
@@ -132,19 +132,19 @@ TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
 
 TEST(Piper, SpeakersAreVoices) {
   const auto voice = small_voice("many_speakers", 3);
-  ASSERT_EQ(voice->info().voices.size(), 3U);
-  EXPECT_EQ(voice->info().default_voice, "anna");
-  EXPECT_EQ(voice->info().voices[1].id, "1");
+  ASSERT_EQ(voice->info().speech.voices.size(), 3U);
+  EXPECT_EQ(voice->info().speech.default_voice, "anna");
+  EXPECT_EQ(voice->info().speech.voices[1].id, "1");
   Engine engine(voice, options_with(1));
   SpeechRequest request = small_request(), number = small_request(), mix = small_request();
-  request.voice = "carl";
-  number.voice = "2";
-  mix.mix = {{"anna", nullptr, 1}, {"carl", nullptr, 1}};
+  request.voice.name = "carl";
+  number.voice.name = "2";
+  mix.voice.mix = {{"anna", nullptr, 1}, {"carl", nullptr, 1}};
   const Heard carl = hear(engine, request);
   EXPECT_EQ(hear(engine, number), carl);
   EXPECT_NE(hear(engine, small_request()).samples, carl.samples);
   EXPECT_NE(hear(engine, mix).samples, carl.samples);
-  request.voice = "nemo";
+  request.voice.name = "nemo";
   const auto refused = voice->open(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, ErrorCode::kNotFound);
@@ -155,8 +155,8 @@ TEST(Piper, BoundsAndRefusals) {
   const auto voice = small_voice("one_speaker");
   Engine engine(voice, options_with(1));
   SpeechRequest bounded = small_request();
-  bounded.max_frames = 20;
-  bounded.ignore_stop = true;
+  bounded.terms.max_frames = 20;
+  bounded.terms.ignore_stop = true;
   const auto sink = std::make_shared<Collector>();
   ASSERT_TRUE(engine.submit(bounded, sink).ok());
   EXPECT_EQ(sink->wait().reason, FinishReason::kLength);

@@ -45,8 +45,8 @@ std::shared_ptr<const Recording> recording(int64_t samples, uint32_t seed) {
 
 SpeechRequest chat_of(const ordered_json& messages) {
   SpeechRequest request;
-  request.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
-  request.temperature = 0.f;
+  request.writing.chat = std::make_shared<Chat>(Chat{messages.dump(), ""});
+  request.sampling.temperature = 0.f;
   return request;
 }
 
@@ -55,10 +55,10 @@ SpeechRequest golden_request(const ordered_json& c) {
   SpeechRequest request = chat_of(c["messages"]);
   uint32_t seed = c["recordings"].size() == 1 ? 7 : 8;
   for (const int64_t samples : c["recordings"])
-    request.recordings.push_back(recording(samples, seed++));
-  request.voice = c["speaker"];
-  request.max_tokens = 9;
-  request.max_frames = 11;  // transformers makes no frame of the last of its 12 steps
+    request.writing.recordings.push_back(recording(samples, seed++));
+  request.voice.name = c["speaker"];
+  request.writing.max_tokens = 9;
+  request.terms.max_frames = 11;  // transformers makes no frame of the last of its 12 steps
   return request;
 }
 
@@ -117,25 +117,25 @@ std::vector<SpeechRequest> kinds(const std::string& size) {
   const ordered_json cases = golden_cases(size);
   for (const auto& [name, c] : cases.items()) {
     SpeechRequest drawn = golden_request(c);  // the talker draws, the thinker need not
-    drawn.seed = 5 + out.size();
-    drawn.max_tokens = 60;
-    drawn.max_frames = 40;
+    drawn.sampling.seed = 5 + out.size();
+    drawn.writing.max_tokens = 60;
+    drawn.terms.max_frames = 40;
     out.push_back(drawn);
     SpeechRequest read = drawn;
-    read.text_only = true;
-    read.temperature = 1.3f;
-    read.max_tokens = 20;
+    read.writing.text_only = true;
+    read.sampling.temperature = 1.3f;
+    read.writing.max_tokens = 20;
     out.push_back(read);
   }
   SpeechRequest aloud;
-  aloud.text = "D38E5C1";
-  aloud.max_frames = 30;
+  aloud.say.text = "D38E5C1";
+  aloud.terms.max_frames = 30;
   out.push_back(aloud);
   SpeechRequest nothing = out.front();
-  nothing.max_tokens = 1;  // its last id is never told: there is nothing to say
+  nothing.writing.max_tokens = 1;  // its last id is never told: there is nothing to say
   out.push_back(nothing);
   SpeechRequest stops = out.front();
-  stops.stop = {"assJ", "te"};
+  stops.writing.stop = {"assJ", "te"};
   out.push_back(stops);
   return out;
 }
@@ -173,8 +173,8 @@ TEST(OmniSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
 TEST(OmniSchedules, IsCancelledAtAnyMoment) {
   Executor executor(1);
   SpeechRequest request = kinds("other").front();
-  request.max_tokens = 6;
-  request.max_frames = 6;
+  request.writing.max_tokens = 6;
+  request.terms.max_frames = 6;
   const auto pipeline = omni("other");
   cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
 }
@@ -187,7 +187,7 @@ TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
   ScriptedMachine machine(script, &executor);
   machine.add(omni("other"));
   SpeechRequest request = golden_request(golden_cases("other")["heard"]);
-  request.text_only = true;
+  request.writing.text_only = true;
   const auto client = machine.submit(request);
   machine.run_to_end();
   EXPECT_EQ(client->written, golden_cases("other")["heard"]["text"].get<std::string>());
@@ -202,8 +202,8 @@ TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
 TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   Executor executor(1);
   SpeechRequest request = kinds("other").front();
-  request.max_tokens = 30;
-  request.ignore_stop = true;
+  request.writing.max_tokens = 30;
+  request.terms.ignore_stop = true;
   const auto pipeline = omni("other");
   const MixedTold told = tell_alone(pipeline, request, executor);
   for (const int slow : {kTower, kThinker, kTalker, kCode2Wav}) {
@@ -252,7 +252,7 @@ TEST(OmniSchedules, TheSameBitsInBf16) {
 TEST(Omni, AnAnswerOfNothingIsSilence) {
   Executor executor(1);
   SpeechRequest request = kinds("other").front();
-  request.max_tokens = 1;
+  request.writing.max_tokens = 1;
   const MixedTold told = tell_alone(omni("other"), request, executor);
   EXPECT_FALSE(told.text.empty());
   EXPECT_TRUE(told.samples.empty());
@@ -262,20 +262,20 @@ TEST(Omni, AnAnswerOfNothingIsSilence) {
 TEST(Omni, ReadsATextAloud) {
   Executor executor(1);
   SpeechRequest request;
-  request.text = "D38E5C1";
-  request.max_frames = 30;
+  request.say.text = "D38E5C1";
+  request.terms.max_frames = 30;
   const MixedTold told = tell_alone(omni("other"), request, executor);
-  EXPECT_EQ(told.text, request.text);
+  EXPECT_EQ(told.text, request.say.text);
   EXPECT_FALSE(told.samples.empty());
 }
 
 TEST(Omni, TellsOfItself) {
   const PipelineInfo& info = omni("published")->info();
   EXPECT_TRUE(info.writes && info.speaks);
-  EXPECT_EQ(info.sample_rate, 24000);
-  EXPECT_EQ(info.frame_rate, 12.5);
-  EXPECT_EQ(info.default_voice, "ethan");
-  ASSERT_EQ(info.voices.size(), 3u);
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.frame_rate, 12.5);
+  EXPECT_EQ(info.speech.default_voice, "ethan");
+  ASSERT_EQ(info.speech.voices.size(), 3u);
   EXPECT_EQ(info.parts.size(), 6u);
 }
 
@@ -288,17 +288,17 @@ TEST(Omni, RefusesWhatItCannotDo) {
   const ordered_json heard = golden_cases("other")["heard"];
   SpeechRequest request = golden_request(heard);
   EXPECT_EQ(refusal(request), "");
-  request.voice = "nobody";
+  request.voice.name = "nobody";
   EXPECT_EQ(refusal(request), "the model has no voice \"nobody\"; it has aiden, chelsie, ethan");
-  request.text_only = true;
+  request.writing.text_only = true;
   EXPECT_EQ(refusal(request), "") << "who is silent needs no voice";
-  request.recordings = {};
+  request.writing.recordings = {};
   EXPECT_EQ(refusal(request), "the chat template has more places for recordings than there are");
-  request.recordings = {recording(20000, 7), recording(20000, 7)};
+  request.writing.recordings = {recording(20000, 7), recording(20000, 7)};
   EXPECT_EQ(refusal(request), "the chat template has no place for a recording");
-  request.recordings = {recording(100, 7)};
+  request.writing.recordings = {recording(100, 7)};
   EXPECT_EQ(refusal(request), "recording 1 is too short: 100 samples at 16 kHz");
-  request.recordings = {recording(400 * 16000, 7)};
+  request.writing.recordings = {recording(400 * 16000, 7)};
   EXPECT_EQ(check_request(pipeline->info(), request).error().message,
             "the recordings last 400 s, the limit is 300 s");
   const auto part = [](const char* type) {
@@ -310,7 +310,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
   SpeechRequest empty;
   EXPECT_EQ(refusal(empty), "there is nothing to say");
   SpeechRequest longest;
-  longest.text = std::string(1025, '1');
+  longest.say.text = std::string(1025, '1');
   EXPECT_EQ(refusal(longest),
             "the text has 1025 tokens; this model reads at most 1024 aloud at once");
 }
@@ -320,10 +320,10 @@ TEST(Omni, RefusesWhatItCannotDo) {
 TEST(Omni, RecordingsMayHaveAnyRate) {
   Executor executor(1);
   SpeechRequest request = golden_request(golden_cases("other")["heard"]);
-  request.text_only = true;
-  auto other = std::make_shared<Recording>(*request.recordings[0]);
+  request.writing.text_only = true;
+  auto other = std::make_shared<Recording>(*request.writing.recordings[0]);
   other->sample_rate = 8000;
-  request.recordings = {other};
+  request.writing.recordings = {other};
   const auto pipeline = omni("other");
   const auto opened = pipeline->open(request);
   ASSERT_TRUE(opened.ok());
@@ -363,7 +363,7 @@ TEST(Omni, ACheckpointWithoutTalkerWrites) {
   EXPECT_EQ(told.text, c["text"].get<std::string>());
   EXPECT_TRUE(told.samples.empty());
   SpeechRequest speech;
-  speech.text = "D";
+  speech.say.text = "D";
   EXPECT_EQ(pipeline->open(speech).error().message, "this checkpoint writes and does not speak");
 }
 

@@ -29,10 +29,11 @@ TEST(Qwen3TtsEngine, InstructionsAreComputedOnceAndSoundTheSame) {
   const auto once = engine("projected"), again = engine("projected", apart);
   for (const char* text : {"Hello there.", "Quite another sentence."}) {
     SpeechRequest request;
-    request.text = text;
-    request.instructions = "Speak slowly, with a calm and warm voice, as one who tells a story.";
-    request.max_frames = 12;
-    request.ignore_stop = true;
+    request.say.text = text;
+    request.say.instructions =
+        "Speak slowly, with a calm and warm voice, as one who tells a story.";
+    request.terms.max_frames = 12;
+    request.terms.ignore_stop = true;
     EXPECT_EQ(spoken(*once, request), spoken(*again, request)) << text;
   }
   EXPECT_GE(once->metrics().prefix_rows.value(), 8);
@@ -58,13 +59,13 @@ TEST(Qwen3TtsBase, ARecordingSpeaksAsWithTheAuthorsPackage) {
     ASSERT_TRUE(voice.ok()) << voice.error().message;
 
     SpeechRequest request;
-    request.voice_data = std::make_shared<Voice>(voice.take());
-    request.text = c["text"];
-    request.language = c["language"];
-    request.text_in_prompt = c["text_mode"] == "whole";
-    request.temperature = 0.f;
-    request.repetition_penalty = 1.f;
-    request.max_frames = c["steps"];
+    request.voice.data = std::make_shared<Voice>(voice.take());
+    request.say.text = c["text"];
+    request.say.language = c["language"];
+    request.say.in_prompt = c["text_mode"] == "whole";
+    request.sampling.temperature = 0.f;
+    request.sampling.repetition_penalty = 1.f;
+    request.terms.max_frames = c["steps"];
     const GoldenSamples want(file);
     const double shared = server->metrics().prefix_rows.value();
     for (int round = 0; round < 2; ++round) {  // the second time on pages of the first

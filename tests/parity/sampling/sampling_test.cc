@@ -38,20 +38,20 @@ std::vector<float> logits(const nlohmann::json& c, int count) {
 
 SpeechRequest request_of(const nlohmann::json& c) {
   SpeechRequest request = parity::small_request(c["family"], "Hello there.");
-  if (c.contains("chat")) request.chat = std::make_shared<Chat>(Chat{c["chat"].dump(), ""});
-  request.seed = 11;
+  if (c.contains("chat")) request.writing.chat = std::make_shared<Chat>(Chat{c["chat"].dump(), ""});
+  request.sampling.seed = 11;
   if (c["family"] == "higgs_audio")  // the sampler's own, not those of a speech request
-    request.temperature = request.top_p = 1.f, request.top_k = 0;
+    request.sampling.temperature = request.sampling.top_p = 1.f, request.sampling.top_k = 0;
   const nlohmann::json& asked = c["request"];
   const auto take = [&]<typename T>(const char* name, std::optional<T>& to) {
     if (asked.contains(name)) to = asked[name].get<T>();
   };
-  take("temperature", request.temperature);
-  take("top_k", request.top_k);
-  take("top_p", request.top_p);
-  take("min_p", request.min_p);
-  take("repetition_penalty", request.repetition_penalty);
-  take("guidance", request.guidance);
+  take("temperature", request.sampling.temperature);
+  take("top_k", request.sampling.top_k);
+  take("top_p", request.sampling.top_p);
+  take("min_p", request.sampling.min_p);
+  take("repetition_penalty", request.sampling.repetition_penalty);
+  take("guidance", request.sampling.guidance);
   return request;
 }
 

@@ -26,17 +26,17 @@ std::vector<SpeechRequest> kinds() {
   std::vector<SpeechRequest> cases;
   for (const ordered_json& c : golden_cases()) {
     SpeechRequest& request = cases.emplace_back(request_of(c));
-    for (auto& recording : request.recordings) {  // a schedule is many runs
+    for (auto& recording : request.writing.recordings) {  // a schedule is many runs
       auto shorter = std::make_shared<Recording>(*recording);
       shorter->samples.resize(std::min<size_t>(shorter->samples.size(), 20000));
       recording = shorter;
     }
   }
   SpeechRequest aloud;
-  aloud.voice_data = golden_voice(9);
+  aloud.voice.data = golden_voice(9);
   std::vector<SpeechRequest> out = requests_of_all_kinds(cases, aloud);
   SpeechRequest whole = out.front();
-  whole.flow = FlowMode::kFull;
+  whole.terms.flow = FlowMode::kFull;
   out.push_back(whole);
   return out;
 }
@@ -51,17 +51,17 @@ TEST(StepSchedules, IsCancelledAtAnyMoment) {
 
 TEST(StepSchedules, TextAloneRunsNeitherFlowNorVocoder) {
   SpeechRequest request = request_of(golden_cases()["heard"]);
-  request.max_tokens = 20;
+  request.writing.max_tokens = 20;
   expect_text_alone(step_model(), request, 4);  // stem, two layers, adapter
 }
 
 /// 28 codes after the prompt there is sound, long before the answer is over.
 TEST(StepSchedules, SpeaksWhileItGoesOn) {
   SpeechRequest request;
-  request.text = "Hello there, how are you? Now write about it, 12345 and they're here.";
-  request.max_tokens = 150;
-  request.temperature = 0.f;
-  request.voice_data = golden_voice(20);
+  request.say.text = "Hello there, how are you? Now write about it, 12345 and they're here.";
+  request.writing.max_tokens = 150;
+  request.sampling.temperature = 0.f;
+  request.voice.data = golden_voice(20);
   const SpokenTimes times = spoken_times(step_model(), request);
   EXPECT_LT(times.first_flow_s, 45) << "7 ids of text and 28 codes";
   EXPECT_GT(times.last_step_s, times.first_flow_s + 40);
@@ -71,8 +71,8 @@ TEST(Step, TellsOfItself) {
   const auto pipeline = step_model();
   const PipelineInfo& info = pipeline->info();
   EXPECT_TRUE(info.writes && info.speaks);
-  EXPECT_EQ(info.sample_rate, 24000);
-  EXPECT_EQ(info.frame_rate, 25);
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.frame_rate, 25);
   EXPECT_EQ(info.parts.size(), 5u);
 }
 

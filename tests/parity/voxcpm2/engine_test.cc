@@ -29,10 +29,10 @@ TEST(VoxCpm2Engine, SpeaksAsTheOriginal) {
     if (json["name"] != "fox") continue;
     const Safetensors file(golden("fox.safetensors"));
     SpeechRequest request;
-    request.text = json["text"];
-    request.seed = json["seed"];
-    request.max_frames = json["steps"];
-    request.ignore_stop = true;
+    request.say.text = json["text"];
+    request.sampling.seed = json["seed"];
+    request.terms.max_frames = json["steps"];
+    request.terms.ignore_stop = true;
     const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(file);
     ASSERT_EQ(std::ssize(got), want.count());
@@ -42,9 +42,9 @@ TEST(VoxCpm2Engine, SpeaksAsTheOriginal) {
 
 TEST(VoxCpm2Engine, EndsByItself) {
   SpeechRequest request;
-  request.text = "how are you?";
-  request.seed = (uint64_t{5} << 32) + 3;
-  request.guidance = 3.5f;
+  request.say.text = "how are you?";
+  request.sampling.seed = (uint64_t{5} << 32) + 3;
+  request.sampling.guidance = 3.5f;
   const auto server = engine();
   const auto sink = ask(*server, request);
   EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
@@ -53,17 +53,19 @@ TEST(VoxCpm2Engine, EndsByItself) {
 
 TEST(VoxCpm2Engine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.seed = 5;
-  request.max_frames = 40;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 40;
+  request.terms.ignore_stop = true;
   const std::vector<float> alone =
       expect_the_same_in_a_crowd(engine, request, 12, [](int i, SpeechRequest& other) {
-        if (i % 3 != 0) other.text = "The fox number " + std::to_string(i), other.seed = i;
-        if (i % 3 == 1) other.guidance = 1.f, other.max_frames = 10 + i;
-        if (i % 3 == 2) other.temperature = 0.3f, other.initial_chunk_frames = 1 + i % 5;
-        if (i == 3) other.initial_chunk_frames = 7;
-        if (i == 6) other.offline = true;
+        if (i % 3 != 0)
+          other.say.text = "The fox number " + std::to_string(i), other.sampling.seed = i;
+        if (i % 3 == 1) other.sampling.guidance = 1.f, other.terms.max_frames = 10 + i;
+        if (i % 3 == 2)
+          other.sampling.temperature = 0.3f, other.terms.initial_chunk_frames = 1 + i % 5;
+        if (i == 3) other.terms.initial_chunk_frames = 7;
+        if (i == 6) other.terms.offline = true;
         return i % 3 != 0;
       });
   EXPECT_EQ(std::ssize(alone), 40 * 4 * 60);
@@ -72,8 +74,9 @@ TEST(VoxCpm2Engine, SameSamplesAloneAndInACrowd) {
 /// So long that the model has no positions for all of it; its parts are spoken end to end.
 TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
   SpeechRequest request;
-  for (int i = 0; i < 120; ++i) request.text += "The fox number " + std::to_string(i) + " ran. ";
-  request.seed = 5;
+  for (int i = 0; i < 120; ++i)
+    request.say.text += "The fox number " + std::to_string(i) + " ran. ";
+  request.sampling.seed = 5;
   EngineOptions options;
   options.repetition_s = 0;
   const auto server = engine(options);
@@ -85,7 +88,7 @@ TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
   std::vector<std::shared_ptr<Reader>> sinks;
   for (int i = 0; i < 4; ++i) {
     SpeechRequest other = request;
-    if (i % 2 == 1) other.seed = i, other.text.resize(600);
+    if (i % 2 == 1) other.sampling.seed = i, other.say.text.resize(600);
     sinks.push_back(ask(*server, other));
   }
   for (int i = 0; i < 4; ++i) {
@@ -96,7 +99,7 @@ TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
 
 TEST(VoxCpm2Engine, LateTextSoundsTheSameHoweverItComes) {
   SpeechRequest request;
-  request.seed = 2;
+  request.sampling.seed = 2;
   expect_late_text_sounds_the_same(
       *engine(), request,
       "(warm) The first sentence is long enough to stand by itself, and it does. How are you? And "

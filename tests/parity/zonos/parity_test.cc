@@ -58,16 +58,16 @@ std::vector<Case> cases() {
     c.name = json["name"];
     c.frames = json["frames"];
     c.ended = json["ended"];
-    c.request.text = json["text"];
-    c.request.language = json["language"];
-    c.request.voice = json["speaker"].is_null() ? "" : json["speaker"].get<std::string>();
-    c.request.guidance = json["guidance"].get<float>();
-    c.request.temperature = 0.f;
-    c.request.max_frames = c.ended ? 1000 : c.frames;
+    c.request.say.text = json["text"];
+    c.request.say.language = json["language"];
+    c.request.voice.name = json["speaker"].is_null() ? "" : json["speaker"].get<std::string>();
+    c.request.sampling.guidance = json["guidance"].get<float>();
+    c.request.sampling.temperature = 0.f;
+    c.request.terms.max_frames = c.ended ? 1000 : c.frames;
     for (const auto& [name, value] : json["conditions"].items()) {
       std::string list = value.dump();
       std::erase_if(list, [](char ch) { return ch == '[' || ch == ']'; });
-      c.request.instructions += name + "=" + list + " ";
+      c.request.say.instructions += name + "=" + list + " ";
     }
     out.push_back(std::move(c));
   }
@@ -175,22 +175,22 @@ TEST(ZonosEngine, StreamsTheSamplesOfTheAuthors) {
 
 TEST(ZonosEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.text = "Hello there, how are you?";
-  request.voice = "ann";
-  request.seed = 5;
-  request.max_frames = 40;
-  request.ignore_stop = true;
+  request.say.text = "Hello there, how are you?";
+  request.voice.name = "ann";
+  request.sampling.seed = 5;
+  request.terms.max_frames = 40;
+  request.terms.ignore_stop = true;
   for (const WeightType weights : {WeightType::kF32, WeightType::kBF16, WeightType::kQ8}) {
     const auto make = [&](const EngineOptions& options) { return engine(options, weights); };
     const std::vector<float> alone =
         expect_the_same_in_a_crowd(make, request, 8, [](int i, SpeechRequest& other) {
           if (i % 3 != 0) {
-            other.text = "The fox number " + std::to_string(i);
-            other.voice = i % 2 ? "none" : "bob";
-            other.seed = static_cast<uint64_t>(i);
-            other.guidance = 0.5f * static_cast<float>(i);  // 1 among them: no companion
-            other.max_frames = 8 * i;
-            other.instructions = "pitch_std=" + std::to_string(10 * i);
+            other.say.text = "The fox number " + std::to_string(i);
+            other.voice.name = i % 2 ? "none" : "bob";
+            other.sampling.seed = static_cast<uint64_t>(i);
+            other.sampling.guidance = 0.5f * static_cast<float>(i);  // 1 among them: no companion
+            other.terms.max_frames = 8 * i;
+            other.say.instructions = "pitch_std=" + std::to_string(10 * i);
           }
           return i % 3 != 0;
         });

@@ -1,4 +1,4 @@
-#include "model/request.h"
+#include "model/sequence.h"
 
 #include "base/check.h"
 

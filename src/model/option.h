@@ -1,0 +1,76 @@
+// One row of the table of options (kRequestOptions in model/request.h): what a client can set of a
+// request under a name. Plain data.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace syrinx {
+
+struct SpeechRequest;
+enum class FlowMode : uint8_t;
+
+/// Inclusive; a flag or a text has none.
+struct Bounds {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  /// False for NaN.
+  constexpr bool holds(double value) const { return value >= low && value <= high; }
+  constexpr float nearest(float value) const {
+    return std::clamp(value, static_cast<float>(low), static_cast<float>(high));
+  }
+};
+
+/// The place of a value of type T in a request: field(request) is a reference to it.
+template <typename T>
+struct OptionPlace {
+  T& (*of)(SpeechRequest&);
+  T& operator()(SpeechRequest& request) const { return of(request); }
+  const T& operator()(const SpeechRequest& request) const {
+    return of(const_cast<SpeechRequest&>(request));
+  }
+  bool operator==(const OptionPlace&) const = default;
+};
+
+/// Where the value of an option is kept. What it is in a default SpeechRequest means "not set".
+using OptionField =
+    std::variant<OptionPlace<std::optional<float>>, OptionPlace<std::optional<int>>,
+                 OptionPlace<std::optional<bool>>, OptionPlace<float>, OptionPlace<int>,
+                 OptionPlace<uint64_t>, OptionPlace<std::string>, OptionPlace<FlowMode>>;
+
+/// Bodies of HTTP requests, as bits.
+enum RequestBody : unsigned {
+  kSpeechBody = 1,
+  kChatBody = 2,
+  kCompletionBody = 4,
+  kWrittenBodies = kChatBody | kCompletionBody,
+  kEveryBody = kSpeechBody | kWrittenBodies
+};
+
+/// Which models have an option.
+enum class OptionModels : uint8_t {
+  kAny,      ///< the table's bounds hold; only the family knows whether it takes the option
+  kOffering  ///< those whose Offers have it, within the bounds given there
+};
+
+struct RequestOption {
+  std::string_view name;           ///< of the field in bodies, and of errors
+  std::string_view argument = {};  ///< of the command line ("-l,--language"); empty: none
+  OptionField field;
+  std::string_view help;          ///< a phrase in small letters, without a full stop
+  Bounds bounds = {};             ///< of every model
+  unsigned bodies = 0;            ///< RequestBody bits: bodies with this field
+  bool own_reader = false;        ///< the field is read by code of its own (voices, languages)
+  bool minus_one_is_off = false;  ///< in bodies -1 means 0, as other servers write "off"
+  std::string_view unit = {};     ///< "frames"
+  OptionModels models = OptionModels::kAny;
+  /// Of an option of kOffering: bounds of a model that does not offer it. Unset: it is refused.
+  std::optional<Bounds> otherwise = {};
+};
+
+}  // namespace syrinx

@@ -1,0 +1,227 @@
+// An AR node's side of a request inside a model family, and what its steps yield. A Sequence is
+// created at admission on the caller's thread and from then on touched by one thread at a time: the
+// engine's, the executor that runs a batch with it, or a host thread that prepares text for it.
+// Everything that changes while a request runs lives here or in a StreamState; stages and pipelines
+// are const after load.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "kernels/sample.h"
+#include "model/frames.h"
+
+namespace syrinx {
+
+class InputRows;
+
+/// Why a request ended.
+enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
+/// "stop", "length", ...; static storage.
+const char* finish_reason_name(FinishReason reason);
+
+/// A word of the request's text: bytes [begin, end) start to sound at `frame`.
+struct WordMark {
+  int64_t begin = 0, end = 0;
+  int64_t frame = 0;
+};
+
+/// A phone starts to sound at `frame`.
+struct PhoneMark {
+  std::string_view phone;  ///< ARPAbet in small letters, a 1 after a stressed vowel; static storage
+  int64_t frame = 0;
+};
+
+/// An id and its log-probability, before temperature and rules.
+struct ScoredId {
+  int32_t id = -1;
+  float logprob = 0;
+};
+
+/// Log-probabilities of code 0 of a step: of the id that was drawn, and of the likeliest ones.
+struct StepScores {
+  ScoredId drawn;
+  std::vector<ScoredId> top;  ///< falling
+};
+
+/// A token of an answer, for clients that asked for log-probabilities.
+struct ScoredToken {
+  struct Choice {
+    std::string bytes;
+    float logprob = 0;
+  };
+  Choice drawn;
+  std::vector<Choice> top;
+};
+
+/// What one step added to a request: complete frames, C codes each, in order, text, and marks.
+class StepOutput {
+ public:
+  /// `phones` null: nobody wants them. `scores`: of this step, where the sequence asked for them.
+  /// `values`: of this step, ArTraits::values numbers. `rows` takes what row() is given.
+  StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
+             std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr,
+             std::span<const float> values = {}, std::vector<float>* rows = nullptr)
+      : codes_(codes),
+        words_(words),
+        phones_(phones),
+        scores_(scores),
+        values_(values),
+        rows_(rows) {}
+  const StepScores* scores() const { return scores_; }
+  /// What ArStage::values() made of the step; valid during advance().
+  std::span<const float> values() const { return values_; }
+  /// For the edges of ids.
+  void id(int32_t id) { ids_.push_back(id); }
+  std::span<const int32_t> ids() const { return ids_; }
+  /// The next id of an answer that a later request may bring back (EarlierAnswer).
+  void answer_id(int32_t id) { answer_ids_.push_back(id); }
+  std::span<const int32_t> answer_ids() const { return answer_ids_; }
+  /// UTF-8, whole characters.
+  void text(std::string_view piece) { text_ += piece; }
+  void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
+  /// What text() and token() were given.
+  const std::string& written() const { return text_; }
+  std::span<const ScoredToken> tokens() const { return tokens_; }
+  void frame(std::span<const int32_t> codes) {
+    codes_.insert(codes_.end(), codes.begin(), codes.end());
+  }
+  /// A frame of the node's edge of rows, of stages with ArTraits::values.
+  void row(std::span<const float> row) {
+    if (rows_ != nullptr) rows_->insert(rows_->end(), row.begin(), row.end());
+  }
+  void word(const WordMark& mark) { words_.push_back(mark); }
+  void phone(const PhoneMark& mark) {
+    if (phones_ != nullptr) phones_->push_back(mark);
+  }
+
+ private:
+  std::vector<int32_t>& codes_;
+  std::vector<WordMark>& words_;
+  std::vector<PhoneMark>* phones_;
+  const StepScores* scores_;
+  std::span<const float> values_;
+  std::vector<float>* rows_;
+  std::string text_;
+  std::vector<ScoredToken> tokens_;
+  std::vector<int32_t> ids_, answer_ids_;
+};
+
+/// What a request does after a step.
+struct Verdict {
+  enum Next {
+    kContinue,
+    kFinished,
+    kNextSegment,  ///< positions begin again at 0 with a new prompt; the chunk stages go on
+  };
+  Next next = kContinue;
+  FinishReason reason = FinishReason::kStop;
+  /// With kNextSegment: so many leading rows of the new prompt, and of the companion's, are fed
+  /// what the same positions were fed in the segment before, so what is cached of them stays. No
+  /// stage may tap them.
+  int kept = 0;
+  int companion_kept = kept;  ///< of the companion's, where those are fewer
+  /// With kNextSegment: frames from here on are another stream. The chunk stages that it feeds end
+  /// theirs and begin new ones, and the next step waits until the client has all that they make of
+  /// the old ones: what is written then comes behind it.
+  bool new_streams = false;
+};
+
+/// An AR node's side of one request. The rows that an AR stage is fed are numbered by position:
+/// [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made from the
+/// codes of step t. The state must be able to make the input of any of them again, because the
+/// engine may drop a cache and recompute it.
+class Sequence {
+ public:
+  virtual ~Sequence() = default;
+
+  /// Rows of the current segment's prompt, at least 1. Constant within a segment.
+  virtual int prompt_rows() const = 0;
+  /// Of the first `rows` of them, those of recordings.
+  virtual int heard_rows(int /*rows*/) const { return 0; }
+  /// Steps that the current segment may take at most. The last of them ends the request (kLength)
+  /// unless its advance() begins the next segment, as it should where text waits.
+  virtual int max_steps() const = 0;
+  /// Whether the next step can be taken now; false while text to speak has not arrived.
+  virtual bool ready() const { return true; }
+
+  /// While ready() says no before the first step of a segment: leading rows of its prompt that are
+  /// complete and stay as they are, and so may be run already. Never falls.
+  virtual int known_rows() const { return 0; }
+
+  /// Scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c are the
+  /// sequence's logits and u its companion's. Unset or 1: no companion. Constant.
+  virtual std::optional<float> guidance() const { return std::nullopt; }
+  /// The scale of code k of the next step, where there is a companion; 1: this code is not guided.
+  /// While no code of a step is, the companion's rows do not fall due: it catches up when one is.
+  virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
+  /// Rows of the companion's prompt, at least 1. Constant within a segment.
+  virtual int companion_rows() const { return prompt_rows(); }
+
+  /// Writes what the rows from position `first` on are made of, as many as `out` has. All of them
+  /// are rows of the prompt or of steps that were taken. Allocates nothing.
+  virtual void rows(int first, bool companion, InputRows& out) const;
+
+  /// Appends one key for each leading row of the prompt whose cache may be shared with other
+  /// requests: rows with the same keys before and at them must be fed the same input. A token id is
+  /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
+  virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
+  /// The same for rows behind the prompt, when it has a key for each of its rows: of the sequence,
+  /// where a later prompt may begin with what was generated, as conversations do; of the companion,
+  /// which others' companions may be fed as well before the first step that is guided.
+  virtual void step_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
+
+  /// Token ids of the current segment's prompt, for comparing with an original implementation;
+  /// empty where a prompt is not made of ids.
+  virtual std::span<const int32_t> prompt_ids() const { return {}; }
+
+  /// Whether the node tells the row that its stage taps at position `pos` of this segment to its
+  /// edges of rows. Such rows are told once, in order, and are never taken from another request's
+  /// cache: prefix_keys() must end before the first of them.
+  virtual bool tapped(int /*pos*/) const { return false; }
+
+  /// How many log-probabilities each step is to come with (StepScores::top); -1: none. Constant.
+  virtual int scores() const { return -1; }
+
+  /// How code k of the next step is sampled. Valid until the next advance().
+  virtual const SampleParams& sampling(int k) const = 0;
+  virtual SampleRule rule(int k) const = 0;
+  /// Codes k of the steps so far, oldest first, for the repetition penalty.
+  virtual std::span<const int32_t> history(int /*k*/) const { return {}; }
+
+  /// Guesses of code 0 of the next steps, oldest first, where the stage can run them
+  /// (ArTraits::drafts): the rows that they would make are run along with what is due, and the
+  /// engine keeps the steps as far as the sampled codes are the guesses. So they change time, never
+  /// codes. Steps that may be guessed share sampling(0). Valid until the next advance().
+  virtual std::span<const int32_t> draft() const { return {}; }
+  /// rule(0) of the step behind so many guesses, once they have come true.
+  virtual SampleRule drafted_rule(int /*guesses*/) const { return rule(0); }
+  /// history(0) as it will be when so many of the guesses have come true.
+  virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
+
+  /// After the advance() of a step that was guessed wrong: what the rows of that guess and of those
+  /// behind it yielded, which are no steps. May change draft().
+  virtual void missed(std::span<const int32_t> /*codes*/) {}
+
+  /// Takes the sampled codes of a step (one per ArTraits::vocab), emits what became complete.
+  virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
+
+  /// More text of an open request; `last` closes it. May take its time (tokenizers, phonemes): it
+  /// runs on a host thread, in no batch. An Error fails the request.
+  virtual Status append_text(std::string_view text, bool last);
+
+  /// Frames from another node of the graph, at input port `port`. Moves them, nothing slow. An
+  /// Error fails the request.
+  virtual Status take(int port, const Frames& frames);
+
+  /// What the family made, where something stands around it.
+  virtual const Sequence& here() const { return *this; }
+};
+
+}  // namespace syrinx
