@@ -84,8 +84,9 @@ Result<std::optional<SpeechRequest>> DictationLoop::next() {
   }
   Result<SpeechRequest> request = model_.dictation(dictation);
   if (!request) return request.error();
-  if (!options_.temperatures.empty()) request.value().temperature = options_.temperatures.front();
-  request.value().seed = done_;
+  if (!options_.temperatures.empty())
+    request.value().sampling.temperature = options_.temperatures.front();
+  request.value().sampling.seed = done_;
   stretch_ = samples;
   return std::optional<SpeechRequest>(request.take());
 }

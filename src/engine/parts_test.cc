@@ -179,7 +179,7 @@ TEST(SpokenParts, PlacesInTheWholeText) {
 
 TEST(SpokenParts, OpenTextWaits) {
   auto parts = SpokenParts::of({.say = {.open = true}}).take();
-  EXPECT_TRUE(parts->begin(0)->text_open);
+  EXPECT_TRUE(parts->begin(0)->say.open);
   SpokenParts::LiveText live;
   ASSERT_TRUE(parts->push("[pause 1s]One", false, live).ok());
   EXPECT_EQ(live.text, "One");
@@ -196,7 +196,7 @@ TEST(SpokenParts, OpenTextWaits) {
   ASSERT_TRUE(parts->push("two", true, live).ok());
   EXPECT_EQ(live.text, "");
   EXPECT_EQ(parts->next(), SpokenParts::Next::kBegin);
-  EXPECT_EQ(parts->begin(0)->text, "two");
+  EXPECT_EQ(parts->begin(0)->say.text, "two");
 }
 
 TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "audio/recording.h"
@@ -12,6 +13,7 @@
 #include "library/loaded_model.h"
 #include "library/speech.h"
 #include "library/syrinx.h"
+#include "model/option_text.h"
 #include "model/voice_file.h"
 #include "runtime/runtime.h"
 
@@ -48,13 +50,30 @@ Result<T> filled(const T* given, T defaults, const char* function) {
 
 Error no_handle(const char* what) { return {ErrorCode::kInvalid, std::string(what) + " is NULL"}; }
 
+/// Reads the names and values of syrinx_speech_options::more.
+Status set_more(const char* const* more, SpeechRequest& request) {
+  for (; more != nullptr && *more != nullptr; more += 2) {
+    const std::string_view name = *more;
+    if (more[1] == nullptr) {
+      return Error{ErrorCode::kInvalid, "the option '" + std::string(name) + "' has no value"};
+    }
+    if (name == "voice" || name == "speed") {
+      return Error{ErrorCode::kInvalid,
+                   "'" + std::string(name) + "' is a field of syrinx_speech_options"};
+    }
+    if (Status fault = set_option(request, name, more[1]); !fault) return fault;
+  }
+  return ok_status();
+}
+
 Result<SpeechRequest> request_of(LoadedModel& model, const char* text,
                                  const syrinx_speech_options& options) {
   SpeechRequest request;
   request.say.text = text;
   request.say.open = options.text_open != 0;
-  request.say.language = text_of(options.language);
-  request.say.instructions = text_of(options.instructions);
+  if (Status fault = set_more(options.more, request); !fault) return fault.error();
+  if (options.language != nullptr) request.say.language = options.language;
+  if (options.instructions != nullptr) request.say.instructions = options.instructions;
   const auto set = [](auto& to, auto value) {
     if (value >= 0) to = value;
   };
@@ -63,7 +82,7 @@ Result<SpeechRequest> request_of(LoadedModel& model, const char* text,
   set(request.sampling.repetition_penalty, options.repetition_penalty);
   set(request.sampling.guidance, options.guidance);
   set(request.sampling.top_k, options.top_k);
-  request.sampling.seed = options.seed;
+  if (options.seed != 0) request.sampling.seed = options.seed;
   if (options.speed < TimeStretch::kMinSpeed || !(options.speed <= TimeStretch::kMaxSpeed)) {
     return Error{ErrorCode::kInvalid, "speed must be from 0.25 to 4"};
   }

@@ -257,6 +257,32 @@ TEST_F(Library, FaultsHaveACodeAndAMessage) {
   EXPECT_EQ(error_.code, SYRINX_LOAD);
 }
 
+TEST_F(Library, MoreOptionsAreThoseOfTheTable) {
+  auto options = syrinx_speech_defaults();
+  options.seed = 7;
+  options.temperature = 0.9f;
+  const Heard fields = speak(kText, options);
+  const char* const more[] = {"seed", "7", "temperature", "0.9", nullptr};
+  options = syrinx_speech_defaults();
+  options.more = more;
+  EXPECT_EQ(speak(kText, options).samples, fields.samples);
+  const auto refused = [this](const std::vector<const char*>& list) {
+    auto wrong = syrinx_speech_defaults();
+    wrong.more = list.data();
+    EXPECT_NE(syrinx_speak(finch_, kText, &wrong, hear, nullptr, &error_), SYRINX_OK);
+    return std::string(error_.message);
+  };
+  EXPECT_EQ(refused({"loudness", "1", nullptr}), "unknown option 'loudness'");
+  EXPECT_EQ(refused({"top_k", nullptr}), "the option 'top_k' has no value");
+  EXPECT_EQ(refused({"speed", "2", nullptr}), "'speed' is a field of syrinx_speech_options");
+  EXPECT_NE(refused({"exaggeration", "1", nullptr}).find("does not support 'exaggeration'"),
+            std::string::npos);
+  EXPECT_EQ(error_.code, SYRINX_UNSUPPORTED);
+  EXPECT_NE(refused({"top_p", "2", nullptr}).find("'top_p' must be between 0 and 1"),
+            std::string::npos);
+  EXPECT_EQ(error_.code, SYRINX_INVALID);
+}
+
 TEST_F(Library, AnOlderProgramsOptionsAreShorter) {
   struct {
     size_t size = 2 * sizeof(void*);

@@ -184,11 +184,15 @@ typedef struct syrinx_speech_options {
   int32_t text_open;  ///< not 0: more text follows by syrinx_feed()
   uint64_t seed;      ///< the same seed makes the same samples
   double max_s;       ///< of audio; 0: a bound derived from the text
+  /// Further options, those of POST /v1/audio/speech: names and values in turn, ended by NULL, such
+  /// as {"exaggeration", "0.5", "min_p", "0.1", NULL}. A field above that is set overrides them.
+  /// NULL: none.
+  const char* const* more;
 } syrinx_speech_options;
 
 static inline syrinx_speech_options syrinx_speech_defaults(void) {
   syrinx_speech_options options = {
-      sizeof(syrinx_speech_options), NULL, NULL, NULL, NULL, 1, -1, -1, -1, -1, -1, 0, 0, 0};
+      sizeof(syrinx_speech_options), NULL, NULL, NULL, NULL, 1, -1, -1, -1, -1, -1, 0, 0, 0, NULL};
   return options;
 }
 

@@ -63,9 +63,9 @@ class TurnTest : public testing::Test {
  protected:
   static TurnOptions options(bool predict) {
     TurnOptions out;
-    out.answer.temperature = 0.f;
-    out.answer.max_tokens = 60;
-    out.voice.seed = 5;
+    out.answer.sampling.temperature = 0.f;
+    out.answer.writing.max_tokens = 60;
+    out.voice.sampling.seed = 5;
     out.predict = predict;
     out.sentence.max_chars = 24;  // nothing that this model writes has an end
     return out;
@@ -208,7 +208,7 @@ TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
 
 TEST_F(TurnTest, AnEmptyQuestionIsDraftedForLikeAnyOther) {
   TurnOptions asked = options(true);
-  asked.answer.max_tokens = 9;
+  asked.answer.writing.max_tokens = 9;
   const auto ear = std::make_shared<Listener>(), plain = std::make_shared<Listener>();
   const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
   turn->hear(said(""));
@@ -236,7 +236,7 @@ TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {
 TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
   const std::string question = "What is the time?";
   TurnOptions asked = options(true);
-  asked.answer.stop = {answer(question)->text_.substr(0, 1)};
+  asked.answer.writing.stop = {answer(question)->text_.substr(0, 1)};
   const auto ear = std::make_shared<Listener>();
   const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
   turn->hear(said(question));
@@ -254,7 +254,7 @@ TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
   for (const char* param : {"voice", "speed"}) {
     TurnOptions asked = options(true);
     if (std::string(param) == "voice") asked.voice.voice = "nobody";
-    if (std::string(param) == "speed") asked.voice.speed = 9;
+    if (std::string(param) == "speed") asked.voice.voice.speed = 9;
     const auto ear = std::make_shared<Listener>();
     const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
     turn->hear(said(question));

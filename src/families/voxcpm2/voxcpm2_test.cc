@@ -314,7 +314,7 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
     return r;
   };
   const int64_t count = (1700 + 79) / 80, p = model_.config().patch;
-  const Voice& both = *patches("reference+continuation").voice_data;
+  const Voice& both = *patches("reference+continuation").voice.data;
   ASSERT_TRUE(both.find("reference") && both.find("prompt"));
   EXPECT_EQ(both.find("prompt")->shape(), (Shape{count, p, model_.config().latent()}));
   EXPECT_FALSE(voice("reference")->find("prompt"));

@@ -77,6 +77,8 @@ void FakeWriter::run(RequestId id, const SpeechRequest& request, std::vector<std
   }
   lock.unlock();
   sink.finished(outcome);
+  lock.lock();
+  ++ended_;
 }
 
 void FakeWriter::cancel(RequestId id) {
@@ -93,6 +95,11 @@ void FakeWriter::raise_priority(RequestId) {
 int FakeWriter::asked() const {
   const std::lock_guard lock(mutex_);
   return static_cast<int>(cancelled_.size());
+}
+
+int FakeWriter::ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
 }
 
 int FakeWriter::hurried() const {

@@ -51,6 +51,8 @@ class FakeWriter : public Backend {
   /// How many requests came, and how many of them were hurried.
   int asked() const;
   int hurried() const;
+  /// How many requests have ended: their sinks have all that they get.
+  int ended() const;
   /// Waits until `count` requests were cancelled; false after 10 s.
   bool wait_cancelled(int count) const;
 
@@ -67,7 +69,7 @@ class FakeWriter : public Backend {
   FinishReason reason_ = FinishReason::kStop;
   SpeechRequest last_;
   bool fail_now_ = false;
-  int hurried_ = 0;
+  int hurried_ = 0, ended_ = 0;
 };
 
 }  // namespace syrinx

@@ -206,7 +206,8 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   EXPECT_EQ(caller.events.back()["session"]["predict"], how);
   writer_->say({"Good", " day.", " How", " are you?"});
   caller.type("append", "hello");
-  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1; }));
+  ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1 && writer_->ended() == 1; }));
+  caller.pump();  // the whole draft, of which the first sentence alone makes the voice begin
   EXPECT_EQ(writer_->last_request().writing.max_tokens, 12);
   EXPECT_EQ(writer_->last_request().writing.expected_among, 5);
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),

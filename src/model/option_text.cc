@@ -1,0 +1,83 @@
+#include "model/option_text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+
+#include "base/check.h"
+#include "model/options.h"
+
+namespace syrinx {
+namespace {
+
+/// Writes the value of a text; false: it is not of this type.
+template <typename T>
+bool take_text(std::string_view text, T& value) {
+  T got{};
+  const char* end = text.data() + text.size();
+  const auto [stop, fault] = std::from_chars(text.data(), end, got);
+  if (fault != std::errc{} || stop != end) return false;
+  value = got;
+  return true;
+}
+
+bool take_text(std::string_view text, std::string& value) {
+  value = text;
+  return true;
+}
+
+bool take_text(std::string_view text, bool& value) {
+  value = text == "true";
+  return value || text == "false";
+}
+
+bool take_text(std::string_view text, FlowMode& value) {
+  const auto names = flow_names();
+  const auto at = std::find(names.begin(), names.end(), text);
+  if (at == names.end()) return false;
+  value = static_cast<FlowMode>(at - names.begin());
+  return true;
+}
+
+template <typename T>
+bool take_text(std::string_view text, std::optional<T>& value) {
+  T got{};
+  if (!take_text(text, got)) return false;
+  value = std::move(got);
+  return true;
+}
+
+const char* expected(const OptionField& field) {
+  if (std::holds_alternative<OptionPlace<FlowMode>>(field)) return "auto, causal or full";
+  if (std::holds_alternative<OptionPlace<std::optional<bool>>>(field)) return "true or false";
+  const bool fraction = std::holds_alternative<OptionPlace<float>>(field) ||
+                        std::holds_alternative<OptionPlace<std::optional<float>>>(field);
+  return fraction ? "a number" : "an integer";
+}
+
+/// Of an answer that a text model writes, which speech has not.
+bool only_written(const RequestOption& option) {
+  return option.bodies != 0 && (option.bodies & kSpeechBody) == 0;
+}
+
+}  // namespace
+
+Status set_option(SpeechRequest& request, std::string_view name, std::string_view value) {
+  const auto options = request_options();
+  const auto option = std::find_if(options.begin(), options.end(), [name](const auto& each) {
+    return each.name == name && !only_written(each);
+  });
+  if (option == options.end()) {
+    return Error{ErrorCode::kInvalid, concat("unknown option '", name, "'"), std::string(name)};
+  }
+  if (!std::visit([&](auto place) { return take_text(value, place(request)); }, option->field)) {
+    return Error{
+        ErrorCode::kInvalid,
+        concat("invalid '", name, "': expected ", expected(option->field), ", not '", value, "'"),
+        std::string(name)};
+  }
+  return ok_status();
+}
+
+}  // namespace syrinx
