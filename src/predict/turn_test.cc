@@ -253,7 +253,7 @@ TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
   const std::string question = "What is the time?";
   for (const char* param : {"voice", "speed"}) {
     TurnOptions asked = options(true);
-    if (std::string(param) == "voice") asked.voice.voice = "nobody";
+    if (std::string(param) == "voice") asked.voice.voice.name = "nobody";
     if (std::string(param) == "speed") asked.voice.voice.speed = 9;
     const auto ear = std::make_shared<Listener>();
     const auto turn = Turn::begin(*writer_, *speaker_, asked, ear);
