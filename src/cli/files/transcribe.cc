@@ -164,10 +164,10 @@ class Transcriber {
                .word_times = options.word_times || format_ == "srt" || format_ == "vtt",
                .translate = options.translate};
     const RecogniserInfo& info = ears_->info();
-    if (options.word_times && !info.speech.word_times) {
+    if (options.word_times && !info.word_times) {
       throw UsageError(concat("'", info.name, "' has no times of words"));
     }
-    listen_.word_times = listen_.word_times && info.speech.word_times;
+    listen_.word_times = listen_.word_times && info.word_times;
     if (const Status fit = check_listen(info, listen_); !fit) throw UsageError(fit.error().message);
   }
 

@@ -70,9 +70,9 @@ int run_bench_predict(const BenchOptions& options) {
   const std::vector<TimedQuestion> questions = questions_of(options);
   RehearsalOptions rehearsal;
   rehearsal.system = how.system;
-  rehearsal.turn.answer.temperature = 0.f;
-  rehearsal.turn.answer.max_tokens = how.max_tokens;
-  rehearsal.turn.voice.seed = options.request.sampling.seed;
+  rehearsal.turn.answer.sampling.temperature = 0.f;
+  rehearsal.turn.answer.writing.max_tokens = how.max_tokens;
+  rehearsal.turn.voice.sampling.seed = options.request.sampling.seed;
   rehearsal.turn.voice.voice = options.request.voice.name;
   if (how.sentence_chars > 0) rehearsal.turn.sentence.max_chars = how.sentence_chars;
   LoadOptions speaks = options.load;
