@@ -107,8 +107,7 @@ void step(benchmark::State& state, WeightType type) {
       linear(ctx, m.head, hidden, out);
     });
     inner_ms.time([&] {
-      for (int k = 1; k < 16; ++k)
-        m.predictor.logits(ctx, k, hidden, all_codes, scratch, inner);
+      for (int k = 1; k < 16; ++k) m.predictor.logits(ctx, k, hidden, all_codes, scratch, inner);
     });
   }
   state.counters["talker_ms"] = outer_ms.wall / b;
