@@ -10,14 +10,16 @@ from __future__ import annotations
 import asyncio
 import os
 from dataclasses import dataclass
-from typing import Any, Iterator, Optional, Union
+from typing import TYPE_CHECKING, Any, Iterator, Optional, Union
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _syrinx
 from .errors import (CancelledError, Error, InternalError, InvalidError, LoadError, NotFoundError,
                      OverloadedError, SpeechTimeoutError, UnsupportedError)
+
+if TYPE_CHECKING:  # since numpy 1.20
+    import numpy.typing as npt
 
 __all__ = ["load", "load_voice", "Model", "Speech", "Voice", "Chunk", "Word", "Outcome", "Error",
            "InvalidError", "NotFoundError", "UnsupportedError", "OverloadedError", "CancelledError",

@@ -9,16 +9,19 @@ import os
 import threading
 from ctypes import (POINTER, byref, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_size_t,
                     c_uint32, c_uint64, c_void_p)
-from typing import Any, Callable, Optional
+from typing import TYPE_CHECKING, Any, Callable, Optional
 
 import numpy as np
-import numpy.typing as npt
 
 from .errors import fault
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    _Samples = npt.NDArray[np.float32]
+
 _OK, _TIMEOUT = 0, 6
 _SIGNALS_S = 0.1  # the longest wait inside the library, after which Python handles signals
-_Samples = npt.NDArray[np.float32]
 
 
 class _Error(ctypes.Structure):
