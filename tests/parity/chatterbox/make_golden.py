@@ -26,7 +26,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import seeded  # noqa: E402
 
-HIDDEN, FFN, WIDTH, CHANNELS, TEXTS, SEED = 64, 96, 16, 16, 300, 7
+HIDDEN, FFN, WIDTH, CHANNELS, TEXTS, TEXT_TOKENS, SEED = 64, 96, 16, 16, 300, 120, 7
 CORPUS = ["the quick brown fox jumps over the lazy dog", "Hello there, how are you? It's fine.",
           "You need to add some text for me to talk."]
 CASES = [
@@ -111,7 +111,7 @@ def build(root):
     import chatterbox.models.t3.modules.cond_enc as cond_enc
     cond_enc.Perceiver = lambda: Perceiver(6, HIDDEN, HIDDEN, 4)
     config = T3Config(text_tokens_dict_size=TEXTS)
-    config.max_text_tokens, config.max_speech_tokens, config.speech_tokens_dict_size = 120, 300, 6570
+    config.max_text_tokens, config.max_speech_tokens, config.speech_tokens_dict_size = TEXT_TOKENS, 300, 6570
     t3 = T3(config).eval()
     from chatterbox.models.s3gen.f0_predictor import ConvRNNF0Predictor
     from chatterbox.models.s3gen import hifigan

@@ -63,7 +63,7 @@ def main():
         base.TEXTS = 2500
     else:
         write_tokenizer(checkpoint / name)
-        base.TEXTS = 400
+        base.TEXTS, base.TEXT_TOKENS = 400, 400
     (checkpoint / "Cangjie5_TC.json").write_text(json.dumps(CANGJIE, ensure_ascii=False))
     t3, flow, hift, _ = base.build(args.chatterbox)
     random = torch.Generator().manual_seed(61)
