@@ -33,7 +33,8 @@ struct ServeOptions {
   size_t max_upload_bytes = size_t{25} << 20;
   /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
   std::vector<std::string> ears = {"auto"};
-  std::string vad;  ///< Silero's weights; empty: WebRTC's detector hears turns
+  std::string vad;         ///< Silero's weights; empty: WebRTC's detector hears turns
+  std::string smart_turn;  ///< Smart Turn's weights; empty: words and pitch alone end a turn
   double max_heard_s = 4 * 3600;
   std::string predict = "auto";   ///< on, ask, off or auto
   Prediction prediction = {};     ///< and how

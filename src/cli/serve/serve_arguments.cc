@@ -83,6 +83,11 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
                  "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: it "
                  "hears turns instead of WebRTC's detector, and Whisper and PocketSphinx look at no "
                  "windows of noise or music");
+  app.add_option(
+      "--smart-turn", serve.smart_turn,
+      "Smart Turn's weights as tools/smart_turn.py writes them, or their directory: in "
+      "sessions with semantic_vad it hears after a pause of 0.2 s whether the speaker is "
+      "done (/v1/realtime)");
   app.add_option("--max-recording", serve.max_heard_s,
                  "seconds of one recording that is written down")
       ->check(above(0))

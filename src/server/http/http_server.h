@@ -11,6 +11,7 @@
 
 #include "audio/decode_helper.h"
 #include "ears/ears.h"
+#include "ears/smart_turn.h"
 #include "predict/prediction.h"
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
@@ -45,6 +46,8 @@ struct ServerOptions {
   double stall_timeout_s = 30;   ///< a client that does not read for this long is cut off
   std::shared_ptr<const Ears> ears = std::make_shared<Ears>();  ///< what recognises speech
   std::shared_ptr<const SileroVad> vad = {};  ///< hears turns; null: WebRTC's detector
+  /// Hears whether a speaker is done (semantic_vad); null: words and pitch alone decide.
+  std::shared_ptr<const SmartTurn> smart_turn = {};
   double max_heard_s = 4 * 3600;              ///< of one recording that is written down
   PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
   Prediction prediction = {};                 ///< how

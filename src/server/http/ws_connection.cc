@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "ears/silero.h"
+#include "ears/smart_turn.h"
 #include "ears/turns.h"
 #include "ears/voice_activity.h"
 #include "server/access/key_headers.h"
@@ -417,6 +418,16 @@ std::optional<ApiError> begin_realtime(ServerState& server, const WsUpgrade& upg
     return vad ? open_silero_activity(vad, threshold)
                : open_webrtc_activity(strictness_of(threshold));
   };
+  if (const auto model = server.options.smart_turn) {
+    cast.ask_turn_end = [&server, model](std::vector<float> samples) {
+      auto end = std::make_shared<std::atomic<TurnEnd>>(TurnEnd::kUnknown);
+      run_later(server.worker, [model, end, samples = std::move(samples)] {
+        const bool done = model->probability(samples) >= SmartTurn::kDone;
+        end->store(done ? TurnEnd::kDone : TurnEnd::kOpen);
+      });
+      return end;
+    };
+  }
   cast.predict = server.options.predict;
   cast.prediction = server.options.prediction;
   cast.predictions = server.predictions;

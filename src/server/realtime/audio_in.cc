@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ears/recogniser.h"
+#include "ears/smart_turn.h"
 
 namespace syrinx {
 namespace {
@@ -14,6 +15,8 @@ constexpr int kSamplesAMillisecond = kHearingRate / 1000;
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
 /// Kept beyond the prefix of a turn: what the detector needs to be sure.
 constexpr size_t kSpareSamples = kHearingRate;
+/// How long words and pitch wait for what a model hears.
+constexpr int kMostAnswerMs = 500;
 
 bool detect_alike(const std::optional<TurnDetection>& a, const std::optional<TurnDetection>& b) {
   if (!a || !b) return a.has_value() == b.has_value();
@@ -91,6 +94,7 @@ std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
       begin_turn(from);
       return TurnEvent{TurnEvent::kStarted, from / kSamplesAMillisecond};
     }
+    ask_in_pause();
     if (speaking() && (kept_.size() >= kMostSamples || pause_is_the_end(transcript))) {
       detector_->reset();
       return TurnEvent{TurnEvent::kStopped, now_ms};
@@ -114,11 +118,27 @@ void AudioIn::forget_before(int64_t from) {
   kept_.erase(kept_.begin(), kept_.begin() + before);
 }
 
+/// Once in each pause.
+void AudioIn::ask_in_pause() {
+  if (!ask_turn_end_ || !turns_->semantic) return;
+  const int64_t pause_ms = detector_->pause_ms();
+  if (pause_ms == 0) turn_end_.reset();
+  if (pause_ms < SmartTurn::kPauseMs || turn_end_) return;
+  constexpr auto kMost = static_cast<size_t>(SmartTurn::kSeconds * kHearingRate);
+  const std::span<const int16_t> kept(kept_);
+  turn_end_ = ask_turn_end_(heard_samples(kept.last(std::min(kept.size(), kMost))));
+}
+
 bool AudioIn::pause_is_the_end(std::string_view transcript) const {
   if (!turns_->semantic) return false;
   const int64_t pause_ms = detector_->pause_ms();
-  return pause_ms > 0 &&
-         pause_ms >= pause_that_ends_ms(eagerness_of(*turns_), transcript, detector_->fell());
+  if (pause_ms == 0) return false;
+  const TurnEnd end = turn_end_ ? turn_end_->load() : TurnEnd::kUnknown;
+  const bool waits = turn_end_ && end == TurnEnd::kUnknown;
+  if (waits && pause_ms < SmartTurn::kPauseMs + kMostAnswerMs) return false;
+  std::optional<bool> done;
+  if (end != TurnEnd::kUnknown) done = end == TurnEnd::kDone;
+  return pause_ms >= pause_that_ends_ms(eagerness_of(*turns_), transcript, detector_->fell(), done);
 }
 
 std::vector<float> AudioIn::give() {

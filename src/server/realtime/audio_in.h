@@ -12,6 +12,7 @@
 //   }
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -32,12 +33,20 @@ namespace syrinx {
 /// A detector of voices by threshold (TurnRules); throws LoadError where there is none.
 using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(double threshold)>;
 
+/// Whether a speaker who pauses is done, as another thread finds it.
+enum class TurnEnd : uint8_t { kUnknown, kOpen, kDone };
+/// Begins to find it from samples at kHearingRate, of which the last seconds count; does not wait.
+using AskTurnEnd =
+    std::function<std::shared_ptr<const std::atomic<TurnEnd>>(std::vector<float> samples)>;
+
 class AudioIn {
  public:
   static constexpr double kPiece_s = 1;  ///< of audio that is heard at once
 
   /// Without a detector: there are no turns, until detect() says otherwise.
-  explicit AudioIn(OpenActivity open_activity) : open_activity_(std::move(open_activity)) {}
+  /// `ask_turn_end` is asked in semantic detection after a short pause; may be empty.
+  explicit AudioIn(OpenActivity open_activity, AskTurnEnd ask_turn_end = {})
+      : open_activity_(std::move(open_activity)), ask_turn_end_(std::move(ask_turn_end)) {}
 
   /// Of bytes that come from now on.
   void set_format(RealtimeFormat format);
@@ -78,9 +87,12 @@ class AudioIn {
   bool speaking() const { return detector_ && detector_->speaking(); }
   void begin_turn(int64_t from);
   void forget_before(int64_t from);
+  void ask_in_pause();
   bool pause_is_the_end(std::string_view transcript) const;
 
   const OpenActivity open_activity_;
+  const AskTurnEnd ask_turn_end_;
+  std::shared_ptr<const std::atomic<TurnEnd>> turn_end_;  // of this pause; null: not asked
   InputAudio input_;
   std::string waiting_;  // bytes of an append
   size_t decoded_ = 0;   // of them, those that are samples by now

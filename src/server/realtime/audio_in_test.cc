@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "ears/recogniser.h"
+#include "server/realtime/end_of_turn.h"
 #include "server/realtime/realtime_peer_test.h"
 
 namespace syrinx {
@@ -133,6 +134,38 @@ TEST(AudioIn, APitchThatFellEndsATurnSooner) {
   EXPECT_LT(ends_after(120), 400);
   EXPECT_GT(ends_after(150), 500);
   EXPECT_GT(ends_after(180), 500);
+}
+
+TEST(AudioIn, AModelThatHearsTheEndIsAskedOnceInEachPause) {
+  TurnDetection semantic;
+  semantic.semantic = true;
+  const auto ends_after = [&](TurnEnd answer, int answered_after_ms) {
+    auto end = std::make_shared<std::atomic<TurnEnd>>(TurnEnd::kUnknown);
+    int asked = 0;
+    size_t heard = 0;
+    AudioIn audio([](double) { return std::make_unique<LoudActivity>(); },
+                  [&](std::vector<float> samples) {
+                    ++asked, heard = samples.size();
+                    return end;
+                  });
+    EXPECT_TRUE(audio.detect(semantic));
+    EXPECT_EQ(hear_all(audio, pcm_24k(1500, true)).size(), 1u);
+    EXPECT_EQ(asked, 0);
+    int pause = 0;
+    while (pause < 9000) {
+      if (pause >= answered_after_ms) end->store(answer);
+      if (!hear_all(audio, pcm_24k(20, false)).empty()) break;
+      pause += 20;
+    }
+    EXPECT_EQ(asked, 1);
+    EXPECT_NEAR(static_cast<double>(heard), 16 * (1500 + 200), 16 * 60) << "the turn and its pause";
+    return pause;
+  };
+  const Eagerness usual = eagerness_of(semantic);
+  EXPECT_NEAR(ends_after(TurnEnd::kDone, 0), pause_that_ends_ms(usual, "", false, true), 40);
+  EXPECT_NEAR(ends_after(TurnEnd::kOpen, 0), pause_that_ends_ms(usual, "", false, false), 40);
+  EXPECT_NEAR(ends_after(TurnEnd::kDone, 620), 640, 40) << "it is waited for";
+  EXPECT_NEAR(ends_after(TurnEnd::kUnknown, 0), longest_pause_ms(usual), 40) << "not for ever";
 }
 
 TEST(AudioIn, HowAudioIsCutChangesNothing) {

@@ -43,8 +43,10 @@ char32_t last_character(std::string_view text) {
 
 int longest_pause_ms(Eagerness eagerness) { return pauses_of(eagerness).longest; }
 
-int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fell) {
+int pause_that_ends_ms(Eagerness eagerness, std::string_view transcript, bool fell,
+                       std::optional<bool> done) {
   const Pauses& pauses = pauses_of(eagerness);
+  if (done) return *done ? pauses.complete : pauses.open;
   transcript = trimmed(transcript);
   if (transcript.empty()) return fell ? pauses.unknown : pauses.longest;
   const char32_t last = last_character(transcript);

@@ -28,6 +28,10 @@ TEST(EndOfTurn, ByWhatWasSaid) {
     EXPECT_EQ(fallen("First,"), open);
     EXPECT_EQ(fallen("Really?"), done);
     EXPECT_EQ(fallen(""), unknown);
+    // What a model hears counts more than words and pitch.
+    EXPECT_EQ(pause_that_ends_ms(eagerness, "I am going home.", true, false), open);
+    EXPECT_EQ(pause_that_ends_ms(eagerness, "I am going to the", false, true), done);
+    EXPECT_EQ(pause_that_ends_ms(eagerness, "", false, true), done);
   }
   EXPECT_EQ(longest_pause_ms(Eagerness::kLow), 8000);
   EXPECT_EQ(longest_pause_ms(Eagerness::kMedium), 4000);

@@ -26,6 +26,7 @@ struct RealtimeFacts : RealtimeAbility {
   /// Checks a voice's name.
   std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
   OpenActivity open_activity = {};
+  AskTurnEnd ask_turn_end = {};  ///< empty: words and pitch alone tell
 
   /// Throws an ApiError that names `param` where the voice of `wish` is another than that of `now`
   /// and there is none of its name.

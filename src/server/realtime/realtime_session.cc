@@ -24,7 +24,7 @@ constexpr size_t kMostTyped = size_t{64} << 10;  // bytes
 }  // namespace
 
 RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes)
-    : facts_(std::move(facts)), out_(facts_.id, facts_.beta), audio_(facts_.open_activity) {
+    : facts_(std::move(facts)), out_(facts_.id, facts_.beta), audio_(facts_.open_activity, facts_.ask_turn_end) {
   config_.transcribes = transcribes;
   if (transcribes) config_.transcription.emplace();
   config_.answer.spoken = facts_.speaks;

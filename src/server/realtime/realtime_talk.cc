@@ -52,6 +52,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   facts.beta = cast.beta;
   facts.speaks = cast.speaker != nullptr;
   facts.open_activity = cast.open_activity;
+  facts.ask_turn_end = cast.ask_turn_end;
   facts.may_predict = cast.predict != PredictWhen::kNever;
   facts.predicts = cast.predict == PredictWhen::kUnlessNot;
   facts.prediction = cast.prediction;

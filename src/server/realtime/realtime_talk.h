@@ -18,6 +18,7 @@
 #include "server/dialects/contexts.h"
 #include "server/dialects/wire_session.h"
 #include "server/models/backend.h"
+#include "server/realtime/audio_in.h"
 #include "server/realtime/chat_check.h"
 #include "server/realtime/foresight.h"
 #include "server/realtime/hearing_ahead.h"
@@ -42,6 +43,7 @@ struct RealtimeCast {
   bool beta = false;  ///< as in RealtimeFacts
   /// As RealtimeFacts.
   std::function<std::unique_ptr<VoiceActivity>(double threshold)> open_activity = {};
+  AskTurnEnd ask_turn_end = {};
   PostTask post = {};
   /// Whether answers are drafted while the question is still being said.
   PredictWhen predict = PredictWhen::kNever;
