@@ -1,6 +1,6 @@
-// The language model of finch: a llama-type decoder whose rows are the sum of the last codes, of the
-// symbols under the pointer and of a manner of speaking. A step yields a code of each book, and as
-// values the logits of the pointer's moves.
+// The language model of finch: a llama-type decoder whose rows are the sum of the last codes, of
+// the symbols under the pointer and of a manner of speaking. A step yields a code of each book, and
+// as values the logits of the pointer's moves.
 #pragma once
 
 #include <memory>

@@ -112,7 +112,8 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     const auto count = static_cast<int>(rows.size());
     const ArSeq seq{&input, 0, count};
     Tensor x({count, config_.talker.decoder.hidden}, DType::kF32);
-    copy(bench_.ctx, networks_.talker->embed_rows(bench_.ctx, {std::span(&seq, 1), count, 0, {}, {}, {}}), x);
+    copy(bench_.ctx,
+         networks_.talker->embed_rows(bench_.ctx, {std::span(&seq, 1), count, 0, {}, {}, {}}), x);
     bench_.arena.reset();
     return x;
   }
