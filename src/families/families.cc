@@ -59,7 +59,11 @@ std::span<const Family> families() {
       Family{"kokoro", kokoro::claims, kokoro::load, "config.json", false},
       // After Orpheus, whose config is a Llama's.
       Family{"llm", llm::claims, llm::load, "config.json", true, {llm::kGgufEnd}},
-      Family{"whisper", whisper::claims, whisper::load, "config.json", false,
+      Family{"whisper",
+             whisper::claims,
+             whisper::load,
+             "config.json",
+             false,
              {whisper::kTorchEnd, whisper::kGgmlEnd}},
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker, false},
