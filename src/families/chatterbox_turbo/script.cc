@@ -116,9 +116,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .max_positions = config.text_positions,
           .sampling = sampling,
           .text = {.segment_bytes = kPartBytes},
-          .spare_steps = kMostSteps,
-          .late_text = false,
-          .instructions = "this model takes no instructions"};
+          .spare_steps = kMostSteps};
 }
 
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,

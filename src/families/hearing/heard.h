@@ -9,7 +9,7 @@
 
 #include "base/remembered.h"
 #include "model/bundle.h"
-#include "model/request.h"
+#include "model/sequence.h"
 
 namespace syrinx {
 

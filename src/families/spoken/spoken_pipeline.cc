@@ -8,8 +8,8 @@ void SpokenPipeline::join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStag
   stage_ = std::move(codec);
   const Link links[] = {{"codec", stage_.get(), policy}};
   graph_ = chain(*lm_, links);
-  info_.speech.sample_rate = static_cast<int>(info.speech.sample_rate);
-  info_.speech.frame_rate = static_cast<double>(info.speech.sample_rate) / static_cast<double>(info.hop);
+  info_.speech.sample_rate = static_cast<int>(info.sample_rate);
+  info_.speech.frame_rate = static_cast<double>(info.sample_rate) / static_cast<double>(info.hop);
   info_.speech.late_text = LateText::kSentence;
   info_.parts = describe_lm(*lm_);
   info_.parts.push_back({"codec", info.shape, info.bytes});

@@ -6,7 +6,7 @@ namespace syrinx {
 
 int most_ids(const SpeechRequest& request, int64_t said, AloudRuns runs, int64_t most) {
   const int64_t codes = request.terms.max_frames, in_runs = (codes + runs.codes - 1) / runs.codes;
-  const int64_t ids = codes + std::min(said, in_runs * runs.say.text);
+  const int64_t ids = codes + std::min(said, in_runs * runs.text);
   const int64_t wish = request.writing.max_tokens > 0 ? request.writing.max_tokens : ids;
   return static_cast<int>(wish > 0 ? std::min(wish, most) : most);
 }
