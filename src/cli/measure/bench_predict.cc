@@ -73,7 +73,7 @@ int run_bench_predict(const BenchOptions& options) {
   rehearsal.turn.answer.sampling.temperature = 0.f;
   rehearsal.turn.answer.writing.max_tokens = how.max_tokens;
   rehearsal.turn.voice.sampling.seed = options.request.sampling.seed;
-  rehearsal.turn.voice.voice = options.request.voice.name;
+  rehearsal.turn.voice.voice.name = options.request.voice.name;
   if (how.sentence_chars > 0) rehearsal.turn.sentence.max_chars = how.sentence_chars;
   LoadOptions speaks = options.load;
   speaks.model = how.speaker;
