@@ -35,10 +35,11 @@ def whisper_details(name, kept):
     result = kept["result"]
     out = (f"\n## Whisper {name}: what the kinds of weights change\n\n"
            "Recordings under five minutes. `q4` and `mixed` mean `q8` for Whisper.\n\n"
-           "| weights | words that differ from f32 | texts equal | word errors where the text is known |\n|---|---|---|---|\n")
+           "| weights | words that differ from f32 | texts equal | word errors where the text is known | words where nothing is said |\n"
+           "|---|---|---|---|---|\n")
     for weights, row in result["kinds"].items():
         out += (f"| {weights} | {percent(row['wrong'], row['words'])} | {row['equal']} | "
-                f"{percent(row['wrong_said'], row['words_said'])} |\n")
+                f"{percent(row['wrong_said'], row['words_said'])} | {row['invented']} |\n")
     languages = {}
     for each in result["recordings"]:
         key = each["language"] or each["kind"]

@@ -11,7 +11,7 @@ import time
 
 import fetch
 import models
-from words import errors
+from words import errors, words
 
 KINDS = ("bf16", "q8", "q8a8")  # q4 and mixed mean q8 for Whisper
 NEAR_S = 0.021                  # a step of a timestamp, 20 ms
@@ -94,12 +94,15 @@ def run(syrinx, name, recordings, threads, say):
             name=each.name, kind=each.kind, language=each.language, seconds=each.seconds(), **same,
             ours=text_of(kinds["f32"][0][each.name]), theirs=text_of(theirs[each.name])))
     for weights, (answers, seconds) in kinds.items():
-        row = dict(seconds=seconds, wrong=0, words=0, wrong_said=0, words_said=0, equal=0)
+        row = dict(seconds=seconds, wrong=0, words=0, wrong_said=0, words_said=0, equal=0, invented=0)
         for each in shorter:
             text, exact = text_of(answers[each.name]), text_of(kinds["f32"][0][each.name])
+            row["equal"] += text == exact
+            if not each.language:
+                row["invented"] += len(words(text))
+                continue
             wrong, count = errors(text, exact)
             row["wrong"], row["words"] = row["wrong"] + wrong, row["words"] + count
-            row["equal"] += text == exact
             if each.text:
                 wrong, count = errors(text, each.text)
                 row["wrong_said"], row["words_said"] = row["wrong_said"] + wrong, row["words_said"] + count
