@@ -23,6 +23,7 @@
 #include "cli/files/many_files.h"
 #include "cli/line/exit.h"
 #include "cli/line/stop_signal.h"
+#include "cli/serve/voices_dir.h"
 #include "cli/speak/voice_choice.h"
 #include "ears/ears.h"
 #include "engine/machine.h"
@@ -205,6 +206,11 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
                                        const std::shared_ptr<const SileroVad>& vad,
                                        const LogLine& report) {
   std::vector<std::string> models = options.models;
+  if (!options.voices_dir.empty()) {
+    for (std::string& file : voice_files(options.voices_dir, report)) {
+      models.push_back(std::move(file));
+    }
+  }
   if (models.empty()) models.push_back(options.load.model);
   LoadOptions common = options.load;
   if (!options.placement.empty()) common.placement_file = read_placement(options.placement);

@@ -13,6 +13,7 @@ namespace syrinx {
 struct ServeOptions {
   LoadOptions load;                 ///< of every model; `model` is not used
   std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
+  std::string voices_dir;           ///< of Piper voices, which stand behind `models`
   double model_keep_s = 600;
   double first_keep_s = 0;
   size_t model_memory_mib = 0;

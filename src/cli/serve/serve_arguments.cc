@@ -22,6 +22,9 @@ void add_served_models(CLI::App& app, ServeOptions& serve) {
       "cache; may be repeated: the first is loaded at once and answers when no model is named, "
       "others "
       "are loaded when asked for (default: finch)");
+  app.add_option("--voices-dir", serve.voices_dir,
+                 "directory of Piper voices: each NAME.onnx with NAME.onnx.json is a model behind "
+                 "those of --model, or all there are");
   app.add_option("--model-keep", serve.model_keep_s,
                  "seconds that a model but the first is kept after its last use; 0: for ever")
       ->check(at_least(0))
