@@ -249,9 +249,9 @@ def chatterbox_turbo(root):
     cond = T3Cond(speaker_emb=torch.zeros(1, 256), cond_prompt_speech_tokens=torch.zeros(1, 2, dtype=torch.long))
     for number, setting in enumerate(PLAIN + [dict(top_p=0.3, repetition_penalty=3.0), dict(top_k=3, top_p=1.0),
                                               dict(top_k=8, repetition_penalty=2.0)]):
-        if "min_p" in setting:
-            continue  # not there
-        case = dict(family="chatterbox_turbo", request=setting, history=history(0 if number == 1 else 12, 60, 1, number), k=0,
+        if "min_p" in setting or number in (1, 2, 4, 9):
+            continue  # not there; or much alike, and filters of a thousand ids are slow to draw from
+        case = dict(family="chatterbox_turbo", request=setting, history=history(0 if number == 8 else 12, 60, 1, number), k=0,
                     seed=700 + number, spread=[12.0, 8.0, 14.0][number % 3])
         given = dict(dict(temperature=0.8, top_k=1000, top_p=0.95, repetition_penalty=1.2), **setting)
         scores = logits(case, 6563)
