@@ -1,4 +1,4 @@
-// Smart Turn 3 (Pipecat, BSD-2-Clause): how likely it is that a speaker who pauses is done, by the
+// Smart Turn 3 (Pipecat, BSD-2-Clause): how likely it is that a speaker that pauses is done, by the
 // sound of the last 8 s. Whisper tiny's encoder over half of its rows, rows weighted by attention,
 // a small classifier. Weights are those that its authors publish, turned from ONNX into safetensors
 // by tools/smart_turn.py; nothing of them is part of the program. Activations are not rounded to 8

@@ -55,7 +55,7 @@ void speak(MachineFacts& facts) {
     const auto engine = load_engine({});
     warm_up(*engine, 1);
     SpeechRequest request;
-    request.say.text = "Good morning. This machine speaks, and tells how fast.";
+    request.say.text = "Good morning. This machine speaks, and reports its speed.";
     const auto heard = std::make_shared<Collector>();
     if (const auto id = engine->submit(request, heard); !id) {
       facts.voice_fault = id.error().message;

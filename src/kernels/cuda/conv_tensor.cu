@@ -11,7 +11,7 @@ namespace syrinx::cuda {
 namespace {
 
 constexpr int kRows = 64, kThreads = 256, kOutWarps = 4;
-// Of a shared row: 16-byte reads of a quarter of a warp, two rows by 64 bytes, fall on all banks.
+// Words of a shared row: 16-byte reads of a quarter of a warp, two rows by 64 bytes, fall on all banks.
 constexpr int kWords = kChunk / 2 + 16;
 constexpr int kMostPanels = 2;
 
