@@ -25,9 +25,9 @@ namespace syrinx {
 
 /// As the authors' transcribe() takes them.
 struct WhisperOptions {
-  std::string language;  ///< as Window's
+  std::string language = {};  ///< as Window's
   bool translate = false;
-  std::string prompt;
+  std::string prompt = {};
   std::vector<float> temperatures = {0, 0.2f, 0.4f, 0.6f, 0.8f, 1};
   bool timestamps = true;
   /// A window is drawn again at the next temperature when its text compresses better than this or

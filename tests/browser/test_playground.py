@@ -456,14 +456,14 @@ class Playground(playground.PlaygroundTest):
         chosen = page.call("DOM.querySelector", nodeId=root, selector="#voice-file")["nodeId"]
         page.call("DOM.setFileInputFiles", nodeId=chosen, files=[recording])
         page.click("#keep")
-        self.assertIn("agrees", page.wait(trouble + ".includes('agrees') && " + trouble))
+        self.assertIn("must agree", page.wait(trouble + ".includes('must agree') && " + trouble))
         page.click("#voice-consent")
         page.click("#keep")
         page.wait("document.querySelector('#own-voices li') !== null")
         self.assertEqual(page.run(trouble), "")
         kept = server.get("/v1/audio/voices")[2]["uploaded_voices"][0]
         self.assertEqual((kept["id"], kept["seconds"]), ("anna-bell", 2.0))
-        self.assertIn("agrees", kept["consent"])
+        self.assertIn("must agree", kept["consent"])
         page.wait("[...document.querySelector('#voice-a').options].some((o) => "
                   "o.value === 'anna-bell')")
         # The same name again is refused, in words that leave with the next try.

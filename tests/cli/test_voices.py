@@ -72,7 +72,7 @@ class Voices(unittest.TestCase):
         quiet = os.path.join(self.dir.name, "quiet.wav")
         wav(quiet, level=9)
         self.fails(self.voice("add", "a", quiet), 1, "almost silent (-75 dB)")
-        self.fails(self.voice("add", "a", __file__), 1, "no audio file of a known format")
+        self.fails(self.voice("add", "a", __file__), 1, "unsupported audio format")
         self.fails(self.voice("add", "a", self.wav + "x"), 1, "anna.wavx")
         self.fails(self.voice("add", "a+b", self.wav), 1, "no name for a voice")
         short = os.path.join(self.dir.name, "short.wav")

@@ -62,7 +62,7 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
   const Weights root = plain ? *weights_ : weights_->scope("module");
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
   spoken_ = spoken_model(config_);
-  prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
+  prompter_ = std::make_unique<Prompter>(open_tokenizer(spec, {}, config_.words));
   root.ignore("vocab_weight");  // of the training
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
@@ -121,9 +121,8 @@ Result<Opened> Bagpiper::open(const SpeechRequest& request) const {
   Opened opened;
   std::vector<Heard> heard;
   for (const auto& each : request.writing.recordings) {
-    const std::vector<float> samples =
-        prepared(resampled(each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate,
-                           Resampling::kHann));
+    const std::vector<float> samples = prepared(resampled(
+        each->samples, each->sample_rate, Qwen3AudioTower::kSampleRate, Resampling::kHann));
     const int64_t rows = tower_->count(std::ssize(samples));
     if (rows == 0) {
       return Error{ErrorCode::kInvalid,

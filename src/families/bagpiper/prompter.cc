@@ -82,8 +82,7 @@ Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows
 
 }  // namespace
 
-Prompter::Prompter(const ModelConfig& config, Tokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)) {}
+Prompter::Prompter(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)) {}
 
 std::string Prompter::bytes(int32_t id) const {
   const int32_t own = id - ModelConfig::kFirstWord;

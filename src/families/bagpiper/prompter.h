@@ -22,8 +22,7 @@ class Prompter {
   /// Where a row of a recording stands.
   static constexpr int32_t kHeardRow = -1;
 
-  /// Throws LoadError when the tokenizer has more ids than the model.
-  Prompter(const ModelConfig& config, Tokenizer tokenizer);
+  explicit Prompter(Tokenizer tokenizer);
 
   /// What a conversation is answered after, up to where the words of the answer begin. `rows`: how
   /// many each recording has, in their order.

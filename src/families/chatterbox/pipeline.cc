@@ -61,7 +61,8 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
     nets_.voice_rows->prepare(voice);
     voice.key = std::hash<std::string>()(name);
   }
-  const bool older = !is_file(join_path(spec.dir, "ve.safetensors"));
+  const bool older =
+      !is_file(join_path(spec.dir, "ve.safetensors")) && is_file(join_path(spec.dir, "ve.pt"));
   const CloningPlan plan{
       .family = edition.family, .codec = codec_name, .speaker = older ? "ve.pt" : "ve.safetensors"};
   info_.speech.no_cloning = missing_for_cloning(spec, codec, plan);

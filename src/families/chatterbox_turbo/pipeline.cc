@@ -68,7 +68,8 @@ void ChatterboxTurbo::describe(const LoadSpec& spec) {
   info_.model = spec.model;
   info_.licence = "MIT";
   info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
+  info_.speech.frame_rate =
+      static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : voices_) info_.speech.voices.push_back({name, "stored voice"});
   if (!voices_.empty()) {
     const bool usual = voices_.contains(chatterbox::kDefaultVoice);

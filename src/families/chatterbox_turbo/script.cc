@@ -14,7 +14,8 @@ enum Table { kText, kSpeech, kTables };
 
 /// The authors' package attends to the whole.
 bool attends_to_all(const SpeechRequest& request) {
-  return request.terms.flow == FlowMode::kFull || (request.terms.flow == FlowMode::kAuto && request.terms.offline);
+  return request.terms.flow == FlowMode::kFull ||
+         (request.terms.flow == FlowMode::kAuto && request.terms.offline);
 }
 
 class Script : public S3Script {

@@ -63,7 +63,8 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
 void CosyVoice2::describe(const LoadSpec& spec) {
   name("cosyvoice2", spec, "Apache-2.0");
   info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
+  info_.speech.frame_rate =
+      static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();
   for (const auto& [name, voice] : stored_) {
     info_.speech.voices.push_back(
         {name, voice.prompt_speech.empty() ? "stored speaker" : "stored zero-shot voice"});

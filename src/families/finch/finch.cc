@@ -44,7 +44,8 @@ class FinchPipeline : public LoadedPipeline {
     info_.speech.languages = {"en"};
     info_.speech.late_text = config.by_word ? LateText::kToken : LateText::kSentence;
     info_.speech.word_times = info_.speech.phone_times = true;
-    info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden), lm_->bytes() + lm_->table_bytes()},
+    info_.parts = {{"speech LM", concat(config.layers, " layers of ", config.hidden),
+                    lm_->bytes() + lm_->table_bytes()},
                    {"decoder",
                     concat(config.low_layers, " layers of ", config.low_width, ", ",
                            config.high_layers, " of ", config.high_width),

@@ -22,9 +22,10 @@ constexpr uint8_t kMostBlanks = 32;  // in a row; a model may else write them fo
 constexpr uint8_t kMostDigits = 18;  // of a number, so that an integer fits 64 bits
 
 /// Keywords that say nothing of what is valid.
-constexpr std::string_view kAnnotations[] = {
-    "$comment", "$defs",    "$id",      "$schema",  "default", "definitions", "deprecated",
-    "description", "example", "examples", "format", "readOnly", "strict", "title", "writeOnly"};
+constexpr std::string_view kAnnotations[] = {"$comment", "$defs",       "$id",        "$schema",
+                                             "default",  "definitions", "deprecated", "description",
+                                             "example",  "examples",    "format",     "readOnly",
+                                             "strict",   "title",       "writeOnly"};
 
 Node any_value() {
   Node node;
@@ -75,16 +76,19 @@ class SchemaReader {
   }
 
   static void check_keywords(const Map& map) {
-    static constexpr std::string_view kKnown[] = {
-        "$ref",  "additionalProperties", "allOf",    "anyOf",    "const",      "enum",
-        "items", "maxItems",             "minItems", "oneOf",    "properties", "required", "type"};
+    static constexpr std::string_view kKnown[] = {"$ref",       "additionalProperties",
+                                                  "allOf",      "anyOf",
+                                                  "const",      "enum",
+                                                  "items",      "maxItems",
+                                                  "minItems",   "oneOf",
+                                                  "properties", "required",
+                                                  "type"};
     for (const auto& [key, value] : map.entries()) {
       const auto is_key = [&](std::string_view known) { return known == key; };
       if (std::any_of(std::begin(kKnown), std::end(kKnown), is_key) ||
           std::any_of(std::begin(kAnnotations), std::end(kAnnotations), is_key))
         continue;
-      throw bad_schema(
-          concat("the schema keyword '", key.substr(0, 100), "' is not supported"));
+      throw bad_schema(concat("the schema keyword '", key.substr(0, 100), "' is not supported"));
     }
   }
 
@@ -156,13 +160,13 @@ class SchemaReader {
 
   static Node read_literals(const std::vector<Value>& values, const char* name) {
     if (values.empty() || values.size() > kMostLiterals)
-      throw bad_schema(concat("'", name, "' of the schema must hold 1 to ", kMostLiterals,
-                              " values"));
+      throw bad_schema(
+          concat("'", name, "' of the schema must hold 1 to ", kMostLiterals, " values"));
     Node node;
     for (const Value& value : values) {
       if (value.is_map() || value.is_list())
-        throw bad_schema(concat("the schema keyword '", name,
-                                "' with objects or arrays is not supported"));
+        throw bad_schema(
+            concat("the schema keyword '", name, "' with objects or arrays is not supported"));
       node.literals.push_back(json_text(value));
     }
     tidy(node);
@@ -305,9 +309,12 @@ bool JsonWriting::blank(unsigned char c) {
 
 bool JsonWriting::push(unsigned char c) {
   switch (place_) {
-    case Place::kString: return in_string(c);
-    case Place::kNumber: return in_number(c);
-    case Place::kLiteral: return in_literal(c);
+    case Place::kString:
+      return in_string(c);
+    case Place::kNumber:
+      return in_number(c);
+    case Place::kLiteral:
+      return in_literal(c);
     case Place::kKeyText: {
       Frame& frame = frames_[depth_ - 1];
       const auto& keys = grammar_->node(frame.node).keys;
@@ -318,7 +325,8 @@ bool JsonWriting::push(unsigned char c) {
       place_ = Place::kColon;
       return true;
     }
-    default: break;
+    default:
+      break;
   }
   if (blank(c)) return true;
   blanks_ = 0;
@@ -326,17 +334,23 @@ bool JsonWriting::push(unsigned char c) {
     case Place::kFirstItem:
       if (c == ']') return close(false);
       [[fallthrough]];
-    case Place::kValue: return begin_value(c);
+    case Place::kValue:
+      return begin_value(c);
     case Place::kFirstKey:
       if (c == '}') return close(true);
       [[fallthrough]];
-    case Place::kKey: return begin_key(c);
-    case Place::kColon: place_ = Place::kValue; return c == ':';
-    case Place::kAfter: return after(c);
+    case Place::kKey:
+      return begin_key(c);
+    case Place::kColon:
+      place_ = Place::kValue;
+      return c == ':';
+    case Place::kAfter:
+      return after(c);
     case Place::kClosers:
       if (--closers_ == 0) place_ = Place::kDone;
       return c == '}';
-    default: return false;
+    default:
+      return false;
   }
 }
 
@@ -443,7 +457,7 @@ bool JsonWriting::in_number(unsigned char c) {
   if (part_ == kStart && c == '-') return go(kMinus);
   if (part_ <= kMinus) return digit && go(c == '0' ? kZero : kWhole);
   if (digit && part_ != kZero)
-    return go(part_ == kWhole                           ? kWhole
+    return go(part_ == kWhole                         ? kWhole
               : part_ == kPoint || part_ == kFraction ? kFraction
                                                       : kExponent);
   if (c == '.' && !whole && (part_ == kZero || part_ == kWhole))

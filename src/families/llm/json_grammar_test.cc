@@ -42,10 +42,27 @@ TEST(JsonGrammar, TakesAnyObjectAndNothingElse) {
     EXPECT_TRUE(taken(any, text).done) << text;
     EXPECT_TRUE(jinja::parse_json(text).ok()) << text;
   }
-  for (const std::string text :
-       {"[1]", "1", "\"a\"", "{a", "{\"a\" 1", "{\"a\":}", "{\"a\":1,}", "{,", "{\"a\":01",
-        "{\"a\":1.}", "{\"a\":-}", "{\"a\":tru}", "{\"a\":\"\n", "{\"a\":\"\\x", "{\"a\":\"\xff",
-        "{\"a\":\"\xc3\"", "{\"a\":\"\\ud83d", "{\"a\":[1,]", "{\"a\":[1}", "{}x", "{\"a\":+1"})
+  for (const std::string text : {"[1]",
+                                 "1",
+                                 "\"a\"",
+                                 "{a",
+                                 "{\"a\" 1",
+                                 "{\"a\":}",
+                                 "{\"a\":1,}",
+                                 "{,",
+                                 "{\"a\":01",
+                                 "{\"a\":1.}",
+                                 "{\"a\":-}",
+                                 "{\"a\":tru}",
+                                 "{\"a\":\"\n",
+                                 "{\"a\":\"\\x",
+                                 "{\"a\":\"\xff",
+                                 "{\"a\":\"\xc3\"",
+                                 "{\"a\":\"\\ud83d",
+                                 "{\"a\":[1,]",
+                                 "{\"a\":[1}",
+                                 "{}x",
+                                 "{\"a\":+1"})
     EXPECT_LT(taken(any, text).bytes, text.size()) << text;
   EXPECT_TRUE(taken(any, R"({"a": 1} })", 1).done);
   EXPECT_FALSE(taken(any, R"({"a": 1})", 1).done);
@@ -96,12 +113,13 @@ TEST(JsonGrammar, RefusesASchemaByTheNameOfTheKeyword) {
 }
 
 TEST(TokenMasks, AllowWhatTheGrammarTakes) {
-  const std::vector<std::string> words{"{\"",  "{}",   "{} ",      "{}x",    "\"a", "a\":",
-                                       "a\": 1}", "}\n", "\": true", "é"};
+  const std::vector<std::string> words{"{\"",  "{}",      "{} ", "{}x",      "\"a",
+                                       "a\":", "a\": 1}", "}\n", "\": true", "é"};
   const Tokenizer tokenizer = byte_tokenizer(words);
   const TokenMasks masks(tokenizer, tokenizer.size());
   const JsonGrammar any;
-  for (const std::string before : {"", "{", "{\"", "{\"a", "{\"a\":", "{\"a\": 1", "{\"a\":\"\xc3"}) {
+  for (const std::string before :
+       {"", "{", "{\"", "{\"a", "{\"a\":", "{\"a\": 1", "{\"a\":\"\xc3"}) {
     JsonWriting writing(any);
     for (const char c : before) ASSERT_TRUE(writing.push(static_cast<unsigned char>(c)));
     const std::vector<uint64_t> mask = masks.behind(writing);

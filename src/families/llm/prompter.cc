@@ -177,8 +177,8 @@ Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
   if (arguments == text.npos || arguments < behind) return none;
   const size_t last = text.find_last_not_of(" \t\r\n", arguments - 1);
   CallForm form{text.substr(begin, name - begin), text.substr(behind, last + 1 - behind)};
-  const bool found_again = form.before.find("<tool_call>") != std::string::npos ||
-                           trimmed(form.before).starts_with('{');
+  const bool found_again =
+      form.before.find("<tool_call>") != std::string::npos || trimmed(form.before).starts_with('{');
   return found_again ? Result(std::move(form)) : Result<CallForm>(none);
 }
 

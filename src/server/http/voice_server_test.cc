@@ -167,7 +167,7 @@ TEST_F(VoiceServerTest, RefusalsAreClear) {
   EXPECT_TRUE(
       part_of(fault({{"references", {{{"audio_path", "/tmp/a.wav"}}}}}), "neither files nor"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", {audio, audio}}}), "must hold one recording"));
-  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "no audio file"));
+  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "unsupported audio format"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(0.4))}}), "needs 0.5 s to 10 s"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(11))}}), "needs 0.5 s to 10 s"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", audio}, {"ref_mode", "in-context"}}), "\"ref_text\""));
