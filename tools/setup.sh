@@ -88,7 +88,8 @@ install_packages() {
 debian_mirror() {
   local mirror=${SYRINX_DEBIAN_MIRROR:-$(apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(LABEL)' \
     2>/dev/null | sed -n 's|/* Debian Debian$||p' | head -n 1)}
-  echo "${mirror:-http://deb.debian.org/debian}"
+  [ -n "$mirror" ] || fail "apt knows no archive of Debian: set SYRINX_DEBIAN_MIRROR to its address"
+  echo "$mirror"
 }
 
 # make_clients_python: an empty Python in build/clients, for the clients of other vendors that tests
