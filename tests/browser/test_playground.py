@@ -463,7 +463,7 @@ class Playground(playground.PlaygroundTest):
         self.assertEqual(page.run(trouble), "")
         kept = server.get("/v1/audio/voices")[2]["uploaded_voices"][0]
         self.assertEqual((kept["id"], kept["seconds"]), ("anna-bell", 2.0))
-        self.assertIn("must agree", kept["consent"])
+        self.assertIn("agrees", kept["consent"])
         page.wait("[...document.querySelector('#voice-a').options].some((o) => "
                   "o.value === 'anna-bell')")
         # The same name again is refused, in words that leave with the next try.

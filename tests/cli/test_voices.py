@@ -74,7 +74,7 @@ class Voices(unittest.TestCase):
         self.fails(self.voice("add", "a", quiet), 1, "almost silent (-75 dB)")
         self.fails(self.voice("add", "a", __file__), 1, "unsupported audio format")
         self.fails(self.voice("add", "a", self.wav + "x"), 1, "anna.wavx")
-        self.fails(self.voice("add", "a+b", self.wav), 1, "no name for a voice")
+        self.fails(self.voice("add", "a+b", self.wav), 1, "not a valid name of a voice")
         short = os.path.join(self.dir.name, "short.wav")
         wav(short, 0.1)
         self.fails(self.voice("add", "a", short), 1, "too short")
