@@ -12,6 +12,33 @@ constexpr int64_t kPieceFrames = 128;    // of all streams at once: bounds the s
 constexpr int64_t kLanePiece = 32;       // of a stream
 constexpr int64_t kGeneratorFrames = 8;  // of those, as many as stay in the cache
 
+/// The next frames of N streams, each a lane, in the arenas of a step.
+struct FrameBatch {
+  std::span<StreamMemory*> memory;               ///< [N]
+  std::span<bool> last;                          ///< [N] nothing follows
+  std::span<std::span<const float>> conditions;  ///< [N]
+  RowBatch latents;                              ///< copies of the jobs' latents
+};
+
+/// Gathers the jobs' frames of `width` numbers with the named parts of their streams.
+FrameBatch batch_of(StepContext& ctx, std::span<const Network::FrameJob> jobs, int64_t width,
+                    StreamMemory Network::Stream::*memory,
+                    std::vector<float> Network::Stream::*condition) {
+  const auto count = std::ssize(jobs);
+  const std::span counts = take_array<int64_t>(ctx, count);
+  for (size_t i = 0; i < jobs.size(); ++i) counts[i] = jobs[i].latents.shape[0];
+  FrameBatch out{take_array<StreamMemory*>(ctx, count), take_array<bool>(ctx, count),
+                 take_array<std::span<const float>>(ctx, count), take_batch(ctx, counts, width)};
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    expect_shape("piper latents", jobs[i].latents, Shape{counts[i], width});
+    out.memory[i] = &(jobs[i].stream->*memory);
+    out.last[i] = jobs[i].last;
+    out.conditions[i] = jobs[i].stream->*condition;
+    std::copy_n(jobs[i].latents.f32(), counts[i] * width, out.latents.lane(i).f32());
+  }
+  return out;
+}
+
 }  // namespace
 
 Network::Network(const std::string& path, WeightType type) {
@@ -113,32 +140,18 @@ void Network::speak(StepContext& ctx, std::span<const FrameJob> jobs) const {
 
 void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const Arena::Mark mark(ctx.arena);
-  const std::span memory = take_array<StreamMemory*>(ctx, std::ssize(jobs));
-  const std::span last = take_array<bool>(ctx, std::ssize(jobs));
-  const std::span counts = take_array<int64_t>(ctx, std::ssize(jobs));
-  const std::span conditions = take_array<std::span<const float>>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    memory[i] = &jobs[i].stream->flow_memory;
-    last[i] = jobs[i].last;
-    counts[i] = jobs[i].latents.shape[0];
-    conditions[i] = jobs[i].stream->flow;
-  }
-  const RowBatch z = take_batch(ctx, counts, latent_);
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    expect_shape("piper latents", jobs[i].latents, Shape{counts[i], latent_});
-    std::copy_n(jobs[i].latents.f32(), counts[i] * latent_, z.lane(i).f32());
-  }
-  LanePass pass(ctx, memory, last);
-  const RowBatch made = flow_->run(pass, z, conditions);
+  const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::flow_memory, &Stream::flow);
+  LanePass pass(ctx, in.memory, in.last);
+  const RowBatch made = flow_->run(pass, in.latents, in.conditions);
   // The generator's rows are many and its weights few: as many rows at once as the cache holds.
   const std::span group = take_array<FrameJob>(ctx, std::ssize(jobs));
   size_t used = 0;
   int64_t frames = 0;
   for (size_t i = 0; i < jobs.size(); ++i) {
     const View rows = made.lane(i);
-    for (int64_t begin = 0; begin < rows.shape[0] || (begin == 0 && last[i]);) {
+    for (int64_t begin = 0; begin < rows.shape[0] || (begin == 0 && in.last[i]);) {
       const int64_t end = std::min(begin + kGeneratorFrames - frames, rows.shape[0]);
-      group[used++] = {jobs[i].stream, rows.slice(begin, end), last[i] && end == rows.shape[0]};
+      group[used++] = {jobs[i].stream, rows.slice(begin, end), in.last[i] && end == rows.shape[0]};
       frames += end - begin;
       begin = std::max<int64_t>(end, 1);
       if (frames < kGeneratorFrames) continue;
@@ -152,22 +165,9 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
 /// `jobs`: rows that the flow made, no stream twice.
 void Network::generate(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const Arena::Mark mark(ctx.arena);
-  const std::span memory = take_array<StreamMemory*>(ctx, std::ssize(jobs));
-  const std::span last = take_array<bool>(ctx, std::ssize(jobs));
-  const std::span counts = take_array<int64_t>(ctx, std::ssize(jobs));
-  const std::span conditions = take_array<std::span<const float>>(ctx, std::ssize(jobs));
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    memory[i] = &jobs[i].stream->generator_memory;
-    last[i] = jobs[i].last;
-    counts[i] = jobs[i].latents.shape[0];
-    conditions[i] = jobs[i].stream->generator;
-  }
-  const RowBatch z = take_batch(ctx, counts, latent_);
-  for (size_t i = 0; i < jobs.size(); ++i) {
-    std::copy_n(jobs[i].latents.f32(), counts[i] * latent_, z.lane(i).f32());
-  }
-  LanePass pass(ctx, memory, last);
-  const RowBatch out = generator_->run(pass, z, conditions);
+  const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::generator_memory, &Stream::generator);
+  LanePass pass(ctx, in.memory, in.last);
+  const RowBatch out = generator_->run(pass, in.latents, in.conditions);
   for (size_t i = 0; i < jobs.size(); ++i) {
     const View made = out.lane(i);
     std::vector<float>& samples = jobs[i].stream->samples;
