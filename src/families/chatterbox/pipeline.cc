@@ -1,6 +1,7 @@
 #include "families/chatterbox/pipeline.h"
 
 #include "families/chatterbox/script.h"
+#include "families/chatterbox/sound.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/s3/speaking.h"
@@ -43,18 +44,9 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
     nets_ = load_speech(config_, *weights_, spec.weights);
   });
   if (spec.device != Device::kCpu) nets_.lm->move_to(spec.device);
-  codec.build(
-      [&] {
-        {
-          const AbsentTensors part = spec.part("flow");
-          flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"),
-                                           at_least_8_bits(spec.weights));
-        }
-        const AbsentTensors part = spec.part("vocoder");
-        hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"),
-                                       at_least_8_bits(spec.weights));
-      },
-      {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
+  Sound sound = load_sound(codec, config_, spec);
+  flow_ = std::move(sound.flow);
+  hift_ = std::move(sound.vocoder);
   voices_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && voices_.empty()) voices_ = dummy_voices(config_, *flow_);
   for (auto& [name, voice] : voices_) {

@@ -1,5 +1,6 @@
 #include "families/chatterbox_turbo/pipeline.h"
 
+#include "families/chatterbox/sound.h"
 #include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 #include "families/s3/speaking.h"
@@ -30,18 +31,9 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
     const AbsentTensors part = spec.part("ar");
     nets_ = load_speech(config_, *weights_, spec.weights);
   });
-  codec.build(
-      [&] {
-        {
-          const AbsentTensors part = spec.part("flow");
-          flow_ = std::make_unique<S3Flow>(config_.flow, codec.scope("flow"),
-                                           at_least_8_bits(spec.weights));
-        }
-        const AbsentTensors part = spec.part("vocoder");
-        hift_ = std::make_unique<Hift>(config_.hift, codec.scope("mel2wav"),
-                                       at_least_8_bits(spec.weights));
-      },
-      {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
+  chatterbox::Sound sound = chatterbox::load_sound(codec, config_, spec);
+  flow_ = std::move(sound.flow);
+  hift_ = std::move(sound.vocoder);
   prepare_voices(spec);
   info_.speech.no_cloning = chatterbox::missing_for_cloning(spec, codec, plan());
   if (info_.speech.no_cloning.empty()) {

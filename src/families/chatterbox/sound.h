@@ -1,0 +1,24 @@
+// The networks of a Chatterbox that make sound of speech tokens: the S3 flow and the HiFT vocoder,
+// from one file of weights (s3gen). For all of its editions.
+#pragma once
+
+#include <memory>
+
+#include "codec/hift.h"
+#include "codec/s3_flow.h"
+#include "families/chatterbox/config.h"
+#include "families/family.h"
+
+namespace syrinx::chatterbox {
+
+struct Sound {
+  std::unique_ptr<S3Flow> flow;
+  std::unique_ptr<Hift> vocoder;
+};
+
+/// Loads both, with at least 8 bits a weight; the parts "flow" and "vocoder" of `spec` may be
+/// absent. `s3gen` is the root scope, whose tensors of cloning are left for later. Throws
+/// LoadError.
+Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec& spec);
+
+}  // namespace syrinx::chatterbox
