@@ -1,5 +1,5 @@
-// What a process that handles a stranger's bytes gives up first, and for good: files, sockets,
-// other processes, programs, and all memory and time beyond a bound. Resource limits hold
+// Confines a process before it handles a stranger's bytes: it gives up files, sockets, other
+// processes, programs, and all memory and time beyond a bound, for good. Resource limits hold
 // everywhere on Linux; the filter of system calls (seccomp) only where kernel and container permit
 // one and the program was built with libseccomp.
 #pragma once
@@ -9,13 +9,14 @@
 
 namespace syrinx {
 
-/// What a confined process may take.
+/// The resources that a confined process may use.
 struct ConfinementLimits {
   uint64_t memory_bytes = 0;  ///< of address space beyond what the process has now
   uint32_t cpu_s = 0;         ///< of processor time
   bool filter = true;         ///< system calls, where it is possible
 };
 
+/// What of the confinement holds in a process, as the functions below report it.
 struct Confinement {
   bool limits = false;  ///< the resource limits hold
   bool filter = false;  ///< so does the filter

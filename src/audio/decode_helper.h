@@ -1,9 +1,8 @@
-// Decodes strangers' recordings in other processes: a helper, forked while this process is still
-// small and has one thread, forks a child for each recording, which gives up what it does not need
-// (confinement.h), reads the file from a socket and writes samples to it. A file that breaks its
-// decoder breaks one child; what comes from a child is checked like the file itself. A helper that
-// was killed is started again, by running a program anew: by then the process has threads and
-// secrets.
+// Decodes strangers' recordings in other processes. A helper, forked while this process is still
+// small and has one thread, forks a child for each recording. The child gives up what it does not
+// need (confinement.h), reads the file from a socket and writes samples to it. A file that breaks
+// its decoder breaks one child; the output of a child is checked like the file itself. A helper
+// that was killed is started again as a new program: by then this process has threads and secrets.
 //
 //   DecodeHelper helper;                          // first thing in main
 //   read_recording(bytes, {.helper = &helper});   // any thread
@@ -26,24 +25,24 @@ namespace syrinx {
 
 class Decoding;
 
-/// How children are confined, and what starts the helper again.
+/// How children are confined, and the program that replaces a lost helper.
 struct DecodeHelperOptions {
   bool filter = true;                           ///< of system calls, where it is possible
   uint64_t memory_bytes = uint64_t{128} << 20;  ///< of a child, beside the file
-  /// What a child does instead of decoding, for tests; it has the socket. Null: it decodes.
+  /// Called in a child instead of the decoder, for tests, with the socket. Null: it decodes.
   void (*instead)(int socket) = nullptr;
-  /// The program and its arguments that run_decode_helper() when this one is gone, e.g.
-  /// {"/proc/self/exe", "decode-helper"}; empty: it stays away.
+  /// The program and its arguments that call run_decode_helper() when the helper is gone, e.g.
+  /// {"/proc/self/exe", "decode-helper"}; empty: no new helper.
   std::vector<std::string> again = {};
 };
 
-/// All that such a program is to do. The socket is descriptor kDecodeControl.
+/// The main function of such a program. The socket is descriptor kDecodeControl.
 [[noreturn]] void run_decode_helper();
 inline constexpr int kDecodeControl = 3;
 /// The argument that makes `syrinx` a helper; not for users.
 inline constexpr const char* kDecodeHelperCommand = "decode-helper";
 
-/// Outlives what decodes with it. Public methods are safe from any thread.
+/// Must outlive all recordings that it decodes. Public methods are safe from any thread.
 class DecodeHelper {
  public:
   /// Forks; the process should have one thread, and hold no secrets yet: children start with a copy

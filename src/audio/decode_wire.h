@@ -7,14 +7,14 @@
 
 namespace syrinx {
 
-/// What a child is asked for; the file's bytes follow.
+/// The job of a child; the file's bytes follow.
 struct DecodeJob {
   uint64_t file_bytes = 0;
   double max_s = 0, max_decode_s = 0;
   uint64_t first_channel = 0;  ///< 0 or 1
 };
 
-/// What a child says.
+/// The messages of a child.
 enum class DecodeMessage : uint32_t {
   kInfo,     ///< DecodeInfo, then the format as text; once, before samples
   kSamples,  ///< floats
@@ -29,18 +29,19 @@ struct DecodeMessageHead {
 };
 constexpr uint32_t kMaxDecodeMessage = 1 << 20;
 
-/// What a file says of itself.
+/// The format that a file states.
 struct DecodeInfo {
   int32_t sample_rate = 0;
   uint32_t unused = 0;
   double claimed_s = 0;
 };
 
-/// Reads or writes all of it; false when the other end is gone. EINTR is retried.
+/// Reads all bytes; false when the other end is gone. EINTR is retried.
 bool read_whole(int fd, void* to, size_t bytes);
+/// Writes all bytes; false when the other end is gone. EINTR is retried.
 bool write_whole(int fd, const void* from, size_t bytes);
 
-/// What the child does: confined already; until the end of the job.
+/// The main function of a child, which is confined already; returns at the end of the job.
 void run_decode_job(int socket);
 
 }  // namespace syrinx

@@ -16,13 +16,12 @@ class Encoder {
   /// Whether encode() takes so little time that it may run on a thread that serves others.
   virtual bool cheap() const = 0;
   /// Appends to `out` the bytes that became ready; a format's header comes with the first ones.
-  /// Samples in [-1, 1]; what lies outside is clipped and NaN is silence.
+  /// Samples in [-1, 1]; values outside are clipped and NaN is silence.
   virtual void encode(std::span<const float> samples, std::string& out) = 0;
   /// Appends the rest. Nothing may be encoded after it.
   virtual void flush(std::string& out) = 0;
-  /// After flush(): what the first bytes would have been, had the length been known (WAV, FLAC,
-  /// MP3), for a caller that can still write over them; empty where the format's beginning has no
-  /// length.
+  /// After flush(): the first bytes as they are for the length that is known now (WAV, FLAC, MP3),
+  /// for a caller that can still overwrite them; empty where the format's beginning has no length.
   virtual std::string first_bytes() const { return {}; }
 };
 

@@ -23,7 +23,7 @@
 
 namespace syrinx {
 
-/// What comes in, and what is made of it.
+/// The rate of the samples, and the format to make.
 struct EncoderOptions {
   AudioFormat format = AudioFormat::kWav;
   int in_rate_hz = 24000;
@@ -33,8 +33,8 @@ struct EncoderOptions {
   SampleCoding coding = SampleCoding::kS16;  ///< of pcm and wav; other formats have their own
 };
 
-/// What an HTTP answer of bare audio says it is: "audio/mpeg", "audio/pcm; rate=24000; channels=1".
-/// `rate_hz` as Encoder::rate_hz().
+/// The content type of an HTTP answer of bare audio: "audio/mpeg", "audio/pcm; rate=24000;
+/// channels=1". `rate_hz` as Encoder::rate_hz().
 std::string content_type(const EncoderOptions& options, int rate_hz);
 
 /// An Error names "sample_rate", "speed" or "volume" when the format cannot do it, and kInternal

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// What a frame is multiplied with.
+/// The window that a frame is multiplied with.
 enum class MelWindow : uint8_t { kHann, kHannSymmetric, kHamming, kPovey };
 /// Slaney: linear below 1 kHz, then logarithmic. HTK: 2595 log10(1 + f / 700). Kaldi: HTK's scale,
 /// but the triangles are straight over mels instead of hertz.
@@ -90,11 +90,11 @@ void whisper_compress(std::span<float> mel);
 /// The same for a part of a mel whose largest value is known.
 void whisper_compress(std::span<float> mel, float largest);
 
-/// What of a recording's mel must be known before a part of it is compressed.
+/// Values of the whole mel that are needed to compress a part of it.
 struct MelExtremes {
   float loudest = 0;            ///< of all frames
   std::vector<float> quietest;  ///< of every `span` frames; the last of them may be fewer
-  /// The part reaches below what compression leaves, so that it depends on the loudest.
+  /// Whether the part has values below the floor, so that it depends on the loudest frame.
   bool floored(size_t part) const;
 };
 /// Computes the first `frames`, at least 1, with Whisper's options.

@@ -19,21 +19,21 @@ namespace syrinx {
 
 class DecodeHelper;
 
-/// What is taken as a recording, and how long decoding may last.
+/// Bounds of recordings, and of the time to decode them.
 struct RecordingLimits {
   size_t max_bytes = size_t{32} << 20;  ///< of the file
   double max_s = 300;                   ///< of audio in it, silence and all
-  double min_s = 0.3;                   ///< of what is left without the silence at its ends
+  double min_s = 0.3;                   ///< of the audio without the silence at its ends
   double max_decode_s = 20;             ///< of the wall clock
   double min_level_db = -60;            ///< as RecordedAudio::level_db
   /// True: reads the first of several channels; false: their mean, or the loudest if they cancel.
   bool first_channel = false;
   bool trim = false;  ///< cut silence at both ends away but for 0.15 s
-  /// Whose confined children decode (audio/decode_helper.h); null: this process does.
+  /// The helper whose confined children decode (audio/decode_helper.h); null: this process decodes.
   const DecodeHelper* helper = nullptr;
 };
 
-/// Mono samples as the file has them, and what was found in them before anything was cut.
+/// Mono samples as the file has them, and their properties before anything was cut.
 struct RecordedAudio {
   std::vector<float> samples;
   int sample_rate = 0;  ///< Hz
@@ -75,7 +75,7 @@ class RecordingReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// What a person should know of a recording that is taken all the same: clipped, quiet, ...
+/// Remarks for people about a recording that is accepted all the same: clipped, quiet, ...
 std::vector<std::string> recording_remarks(const RecordedAudio& audio);
 
 /// A WAV file of exactly these samples, of 16 bits where that is enough and else of floats:

@@ -11,11 +11,12 @@
 
 namespace syrinx {
 
-/// What is wrong with a stranger's recording.
+/// The error for an invalid recording.
 inline Error bad_audio(std::string message) {
   return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
 }
 
+/// The error of a recording with more than `most` bytes.
 inline Error too_many_bytes(size_t bytes, size_t most) {
   return bad_audio(concat("the recording has ", bytes, " bytes; at most ", most, " are taken"));
 }

@@ -12,8 +12,8 @@ struct SwrContext;
 
 namespace syrinx {
 
-/// How a recording's rate is changed. What a model hears of a recording, and so the tokens
-/// that it makes, depends on it: each family does as its authors' program.
+/// How a recording's rate is changed. The tokens that a model makes of a recording depend on it, so
+/// each family uses the method of its authors' program.
 enum class Resampling {
   kFfmpeg,  ///< FFmpeg's own filter, round(n * out / in) samples
   kSoxr,    ///< as librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples; where
@@ -21,6 +21,7 @@ enum class Resampling {
   kHann,    ///< as torchaudio: audio/hann_resampler.h; whole recordings only
 };
 
+/// Resamples one mono stream; holds its filter and the input that later output needs.
 class Resampler {
  public:
   /// Rates in Hz. Throws InternalError when a rate is not in [1000, 384000].

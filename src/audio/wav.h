@@ -23,10 +23,10 @@ inline constexpr int64_t kWavHeaderBytes = 44;
 /// The most 16-bit samples that the sizes of a header can state.
 inline constexpr int64_t kWavMaxSamples = (0xFFFFFFFFll - kWavHeaderBytes) / 2;
 
-/// Appends samples in [-1, 1] as signed 16-bit little-endian. What lies outside is clipped; NaN
+/// Appends samples in [-1, 1] as signed 16-bit little-endian. Values outside are clipped; NaN
 /// becomes silence.
 void append_s16(std::span<const float> samples, std::string& out);
-/// The same in any coding. G.711 is made of the 16 bits, so that it is what a codec would make.
+/// The same in any coding. G.711 is made from the 16-bit values, as a codec does.
 void append_samples(std::span<const float> samples, SampleCoding coding, std::string& out);
 
 /// Header of a mono file. samples < 0, or more than it can state: unknown, both sizes are

@@ -1,5 +1,5 @@
-// Whole WAV files: writing what was spoken, and a small reader for tests and tools. Nothing that is
-// read is trusted; faults are LoadErrors naming file, chunk, expected and got. Rates are in Hz.
+// Whole WAV files: writes speech, and reads small files for tests and tools. Contents are not
+// trusted; faults are LoadErrors naming file, chunk, expected and got. Rates are in Hz.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace syrinx {
 /// all.
 void write_wav(const std::string& path, std::span<const float> samples, int sample_rate_hz);
 
-/// What a WAV file holds; channels are interleaved.
+/// The content of a WAV file; channels are interleaved.
 struct Wav {
   uint32_t rate = 0, channels = 0;
   std::vector<float> samples;

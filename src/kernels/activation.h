@@ -34,13 +34,15 @@ void silu_mul(StepContext& ctx, const View& x, const View& out);
 /// How channels lie in a matrix: [T, C] (channel last) or [C, T].
 enum class ChannelAxis : uint8_t { kLast, kFirst };
 
+constexpr float kSnakeEps = 1e-9f;
+
 /// out = x + sin^2(alpha x) * inv_beta, per channel. alpha, inv_beta [C] f32. For snake:
 /// inv_beta = 1 / (alpha + kSnakeEps); for SnakeBeta in log domain: alpha = exp(log_alpha),
 /// inv_beta = 1 / (exp(log_beta) + kSnakeEps). The caller precomputes both at load.
-constexpr float kSnakeEps = 1e-9f;
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out);
 
+/// Bounds every value of x to [low, high].
 void clamp(StepContext& ctx, const View& x, float low, float high, const View& out);
 /// out = x > 0 ? x : slope * x; slope in (0, 1].
 void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);

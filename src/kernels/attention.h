@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// What a cache holds. dtype is f32, f16, bf16 or i8: 8 bits and one f32 scale per position, head
+/// The type of a cache. dtype is f32, f16, bf16 or i8: 8 bits and one f32 scale per position, head
 /// and part, half the memory traffic of f16 for an error of about 0.4 % of a row's largest number.
 struct KvSpec {
   int layers = 0;
@@ -93,13 +93,13 @@ Ragged resident(StepContext& ctx, const Ragged& ragged);
 /// The position of every row of the batch; out [N].
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out);
 
-/// What rows see of their sequences.
+/// Which positions rows see of their sequences, and how scores are computed.
 struct AttentionSpec {
   float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
   int window = 0;      ///< row i sees positions (i - window, i]; 0: all before it
   bool causal = true;  ///< false: every row sees all kv_len positions of its sequence (encoders)
-  /// For each sequence [B], the positions [begin, end) that its rows see at all. Empty: no such
-  /// bound. Every row must see something.
+  /// For each sequence [B], the positions [begin, end) that its rows may see. Empty: all. Every row
+  /// must see at least one.
   std::span<const int32_t> begin = {}, end = {};
   /// Scores become cap * tanh(score / cap); 0: they stay as they are. On the CPU only.
   float cap = 0;

@@ -1,4 +1,4 @@
-// Moves stretches of numbers between operands of one device: what glues chunks of streams together.
+// Copies stretches of numbers between operands of one device, for chunks of streams.
 #pragma once
 
 #include <span>
@@ -14,7 +14,7 @@ struct CopySpan {
   int64_t count = 0;
 };
 
-/// All of them, in any order: what one writes, no other may read or write.
+/// Copies all spans, in any order: no span may read or write numbers that another one writes.
 void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
 /// to = from, which have equally many numbers.
 void copy(StepContext& ctx, const View& from, const View& to);

@@ -24,11 +24,11 @@ struct FourBits {
     return (scales_at(padded_k, padded_k / kGroup) + 63) / 64 * 64;
   }
 
-  /// rows [16][padded_k] f32, padded_k of whole groups -> one panel. Each group takes the best, by
-  /// squared error, of a few scales and zeros, found by turns: numbers for a scale, the
-  /// least-squares line through them. Weights that are whole multiples of an f16 scale, in a span
-  /// of 15, stay what they are: those which others have quantised to 4 bits so. Beyond +-500,000
-  /// they count as that.
+  /// Packs rows [16][padded_k] f32, padded_k of whole groups, into one panel. Each group takes the
+  /// best, by squared error, of a few scales and zeros, found in turns: numbers for a scale, then
+  /// the least-squares line through them. Weights that were quantised to 4 bits before (whole
+  /// multiples of an f16 scale, in a span of 15) keep their values. Values are bounded to
+  /// +-500,000.
   static void pack_panel(const float* rows, int64_t padded_k, uint8_t* panel);
 
   /// The weight of output o (of 16) and input i, exact.

@@ -12,44 +12,45 @@
 namespace syrinx {
 
 /// How weights are kept. Activations and sums are f32 for kF32 and kBF16.
-/// kBF16A16: weights and activations of bf16, sums of f32: half the time of f32 with many rows
-/// where the processor has AVX512-BF16, none lost elsewhere. For networks that always have many
-/// rows (codecs, flows); --weights does not name it. A matrix whose rows are odd stretches is
+/// kBF16A16: weights and activations of bf16, sums of f32. Takes half the time of f32 with many
+/// rows where the processor has AVX512-BF16, and no more elsewhere. For networks that always have
+/// many rows (codecs, flows); --weights cannot select it. A matrix whose rows are odd stretches is
 /// kBF16 instead, and so is any on a GPU.
 /// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits a weight); activations
 /// become int16 per row, products and sums inside the 64 are exact integers.
-/// kQ8A8: the weights of kQ8; activations become int8 with a scale per row and 64 inputs, which
+/// kQ8A8: the weights of kQ8; activations become int8 with a scale per row and 64 inputs. This
 /// costs accuracy (linear.h) and is up to twice as fast with many rows where the processor has
-/// VNNI, no faster elsewhere. A GPU takes them as kQ8.
+/// VNNI, no faster elsewhere. On a GPU it is kQ8.
 /// kQ4: weights of 4 bits with a scale and a zero per output and 32 inputs (4.75 bits a weight,
-/// four_bits.h); activations become int8 with a scale per row and 32 inputs, which costs little
-/// beside what the weights lose. A GPU takes them as kBF16.
-/// kMixed: a choice for whole networks, which no matrix has: the linears of a decoder's blocks that
-/// bear it are kQ4, and a matrix asked for as kMixed is kQ8. nn/mixed_weights.h has the rule.
+/// four_bits.h); activations become int8 with a scale per row and 32 inputs, which adds little to
+/// the error of the weights. On a GPU it is kBF16.
+/// kMixed: a choice for whole networks, not for one matrix: those linears of a decoder's blocks
+/// that lose little are kQ4, and a matrix asked for as kMixed is kQ8. nn/mixed_weights.h has the
+/// rule.
 enum class WeightType : uint8_t { kF32, kBF16, kBF16A16, kQ8, kQ8A8, kQ4, kMixed };
 
 /// "f32", "bf16", "bf16a16", "q8", "q8a8", "q4", "mixed"; static storage.
 const char* weight_type_name(WeightType type);
 
-/// Weights kept in 8 or 4 bits; for linears only.
+/// Whether weights are kept in 8 or 4 bits; for linears only.
 constexpr bool is_quantized(WeightType type) { return type >= WeightType::kQ8; }
 
-/// For linears whose calls always have many rows.
+/// The type for linears whose calls always have many rows.
 constexpr WeightType for_many_rows(WeightType type) {
   return type == WeightType::kBF16 ? WeightType::kBF16A16 : type;
 }
 
-/// For convolutions, which have no form of 8 or 4 bits.
+/// The type for convolutions, which have no form of 8 or 4 bits.
 constexpr WeightType for_convolution(WeightType type) {
   return is_quantized(type) ? WeightType::kBF16A16 : for_many_rows(type);
 }
 
-/// What a matrix whose rows are stretches of `len` gets when `type` is asked for.
+/// The type of a matrix whose rows are stretches of `len`.
 constexpr WeightType pairs_if_even(WeightType type, int64_t len) {
   return type == WeightType::kBF16A16 && len % 2 ? WeightType::kBF16 : type;
 }
 
-/// For what 4 bits are too few of: all but the blocks of large decoders.
+/// The type for matrices that need more than 4 bits: all but the blocks of large decoders.
 constexpr WeightType at_least_8_bits(WeightType type) {
   return type == WeightType::kQ4 || type == WeightType::kMixed ? WeightType::kQ8 : type;
 }

@@ -12,18 +12,18 @@ namespace syrinx {
 /// any panel gives the same bytes each time. May throw.
 using MakePanels = FunctionRef<void(int64_t begin, int64_t end, uint8_t* to)>;
 
-/// Where packed matrices come from and go to. It is asked in the order in which a model is built,
-/// which is the same each time, and not for AbsentTensors, which are not packed at all.
+/// A store of packed matrices. Its calls come in the order in which a model is built, which is the
+/// same each time; AbsentTensors are not packed, so there is no call for them.
 class PackedStore {
  public:
   virtual ~PackedStore() = default;
   /// The data of the matrix that comes next, or an empty tensor: then keep() follows.
-  /// `matrix` has all but its data; `make` lets the store look whether what it has is still right.
+  /// `matrix` has all but its data; the store may call `make` to verify its own data.
   virtual Tensor find(const PackedMatrix& matrix, MakePanels make) = 0;
   virtual void keep(const PackedMatrix& matrix, const View& data) = 0;
 };
 
-/// While it lives, what this thread packs is packed by `pool` and kept in `store`; either may be
+/// While it lives, matrices packed by this thread use `pool` and are kept in `store`; either may be
 /// null. Scopes of a thread end in the reverse order of their beginnings.
 class PackingScope {
  public:

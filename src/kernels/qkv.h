@@ -1,5 +1,5 @@
-// What stands between a q|k|v projection and attention: norms of heads, rotary embedding, and the
-// cache. On a GPU one launch instead of four; the same bits as the four.
+// The steps between a q|k|v projection and attention: norms of heads, rotary embedding, and the
+// cache. On a GPU one launch instead of four, with the same bits.
 #pragma once
 
 #include "kernels/attention.h"

@@ -27,17 +27,18 @@ struct SampleParams {
   /// off. When on, top-k and top-p are one filter: the fewest best ids that hold top_p of the whole
   /// mass, at most top_k; min-p is off (CosyVoice:cosyvoice/utils/common.py).
   int ras_window = 0, ras_repeats = 1;
-  /// Min-p before top-p, which then holds a share of what min-p left (Chatterbox). Top-k is off.
+  /// Min-p before top-p, which then holds a share of the ids that min-p kept (Chatterbox). Top-k is
+  /// off.
   bool min_p_first = false;
   /// The repetition penalty comes after the filters, so it does not change which ids they keep
   /// (chatterbox:models/t3/t3.py, inference_turbo). On the CPU only.
   bool penalty_last = false;
   /// The repetition penalty counts once for every occurrence of an id, not once for each id.
   bool penalty_each = false;
-  /// Top-k and top-p are one filter of the logits before the temperature: of the best top_k those
-  /// whose mass, with that of all better ones, is at most top_p of the whole, and always the best.
-  /// An id that repeats is drawn again in the same way, itself included, with ras_temperature and
-  /// ras_top_p. Min-p is off. On the CPU only.
+  /// Top-k and top-p are one filter of the logits before the temperature. It keeps, among the best
+  /// top_k, each id whose mass, together with that of all better ids, is at most top_p of the
+  /// whole, and always the best one. An id that repeats is drawn again in the same way, itself
+  /// included, with ras_temperature and ras_top_p. Min-p is off. On the CPU only.
   /// (fish-speech:fish_speech/models/text2semantic/inference.py)
   bool filter_first = false;
   float ras_temperature = 1, ras_top_p = 1;
@@ -48,7 +49,7 @@ struct IdRange {
   int32_t begin = 0, end = 0;
 };
 
-/// What a row may become. Without ranges every id is allowed.
+/// The ids that may be chosen for a row. Without ranges every id is allowed.
 struct SampleRule {
   static constexpr int kMostRanges = 16;
   std::array<IdRange, kMostRanges> allowed{};  ///< rising, disjoint
@@ -58,12 +59,12 @@ struct SampleRule {
   /// repetition penalty; else as without it.
   int32_t wanted = -1;
   int wanted_among = 1;
-  /// Allowed ids are only those whose bit is set, id % 64 of word id / 64; ids behind it are not
-  /// allowed. Empty: no mask. Borrowed until the id is drawn. On the CPU only.
+  /// Only ids whose bit is set are allowed: bit id % 64 of word id / 64. Ids beyond the mask are
+  /// not allowed. Empty: no mask. Borrowed until the id is drawn. On the CPU only.
   std::span<const uint64_t> mask = {};
 };
 
-/// What an id is drawn with.
+/// The inputs of one draw.
 struct SampleRow {
   SampleParams params;
   SampleRule rule;

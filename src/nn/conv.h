@@ -1,8 +1,8 @@
 // Streaming convolutions: each stream keeps the inputs that later outputs still need, so that a
-// stream cut into chunks anywhere gives the bits of one whole call. They are causal unless asked to
-// look ahead: then an output comes once the inputs after it are there, and the job that is marked
-// as the last gives the rest. Layers are const after construction and shared; one ConvState per
-// layer and stream, used by one call at a time.
+// stream cut into chunks anywhere gives the bits of one whole call. They are causal by default.
+// With `ahead`, an output comes once the inputs after it are there, and the job marked as the last
+// makes the rest. Layers are const after construction and shared; one ConvState per layer and
+// stream, used by one call at a time.
 // A call takes many streams (jobs) at once and allocates nothing once the arena is warm.
 // T input rows of a job, C input channels, O output channels; all f32, channels last.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// What one stream remembers of one layer: the past inputs.
+/// The state of one stream in one layer: the past inputs.
 class ConvState {
  public:
   ConvState() = default;
@@ -32,13 +32,13 @@ struct ConvJob {
   View x;
   ConvState* state = nullptr;
   View out;
-  bool last = false;  ///< no input follows: zeros stand in for what the layer looks ahead to
+  bool last = false;  ///< no input follows: zeros take the place of later inputs
 };
 
-/// What stands left of the first input.
+/// The values before the first input.
 enum class ConvPad : uint8_t { kZero, kReplicate };
 
-/// What a convolution is beside its weights.
+/// The settings of a convolution, without its weights.
 struct CausalConv1dOptions {
   int64_t dilation = 1, stride = 1, groups = 1;
   int64_t ahead = 0;  ///< inputs after its own that an output sees: the padding on the right
@@ -78,8 +78,8 @@ class CausalConv1d {
 };
 
 /// ConvTranspose1d cut to T * stride rows: without its last K - stride samples, as causal codecs
-/// do, or without its first `crop` (torch's padding) and the rest at the end. Then the first call
-/// gives `crop` rows less, and the last one that many more.
+/// do, or without its first `crop` (torch's padding) and the rest at the end. With `crop`, the
+/// first call makes `crop` rows less, and the last one `crop` rows more.
 class CausalConvTranspose1d {
  public:
   CausalConvTranspose1d() = default;

@@ -17,6 +17,7 @@ struct ConvNeXtConfig {
   const char* depthwise = "dwconv.conv";  ///< name of the convolution in the scope
 };
 
+/// One block with its weights.
 class ConvNeXt {
  public:
   ConvNeXt() = default;

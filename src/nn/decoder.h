@@ -18,7 +18,7 @@ namespace syrinx {
 
 /// RMS norm, or LayerNorm with bias.
 enum class NormKind : uint8_t { kRms, kLayer };
-/// Whether a branch norms what it takes, what it gives before that is added, or both.
+/// Whether a branch norms its input, its output before the addition, or both.
 enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };
 /// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or the last with
 /// gelu's tanh approximation.
@@ -28,8 +28,8 @@ constexpr bool is_gated(MlpKind kind) {
   return kind == MlpKind::kSwiGlu || kind == MlpKind::kGeGlu;
 }
 
-/// What a checkpoint calls the parts of a block, and the final norm. Those of transformers, unless
-/// said otherwise.
+/// Names of the parts of a block, and of the final norm, in a checkpoint; by default those of
+/// transformers.
 struct DecoderNames {
   const char* blocks = "layers";
   const char* attention_norm = "input_layernorm";
@@ -94,11 +94,11 @@ struct DecoderConfig {
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
-  /// What of this runs on the CPU only; empty: nothing.
+  /// Names the feature that runs on the CPU only; empty: all run on a GPU, too.
   std::string only_on_cpu() const;
 };
 
-/// Blocks [begin, end) of a decoder, for what needs the rows between two blocks.
+/// Blocks [begin, end) of a decoder, for callers that need the rows between two blocks.
 struct BlockRange {
   int begin = 0, end = 0;
 };
@@ -110,6 +110,7 @@ struct DecoderPart {
   const KvPool* pool = nullptr;
 };
 
+/// A stack of blocks with its weights; the cache is the caller's.
 class Decoder {
  public:
   Decoder() = default;
@@ -156,8 +157,8 @@ class Decoder {
   };
   struct Block {
     Block(const Weights& weights, const DecoderConfig& config, WeightType type);
-    Norm attention_norm, mlp_norm;    // of what the branches take; empty with kAfter
-    Norm attention_after, mlp_after;  // of what they give; empty with kBefore
+    Norm attention_norm, mlp_norm;    // of the branches' inputs; empty with kAfter
+    Norm attention_after, mlp_after;  // of their outputs; empty with kBefore
     PackedLinear qkv, o, up, down;    // `up` is gate and up in one
     Moe moe;                          // or else empty
     RmsNorm q_norm, k_norm;

@@ -31,7 +31,8 @@ class InnerDecoder {
   int64_t pages_each_;  // of the cache of a sequence
 };
 
-/// Two rows a sequence, [2E, W] from [E, W] each: what call 1 is fed. f32, in the arena.
+/// Puts two rows per sequence, from [E, W] each, side by side as the input [2E, W] of call 1. f32,
+/// in the arena.
 View side_by_side(StepContext& ctx, const View& first, const View& second);
 
 }  // namespace syrinx

@@ -18,13 +18,14 @@ DecoderConfig load_llama_sizes(const Config& config, int absent_head_dim = 0);
 DecoderConfig load_llama_config(const Config& config, double absent_theta = 0);
 
 /// Base and scaling (default or llama3) of rotary positions: rope_theta and rope_scaling, or
-/// rope_parameters with all of them, as transformers writes since version 5. The base must be given
-/// unless `absent_theta` says what it is then.
+/// rope_parameters with all of them, as transformers writes since version 5. A missing base is
+/// `absent_theta`, or a fault where that is 0.
 RopeSpec load_rope(const Config& config, double absent_theta = 0);
-/// The same for networks that know no scaling.
+/// The same for networks without scaling.
 double load_rope_theta(const Config& config, double absent_theta = 0);
 
-/// head_dim, or what `width` leaves each of `heads`; 2 to 256 and a multiple of 8.
+/// Returns head_dim, or `width` / `heads` where it is missing; must be 2 to 256 and a multiple of
+/// 8.
 int load_head_dim(const Config& config, int64_t width, int64_t heads);
 
 }  // namespace syrinx

@@ -9,11 +9,12 @@
 
 namespace syrinx {
 
-/// What a stream remembers: the hidden state and the cell [1, H], zero at first.
+/// The state of a stream: the hidden state and the cell [1, H], zero at first.
 struct LstmState {
   Tensor hidden, cell;
 };
 
+/// One layer with its weights.
 class Lstm {
  public:
   Lstm() = default;

@@ -1,13 +1,13 @@
-// What WeightType::kMixed is in a decoder's blocks. Among the linears of the built-in voice, those
-// that end the MLP lose most by 4 bits for what they save, queries, keys and values least
-// (docs/measurements.md): so `down` is kept in 8 bits and the others in 4.
+// The types that WeightType::kMixed stands for in a decoder's blocks. In the built-in voice, 4 bits
+// cost the most accuracy for the bytes saved in the linear that ends the MLP, and the least in
+// queries, keys and values (docs/measurements.md): so `down` is kept in 8 bits and the others in 4.
 #pragma once
 
 #include "kernels/packed_matrix.h"
 
 namespace syrinx {
 
-/// For all linears of a block but `down`, which takes the type as it is.
+/// The type of all linears of a block but `down`, which takes `type` unchanged.
 constexpr WeightType all_but_down(WeightType type) {
   return type == WeightType::kMixed ? WeightType::kQ4 : type;
 }

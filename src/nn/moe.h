@@ -23,6 +23,7 @@ struct MoeConfig {
   int shared_ffn = 0;      ///< of one more expert for every row, behind a gate; 0: none
 };
 
+/// The router and all experts of one layer.
 class Moe {
  public:
   Moe() = default;

@@ -1,8 +1,8 @@
 // Self-attention with relative positions, fed in chunks: a row sees every row of the chunks before
-// its own and all of its own. Chunks are as long as the layer says, or as a stream's cache says.
-// What later rows need is kept, so the work of a stream grows with its length times what a row
-// sees, and its results do not depend on when chunks come. Formula (Transformer-XL, arXiv
-// 1901.02860, appendix B): score(i, j) =
+// its own and all of its own. Chunks are as long as the layer's setting, or as the cache of a
+// stream. Keys and values for later rows are kept, so the work of a stream grows with its length
+// times the rows that a row sees, and its results do not depend on when chunks come. Formula
+// (Transformer-XL, arXiv 1901.02860, appendix B): score(i, j) =
 // ((q_i + u) k_j + (q_i + v) W_p e(i - j)) / sqrt(D), e the sines and cosines of the distance.
 // Source of the layout: ESPnet's "rel_pos" attention. Const after construction, shared by threads.
 // R rows of a chunk, H width, D head size; activations f32.

@@ -16,7 +16,7 @@ namespace syrinx {
 class StreamPlace;
 class StreamPlaces;
 
-/// What a StreamDecoder remembers of one stream.
+/// The state of one stream in a StreamDecoder.
 class StreamKv {
  public:
   /// Position of the next row; falls back by whole turns of the ring when it becomes large.
@@ -39,6 +39,7 @@ struct StreamRows {
   int64_t rows = 0;
 };
 
+/// A stack of blocks with its weights; each stream's ring of pages is its own.
 class StreamDecoder {
  public:
   StreamDecoder() = default;

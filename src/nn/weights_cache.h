@@ -1,11 +1,10 @@
-// Packed weights of one model in a file, so that the next start maps them instead of packing.
-// The file holds the matrices in the order in which the model is built, and a table with what each
-// one is. Nothing in it is trusted: header and table have a checksum and must fit the file's size,
-// a matrix must be the one that the model asks for and have its checksum, and one of its panels,
-// another one at each start, is packed anew and compared. So a file that does not belong to these
-// weights or to this program is found out, too. From the first matrix on that is not right, all is
-// packed, and a new file is written. A cache that cannot be used is reported through say() and is
-// not an error.
+// Packed weights of one model in a file, so that the next start maps them instead of packing. The
+// file holds the matrices in the order in which the model is built, and a table that describes each
+// of them. Nothing in it is trusted. Header and table have a checksum and must fit the file's size.
+// A matrix must be the one that the model asks for and have its checksum. One of its panels,
+// another one at each start, is packed anew and compared, which also detects a file of other
+// weights or of another program. From the first invalid matrix on, all are packed, and a new file
+// is written. A cache that cannot be used is reported through say() and is not an error.
 //
 // File, little-endian: header (below), matrices at multiples of 64 bytes, table. It appears under
 // its name when it is complete; of two processes that write it the later one wins.
@@ -21,21 +20,23 @@
 
 namespace syrinx {
 
-/// Where packed weights are kept, and how many.
+/// Where packed weights are kept, and how many bytes.
 struct WeightsCacheOptions {
   std::string path;  ///< ends with WeightsCache::kSuffix; its directory is made if need be
-  std::string key;   ///< what the matrices depend on, at most 64 bytes; another one: packed anew
+  std::string key;   ///< identifies what the matrices depend on, at most 64 bytes; another key:
+                     ///< packed anew
   /// All files with the suffix in that directory; those unused for longest go first.
   int64_t most_bytes = int64_t{64} << 30;
   int64_t leave_free = int64_t{2} << 30;  ///< bytes of the disk that a new file does not take
-  /// What find() gives is memory of its own instead of the mapped file, whose pages all processes
-  /// share: for one that shall have its weights beside its own cores.
+  /// True: find() returns memory of its own instead of the mapped file, whose pages all processes
+  /// share; for a process that needs its weights in the memory of its own cores.
   bool copied = false;
-  std::function<void(const std::string&)> say = {};  ///< what went wrong; a line without its end
+  std::function<void(const std::string&)> say = {};  ///< called with each fault, a line without its
+                                                     ///< end
 };
 
-/// For one load of a model by one thread. The tensors that find() gives keep the file
-/// mapped, unless they are copied.
+/// For one load of a model by one thread. The tensors of find() keep the file mapped, unless they
+/// are copied.
 class WeightsCache : public PackedStore {
  public:
   static constexpr const char* kSuffix = ".syrinx-weights";

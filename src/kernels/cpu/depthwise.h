@@ -16,6 +16,7 @@ struct DepthwiseCall {
   int64_t channels = 0, phases = 1, taps = 0;
   int64_t dilation = 1, stride = 1;
 };
+/// Runs the convolution on the context's threads, with the kernels of this processor.
 void depthwise(StepContext& ctx, const DepthwiseCall& call, std::span<const GemmSegment> segments);
 
 }  // namespace syrinx::cpu

@@ -45,6 +45,7 @@ struct GemmCall {
   GemmStore store = GemmStore::kSet;
 };
 
+/// Runs the product on the context's threads, with the kernels of this processor.
 void gemm(StepContext& ctx, const GemmCall& call);
 
 }  // namespace syrinx::cpu

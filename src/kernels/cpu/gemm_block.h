@@ -87,12 +87,17 @@ struct GemmKernels {
   int rounded_bytes;
 };
 
+/// The kernels in plain C++.
 const GemmKernels& gemm_kernels_portable();
+/// The kernels for AVX2; call only where the processor has it.
 const GemmKernels& gemm_kernels_avx2();
+/// The kernels for AVX-512; call only where the processor has it.
 const GemmKernels& gemm_kernels_avx512();
+/// The kernels for NEON on aarch64.
 const GemmKernels& gemm_kernels_neon();
 /// Puts 8-bit and 4-bit products with dot products in place of those of avx2 and of avx512.
 void use_avxvnni(GemmKernels& kernels);
+/// Replaces the integer products by those of AVX512-VNNI.
 void use_avx512vnni(GemmKernels& kernels);
 /// Puts bf16a16 products with dot products in place.
 void use_avx512bf16(GemmKernels& kernels);

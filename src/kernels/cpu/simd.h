@@ -104,6 +104,7 @@ SYRINX_INLINE V8 tanh(V8 x) {
   return select(not_less(a, all(0.625f)), with_sign(big, sign(x)), small);
 }
 
+/// 1 / (1 + exp(-x)) of each number.
 SYRINX_INLINE V8 sigmoid(V8 x) { return div(all(1.f), add(all(1.f), exp(negative(x)))); }
 
 /// erf(x), Abramowitz-Stegun 7.1.26 is too coarse; this is the rational form of Eigen/XLA on the
