@@ -134,7 +134,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       SYRINX_CHECK(to != kClient, "a chunk node without any sequence");
       if (model.nodes[to].ar) from = to;
     }
-    if (!runs[from].ar) continue;  // nobody feeds it, or hears what it makes
+    if (!runs[from].ar) continue;  // no edge: neither input nor output
     auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence);
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);

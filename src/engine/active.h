@@ -21,24 +21,24 @@ struct Active {
   const uint64_t seed;
   const uint64_t client;
   ResidentModel* const model;
-  const double promised_s;    ///< it has a seat within this time, or is refused
-  bool promoted = false;      ///< has had a seat
+  const double promised_s;    ///< the request has a seat within this time, or is refused
+  bool promoted = false;      ///< it has had a seat
   std::vector<NodeRun> runs;  ///< as in the graph
   Output output;
 
-  std::unique_ptr<const SpeechRequest> unopened;  ///< its prompts are still to be made
-  bool opening = false;                           ///< they are being made, by a host thread
-  std::vector<Late> early;                        ///< text that came meanwhile
+  std::unique_ptr<const SpeechRequest> unopened;  ///< set until its prompts are made
+  bool opening = false;                           ///< a host thread makes the prompts now
+  std::vector<Late> early;                        ///< text that came while the prompts were made
 
   // Pauses in the text
-  std::unique_ptr<SpokenParts> parts;  ///< null: it is one
+  std::unique_ptr<SpokenParts> parts;  ///< null: the text has one part
   bool between = false;                ///< a part has ended and the next one has not begun
   int64_t frames_before = 0;           ///< of earlier parts and streams
 
-  /// False: it has ended.
+  /// False: the request has ended.
   bool live() const { return output.open(); }
   bool background() const { return output.background(); }
-  /// Whether its client hears it, reads it.
+  /// Whether its client hears audio, or reads text.
   bool speaks() const { return opens(model->graph().speaker()); }
   bool writes() const { return opens(model->graph().writer()); }
   bool opens(int node) const { return node != kClient && runs[node].opened(); }
@@ -49,7 +49,7 @@ struct Active {
   double slack_s(double now);
   /// Begins a segment of the sequence of a node.
   void begin_segment(int node);
-  /// Begins the first segments of its sequences that are here.
+  /// Begins the first segments of those of its sequences that run in this process.
   void begin_segments();
   /// Returns the pages of its sequences that are in no batch.
   void release_pages();
@@ -58,13 +58,13 @@ struct Active {
 /// The longest wait for a place that a request may have: a listener's, or a reader's.
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request);
 
-/// The record of a request that check_request() let pass; id and runs are still to come. Of one
-/// that is spoken in parts, `unopened` is the first.
+/// Makes the record of a request that check_request() accepted; the caller sets id and runs. For a
+/// request that is spoken in parts, `unopened` is the first part.
 Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s);
 /// Makes the prompts of a request, and a run of every node. Any thread; may take long.
 Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechRequest& request);
-/// Both at once.
+/// Calls both.
 Result<std::unique_ptr<Active>> open_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s);
 

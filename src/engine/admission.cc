@@ -28,7 +28,7 @@ double predicted_wait_s(const Load& load) {
 
 void Slowdown::first_output(double seconds, bool alone, double now_s) {
   if (alone) {
-    // The first one of all finds a cold machine; a long prompt is no reason to think it slow.
+    // The very first request finds a cold machine; a long prompt does not make the machine slow.
     const double weight = alone_s_ == 0 ? 1 : seconds < alone_s_ ? 0.5 : 0.1;
     alone_s_ += weight * (seconds - alone_s_);
   }

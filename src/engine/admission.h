@@ -1,4 +1,5 @@
-// Whether there is room for one more, as pure functions of what the engine has learned.
+// Whether there is room for one more request: pure functions of the costs that the engine has
+// learned.
 #pragma once
 
 #include <cmath>
@@ -10,7 +11,7 @@
 
 namespace syrinx {
 
-/// What a second of output takes of a node.
+/// The cost of one second of output at one node.
 struct NodeWork {
   StageCost cost;
   bool ar = false;
@@ -44,8 +45,8 @@ double predicted_wait_s(const Load& load);
 
 /// Takes back places when streams run dry although the costs said that there was room (they miss
 /// what other programs take). That needs proof: chunks come late in several looks in a row while
-/// the executors are busy. One hiccup of the machine is none. Places come back while nobody is
-/// late, and all at once when the executors have time again.
+/// the executors are busy; a single hiccup of the machine does not count. Places come back while no
+/// chunk is late, and all at once when the executors have time again.
 class PlaceLimit {
  public:
   static constexpr double kLook_s = 0.25;  ///< long enough for a change to show
@@ -55,7 +56,7 @@ class PlaceLimit {
   /// To be called often. `busy_s`: of all executors since the start, divided by their number;
   /// `running`: requests that hold a place.
   void observe(double busy_s, int running, double now_s);
-  /// At most so many may run; infinite while all is well.
+  /// The largest number of requests that may run; infinite while no chunk is late.
   double places() const { return places_; }
   bool limited() const { return places_ < std::numeric_limits<double>::infinity(); }
 
@@ -67,18 +68,19 @@ class PlaceLimit {
   double idle_s_ = 0;
 };
 
-/// How many times as long newcomers wait for their first output as one who comes alone: what is
-/// felt of load long before places are short. 1 while nobody came alone yet.
+/// The time that new requests wait for their first output, as a multiple of the time when a request
+/// is alone: listeners notice load by it long before places are short. 1 until a request has come
+/// alone.
 class Slowdown {
  public:
   static constexpr double kMemory_s = 2;
-  /// A request's first output came after `seconds`; `alone`: nobody else was there all that time.
+  /// A request's first output came after `seconds`; `alone`: no other request was there meanwhile.
   void first_output(double seconds, bool alone, double now_s);
-  /// Whether who has waited so long without output has waited longer than one alone would.
+  /// Whether a wait of `waited_s` without output is longer than that of a request alone.
   bool is_slow(double waited_s) const { return alone_s_ > 0 && waited_s > alone_s_; }
   /// With `waiting` slow ones, which have waited `waited_s` together. At least 1.
   double value(double waited_s, int waiting, double now_s) const;
-  /// What a value is `passed_s` later, when nobody has come since.
+  /// The value after `passed_s` without a new request.
   static double faded(double value, double passed_s) {
     return 1 + (value - 1) * std::exp(-passed_s / kMemory_s);
   }
@@ -88,10 +90,9 @@ class Slowdown {
   double sum_s_ = 0, count_ = 0, newest_s_ = 0;  // fading, as of the newest
 };
 
-/// What a worker says of itself to whoever chooses between several: the share that is free for
-/// more. Of the streams that it can feed, `used` being taken (may be above 1); or, where that is
-/// less, one by the slowdown: streams are far from full when newcomers begin to wait. May be below
-/// 0.
+/// The share of a worker that is free for more streams, which it reports to a balancer. `used`: the
+/// share of its streams that is taken, may be above 1. Where the slowdown gives less, that counts:
+/// streams are far from full when new requests begin to wait. May be below 0.
 inline double free_share(double used, double slowdown) { return std::fmin(1 - used, 1 / slowdown); }
 
 /// How much of something happens a second, over about the last `memory_s`.

@@ -1,5 +1,5 @@
 // Stages that run in other processes, as the engine sees them: they get executors of their own,
-// keep nobody here, and a stream that they lose ends alone.
+// they keep no other stage waiting, and a stream that they lose ends alone.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -90,7 +90,7 @@ TEST(Away, StagesHaveExecutorsOfTheirOwn) {
   const PlacesSpec spec = places_for(options);
   ASSERT_EQ(spec.places.size(), 3u);
   EXPECT_EQ(spec.here(), 1);
-  EXPECT_EQ(spec.places[0].threads, 4);  // the cores are not shared with those who only wait
+  EXPECT_EQ(spec.places[0].threads, 4);  // threads that only wait need no cores
   EXPECT_TRUE(spec.places[0].steps && !spec.places[0].away);
   EXPECT_TRUE(spec.places[2].away && !spec.places[2].steps);
   options.executors = Executors::kSplit;
@@ -103,7 +103,7 @@ TEST(Away, WithoutAPlaceTheModelIsRefused) {
 }
 
 /// However the cores are shared out, steps go on while a chunk is away.
-TEST(Away, NobodyHereWaitsForIt) {
+TEST(Away, NoOtherStageWaitsForIt) {
   const SpeechRequest request = away_request(std::string(80, 'a'), 1);
   Engine plain(make_toy_pipeline(), with_threads(1));
   const std::vector<float> want = heard(plain, request);

@@ -16,7 +16,7 @@ namespace {
 // ---------------------------------------------------------------------------- background
 
 /// Work on suspicion fills what live requests leave: they hear the same at the same times.
-TEST(Scheduler, BackgroundRequestsCostNobodyAnything) {
+TEST(Scheduler, BackgroundRequestsCostOthersNothing) {
   const auto listen = [](int background) {
     ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
     machine.add(make_toy_pipeline());
@@ -49,8 +49,8 @@ TEST(Scheduler, BackgroundRequestsCostNobodyAnything) {
   }
 }
 
-/// Of a model whose steps are longer than a batch in the background should be, a prompt takes a few
-/// batches that are hardly longer, not one for each row.
+/// Where a step takes longer than a batch in the background should, a prompt takes a few batches
+/// that are hardly longer, not one for each row.
 TEST(Scheduler, BackgroundPromptsOfALargeModelAreNotRunRowByRow) {
   constexpr double kStep_s = 0.05, kRow_s = 1e-4, kMost_s = 1.26 * (kStep_s + kRow_s);
   double longest_s = 0;
@@ -160,7 +160,7 @@ TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
   EXPECT_EQ(live.metrics.preemptions.value(), 0);
 }
 
-/// Whoever is not the oldest takes no pages past their share; all end.
+/// Requests other than the oldest take no pages past their share; all requests end.
 TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
   EngineOptions options = patient(30);
   options.background_pages = 0.4;

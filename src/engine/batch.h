@@ -1,7 +1,6 @@
-// One batch of one stage: inputs that the engine laid out, results that an executor wrote. Owns all
-// of it, so that nothing else of a request is touched while the batch runs, save the Sequence
-// of an AR batch. It says itself which stage it is for: executors know no models. Reused; a warm
-// batch does not allocate.
+// One batch of one stage: inputs that the engine laid out, and results that an executor wrote. Owns
+// all of them, so that a running batch touches no other part of a request, save the Sequence of an
+// AR batch. Knows its own stage: executors know no models. Reused; a warm batch does not allocate.
 #pragma once
 
 #include <cstdint>
@@ -59,7 +58,7 @@ class Batch : public StepResults {
 
   std::span<ChunkJob> jobs() { return jobs_; }
 
-  /// Whose sequence or job i is. For the engine's eyes only.
+  /// The request of sequence or job i. Only the engine reads it.
   std::vector<Active*> owners;
   ResidentModel* model = nullptr;
   int node = 0;             ///< of the model's graph
@@ -67,11 +66,12 @@ class Batch : public StepResults {
   bool background = false;  ///< of requests in the background
   int warmed_for = 0;       ///< the set of models that it has room for
 
-  /// Of an AR batch: what there is to run.
+  /// The rows of an AR batch.
   Step step() const {
     return {sequences_, units_, page_table_, table_width_, kv_, copies, cache_pages};
   }
-  // Of an AR stage that is away: to be copied there before, and of how many.
+  // For an AR stage in another process: pages to copy there before the step, and pages of its
+  // cache.
   std::vector<PageCopy> copies;
   int cache_pages = 0;
 

@@ -19,10 +19,10 @@ class BatchBuilder {
   /// Builds the batch of a plan, or of its first request alone after a batch that could not be
   /// built: which request was at fault shows when each is alone in its batch.
   void build(Plan& plan, bool background, Batch& batch, double now);
-  /// An executor has the batch.
+  /// Call it once an executor has the batch.
   void started() { one_by_one_ = false; }
-  /// Takes back what build() marked. A batch that could not be built is tried one by one; a request
-  /// that was alone in it, and all of a batch that was built, have failed.
+  /// Undoes what build() marked. The requests of a batch that could not be built are then tried one
+  /// by one; a request that was alone in it fails, and so do all of a batch that was built.
   void give_up(const Plan& plan, Batch& batch, const char* why);
 
  private:

@@ -18,7 +18,7 @@ class Collector : public Sink {
   /// Blocks until finished; then samples() and outcome() may be read.
   const Outcome& wait();
   const std::vector<float>& samples() const;
-  /// Takes what has arrived since the last call, waiting up to timeout_s; empty at the end.
+  /// Returns the samples that arrived since the last call; waits up to timeout_s; empty at the end.
   std::vector<float> next(double timeout_s);
   bool done() const;
 

@@ -24,7 +24,7 @@ class Committer {
   void commit(Batch& batch);
 
  private:
-  /// What a batch brought for one request.
+  /// The results of a batch for one request.
   struct Brought {
     std::span<const StepSequence> ran;  ///< of its sequence and its companion
     const Error* fault = nullptr;

@@ -25,7 +25,7 @@ Script late_at(std::vector<std::pair<int, double>> late) {
           }};
 }
 
-TEST(Delivery, TheLongestOfSeveralUnderrunsIsTold) {
+TEST(Delivery, TheLongestOfSeveralUnderrunsIsReported) {
   ScriptedMachine machine(late_at({{5, 5.0}, {8, 3.0}}));
   machine.add(make_toy_pipeline());
   const Client client = machine.submit(ask_bytes(200));
@@ -35,8 +35,8 @@ TEST(Delivery, TheLongestOfSeveralUnderrunsIsTold) {
   EXPECT_LT(client->outcome.max_underrun_s, 5);
 }
 
-/// Whoever looks when a request has ended must not find its pages taken.
-TEST(Delivery, PagesAreFreeWhenTheEndIsTold) {
+/// When the end of a request is reported, its pages are free.
+TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   ScriptedMachine machine({.options = patient()});
   ResidentModel& model = machine.add(make_toy_pipeline());
   const Client client = machine.submit(ask_bytes(200));
@@ -52,7 +52,7 @@ TEST(Delivery, PagesAreFreeWhenTheEndIsTold) {
   EXPECT_EQ(free, model.metrics.pages.value());
 }
 
-/// A listener who ran dry because the text came late had no underrun; the next time it counts.
+/// A listener that ran dry because the text came late had no underrun; the next time it counts.
 TEST(Delivery, WaitingForTextIsNoUnderrun) {
   bool slow = false;
   ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
@@ -77,7 +77,8 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
   EXPECT_GE(client->outcome.underruns, 1);
 }
 
-/// Nor has one who waits for the next sound of an answer, behind words that the model has to write.
+/// A listener that waits for the next sound of an answer, behind words that the model must write
+/// first, has no underrun either.
 TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
                              const bool prompt = batch.node == 0 && batch.sequences()[0].rows > 1;
@@ -91,7 +92,7 @@ TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   EXPECT_EQ(model.metrics.underruns.value(), 0);
 }
 
-/// Who has not taken what there is has not played it either, however long that takes.
+/// A reader that has not taken the audio has not played it either, however long it waits.
 TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
   for (const double from_s : {0.0, 0.1}) {  // from its first piece on, and later
     ScriptedMachine machine({.options = patient()});
@@ -131,7 +132,7 @@ TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   EXPECT_EQ(client->outcome.underruns, 0);
 }
 
-/// Who does not take its audio is not waiting for words either.
+/// A reader that does not take its audio does not wait for words either.
 TEST(Delivery, AReaderThatStopsReadsNothing) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_duet_pipeline());
@@ -147,7 +148,7 @@ TEST(Delivery, AReaderThatStopsReadsNothing) {
 }
 
 /// What was spoken on suspicion is heard from the moment on at which it is wanted.
-TEST(Delivery, WhoIsHurriedHasHadNoListenerBefore) {
+TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
@@ -171,7 +172,7 @@ TEST(Delivery, WhoIsHurriedHasHadNoListenerBefore) {
 }
 
 /// Nor a reader.
-TEST(Delivery, WhoIsHurriedHasHadNoReaderBefore) {
+TEST(Delivery, HurriedRequestsHadNoReaderBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
   ScriptedMachine machine({.options = options, .batch_s = [](const Batch&) { return 0.04; }});
@@ -187,7 +188,7 @@ TEST(Delivery, WhoIsHurriedHasHadNoReaderBefore) {
   machine.run_to_end();
 }
 
-/// When a request in the background goes on is no matter of chunks' sizes.
+/// The times of a request in the background do not change the sizes of chunks.
 TEST(Delivery, TheBackgroundTeachesNothingAboutFirstChunks) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 0.1; }});
   const ResidentModel& model = machine.add(make_toy_pipeline());
@@ -216,8 +217,8 @@ TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {
   }
 }
 
-/// A model may end before its text does. What comes for it during its last step is not told to it,
-/// and the next part begins.
+/// A model may end before its text does. Text that arrives during the last step is not passed to
+/// it, and the next part begins.
 TEST(Delivery, TextThatComesWithTheLastStepIsTooLate) {
   int steps = 0;
   ScriptedMachine machine({.options = patient(),
@@ -255,9 +256,9 @@ TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
   EXPECT_EQ(model.nodes[1].first_chunk.frames(), 3);
 }
 
-/// Who is about to run dry gets small chunks, unless so many are late that these would only add to
-/// the load.
-TEST(Delivery, HurriedChunksAreForTheFewWhoAreLate) {
+/// A stream that is about to run dry gets small chunks, unless many are late: then small chunks
+/// would only add to the load.
+TEST(Delivery, HurriedChunksAreForAFewLateStreams) {
   int hurried = 0, others = 0;
   const auto count = [&](const Batch& batch) {
     if (batch.node != 1) return;

@@ -1,9 +1,9 @@
-// What moves along the edges of a request's graph: frames from node to node and to the client,
-// text from the client, the end of each. Engine thread only.
+// Moves frames and text along the edges of a request's graph: from node to node, to the client,
+// text from the client, and the end of each. Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I16):
-// - what comes for a sequence that a batch or a host thread has waits for it, in order;
-// - the end of a node is passed on once, behind everything that the node has given;
+// - inputs for a sequence that a batch or a host thread holds wait for it, in order;
+// - the end of a node is passed on once, after everything that the node has sent;
 // - a request ends when all edges to its client have ended, and no part of its text is left.
 #pragma once
 
@@ -26,15 +26,15 @@ class Edges {
   /// Has a host thread make the prompts of a request.
   void open(Active& request, std::unique_ptr<const SpeechRequest> unopened);
   void append_text(Active& request, std::string text, bool last);
-  /// Takes what a host thread has prepared.
+  /// Takes the prompts or text that a host thread has prepared.
   void commit(std::unique_ptr<HostJob> job);
-  /// Speaks on behind a part that has ended: silence, and the next part.
+  /// Continues after a part that has ended: sends silence, and begins the next part.
   void next_part(Active& request);
 
   /// Hands an input to a sequence, or keeps it until the sequence is back.
   void give(Active& request, int node, Late late);
-  /// Hands over the inputs that wait for a sequence that is here and goes on: frames at once, text
-  /// by way of a host thread.
+  /// Passes on the inputs that wait for a sequence that is in this process and goes on: frames at
+  /// once, text by way of a host thread.
   void give_waiting(Active& request, int node);
   /// Passes `count` frames that a chunk node made along its edge.
   void pass_on(Active& request, int node, std::span<const float> values, int64_t count);

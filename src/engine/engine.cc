@@ -278,7 +278,7 @@ EngineStats Engine::stats() const {
   impl_->machine->locked([&] {
     stats.requests = impl_->door.unfinished;
     stats.running = impl_->door.load.running;
-    // Between submissions nobody else keeps it up to date.
+    // Between submissions no other call updates the predicted wait.
     impl_->tell_wait();
   });
   return stats;

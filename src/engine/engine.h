@@ -31,7 +31,7 @@ enum class Executors {
 /// "shared", "split" or "each"; unset for another name.
 std::optional<Executors> find_executors(std::string_view name);
 
-/// The first nine are the machine's, and the same for all of its models.
+/// The first nine are options of the machine: the same for all of its models.
 struct EngineOptions {
   int threads = 0;  ///< of the kernels, the engine's own included; 0: all cores
   /// Unset: split with two threads or more, else shared. What loads a model may know better
@@ -56,13 +56,14 @@ struct EngineOptions {
       1;  ///< share of a KV cache that requests in the background hold; (0, 1]
   double max_encode_wait_s = 30;  ///< predicted wait past which encode_voice() says kOverloaded
   double max_unread_s = 30;       ///< audio made ahead of a client that does not read
-  double max_audio_s = 0;         ///< of one request, which ends there with kLength; 0: no bound
+  double max_audio_s = 0;         ///< the longest audio of a request, which ends there with
+                                  ///< kLength; 0: no bound
   std::shared_ptr<const Lexicon> lexicon = {};  ///< of every request, behind its own
   double repetition_s = 6;  ///< a stream that repeats itself this long is ended; 0: never
 };
 
-/// Tokens of an answer that its reader takes in a second: what a deadline of text is counted with.
-/// A fast reader's 400 words a minute are 9.
+/// Tokens of an answer that a reader takes in a second, for deadlines of text. A fast reader's 400
+/// words a minute are 9.
 inline constexpr double kTokensReadASecond = 20;
 
 /// How a request ended and what it cost.
@@ -75,11 +76,12 @@ struct Outcome {
   double first_audio_s = 0;  ///< from submit() to the first samples delivered
   double first_text_s = 0;   ///< the same of text
   double total_s = 0;        ///< from submit() to the end
-  // Of models that write
+  // For models that write.
   int prompt_tokens = 0, completion_tokens = 0;
   int guessed_tokens = 0, right_guesses = 0;  ///< steps run as guesses, and those that came true
-  int cached_tokens = 0;  ///< of the prompt, those whose cache was there already
-  int heard_tokens = 0, cached_heard_tokens = 0;  ///< of both, those of recordings
+  int cached_tokens = 0;  ///< tokens of the prompt whose cache was there already
+  int heard_tokens = 0, cached_heard_tokens = 0;  ///< prompt tokens of recordings, and those of
+                                                  ///< them whose cache was there
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
   std::vector<WordMark> words = {};
@@ -113,13 +115,14 @@ struct EngineStats {
   int running = 0;              ///< of them, those that have a place
   double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: not known
   double places_limit = 0;      ///< fewer than that, because streams ran dry; 0: no such limit
-  double slowdown = 1;          ///< first outputs take so many times as long as when one is alone
+  double slowdown = 1;          ///< time to first outputs, as a multiple of that of a request alone
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
   int64_t accepted = 0, finished = 0;
   double audio_s = 0;
 };
 
+/// One model on a machine, its own or a shared one.
 class Engine final : public Service {
  public:
   /// On a machine of its own, or on `machine`, whose options then count where they are the

@@ -46,7 +46,7 @@ TEST(Engine, APairNeedsABatchOfTwo) {
   EXPECT_EQ(ear->samples(), alone(request));
 }
 
-/// Several models on one machine: nobody's samples change, and models come and go meanwhile.
+/// Several models on one machine: their samples do not change, and models come and go meanwhile.
 TEST(Engine, SharesItsMachineWithOthers) {
   for (Executors executors : {Executors::kShared, Executors::kSplit, Executors::kEach}) {
     EngineOptions options = with_pages(40);

@@ -27,7 +27,7 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   EXPECT_EQ(third.error().message, "this client has 2 unfinished requests, the limit is 2");
   SpeechRequest nothing = say("");
   nothing.terms.client = 44;
-  for (int i = 0; i < 4; ++i) {  // what is refused is no share of anything
+  for (int i = 0; i < 4; ++i) {  // refused requests count for no share
     EXPECT_EQ(engine.submit(nothing, std::make_shared<Ear>()).error().code, ErrorCode::kInvalid);
   }
   SpeechRequest other = say("other");
@@ -194,8 +194,8 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
   EXPECT_GT(failed, 0);
 }
 
-/// Requests that have ended keep nobody waiting, however many they were.
-TEST(Engine, WhoHasEndedIsWaitedForByNobody) {
+/// Requests that have ended delay no other request, however many they were.
+TEST(Engine, EndedRequestsDelayNoOther) {
   EngineOptions options = small();
   options.max_requests = 2;
   Engine engine(make_toy_pipeline(), options);
@@ -228,8 +228,8 @@ TEST(Engine, StopsAtTheMostAudio) {
   EXPECT_EQ(short_one->wait().reason, FinishReason::kStop);
 }
 
-/// A reader who does not take what it has keeps its request, but no place of others.
-TEST(Engine, NobodyWaitsLongerThanPromised) {
+/// A reader that does not take its audio keeps its request, but no place of others.
+TEST(Engine, NoRequestWaitsLongerThanPromised) {
   EngineOptions options = small();
   options.max_wait_s = 0.3;
   Engine engine(make_toy_pipeline(), options);

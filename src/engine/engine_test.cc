@@ -240,7 +240,7 @@ TEST(Engine, CancelEndsOneRequestOnly) {
   engine.append_text(b.value(), long_text(100, 1).substr(99), true);
   EXPECT_EQ(second->wait().reason, FinishReason::kStop);
   EXPECT_EQ(second->samples(), alone(say(long_text(100, 1), 1)));
-  engine.cancel(12345);  // nobody
+  engine.cancel(12345);  // an unknown request
 }
 
 TEST(Engine, FaultsStayWithTheirBatchOrRow) {

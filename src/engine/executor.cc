@@ -13,7 +13,7 @@ namespace {
 void settle(StepContext& ctx) {
   try {
     synchronize(ctx);
-  } catch (const std::exception&) {  // the fault itself: it has been told
+  } catch (const std::exception&) {  // the same fault: the batch has it already
   }
 }
 
@@ -53,7 +53,7 @@ void Executor::run(Batch& batch) {
     if (batch.fault.empty()) batch.fault = "a stage failed without a word";
     if (ctx) settle(*ctx);
   } catch (...) {
-    batch.fault = "a stage threw something that is no exception";
+    batch.fault = "a stage threw something that is not a std::exception";
     if (ctx) settle(*ctx);
   }
   batch.ended_s = now_s();

@@ -1,7 +1,7 @@
 // Runs batches of any stage of any model on some of this machine's cores, and on a stream of its
 // GPU where a stage runs there: owns a thread pool and scratch memory. Knows neither models nor
-// requests. One thread at a time. A warm executor does not allocate on the CPU. What a batch has
-// queued on a GPU is over when run() returns.
+// requests. One thread at a time. A warm executor does not allocate on the CPU. Work that a batch
+// has queued on a GPU has ended when run() returns.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct ExecutorOptions {
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
+/// One executor slot's thread pool, scratch memory and device stream.
 class Executor {
  public:
   explicit Executor(ExecutorOptions options);

@@ -1,5 +1,5 @@
-// I8: whatever throws at whichever boundary, that request fails or goes on, nobody else notices,
-// and nothing is left behind: no page, no place, no sequence, no stream.
+// I8: whatever throws at whichever boundary, that request fails or goes on, other requests are not
+// affected, and nothing is left behind: no page, no place, no sequence, no stream.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -141,7 +141,7 @@ TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   }
 }
 
-/// A batch that finds no executor fails its requests, whose frames it has taken, and nobody else.
+/// A batch that finds no executor fails its requests, whose frames it has taken, and no others.
 TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
   for (const auto kind : {Plan::kAr, Plan::kChunks}) {
     for (int at = 1; at < 6; ++at) {
@@ -192,8 +192,8 @@ TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
 }
 
 /// The n-th allocation of a turn fails, for every n: in planning, laying out, committing and
-/// telling the clients. What nobody expected may fail the requests that there are (the engine's
-/// thread then calls fail_all()), but nothing is left of them, and the next ones are served.
+/// reporting to clients. An unexpected exception may fail the running requests (the engine's thread
+/// then calls fail_all()), but leaves nothing of them behind, and the next ones are served.
 TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   int failures = 0, last_resorts = 0;
   for (int begin = 0; begin < 4; ++begin) {
@@ -250,7 +250,7 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
 }
 
 /// Memory that is short while a request is taken in may fail it, and it hears so.
-TEST(Faults, I8_WhoIsTakenInIsNotLost) {
+TEST(Faults, I8_AdmittedRequestsAreNotLost) {
   int failed = 0;
   for (int n = 1; n < 20; ++n) {
     for (const bool soon : {false, true}) {
@@ -282,7 +282,7 @@ TEST(Faults, I8_WhoIsTakenInIsNotLost) {
 }
 
 /// A client that throws harms itself only.
-TEST(Faults, I8_AClientThatThrowsHarmsNobodyElse) {
+TEST(Faults, I8_AClientThatThrowsHarmsNoOther) {
   class Thrower : public Sink {
    public:
     explicit Thrower(bool at_end) : at_end_(at_end) {}
@@ -319,9 +319,9 @@ TEST(Faults, I8_AClientThatThrowsHarmsNobodyElse) {
   }
 }
 
-/// The clock jumps by a third of a second, or an hour, at each turn: nobody is refused, nobody
+/// The clock jumps by a third of a second, or an hour, at each turn: no request is refused or
 /// fails.
-TEST(Faults, I8_AClockThatJumpsFailsNobody) {
+TEST(Faults, I8_AClockThatJumpsFailsNoRequest) {
   for (const double jump_s : {0.3, 3600.0}) {
     for (int at = 1; at < 40; ++at) {
       int batches = 0;

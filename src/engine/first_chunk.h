@@ -8,7 +8,7 @@ namespace syrinx {
 
 class FirstChunk {
  public:
-  /// Bounds in frames: what the link calls its initial and its steady chunk.
+  /// Bounds in frames: the initial and the steady chunk of the edge.
   FirstChunk(int initial, int steady) : least_(initial), most_(std::max(initial, steady)) {}
 
   /// Frames that the next stream's first chunk should have.

@@ -1,9 +1,9 @@
-// Which page of the KV cache holds what: pages of running sequences, shared prefixes, an LRU over
-// prefixes that nobody uses now. Knows no bytes: a page is a number, copying one is the caller's.
-// Engine thread only.
+// Which page of the KV cache holds what: pages of running sequences, shared prefixes, and an LRU
+// over prefixes that no sequence uses now. Knows no bytes: a page is a number, and the caller
+// copies pages. Engine thread only.
 //
-// A page that more than one holder counts on is never written again: whoever wants to write behind
-// its rows gets a copy first (reserve()). So a prefix may end in the middle of a page.
+// A page with more than one holder is never written again: a sequence that must write behind its
+// rows gets a copy first (reserve()). So a prefix may end in the middle of a page.
 #pragma once
 
 #include <cstdint>
@@ -23,12 +23,13 @@ struct KvHold {
   int rows = 0;
 };
 
+/// The pages of one AR node's cache: which are free, shared or held.
 class KvCache {
  public:
   KvCache(int pages, int page_rows);
 
   int total() const { return static_cast<int>(holders_.size()); }
-  /// Pages that can be had: free ones and those of prefixes that nobody uses.
+  /// Pages that can be had: free ones and those of prefixes that no sequence uses.
   int available() const { return static_cast<int>(free_.size()) + idle_; }
   /// Pages of known prefixes, used or not.
   int prefix_pages() const { return static_cast<int>(lru_.size()); }
@@ -48,8 +49,8 @@ class KvCache {
   /// Lets the empty `hold` share the longest known prefix of `keys` (see
   /// Sequence::prefix_keys), at most `most_rows` of it. Returns its rows.
   int adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold);
-  /// Makes the rows of `keys`, which `hold` has computed, known as a prefix. Where somebody else
-  /// was first, `hold` changes to the pages that are known.
+  /// Registers the rows of `keys`, which `hold` has computed, as a prefix. Where another sequence
+  /// was first, `hold` changes to the registered pages.
   void publish(std::span<const uint64_t> keys, KvHold& hold);
   /// Changes whenever adopt() might find more than before.
   uint64_t published() const { return published_; }

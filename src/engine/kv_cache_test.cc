@@ -16,7 +16,7 @@ std::vector<uint64_t> keys(int count, uint64_t from = 1) {
   return out;
 }
 
-/// Takes room for so many rows and counts them as computed.
+/// Reserves pages for `rows` rows and counts them as computed.
 void fill(KvCache& cache, KvHold& hold, int rows) {
   std::vector<PageCopy> copies;
   ASSERT_TRUE(cache.reserve(hold, rows, copies));

@@ -18,7 +18,7 @@ struct ChunkCut {
   bool full = false;  ///< no larger chunk is ever cut
 };
 
-/// Frames piled up beyond the steady chunk are taken along, up to so many at once.
+/// The most frames that a chunk takes at once where more than the steady chunk have piled up.
 inline int most_frames(const ChunkPolicy& policy) { return 4 * policy.steady; }
 
 /// T: int32_t after an AR stage, float after a chunk stage.
@@ -83,7 +83,7 @@ class Lane {
                                                (cut.left + cut.fresh + cut.ahead) * width_);
   }
 
-  /// Marks the chunk's fresh frames as taken and forgets what no window will show again.
+  /// Marks the chunk's fresh frames as taken and drops frames that no later window needs.
   void take(const ChunkCut& cut) {
     taken_ += cut.fresh;
     const int64_t old = taken_ - policy_.left - dropped_;

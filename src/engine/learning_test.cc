@@ -77,7 +77,7 @@ TEST(StageCost, HowManyUnitsATimeIsEnoughFor) {
   EXPECT_EQ(StageCost{}.within(0.001, 50), 50) << "nothing is known yet";
 }
 
-TEST(Admission, WaitIsWhoIsAheadOverHowFastTheyLeave) {
+TEST(Admission, WaitIsTheQueueOverHowFastItEmpties) {
   EXPECT_EQ(predicted_wait_s({3, 0, 10, 2}), 0);
   EXPECT_EQ(predicted_wait_s({9, 0, 10, 2}), 0);
   EXPECT_DOUBLE_EQ(predicted_wait_s({10, 0, 10, 2}), 0.5);
@@ -108,7 +108,7 @@ TEST(Admission, PlacesAreTakenBackWhileStreamsRunDry) {
   w.look(0.95, 100, 10, 100);
   EXPECT_DOUBLE_EQ(w.limit.places(), 95);
   w.limit.chunk(true);
-  w.limit.observe(w.busy_s, 95, w.at_s + 0.1);  // too early to tell
+  w.limit.observe(w.busy_s, 95, w.at_s + 0.1);  // too early to judge
   EXPECT_DOUBLE_EQ(w.limit.places(), 95);
   w.look(0.95, 100, 10, 95);
   EXPECT_DOUBLE_EQ(w.limit.places(), 0.95 * 95);

@@ -29,7 +29,7 @@ class ModelLoad {
   void chunk(bool late, double now);
   /// Seconds of output were made: audio, or reading time of text.
   void made(double seconds) { made_s_ += seconds; }
-  /// A request ended that had so much output.
+  /// A request ended after it had made `made_s` seconds of output.
   void ended(double made_s);
 
   double capacity() const { return capacity_; }        ///< real-time streams alone; 0: not known
@@ -65,7 +65,7 @@ class MachineLoad {
  public:
   MachineLoad(const EngineOptions& options, const PlacesSpec& spec);
 
-  /// Room for what is learned of a model with so many nodes.
+  /// Reserves room for the learned costs of a model with `nodes` nodes.
   void reserve(size_t nodes) { work_.reserve(nodes); }
 
   /// A batch of the node has run: what it took is learned and counted.

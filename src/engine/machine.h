@@ -27,9 +27,10 @@ struct Door {
   std::vector<StageCost> costs;  ///< of the nodes
 };
 
+/// The scheduler thread and the executors of a process.
 class Machine {
  public:
-  /// Of the options those that say so are the machine's. Throws LoadError when one makes no sense
+  /// Uses only those options that are marked as the machine's. Throws LoadError when one is invalid
   /// or the trace file cannot be written.
   explicit Machine(EngineOptions options = {});
   /// All models must have been removed.
@@ -41,7 +42,7 @@ class Machine {
 
   /// Model and door outlive their stay. From here on requests of the model may come.
   void add(ResidentModel& model, Door& door);
-  /// Ends what the model is running with kCancelled and waits until nothing here refers to it.
+  /// Ends the model's requests with kCancelled and waits until the machine no longer refers to it.
   void remove(ResidentModel& model);
 
   /// Calls f while the lock of all doors is held.

@@ -150,7 +150,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.gauge("places_limit",
           "Places while streams run dry although the costs allow more; 0: no limit.",
           [](const M& m) { return m.places_limit.value(); });
-  w.gauge("slowdown", "How many times as long first outputs take as when nobody else is there.",
+  w.gauge("slowdown", "Time to first outputs, as a multiple of that of a request alone.",
           [](const M& m) {
             return Slowdown::faded(std::max(1.0, m.slowdown.value()),
                                    now_s() - m.slowdown_at_s.value());
@@ -190,7 +190,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [](const M& m) { return m.draft_hits.value(); });
   w.counter("executor_busy_seconds_total", "Executors at work.",
             [](const M& m) { return m.busy_s.value(); });
-  w.counter("background_seconds_total", "Of that, for requests in the background.",
+  w.counter("background_seconds_total", "The part of it for requests in the background.",
             [](const M& m) { return m.background_s.value(); });
   w.counter("engine_overhead_seconds_total", "Planning, laying out, committing.",
             [](const M& m) { return m.overhead_s.value(); });

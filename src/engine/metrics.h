@@ -35,12 +35,12 @@ class Gauge {
 /// Counts by upper bounds, as Prometheus does.
 class Histogram {
  public:
-  /// Rising bounds; what lies above the last is counted too.
+  /// Rising bounds; values above the last one are counted, too.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
   void observe(double value);
   std::span<const double> bounds() const { return bounds_; }
-  /// Of bucket i, not cumulative; i == bounds().size() is the rest.
+  /// The count of bucket i, not cumulative; i == bounds().size() is the rest.
   uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
   double sum() const { return sum_.value(); }
 
@@ -50,7 +50,7 @@ class Histogram {
   Counter sum_;
 };
 
-/// What one stage did.
+/// Counters of one stage.
 struct StageMetrics {
   explicit StageMetrics(std::string name);
   std::string stage;
@@ -70,8 +70,8 @@ struct EngineMetrics {
   Counter rejected_queue, rejected_places, rejected_client;  ///< by reason
   Gauge running, waiting, streams_capacity, predicted_wait_s;
   Gauge places_limit;  ///< less than the capacity, because streams ran dry; 0: none
-  /// Of first outputs, times that of one alone (Slowdown), and when that was so by the engine's
-  /// clock: an engine that has nothing to do does not look.
+  /// Time to first outputs as a multiple of that of a request alone (Slowdown), and when it was
+  /// measured by the engine's clock: an idle engine does not update it.
   Gauge slowdown, slowdown_at_s;
   Histogram wait_s;         ///< from submit to the first place in a plan
   Histogram first_audio_s;  ///< from submit to the first samples delivered
@@ -94,7 +94,7 @@ struct EngineMetrics {
   std::deque<StageMetrics> stages;
 };
 
-/// A model's, and what it is called.
+/// The metrics of a model, and its name.
 struct NamedMetrics {
   std::string model;
   const EngineMetrics* metrics = nullptr;

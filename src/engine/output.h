@@ -24,7 +24,7 @@ namespace syrinx {
 struct ResidentModel;
 class TraceLog;
 
-/// How far a listener or a reader is behind what it was given.
+/// How far a listener or a reader is behind the delivered output.
 struct Pace {
   double since_s = 0;  ///< when it could start, moved on by every wait
   double given_s = 0;  ///< playing or reading time of what was delivered
@@ -34,6 +34,7 @@ struct Pace {
   void wait(double now) { since_s += std::max(0.0, -slack_s(now)); }
 };
 
+/// Sends one request's samples and text to its sink and keeps the clocks.
 class Output {
  public:
   /// `now`: when the request was submitted. The model outlives it.
@@ -60,7 +61,7 @@ class Output {
   /// Whether its wait for a first output is the engine's doing, and not over.
   bool awaits_first_output() const { return counts_for_slowdown() && !heard() && !read(); }
 
-  /// Whether no other request has been there since it got its seat.
+  /// Whether it has been the only request since it got its seat.
   void set_alone(bool alone) { alone_ = alone; }
   /// No text is there: the next chunk comes when it comes. `client`: it waits for the
   /// client's text.
@@ -74,7 +75,7 @@ class Output {
 
   /// Samples of a chunk, behind `silence_s` of silence. False: the audio has reached its bound.
   bool audio(std::span<const float> samples, double silence_s, double now);
-  /// Silence, exact to the sample. It tells nothing of the model's pace. False as above.
+  /// Silence, exact to the sample; not counted in the model's pace. False as above.
   bool silence(double seconds);
   /// Text of a step; `speaks`: the request is heard, too.
   void text(const StepOutput& out, bool speaks, double now);

@@ -19,8 +19,8 @@ namespace syrinx {
 
 class SpokenParts {
  public:
-  /// Of a text, whole or the beginning of one that is open; `phones`: the model says a lexicon's
-  /// words by itself. Null: there is nothing to cut or to exchange and there will not be.
+  /// Cuts a text, whole or the beginning of one that is open; `phones`: the model pronounces a
+  /// lexicon's words itself. Null: there is nothing to cut or to exchange, now or later.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
   /// What late text means for the part that is being spoken.
@@ -42,7 +42,7 @@ class SpokenParts {
   /// The part was spoken.
   void end();
 
-  /// Of the part: silence before it that is still to be told, and where it begins in the text.
+  /// Silence before the part that has not been sent yet, and where the part begins in the text.
   double pause_s() const { return parts_.empty() ? 0 : parts_.front().pause_s; }
   double take_pause();
   int64_t text_begin() const { return parts_.empty() ? 0 : parts_.front().begin; }

@@ -1,5 +1,5 @@
-// Who gets a place and when, on a scripted clock: limits, models beside each other, refusals,
-// requests whose prompts are still being made, models that leave.
+// Which request gets a place and when, on a scripted clock: limits, models beside each other,
+// refusals, requests whose prompts are still being made, models that leave.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +82,7 @@ TEST(Places, RequestsEndAsFastAsTheirAudioIsMade) {
   ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
   EXPECT_NEAR(model.load.mean_made_s(), 4 - 0.02 * 2, 1e-9) << "the newest counts a little";
-  // What proved to be too many is no rate.
+  // A number of places that proved too large does not count as a rate.
   for (int look = 0; look < 40; ++look) {
     model.load.limit().chunk(true);
     model.load.limit().observe(machine.now() + 0.3 * look, 5, machine.now() + 0.3 * look);
@@ -94,7 +94,7 @@ TEST(Places, RequestsEndAsFastAsTheirAudioIsMade) {
       << "a limit is looked at again though nobody waits";
 }
 
-/// What a client has of one model is no reason to put it behind others at another.
+/// Requests of a client at one model do not put it behind others at another model.
 TEST(Places, FairnessIsReckonedForEachModel) {
   EngineOptions options = patient();
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
@@ -142,7 +142,7 @@ TEST(Places, ARequestWhosePromptsAreStillMadeHasNoPlace) {
   EXPECT_EQ(slow->samples, heard_alone(ask("some text", 2))) << "its early text, in order";
   EXPECT_EQ(model.metrics.prompt_rows.value(), 3 + 3) << "each prompt was begun once";
 
-  // Cancelled meanwhile: told at once, forgotten when the prompts are there.
+  // Cancelled meanwhile: reported at once, forgotten when the prompts are there.
   const Client gone = machine.submit_soon(ask_bytes(10));
   machine.turn();
   machine.scheduler.cancel(gone->id);
@@ -204,7 +204,7 @@ TEST(Places, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
   for (size_t m = 0; m < 3; ++m) EXPECT_EQ(clients[m]->samples, heard_alone(ask_bytes(30, m)));
 }
 
-TEST(Places, NobodyWaitsOnAnExecutorBehindAnotherModel) {
+TEST(Places, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
   EngineOptions options = patient();
   options.policy = "fcfs";
   ScriptedMachine machine({.options = options, .batch_s = [](const Batch&) { return 0.01; }});
@@ -225,7 +225,7 @@ TEST(Places, NobodyWaitsOnAnExecutorBehindAnotherModel) {
   machine.run_to_end();
 }
 
-/// A reader says nothing when it goes on, so who waits for it looks again.
+/// A reader that goes on sends no signal, so the engine looks again.
 TEST(Places, AReaderThatGoesOnIsNoticedSoon) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 1e-3; }});
   machine.add(make_toy_pipeline());
@@ -302,8 +302,9 @@ TEST(Places, ASegmentTakesWhatTheOneBeforeItLeft) {
   EXPECT_EQ(prefix_rows(machine), 2 * 40) << "the second and the third";
 }
 
-/// Prompts that are run in pieces are published whole, and who came at the same time profits.
-TEST(Places, WhoWaitsTakesWhatBecameKnownMeanwhile) {
+/// Prompts that are run in pieces are published whole, and requests that came at the same time use
+/// them.
+TEST(Places, WaitingRequestsTakePrefixesPublishedMeanwhile) {
   EngineOptions options = patient();
   options.max_prefill_rows = 8;
   ScriptedMachine machine({.options = options});
@@ -317,7 +318,7 @@ TEST(Places, WhoWaitsTakesWhatBecameKnownMeanwhile) {
   EXPECT_EQ(one->samples, heard_alone(request));
 }
 
-/// Of two halves of a pair what they have in common is computed once, and no row more.
+/// The common rows of two halves of a pair are computed once, and no row more.
 TEST(Places, APairComputesItsCommonBeginningOnce) {
   for (const int common : {7, 8, 40}) {
     EngineOptions options = patient();
@@ -356,7 +357,7 @@ TEST(Places, APausedRequestLosesItsPagesFirst) {
   };
   machine.turn();
   while (last->pieces.empty()) ASSERT_TRUE(machine.next());
-  // The oldest wants a third page and the youngest a second one: nobody can go on.
+  // The oldest wants a third page and the youngest a second one: neither can go on.
   while (holds(paused) && holds(last)) {
     ASSERT_TRUE(machine.next());
     ASSERT_FALSE(first->done || last->done) << "the test forced nothing";

@@ -29,7 +29,7 @@ class Planner {
   bool in_background() const { return background_; }
   /// Frees pages for requests of the last snapshot that could not be planned; true: plan again.
   bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
-  /// The last snapshot left out what time alone brings back: a paused request, the background.
+  /// The last snapshot left out requests that only time brings back: paused ones, the background.
   bool left_out() const { return left_out_; }
 
  private:

@@ -120,7 +120,7 @@ void HostJob::work() {
   } catch (const std::exception& e) {
     result = Error{ErrorCode::kInternal, e.what()};
   } catch (...) {
-    result = Error{ErrorCode::kInternal, "a sequence threw something that is no exception"};
+    result = Error{ErrorCode::kInternal, "a sequence threw something that is not a std::exception"};
   }
 }
 

@@ -1,5 +1,5 @@
-// What the scheduler runs on: a clock, executors, and threads for host work. The machine itself, or
-// a stand-in with a scripted clock in the simulator and in tests.
+// The environment of a scheduler: a clock, executors, and threads for host work. The machine
+// itself, or a stand-in with a scripted clock in the simulator and in tests.
 #pragma once
 
 #include <functional>
@@ -29,6 +29,7 @@ struct PlacesSpec {
   bool split = false;             ///< each AR node is stepped on one of the places only
   int here() const;               ///< how many places are not away
 };
+/// Returns the executor slots that the options ask for; threads 0 means all usable cores.
 PlacesSpec places_for(const EngineOptions& options);
 
 /// Work on a request that may take its time: making its prompts, or text on its way into a
@@ -50,6 +51,8 @@ struct HostJob {
   void work();
 };
 
+/// The clock and executors that a scheduler works with. Called on the engine thread; results come
+/// back through the scheduler.
 class Platform {
  public:
   virtual ~Platform() = default;

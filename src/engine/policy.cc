@@ -165,7 +165,7 @@ int count_of(const std::vector<View>& views, int node) {
 }
 
 /// The node that the executor runs with the most views in the list, but fewer than `below` (or as
-/// many, and later in order than `after`); -1: none. Of equal ones the first.
+/// many, and later in order than `after`); -1: none. The first one of several equal ones.
 template <typename View>
 int fullest(const Snapshot& snapshot, const std::vector<View>& views,
             int below = std::numeric_limits<int>::max(), int after = -1) {
@@ -263,15 +263,15 @@ class Ranking {
     }
     const bool urgent = view.slack_s < urgent_s(snapshot_.model_of(view.node));
     if constexpr (std::is_same_v<View, SequenceView>) {
-      // Who reads more slowly than planned notices little; who waits for a voice notices all of it.
+      // A reader that reads more slowly than planned notices little; a listener notices all of it.
       const double left_s = slack_of(view);
       if (view.reads && urgent) return left_s < 0 ? Rank{0, left_s} : Rank{1, kForever_s};
     }
     return {urgent ? 0 : 2, view.slack_s};
   }
 
-  /// Of one request the node nearest to its client comes first: an answer is heard while it is
-  /// still being written.
+  /// Among nodes of one request, the one nearest to its client comes first: an answer is heard
+  /// while it is still being written.
   template <typename View>
   void sort(std::vector<View>& views) {
     std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
@@ -355,7 +355,7 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
   const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
                              rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
   if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
-  // Of equal tiers chunks go first: they are what becomes audible.
+  // In the same tier, chunks go before steps: a chunk becomes audible.
   if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
     return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
   }

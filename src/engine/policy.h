@@ -56,14 +56,15 @@ struct ChunkView {
   double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the time waited
 };
 
-/// What a policy knows at one moment: plain data, of all models.
+/// The state that a policy plans from: plain data, of all models at one moment.
 struct Snapshot {
   int max_batch = 32;  ///< places in a batch
   int max_prefill_rows = 128;
-  /// What a batch may take at most, as far as something can be left out.
+  /// The largest batch, as far as rows or chunks can be left out.
   double longest_s = std::numeric_limits<double>::infinity();
-  bool ahead = false;  ///< the executor is busy: plan only what would not be planned better later
-  double busy_s = 0;   ///< and probably for so long
+  bool ahead = false;  ///< the executor is busy: plan only rows that a later plan would not place
+                       ///< better
+  double busy_s = 0;   ///< for how long it is expected to stay busy
   std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order
   std::vector<ChunkView> chunks{};        ///< in admission order
@@ -71,7 +72,7 @@ struct Snapshot {
   int model_of(int node) const { return nodes[node].model; }
 };
 
-/// What a sequence does in a batch.
+/// The part of a sequence in a batch.
 struct PlannedSequence {
   int slot = 0;
   int rows = 1;
@@ -112,11 +113,12 @@ void plan_throughput(Snapshot& snapshot, Plan& plan);
 /// The baseline: everything in order of arrival, chunks as soon as they can be cut.
 void plan_fcfs(Snapshot& snapshot, Plan& plan);
 
-/// A policy, and what options call it.
+/// A policy, and its name in the options.
 struct NamedPolicy {
   std::string_view name;
   Policy plan;
 };
+/// All policies.
 std::span<const NamedPolicy> policies();
 /// Null when there is no policy of that name.
 Policy find_policy(std::string_view name);
@@ -124,8 +126,8 @@ Policy find_policy(std::string_view name);
 /// Constants of plan_streaming.
 struct StreamingRules {
   double margin_s = 0.03;    ///< a stream this close to silence, beyond the work ahead, is urgent
-  double patience_s = 0.25;  ///< a request that waited so long for its first audio is as urgent,
-                             ///< and so is a reader whose next word is late by so much
+  double patience_s = 0.25;  ///< a request that has waited this long for its first audio is as
+                             ///< urgent, and so is a reader whose next word is late by this time
   double fill = 0.2;         ///< relaxed rows may make an urgent batch longer by this share
   double drafts = 0.5;       ///< guesses may make a batch longer by this share
   double longest_chunks_s = 0.01;  ///< of a batch of chunks, if it has more than one: on a CPU more

@@ -325,7 +325,7 @@ TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream
   EXPECT_EQ(plan_beside(prompt(0, 5), decode(1, 0.01)), "ar 0x5") << "another executor's";
 }
 
-TEST(StreamingPolicy, ReadersComeBehindThoseWhoListenUntilTheyAreVeryLate) {
+TEST(StreamingPolicy, ReadersComeBehindListenersUntilTheyAreVeryLate) {
   Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50};
   snapshot.nodes = two_models();
   const auto node_for = [&](double reader_slack_s, SequenceView other) {
@@ -398,7 +398,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.sequences = {text};
   snapshot.chunks = {chunk(0, 0.06)};
   snapshot.chunks[0].node = 1;
-  SequenceView waiting = prompt(0, 5, 0.4);  // it plays nothing: nobody hears a gap
+  SequenceView waiting = prompt(0, 5, 0.4);  // it plays nothing, so no gap is heard
   snapshot.sequences.push_back(waiting);
   Plan plan;
   snapshot.nodes[0].here = snapshot.nodes[1].here = false;
@@ -517,7 +517,7 @@ struct Play {
   }
 };
 
-TEST(Policies, KeepTheLimitsAndServeEverybody) {
+TEST(Policies, KeepTheLimitsAndServeEveryRequest) {
   for (const NamedPolicy& policy : policies()) {
     for (uint32_t round = 0; round < 300; ++round) {
       auto random = [&, i = 0u](int below) mutable {

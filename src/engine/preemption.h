@@ -16,7 +16,7 @@ namespace syrinx {
 
 enum Urgency { kLive, kBackground };
 
-/// What could be run of the requests of one urgency.
+/// The rows and chunks that requests of one urgency could run.
 struct Views {
   std::vector<SequenceView> sequences;
   std::vector<ChunkView> chunks;
@@ -32,17 +32,17 @@ struct PageRivals {
 };
 
 /// Leaves out sequences that gave their pages up until the older request has run: two that do not
-/// fit beside each other would else take them from each other for ever.
+/// fit beside each other would otherwise take pages from each other without end.
 void let_older_first(const PageRivals& rivals);
 /// Takes pages of requests in the background where others want them; counts them as free.
 void take_from_background(const PageRivals& rivals, Snapshot& snapshot);
 /// Leaves out sequences in the background that would take more pages than all of them may hold. The
 /// oldest that can go on is never left out, so that it ends and makes room.
 void bound_background(const PageRivals& rivals);
-/// The slot has nothing to do, and nothing was planned of what there is for it. A node of it that
-/// stands still has no pages for any of its sequences: for the sake of the oldest takes the pages
-/// of one that rests (its reader is slow, its input has not come), or else of the youngest. True:
-/// plan again.
+/// Called when the slot is idle and no work for it was planned. A node that stands still then has
+/// no pages for any of its sequences: takes the pages of a resting sequence (its reader is slow, or
+/// its input has not come), or else of the youngest, for the oldest. Returns true if it must be
+/// planned again.
 bool make_room(const PageRivals& rivals, const ExecutorSlots& slots, const ExecutorSlot& slot);
 
 }  // namespace syrinx

@@ -57,8 +57,8 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;
     nodes[n].samples_per_frame = samples;
     width = nodes[n].chunk->in_width();
-    // Of what comes from an AR node the model knows how long it is; a stage only says how many
-    // frames come out at most, which for one that makes blocks is several times too many.
+    // The model knows how long the output of an AR node is; a stage only says how many frames come
+    // out at most, which for one that makes blocks is several times too many.
     const int from = g.feeding(n).from.node;
     const PipelineInfo& info = pipeline->info();
     if (from != kClient && g.node(from).ar && info.speech.frame_rate > 0)

@@ -37,7 +37,7 @@ class Roster {
   const Requests& active() const { return active_; }
   /// A list of one. The request's id is known to the trace from here on.
   Active& take_in(Waiting request);
-  /// Null: there is no such request, or it has ended.
+  /// Null for an unknown or ended request.
   Active* find(RequestId id);
 
   /// Refuses requests that have waited too long, then gives free seats to waiting requests.
@@ -48,7 +48,7 @@ class Roster {
   bool has_ended() const;
   void publish_counts(std::span<ResidentModel* const> models) const;
 
-  /// Runs work on one request; what it throws fails that request and no other (I8).
+  /// Runs work on one request; an exception fails that request and no other (I8).
   void guarded(Active& request, FunctionRef<void()> work);
   void fail(Active& request, Error error);
   /// Ends a request. Its record stays until no batch needs it.

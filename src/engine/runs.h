@@ -116,7 +116,7 @@ struct ChunkRun {
 std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
                                          const Sequence& sequence);
 
-/// One of the two, by the kind of the node; neither where the request does not open the node.
+/// Makes one of the two, by the kind of the node; neither where the request does not open it.
 struct NodeRun {
   std::unique_ptr<ArRun> ar;
   std::unique_ptr<ChunkRun> chunk;

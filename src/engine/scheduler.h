@@ -1,8 +1,8 @@
-// The engine's thread at work: commits what came back, takes the mail, gives seats, plans, builds
-// batches and runs them on the platform (CONTRACT.md, "One turn"). What there is belongs to its
-// parts, each with invariants of its own: requests to Roster, clients to Output, pages to Pages,
-// slots and models to ExecutorSlots, learned costs to MachineLoad. Knows no locks; one thread calls
-// everything, on the platform's clock.
+// The work of the engine's thread: commits results, takes the mail, gives seats, plans, builds
+// batches and runs them on the platform (CONTRACT.md, "One turn"). Its state is in its parts, each
+// with invariants of its own: requests in Roster, clients in Output, pages in Pages, slots and
+// models in ExecutorSlots, learned costs in MachineLoad. Has no locks; one thread calls everything,
+// on the platform's clock.
 #pragma once
 
 #include <list>
@@ -30,9 +30,9 @@ class Scheduler {
   Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platform& platform);
   ~Scheduler();
 
-  /// The model outlives its stay here. From then on its requests may come.
+  /// Adds a model, which must outlive its stay here; its requests may come from then on.
   void add(ResidentModel& model);
-  /// Ends the model's requests with kCancelled. It may go once has() says no.
+  /// Ends the model's requests with kCancelled. Destroy it only when has() is false.
   void remove(ResidentModel& model);
   /// Whether anything here refers to the model.
   bool has(const ResidentModel& model) const { return slots_.has(model); }
@@ -51,15 +51,15 @@ class Scheduler {
   /// Plans and starts batches while there is something to run and a slot to run it. With an
   /// inline platform: runs one. False when nothing was started.
   bool dispatch();
-  /// Fails everything: the last resort after an unexpected exception.
+  /// Fails all requests: the last resort after an unexpected exception.
   void fail_all(const char* why) { roster_.fail_all(why); }
-  /// Ends everything with kCancelled. Nothing may be in flight.
+  /// Ends all requests with kCancelled. No batch may be in flight.
   void end_all();
 
   using Ended = Roster::Ended;
   /// The requests that ended since the last call: model and client.
   void take_ended(std::vector<Ended>& ended) { roster_.take_ended(ended); }
-  /// When to look again although nothing comes; infinite: there is no need.
+  /// When to look again although no mail comes, in seconds on the clock; infinite: never.
   double look_again_s() const;
   int away() const { return slots_.in_flight() + edges_.jobs_in_flight(); }  ///< batches, host jobs
   Load load(const ResidentModel& model) const { return roster_.load(model, models()); }

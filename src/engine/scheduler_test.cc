@@ -40,7 +40,7 @@ TEST(Scheduler, LimitedPlacesGoToTheOldest) {
   EXPECT_TRUE(std::is_sorted(begun.begin(), begun.end()));
 }
 
-/// Who asks next is let in by what is held now, not by what was held in the rush.
+/// The next request is admitted by the places that are held now, not those of the ended rush.
 TEST(Scheduler, PlacesOfAnEndedRushAreFree) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
@@ -116,7 +116,7 @@ TEST(Scheduler, AReaderThatPausesHoldsNoPlace) {
   for (const Client& client : slow) EXPECT_EQ(client->outcome.reason, FinishReason::kStop);
 }
 
-TEST(Scheduler, NobodyWaitsLongerThanPromised) {
+TEST(Scheduler, NoRequestWaitsLongerThanPromised) {
   EngineOptions options = patient();
   options.max_wait_s = 0.5;
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
@@ -145,7 +145,8 @@ TEST(Scheduler, NobodyWaitsLongerThanPromised) {
 
 // ---------------------------------------------------------------------------- pages
 
-/// Who loses pages: first a request that waits for text, then the youngest, the oldest never.
+/// The order in which requests lose pages: first one that waits for text, then the youngest, the
+/// oldest never.
 TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
   ScriptedMachine machine({.options = patient(6)});
   machine.add(make_toy_pipeline());
@@ -222,7 +223,7 @@ TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
   EXPECT_GT(longest_s, 2);
 }
 
-/// One jump of the clock is no overload: it takes nobody's place for more than a second.
+/// One jump of the clock does not count as overload: it costs no place for more than a second.
 TEST(Scheduler, AHiccupLimitsNothing) {
   for (const double hiccup_s : {0.3, 3600.0}) {
     double extra_s = 0;
@@ -294,7 +295,7 @@ TEST(Scheduler, AStateThatThrowsFailsItsRequestOnly) {
   }
 }
 
-TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNobody) {
+TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   ScriptedMachine machine({.options = patient(), .job_s = [](const HostJob&) { return 5.0; }});
   ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest open = ask_bytes(10, 2);
@@ -318,7 +319,7 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNobody) {
   machine.run_to_end();
   EXPECT_EQ(late->samples, heard_alone(ask_bytes(30, 2)));
 
-  // Cancelled while its text is away: told at once, forgotten when the text is back.
+  // Cancelled while its text is away: reported at once, forgotten when the text is back.
   const Client gone = machine.submit(open);
   machine.run_until(machine.now() + 1);
   machine.scheduler.append_text(gone->id, "b", false);
@@ -332,7 +333,8 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNobody) {
   EXPECT_EQ(machine.scheduler.away(), 0);
 }
 
-/// New streams are opened from what the sequence knows; a host thread that tells it text has it.
+/// New streams are opened from what the sequence knows; a host thread that passes text to it has
+/// it.
 TEST(Scheduler, NewStreamsWaitForASequenceThatIsAway) {
   ScriptedMachine machine({.options = patient(),
                            .batch_s = [](const Batch& b) { return b.node == 0 ? 1e-3 : 0.5; },
@@ -441,7 +443,7 @@ TEST(Scheduler, AFirstChunkLargerThanItsEdgeIsCutAllTheSame) {
   EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
 }
 
-/// The prompt of another model is cut so that nobody who listens runs dry meanwhile.
+/// The prompt of another model is cut so that no listener runs dry meanwhile.
 TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   ResidentModel* heavy = nullptr;
   double longest_s = 0;
@@ -487,7 +489,7 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
 
 /// One model's prompts do not keep an executor to themselves, batch behind batch, while a listener
 /// of another model whose steps are taken there runs dry.
-TEST(Scheduler, NobodyRunsDryBehindTheBatchesOfOneModel) {
+TEST(Scheduler, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   const ResidentModel* heavy = nullptr;
   Script script{.options = patient(), .places = {{{1, true}, {1, true}}, false, true}};
   script.options.max_prefill_rows = 512;

@@ -3,7 +3,8 @@
 // back in any order and clocks that jump. What must come out is known from run_plainly(). Each
 // invariant has its test, with schedules of its own; what fails names the invariant and the
 // schedule. I13 is tested in voice_queue_test.cc.
-// SYRINX_SCHEDULES=10000 runs so many for each instead of a few hundred (./check long).
+// SYRINX_SCHEDULES=10000 sets the number of schedules of each test (./check long); the default is a
+// few hundred.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -264,7 +265,7 @@ class Schedule {
         << "I9: text goes into a sequence that is in a batch";
   }
 
-  /// As ScriptedMachine::turn(), with an eye on who loses pages.
+  /// As ScriptedMachine::turn(); also checks which requests lose pages.
   void turn() {
     machine_.platform.hand_back(machine_.scheduler);
     for (int i = 0;; ++i) {
@@ -285,7 +286,7 @@ class Schedule {
     if (!talk.client || talk.client->done || talk.client->active->runs.empty()) return nullptr;
     return talk.client->active->runs[0].ar.get();
   }
-  /// Who has pages that may be taken, in the background or not.
+  /// The requests whose pages may be taken, in the background or not.
   std::vector<const Talk*> holders(bool background) const {
     std::vector<const Talk*> out;
     for (const Talk& talk : talks_) {
@@ -295,7 +296,7 @@ class Schedule {
     }
     return out;
   }
-  /// Somebody lost pages: of those who had some, in the background and not.
+  /// Requests with pages, in the background and not, of which at least one lost them.
   void pages_go_in_order(std::span<const Talk* const> live, std::span<const Talk* const> behind) {
     const auto keeps = [](const Talk* talk) {
       const ArRun* const run = steps_of(*talk);
@@ -628,7 +629,8 @@ struct Duet {
   bool operator==(const Duet&) const = default;
 };
 
-/// What is said does not depend on who else is there, on pages, executors or readers that pause.
+/// The output of a request does not depend on other requests, pages, executors or readers that
+/// pause.
 TEST(Schedules, I14_Outputs) {
   const auto pipeline = make_duet_pipeline();
   const size_t page = KvPool::page_bytes(pipeline->graph().nodes()[0].ar->traits().kv[0]);

@@ -1,5 +1,5 @@
-// What serves the requests of one model: an Engine, or what stands for one (a stand-in in tests, a
-// simulated engine). Every method is safe from any thread; all but submit() return at once.
+// An object that serves the requests of one model: an Engine, a stand-in in tests, or a simulated
+// engine. Every method is safe from any thread; all but submit() return at once.
 #pragma once
 
 #include <memory>
@@ -21,16 +21,16 @@ class Service {
   /// kOverloaded comes at once and says in retry_after_s when there should be room. May take a
   /// while for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
-  /// The same without making the prompts on the caller's thread: what is wrong with the request
-  /// beyond what PipelineInfo says comes to the sink as finished(kError).
+  /// The same without making the prompts on the caller's thread: faults of the request that
+  /// PipelineInfo does not show are sent to the sink as finished(kError).
   virtual Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
     return submit(request, std::move(sink));
   }
-  /// Takes effect before the next step; the sink gets finished(kCancelled). Unknown ids: nothing.
+  /// Cancels before the next step; the sink gets finished(kCancelled). Ignores unknown ids.
   virtual void cancel(RequestId id) = 0;
-  /// More text for a request opened with text_open; unknown ids: nothing.
+  /// Adds text to a request opened with text_open. Ignores unknown ids.
   virtual void append_text(RequestId id, std::string text, bool last) = 0;
-  /// From now on it is no background request any more; unknown ids: nothing.
+  /// Takes the request out of the background. Ignores unknown ids.
   virtual void raise_priority(RequestId /*id*/) {}
 };
 

@@ -3,8 +3,7 @@
 // Invariants:
 // - models, and the nodes of all models, are numbered from 0 on, without gaps, in order of arrival;
 // - with split executors, and wherever it is remote, an AR node is stepped in one slot only, so
-// that
-//   its steps run in the order in which they were built;
+//   that its steps run in the order in which they were built;
 // - a batch is free in its slot or in flight, never both.
 #pragma once
 
@@ -39,6 +38,7 @@ struct NodeRef {
   ResidentNode& get() const { return model->nodes[node]; }
 };
 
+/// The table of slots, models and nodes; knows no requests.
 class ExecutorSlots {
  public:
   explicit ExecutorSlots(const PlacesSpec& spec);
@@ -50,7 +50,7 @@ class ExecutorSlots {
 
   void add(ResidentModel& model);
   bool has(const ResidentModel& model) const;
-  /// Forgets models that leave and have no request any more.
+  /// Forgets models that leave and whose requests have all ended.
   void forget_left();
 
   /// Whether batches of the slot run on the scheduler's own thread.

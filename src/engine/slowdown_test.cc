@@ -6,7 +6,7 @@
 namespace syrinx {
 namespace {
 
-TEST(Slowdown, ComparesWithWhoComesAlone) {
+TEST(Slowdown, ComparesWithARequestAlone) {
   Slowdown slowdown;
   EXPECT_EQ(slowdown.value(0, 0, 0), 1);
   slowdown.first_output(0.4, false, 1);
@@ -32,7 +32,7 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
   EXPECT_LT(later, 3.5);
   EXPECT_GT(later, 2);
   EXPECT_NEAR(slowdown.value(0, 0, 120), 1, 1e-2);
-  // Those who still wait are not waited for.
+  // Requests that still wait are not counted.
   EXPECT_NEAR(slowdown.value(5 * 0.5, 5, 120), (0.05 + 2.5) / 6 / 0.05, 0.05);
   EXPECT_EQ(Slowdown::faded(4, 0), 4);
   EXPECT_NEAR(Slowdown::faded(4, Slowdown::kMemory_s), 1 + 3 / std::exp(1), 1e-9);
@@ -59,7 +59,7 @@ TEST(Slowdown, IsFeltLongBeforePlacesAreShort) {
   while (machine.next()) most = std::max(most, slowdown_now(machine));
   EXPECT_GT(most, 2.5);
   EXPECT_LT(12, machine.scheduler.load(model).places / 2) << "places are not short at all";
-  // One who comes alone again finds all as it was.
+  // A later request that comes alone finds the old values.
   for (int i = 0; i < 3; ++i) {
     machine.platform.set(machine.now() + 10);
     ASSERT_TRUE(machine.submit(ask_bytes(200, i)));
@@ -69,7 +69,7 @@ TEST(Slowdown, IsFeltLongBeforePlacesAreShort) {
 }
 
 /// A client that thinks before it writes, and work in the background, are no load.
-TEST(Slowdown, WhoLetsUsWaitDoesNotCount) {
+TEST(Slowdown, WaitsForTheClientDoNotCount) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());
   ASSERT_TRUE(machine.submit(ask_bytes(100)));

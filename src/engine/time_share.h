@@ -12,7 +12,7 @@ class TimeShare {
   /// What may be used at once after a pause, seconds of one executor.
   static constexpr double kBurst_s = 0.25;
 
-  /// `share` in (0, 1] of the time of so many executors; 1: all of it.
+  /// `share` in (0, 1] of the time of `executors` executors; 1: all of it.
   TimeShare(double share, int executors) : rate_(share < 1 ? share * executors : kAll) {}
 
   /// Whether something may begin now. Times never fall.
@@ -22,7 +22,7 @@ class TimeShare {
     seen_s_ = now;
     return saved_s_ > 0;
   }
-  /// Something has taken so long. What was too much is waited for later.
+  /// Work has taken `seconds`. Time above the share is waited for later.
   void took(double seconds) { saved_s_ -= seconds; }
 
  private:

@@ -1,6 +1,6 @@
-// A record of what the engine did, in the Chrome trace event format, for Perfetto or
-// chrome://tracing. Bounded: after max_events the rest is left out, and the file says so.
-// Engine thread only.
+// A record of the engine's work, in the Chrome trace event format, for Perfetto or
+// chrome://tracing. Bounded: events after max_events are left out, and the file says so. Engine
+// thread only.
 #pragma once
 
 #include <cstdint>

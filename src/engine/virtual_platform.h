@@ -14,7 +14,7 @@ namespace syrinx {
 
 class Scheduler;
 
-/// What things take and do there. Times are seconds; an unset function is none.
+/// What virtual work takes and does. Times in seconds; an unset function is not called.
 struct VirtualWork {
   std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
   std::function<double(const Batch&)> batch_s = {};    ///< from its beginning to its end
@@ -27,6 +27,7 @@ struct VirtualWork {
   std::function<double(const HostJob&)> job_s = {};
 };
 
+/// The virtual clock and its executors.
 class VirtualPlatform : public Platform {
  public:
   VirtualPlatform(const PlacesSpec& places, VirtualWork work);

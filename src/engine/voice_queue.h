@@ -31,11 +31,12 @@ struct VoiceQueueLimits {
 /// Called once, on the queue's thread, and must not block; kCancelled when cancelled.
 using VoiceDone = std::function<void(Result<Voice>)>;
 
+/// The queue of recordings and the thread that encodes them.
 class VoiceQueue {
  public:
   /// Encoder and metrics outlive the queue.
   VoiceQueue(const VoiceEncoder& encoder, EngineMetrics& metrics, VoiceQueueLimits limits = {});
-  /// Cancels what is unfinished.
+  /// Cancels unfinished recordings.
   ~VoiceQueue();
   VoiceQueue(const VoiceQueue&) = delete;
   VoiceQueue& operator=(const VoiceQueue&) = delete;
@@ -44,7 +45,7 @@ class VoiceQueue {
   Result<uint64_t> encode(Recording recording, uint64_t client, VoiceDone done);
   /// Takes effect after the piece being encoded; unknown ids: nothing.
   void cancel(uint64_t id);
-  /// Waits until nothing is unfinished; false if that took longer.
+  /// Waits until all recordings are finished; false after the timeout.
   bool drain(double timeout_s);
 
  private:

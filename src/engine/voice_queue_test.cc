@@ -100,12 +100,12 @@ TEST(VoiceQueue, EncodesSeveralInTurns) {
   EXPECT_EQ(metrics.voices_waiting.value(), 0);
 }
 
-/// Ten steps behind whoever began it, however nice that was: a process under nice(1), too.
+/// Ten steps behind the thread that began it, however nice that was: a process under nice(1), too.
 TEST(VoiceQueue, GivesUpPriorityOfWhatItHas) {
   for (const int mine : {0, 7}) {
     int before = 0;
     Adder adder;
-    std::thread([&] {  // whose niceness nobody else has
+    std::thread([&] {  // a niceness that no other thread has
       (void)!nice(mine);
       before = getpriority(PRIO_PROCESS, 0);
       EngineMetrics metrics(kStages);
@@ -208,8 +208,7 @@ TEST(VoiceQueue, BoundedAndFair) {
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(asked[i].wait().ok());
 }
 
-/// Whoever comes, goes, or breaks: each is told once, with what belongs to it, and nothing waits
-/// on.
+/// Requests that come, leave or fail: each gets one result, its own, and none waits on.
 TEST(VoiceQueue, I13_Voices) {
   Adder adder;
   EngineMetrics metrics(kStages);
@@ -281,7 +280,7 @@ TEST(VoiceQueue, TurnsAreShared) {
   ask(1, 1, 2), ask(2, 1, 2), ask(3, 1, 2), ask(4, 2, 2), ask(5, 2, 2);
   adder.gate.release(20);
   EXPECT_TRUE(queue.drain(20));
-  const auto all_told = [&] {  // the last one is told when the queue is empty
+  const auto all_told = [&] {  // the last one is reported when the queue is empty
     const std::lock_guard lock(mutex);
     return order.size() == 6;
   };
@@ -289,8 +288,8 @@ TEST(VoiceQueue, TurnsAreShared) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 4, 2, 5, 3}));
 }
 
-/// Who has begun goes on, also when somebody comes who has no place in the turn.
-TEST(VoiceQueue, WhoHasBegunGoesOn) {
+/// A running request goes on, also when one comes that has no place in the turn.
+TEST(VoiceQueue, ARunningRequestGoesOn) {
   Adder adder;
   adder.held = true;
   EngineMetrics metrics(kStages);

@@ -4,7 +4,7 @@
 // exception at all); an empty text breaks nothing. It takes max_frames steps in segments of four,
 // two frames a step, each frame one number that follows from seed and step ("same 0": from the seed
 // alone); a frame is one sample. "early 0" takes them before its text is whole.
-// Counts what is alive, so that a test can tell a leak.
+// Counts its living objects, so that a test can detect a leak.
 #pragma once
 
 #include <map>

@@ -50,7 +50,7 @@ inline std::shared_ptr<Reader> ask(Engine& engine, const SpeechRequest& request)
   auto sink = std::make_shared<Reader>();
   const auto id = engine.submit(request, sink);
   EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) {  // so that who waits does not wait for ever
+  if (!id.ok()) {  // so that a waiting thread goes on
     Outcome refused;
     refused.reason = FinishReason::kError;
     refused.error = id.error();
@@ -76,7 +76,7 @@ inline std::vector<float> spoken(Engine& engine, const SpeechRequest& request) {
 
 /// The samples of a request alone on an engine that `make(EngineOptions)` makes, which are the same
 /// in a crowd of `count` on one whose batches hold half of a dozen: sequences come and go.
-/// `change(i, other)` may make another request of the i-th one, and tells whether it did.
+/// `change(i, other)` may make another request of the i-th one, and returns whether it did.
 template <typename Make, typename Change>
 std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& request, int count,
                                               Change change) {

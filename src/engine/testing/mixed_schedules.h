@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// A request, and what its client gets when nobody else is there.
+/// A request, and what its client gets when no other request is there.
 struct MixedTold {
   SpeechRequest request;
   std::string text;

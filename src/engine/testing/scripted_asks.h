@@ -33,7 +33,7 @@ inline SpeechRequest ask_open(std::string text, uint64_t seed = 1) {
   return request;
 }
 
-/// `pages` of the toy model; nobody is refused for waiting.
+/// `pages` of the toy model; no request is refused for waiting.
 inline EngineOptions patient(int pages = 400) {
   EngineOptions options;
   options.kv_bytes = static_cast<size_t>(pages) * KvPool::page_bytes({1, 2, 8, DType::kF32});

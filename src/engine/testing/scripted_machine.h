@@ -19,7 +19,7 @@
 
 namespace syrinx {
 
-/// Notes what a client is told, and when.
+/// Records what is sent to a client, and when.
 class ScriptedClient : public Sink {
  public:
   struct Piece {
@@ -56,14 +56,14 @@ class ScriptedClient : public Sink {
   bool done = false;
   double ended_s = 0;
   Outcome outcome;
-  std::function<void()> at_end = {};  ///< called as the end is told
+  std::function<void()> at_end = {};  ///< called when the end is reported
 
  private:
   const Platform& clock_;
   const int rate_hz_;
 };
 
-/// How long all takes, and who looks on.
+/// How long each kind of work takes, and the observers.
 struct Script {
   EngineOptions options = {};  ///< of the machine and of models that bring none
   PlacesSpec places = {{{1, true}}, true, false};

@@ -1,5 +1,5 @@
 // For tests of pipelines that hear a question and answer it in text and speech: what each of them
-// owes, under any schedule and clock. The nodes are told by their numbers.
+// owes, under any schedule and clock. Nodes are identified by their numbers.
 #pragma once
 
 #include <algorithm>
@@ -123,7 +123,7 @@ inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipel
   EXPECT_GT(preemptions, 0) << "the test did not force any";
 }
 
-/// Of a request without speech neither flow nor vocoder runs; it is heard in `pieces` batches.
+/// For a request without speech neither flow nor vocoder runs; it is heard in `pieces` batches.
 inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRequest request,
                               int pieces, SpokenNodes nodes = {}) {
   Executor executor(1);
