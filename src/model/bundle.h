@@ -39,8 +39,8 @@ class Bundle {
   float single(std::string_view name) { return floats(name, 1)[0]; }
 
   void append_to(std::string& bytes) const;
-  /// Throws LoadError for anything but what append_to() writes. Takes memory for what is there, not
-  /// for what is claimed.
+  /// Throws LoadError for anything that append_to() does not write. Takes memory for the bytes that
+  /// are there, not for the sizes that they claim.
   static Bundle parse(std::string_view bytes);
 
   bool operator==(const Bundle&) const = default;

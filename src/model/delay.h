@@ -12,15 +12,15 @@
 
 namespace syrinx {
 
-/// What a stream has where it has no code of a spoken frame.
+/// The content of a stream where it has no code of a spoken frame.
 struct DelayMarks {
   int32_t before = 0;  ///< until its first code
   int32_t end = 0;     ///< at the first frame that is not spoken
   int32_t after = 0;   ///< from then on
 };
 
-/// Who fills a stream where it has no code: the marks, whatever was sampled, or the model, and then
-/// what was sampled stays; the marks are only what interleave() writes.
+/// What fills a stream where it has no code: the marks, the sampled codes, or the model. With the
+/// last two the sampled codes stay; the marks are only what interleave() writes.
 enum class DelayDrain : uint8_t {
   kForced,    ///< the marks, before the first code and behind the last, while the others catch up
   kEmitted,   ///< the marks before the first code, the model behind the last
@@ -29,7 +29,7 @@ enum class DelayDrain : uint8_t {
   kFree       ///< the model, everywhere
 };
 
-/// How much later each stream comes, and what stands where it has nothing.
+/// How many steps later each stream comes, and its content where it has no code.
 struct DelayPattern {
   std::vector<int> delays;  ///< [S], none negative; stream 0 has none
   DelayMarks marks;
@@ -61,14 +61,15 @@ class DelayedStreams {
   /// Whether a mark will stand in stream s at the next step, whatever is sampled.
   bool idle(int s) const { return marked(steps(), s); }
 
-  /// Frames from `frame` on are not spoken. To be told before the push() of the step whose stream 0
-  /// would begin that frame, or at it; once.
+  /// Ends the speech before `frame`: later frames are dropped. Call it once, before the push() of
+  /// the step whose stream 0 would begin that frame, or at it.
   void end_at(int frame) { end_ = frame; }
   /// The step to be pushed holds the end mark of stream 0: S - 1 streams are still to be drained.
   void end_now() { end_at(steps()); }
-  /// The model made the tail by itself: only what is whole is spoken, and nothing is to follow.
+  /// The model made the tail by itself: only whole frames are spoken, and no step follows.
   void end_with_tail();
-  /// Ends here, with the frames that are whole, what has not ended in `most` steps; whether it did.
+  /// Ends here, with the frames that are whole, if the tail has not ended in `most` steps; returns
+  /// whether it did.
   bool cut_at(int most);
   bool ending() const { return end_ >= 0; }
   /// The number of frames that are spoken, once ending().
@@ -81,7 +82,7 @@ class DelayedStreams {
   /// The frame that the last push() made whole, into `out` [S]; false: none, or it is not spoken.
   bool frame(std::span<int32_t> out) const;
 
-  /// What stream s had at step `step`, marks where it has no code; -1: before the first step.
+  /// The code of stream s at step `step`, marks where it has no code; -1: before the first step.
   int32_t at(int step, int s) const { return columns_[s][step + 1]; }
   /// Codes of stream s, from the mark before the first step on.
   std::span<const int32_t> column(int s) const { return columns_[s]; }

@@ -1,4 +1,4 @@
-// What flows along the edges of a graph.
+// The frames that flow along the edges of a graph.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// What frames are.
+/// Kinds of frames.
 enum class Flow : uint8_t {
   kText,     ///< UTF-8; a frame is a byte
   kIds,      ///< i32, one a frame
@@ -18,7 +18,7 @@ enum class Flow : uint8_t {
 /// "text", "ids", ...; static storage.
 const char* flow_name(Flow flow);
 
-/// What an edge carries.
+/// The type of an edge's frames.
 struct FrameType {
   Flow flow = Flow::kCodes;
   int width = 1;  ///< elements of a frame

@@ -57,6 +57,7 @@ struct Link {
   ChunkPolicy policy;
 };
 
+/// Nodes and edges of one pipeline.
 class Graph {
  public:
   Graph() = default;

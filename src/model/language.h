@@ -10,9 +10,10 @@ namespace syrinx {
 
 struct PipelineInfo;
 
-/// The model's name for what a request calls a language: a code, a tag with a region or an English
-/// name, in any case. "" where the model decides ("auto", or nothing was asked). An Error names
-/// "language" and lists what the model knows. A model that lists no languages takes any name.
+/// Returns the model's name for the language of a request, given as a code, a tag with a region or
+/// an English name, in any case. "" where the model decides ("auto", or none was asked for). An
+/// Error names "language" and lists those of the model. A model that lists no languages takes any
+/// name.
 Result<std::string> read_language(const PipelineInfo& info, std::string_view asked);
 
 /// Whether the model takes the language from the text and from nothing else.

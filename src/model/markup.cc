@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Of a request, or of the model where it speaks nothing else.
+/// The language of the request, or of the model where it speaks only one.
 bool is_english(const PipelineInfo& info, const std::string& asked) {
   const bool only = info.speech.languages.size() == 1;
   const std::string language =
@@ -57,10 +57,10 @@ Markup take_ssml(const PipelineInfo& info, Ssml ssml, SpeechRequest& request) {
     warn(concat("SSML: the model '", info.model, "' has no emphasis"));
   }
   if (!out.marks.empty() && !info.speech.word_times) {
-    warn(concat("SSML: the model '", info.model, "' does not tell the times of marks"));
+    warn(concat("SSML: the model '", info.model, "' does not report the times of marks"));
     out.marks.clear();
   }
-  // What comes to nothing is no reason to speak in parts.
+  // Settings without effect do not split the text into parts.
   const auto same = [](const Delivery& a, const Delivery& b) {
     return a.rate == b.rate && a.pitch == b.pitch;
   };

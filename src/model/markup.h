@@ -13,7 +13,7 @@ namespace syrinx {
 
 struct Markup {
   std::vector<TextMark> marks;        ///< places in RequestText::text, in order
-  std::vector<std::string> warnings;  ///< what was left out, for people, without a full stop
+  std::vector<std::string> warnings;  ///< parts that were left out, for people, without a full stop
 };
 
 /// Replaces a text in SSML (text/ssml.h) by its words, sayings and deliveries. What the model

@@ -37,7 +37,8 @@ struct OptionPlace {
   bool operator==(const OptionPlace&) const = default;
 };
 
-/// Where the value of an option is kept. What it is in a default SpeechRequest means "not set".
+/// The field that holds the value of an option. Its value in a default SpeechRequest means "not
+/// set".
 using OptionField =
     std::variant<OptionPlace<std::optional<float>>, OptionPlace<std::optional<int>>,
                  OptionPlace<std::optional<bool>>, OptionPlace<float>, OptionPlace<int>,
@@ -58,6 +59,7 @@ enum class OptionModels : uint8_t {
   kOffering  ///< those whose Offers have it, within the bounds given there
 };
 
+/// One option: its names, its field in the request, its bounds and where it is allowed.
 struct RequestOption {
   std::string_view name;           ///< of the field in bodies, and of errors
   std::string_view argument = {};  ///< of the command line ("-l,--language"); empty: none
@@ -69,7 +71,7 @@ struct RequestOption {
   bool minus_one_is_off = false;  ///< in bodies -1 means 0, as other servers write "off"
   std::string_view unit = {};     ///< "frames"
   OptionModels models = OptionModels::kAny;
-  /// Of an option of kOffering: bounds of a model that does not offer it. Unset: it is refused.
+  /// Bounds of an option of kOffering at a model that does not offer it. Unset: it is refused.
   std::optional<Bounds> otherwise = {};
 };
 

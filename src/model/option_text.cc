@@ -56,7 +56,7 @@ const char* expected(const OptionField& field) {
   return fraction ? "a number" : "an integer";
 }
 
-/// Of an answer that a text model writes, which speech has not.
+/// Whether only the written answers of a text model have this option, and speech does not.
 bool only_written(const RequestOption& option) {
   return option.bodies != 0 && (option.bodies & kSpeechBody) == 0;
 }

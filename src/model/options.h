@@ -62,6 +62,7 @@ class Offers {
   std::map<size_t, std::string> instead_;
 };
 
+/// All options, in the order of the table.
 std::span<const RequestOption> request_options();
 /// The option of a name that is in the table; InternalError for others.
 const RequestOption& request_option(std::string_view name);

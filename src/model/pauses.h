@@ -1,6 +1,6 @@
 // Pauses that a text asks for in tags, for every model: <break time="0.5s"/> as in SSML (also
-// "500ms", '500ms', and without the slash) and [pause 0.5s]. What looks otherwise is no tag of ours
-// and stays in the text, for models with tags of their own. One thread at a time.
+// "500ms", '500ms', and without the slash) and [pause 0.5s]. Other tags stay in the text, for
+// models with tags of their own. One thread at a time.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct PausePiece {
   double pause_s = 0;
 };
 
-/// Cuts a text that arrives in pieces at its tags; joined, what comes out is what went in.
+/// Cuts a text that arrives in pieces at its tags; the joined output equals the input.
 class PauseReader {
  public:
   /// Appends what is certain now; `last`: no more text comes. An Error names "input": a pause is

@@ -37,7 +37,8 @@ Status check_answers(const PipelineInfo& info, const SpeechRequest& request) {
     return Error{ErrorCode::kUnsupported, "this model takes earlier answers as text", "messages"};
   for (const EarlierAnswer& each : request.writing.answers) {
     if (each.ids == nullptr || !(each.heard_s.value_or(0) >= 0))
-      return Error{ErrorCode::kInvalid, "an earlier answer is none", "messages"};
+      return Error{ErrorCode::kInvalid, "an earlier answer lacks ids or has heard_s below 0",
+                   "messages"};
   }
   return ok_status();
 }

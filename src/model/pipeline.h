@@ -1,5 +1,5 @@
-// A pipeline: what a model family turns a request into, a graph of networks. Const after load;
-// thread-safe.
+// A pipeline: how a model family turns a request into speech or text with a graph of networks.
+// Const after load; thread-safe.
 #pragma once
 
 #include <concepts>
@@ -27,14 +27,14 @@ struct VoiceInfo {
 /// How text that arrives late is taken.
 enum class LateText { kNone, kSentence, kToken };
 
-/// A part of a model for `inspect`: what it is and what it costs.
+/// A part of a model for `inspect`: its kind and its cost.
 struct PartInfo {
   std::string name;
   std::string shape;
   size_t bytes = 0;
 };
 
-/// What a model's speech is like.
+/// The properties of a model's speech.
 struct SpeechFacts {
   int sample_rate = 24000;   ///< Hz, mono
   double frame_rate = 12.5;  ///< frames a second
@@ -51,7 +51,7 @@ struct SpeechFacts {
   bool word_times = false, phone_times = false;
 };
 
-/// What a model hears in a chat, and what it writes down.
+/// What a model can hear in a chat, and write down.
 struct HearingFacts {
   double seconds = 0;          ///< length of all recordings of a chat, at most; 0: it hears none
   bool first_channel = false;  ///< of several; false: their mean
@@ -68,7 +68,7 @@ struct HearingFacts {
   double dictates_s = 0;
 };
 
-/// What a model that writes can do.
+/// The abilities of a model that writes.
 struct WritingFacts {
   bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
   bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
@@ -83,8 +83,9 @@ struct PipelineInfo {
   std::string licence;
   bool speaks = true;   ///< answers with audio
   bool writes = false;  ///< answers with text, and takes a chat
-  /// Of one that speaks and writes: it answers chats aloud, and hears the turns of a conversation;
-  /// else it reads texts aloud, answers in words and writes down what it hears alone.
+  /// For a model that speaks and writes: it answers chats aloud, and hears the turns of a
+  /// conversation; if false, it reads texts aloud, answers in words and writes down a recording
+  /// that comes alone.
   bool converses = true;
   SpeechFacts speech = {};
   HearingFacts hearing = {};
@@ -94,8 +95,9 @@ struct PipelineInfo {
   std::vector<PartInfo> parts = {};
 };
 
-/// What a request is made of: a sequence for each AR node of the graph, in their order; null where
-/// it does not open the node, nor then the chunk nodes behind it: text alone needs no talker.
+/// The parts of an opened request: a sequence for each AR node of the graph, in their order; null
+/// where the request does not open the node, nor the chunk nodes after it: text alone needs no
+/// talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
   /// Samples that the client's edge carries to a chunk node: whole frames, all of them at once.
@@ -122,12 +124,13 @@ struct RemoteNode {
   uint64_t connections = 0, batches = 0, lost_batches = 0, sent_bytes = 0, received_bytes = 0;
 };
 
-/// A stretch of a recording that is to be written down.
+/// A stretch of a recording, for a transcript.
 struct Dictation {
   std::shared_ptr<const Recording> recording;
   std::string language = {};  ///< in English ("German"), where it is known
 };
 
+/// A loaded model: its description, its graph, and how a request is opened.
 class Pipeline {
  public:
   virtual ~Pipeline() = default;

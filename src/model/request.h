@@ -23,8 +23,8 @@ namespace syrinx {
 
 /// An earlier turn of a conversation, which a model may hear before it speaks.
 struct ContextTurn {
-  std::string voice = {};           ///< who spoke, as RequestVoice::name
-  std::string text = {};            ///< what was said
+  std::string voice = {};           ///< speaker of the turn, as RequestVoice::name
+  std::string text = {};            ///< words of the turn
   std::vector<int32_t> codes = {};  ///< its audio: frames [T, C] of the model's codec
   /// Its audio as VoiceEncoder of the model made it of a recording, instead of `codes`.
   std::shared_ptr<const Voice> recording = nullptr;
@@ -37,8 +37,8 @@ enum class FlowMode : uint8_t { kAuto, kCausal, kFull };
 /// A conversation that a text model is to answer, as JSON of the shape of OpenAI's chat API: what
 /// chat templates are written for.
 struct Chat {
-  std::string messages;  ///< an array of objects with `role` and `content`
-  std::string tools;     ///< an array, or empty
+  std::string messages = {};  ///< an array of objects with `role` and `content`
+  std::string tools = {};     ///< an array, or empty
   /// For templates of models that may think before they answer (`enable_thinking`); unset: as the
   /// template does by itself.
   std::optional<bool> thinks = {};
@@ -54,15 +54,15 @@ struct Chat {
 /// what was heard, in turn.
 struct EarlierAnswer {
   std::shared_ptr<const std::vector<int32_t>> ids;
-  std::optional<double> heard_s = {};  ///< so much of it was heard; unset: all
+  std::optional<double> heard_s = {};  ///< seconds of it that were heard; unset: all
 };
 
-/// What a family's own front end asks of its pipeline, in words that only that family has.
+/// The task that a family's own front end gives its pipeline, in types of that family.
 struct FamilyTask {
   virtual ~FamilyTask() = default;
 };
 
-/// What is to be said, and how it is read.
+/// The text, and how it is read.
 struct RequestText {
   std::string text = {};  ///< UTF-8; invalid bytes are replaced, never fatal
   bool open = false;      ///< more text follows through append_text()
@@ -102,12 +102,12 @@ struct RequestSampling {
   std::optional<int> top_k = {};
   /// Scale of classifier-free guidance, where the model uses it.
   std::optional<float> guidance = {};
-  /// Of the codes after a frame's first, apart from the fields above.
+  /// For the codes after a frame's first, which the fields above do not affect.
   std::optional<float> inner_temperature = {}, inner_top_p = {};
   std::optional<int> inner_top_k = {};
 };
 
-/// What a model that writes is to answer.
+/// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< instead of RequestText::text
   /// What the answer is likely to be like, in whole or in parts; it changes time, never the answer,
@@ -118,18 +118,19 @@ struct RequestWriting {
   int expected_among = 1;
   /// So many bytes of it the answer begins with, whatever the model thinks of them.
   size_t expected_settled = 0;
-  /// An experiment: so many tokens at a time are guessed by Jacobi iteration, each guess from what
-  /// the rows of the guesses before yielded, in place of looking them up. 0: none. Time only.
+  /// Experimental: the number of tokens that are guessed at a time by Jacobi iteration, each from
+  /// the result of the rows of the guesses before, instead of by a look-up. 0: none. Affects time
+  /// only.
   int jacobi = 0;
   std::vector<std::string> stop = {};  ///< the answer ends before the first of these
-  /// What a client said, for the audio parts of `chat`, in their order.
+  /// The client's recordings, for the audio parts of `chat`, in their order.
   std::vector<std::shared_ptr<const Recording>> recordings = {};
   /// For the parts of `chat` of the type "answer", in their order; refused where
   /// WritingFacts::recalls is not set.
   std::vector<EarlierAnswer> answers = {};
-  bool text_only = false;  ///< nothing is to be heard of a model that speaks as well
+  bool text_only = false;  ///< no speech, of a model that speaks as well
   int max_tokens = 0;      ///< 0: as many as the model has positions for
-  int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and of so many others
+  int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and of this many others
 };
 
 /// The terms on which a request is served: its bounds, its listener, its priority.
@@ -142,8 +143,8 @@ struct RequestTerms {
   /// otherwise causal.
   FlowMode flow = FlowMode::kAuto;
   bool offline = false;  ///< the client takes the audio when all of it is made
-  /// Only while no other request has work: work on suspicion, or offline. It takes no place of
-  /// others, costs no other request a deadline, and its pages are the first to be taken.
+  /// Runs only while no other request has work: drafts, or offline work. Takes no place of others,
+  /// costs no other request a deadline, and loses its pages first.
   bool background = false;
   uint64_t client = 0;  ///< a hash of the client's key or address, for fairness
 };

@@ -12,8 +12,8 @@ namespace syrinx {
 
 /// All that a pipeline reads of it. kUnsupported: a family's own task cannot be written down.
 Result<std::string> request_bytes(const SpeechRequest& request);
-/// Throws LoadError for anything but what request_bytes() writes. Takes memory for what is there,
-/// not for what is claimed.
+/// Throws LoadError for anything that request_bytes() does not write. Takes memory for the bytes
+/// that are there, not for the sizes that they claim.
 SpeechRequest read_request(std::string_view bytes);
 
 }  // namespace syrinx

@@ -139,8 +139,8 @@ TEST(RequestBytes, ThereAndBack) {
   }
 }
 
-/// Who writes other bytes gives them another version: a peer that reads the ones before would read
-/// one field as the next.
+/// A change of the bytes needs another version: a peer of the earlier version would read one field
+/// as the next.
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
   EXPECT_EQ(bytes[0], 6);

@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// How a request becomes a track: Runner::open(), or with what it hears told as well.
+/// How a request becomes a track: Runner::open(), or one that passes rows of recordings, too.
 using OpenTrack = std::function<Track(Runner&, const SpeechRequest&)>;
 inline Track open_track(Runner& runner, const SpeechRequest& request) {
   return runner.open(request);

@@ -60,10 +60,10 @@ struct ScoredToken {
   std::vector<Choice> top;
 };
 
-/// What one step added to a request: complete frames, C codes each, in order, text, and marks.
+/// The output of one step for a request: complete frames, C codes each, in order, text, and marks.
 class StepOutput {
  public:
-  /// `phones` null: nobody wants them. `scores`: of this step, where the sequence asked for them.
+  /// `phones` null: not wanted. `scores`: of this step, where the sequence asked for them.
   /// `values`: of this step, ArTraits::values numbers. `rows` takes what row() is given.
   StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
              std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr,
@@ -75,7 +75,7 @@ class StepOutput {
         values_(values),
         rows_(rows) {}
   const StepScores* scores() const { return scores_; }
-  /// What ArStage::values() made of the step; valid during advance().
+  /// The values that ArStage::values() made for the step; valid during advance().
   std::span<const float> values() const { return values_; }
   /// For the edges of ids.
   void id(int32_t id) { ids_.push_back(id); }
@@ -86,7 +86,7 @@ class StepOutput {
   /// UTF-8, whole characters.
   void text(std::string_view piece) { text_ += piece; }
   void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
-  /// What text() and token() were given.
+  /// The text and tokens given to text() and token().
   const std::string& written() const { return text_; }
   std::span<const ScoredToken> tokens() const { return tokens_; }
   void frame(std::span<const int32_t> codes) {
@@ -113,7 +113,7 @@ class StepOutput {
   std::vector<int32_t> ids_, answer_ids_;
 };
 
-/// What a request does after a step.
+/// What the engine does with the request after a step.
 struct Verdict {
   enum Next {
     kContinue,
@@ -122,9 +122,9 @@ struct Verdict {
   };
   Next next = kContinue;
   FinishReason reason = FinishReason::kStop;
-  /// With kNextSegment: so many leading rows of the new prompt, and of the companion's, are fed
-  /// what the same positions were fed in the segment before, so what is cached of them stays. No
-  /// stage may tap them.
+  /// With kNextSegment: the number of leading rows of the new prompt, and of the companion's, whose
+  /// inputs equal those of the same positions of the segment before: their cache stays. No stage
+  /// may tap them.
   int kept = 0;
   int companion_kept = kept;  ///< of the companion's, where those are fewer
   /// With kNextSegment: frames from here on are another stream. The chunk stages that it feeds end
@@ -143,7 +143,7 @@ class Sequence {
 
   /// Rows of the current segment's prompt, at least 1. Constant within a segment.
   virtual int prompt_rows() const = 0;
-  /// Of the first `rows` of them, those of recordings.
+  /// Returns how many of the first `rows` prompt rows stand for recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }
   /// Steps that the current segment may take at most. The last of them ends the request (kLength)
   /// unless its advance() begins the next segment, as it should where text waits.
@@ -181,8 +181,8 @@ class Sequence {
   /// empty where a prompt is not made of ids.
   virtual std::span<const int32_t> prompt_ids() const { return {}; }
 
-  /// Whether the node tells the row that its stage taps at position `pos` of this segment to its
-  /// edges of rows. Such rows are told once, in order, and are never taken from another request's
+  /// Whether the row that the node's stage taps at position `pos` of this segment is sent along its
+  /// edges of rows. Such rows are sent once, in order, and are never taken from another request's
   /// cache: prefix_keys() must end before the first of them.
   virtual bool tapped(int /*pos*/) const { return false; }
 
@@ -200,9 +200,9 @@ class Sequence {
   /// engine keeps the steps as far as the sampled codes are the guesses. So they change time, never
   /// codes. Steps that may be guessed share sampling(0). Valid until the next advance().
   virtual std::span<const int32_t> draft() const { return {}; }
-  /// rule(0) of the step behind so many guesses, once they have come true.
+  /// rule(0) of the step after `guesses` guesses, if all come true.
   virtual SampleRule drafted_rule(int /*guesses*/) const { return rule(0); }
-  /// history(0) as it will be when so many of the guesses have come true.
+  /// history(0) after `guesses` guesses, if all come true.
   virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
 
   /// After the advance() of a step that was guessed wrong: what the rows of that guess and of those

@@ -40,7 +40,7 @@ struct ArBatch {
   Ragged ragged;               ///< rows and cache pages of `seqs`
   std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
   View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the end of the step
-  View taps = {};  ///< f32 [rows, ArTraits::tap], to be filled by forward(); empty: nobody listens
+  View taps = {};  ///< f32 [rows, ArTraits::tap], filled by forward(); empty: not wanted
 };
 
 /// The rows of a batch that yield a step, in batch order; from the step's arena.
@@ -49,19 +49,19 @@ std::span<int32_t> emitting_rows(StepContext& ctx, const ArBatch& batch);
 struct Step;
 struct StepResults;
 
-/// What the engine needs to know of an AR stage.
+/// The properties of an AR stage that the engine needs.
 struct ArTraits {
   int hidden = 0;
   std::vector<int> vocab;  ///< of each of the K codes that are sampled in a step
   std::vector<KvSpec> kv;
   int max_positions = 0;
-  int tap = 0;  ///< width of the rows that forward() can tell (hidden states); 0: none
+  int tap = 0;  ///< width of the rows that forward() can tap (hidden states); 0: none
   /// How many numbers a step yields beside its codes (a diffusion head's latent); 0: none. Told to
   /// the sequence, which may send them on as rows (StepOutput::row); so such a stage taps none.
   int values = 0;
   bool drafts = false;  ///< a sequence may yield more than one step; needs one code a step
-  /// The stage writes to the sequences that it runs, so that a copy of one that was told the same
-  /// is not the same: such a stage runs beside its sequences only.
+  /// Whether the stage writes to the sequences that it runs. A copy of a sequence that got the same
+  /// input then differs, so such a stage runs in the process of its sequences only.
   bool writes = false;
 };
 
@@ -101,7 +101,7 @@ class ArStage {
   virtual void step(const Step&, StepResults&) const {}
 };
 
-/// What a chunk stage remembers of one stream between chunks.
+/// The state of one stream of a chunk stage between chunks.
 class StreamState {
  public:
   virtual ~StreamState() = default;
@@ -111,26 +111,27 @@ class StreamState {
 /// left context (less at the start) and ahead <= its lookahead (less at the end).
 struct ChunkJob {
   StreamState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [window, in_width] of codes or ids
-  std::span<const float> values;   ///< [window, in_width] of rows or samples
+  std::span<const int32_t> codes = {};  ///< [window, in_width] of codes or ids
+  std::span<const float> values = {};   ///< [window, in_width] of rows or samples
   int left = 0, fresh = 0, ahead = 0;
-  bool last = false;     ///< no frame follows the window
-  std::span<float> out;  ///< [made, out_width], to be written
-  int made = 0;          ///< fresh * ChunkStage::most_out(); a stage may write fewer and say so
-  /// Why this stream alone cannot go on, while the others of the batch can; what throws fails all.
+  bool last = false;          ///< no frame follows the window
+  std::span<float> out = {};  ///< [made, out_width], to be written
+  int made = 0;  ///< fresh * ChunkStage::most_out(); a stage may write fewer and say so
+  /// Why this stream alone cannot go on, while the others of the batch can; an exception fails all
+  /// of them.
   std::optional<Error> fault = {};
 };
 
 /// All frames of a stream that have come and were not fresh yet: codes or values [n, in_width], as
 /// the stage is fed.
 struct WaitingFrames {
-  std::span<const int32_t> codes;
-  std::span<const float> values;
+  std::span<const int32_t> codes = {};
+  std::span<const float> values = {};
   bool closed = false;  ///< no more will come
 };
 
-/// Maps chunks of frames to chunks of frames or samples. How a stream is cut into chunks must not
-/// change what comes out.
+/// Maps chunks of frames to chunks of frames or samples. The output must not depend on how a stream
+/// is cut into chunks.
 class ChunkStage {
  public:
   virtual ~ChunkStage() = default;
@@ -145,8 +146,8 @@ class ChunkStage {
   /// What a stream needs to know of its request. `sequence` is the one that feeds this stage,
   /// directly or through others; where the client feeds it, the first one that it feeds.
   virtual Bundle bundle(const Sequence& /*sequence*/) const { return {}; }
-  /// Opens a stream of what bundle() made, here or in another process. Throws LoadError for a
-  /// bundle that does not fit.
+  /// Opens a stream from a result of bundle(), made here or in another process. Throws LoadError
+  /// for a bundle that does not fit.
   virtual std::unique_ptr<StreamState> open(Bundle bundle) const = 0;
   /// On a GPU the jobs' outputs are there after synchronize(), which is the caller's.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;

@@ -18,7 +18,7 @@
 
 namespace syrinx {
 
-/// The rows of a page of a cache that are to be copied before a step writes behind them.
+/// Rows of a cache page to copy before a step writes behind them.
 struct PageCopy {
   int32_t from = 0, to = 0;
 };
@@ -45,28 +45,28 @@ struct Step {
   std::span<const int32_t> page_table;  ///< [sequences, table_width]
   int table_width = 0;
   std::span<const KvPool> kv;  ///< one per ArTraits::kv; empty where the stage is away
-  // Of stages that are away, whose cache is there:
+  // For stages in other processes, which hold their cache:
   std::span<const PageCopy> copies = {};  ///< to be made before
   int pages = 0;                          ///< that the cache has
 };
 
-/// What a step gave, of the E sequences that yielded one.
+/// The results of a step, for the E sequences that yielded one.
 struct StepResults {
   int codes_per_step = 0;
   std::vector<int32_t> codes;        ///< [E, K]
   std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
-  std::vector<StepScores> scores;    ///< [E], of those that asked; empty: nobody did
+  std::vector<StepScores> scores;    ///< [E], for rows that asked; empty: no row asked
   std::vector<float> values;         ///< [E, ArTraits::values]
   std::vector<float> taps;  ///< [rows, ArTraits::tap] of the sequences that asked, in order
   /// [sequences] why one cannot go on, while the others can; empty: all of them can.
   std::vector<std::optional<Error>> faults;
 };
 
-/// For whoever looks into steps; the engine sets none.
+/// For callers that watch steps; the engine sets none.
 struct StepOptions {
   bool greedy = false;  ///< the largest logit after the rules, whatever requests say
   /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.
-  /// They lie on the context's device. Unset: nobody looks.
+  /// They lie on the context's device. Unset: not called.
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
@@ -96,7 +96,7 @@ class StepWork {
   std::vector<int32_t> row_begin_, kv_len_;
   std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
   std::vector<SampleRow> rows_;
-  /// A row that yields a step, after so many guesses of its sequence.
+  /// A row that yields a step, after `guesses` guesses of its sequence.
   struct Emitting {
     const StepSequence* sequence = nullptr;
     int guesses = 0;
@@ -104,8 +104,8 @@ class StepWork {
   std::vector<Emitting> emitting_;  // without companions
   std::vector<GuidedRow> merged_;   // of each of them
   bool guided_ = false;
-  bool tapped_ = false;        // somebody wants rows that the stage taps
-  bool scored_ = false;        // somebody wants log-probabilities
+  bool tapped_ = false;        // some row is tapped
+  bool scored_ = false;        // some row asked for log-probabilities
   std::vector<float> logits_;  // of a row that is scored
 };
 

@@ -53,15 +53,18 @@ struct Computed {
     EXPECT_GE(got.size(), least);
   }
 };
+/// The largest difference relative to the largest wanted value.
 inline float relative(const Computed& computed) { return relative(computed.got, computed.want); }
 
+/// The numbers of an f32 view on the CPU.
 inline std::span<const float> floats(const View& view) {
   return {view.f32(), static_cast<size_t>(view.count())};
 }
+/// A copy of the numbers of an i32 view on the CPU.
 inline std::vector<int32_t> ints(const View& view) {
   return {view.i32(), view.i32() + view.count()};
 }
-/// Of [T, C], every 16th row from the first on.
+/// Every 16th row of [T, C], from the first on.
 inline std::vector<float> every_16th(const View& view) {
   std::vector<float> out;
   for (int64_t t = 0; t < view.shape[0]; t += 16) {

@@ -1,4 +1,4 @@
-// A voice as data: what a family's encoders made of a recording, or what a user gave directly, and
+// A voice as data: the output of a family's encoders for a recording, or a vector from a user; and
 // the encoders themselves. A Voice is a value, const once made and shared by requests; on disk it
 // is a safetensors file (model/voice_file.h). Encoders are const after load; thread-safe.
 #pragma once
@@ -17,11 +17,11 @@
 namespace syrinx {
 
 struct Voice {
-  std::string family;  ///< whose encoders made it; no other family can use it
+  std::string family;  ///< the family whose encoders made it; no other family can use it
   std::string
       encoder;       ///< VoiceEncoderInfo::version of them, or "given" for a user's own embedding
   std::string mode;  ///< how it is used: one of VoiceEncoderInfo::modes
-  std::string text = {};  ///< what the recording says; empty: not known
+  std::string text = {};  ///< the words of the recording; empty: not known
   double seconds = 0;     ///< of the recording
   /// By names of the family's own, e.g. "speaker" f32 [192], "codes" i32 [T, C].
   std::map<std::string, Tensor> tensors = {};
@@ -30,15 +30,15 @@ struct Voice {
   const Tensor* find(const std::string& name) const;
 };
 
-/// A digest of everything in it, the same on every machine: the key for caches. Nobody can make
-/// another voice with the same one.
+/// Returns a digest of everything in the voice, the same on every machine: the key for caches.
+/// Making another voice with the same digest is not practical.
 uint64_t voice_hash(const Voice& voice);
 
-/// What a user recorded: mono samples in about [-1, 1], free of NaN.
+/// A user's recording: mono samples in about [-1, 1], free of NaN.
 struct Recording {
   std::vector<float> samples = {};
   int sample_rate = 0;    ///< Hz; encoders resample
-  std::string text = {};  ///< what it says; empty: not known
+  std::string text = {};  ///< its words; empty: not known
   std::string mode = {};  ///< empty: the first of VoiceEncoderInfo::modes that its text allows
 
   double seconds() const { return static_cast<double>(samples.size()) / sample_rate; }
@@ -51,7 +51,7 @@ struct VoiceMode {
   bool needs_text = false;  ///< only with Recording::text
 };
 
-/// What makes voices, and of which recordings.
+/// A maker of voices, and its bounds for recordings.
 struct VoiceEncoderInfo {
   std::string family;
   std::string version;           ///< changes whenever the same recording would yield another voice

@@ -38,7 +38,7 @@ Tensor tensor_of(const SafetensorsFile& file, const SafetensorsEntry& entry) {
   if (out.dtype() != DType::kF32) return out;
   for (int64_t i = 0; i < view.count(); ++i) {
     if (!std::isfinite(out.f32()[i])) {
-      load_fault(file.path(), where, concat("value ", i, " is no number"));
+      load_fault(file.path(), where, concat("value ", i, " is not finite"));
     }
   }
   return out;
@@ -73,7 +73,7 @@ VoiceFile read_voice_file(const std::string& path) {
   const auto& metadata = file.metadata();
   const auto text = [&](const char* key) -> std::string {
     const auto at = metadata.find(key);
-    if (at == metadata.end()) load_fault(path, key, "is missing: this is no voice");
+    if (at == metadata.end()) load_fault(path, key, "is missing: not a voice file");
     if (at->second.size() > kMaxTextBytes) {
       load_fault(path, key,
                  concat("expected at most ", kMaxTextBytes, " bytes, got ", at->second.size()));

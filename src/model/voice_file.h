@@ -10,14 +10,16 @@
 
 namespace syrinx {
 
-/// What is kept beside a voice; nothing here changes how it sounds.
+/// Notes kept beside a voice; none of them changes how it sounds.
 struct VoiceNotes {
   std::string name = {};
-  std::string consent = {};  ///< who agreed to being cloned, and how; in the words of who added it
+  std::string consent = {};  ///< the speaker's consent to cloning, in the words of the client that
+                             ///< added the voice
   std::string source = {};   ///< SHA-256 of the recording as WAV; empty: not made of one
   std::string created = {};  ///< "2026-11-21T18:00:00Z"
 };
 
+/// A voice and the notes kept with it.
 struct VoiceFile {
   Voice voice;
   VoiceNotes notes;
@@ -27,6 +29,7 @@ inline constexpr size_t kMaxVoiceFileBytes = size_t{16} << 20;
 
 /// Under its name the file appears whole or not at all.
 void write_voice_file(const std::string& path, const Voice& voice, const VoiceNotes& notes);
+/// Reads and checks a voice file. Throws LoadError.
 VoiceFile read_voice_file(const std::string& path);
 
 }  // namespace syrinx

@@ -42,7 +42,7 @@ Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text) {
           ErrorCode::kInvalid,
           concat("a mix of voices is written like 'anna(2)+ben(1)', with weights above 0 "
                  "and up to ",
-                 kMaxWeight, "; '", text.substr(begin, end - begin), "' is no part of one"),
+                 kMaxWeight, "; '", text.substr(begin, end - begin), "' is not a part of a mix"),
           "voice"};
     }
     shares.push_back(*share);

@@ -11,7 +11,7 @@ Voice sample() {
   return voice;
 }
 
-TEST(Voice, HashTellsEverythingApart) {
+TEST(Voice, HashDistinguishesEverything) {
   const Voice voice = sample();
   EXPECT_EQ(voice_hash(voice), voice_hash(sample()));
   std::vector<Voice> others;

@@ -30,7 +30,7 @@ class VoiceWork : public VoiceEncoding {
 
  protected:
   void start(Pieces pieces) { pieces_ = std::move(pieces); }
-  /// Of the piece that runs: not to be kept beyond it.
+  /// The context of the running piece; do not keep it beyond that piece.
   StepContext& ctx() const { return *ctx_; }
   /// Where the context of each piece is put, for pieces within pieces.
   StepContext* const& ctx_slot() const { return ctx_; }

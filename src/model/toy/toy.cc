@@ -122,7 +122,7 @@ class ToyState : public Sequence {
   int own_rows(bool companion) const {
     return static_cast<int>(instructions_.size()) + (companion ? 2 : 3);
   }
-  /// Of the instructions, by the sequence or its companion.
+  /// The byte of the instructions that the sequence, or its companion, is fed.
   static char seen(char byte, bool companion) { return companion && byte == '#' ? '.' : byte; }
   void add_voice(const Voice* voice, float weight) {
     const Tensor* speaker = voice ? voice->find("speaker") : nullptr;

@@ -24,6 +24,7 @@ struct ToyOptions {
   bool clones = false;  ///< has an encoder, mixes voices, takes embeddings of 4 values
 };
 
+/// Makes the toy pipeline: bytes of text to samples, without weights.
 std::shared_ptr<const Pipeline> make_toy_pipeline(ToyOptions options = {});
 
 }  // namespace syrinx
