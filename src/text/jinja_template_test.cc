@@ -214,11 +214,11 @@ TEST(JinjaJson, ReadsInOrderAndBounded) {
             "{\"b\": 2, \"a\": [true, null, -2, 1.5, \"é\\n\"]}");
   EXPECT_EQ(text("18446744073709551615"), "1.8446744073709552e+19");
   EXPECT_EQ(text(std::string(60, '[') + std::string(60, ']')), "! is nested more than 50 deep");
-  EXPECT_EQ(text("[1,"), "! is no valid JSON near byte 4");
+  EXPECT_EQ(text("[1,"), "! is not valid JSON near byte 4");
   EXPECT_EQ(text("[0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,"
                  "0,0,0,0,0,0,0,0,0,0,0]"),
             "! has too many values");
-  EXPECT_EQ(text("\"\xff\""), "! is no valid JSON near byte 2");
+  EXPECT_EQ(text("\"\xff\""), "! is not valid JSON near byte 2");
   std::string many = "{";
   for (int i = 0; i < 100'000; ++i) many += concat(i > 0 ? "," : "", "\"k", i % 70'000, "\":", i);
   const auto map = parse_json(many + "}");

@@ -20,7 +20,9 @@ bool is_wide_letter(char32_t code);
 
 /// How much a mark within a sentence parts it.
 enum class Clause { kNone, kWeak, kStrong };
+/// How much a mark parts a sentence; kNone for other characters.
 Clause clause_of(char32_t code);
+/// Whether it is a mark within sentences of scripts without spaces.
 bool is_wide_clause(char32_t code);
 
 /// What is known of the word before a full stop. Words come without the last stop: "e.g".
@@ -32,6 +34,7 @@ enum class Abbreviation {
   kSometimes,  ///< when a word follows that sentences begin with: "Inc"
   kUnit,       ///< behind a number, only when a capital follows: "in"
 };
+/// What is known of a word; kNone for other words.
 Abbreviation abbreviation_of(std::string_view word);
 
 /// Whether a word in small letters may be a Roman numeral: "iv".

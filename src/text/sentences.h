@@ -24,6 +24,7 @@ struct Sentence {
   bool hidden = false;          ///< a long script or style sheet of HTML, which is not read
 };
 
+/// Cuts a text into sentences, in order.
 std::vector<Sentence> split_sentences(std::string_view text, const SentenceOptions& options = {});
 
 /// Gives the same sentences for a text that arrives in pieces cut anywhere. One thread.

@@ -24,6 +24,7 @@ struct Ssml {
   std::vector<std::string> ignored;  ///< for people, each once
 };
 
+/// Whether a text that may not be complete is an SSML document.
 enum class SsmlStart {
   kNo,
   kYes,

@@ -16,7 +16,7 @@ std::string pieces(SsmlStream stream, std::string_view text, size_t size) {
   return out;
 }
 
-TEST(SsmlStream, TellsDocumentsFromPlainText) {
+TEST(SsmlStream, DistinguishesDocumentsFromPlainText) {
   const std::string cases[][2] = {
       {"Hello.", "Hello."},
       {"<speak>a</speak>", "[<speak>a</speak>]"},

@@ -28,7 +28,7 @@ std::string about(const Ssml& ssml, size_t i) {
                           static_cast<size_t>(saying.end - saying.begin));
 }
 
-TEST(Ssml, IsToldByItsBeginning) {
+TEST(Ssml, IsRecognisedByItsBeginning) {
   for (const char* yes : {"<speak>a</speak>", " \n<speak version='1.1'>", "<speak/>",
                           "<?xml version=\"1.0\"?>\n<speak>", "\xef\xbb\xbf<speak>a",
                           "<!DOCTYPE speak><speak>a</speak>",
@@ -127,7 +127,7 @@ TEST(Ssml, MarksStandInTheText) {
   EXPECT_EQ(ssml.marks[1].at, 7);
 }
 
-TEST(Ssml, WhatIsUnknownIsSpokenAndTold) {
+TEST(Ssml, UnknownElementsAreSpokenAndReported) {
   const Ssml ssml = read(
       "<voice name='x'>a</voice> <amazon:effect>b</amazon:effect> "
       "<prosody volume='loud'>c</prosody><metadata>never</metadata>");
@@ -168,7 +168,7 @@ TEST(Ssml, FaultsNameTheLine) {
   }
 }
 
-TEST(Ssml, WhatIsToldIsWholeCharacters) {
+TEST(Ssml, ReportsHoldWholeCharacters) {
   EXPECT_NE(
       fault("<speak><mark name='" + std::string(1001, 'a') + "'/></speak>").find("1000 bytes"),
       std::string::npos);

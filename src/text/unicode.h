@@ -21,9 +21,13 @@ size_t normal_prefix(std::string_view text);
 bool is_space(char32_t code);
 /// What regular expressions call \w: letters, marks, decimal digits, connectors.
 bool is_word(char32_t code);
+/// General categories Lu, Ll, Lt, Lm and Lo.
 bool is_letter(char32_t code);
+/// General category Lu.
 bool is_upper(char32_t code);
+/// General category Ll.
 bool is_lower(char32_t code);
+/// General category Nd.
 bool is_digit(char32_t code);
 
 /// The text in small letters, as Python's str.lower(): one letter each but for U+0130, and a sigma

@@ -26,6 +26,7 @@ CodePoint utf8_before(std::string_view text, size_t end);
 
 /// Where the first byte that is no UTF-8 lies; npos when all are well.
 size_t utf8_error(std::string_view text);
+/// Whether all of the text is valid UTF-8.
 inline bool utf8_valid(std::string_view text) { return utf8_error(text) == text.npos; }
 
 /// The text with every error replaced by U+FFFD.

@@ -19,7 +19,7 @@ TEST(Windows1252, ReadsItsCharacters) {
   EXPECT_EQ(utf8_count(from_windows_1252(all)), 256u);
 }
 
-TEST(Windows1252, IsToldFromUtf8WithAccidents) {
+TEST(Windows1252, IsDistinguishedFromUtf8WithAccidents) {
   EXPECT_TRUE(looks_windows_1252("caf\xe9"));
   EXPECT_TRUE(looks_windows_1252("\x93Quotes\x94 and \xa9"));
   EXPECT_FALSE(looks_windows_1252("plain"));

@@ -23,6 +23,7 @@ struct FoldedChar {
   bool said = false;    ///< of words that are said as they stand
 };
 
+/// Folds UTF-8 to ASCII and the signs of chars.h, with the bytes that each came from.
 std::vector<FoldedChar> fold(std::string_view utf8);
 
 }  // namespace syrinx::english

@@ -23,6 +23,7 @@ struct Heteronym {
   int bias[3];             ///< for a noun, a verb and an adjective, in 16ths: how often it is what
 };
 
+/// All heteronyms that the reader knows.
 std::span<const Heteronym> heteronyms();
 
 /// Gives the pieces that are heteronyms their phones, but for those that have some already.

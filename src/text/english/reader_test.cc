@@ -72,7 +72,7 @@ TEST(English, ReadsAsTheTableSays) {
   EXPECT_EQ(count.right, count.cases) << count.wrong;
 }
 
-TEST(English, AccentsTellWordsApart) {
+TEST(English, AccentsDistinguishWords) {
   const auto sounds = [](std::string_view text) {
     const std::vector<Piece> pieces = read_sentence(text);
     return pieces.empty() ? std::vector<std::string>() : pieces.back().phones.arpabet;

@@ -20,12 +20,15 @@ using Reading = std::optional<Spoken>;
 
 // measures.cc
 Reading read_money(const Tokens& tokens, size_t i);
+/// A number with a unit: "5 km", "20 °C".
 Reading read_quantity(const Tokens& tokens, size_t i);
 /// "1920x1080", "2x4", "9 x 13 inch".
 Reading read_product(const Tokens& tokens, size_t i);
 /// "2x" in "2x + 1 = 5".
 Reading read_term(const Tokens& tokens, size_t i);
+/// From one number to another: "3-5", "10-20 %".
 Reading read_range(const Tokens& tokens, size_t i);
+/// A number alone: "1,234.5", "21st".
 Reading read_number(const Tokens& tokens, size_t i);
 
 // fractions.cc
@@ -43,6 +46,7 @@ Reading read_duration(const Tokens& tokens, size_t i);
 Reading read_date(const Tokens& tokens, size_t i);
 /// From when to when: "9 a.m.-5 p.m.", "10:00 - 11:30".
 Reading read_hours(const Tokens& tokens, size_t i);
+/// A time of the day: "10:30", "9 a.m.".
 Reading read_time(const Tokens& tokens, size_t i);
 /// Days and months that are abbreviated without a date: "Mon to Fri", "every Tue".
 Reading read_calendar(const Tokens& tokens, size_t i);
@@ -51,11 +55,14 @@ std::string_view calendar_name(std::string_view core);
 
 // names.cc
 Reading read_abbreviation(const Tokens& tokens, size_t i);
+/// A Roman numeral: "Henry VIII", "MMXXIV", "the XIX century".
 Reading read_roman(const Tokens& tokens, size_t i);
 
 // addresses.cc
 Reading read_address(const Tokens& tokens, size_t i);
+/// Digits in groups that are read one by one: telephone numbers.
 Reading read_digit_groups(const Tokens& tokens, size_t i);
+/// Versions and other numbers with several dots: "v2.1.3".
 Reading read_dotted(const Tokens& tokens, size_t i);
 
 // codes.cc
@@ -63,6 +70,7 @@ Reading read_code(const Tokens& tokens, size_t i);
 
 // scripture.cc
 Reading read_scripture(const Tokens& tokens, size_t i);
+/// "3:1", "16:9".
 Reading read_ratio(const Tokens& tokens, size_t i);
 
 // chemistry.cc

@@ -15,6 +15,7 @@ enum class TagKind {
   kLowered  ///< "<sub>"
 };
 
+/// A tag as it begins at a place of the text.
 struct Tag {
   TagKind kind = TagKind::kNone;
   size_t size = 0;       ///< characters; of a hidden one with its contents

@@ -59,6 +59,7 @@ std::string_view half_day(std::string_view core);
 /// "noon" and "midnight" in small letters; "" for anything else. In dates.cc.
 std::string_view time_word(std::string_view core);
 
+/// Cuts folded text at white space into tokens with their marks before and after.
 Tokens tokenise(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english

@@ -17,7 +17,7 @@ namespace {
   throw Fault(concat("cannot take ", a.kind(), " ", sign, " ", b.kind()));
 }
 
-/// Of two floats: + - * // %, as Python rounds.
+/// Computes + - * // % of two floats as Python rounds.
 double of_floats(std::string_view sign, double x, double y) {
   if (sign == "+") return x + y;
   if (sign == "-") return x - y;
@@ -27,7 +27,7 @@ double of_floats(std::string_view sign, double x, double y) {
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
-/// Of two ints: + - * // %.
+/// Computes + - * // % of two ints.
 int64_t of_ints(std::string_view sign, int64_t x, int64_t y) {
   int64_t out = 0;
   bool overflow = false;

@@ -23,7 +23,7 @@ struct Callable {
   Value self = {};
 };
 
-/// Of a call, by place and by name.
+/// The arguments of a call, by place and by name.
 struct Arguments {
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> named;

@@ -38,7 +38,7 @@ int read_number(std::string_view text, size_t& at) {
   return out;
 }
 
-/// Groups of so many digits, from the right.
+/// Groups of `size` digits, from the right.
 std::string grouped(std::string_view digits, char mark, size_t size) {
   std::string out;
   for (size_t i = 0; i < digits.size(); ++i) {

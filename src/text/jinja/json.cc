@@ -46,7 +46,7 @@ class ValueBuilder : public nlohmann::json_sax<nlohmann::json> {
     return add(make_list(std::move(items)));
   }
   bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception&) override {
-    return fail(concat("is no valid JSON near byte ", at));
+    return fail(concat("is not valid JSON near byte ", at));
   }
 
  private:

@@ -10,7 +10,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// What items are sorted by: texts without regard to case, unless told otherwise.
+/// The key that items are sorted by: texts without regard to case, unless `case_sensitive`.
 Value sort_key(const Value& value, bool case_sensitive) {
   return value.is_text() && !case_sensitive ? Value(lower(value.text())) : value;
 }

@@ -7,11 +7,13 @@
 namespace syrinx::jinja {
 
 Value filter_sort(Budget& budget, const Value& value, const Arguments& given);
+/// Pairs of a mapping, sorted by key or value.
 Value filter_dictsort(Budget& budget, const Value& value, const Arguments& given);
+/// Items without later equal ones.
 Value filter_unique(Budget& budget, const Value& value, const Arguments& given);
 /// Pairs of a key and its items, sorted by key.
 Value filter_groupby(Budget& budget, const Value& value, const Arguments& given);
-/// Lists of so many items; the last may be filled up.
+/// Lists of the given number of items; the last may be filled up.
 Value filter_batch(Budget& budget, const Value& value, const Arguments& given);
 /// So many lists of about the same size, the longer ones first; the others may be filled up.
 Value filter_slice(Budget& budget, const Value& value, const Arguments& given);

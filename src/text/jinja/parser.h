@@ -8,7 +8,7 @@
 
 namespace syrinx::jinja {
 
-/// Templates may be so long; published ones have at most 20 KB.
+/// The largest template in bytes; published ones have at most 20 KB.
 inline constexpr size_t kMaxTemplateBytes = 256 << 10;
 
 /// Throws SyntaxFault for what is wrong or not supported.

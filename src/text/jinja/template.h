@@ -39,6 +39,7 @@ struct Limits {
   size_t output = 16'000'000;   ///< bytes
 };
 
+/// A parsed template. Const after construction; any thread.
 class Template {
  public:
   /// Throws LoadError naming `where`, the line and the construct.

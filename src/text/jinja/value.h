@@ -60,6 +60,7 @@ struct Undefined {
   std::shared_ptr<const std::string> name;
 };
 
+/// One value of any kind; copies share lists and mappings.
 class Value {
  public:
   Value() = default;  // undefined
@@ -91,7 +92,7 @@ class Value {
   bool is_loop() const { return is<std::shared_ptr<const Loop>>(); }
   bool is_callable() const { return is<std::shared_ptr<const Callable>>(); }
 
-  // Of a value of that kind.
+  // The value, which must be of that kind.
   bool flag() const { return std::get<bool>(data_); }
   int64_t integer() const { return std::get<int64_t>(data_); }
   const std::string& text() const { return *std::get<std::shared_ptr<const std::string>>(data_); }
@@ -142,7 +143,7 @@ class Map {
   int depth() const { return depth_; }
 
  private:
-  static constexpr size_t kIndexed = 12;  // from so many entries on they are found by hash
+  static constexpr size_t kIndexed = 12;  // entries from which on they are found by hash
   std::vector<std::pair<std::string, Value>> entries_;
   std::unordered_map<std::string, size_t> index_;
   int depth_ = 1;
@@ -163,9 +164,12 @@ struct Loop {
 
 /// Throws a Fault where the items are nested too deeply.
 Value make_list(std::vector<Value> items, bool tuple = false);
+/// The pair (grouper, list) of the filter groupby.
 Value make_group(Value grouper, Value list);
+/// Makes a dict of the map.
 Value make_map(Map map);
 
+/// Python's bool(): false for undefined, None, zero and empty values.
 bool truth(const Value& value);
 /// Python's ==.
 bool equal(const Value& a, const Value& b, Budget& budget);
@@ -173,6 +177,7 @@ bool equal(const Value& a, const Value& b, Budget& budget);
 int compare(const Value& a, const Value& b, Budget& budget);
 /// Python's str() and repr().
 std::string str(const Value& value, Budget& budget);
+/// Python's repr().
 std::string repr(const Value& value, Budget& budget);
 /// What a for loop over the value sees: items, keys, characters.
 std::shared_ptr<const List> iterate(const Value& value, Budget& budget);

@@ -33,6 +33,7 @@ struct BpeTables {
   std::array<int32_t, 256> byte_tokens = {};
 };
 
+/// The merges and vocabulary of one tokenizer.
 class Bpe {
  public:
   explicit Bpe(BpeTables tables);

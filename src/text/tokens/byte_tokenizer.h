@@ -12,6 +12,7 @@ namespace syrinx {
 /// Ids below byte_ids(words). Words of at least 2 bytes; found in a text only as whole pieces that
 /// their own beginnings lead to ("as", "ass", ... "assistant").
 Tokenizer byte_tokenizer(std::span<const std::string> words);
+/// The number of ids of byte_tokenizer(words).
 int32_t byte_ids(std::span<const std::string> words);
 
 }  // namespace syrinx

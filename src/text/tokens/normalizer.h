@@ -14,6 +14,7 @@ namespace syrinx {
 /// The text with `to` for every `from`, from left to right; as it is where `from` is empty.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to);
 
+/// The steps of one tokenizer, run in order.
 class Normalizer {
  public:
   Normalizer() = default;
