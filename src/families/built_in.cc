@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-// Of programs with nothing but what is built in (SYRINX_BUILT_IN_ONLY); families.cc has all.
+// The families of programs with built-in models alone (SYRINX_BUILT_IN_ONLY); families.cc has all.
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, finch::load, "config.json", false}};

@@ -31,10 +31,12 @@ struct LoadSpec {
   }
 };
 
+/// One row of the table: how to identify and load checkpoints of a family.
 struct Family {
   const char* name;
   /// Whether a directory's config.json is of this family; exact, never a guess by substring. Null:
-  /// the family's checkpoints have none and are told by a file of the name `marker`.
+  /// the family's checkpoints have no config.json and are identified by a file of the name
+  /// `marker`.
   bool (*claims)(const Config& config);
   /// Throws LoadError.
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);

@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// How many segments are spoken where none is ended by the model: `step` takes one step of the
-/// segment. Each takes its bound, and the last is told as cut.
+/// The number of segments that are spoken when the model ends none: `step` takes one step of the
+/// segment. Each takes its bound, and the last is reported as cut.
 template <typename Step>
 int segments_without_ends(Sequence& state, Step step) {
   for (int segments = 1;; ++segments) {

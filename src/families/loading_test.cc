@@ -1,6 +1,6 @@
-// What every family owes whoever loads a checkpoint: it is taken whole or refused, with the names
-// of the tensors that are missing, left over, of another type, or not numbers; and sizes that a
-// config tells and no tensor has cost no memory. On the small checkpoints of tests/parity.
+// What every family owes the caller that loads a checkpoint: it is taken whole or refused, with the
+// names of the tensors that are missing, left over, of another type, or not finite. Sizes in a
+// config that no tensor has cost no memory. On the small checkpoints of tests/parity.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -287,7 +287,7 @@ std::string encoder_fault(const Copy& copy) {
   return "";
 }
 
-// That there is an encoder must not be told by one of its tensors alone either.
+// A single tensor must not decide whether there is an encoder, here either.
 TEST(LoadingTorch, EncodersAreTakenWholeToo) {
   const std::tuple<const char*, const char*, const char*> names[] = {
       {"voxcpm2", "audiovae.pth", "encoder.fc_mu.bias"},

@@ -25,7 +25,7 @@ struct PublishedFile {
   std::map<std::string, PublishedTensor> tensors;
   nlohmann::json metadata;  ///< of a safetensors file
   std::string inside;       ///< of a PyTorch file: the key whose value holds them all
-  uint64_t file_bytes = 0, stated_data = 0;  ///< as published; 0: not told
+  uint64_t file_bytes = 0, stated_data = 0;  ///< as published; 0: unknown
   uint64_t about = 0, give = 0;  ///< bytes as a hub shows them, and how far off they may be
 
   static PublishedFile read(const std::string& path);

@@ -216,7 +216,7 @@ TEST(PublishedFile, IsReadAsTorchFileBeyondFourGigabytes) {
   EXPECT_EQ(source->describe("module.d.steps"), "i64 []");
 }
 
-TEST(PublishedFile, TellsRangesAndSharedNumbers) {
+TEST(PublishedFile, FindsRangesAndSharedNumbers) {
   const TestDir dir;
   const PublishedFile file = PublishedFile::read(dir.write("x.pt.txt",
                                                            "# told\n"

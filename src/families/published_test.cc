@@ -35,7 +35,7 @@ struct Published {
 
 std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
-/// What there is no memory for: of so many equal layers the first few are loaded.
+/// A model that does not fit in memory: only the first few of its equal layers are loaded.
 struct Shortened {
   const char *prefix, *key;  ///< of the layers' tensors; where config.json counts them
   int64_t layers;
@@ -92,7 +92,7 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     }
     dir_.write("tokenizer_config.json", json.dump());
   }
-  /// Of Qwen3-Omni the first layers of both language models, at their published widths.
+  /// For Qwen3-Omni: the first layers of both language models, at their published widths.
   void shorten() {
     const std::string config = dir_.path("config.json");
     auto json = nlohmann::json::parse(slurp(config));

@@ -1,4 +1,4 @@
-// Directories as their authors publish them, without the config.json by which a family is told.
+// Directories as their authors publish them, without the config.json that identifies a family.
 #pragma once
 
 #include <span>

@@ -175,7 +175,7 @@ TEST_F(BagpiperTest, PhasesThatNeverEndAreBounded) {
   EXPECT_LE(open(free)->prompt_rows() + open(free)->max_steps(), model_.config().max_positions);
 }
 
-TEST_F(BagpiperTest, WhatWasCutIsToldThoughTheRestEndsByItself) {
+TEST_F(BagpiperTest, ACutIsReportedThoughTheRestEndsByItself) {
   const auto spoken_to_its_end = [&](Sequence& state) {
     for (int i = 0; i < State::kLeastSpeech; ++i) step(state, code(1), 2);
     return step(state, kEnd, 1);
@@ -186,7 +186,7 @@ TEST_F(BagpiperTest, WhatWasCutIsToldThoughTheRestEndsByItself) {
   Verdict verdict = spoken_to_its_end(*wordy);
   EXPECT_EQ(verdict.next, Verdict::kFinished);
   EXPECT_EQ(verdict.reason, FinishReason::kLength);
-  // Of a reading a segment before the last.
+  // A text read aloud whose segment before the last is cut.
   SpeechRequest r = request("It has been a very long time since we have met in this town. " +
                             std::string(390, 'a') + ".");
   r.terms.max_frames = 0;
@@ -275,7 +275,7 @@ TEST_F(BagpiperTest, APartThatIsNotTheLastIsFollowedByWhatTheModelSays) {
     EXPECT_NE(main, pads) << pos;
   }
   EXPECT_EQ(main[0], kAssistant);
-  // Words may follow, of which the first is none that ends them.
+  // Words may follow; the first one must not end them.
   step(*state, kText, 0);
   EXPECT_EQ(state->rule(0).ranges, 1);
   EXPECT_EQ(state->rule(0).allowed[0].begin, ModelConfig::kFirstWord);
@@ -315,7 +315,7 @@ TEST_F(BagpiperTest, PartsWithoutEndAreBounded) {
   EXPECT_EQ(step(*reader, kEndPart, 5).next, Verdict::kFinished);
 }
 
-TEST_F(BagpiperTest, OnlyChatsTellWhatWasThought) {
+TEST_F(BagpiperTest, OnlyChatsReportThoughts) {
   const auto state = open(request("Hello."));
   step(*state, word(40), 0);
   step(*state, kEndPart, 0);
@@ -476,7 +476,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
     }
     return "";
   };
-  // Of the tower, what joins it, the model, and its codec.
+  // One tensor each of the tower, the adaptor, the model and its codec.
   for (const std::string part :
        {"multimodal_io_dict.continuous_audio.model.audio_tower.layers.0.self_attn.k_proj.weight",
         "adaptor.continuous_audio.weight", "model.layers.1.self_attn.q_norm.weight",
@@ -510,7 +510,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   }
 }
 
-TEST_F(BagpiperTest, WhatNoTensorTellsIsAsPublished) {
+TEST_F(BagpiperTest, SizesThatNoTensorHasAreThePublishedOnes) {
   const Weights dummy(dummy_weights());
   const ModelConfig m =
       load_model_config(Config::load(golden_path("checkpoint/config.json")), dummy);

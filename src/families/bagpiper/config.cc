@@ -9,7 +9,7 @@
 namespace syrinx::bagpiper {
 namespace {
 
-constexpr int64_t kTowerHead = 64;  // width of the tower's heads, which no tensor tells
+constexpr int64_t kTowerHead = 64;  // width of the tower's heads; no tensor has this size
 
 /// Qwen3-Omni's tower: its windows are those of the published config, as ESPnet trained with them.
 Qwen3AudioConfig tower_sizes(const Weights& tower) {
@@ -57,7 +57,7 @@ ModelConfig load_model_config(const Config& root, const Weights& weights) {
   if (const auto shape = weights.shape(table); shape && shape->dims() == 2) {
     const int64_t slots = (*shape)[0] - ModelConfig::kFirstWord - m.words;
     if (slots < 2 * m.streams || slots % m.streams != 0) {
-      if (!weights.has("stream_emb.weight")) {  // which tells how many streams there are
+      if (!weights.has("stream_emb.weight")) {  // its shape gives the number of streams
         weights.take("stream_emb.weight", {m.streams, m.lm.hidden});
         weights.finish({"*"});
       }

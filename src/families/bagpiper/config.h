@@ -1,8 +1,8 @@
-// What a Bagpiper checkpoint is made of. ESPnet publishes weights without a config: the backbone's
-// sizes are those of the config.json of Qwen3-8B-Base, which whoever downloads it puts beside them;
-// the layout of the vocabulary is that of ESPnet's program; what is left is read off the tensors.
-// Plain data, checked when read. Throws LoadError for what is missing, contradictory or not
-// supported. Source: espnet:espnet2/speechlm/model/speechlm/speechlm_job.py.
+// Sizes of a Bagpiper checkpoint. ESPnet publishes weights without a config: the backbone's sizes
+// are those of the config.json of Qwen3-8B-Base, which lies beside the weights; the layout of the
+// vocabulary is that of ESPnet's program; the rest is read off the tensors. Plain data, checked
+// when read. Throws LoadError for values that are missing, contradictory or not supported. Source:
+// espnet:espnet2/speechlm/model/speechlm/speechlm_job.py.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ struct ModelConfig {
   int32_t first_code(int64_t stream) const {
     return static_cast<int32_t>(kFirstWord + words + stream * (codes + 1));
   }
-  /// Of the one table and the one head.
+  /// Rows of the one table and the one head.
   int64_t vocab() const { return first_code(streams); }
   /// What a stream's logits are of: for stream 0 all ids up to its last code; for the others kPad,
   /// then their own slots.

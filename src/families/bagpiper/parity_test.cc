@@ -140,7 +140,7 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
                                         track.frames.end());
       EXPECT_EQ(frames, ints(c.golden->view(name))) << c.name << " " << n;
     }
-    if (!track.finished) runner.step(track);  // more words than may be, or sound nobody asked for
+    if (!track.finished) runner.step(track);  // too many words, or sound not asked for
     EXPECT_TRUE(track.finished) << c.name;
     EXPECT_EQ(track.text, c.words()) << c.name;
     for (const std::string& part : c.more) ++(part.empty() ? speech : words);

@@ -17,7 +17,7 @@
 
 namespace syrinx::bagpiper {
 
-/// The weights as published, by which a checkpoint is told.
+/// The weights as published; the file identifies a checkpoint of this family.
 inline constexpr const char* kMarker = "model.pt";
 
 /// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz; its last

@@ -18,7 +18,7 @@ constexpr int kTopK = 20;
 constexpr int64_t kLeastRoom = 256;  // steps that a prompt must leave
 constexpr int kTurnSteps = 2;
 constexpr int64_t kMoreTurns = 32;  // room for those of more parts, beside their words and speech
-constexpr int kReserved = 4096;     // for so many words no memory is asked for on the way
+constexpr int kReserved = 4096;     // words for which memory is reserved at the beginning
 
 Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};

@@ -27,6 +27,7 @@ struct CloningPlan {
   std::optional<double> loudness = {};      ///< LUFS that a recording is brought to first
 };
 
+/// The voice encoder of a checkpoint; open() may load weights.
 class Cloning : public VoiceEncoder {
  public:
   Cloning(const LoadSpec& spec, const ModelConfig& config, const CloningPlan& plan = {});

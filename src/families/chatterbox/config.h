@@ -1,5 +1,5 @@
-// Sizes of a Chatterbox checkpoint. It has no config file: what the shapes of the tensors tell is
-// read from them, the rest is fixed in the authors' code. Plain data.
+// Sizes of a Chatterbox checkpoint, which has no config file. They are read from the shapes of the
+// tensors where these have them; the rest is fixed in the authors' code. Plain data.
 // Source: chatterbox:src/chatterbox/models/t3/{llama_configs.py,modules/t3_config.py},
 // s3gen/s3gen.py.
 #pragma once
@@ -32,6 +32,7 @@ inline constexpr Edition kMultilingualEdition{.family = "chatterbox_multilingual
                                               .multilingual = true,
                                               .repetition_penalty = 2};
 
+/// Sizes and ids of the language model.
 struct ModelConfig {
   Edition edition;
   DecoderConfig decoder;  ///< Llama, with learned positions beside the rotary ones

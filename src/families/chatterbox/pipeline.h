@@ -32,7 +32,7 @@ class Chatterbox : public Pipeline {
   const CodecLm& lm() const { return *nets_.lm; }
   const VoiceRows& voice_rows() const { return *nets_.voice_rows; }
   const Voices& voices() const { return voices_; }
-  /// Who speaks a request: a stored voice, or the one that came with it.
+  /// Returns the voice of a request: a stored one, or the one that came with it.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:
@@ -56,7 +56,9 @@ class Chatterbox : public Pipeline {
   PipelineInfo info_;
 };
 
+/// Loads the English edition from spec.dir. Throws LoadError.
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+/// Loads the multilingual edition from spec.dir. Throws LoadError.
 std::shared_ptr<const Pipeline> load_multilingual(const LoadSpec& spec);
 
 }  // namespace syrinx::chatterbox

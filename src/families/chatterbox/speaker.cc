@@ -17,7 +17,7 @@ MelOptions mel_options() {
   return o;
 }
 
-/// Windows of so many frames; the last one may reach beyond the end.
+/// The number of windows of `frames` frames; the last one may reach beyond the end.
 int64_t windows_of(int64_t frames) {
   const int64_t room = std::max<int64_t>(frames - kWindow + kStep, 0);
   const int64_t windows = room / kStep, rest = room % kStep;

@@ -35,6 +35,7 @@ class VoiceRows {
   LayerNorm norm_;
 };
 
+/// The language model, and the network that makes the rows of a voice.
 struct SpeechNets {
   std::unique_ptr<CodecLm> lm;  ///< tables: text, text positions, speech, speech positions
   std::unique_ptr<VoiceRows> voice_rows;

@@ -21,6 +21,7 @@ enum class Punctuation : uint8_t { kEnglish, kTurbo, kMultilingual };
 /// First letter large (ASCII), one space between words, rare signs replaced, an end mark added.
 std::string clean(std::string_view text, Punctuation punctuation = Punctuation::kEnglish);
 
+/// The tokenizer of one checkpoint.
 class TextTokenizer {
  public:
   /// Reads tokenizer.json: model BPE with an unknown token, pre-tokenizer Whitespace. Throws
@@ -32,7 +33,7 @@ class TextTokenizer {
   /// At most a few hundred characters: the cost of a word grows with the square of its length.
   std::vector<int32_t> encode(std::string_view text) const;
   int32_t size() const { return size_; }
-  /// Of a token by its text, added or not.
+  /// Returns the id of a token by its text, added or not.
   std::optional<int32_t> id(const std::string& token) const;
   int32_t unknown() const { return unknown_; }
 

@@ -37,6 +37,7 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, con
 /// Factors of the first samples of speech: 20 ms of silence and 20 ms that rise like half a cosine,
 /// against what the voice's reference leaves at the beginning.
 std::vector<float> fade_in(int64_t sample_rate);
+/// Voices of made-up numbers, for measuring without files.
 Voices dummy_voices(const ModelConfig& config, const S3Flow& flow);
 
 }  // namespace syrinx::chatterbox

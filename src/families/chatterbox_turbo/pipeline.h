@@ -52,6 +52,7 @@ class ChatterboxTurbo : public Pipeline {
 /// The file that a checkpoint is known by.
 inline constexpr const char* kMarker = "t3_turbo_v1.safetensors";
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 
 }  // namespace syrinx::chatterbox_turbo

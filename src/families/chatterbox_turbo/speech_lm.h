@@ -16,6 +16,7 @@ using chatterbox::ModelConfig, chatterbox::Voice;
 /// Both files' sizes. text_positions and speech_positions are those of GPT-2's one table.
 ModelConfig read_config(const Weights& t3, const Weights& s3gen);
 
+/// The language model, and the layer that makes the row of a speaker.
 struct SpeechNets {
   std::unique_ptr<CodecLm> lm;  ///< tables: text, speech
   PackedLinear speaker;         ///< vector -> row, of the CPU

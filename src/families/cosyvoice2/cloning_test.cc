@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
 
-/// Of the recording, or of its samples at another rate.
+/// Encodes the recording, or its samples at another rate.
 std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
                                             const std::string& mode = "", int rate = 0) {
   const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));

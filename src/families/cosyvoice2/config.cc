@@ -25,8 +25,8 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
 }
 
-/// Tokens that see each other. Older files do not tell the encoder's, which was trained with chunks
-/// of any length (use_dynamic_chunk); the estimator's is told in mel frames.
+/// The number of tokens that see each other. Older files lack the encoder's, which was trained with
+/// chunks of any length (use_dynamic_chunk); the estimator's is in mel frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;

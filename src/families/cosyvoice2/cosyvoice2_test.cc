@@ -33,7 +33,7 @@ std::unique_ptr<Sequence> open(const SpeechRequest& request) {
   return opened.ok() ? opened.take().only() : nullptr;
 }
 
-TEST(CosyVoice2, TellsItsVoicesAndParts) {
+TEST(CosyVoice2, ListsItsVoicesAndParts) {
   const PipelineInfo& info = model().info();
   ASSERT_EQ(info.speech.voices.size(), 3u);
   EXPECT_EQ(info.speech.default_voice, "fox");

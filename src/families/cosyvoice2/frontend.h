@@ -16,6 +16,7 @@ namespace syrinx::cosyvoice2 {
 /// The markup that the authors add to the tokenizer.
 std::vector<AddedToken> markup();
 
+/// Cuts texts into parts and turns them into ids.
 class Frontend {
  public:
   explicit Frontend(Tokenizer tokenizer);

@@ -23,14 +23,14 @@ class CosyVoice2 : public LoadedPipeline {
   explicit CosyVoice2(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// A CAM++ vector: a speaker who conditions the flow.
+  /// A CAM++ vector: the speaker that conditions the flow.
   Result<syrinx::Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const CodecLm& lm() const { return *lm_; }
   const Voices& voices() const { return stored_; }
-  /// Who speaks a request: a stored voice, or the one that came with it.
+  /// Returns the voice of a request: a stored one, or the one that came with it.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:
@@ -49,9 +49,10 @@ class CosyVoice2 : public LoadedPipeline {
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
 };
 
-/// Its checkpoints are told by this file.
+/// The file that identifies a checkpoint of this family.
 inline constexpr const char* kMarker = "cosyvoice2.yaml";
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<CosyVoice2>(spec);
 }

@@ -12,6 +12,7 @@ namespace syrinx::cosyvoice2 {
 enum class Table : int32_t { kText, kControl, kSpeech };
 inline constexpr int kTables = 3;
 
+/// Tables, bounds and sampling of the language model.
 SpokenModel spoken_model(const ModelConfig& config);
 
 /// `voice` speaks; an Error is that of finding it.

@@ -18,7 +18,7 @@ std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
   return tables;
 }
 
-/// Of the text, and of the codes, which a tied checkpoint may hold under either name.
+/// The tables of the text and of the codes, which a tied checkpoint may hold under either name.
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
   const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
   std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);

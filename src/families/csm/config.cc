@@ -66,7 +66,7 @@ ModelConfig load_model_config(const Config& root) {
     codec.fail("codebook_size", "is " + std::to_string(m.codec.codebook_size) +
                                     ", the model makes " + std::to_string(m.code_vocab));
   }
-  if (m.end_code >= m.audio_codes()) root.fail("codebook_eos_token_id", "is no code of the codec");
+  if (m.end_code >= m.audio_codes()) root.fail("codebook_eos_token_id", "is not a codec code");
   return m;
 }
 

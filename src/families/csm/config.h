@@ -31,13 +31,15 @@ struct ModelConfig {
   int64_t audio_codes() const { return codec.codebook_size; }
 };
 
-/// Of codebook 0, and of the others: generation_config.json, or the authors' where it is silent.
+/// Sampling of codebook 0 and of the others: generation_config.json, or the authors' values where
+/// it has none.
 struct Defaults {
   SampleParams outer{.temperature = 0.9f, .top_k = 50}, inner = outer;
 };
 
 /// Whether this config.json belongs to the family.
 bool claims(const Config& root);
+/// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 /// An absent file leaves the defaults as they are.
 Defaults load_defaults(const std::string& path);

@@ -159,7 +159,7 @@ TEST_F(CsmTest, RefusesWhatItCannotSay) {
   }
 }
 
-TEST_F(CsmTest, RefusesContextThatIsNone) {
+TEST_F(CsmTest, RefusesInvalidContext) {
   const auto refused = [&](const ContextTurn& turn) {
     SpeechRequest r = request("Hello.");
     r.say.context = {{"0", "fine", frames(2)}, turn};

@@ -14,7 +14,7 @@ constexpr int64_t kFramesPerId = 15;   // slow speech: 1.2 s for one id
 constexpr int64_t kMostFrames = 1125;  // the authors' bound: 90 s
 constexpr int64_t kLikelyPerId = 6;    // what is kept free for the frames of a segment
 constexpr int64_t kLikelySpare = 25;
-constexpr int64_t kLeastFrames = 125;  // context must leave so many
+constexpr int64_t kLeastFrames = 125;  // frames that a context must leave room for
 
 class Script : public SpokenScript {
  public:

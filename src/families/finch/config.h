@@ -16,7 +16,7 @@ inline constexpr int kFrameCodes = kBooks + 3;       ///< codes, then symbols: s
 inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the accent's lift behind them, in cents
 inline constexpr int kMaxLift = 1200;
 
-/// Who speaks.
+/// One of the voices.
 struct Speaker {
   std::string name, description;
   float pace = 1;  ///< a speed of s is asked of the LM as s to the power of this

@@ -14,7 +14,7 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr float kMostPitch = 6;  // semitones; beyond them a voice is no voice
+constexpr float kMostPitch = 6;  // semitones; beyond them speech is not natural
 
 class FinchPipeline : public LoadedPipeline {
  public:

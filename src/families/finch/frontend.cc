@@ -45,7 +45,7 @@ struct SpokenFrom {
 };
 
 /// Phones as libflite takes them with a token. It takes two tokens with equal phones for one, so a
-/// different number of spaces tells neighbours apart.
+/// different number of spaces separates neighbours.
 std::string flite_phones(const Phones& phones, bool odd) {
   std::string out;
   for (std::string phone : phones.arpabet) {

@@ -29,6 +29,7 @@ struct Segment {
 
 inline constexpr int kMaxSymbols = 180;
 
+/// Turns texts into symbols; shares libflite with other instances.
 class Frontend {
  public:
   Frontend();

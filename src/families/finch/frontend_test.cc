@@ -106,7 +106,7 @@ TEST(Frontend, LiftsTheStressedSyllable) {
     return out;
   };
   EXPECT_EQ(lifts("A *banana* fell."), "b 60 ax 60 n 300 ae1 300 n 300 ax 120 ");
-  // Of several words those that mean something, and a little one by itself.
+  // Among several words, the content words are lifted; a function word is lifted when it is alone.
   EXPECT_EQ(lifts("It is *the end* of it."), lifts("It is the *end* of it."));
   EXPECT_EQ(lifts("It is *the* dog."), "dh 300 ah1 300 ");
 }

@@ -210,7 +210,7 @@ Tune tune_of(std::string_view sentence) {
   if (!asks(sentence)) return {};
   std::vector<AskingPart> parts = parts_of(sentence);
   const size_t count = parts.size();
-  bool after_statement = false, told = false;  // told: what has been asked wants to be told
+  bool after_statement = false, open_question = false;  // open_question: not yes or no
   size_t governing = count;                    // the part that asks
   for (size_t i = 0; i < count; ++i) {
     AskingPart& part = parts[i];
@@ -224,12 +224,13 @@ Tune tune_of(std::string_view sentence) {
     const bool tag = last && i > 0 && is_tag(part);
     // "Where, exactly, is it?" is one question.
     const bool goes_on = whether && governing + 1 < i && parts[governing].words.size() == 1;
-    told = told || goes_on;
-    if (told && (goes_on || tag || (last && is_aside(part)))) continue;
+    open_question = open_question || goes_on;
+    if (open_question && (goes_on || tag || (last && is_aside(part)))) continue;
     if (tag && (part.opener != "or" || governing == count)) return {.rises = true};
     const bool choice = part.opener == "or" && governing < count;  // "Is it, or isn't it?"
     if (!choice) governing = i;
-    if (part.kind == AskingPart::kWhich) told = told || turned(part) || count == 1;
+    if (part.kind == AskingPart::kWhich)
+      open_question = open_question || turned(part) || count == 1;
   }
   const AskingPart& last = parts.back();
   if (governing == count) {
@@ -239,15 +240,15 @@ Tune tune_of(std::string_view sentence) {
   const AskingPart& asking = parts[governing];
   const bool which = asking.kind == AskingPart::kWhich;
   // "What a day, right?" cries out; "What, again?" has not understood.
-  const bool cries = which && !told && !has_verb(asking) && governing + 1 < count;
+  const bool cries = which && !open_question && !has_verb(asking) && governing + 1 < count;
   if (cries && is_tag(last)) return {.rises = true};
   const bool echo = cries && asking.words.size() == 1 && last.words.size() <= 2 &&
                     (asking.word(0) == "what" || asking.word(0) == "who") &&
                     !last.words.back().text.ends_with("ly");
   if (echo) return {.rises = true};
-  if (which && !told && governing + 1 < count && is_tag(last)) return {.rises = true};
+  if (which && !open_question && governing + 1 < count && is_tag(last)) return {.rises = true};
   const std::span<const AskingPart> rest = std::span(parts).subspan(governing);
-  // Where it wants to be told, what there is to choose from stands behind a comma.
+  // In a wh-question the alternatives stand behind a comma.
   const size_t choice = which ? (rest.size() > 1 ? choice_in(rest.subspan(1), AskingPart::kNone)
                                                  : std::string_view::npos)
                               : choice_in(rest, asking.kind);

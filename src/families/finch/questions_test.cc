@@ -129,7 +129,7 @@ const std::vector<const char*> kHeldOut = {"May I come in? /",
                                            "It can't be true, can it? /",
                                            "Don't you want to know what happened? /"};
 
-TEST(Questions, RiseAndFallWhereNobodyLooked) {
+TEST(Questions, RiseAndFallInUnseenSentences) {
   int right = 0;
   std::string wrong;
   for (const std::string marked : kHeldOut) {

@@ -92,9 +92,10 @@ bool opens_markup(std::string_view word) {
 }
 
 /// Bytes of a sentence's beginning that are read the same whatever follows. A plain word waits for
-/// two more: the next may change its sound ("the apple"), and the one behind that tells whether a
-/// phrase ends between them; a figure or an abbreviation for three ("3 May, 1990"), one in capitals
-/// for five, which tell whether it stands out. A word counts once there is space behind it.
+/// two more: the next may change its sound ("the apple"), and the one after that decides whether a
+/// phrase ends between them. A figure or an abbreviation waits for three ("3 May, 1990"), a word in
+/// capitals for five, which decide whether it stands out. A word counts once there is space behind
+/// it.
 size_t certain_bytes(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   constexpr size_t kAfterPlain = 2, kAfterOthers = 3, kAfterCapitals = 5;
@@ -181,8 +182,8 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   return true;
 }
 
-/// One run, but where a question ends within the sentence ("Who is it?" she asked), or where the
-/// pitch rises behind the first of two things to choose from. `cut`: the sentence goes on.
+/// One run, but where a question ends within the sentence ("Where is it?" she asked), or where the
+/// pitch rises behind the first of two alternatives. `cut`: the sentence goes on.
 std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> pieces, bool cut) {
   std::vector<Run> runs;
   std::string text = std::exchange(earlier_, {});

@@ -54,7 +54,7 @@ class SentenceReader {
   bool next(std::deque<Sentence>& out);
   bool waits() const { return !waiting_.empty(); }
   /// The beginning of the sentence whose end has not come, when none waits: the pieces that are
-  /// there, and how many of them more text will not change. Later pieces only tell what follows.
+  /// there, and how many of them more text will not change. Later pieces are only context.
   struct Begun {
     Sentence sentence;
     size_t certain = 0;
@@ -75,7 +75,7 @@ class SentenceReader {
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
   bool by_word_ = false;
   std::deque<SentenceStream::Item> waiting_;
-  std::string earlier_;  ///< words of this sentence that were cut off and may tell how it ends
+  std::string earlier_;  ///< words of this sentence that were cut off and may decide how it ends
 };
 
 /// The sentences of `utf8`; empty when nothing in it can be spoken.

@@ -209,7 +209,8 @@ TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   EXPECT_EQ(certain("See the big "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
-  // Words in capitals once five tell whether they stand out, emphasis once its end is there.
+  // Words in capitals once five words decide whether they stand out, emphasis once its end is
+  // there.
   EXPECT_EQ(certain("See NOW what it is you "), 1u);
   EXPECT_EQ(certain("See NOW what it is you do "), 5u);
   EXPECT_EQ(certain("We see *this and that and more "), 0u);

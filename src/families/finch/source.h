@@ -45,6 +45,7 @@ struct SourceState {
   std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< what later windows still add to
 };
 
+/// The state of one stream's signal.
 class Source {
  public:
   explicit Source(const SourceShape& shape);

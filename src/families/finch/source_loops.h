@@ -31,12 +31,15 @@ void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
 /// head [3][bins]: how loud, turned by how much, how much hiss -> tone [bins] pairs, hiss [bins].
 /// NaN stays NaN.
 void tones(const float* head, int bins, float* tone, float* hiss);
+/// Runs on the vectors of this processor; the same bits as ref::shape().
 void shape(const ShapedBins& bins);
 }  // namespace ref
 namespace simd {  // AVX2 and FMA, or NEON
+/// Runs on the vectors of this processor; the same bits as ref::tones().
 void tones(const float* head, int bins, float* tone, float* hiss);
 }  // namespace simd
 namespace avx2 {
+/// Runs on the vectors of this processor; the same bits as ref::pulse_spectrum().
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
 void shape(const ShapedBins& bins);
 }  // namespace avx2

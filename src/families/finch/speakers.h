@@ -1,5 +1,5 @@
-// Who speaks and how fast, as finch's two networks hear it: rows that are added to their inputs. All
-// of it is linear in the speaker, so that speakers can be mixed by weight. Const after load.
+// Voice and speed as inputs of finch's two networks: rows that are added to their inputs. All of it
+// is linear in the speaker, so that speakers can be mixed by weight. Const after load.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,7 @@ struct Manner {
   float gain = 1;                ///< of the samples
 };
 
+/// Vectors of all speakers, [S, width] per network.
 class Speakers {
  public:
   /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],

@@ -12,7 +12,7 @@ namespace {
 constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
-constexpr float kAgedStay = 0.9f;  // at most, of a symbol older than the LM can tell: it ends
+constexpr float kAgedStay = 0.9f;  // the most, of an older symbol: it ends
 constexpr int kGrowBelow = 30;     // symbols ahead of the pointer, two seconds
 
 /// A short silence: what is left to say when an open text ends without more words.

@@ -26,7 +26,7 @@ class FinchState : public Sequence {
   FinchState(const SpeechRequest& request, const FinchConfig& config,
              std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
 
-  /// Who speaks and how fast; for the stages.
+  /// Voice and speed, for the stages.
   const std::shared_ptr<const Manner>& manner() const { return manner_; }
 
   /// Whether there is anything to say, now or once more text comes.
@@ -101,7 +101,7 @@ class FinchState : public Sequence {
   DelayedStreams books_;
   std::vector<int32_t> path_;  // pointer per frame
   size_t next_word_ = 0;
-  int next_symbol_ = 0;  // whose time was not told yet
+  int next_symbol_ = 0;  // the first whose time was not sent yet
   bool phone_times_ = false;
   int64_t frames_before_ = 0;  // of earlier segments
   int pause_frames_ = 0;       // before this segment's first: the last frame goes on

@@ -15,7 +15,7 @@ constexpr float kNormEps = 1e-6f;
 constexpr int kNeighbours = 3;  // frames that the first layer sees: before, now, after
 constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 
-/// What an accent of so many cents adds to the logarithms of the pitch and of the gain: 5 dB at 3
+/// What an accent of one cent adds to the logarithms of the pitch and of the gain: 5 dB at 3
 /// semitones.
 constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 1.9188209e-3f;
 

@@ -34,6 +34,7 @@ class ResidualConv {
   PackedLinear up_, down_;
 };
 
+/// The network with its weights.
 class Vocoder : public ChunkStage {
  public:
   /// Scope `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.

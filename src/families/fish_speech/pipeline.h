@@ -32,6 +32,7 @@ class FishSpeech : public SpokenPipeline {
   std::unique_ptr<FishCodec> codec_;
 };
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<FishSpeech>(spec);
 }

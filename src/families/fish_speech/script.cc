@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kSpareFrames = 215;  // ten seconds beyond what the text needs
 constexpr int64_t kFramesPerId = 26;   // slow speech: 1.2 s for one id
 
-/// Steps that a prompt must leave: the authors' bound, where the model has so many positions.
+/// Steps that a prompt must leave: the authors' bound, where the model has that many positions.
 int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }

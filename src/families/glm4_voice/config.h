@@ -33,6 +33,7 @@ struct ModelConfig {
 /// Whether this config.json belongs to the family: any ChatGLM's does; one that has no speech is
 /// refused when its tokens are looked for.
 bool claims(const Config& root);
+/// Reads and checks the sizes of the language model. Throws LoadError.
 llm::ModelConfig load_lm_config(const Config& root);
 /// From config.yaml at `path`.
 void load_decoder_config(const std::string& path, ModelConfig& config);

@@ -195,7 +195,7 @@ TEST(GlmVoice, RefusesWhatItCannotDo) {
   EXPECT_EQ(refusal(nothing), "there is nothing to say");
 }
 
-/// A client who writes special tokens means the letters.
+/// Special tokens in a client's text are read as plain text.
 TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
   const auto ids_of = [&](const std::string& text, const Pipeline& asked) {
     const auto opened = asked.open(chat_of({{{"role", "user"}, {"content", text}}}));

@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kVoice = "glm";
 constexpr int kMostSpokenIds = 2000;  // of an answer that is heard: the authors' bound
 constexpr double kHearsSeconds = 300;
-// As the authors' web demo draws; the number of ids is transformers', where nobody names one.
+// As the authors' web demo samples; the number of ids is the default of transformers.
 constexpr float kTemperature = 0.2f, kTopP = 0.8f;
 constexpr int kTopK = 50;
 

@@ -16,8 +16,8 @@ class Glm4Voice : public LoadedPipeline {
   /// Throws LoadError.
   explicit Glm4Voice(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud, its ids told and only the audio drawn; where
-  /// only text is wanted, the model goes on with it.
+  /// A chat is answered. A text alone is read aloud: its ids are given and only the audio is
+  /// sampled. Where only text is wanted, the model continues it.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:
@@ -40,6 +40,7 @@ class Glm4Voice : public LoadedPipeline {
   std::unique_ptr<VocoderStage> vocoder_;
 };
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Glm4Voice>(spec);
 }

@@ -22,7 +22,7 @@ class Prompter {
   /// follows the client's own system messages, if there are any.
   Result<ChatPrompt> of_chat(const Chat& chat, std::span<const int64_t> codes,
                              std::span<const EarlierAnswer> answers) const;
-  /// A user who says `text`, and the text itself as the answer.
+  /// A user turn of `text`, and the same text as the answer.
   Result<ChatPrompt> reading_aloud(const std::string& text) const;
   /// A text to be gone on with, special tokens included.
   Result<ChatPrompt> of_text(const std::string& text) const;

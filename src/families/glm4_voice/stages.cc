@@ -46,7 +46,7 @@ struct HearingStage::Stream : StreamState {
   Stream(const HearingStage& its_stage, bool on) : stage(its_stage), goes_on(on) {}
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
-  /// Nobody waits for the rest: what was heard may serve who hears more.
+  /// Stops encoding, but keeps the state: a later request may continue the recording.
   ~Stream() override { stage.end_segment(*this); }
 
   const HearingStage& stage;

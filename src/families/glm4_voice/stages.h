@@ -12,9 +12,9 @@
 namespace syrinx::glm4_voice {
 
 /// A frame is a block of the speech tokenizer, 4 s, and a piece of work. Each segment of a
-/// recording begins with a frame of its own, the last one of the segment before filled up with
-/// zeros. What comes out is the numbers of the codes. Blocks that come again are not encoded again;
-/// of a recording that goes on, the state behind its whole blocks is kept for who hears more of it.
+/// recording begins with a frame of its own; the last one of the segment before is filled up with
+/// zeros. The output is the numbers of the codes. Blocks that come again are not encoded again. The
+/// state after the whole blocks is kept for a later request whose recording goes on from there.
 class HearingStage : public ChunkStage {
  public:
   explicit HearingStage(const GlmSpeechTokenizer& tokenizer)
@@ -49,7 +49,7 @@ class FlowStage : public ChunkStage {
  public:
   explicit FlowStage(const GlmFlow& flow);
 
-  /// cut() decides; one code more than a block tells that it is not the last one.
+  /// cut() decides; one code beyond a block shows that it is not the last one.
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
   /// Mel frames that wait for the vocoder at most, with those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;

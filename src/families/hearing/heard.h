@@ -1,4 +1,4 @@
-// What stages that hear are told of the recordings of a request, and what they remember of them.
+// The recordings of a request as stages that hear get them, and what these stages remember of them.
 // Plain values, used by one thread at a time, but for the memory.
 #pragma once
 
@@ -24,6 +24,7 @@ void append_frames(std::span<const float> part, int64_t width, std::vector<float
 
 /// Keys as a stage's bundle has them.
 void set_keys(Bundle& bundle, std::span<const uint64_t> keys);
+/// Reads the keys that set_keys() wrote. Throws LoadError for other numbers.
 std::vector<uint64_t> take_keys(Bundle& bundle);
 /// A key for each of `rows` rows of a part, for prefix caches.
 void append_row_keys(uint64_t part, int64_t rows, std::vector<uint64_t>& keys);

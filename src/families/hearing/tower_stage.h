@@ -8,12 +8,12 @@
 
 namespace syrinx {
 
-/// A frame is a chunk of the tower, a second. Of several recordings each begins with a frame of its
-/// own, the last frame of one filled up with zeros. A window is one piece of work, and is not done
-/// again where it comes again.
+/// A frame is a chunk of the tower, a second. Each of several recordings begins with a frame of its
+/// own; the last frame of a recording is filled up with zeros. A window is one piece of work, and
+/// is not computed again where it comes again.
 class TowerStage : public ChunkStage {
  public:
-  /// `adaptor`: what makes rows of the tower's; null: they are told as they are.
+  /// `adaptor`: applied to the tower's rows; null: they are passed on unchanged.
   explicit TowerStage(const Qwen3AudioTower& tower, const PackedLinear* adaptor = nullptr)
       : tower_(tower), adaptor_(adaptor), before_(kHeardBeforeBytes) {}
 
@@ -28,7 +28,7 @@ class TowerStage : public ChunkStage {
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
   void follow(StreamState& stream, const ChunkJob& job) const override;
-  /// Frames of a recording of so many samples.
+  /// Returns the number of frames of a recording of `samples` samples.
   int64_t frames(int64_t samples) const;
 
  private:

@@ -91,7 +91,7 @@ TEST_F(HiggsTest, StreamsBeginAndEndOneAfterAnother) {
     EXPECT_EQ(opened->rule(0).forced, -1);
     EXPECT_EQ(opened->rule(0).ranges, 0) << "the authors let the model say anything";
     EXPECT_EQ(said_.size(), now < 8 ? 0u : static_cast<size_t>((now - 7) * kC));
-    // What looks like an end among the first steps is none.
+    // An end mark among the first steps does not end the segment.
     EXPECT_EQ(step(*opened, now, now == 2).next, Verdict::kContinue);
   }
   EXPECT_EQ(std::vector(said_.begin() + kC, said_.begin() + 2 * kC),

@@ -42,6 +42,7 @@ SpokenModel spoken_model(const ModelConfig& config);
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 double frame_rate, const SpeechRequest& request);
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Higgs>(spec);
 }

@@ -24,6 +24,7 @@ std::optional<Tag> find_tag(std::string_view text, size_t from = 0);
 /// expressiveness), which hold for all of it; empty: none.
 std::string_view leading_tags(std::string_view text);
 
+/// Makes the ids of prompts with one tokenizer.
 class Prompter {
  public:
   /// Throws LoadError when the tokenizer lacks a control token.

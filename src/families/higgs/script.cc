@@ -86,7 +86,7 @@ class Script : public SpokenScript {
     return rule;
   }
 
-  /// As the authors, who look for the end only when all codebooks have begun.
+  /// As in the authors' code, which looks for the end only when all codebooks have begun.
   bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
     const bool may_end = steps.steps() >= config_.codebooks;
     if (may_end && !steps.ending() && codes[0] == config_.end()) steps.end_now();

@@ -8,14 +8,14 @@ namespace syrinx::llm {
 namespace {
 
 constexpr int kMostScores = 20;           // as OpenAI's API
-constexpr int64_t kReservedSteps = 4096;  // for so many steps no memory is asked for on the way
+constexpr int64_t kReservedSteps = 4096;  // steps for which memory is reserved at the beginning
 
 /// The longest guesses: of what was said before, and of what the client expects.
 constexpr size_t kMostGuesses = 10, kMostExpected = 31;
 /// How far back they are looked for.
 constexpr size_t kLookBack = 16384;
-/// So many ids in a row must have been there before: one by chance is likely, and more than four
-/// tell no more.
+/// The number of ids in a row that must have been there before: one by chance is likely, and more
+/// than four do not improve the guess.
 constexpr size_t kLeastAlike = 2, kMostAlike = 4;
 
 /// The last place of `ids`, before its end, behind most of the ids that `said` ends in; 0: there is
@@ -128,8 +128,7 @@ Status Answer::shape(const Prompter& prompter, const Chat& chat, bool masks) {
   }
   form_ = AnswerForm(forms.take(), masks ? prompter.masks(ids_known_) : nullptr);
   if (form_.too_many())
-    return refused("the names of so many tools begin differently that one of them must be named",
-                   "tool_choice");
+    return refused("the names of the tools have too many beginnings; name one tool", "tool_choice");
   ids_.resize(known_);
   return ok_status();
 }
@@ -262,7 +261,7 @@ void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {
   held_.push_back(std::move(held));
 }
 
-/// Text, and the tokens that have begun in what is told.
+/// Sends text, and the tokens that begin in it.
 void Answer::tell(std::string text, StepOutput& out) {
   if (!text.empty()) out.text(text);
   while (!held_.empty()) {

@@ -24,6 +24,7 @@ namespace syrinx::llm {
 /// Refuses what no model that answers can do: text that comes later, guidance, a stop at nothing.
 Status check_answerable(const SpeechRequest& request);
 
+/// The sequence of one answer.
 class Answer : public Sequence {
  public:
   /// Checks the request. What is given must outlive the answer. `masks`: the sampler can take them
@@ -66,7 +67,7 @@ class Answer : public Sequence {
   const AnswerText& text() const { return text_; }
 
  private:
-  /// A token whose text is not told yet.
+  /// A token whose text is not sent yet.
   struct Held {
     int64_t begin, end;  // of its text, counted from the answer's beginning
     ScoredToken token;

@@ -36,10 +36,10 @@ class Beginnings {
     return true;
   }
 
-  /// At some place there are more ways to go on than a rule can tell.
+  /// Whether at some place there are more ways to go on than a rule can hold.
   bool too_many() const {
     std::span<const int32_t> before;
-    std::vector<int> ways;  // behind so many ids of the one before, as far as they are counted
+    std::vector<int> ways;  // after i ids of the one before, as far as they are counted
     for (const std::vector<int32_t>& one : all_) {
       const auto parted = std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
       ways.resize(static_cast<size_t>(parted - one.begin()) + 1);

@@ -38,6 +38,7 @@ struct ModelConfig {
 /// Whether this config.json is that of a dense text model of these types. That of Orpheus is one
 /// too: families that mean something more by it come before this one.
 bool claims(const Config& root);
+/// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
 /// How a checkpoint wants to be sampled, and where its answers end.

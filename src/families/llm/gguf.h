@@ -19,14 +19,15 @@ namespace syrinx::llm {
 inline constexpr const char* kGgufEnd = ".gguf";
 
 ModelConfig load_gguf_config(const GgufFile& file);
+/// Makes the tokenizer from the file's metadata. Throws LoadError.
 Tokenizer load_gguf_tokenizer(const GgufFile& file);
 /// Answers end at the end of a text, of a turn or of a message; sampling is the API's.
 Generation load_gguf_generation(const GgufFile& file);
+/// Reads the file's chat template; nothing where it has none. Throws LoadError.
 std::optional<ChatTemplate> load_gguf_template(const GgufFile& file);
 
-/// Numbers in few bits are f32 and exact, of the table of ids f16, which is kept. Of the others the
-/// latest eight that were taken are kept: a layer packs what it takes before the next one takes
-/// any.
+/// Quantized numbers become f32 and exact, those of the table of ids f16, which is kept. The latest
+/// eight of the other tensors are kept: a layer packs its tensors before the next one takes any.
 std::unique_ptr<WeightSource> gguf_weights(std::shared_ptr<const GgufFile> file,
                                            const ModelConfig& config);
 

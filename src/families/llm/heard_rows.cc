@@ -14,7 +14,7 @@ std::span<const int32_t> HeardRows::take(const Frames& frames) {
   const auto count = static_cast<size_t>(frames.count);
   heard_ += count;
   SYRINX_CHECK(heard_ <= places_.size() && (!frames.last || complete()), "[hearing] ", heard_,
-               " of ", places_.size(), " places are told");
+               " of ", places_.size(), " places are filled");
   return std::span(places_).subspan(heard_ - count, count);
 }
 

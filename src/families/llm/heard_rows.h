@@ -1,6 +1,6 @@
-// Rows of a prompt that another network tells once it has heard: as rows that stand for the table's
-// (those of an audio tower), or as ids (the codes of a speech tokenizer). Plain values, used by one
-// thread at a time.
+// Rows of a prompt that another network fills once it has heard: with rows in place of the table's
+// (those of an audio tower), or with ids (the codes of a speech tokenizer). Plain values, used by
+// one thread at a time.
 #pragma once
 
 #include <cstdint>

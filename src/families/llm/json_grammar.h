@@ -19,7 +19,7 @@ class JsonGrammar {
  public:
   /// Any JSON object.
   JsonGrammar();
-  /// Of a schema whose root is an object. Errors name the keyword that is not supported.
+  /// Makes the grammar of a schema whose root is an object. Errors name the unsupported keyword.
   static Result<JsonGrammar> of_schema(const jinja::Value& schema);
 
   /// The values that one place of a text may hold.

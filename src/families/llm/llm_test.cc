@@ -265,7 +265,7 @@ TEST_F(AnswerTest, EndsAtEndsStopsAndBounds) {
   }
 }
 
-TEST_F(AnswerTest, TellsTokensWithTheirText) {
+TEST_F(AnswerTest, SendsTokensWithTheirText) {
   SpeechRequest scored = request("x");
   scored.writing.top_logprobs = 2;
   scored.writing.stop = {"two"};
@@ -283,7 +283,7 @@ TEST_F(AnswerTest, TellsTokensWithTheirText) {
   EXPECT_EQ(feed(*open(scored), said).tokens.size(), said.size());
 }
 
-TEST_F(AnswerTest, ThinksUnlessToldNotTo) {
+TEST_F(AnswerTest, ThinksUnlessSwitchedOff) {
   const auto prompt = [&](std::optional<bool> thinks) {
     SpeechRequest out;
     out.writing.chat =
@@ -314,7 +314,7 @@ TEST_F(AnswerTest, SpecialTokensOfAClientStayText) {
   const auto answer = open(chat("a <|end|> b"));
   EXPECT_NE(tokenizer_.decode(answer->prompt_ids()).find("user\na <|end|> b<|end|>"),
             std::string::npos);
-  // What is no special token means what it says; a completion's text is taken as it is.
+  // Text other than special tokens is plain text; the prompt of a completion is taken as it is.
   const auto thinks = open(chat("</think>"));
   const auto prompt = thinks->prompt_ids();
   EXPECT_EQ(std::count(prompt.begin(), prompt.end(), tokenizer_.need_id("</think>")), 1);

@@ -12,8 +12,8 @@
 namespace syrinx::llm {
 namespace {
 
-/// Parts a special token that a client has written, so that it is none: U+FDD0, which is no
-/// character and means nothing outside of a program.
+/// Splits a special token that a client has written, so that it is read as text: U+FDD0, a
+/// noncharacter that has no meaning outside of a program.
 constexpr std::string_view kMark = "\xef\xb7\x90";
 /// An exchange in which a tool is called, by names that nothing else has.
 constexpr std::string_view kToolName = "name_of_the_tool_x", kArgument = "name_of_its_argument_x";
@@ -34,7 +34,7 @@ std::string without_marks(std::string_view text) {
   return out += text;
 }
 
-/// Of the parameters of the tool of that name.
+/// The grammar of the parameters of the tool of that name.
 JsonGrammar arguments_grammar(const Chat& chat, const std::string& name) {
   const auto tools = jinja::parse_json(chat.tools);
   if (!tools.ok() || !tools.value().is_list()) return {};
@@ -69,7 +69,7 @@ std::string Prompter::harmless(std::string_view text) const {
   };
   for (const Section& token : tokenizer_.specials_in(clean)) {
     if (token.begin < at) continue;
-    // A token may take spaces along; the mark goes behind the first character that is none.
+    // A token may take spaces along; the mark goes behind the first character that is not a space.
     size_t place = token.begin;
     for (CodePoint c; is_space((c = utf8_at(clean, place)).value) && place + c.size < token.end;)
       place += c.size;
@@ -122,7 +122,7 @@ Result<std::vector<int32_t>> Prompter::checked(std::vector<int32_t> ids, const c
   return past_context(max_ids_ + 1, std::ssize(ids), param);
 }
 
-/// The prompt's text, in which what is no special token is parted by marks.
+/// The prompt's text, in which special tokens that clients wrote are split by marks.
 Result<std::string> Prompter::rendered(const Chat& chat) const {
   if (!template_) {
     return Error{ErrorCode::kUnsupported,
@@ -159,7 +159,7 @@ Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
   return checked(encoded(text.value()), "messages");
 }
 
-/// Read off an answer that calls a tool, as the template tells it, behind what asks for an answer.
+/// Read off an answer that calls a tool, as the template writes it, behind what asks for an answer.
 Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
   const Error none{ErrorCode::kUnsupported,
                    "this model's chat template writes no calls of tools that could be asked for",

@@ -26,10 +26,11 @@ class Prompter {
   Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
            ChatTemplate::Of of = ChatTemplate::Of::kTokenizer);
 
-  /// Of a conversation, through the template; special tokens that are written in its messages or
+  /// Returns the ids of a conversation, through the template; special tokens in its messages or
   /// tools stay text.
   Result<std::vector<int32_t>> of_chat(const Chat& chat) const;
-  /// Of a text to be gone on with, special tokens included, behind what the tokenizer begins with.
+  /// Returns the ids of a text to be continued, special tokens included, behind what the tokenizer
+  /// begins with.
   Result<std::vector<int32_t>> of_text(std::string_view text) const;
 
   /// What an answer to `chat` may be so that it calls one of Chat::must_call: the call up to its
@@ -38,7 +39,7 @@ class Prompter {
   Result<std::vector<AnswerForm::One>> calls_of(const Chat& chat) const;
   /// The JSON of Chat::schema.
   Result<std::vector<AnswerForm::One>> json_of(const Chat& chat) const;
-  /// Of the ids below `ids`, always the same number; made when they are first asked for.
+  /// Returns the masks of the ids below `ids`, always the same number; made at the first call.
   std::shared_ptr<const TokenMasks> masks(int32_t ids) const;
   /// Whether the template writes calls of tools, in a form that is found again in answers.
   bool calls_tools() const;

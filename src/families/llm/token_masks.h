@@ -13,7 +13,7 @@ namespace syrinx::llm {
 
 class TokenMasks {
  public:
-  /// Of the ids below `ids`; special tokens are never allowed.
+  /// For ids below `ids`; special tokens are never allowed.
   TokenMasks(const Tokenizer& tokenizer, int32_t ids);
 
   /// Bit i % 64 of word i / 64: the bytes of id i can follow.

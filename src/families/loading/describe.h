@@ -31,6 +31,7 @@ struct CodecInfo {
   std::string shape;
   size_t bytes = 0;
 };
+/// Collects the figures of a loaded codec.
 template <typename Codec>
 CodecInfo codec_info(const Codec& codec) {
   return {codec.config().sample_rate, codec.config().hop(), describe_codec(codec.config()),

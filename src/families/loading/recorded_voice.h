@@ -132,7 +132,7 @@ std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int rate,
 
 /// The family has no use for a voice that was made of data of others.
 inline Error foreign_voice(const std::string& why) {
-  return {ErrorCode::kInvalid, "the voice is none of this model: " + why, "voice"};
+  return {ErrorCode::kInvalid, "the voice does not fit this model: " + why, "voice"};
 }
 
 /// Returns the fault of a voice that takes `frames` of a prompt that has room for `most`.
@@ -147,7 +147,8 @@ inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most
           "voice"};
 }
 
-/// The frames [T, C] of such a voice, at most so many, or why a model of C codebooks cannot use it.
+/// The frames [T, C] of such a voice, at most the given number, or why a model of C codebooks
+/// cannot use it.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks,
                                                 int64_t most) {
   const Tensor* codes = voice.find(kVoiceCodes);

@@ -108,10 +108,10 @@ Status Answer::take(int port, const Frames& frames) {
     Result<std::vector<int32_t>> ids = prompter_.ids_of(codes, "recordings");
     if (!ids) return ids.error();
     rows_.tell(ids.value());
-    prompt_ = rows_.delayed();  // known rows run before the others are told
+    prompt_ = rows_.delayed();  // known rows run before the others are filled
   }
   SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
-               rows_.count(), " rows are told");
+               rows_.count(), " rows are known");
   return ok_status();
 }
 

@@ -26,6 +26,7 @@ struct Heard {
   int64_t frames = 0;
 };
 
+/// The sequence of one answer or transcript.
 class Answer : public Sequence {
  public:
   /// `config`, `spoken` and `prompter` outlive it. `script`: of its speech; one that could not be
@@ -86,7 +87,7 @@ class Answer : public Sequence {
 
   llm::AnswerText written_;
   std::vector<int32_t> said_;  // ids of the answer's words
-  bool cut_ = false;           // they were: that is told though speech ends
+  bool cut_ = false;           // the words were cut, which is reported though speech ends
   bool speaking_ = false;
   Rows rows_;             // of the prompt
   Prompt prompt_;         // those rows under the delay

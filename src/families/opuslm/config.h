@@ -56,6 +56,7 @@ struct ModelConfig {
 
 /// Whether this config.json belongs to the family.
 bool claims(const Config& root);
+/// Reads and checks the sizes and ranges of ids. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
 }  // namespace syrinx::opuslm

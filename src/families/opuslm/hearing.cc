@@ -130,7 +130,7 @@ void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samp
   }
   s.told = end;
   if (s.taken < part.due) return;
-  SYRINX_CHECK(s.told == total, "[hearing] ", s.told, " of ", total, " frames are told");
+  SYRINX_CHECK(s.told == total, "[hearing] ", s.told, " of ", total, " frames are made");
   ++s.number;
   s.taken = s.told = 0;
   s.work = {};

@@ -30,7 +30,7 @@ class Ears {
 
   /// T: the last samples, fewer than XEUS looks at, are in none.
   int64_t frames(int64_t samples) const;
-  /// About as many as there are for a recording of so many samples.
+  /// Returns an estimate of the pieces of a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
   /// `samples`, at least kLeast -> i32 [T, S], in pieces that need the context in `ctx` while they
   /// run. Samples, frames, `ctx` and this outlive the pieces.
@@ -63,7 +63,7 @@ class HearingStage : public ChunkStage {
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
-  /// Frames that come in for a recording of so many samples.
+  /// Returns the frames that come in for a recording of `samples` samples.
   static int64_t frames_in(const Ears& ears, int64_t samples);
 
  private:

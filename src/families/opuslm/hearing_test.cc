@@ -36,7 +36,7 @@ class OpusLmHearing : public testing::Test {
     return r;
   }
   static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
-  /// Rows that the hearing stage tells, `step` frames at a time.
+  /// Rows that the hearing stage makes, `step` frames at a time.
   std::vector<float> heard(const OpusLm& model, const Opened& opened, int step = 1) {
     const ChunkStage& stage = *model.graph().nodes()[0].chunk;
     const auto stream = open_stream(stage, opened.sequence());

@@ -88,7 +88,7 @@ TEST_F(OpusLmParity, WordsThenSpeech) {
     std::vector<int32_t> got;
     for (size_t step = 0; step < want.size(); ++step) {
       ASSERT_FALSE(track.finished) << c.name << " " << step;
-      // The ids are drawn greedily, so the largest allowed logit tells them.
+      // The ids are sampled greedily: the id is that of the largest allowed logit.
       runner.step(track);
       const std::vector<float>& logits = track.logits.back();
       const ModelConfig& m = model(c).config();

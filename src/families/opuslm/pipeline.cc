@@ -123,7 +123,7 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   find_ears(spec, generator, sizes);
 }
 
-/// Their files are read when somebody is first heard: they take longer than all the rest.
+/// Their files are read when a recording is first heard: they take longer than all the rest.
 void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
                        const EspnetCodecConfig& codec) {
   const std::string dir = spec.dummy ? "" : xeus_dir(spec, config_);
@@ -224,7 +224,7 @@ Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
   opened.sequences.push_back(answer.take());
   return opened;
 } catch (const LoadError& error) {
-  // Of the ears' files, which are read when somebody is first heard.
+  // A fault of the ears' files, which are read when a recording is first heard.
   return Error{ErrorCode::kInternal, error.what(), "messages"};
 }
 

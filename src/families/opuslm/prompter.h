@@ -19,7 +19,7 @@
 
 namespace syrinx::opuslm {
 
-/// Rows [N, S] one after another, before the delay. Frames of recordings may be told later.
+/// Rows [N, S] one after another, before the delay. Frames of recordings may be filled later.
 class Rows {
  public:
   explicit Rows(const ModelConfig& config) : config_(&config) {}
@@ -29,8 +29,8 @@ class Rows {
   /// Frames [T, S] of ids, and S - 1 rows of pads.
   Rows& frames(std::span<const int32_t> frames);
   Rows& pads(int64_t count);
-  /// The next recording's frames, so many, which tell() will tell, where it `ends` what says so,
-  /// and S - 1 rows of pads.
+  /// Adds `frames` frames of the next recording, which tell() fills later, the mark of its end
+  /// where it `ends`, and S - 1 rows of pads.
   Rows& heard(int64_t frames, bool ends);
 
   int64_t count() const { return std::ssize(ids_) / config_->streams; }
@@ -39,7 +39,7 @@ class Rows {
 
   /// The first row whose ids are not all known; count() when all are.
   int64_t known() const { return next_ < untold_.size() ? untold_[next_] : count(); }
-  /// Whether some rows are told later, or were.
+  /// Whether some rows are, or were, filled later.
   bool hears() const { return !untold_.empty(); }
   /// The first row of those; only with hears().
   int64_t first_heard() const { return untold_.front(); }
@@ -53,6 +53,7 @@ class Rows {
   size_t next_ = 0;              // of those
 };
 
+/// Makes the rows of prompts with one tokenizer.
 class Prompter {
  public:
   /// Throws LoadError when the tokenizer has more ids than the model.
@@ -67,7 +68,7 @@ class Prompter {
   Rows speech(std::span<const int32_t> words, std::span<const int32_t> voice) const;
   /// What a recording, frames [T, S] of ids, is written down after.
   Rows recognition(std::span<const int32_t> heard) const;
-  /// The same of T frames that are told later.
+  /// The same of T frames that are filled later.
   Rows recognition(int64_t heard) const;
   /// A conversation up to where its answer begins. `spoken`: the answer will be heard as well.
   /// `heard`: frames of each recording, in the order of the messages. One recording and nothing
@@ -79,7 +80,7 @@ class Prompter {
   /// Ends the answer's words, as those of earlier answers are ended.
   void answered(Rows& rows, std::span<const int32_t> words) const;
 
-  /// Refuses a prompt of so many rows that leaves no room to answer it.
+  /// Refuses a prompt of `rows` rows that leaves no room to answer it.
   Status fits(int64_t rows, const char* param) const;
   /// Frames [T, S] as people give them, a unit and S - 1 codes each, as ids; or what is wrong with
   /// them.
@@ -90,7 +91,7 @@ class Prompter {
   void after_recognition(Rows& rows) const;
   /// Words and S - 1 rows of pads; the end stands behind an `answer`, not behind what a user wrote.
   void add_words(Rows& rows, std::span<const int32_t> words, bool answer) const;
-  /// A voice is cut to so many frames, or filled with pads.
+  /// Adds a voice, cut or filled with pads to the number of frames of the model.
   void add_voice(Rows& rows, std::span<const int32_t> voice) const;
 
   const ModelConfig& config_;

@@ -19,7 +19,7 @@ Result<std::vector<int32_t>> voice_ids(const ModelConfig& config, const Prompter
   if (!codes || codes->dtype() != DType::kI32 || codes->shape().dims() != 2 ||
       codes->shape()[1] != config.streams || codes->shape()[0] < 1) {
     return Error{ErrorCode::kInvalid,
-                 concat("the voice is none of this model: it needs \"codes\" i32 [frames, ",
+                 concat("the voice does not fit this model: it needs \"codes\" i32 [frames, ",
                         config.streams, "], a unit and ", config.streams - 1, " codes a frame"),
                  "voice"};
   }

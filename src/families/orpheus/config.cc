@@ -13,7 +13,7 @@ namespace {
 constexpr int64_t kLlamaVocab = 128256;  // Llama 3's, special tokens included
 constexpr int64_t kOrpheusVocab = kLlamaVocab + 10 + kFrameTokens * 4096;  // without padding
 constexpr int64_t kMostPadding = 64;
-// The models are trained on sequences of this length; the config tells Llama's 131072.
+// The models are trained on sequences of this length; the config has Llama's 131072.
 constexpr int64_t kTrainedPositions = 8192;
 
 }  // namespace

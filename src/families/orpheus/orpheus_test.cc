@@ -137,7 +137,7 @@ TEST_F(OrpheusTest, DescribesItself) {
   EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
 
-TEST(OrpheusClaims, TheVocabularyTells) {
+TEST(OrpheusClaims, TheVocabularyDecides) {
   const auto claimed = [](const char* text) { return claims(Config::parse(text, "config.json")); };
   EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156940})"));
   EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156938})"));

@@ -10,7 +10,7 @@ namespace syrinx::orpheus {
 namespace {
 
 constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
-// Of the published English checkpoints, the default first.
+// The voices of the published English checkpoints, the default first.
 constexpr const char* kVoices[] = {"tara", "leah", "jess", "leo",  "dan",
                                    "mia",  "zac",  "zoe",  "julia"};
 

@@ -35,6 +35,7 @@ SpokenModel spoken_model(const ModelConfig& config);
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
                                         const std::string& voice, bool ignore_stop);
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Orpheus>(spec);
 }

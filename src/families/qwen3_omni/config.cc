@@ -47,7 +47,7 @@ MoeConfig load_experts(const Config& c, bool normalised) {
   m.top_k = size("num_experts_per_tok", 1 << 12);
   m.ffn = size("moe_intermediate_size", 1 << 16);
   m.normalised = c.opt_b("norm_topk_prob", normalised);
-  if (m.top_k > m.experts) c.fail("num_experts_per_tok", "there are not so many experts");
+  if (m.top_k > m.experts) c.fail("num_experts_per_tok", "must be at most the number of experts");
   return m;
 }
 

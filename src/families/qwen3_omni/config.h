@@ -33,7 +33,7 @@ struct CodecIds {
   int32_t pad = 0, bos = 0, eos = 0, nothink = 0, think_bos = 0, think_eos = 0;
 };
 
-/// Of the network that speaks. Its vocabulary: audio codes of codebook 0, then 1024 other ids.
+/// The network that speaks. Its vocabulary: audio codes of codebook 0, then 1024 other ids.
 struct TalkerConfig : qwen3_tts::TalkerSizes {
   int64_t thinker_hidden = 0;  ///< width of the thinker's rows
   int64_t inner = 0;           ///< of the projections of text and of the thinker's rows
@@ -57,6 +57,7 @@ struct ModelConfig {
 
 /// Whether this config.json belongs to the family.
 bool claims(const Config& root);
+/// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
 }  // namespace syrinx::qwen3_omni

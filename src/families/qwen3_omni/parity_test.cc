@@ -1,5 +1,5 @@
-// Thinker, talker, predictor and codec against transformers, joined by hand: what each is told and
-// answers (tests/parity/qwen3_omni). pipeline_test.cc compares what comes out of the engine.
+// Thinker, talker, predictor and codec against transformers, joined by hand: inputs and outputs of
+// each (tests/parity/qwen3_omni). pipeline_test.cc compares the output of the engine.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -122,7 +122,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     return talker_prompt(config_, std::span(ids_).first(prompt_),
                          config_.talker.speakers.at(lower(speaker_)), ids_[prompt_]);
   }
-  /// The answer; its last id is never told.
+  /// The answer without its last id, which is never sent.
   std::span<const int32_t> written() const {
     return std::span(ids_).subspan(prompt_, ids_.size() - prompt_ - 1);
   }
@@ -144,7 +144,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, OmniParity,
                          testing::Combine(testing::Values("published", "other"),
                                           testing::Values("heard", "turns")));
 
-TEST_P(OmniParity, TheThinkerWritesAndTellsAsTheAuthors) {
+TEST_P(OmniParity, TheThinkerWritesAndSendsAsTheAuthors) {
   const auto [logits, tap] = think(1000);
   EXPECT_LT(fixture::difference(logits, golden_.view("thinker_logits")), kClose);
   EXPECT_LT(fixture::difference(tap, golden_.view("thinker_tap")), kClose);
@@ -163,7 +163,7 @@ TEST_P(OmniParity, TheThinkersBitsDoNotDependOnChunks) {
   }
 }
 
-TEST_P(OmniParity, TheTalkerIsToldWhatTheAuthorsTell) {
+TEST_P(OmniParity, TheTalkerGetsTheAuthorsInputs) {
   const Tensor tap = think(1000).second;
   EXPECT_LT(fixture::difference(rows_of(prompt(), tap), golden_.view("talker_prefill")), kClose);
   std::vector<TalkerRow> later;

@@ -16,7 +16,7 @@ namespace syrinx::qwen3_omni {
 namespace {
 
 constexpr const char* kDefaultVoice = "ethan";  // the authors'
-constexpr int kSpokenIds = 1024;                // of an answer that is heard, unless told otherwise
+constexpr int kSpokenIds = 1024;                // default bound of an answer that is heard
 constexpr double kHearsSeconds = 300;           // of all recordings of a request
 constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // as Qwen3-TTS
 constexpr size_t kHeadIds = 3;                                     // <|im_start|> assistant \n
@@ -121,7 +121,7 @@ Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
   return found->second;
 }
 
-/// The turn of a user who says the text, and the text itself as the answer.
+/// A user turn of the text, and the same text as the answer.
 Result<ChatPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
   const Tokenizer& tokenizer = prompter_->tokenizer();
   const std::vector<int32_t> said = tokenizer.encode(text, false), line = tokenizer.encode("\n");
@@ -224,10 +224,10 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
   }
   SpeechRequest answer = request;
   answer.terms.max_frames = 0;  // these are the talker's
-  // A row of a recording that is told to the talker has no key: it is always run.
+  // A row of a recording that is sent to the talker has no key: it is always run.
   if (speaks) prompt.keys.clear();
   if (speaks && answer.writing.max_tokens == 0) answer.writing.max_tokens = kSpokenIds;
-  // Of a text that is read aloud only the talker's part is drawn.
+  // For a text that is read aloud only the talker's part is sampled.
   const bool reads = !prompt.said.empty();
   if (reads) answer.writing.max_tokens = static_cast<int>(prompt.said.size()) + 1;
   const SampleParams sampling = reads ? asked(kTalkerSampling, request) : kTalkerSampling;

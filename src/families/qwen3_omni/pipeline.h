@@ -22,8 +22,8 @@ class Qwen3Omni : public LoadedPipeline {
   /// Throws LoadError.
   explicit Qwen3Omni(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud: the talker is told its ids as if the thinker
-  /// had answered so; where only text is wanted, the thinker goes on with it.
+  /// A chat is answered. A text alone is read aloud: the talker gets its ids as if the thinker had
+  /// answered so. Where only text is wanted, the thinker continues it.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:
@@ -44,6 +44,7 @@ class Qwen3Omni : public LoadedPipeline {
   std::unique_ptr<CodecStage<Qwen3Codec, Qwen3CodecJob>> code2wav_;
 };
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Qwen3Omni>(spec);
 }

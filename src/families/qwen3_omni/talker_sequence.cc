@@ -18,7 +18,7 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
       sampling_(sampling),
       ignore_stop_(ignore_stop),
       prompt_(talker_prompt(config, ids, speaker, kNotWritten)) {
-  // From positions of the thinker to the number of the row, of all that are told.
+  // From positions of the thinker to the number of the row among all that are sent.
   std::vector<int32_t> told;
   for (size_t pos = 0; pos < ids.size(); ++pos)
     if (ids[pos] == config.text.audio) told.push_back(static_cast<int32_t>(pos));
@@ -107,7 +107,7 @@ void TalkerSequence::prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard
   const TalkerRow& row = prompt_[static_cast<size_t>(pos)];
   ids.front() = row.codec;
   SYRINX_CHECK(row.heard >= 0 ? row.heard < rows_heard() : row.text >= 0, "[talker] row ", pos,
-               " has not been told");
+               " has not arrived");
   if (row.heard < 0) {
     ids.back() = row.text;
     return;
@@ -121,7 +121,7 @@ void TalkerSequence::frame_row(int64_t frame, std::span<int32_t> ids) const {
   SYRINX_CHECK(frame < frames(), "[talker] frame ", frame, " of ", frames());
   std::copy_n(codes_.begin() + frame * width, width, ids.begin());
   const std::optional<int32_t> text = talker_text(config_.text, written_, ended_, frame);
-  SYRINX_CHECK(text.has_value(), "[talker] the text beside frame ", frame, " has not been told");
+  SYRINX_CHECK(text.has_value(), "[talker] the text beside frame ", frame, " has not arrived");
   ids.back() = *text;
 }
 

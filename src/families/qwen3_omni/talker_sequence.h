@@ -1,6 +1,6 @@
-// The talker's side of a request: a prompt that grows with what the thinker tells, the text beside
-// its frames, and the frames. What has not been told is waited for, never padded.
-// Made on the caller's thread, then touched by one thread at a time.
+// The talker's side of a request: a prompt that grows with what the thinker sends, the text beside
+// its frames, and the frames. Text that has not arrived is waited for, never padded. Made on the
+// caller's thread, then touched by one thread at a time.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace syrinx::qwen3_omni {
 
-/// How the authors draw unless they are told otherwise.
+/// The authors' default sampling.
 inline constexpr SampleParams kTalkerSampling{
     .temperature = 0.9f, .top_k = 50, .repetition_penalty = 1.05f};
 inline constexpr SampleParams kPredictorSampling{.top_k = 50, .top_p = 0.8f};

@@ -23,8 +23,8 @@ SampleRule ThinkerSequence::rule(int k) const {
   return rule;
 }
 
-/// Ids are told once their text is: what may yet become a stop string is not spoken either. The
-/// last id before the end, of whatever kind, is never told, as the authors have it.
+/// Sends ids together with their text: text that may become a stop string is not spoken either. The
+/// last id before the end, of whatever kind, is never sent, as in the authors' code.
 Verdict ThinkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
   if (!told_) return verdict;

@@ -1,6 +1,6 @@
 // The thinker's side of a request: what it reads (ids, and rows of the audio tower where recordings
-// stand), and the answer that it writes, whose ids it tells the talker.
-// Made on the caller's thread, then touched by one thread at a time.
+// stand), and the answer that it writes, whose ids it sends to the talker. Made on the caller's
+// thread, then touched by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace syrinx::qwen3_omni {
 
 class ThinkerSequence : public HearingAnswer {
  public:
-  /// What is given must outlive this, but for the request. `told`: a talker listens.
+  /// The arguments must outlive this, but for the request. `told`: a talker listens.
   ThinkerSequence(const ModelConfig& config, const llm::Generation& generation,
                   const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                   bool told);

@@ -36,7 +36,7 @@ struct Defaults {
 struct SpeakerConfig {
   int64_t mels = 128;
   int64_t width = 1024;  ///< of the vector
-  /// Of each layer: the first, the SE-Res2Net blocks, and the one that sees all blocks.
+  /// Per layer: the first, the SE-Res2Net blocks, and the one that sees all blocks.
   std::vector<int64_t> channels = {512, 512, 512, 512, 1536}, taps = {5, 3, 3, 3, 1},
                        dilations = {1, 2, 3, 4, 1};
   int64_t attention = 128, parts = 8, squeezed = 128;
@@ -74,6 +74,7 @@ struct ModelConfig {
 
 /// Whether this config.json belongs to the family.
 bool claims(const Config& root);
+/// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 /// Absent files leave the defaults as they are.
 Defaults load_defaults(const std::string& path);

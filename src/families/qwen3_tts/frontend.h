@@ -31,6 +31,7 @@ struct VoiceChoice {
   int32_t language = -1;   ///< codec id; -1: the model decides
 };
 
+/// Makes the rows of prompts with one tokenizer.
 class Frontend {
  public:
   /// Control tokens written out in a client's text are plain text. Throws LoadError when the

@@ -32,14 +32,14 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& di
   });
 }
 
-/// Of the published size when random weights are measured and there is no config.
+/// The published size when random weights are measured and there is no config.
 Qwen3CodecConfig codec_config(const LoadSpec& spec, const std::string& dir) {
   const std::string path = join_path(dir, "config.json");
   if (spec.dummy && !is_file(path)) return {};
   return Qwen3CodecConfig::load(Config::load(path));
 }
 
-/// Of the codec's encoder, which is Mimi's; the first `codebooks` of it.
+/// The sizes of the codec's encoder, which is Mimi's; the first `codebooks` of it.
 MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, int64_t codebooks) {
   const std::string path = join_path(dir, "config.json");
   MimiConfig mimi;

@@ -73,6 +73,7 @@ class Qwen3Tts : public LoadedPipeline {
   std::unique_ptr<CodecStage> stage_;
 };
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Qwen3Tts>(spec);
 }

@@ -38,7 +38,7 @@ SpokenModel drawing(const Defaults& d) {
   return model;
 }
 
-/// Of `key` and `values`.
+/// The digest of `key` and `values`.
 template <typename T>
 uint64_t digest_of(uint64_t key, std::span<const T> values) {
   Digest digest;

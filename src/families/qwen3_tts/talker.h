@@ -17,6 +17,7 @@ struct PredictorConfig {
   int64_t codebooks = 0;   ///< C
   int64_t code_vocab = 0;  ///< of each code after the first
 };
+/// Sizes of decoder and predictor.
 struct TalkerSizes {
   DecoderConfig decoder;
   PredictorConfig predictor;

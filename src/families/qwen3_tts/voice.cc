@@ -49,7 +49,7 @@ Result<std::vector<float>> named_speaker(const Frontend& frontend, const View& s
   const Result<VoiceChoice> choice = frontend.choose(name, "");
   if (!choice) return choice.error();
   if (choice.value().speaker < 0) {
-    return Error{ErrorCode::kInvalid, "\"none\" is no voice to mix with others", "voice"};
+    return Error{ErrorCode::kInvalid, "\"none\" cannot be mixed with voices", "voice"};
   }
   return row_of_table(speakers, choice.value().speaker);
 }

@@ -22,7 +22,7 @@ enum class S3Noise : uint8_t {
 /// The last number of a frame that leaves the flow, behind its ratio mel frames.
 struct S3Mark {
   bool starts = false;  ///< a segment begins here, but for the first
-  int unheard = 0;      ///< so many mel frames at its beginning are the prompt's
+  int unheard = 0;      ///< mel frames at its beginning that are the prompt's
 
   static S3Mark of(float value) {
     const int bits = static_cast<int>(value);

@@ -32,7 +32,7 @@ class S3ReferenceEncoder {
   class Work {
    public:
     bool done() const { return mel_done_ && tokens_.done() && speaker_.done(); }
-    /// Of the whole recording; complete when done.
+    /// The tokens of the recording so far; complete when done.
     const std::vector<int32_t>& tokens() const { return tokens_.tokens(); }
 
    private:
@@ -53,8 +53,8 @@ class S3ReferenceEncoder {
   Work open(std::span<const float> at_16k, std::span<const float> at_24k) const;
   /// The next piece of an unfinished work.
   void run(StepContext& ctx, Work& work) const;
-  /// Of a work that is done. Tokens and mel end together: what either has more is cut off, but for
-  /// `spare` mel frames at most (S3FlowVoice::mel).
+  /// Returns the result of a work that is done. Tokens and mel end together: the longer one is cut
+  /// off, but for `spare` mel frames at most (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
   /// The same with all tokens: mel is cut to their end, or its last frame repeated up to it.
   S3Reference take_filled(Work& work) const;
@@ -77,6 +77,7 @@ Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const 
 /// A tensor of a voice: ids below `bound`, at most `most`; `count` floats. Errors as above.
 Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
                                        int64_t bound);
+/// Reads a tensor of `count` finite floats, or returns why it cannot.
 Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
 /// Values as tensors of a voice.
 Tensor tensor_of(std::span<const int32_t> values);

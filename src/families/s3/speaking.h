@@ -1,5 +1,5 @@
-// What the families whose language model tells S3 tokens do alike as pipelines: who speaks a
-// request, the graph behind the language model, and how it is told.
+// What pipelines share whose language model makes S3 tokens: the voice of a request, the graph
+// behind the language model, and the description of both.
 #pragma once
 
 #include <array>
@@ -57,6 +57,7 @@ inline std::array<Link, 2> s3_links(const S3FlowConfig& config, const S3FlowStag
   return {Link{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
           Link{"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
 }
+/// The graph of a language model, flow and vocoder in a row.
 inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3FlowStage& flow,
                       const S3VocoderStage& vocoder) {
   return chain(lm, s3_links(config, flow, vocoder));

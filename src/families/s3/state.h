@@ -1,4 +1,4 @@
-// What a request of a family with S3 speech tokens tells the stages behind its language model.
+// What a request of a family with S3 speech tokens passes to the stages behind its language model.
 #pragma once
 
 #include <memory>

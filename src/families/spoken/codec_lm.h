@@ -67,6 +67,7 @@ struct CodecLmParts {
   bool drafts = false;  ///< ArTraits::drafts; needs one head, which is run whole
 };
 
+/// The stage with its weights.
 class CodecLm : public ArStage {
  public:
   explicit CodecLm(CodecLmParts parts);

@@ -20,6 +20,7 @@ struct InnerCodesParts {
   Tensor own_table = {};            ///< kept, where a table is not a view as stored
 };
 
+/// The inner decoder with its weights.
 class InnerCodes {
  public:
   explicit InnerCodes(InnerCodesParts parts) : parts_(std::move(parts)) {}

@@ -52,8 +52,8 @@ class SpokenScript {
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }
-  /// Whether a step ends the segment and is not part of it; a model whose frames end one after
-  /// another is told by DelayedStreams::end_now() instead.
+  /// Whether a step ends the segment and is not part of it. A model whose frames end one after
+  /// another calls DelayedStreams::end_now() instead.
   virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
   /// Emits what the last step made complete, where `frame` [S] did. Returns how many frames.
   virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
@@ -62,10 +62,11 @@ class SpokenScript {
   virtual int close(const DelayedStreams& /*steps*/, int64_t /*most*/, StepOutput& /*out*/) {
     return 0;
   }
-  /// How many steps without the pattern's tail make so many frames.
+  /// Returns how many steps, without the pattern's tail, make `frames` frames.
   virtual int64_t steps_of(int64_t frames) const { return frames; }
 };
 
+/// The sequence of one request.
 class SpokenSequence final : public Sequence {
  public:
   static constexpr int kMostStreams = 64;

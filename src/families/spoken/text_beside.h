@@ -29,6 +29,7 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
+/// The text table and its two linears.
 class TextBeside {
  public:
   /// `table` [V, T] must outlive this. The rows of `common` ids, which most steps add, are kept.

@@ -20,6 +20,7 @@ struct TextPlanOptions {
   int64_t most_ids = 0;        ///< of a segment; 0: no limit
 };
 
+/// The segments of one request's text.
 class TextPlan {
  public:
   /// Ids of a segment, which begins at byte `begin` of the text; an Error fails the request.

@@ -13,8 +13,8 @@ class Answer : public VoiceAnswer, public S3State {
  public:
   static constexpr AloudRuns kRuns{1, 4};
 
-  /// What is given must outlive this, but for the request. Not `speaks`: text alone is drawn, and
-  /// what the flow is told of the voice is never used.
+  /// The arguments must outlive this, but for the request. Not `speaks`: only text is sampled, and
+  /// the flow's inputs for the voice are never used.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
          std::shared_ptr<const S3FlowVoice> voice, bool speaks)

@@ -130,7 +130,7 @@ Tokenizer load_tokenizer(const std::string& dir, int64_t codes) {
                             "<tts_start>", "<tts_end>", "<tts_pad>"}) {
     added.push_back({.content = token});
   }
-  for (const char* token : {"<tool_call>", "</tool_call>"}) {  // are text, which clients are told
+  for (const char* token : {"<tool_call>", "</tool_call>"}) {  // plain text that clients see
     if (plain.id(token)) added.push_back({.content = token, .special = false});
   }
   for (int64_t i = 0; i <= codes; ++i) {  // and the padding, where there is one

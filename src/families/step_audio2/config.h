@@ -41,12 +41,13 @@ bool claims(const Config& root);
 ModelConfig load_config(const Config& root);
 /// From flow.yaml at `path`.
 S3FlowConfig load_flow_config(const std::string& path);
-/// No file tells them: by the shapes of hift.pt.
+/// Reads the sizes from the shapes of hift.pt: no file states them.
 HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow);
-/// That of the folder, where all that controls prompts and answers is special, whatever its files
-/// say: clients who write it mean the letters. The tags of calls are not. `codes`: those of the
-/// flow.
+/// Loads the tokenizer of the folder, with all tokens that control prompts and answers marked as
+/// special, whatever its files say: in a client's text they are plain text. The tags of calls are
+/// not special. `codes`: those of the flow.
 Tokenizer load_tokenizer(const std::string& dir, int64_t codes);
+/// Finds the ids of control tokens and the range of codes. Throws LoadError.
 Ids load_ids(const Tokenizer& tokenizer, int64_t codes);
 
 }  // namespace syrinx::step_audio2

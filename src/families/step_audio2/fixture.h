@@ -48,7 +48,7 @@ inline nlohmann::ordered_json golden_cases() {
   return nlohmann::ordered_json::parse(read_file(golden("cases.json"), 1 << 20));
 }
 
-/// The goldens' voice of so many tokens, as data: see Voice of make_golden.py.
+/// The goldens' voice of `tokens` tokens, as data: see Voice of make_golden.py.
 inline std::shared_ptr<const Voice> golden_voice(int64_t tokens, int64_t codes = 40) {
   auto voice = std::make_shared<Voice>();
   voice->family = kFamily;

@@ -21,7 +21,7 @@ constexpr double kDictatesSeconds = 25;  // what the encoder hears at once
 constexpr int kMostDictated = 1024;      // ids
 // The system message of the authors' example of recognition: "Write down what you hear said."
 constexpr const char* kRecognises = "请记录下你所听到的语音内容。";
-// As the authors draw; the number of ids is transformers', where nobody names one.
+// As the authors sample; the number of ids is the default of transformers.
 constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
 constexpr int kTopK = 50;
 constexpr const char* kDefaultVoice = "default_female";

@@ -19,8 +19,8 @@ class StepAudio2 : public LoadedPipeline {
   /// Throws LoadError.
   explicit StepAudio2(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud, its ids told and only the audio drawn; where
-  /// only text is wanted, the model goes on with it.
+  /// A chat is answered. A text alone is read aloud: its ids are given and only the audio is
+  /// sampled. Where only text is wanted, the model continues it.
   Result<Opened> open(const SpeechRequest& request) const override;
   /// The authors' task of recognition (Step-Audio2:examples.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
@@ -52,6 +52,7 @@ class StepAudio2 : public LoadedPipeline {
   std::unique_ptr<S3VocoderStage> vocoder_;
 };
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<StepAudio2>(spec);
 }

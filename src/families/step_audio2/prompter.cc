@@ -77,7 +77,7 @@ class Scribe {
     begin("assistant");
     if (speaks) out_.id(ids_.tts_start);
   }
-  /// The tools stand behind what is told of the system.
+  /// Writes the tools behind the system's text.
   void tell_tools() {
     if (!tools_.empty()) turn("tool_json_schemas", std::exchange(tools_, {}));
   }
@@ -88,7 +88,7 @@ class Scribe {
   const Ids& ids_;
   const std::span<const int64_t> samples_;  // of recordings
   ChatReader reader_;
-  std::string tools_;  // that are not told yet
+  std::string tools_;  // those that are not written yet
   PromptWriter out_;
 };
 

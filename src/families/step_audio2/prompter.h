@@ -12,7 +12,7 @@
 
 namespace syrinx::step_audio2 {
 
-/// What the authors say where nobody else says anything: of their examples.
+/// The default system prompt, as in the authors' examples.
 inline constexpr const char* kSystem = "You are a helpful assistant.";
 
 class Prompter {
@@ -25,7 +25,7 @@ class Prompter {
   /// heard.
   Result<ChatPrompt> of_chat(const Chat& chat, std::span<const int64_t> samples,
                              std::span<const EarlierAnswer> answers, bool speaks) const;
-  /// A user who says `text`, and the text itself as the answer.
+  /// A user turn of `text`, and the same text as the answer.
   Result<ChatPrompt> reading_aloud(const std::string& text) const;
   /// A text to be gone on with, special tokens included.
   Result<ChatPrompt> of_text(const std::string& text) const;

@@ -1,7 +1,7 @@
-// Who speaks: prompts that the flow continues. The authors give a recording with each request; here
-// the recordings that come with the checkpoint (assets/NAME.wav) are the voices by name, encoded
-// when it is loaded, files made by `syrinx voice` may lie in a folder "voices", and a request may
-// bring its own. Const once made; any thread.
+// Voices: prompts that the flow continues. The authors give a recording with each request; here the
+// recordings that come with the checkpoint (assets/NAME.wav) are the voices by name, encoded when
+// it is loaded, files made by `syrinx voice` may lie in a folder "voices", and a request may bring
+// its own. Const once made; any thread.
 #pragma once
 
 #include <map>

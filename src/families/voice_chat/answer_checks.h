@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// The ids of a track's prompt and answer are the golden's, whose first `prompt` are told; its
+/// The ids of a track's prompt and answer are the golden's, whose first `prompt` are given; its
 /// logits are those of steps 0, 1, half of `steps` and the last one, to `bound` (relative).
 inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golden,
                                  int prompt, int steps, int chunk, float bound) {
@@ -43,7 +43,7 @@ inline std::span<const int32_t> made_of(const Track& track) {
   return answer.history(0).subspan(answer.prompt_ids().size());
 }
 
-/// What an answer was made of is what a later prompt tells of it; one in text alone leaves nothing.
+/// A later prompt contains the ids that an answer was made of; an answer in text alone leaves none.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().writing.recalls);
   Runner runner(model);
@@ -74,8 +74,8 @@ inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest r
   EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
-/// A text that is read aloud with a bound has so many codes, which `is_code` tells from text, and
-/// none fewer for the text. It is long enough that none may end it before.
+/// A text that is read aloud with a bound has that many codes, which `is_code` separates from text,
+/// and no fewer because of the text. It is long enough not to end before the bound.
 template <typename IsCode>
 void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&& is_code) {
   for (const int codes : {10, 50}) {

@@ -15,6 +15,7 @@ namespace syrinx {
 using ChatJson = nlohmann::ordered_json;
 
 Error refused_chat(std::string what);
+/// The error of a chat whose messages are not a list.
 Error no_list_of_messages();
 
 /// The messages, each an object with a role.
@@ -28,6 +29,7 @@ bool is_answer(const ChatJson& content);
 /// The text of a content, or of a part, without recordings.
 Result<std::string> text_of(const ChatJson& content);
 
+/// Counts the places of recordings and earlier answers while a chat is read in order. One thread.
 class ChatReader {
  public:
   ChatReader(size_t recordings, std::span<const EarlierAnswer> answers)

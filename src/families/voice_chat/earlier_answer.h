@@ -10,9 +10,9 @@
 
 namespace syrinx {
 
-/// The ids that a prompt tells of it: all, or as far as it was heard, whose last one is then a
-/// code. `codes_a_second` are heard, `is_code` tells them from text. kInvalid: an id is none of [0,
-/// known).
+/// The ids of it that go into a prompt: all, or as far as it was heard, whose last one is then a
+/// code. `codes_a_second` are heard, `is_code` separates them from text. kInvalid: an id is outside
+/// of [0, known).
 template <typename IsCode>
 Result<std::span<const int32_t>> told_ids(const EarlierAnswer& answer, double codes_a_second,
                                           int64_t known, IsCode&& is_code) {

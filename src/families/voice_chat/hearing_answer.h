@@ -1,8 +1,8 @@
-// An answer to a prompt with recordings in it. Some of the prompt's rows, its places, are told by
-// another network once it has heard: as ids (the codes of a speech tokenizer) or as rows that stand
-// for the table's (those of an audio tower). And what an answer says beside its text, which goes on
-// to other networks: no sooner than the text before it is told, for what may yet become a stop
-// string is not spoken either.
+// An answer to a prompt with recordings in it. Some of the prompt's rows, its places, are filled by
+// another network once it has heard: with ids (the codes of a speech tokenizer) or with rows in
+// place of the table's (those of an audio tower). Also holds back what an answer sends to other
+// networks beside its text until the text before it is sent: text that may become a stop string is
+// not spoken either.
 // Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
@@ -24,7 +24,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
   /// Those of recordings by what they were made of. Rows without keys end them.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  /// Ids that are told beforehand have a rule of their own each, which guesses cannot have.
+  /// Ids that are given have a rule of their own each, which guesses cannot have.
   std::span<const int32_t> draft() const override {
     return said_.empty() ? Answer::draft() : std::span<const int32_t>();
   }
@@ -42,7 +42,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
 
   /// The answer's text, where it is only read aloud.
   std::span<const int32_t> said() const { return said_; }
-  /// `value` goes on once the text so far is told.
+  /// Sends `value` on once the text so far is sent.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
   /// The next value that may go on.
   std::optional<int32_t> next_told();

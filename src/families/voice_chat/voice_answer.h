@@ -21,6 +21,7 @@ struct AudioIds {
   bool has(int32_t id) const { return begin <= id && id < end; }
 };
 
+/// The sequence of one answer.
 class VoiceAnswer : public HearingAnswer {
  public:
   /// What is given must outlive this, but for the request. Without `speaks` text alone is drawn.

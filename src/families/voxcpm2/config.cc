@@ -60,7 +60,7 @@ DecoderConfig load_local(const Config& c, const DecoderConfig& lm) {
   d.ffn = static_cast<int>(c.opt_i("ffn_dim", 4096, 1, kMostWidth));
   d.head_dim = static_cast<int>(c.opt_i("kv_channels", d.hidden / d.heads, 0, 256));
   d.causal = false;
-  d.rope_positions = 64;  // a patch and what it is told
+  d.rope_positions = 64;  // a patch and its conditions
   return d;
 }
 

@@ -27,6 +27,7 @@ struct ModelConfig {
 
 /// Whether this config.json belongs to the family.
 bool claims(const Config& root);
+/// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
 }  // namespace syrinx::voxcpm2

@@ -20,7 +20,7 @@ class LatentLm : public ArStage {
   /// hidden [E, 2 H]: the rows of the base model, rounded where they are of patches, and those of
   /// the residual one.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Of the one code of a step: 1 says that its patch is the last one.
+  /// Logits of the one code of a step: 1 marks its patch as the last one.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,

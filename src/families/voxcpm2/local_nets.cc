@@ -11,7 +11,7 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-/// Without its first so many steps the solver stands still (CFG-zero*).
+/// In this many first steps the solver stands still (CFG-zero*).
 constexpr int kStillSteps = 1;
 
 /// Copies of columns: x [N, from], out [N, to].
@@ -101,10 +101,10 @@ LocalDit::Times LocalDit::solver_times() {
   return times;
 }
 
-/// What the network is told of each time of the solver; it is the same for every request.
+/// Computes the network's input for each time of the solver; it is the same for every request.
 void LocalDit::embed_times(const Weights& estimator) {
   const int64_t width = config_.dit.hidden, half = width / 2;
-  // One row more: that of the length of a step, which this model is told to be 0.
+  // One row more: that of the length of a step, which is 0 for this model.
   Tensor waves({kSolverSteps + 1, width}, DType::kF32);
   const float slope = static_cast<float>(std::log(10000.0) / static_cast<double>(half - 1));
   for (int64_t s = 0; s <= kSolverSteps; ++s) {

@@ -56,8 +56,8 @@ class LocalDit {
   };
   static Times solver_times();
   void embed_times(const Weights& estimator);
-  /// v [R, P * D] at time number `step` of x [R, P * D]; `told` [R, 2 + P, W] is what they are
-  /// told.
+  /// Computes v [R, P * D] at time number `step` of x [R, P * D]; `told` [R, 2 + P, W] are the
+  /// conditions.
   void estimate(StepContext& ctx, int step, const View& told, const View& x, const View& v) const;
 
   ModelConfig config_;

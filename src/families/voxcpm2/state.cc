@@ -106,7 +106,7 @@ Status State::set_voice(const SpeechRequest& request) {
   return ok_status();
 }
 
-/// Of what was said as what the voice is like.
+/// The most patches of earlier speech that stand for the voice.
 int64_t State::most_like_patches() const {
   return std::min(kMostLikePatches, config_.max_positions / 8);
 }

@@ -54,7 +54,7 @@ class State : public Sequence {
   /// the first step.
   std::span<const float> context() const;
   uint64_t seed() const { return seed_; }
-  /// Of the request.
+  /// Steps of the request so far.
   int64_t steps() const { return steps_before_ + part_steps(); }
   float noise_scale() const { return noise_scale_; }
   float guidance_scale() const { return guidance_; }

@@ -77,8 +77,8 @@ Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice
     const Shape& shape = found->shape();
     if (found->dtype() != DType::kF32 || shape.dims() != 3 || shape[1] != config.patch ||
         shape[2] != config.latent() || shape[0] < 1) {
-      return foreign_voice(concat("\"", part->tensor, "\" is no f32 [patches, ", config.patch, ", ",
-                                  config.latent(), "] but ", dtype_name(found->dtype()), " ",
+      return foreign_voice(concat("\"", part->tensor, "\" is not f32 [patches, ", config.patch,
+                                  ", ", config.latent(), "] but ", dtype_name(found->dtype()), " ",
                                   shape.str()));
     }
     const std::span<const float> all(found->f32(), static_cast<size_t>(shape.count()));

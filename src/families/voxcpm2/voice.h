@@ -24,7 +24,7 @@ struct VoicePatches {
   std::vector<float> reference, prompt;
 };
 
-/// The patches of a voice, or why it is none for this model.
+/// The patches of a voice, or why it does not fit this model.
 Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice);
 
 }  // namespace syrinx::voxcpm2

@@ -86,7 +86,7 @@ TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
     philox_normal(i, 0, 0, patches.back());
   }
   fixture::Bench bench(2);
-  // Of the states `which`, in calls of two patches.
+  // Runs the states `which`, in calls of two patches.
   const auto run = [&](std::span<const size_t> which) {
     std::vector<std::unique_ptr<StreamState>> streams;
     for (const size_t i : which) streams.push_back(open_stream(stage, *states[i]));
@@ -328,7 +328,7 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_EQ(std::ssize(static_cast<const State&>(*state).context()),
             State::kContext * model_.config().patch_width());
   EXPECT_TRUE(static_cast<const State&>(*open(patches("reference"))).context().empty());
-  // Of a length that leaves room to speak, also where it is used twice.
+  // A recording's length must leave room to speak, also where it is used twice.
   const VoiceEncoderInfo& info = model_.voice_encoder()->info();
   EXPECT_EQ(info.max_s, 224 / model_.info().speech.frame_rate);
   EXPECT_EQ(check_recording(info, speech(40000)).error().message,
@@ -406,7 +406,7 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
             std::string::npos);
   EXPECT_NE(told([](Voice& v) {
               v.tensors.at("prompt") = Tensor({2, 4, 9}, DType::kF32);
-            }).find("\"prompt\" is no f32 [patches, 4, 8] but f32 [2, 4, 9]"),
+            }).find("\"prompt\" is not f32 [patches, 4, 8] but f32 [2, 4, 9]"),
             std::string::npos);
   EXPECT_NE(told([](Voice& v) {
               v.tensors.at("prompt") = Tensor({2, 4, 8}, DType::kI32);

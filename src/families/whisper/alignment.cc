@@ -14,8 +14,8 @@ constexpr int kMedian = 7, kMargin = kMedian / 2;
 constexpr int64_t kColumns = 64;
 constexpr int kHeadsAStep = 8;  // about 50 ms of a core for the longest texts
 
-/// Of columns [begin, end), at most kColumns, what is above their mean, in standard deviations;
-/// nothing where all rows agree.
+/// Replaces columns [begin, end), at most kColumns, by their distance above their mean, in standard
+/// deviations; by nothing where all rows agree.
 void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_t begin,
                  int64_t end) {
   std::array<double, kColumns> mean{}, by{};

@@ -21,8 +21,8 @@ struct Alignment : FamilyTask {
   bool translate = false;     ///< the text is a translation
   std::vector<int32_t> text;  ///< ids below Generation::end, at least one
 
-  /// [text + 1, columns()]: row i tells how much was heard, when id i was written, in each 20 ms of
-  /// the window, against what the other rows have there; the last row is that of the end.
+  /// [text + 1, columns()]: row i is how much was heard, when id i was written, in each 20 ms of
+  /// the window, relative to the other rows there; the last row is that of the end.
   std::vector<float> weights;
   std::vector<float> probabilities;  ///< of each id of the text, among all ids of text
 

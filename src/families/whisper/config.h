@@ -53,8 +53,9 @@ struct Generation {
 
 /// Published by the authors or converted for CTranslate2 (families/whisper/ctranslate2.h).
 bool claims(const Config& root);
+/// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// Of a generation_config.json.
+/// Reads a generation_config.json.
 Generation load_generation(const Config& config, const ModelConfig& model);
 
 }  // namespace syrinx::whisper

@@ -21,10 +21,11 @@ bool claims_ct2(const Config& root);
 /// A model in the terms of the published layout.
 struct Ct2Model {
   ModelConfig config;
-  /// Variables by the names of transformers. Of those in 8 bits or at odd addresses, the latest
-  /// eight that were taken are kept: a layer packs what it takes before the next one takes any.
+  /// Variables by the names of transformers. The latest eight of those in 8 bits or at unaligned
+  /// addresses are kept: a layer packs its tensors before the next one takes any.
   std::unique_ptr<WeightSource> weights;
 };
+/// Opens a model in CTranslate2's format. Throws LoadError.
 Ct2Model open_ct2(const std::string& dir);
 
 /// Which ids are what, of config.json and the tokenizer.

@@ -94,7 +94,7 @@ struct WhisperDecoder::Rows {
     text.row_begin = text_begin;
   }
   std::span<int32_t> memory_begin, text_begin, memory_len, bound;
-  /// Of row i of the text of sequence b: its place among the sequence's ids.
+  /// Returns the place of row i of the text of sequence b among the sequence's ids.
   int place(const ArBatch& batch, size_t b, int i) const {
     const int rows = text_begin[b + 1] - text_begin[b];
     return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - kMemory;
@@ -134,8 +134,8 @@ void WhisperDecoder::note_queries(int layer, const ArBatch& batch, const Rows& r
   }
 }
 
-/// Of each aligned text what its rows in this batch think of the ids behind them; then, where all
-/// rows are there, some heads' weights.
+/// Scores, for each aligned text, the ids behind its rows in this batch; then, where all rows are
+/// there, some heads' weights.
 void WhisperDecoder::align(StepContext& ctx, const ArBatch& batch, const Rows& rows,
                            const View& x) const {
   for (size_t b = 0; b < batch.seqs.size(); ++b) {

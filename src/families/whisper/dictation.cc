@@ -91,7 +91,7 @@ Verdict Dictation::advance(std::span<const int32_t> codes, StepOutput& out) {
   return {};
 }
 
-/// Text comes in whole characters; timestamps and other marks are not told.
+/// Text comes in whole characters; timestamps and other marks are not sent.
 void Dictation::tell(int32_t id, StepOutput& out) {
   if (id >= generation_.end) return;
   unfinished_ += tokenizer_.bytes(id);

@@ -15,7 +15,7 @@ struct EncoderStream : StreamState {
 }  // namespace
 
 Bundle EncoderStage::bundle(const Sequence& sequence) const {
-  // Of a text whose rows are there nothing is heard.
+  // A text whose rows are given hears nothing.
   const WhisperWindow none;
   const WhisperWindow* given = static_cast<const DecoderText&>(sequence).audio();
   const WhisperWindow& audio = given != nullptr ? *given : none;

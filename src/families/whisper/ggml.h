@@ -26,6 +26,7 @@ struct GgmlTensor {
   std::string str() const;
 };
 
+/// One open file; tensors are views into it.
 class GgmlFile {
  public:
   explicit GgmlFile(const std::string& path);
@@ -44,8 +45,8 @@ class GgmlFile {
   std::map<std::string, GgmlTensor> tensors_;
 };
 
-/// Tensors in few bits are f32 and exact. Of those that are copied the latest eight are kept: a
-/// layer packs what it takes before the next one takes any.
+/// Tensors in few bits are f32 and exact. The latest eight of the copied tensors are kept: a layer
+/// packs its tensors before the next one takes any.
 std::unique_ptr<WeightSource> ggml_weights(std::shared_ptr<const GgmlFile> file);
 
 }  // namespace syrinx::whisper

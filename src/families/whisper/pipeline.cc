@@ -152,7 +152,7 @@ Status Whisper::check(const Alignment& a) const {
   }
   for (const int32_t id : a.text) {
     if (id < 0 || id >= generation_.end)
-      return Error{ErrorCode::kInvalid, concat("id ", id, " is no text"), "task"};
+      return Error{ErrorCode::kInvalid, concat("id ", id, " is not an id of text"), "task"};
   }
   return ok_status();
 }

@@ -431,7 +431,7 @@ TEST_P(WhisperParity, RefusesAlignmentsOfNothing) {
   other = whole, other.text.assign(92, 1);
   EXPECT_NE(fault(other).find("not 92"), std::string::npos);
   other = whole, other.text = {model_.generation().end};
-  EXPECT_NE(fault(other).find("is no text"), std::string::npos);
+  EXPECT_NE(fault(other).find("is not an id of text"), std::string::npos);
   other = whole, other.language = "";
   EXPECT_NE(fault(other).find("language"), std::string::npos);
 }

@@ -1,6 +1,6 @@
-// A window of a recording that a client's front end wants written down, with all that Whisper can
-// be told, and what came of it. The front end hands it over as SpeechRequest::task; `heard` is
-// written by the request's sequence and may be read when the request has finished.
+// A window of a recording that a client's front end wants written down, with all of Whisper's
+// inputs and its result. The front end hands it over as SpeechRequest::task; `heard` is written by
+// the request's sequence and may be read when the request has finished.
 #pragma once
 
 #include <memory>
@@ -29,6 +29,7 @@ struct Heard {
   double avg_logprob() const { return logprob_sum / static_cast<double>(ids.size() + 1); }
 };
 
+/// The task of one request to Whisper.
 struct Window : FamilyTask {
   WhisperWindow audio;
   std::string language;    ///< ISO 639; empty: found out

@@ -27,7 +27,7 @@ Conditions default_conditions() {
 
 Error fault(std::string what) { return {ErrorCode::kInvalid, std::move(what), "instructions"}; }
 
-/// "1,0.5" as numbers; nothing when it is none.
+/// Parses "1,0.5" as numbers; returns nothing for other text.
 std::optional<std::vector<double>> parse_numbers(const std::string& text) {
   std::vector<double> out;
   const char* at = text.c_str();

@@ -126,7 +126,7 @@ Match dollars(std::string_view rest) {
     parts.push_back(number.substr(begin, end - begin));
     begin = end + 1;
   }
-  // Commas that are not between digits are left, and mean that this is no amount.
+  // Commas that are not between digits remain: then this is not an amount.
   const bool odd = parts.size() > 2 || number.find(',') != number.npos;
   if (odd) return {n + 1, std::string(number) + " dollars"};
   const bool whole = !significant(parts[0]).empty();

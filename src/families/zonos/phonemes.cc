@@ -136,8 +136,8 @@ std::vector<std::string> read_words(std::string_view printed) {
   return out;
 }
 
-/// Phonemes of words each of which may be silent (a lone symbol), so that its place is not told by
-/// lines: a word of no language stands before each, whose phonemes tell where the next one begins.
+/// Phonemes of words each of which may be silent (a lone symbol), so that lines do not give its
+/// place: a word of no language stands before each, whose phonemes mark where the next one begins.
 Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>& words,
                                                   std::string_view language) {
   // Another one where a word of the text sounds alike.

@@ -22,7 +22,7 @@ using Phonemize = std::function<Result<std::string>(std::string_view text, std::
 /// By espeak-ng; an Error says when it is not installed. Takes milliseconds.
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language);
 
-/// The same of a text of which parts are said as somebody asked: their phones, or other words.
+/// The same of a text some parts of which have given phones, or other words.
 /// `sayings`: in order, apart.
 Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
                                  std::string_view language, std::span<const Saying> sayings);

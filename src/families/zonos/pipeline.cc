@@ -74,7 +74,7 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
-    // Not of the part: what a prompt may share with others is told by the rows that it makes.
+    // Always loaded, not only with the part: its rows decide what prompts may share.
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
     const AbsentTensors part = spec.part("ar");

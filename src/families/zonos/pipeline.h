@@ -36,6 +36,7 @@ class Zonos : public SpokenPipeline {
   std::unique_ptr<DacCodec> codec_;
 };
 
+/// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<Zonos>(spec);
 }

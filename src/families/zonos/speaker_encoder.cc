@@ -51,7 +51,7 @@ Norm load_norm(const Weights& weights, int64_t width) {
   return norm;
 }
 
-/// The size at `axis` of a tensor of `dims` sizes; where the source cannot tell, the published one.
+/// The size at `axis` of a tensor of `dims` sizes; where the source has no size, the published one.
 int64_t size_of(const Weights& weights, int dims, int axis, int64_t published, int64_t most) {
   const std::optional<Shape> shape = weights.shape("weight");
   if (!shape || shape->dims() != dims) return published;

@@ -26,7 +26,7 @@ class SpeakerEncoder {
   static constexpr const char* kProjection = "ResNet293_SimAM_ASP_base_LDA-128.pt";
 
   /// `network` and `projection` are the roots of the two files; `width` is what the model takes.
-  /// Kept in f32. Faults are for their finish() to tell.
+  /// Kept in f32. The caller must call their finish() to report faults.
   SpeakerEncoder(const Weights& network, const Weights& projection, int64_t width);
 
   /// Random weights of the published sizes for either file, for measuring.

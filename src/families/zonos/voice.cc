@@ -33,7 +33,7 @@ Result<std::vector<double>> vector_of(const Voice& voice, int64_t width) {
   const Tensor* found = voice.find(kSpeaker);
   if (!found || found->dtype() != DType::kF32 || found->shape().count() != width) {
     return fault(
-        concat("the voice is none of this model: it needs \"", kSpeaker, "\" f32 [", width, "]"));
+        concat("the voice does not fit this model: it needs \"", kSpeaker, "\" f32 [", width, "]"));
   }
   const std::span<const float> vector(found->f32(), static_cast<size_t>(width));
   if (!finite(vector)) return fault("the voice has numbers that are not finite");
