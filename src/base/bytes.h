@@ -22,6 +22,7 @@ template <PlainNumber T>
 void append_number(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
+/// Appends the numbers' bytes, without their count.
 template <PlainNumber T>
 void append_array(std::string& out, std::span<const T> values) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());

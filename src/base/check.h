@@ -17,6 +17,7 @@ std::string concat(const Args&... args) {
   return std::move(out).str();
 }
 
+/// Throws InternalError that names file, line and `what`; called by SYRINX_CHECK.
 [[noreturn]] void check_failed(const char* file, int line, const std::string& what);
 
 }  // namespace syrinx

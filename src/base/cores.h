@@ -10,6 +10,7 @@ namespace syrinx {
 /// How many cores this thread may run on (taskset, cpusets of a container, stay_on), at least 1.
 int usable_cores();
 
+/// A node of memory and its cores, by the system's numbers.
 struct CoreNode {
   int id = 0;
   std::vector<int> cores;  ///< ascending

@@ -40,7 +40,7 @@ class Nodes : public testing::Test {
   fs::path directory_;
 };
 
-TEST_F(Nodes, AreReadAsTheSystemTells) {
+TEST_F(Nodes, AreReadFromTheSystemsFiles) {
   add("node1", "4-7,12");
   add("node0", "0-3,8-9");
   add("node2", "");  // memory without cores

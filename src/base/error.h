@@ -74,6 +74,7 @@ class [[nodiscard]] Result {
 
 /// Success, or why not.
 using Status = Result<std::monostate>;
+/// Returns a successful Status.
 inline Status ok_status() { return std::monostate{}; }
 
 }  // namespace syrinx

@@ -10,12 +10,14 @@ namespace syrinx {
 
 inline float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
 
+/// Rounds to the nearest bf16, ties to even; returns its bits.
 inline uint16_t f32_to_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint32_t nearest = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
   return static_cast<uint16_t>((bits & 0x7fffffffu) > 0x7f800000u ? nan : nearest);
 }
 
+/// Converts the bits of an f16, exactly.
 inline float f16_to_f32(uint16_t bits) {
   const uint32_t sign = uint32_t{bits & 0x8000u} << 16, rest = bits & 0x7fffu;
   // Times 2^112 turns the exponent bias of f16 into that of f32, subnormal numbers included.

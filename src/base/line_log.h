@@ -16,6 +16,7 @@ struct LineLogOptions {
   double patience_s = 1;       ///< how long the destructor waits for the queue
 };
 
+/// A bounded queue of lines and the thread that writes them.
 class LineLog {
  public:
   explicit LineLog(const LineLogOptions& options = {});

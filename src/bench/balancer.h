@@ -39,6 +39,7 @@ class HashRing {
   std::vector<std::pair<uint64_t, int>> points_;  // ascending
 };
 
+/// The balancer's choice for each request, and the state of its workers.
 class Balancer {
  public:
   /// All are down. At most a fixed number of workers is known by their numbers.

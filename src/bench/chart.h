@@ -17,6 +17,7 @@ struct Series {
   bool steps = false;  ///< a line that holds its value until the next point
 };
 
+/// A chart with its axes; limits and marks in the units of the axes.
 struct Chart {
   std::string title, x_label, y_label;
   std::vector<Series> series = {};

@@ -40,6 +40,7 @@ struct DayOptions {
   double tick_s = 1;
 };
 
+/// Goes through the day tick by tick; each worker follows the curve.
 DayResult plan_day(const WorkerCurve& curve, const DayOptions& options);
 
 /// The same figures of a day that was simulated request by request.

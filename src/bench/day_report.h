@@ -17,8 +17,11 @@ struct DayReport {
   std::vector<CurvePoint> curve;  ///< that it rests on; empty: simulated request by request
 };
 
+/// The report as a table for a terminal.
 std::string day_text(const DayReport& report);
+/// The report as one JSON object.
 std::string day_json(const DayReport& report);
+/// The report as a page with charts, without external files.
 std::string day_html(const DayReport& report);
 
 }  // namespace syrinx

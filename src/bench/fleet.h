@@ -51,6 +51,7 @@ class Autoscaler {
   double fewer_since_s_ = 0;                   // when some were last
 };
 
+/// Workers, balancer and failures of a simulated fleet; times in seconds.
 struct Fleet {
   double agent_s = 0.25;  ///< how old the balancer's picture gets
   double check_s = 1;     ///< from ready until the balancer has noticed: two checks of 0.5 s

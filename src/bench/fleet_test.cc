@@ -48,7 +48,7 @@ TEST(Balancer, ConnectionsFollowWhatAgentsSay) {
   EXPECT_NEAR(counts[0], 300, 2);
 }
 
-TEST(Balancer, NobodyIsUpOrOnlyTheOneToAvoid) {
+TEST(Balancer, NoWorkerIsUpOrOnlyTheOneToAvoid) {
   Balancer balancer = balancer_of(1);
   EXPECT_EQ(balancer.open({}, 0, 0), 0);
   balancer.down(0);
@@ -56,7 +56,7 @@ TEST(Balancer, NobodyIsUpOrOnlyTheOneToAvoid) {
   EXPECT_FALSE(balancer.open(3, 0).has_value());
 }
 
-TEST(Balancer, WhoComesBackGetsARisingShare) {
+TEST(Balancer, AWorkerThatComesBackGetsARisingShare) {
   Balancer balancer = balancer_of(2, {.slow_start_s = 10});
   balancer.up(1, 100, true);
   const auto share_at = [&](double now_s) {

@@ -158,7 +158,7 @@ TEST(HttpTarget, KeepsConnectionsAndOutlivesTheirEnd) {
   EXPECT_EQ(server.connections(), 2);
 }
 
-TEST(HttpTarget, TellsFailuresApart) {
+TEST(HttpTarget, DistinguishesFailures) {
   const std::string json = R"({"error": {"message": "no voice <x>"}})";
   const struct {
     const char* name;
@@ -202,7 +202,7 @@ TEST(HttpTarget, TellsFailuresApart) {
   }
 }
 
-TEST(HttpTarget, NobodyListens) {
+TEST(HttpTarget, NoServerListens) {
   std::string url;
   { url = ScriptedServer(std::vector<Script>(1)).url(); }
   net::io_context io;

@@ -60,6 +60,7 @@ struct LoadResult {
   Percentiles lag;
 };
 
+/// Runs the load of one point; returns when all of its requests have ended.
 LoadResult run_load(net::io_context& io, BenchTarget& target, const LoadPoint& point,
                     const TrafficOptions& options,
                     const std::function<void(const LoadProgress&)>& progress = {});

@@ -47,6 +47,7 @@ struct RequestRecord {
   double rtf() const { return playback.audio_s > 0 ? total_s / playback.audio_s : 0; }
 };
 
+/// The measured times of one request.
 class Meter {
  public:
   /// `due_s`, `run_began_s` on the clock of now_s(); samples of at least `audible_level` in (0, 1]

@@ -11,6 +11,7 @@ namespace syrinx {
 /// interpolation (numpy's default, which the peers' benchmarks use). 0 for no values.
 double percentile(std::span<const double> sorted, double p);
 
+/// Percentiles of one list of values, in their unit.
 struct Percentiles {
   size_t count = 0;
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;

@@ -28,6 +28,7 @@ struct PlaybackFigures {
   bool viable() const { return underruns == 0; }
 };
 
+/// The player of one stream, and its counts of waits in seconds.
 class Playback {
  public:
   /// Audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never goes back). Returns when its

@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(
              0.1016}),
     [](const testing::TestParamInfo<Case>& made) { return made.param.name; });
 
-TEST(Playback, TellsWhenAPieceIsHeard) {
+TEST(Playback, ReportsWhenAPieceIsHeard) {
   Playback playback;
   EXPECT_DOUBLE_EQ(playback.arrive(1.0, 0.5), 1.0);
   EXPECT_DOUBLE_EQ(playback.arrive(1.2, 0.5), 1.5);  // waits in the buffer

@@ -38,6 +38,7 @@ TimedQuestion heard_question(const std::string& text, unsigned seed);
 /// Without "end" it ends with its last update. Throws LoadError with file and line: no such file,
 /// another shape, times that fall or are no numbers, more than kMostUpdates or kMostBytes.
 std::vector<TimedQuestion> load_questions(const std::string& path);
+/// The same from the content of such a file; `path` is for errors.
 std::vector<TimedQuestion> parse_questions(std::string_view lines, const std::string& path);
 
 inline constexpr size_t kMostUpdates = 100'000, kMostBytes = size_t{64} << 20;

@@ -14,6 +14,7 @@ struct Spread {
 /// Nearest rank; of nothing, nothing.
 Spread spread_of(std::vector<double> values);
 
+/// Sums over the turns of one run; times in seconds.
 struct RehearsalSummary {
   int turns = 0, failed = 0, silent = 0;
   Spread sentence_s, audio_s, forwards;

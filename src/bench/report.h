@@ -34,6 +34,7 @@ std::string remarks_text(const Report& report);
 
 /// With every request when `requests`.
 std::string report_json(const Report& report, bool requests);
+/// A page with tables and charts, without external files.
 std::string report_html(const Report& report);
 
 /// A whole page in the style of all reports; `body` is HTML.

@@ -58,6 +58,7 @@ struct UtteranceProfile {
   std::vector<std::vector<SegmentProfile>> nodes;  ///< of each AR node
 };
 
+/// Costs of a model's batches, in seconds, and the lengths of its requests.
 struct StepProfile {
   std::string model, weights;
   int threads = 1;
@@ -82,9 +83,11 @@ struct StepProfile {
 /// points, never below the smallest value. At least one point.
 double along_curve(const std::vector<double>& x, const std::vector<double>& y, double at);
 
+/// The profile as JSON, which parse_profile() reads.
 std::string profile_json(const StepProfile& profile);
 /// Throws LoadError naming what is wrong.
 StepProfile load_profile(const std::string& path);
+/// The same from the content of such a file; `path` is for errors.
 StepProfile parse_profile(const std::string& text, const std::string& path);
 
 }  // namespace syrinx

@@ -53,6 +53,7 @@ struct LoadSummary {
 /// The generator itself was late so much that its figures are not the server's.
 inline constexpr double kLateGenerator_s = 0.005;
 
+/// Computes the figures of a run after its warm-up, and whether it holds the targets.
 LoadSummary summarize(const LoadResult& result, const ServiceTargets& targets);
 
 }  // namespace syrinx

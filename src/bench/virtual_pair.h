@@ -24,6 +24,7 @@ struct PairCosts {
   std::vector<StageCost> writer, speaker;
 };
 
+/// The two models' engines on one virtual clock, which run() moves on.
 class VirtualPair {
  public:
   /// Throws LoadError where the costs are not those of these graphs.

@@ -23,6 +23,7 @@ struct CurvePoint {
   int requests = 0;  ///< that this rests on
 };
 
+/// Measured points of one worker, and values between them by straight lines.
 class WorkerCurve {
  public:
   static constexpr int kQuantiles = 200;

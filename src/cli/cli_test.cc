@@ -60,7 +60,7 @@ TEST(ProgressLine, IsCutWhereTheTerminalEnds) {
   EXPECT_EQ(first_columns("x", 0), "");
 }
 
-TEST(AudioFile, FlacTellsItsLength) {
+TEST(AudioFile, FlacStatesItsLength) {
   const std::string path = testing::TempDir() + "syrinx_audio_file.flac";
   AudioFile file(path, 16000, AudioFormat::kFlac);
   for (int i = 0; i < 7; ++i) file.write(std::vector<float>(1000, 0.1f));

@@ -33,6 +33,7 @@ struct UnitOptions {
   WeightType type = WeightType::kF32;
 };
 
+/// Loads a snake of `channels` channels. Throws LoadError.
 Snake load_snake(const Weights& scope, int64_t channels);
 /// out may be x.
 void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);

@@ -17,6 +17,7 @@ struct ConvPositionSizes {
   static ConvPositionSizes of(const Weights& scope, ConvPositionSizes otherwise);
 };
 
+/// The layer and its weights; run over one whole recording at a time.
 class ConvPositions {
  public:
   ConvPositions() = default;

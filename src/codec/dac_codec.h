@@ -50,6 +50,7 @@ struct DacCodecJob {
   std::span<float> out;  ///< [fresh * hop], written; in [-1, 1] where the decoder is bounded
 };
 
+/// Quantizers and decoder with their weights.
 class DacCodec {
  public:
   /// `weights` is the scope that holds "quantizer." and "decoder."; `type` is how matrices are

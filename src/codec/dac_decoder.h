@@ -59,6 +59,7 @@ struct DacDecoderJob {
   bool last = false;
 };
 
+/// The decoder with its weights.
 class DacDecoder {
  public:
   DacDecoder(const DacDecoderConfig& config, const Weights& weights, WeightType type);

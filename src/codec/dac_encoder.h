@@ -26,6 +26,7 @@ struct DacEncoderConfig {
   static DacEncoderConfig of(const Weights& weights);
 };
 
+/// The encoder with its weights.
 class DacEncoder {
  public:
   /// What a recording has left in the layers so far.

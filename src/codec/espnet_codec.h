@@ -55,6 +55,7 @@ struct EspnetCodecJob {
   std::span<float> out;  ///< [fresh * hop], written; not bounded
 };
 
+/// Quantizers and decoder with their weights.
 class EspnetCodec {
  public:
   /// `generator` is the scope that holds "quantizer." and "decoder.": "codec.generator" of a

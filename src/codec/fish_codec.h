@@ -37,6 +37,7 @@ struct FishCodecJob {
   std::span<float> out;            ///< [T * hop], written; in [-1, 1]
 };
 
+/// Quantizers, transformer and decoder with their weights.
 class FishCodec {
  public:
   /// `weights` is the scope that holds "quantizer." and "decoder."; `type` is how the matrices are

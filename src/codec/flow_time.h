@@ -27,6 +27,7 @@ inline FlowSchedule even_schedule(int64_t steps) {
   }
   return out;
 }
+/// Times 1 - cos(pi / 2 * i / steps), i from 0 to `steps`.
 inline FlowSchedule cosine_schedule(int64_t steps) {
   std::vector<float> span;
   for (int64_t s = 0; s <= steps; ++s) {

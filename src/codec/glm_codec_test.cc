@@ -67,7 +67,7 @@ TEST_F(GlmSpeech, CodesAreTheAuthors) {
 }
 
 /// What more of a recording changes has another key, and nothing else has.
-TEST_F(GlmSpeech, KeysTellWhatStays) {
+TEST_F(GlmSpeech, KeysShowWhatStays) {
   const auto keys = [&](std::span<const float> samples) {
     return tokenizer_->keys(samples, tokenizer_->extremes(samples));
   };

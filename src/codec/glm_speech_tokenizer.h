@@ -37,6 +37,7 @@ struct GlmSpeechConfig {
   static GlmSpeechConfig load(const Config& root);
 };
 
+/// Encoder and codebook with their weights.
 class GlmSpeechTokenizer {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz

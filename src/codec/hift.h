@@ -71,6 +71,7 @@ class HiftState {
   int64_t trim_ = 0;  // samples still to be dropped at the front
 };
 
+/// The vocoder with its weights.
 class Hift {
  public:
   /// `weights` is the scope of the vocoder; q8 keeps convolutions in bf16; the pitch

@@ -36,6 +36,7 @@ struct HiftSourceConfig {
 /// one a sample gives the same signal.
 using HiftNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
+/// The harmonics' weights; the signal's state lies in State.
 class HiftSource {
  public:
   struct State {

@@ -31,6 +31,7 @@ struct HubertConfig {
   int64_t heads() const { return width % kHeadDim == 0 ? width / kHeadDim : 1; }
 };
 
+/// The network with its weights.
 class Hubert {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz

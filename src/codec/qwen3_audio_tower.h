@@ -39,6 +39,7 @@ struct Qwen3AudioConfig {
   static Qwen3AudioConfig load(const Config& audio);
 };
 
+/// The network with its weights.
 class Qwen3AudioTower {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz

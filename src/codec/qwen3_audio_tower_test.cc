@@ -106,7 +106,7 @@ TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
 }
 
 // What more of a recording changes has another key, and nothing else has.
-TEST(Qwen3AudioTower, KeysTellWhatStays) {
+TEST(Qwen3AudioTower, KeysShowWhatStays) {
   const TowerFixture f("published");
   const auto keys = [&](std::span<const float> samples) {
     return f.tower.keys(samples, f.tower.extremes(samples));

@@ -42,6 +42,7 @@ struct Qwen3CodecJob {
   std::span<float> out;
 };
 
+/// Quantizers, transformer and decoder with their weights.
 class Qwen3Codec {
  public:
   /// `weights` is the scope that holds "decoder.", or code2wav itself; `type` is how the matrices

@@ -52,6 +52,7 @@ class S3FlowState {
   int64_t tokens_ = 0;
 };
 
+/// Encoder and estimator with their weights, and pages for the past of open streams.
 class S3Flow {
  public:
   /// `weights` is the scope of the flow. `max_frames`: mel frames of all open streams together,

@@ -13,6 +13,7 @@ struct DitConfig {
   int64_t depth = 16, width = 512, heads = 8, head_dim = 64, ffn = 2048;
 };
 
+/// Sizes; the defaults are CosyVoice2's.
 struct S3FlowConfig {
   int64_t vocab = 6561;  ///< speech tokens
   int64_t width = 512;   ///< of the encoder

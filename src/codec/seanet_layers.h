@@ -41,10 +41,12 @@ inline Weights conv_scope(const Weights& layer) { return layer.scope("conv").sco
 struct Snake {
   Tensor alpha, inverse;  // [C], all the same
 };
+/// Loads a snake of `channels` channels. Throws LoadError.
 Snake load_snake(const Weights& layer, int64_t channels);
 /// x [T, C], in place.
 void apply(StepContext& ctx, const Snake& snake, const View& x);
 
+/// Loads a convolution of the given sizes. Throws LoadError.
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options);
 
@@ -65,6 +67,7 @@ View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredC
 void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
               std::vector<LstmState>& states);
 
+/// Bytes of the unit's weights.
 size_t bytes(const Unit& unit);
 
 }  // namespace seanet

@@ -33,6 +33,7 @@ struct StepAudioEncoderConfig {
   static StepAudioEncoderConfig load(const Config& root);
 };
 
+/// Encoder and adapter with their weights.
 class StepAudioEncoder {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz

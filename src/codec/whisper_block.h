@@ -17,6 +17,7 @@ struct WhisperBlockNames {
   const char *attention_norm, *q, *k, *v, *o, *mlp_norm, *up, *down;
 };
 
+/// One block with its weights.
 class WhisperBlock {
  public:
   static constexpr float kNormEps = 1e-5f;

@@ -72,6 +72,7 @@ class WhisperRecording {
   bool closed_ = false;
 };
 
+/// The encoder with its weights.
 class WhisperEncoder {
  public:
   static constexpr int kRows = WhisperWindow::kFrames / 2;

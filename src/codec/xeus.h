@@ -30,6 +30,7 @@ struct XeusConfig {
   static XeusConfig of(const Weights& weights);
 };
 
+/// The network with its weights.
 class Xeus {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz

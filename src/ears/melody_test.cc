@@ -43,7 +43,7 @@ double moved(const std::vector<float>& samples) {
   return melody.ending().value_or(99);
 }
 
-TEST(Melody, TellsHowFarThePitchMoved) {
+TEST(Melody, ReportsHowFarThePitchMoved) {
   for (const double from : {80., 120., 200., 300.}) {
     EXPECT_NEAR(moved(hum({from, from})), 0, 0.05) << from;
     EXPECT_NEAR(moved(hum({from, from, from * 0.84})), 12 * std::log2(0.84), 0.2) << from;

@@ -283,7 +283,7 @@ TEST(PocketSphinx, TheClientWithTheFewestPlacesIsNext) {
 }
 
 /// Speakers that go on, and long files, do not keep all the places: a turn that has ended is heard.
-TEST(PocketSphinx, ATurnThatHasEndedWaitsForNobodyWhoSpeaks) {
+TEST(PocketSphinx, ATurnThatHasEndedWaitsForNoOtherSpeaker) {
   const auto recogniser = open_or_null({.threads = 1, .places = 2});
   SKIP_WITHOUT(recogniser);
   std::vector<std::unique_ptr<Listener>> others;

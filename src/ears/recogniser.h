@@ -131,6 +131,7 @@ class Listener {
   virtual void cancel() = 0;
 };
 
+/// Opens listeners; thread-safe.
 class Recogniser {
  public:
   virtual ~Recogniser() = default;

@@ -24,7 +24,7 @@ TEST(Recogniser, OptionsAreHeldAgainstWhatItCan) {
   EXPECT_EQ(check_listen(kEnglish, {.prompt = std::string(9000, 'a')}).error().param, "prompt");
 }
 
-TEST(Recogniser, WhoTellsNoLogProbabilitiesIsNotAskedForThem) {
+TEST(Recogniser, AskedForLogProbabilitiesOnlyWhereItHasThem) {
   const Status fit = check_listen({.name = "deaf"}, {.scores = true});
   ASSERT_FALSE(fit.ok());
   EXPECT_EQ(fit.error().param, "include");

@@ -60,7 +60,7 @@ class PartialSink final : public TranscriptSink {
   std::optional<std::string> result;
 };
 
-TEST(RepeatedPasses, TellWhatIsSaidSoFarEachHalfSecond) {
+TEST(RepeatedPasses, ReportWhatIsSaidSoFarEachHalfSecond) {
   const auto recogniser = std::make_shared<WholeRecogniser>(false);
   const auto sink = std::make_shared<PartialSink>();
   auto listener = listen_in_passes(recogniser, {.live = true}, sink).take();

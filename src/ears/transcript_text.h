@@ -13,6 +13,7 @@ namespace syrinx {
 /// SubRip and WebVTT: a cue for each segment; where words have times, long segments are cut between
 /// words into cues of two lines.
 std::string transcript_srt(const Transcript& transcript);
+/// The transcript as WebVTT, with cues as above.
 std::string transcript_vtt(const Transcript& transcript);
 
 /// What verbose_json holds beside the text.

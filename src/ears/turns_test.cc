@@ -84,7 +84,7 @@ TEST(Turns, ATurnBeginsAfterTheOneBefore) {
   EXPECT_EQ(events[2].at_ms, events[1].at_ms);
 }
 
-TEST(Turns, SomebodyElseEndsATurn) {
+TEST(Turns, AnotherSpeakerEndsATurn) {
   TurnDetector detector(std::make_unique<ScriptedActivity>(frames(100, 'v')), {});
   std::vector<TurnEvent> events;
   const std::vector<float> loud(20 * kActivityFrame, 0.1f);

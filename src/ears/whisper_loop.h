@@ -44,6 +44,7 @@ struct WhisperOptions {
   std::shared_ptr<const SileroVad> vad = {};
 };
 
+/// The state of one recording between its windows.
 class WhisperLoop {
  public:
   /// `model` must outlive it. At least one temperature.

@@ -359,7 +359,7 @@ TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
   }
 }
 
-TEST(WhisperLoop, TellsHowLikelyItsTokensAre) {
+TEST(WhisperLoop, ReportsHowLikelyItsTokensAre) {
   const whisper::Whisper model({whisper_checkpoint("small"), "whisper", WeightType::kF32});
   const int32_t time_0 = model.generation().timestamps();
   for (const bool scores : {false, true}) {

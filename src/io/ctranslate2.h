@@ -34,6 +34,7 @@ struct Ct2Variable {
   std::string str() const;
 };
 
+/// One mapped file; tensors are views into it.
 class Ct2File {
  public:
   explicit Ct2File(const std::string& path);

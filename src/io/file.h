@@ -27,6 +27,7 @@ std::string read_file(const std::string& path, size_t limit);
 
 /// Whether `path` is an existing regular file (through links: the hub's cache is made of them).
 bool is_file(const std::string& path);
+/// Whether `path` is an existing directory, through links.
 bool is_directory(const std::string& path);
 /// `directory` and `name` joined by one slash.
 std::string join_path(const std::string& directory, const std::string& name);

@@ -41,6 +41,7 @@ struct GgufList {
 };
 using GgufValue = std::variant<bool, int64_t, double, std::string_view, GgufList>;
 
+/// One mapped file; tensors are views into it.
 class GgufFile {
  public:
   explicit GgufFile(const std::string& path);

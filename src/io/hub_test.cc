@@ -34,7 +34,7 @@ TEST(Hub, FindsDirectoriesAndSnapshots) {
   EXPECT_EQ(resolve_model("Org/One", dir.path()), dir.path("models--Org--One/snapshots/ccc"));
 }
 
-TEST(Hub, SomeModelsAreToldByOtherFiles) {
+TEST(Hub, SomeModelsAreIdentifiedByOtherFiles) {
   const TestDir dir;
   const std::vector<std::string> markers{"config.json", "other.yaml"};
   dir.write("mine/other.yaml", "");

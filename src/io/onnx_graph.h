@@ -23,6 +23,7 @@ std::optional<DType> onnx_dtype(uint64_t type);
 /// TensorProto.DataType of integers of 8 bits, which quantised graphs have beside a scale.
 enum OnnxType : uint64_t { kOnnxU8 = 2, kOnnxI8 = 3 };
 
+/// An initializer of the graph; views are into the mapped file.
 struct OnnxTensor {
   std::string name;
   uint64_t type = 0;  ///< TensorProto.DataType
@@ -40,17 +41,20 @@ struct OnnxTensor {
   std::string str() const;
 };
 
+/// A node of the graph: its operator and the names of its tensors.
 struct OnnxNode {
   std::string name, op, output;  ///< the first output
   std::vector<std::string> inputs;
   OnnxConvolution convolution;  ///< of a Conv or ConvTranspose
 };
 
+/// Whether the node is a Conv or ConvTranspose.
 bool is_convolution(const OnnxNode& node);
 
 /// "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty when there is no module.
 std::string onnx_module_of(std::string_view node);
 
+/// One mapped file with its tensors and nodes.
 class OnnxGraph {
  public:
   /// Throws LoadError.

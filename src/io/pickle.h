@@ -38,6 +38,7 @@ struct PickleValue {
   std::vector<PickleId> items = {};
 };
 
+/// All values of a pickle, which refer to each other by number.
 struct Pickle {
   std::vector<PickleValue> values;
   PickleId root = 0;

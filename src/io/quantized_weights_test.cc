@@ -70,7 +70,7 @@ float expected(int64_t o, int64_t i, bool second) {
   return (second ? 2.0f : 0.5f) * (static_cast<float>((o + i % 8) % 16) - zero);
 }
 
-TEST(QuantizedWeights, GroupsFollowOneAnotherUnlessToldOtherwise) {
+TEST(QuantizedWeights, GroupsFollowOneAnotherByDefault) {
   for (const bool shuffled : {false, true}) {
     auto held = gptq();
     if (shuffled) held->tensors["l.g_idx"] = integers({kIn}, {1, 0, 0});

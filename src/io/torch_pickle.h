@@ -37,6 +37,7 @@ struct TorchTensor {
   std::string str() const;
 };
 
+/// One mapped checkpoint; tensors are views into it.
 class TorchPickle {
  public:
   explicit TorchPickle(const std::string& path);

@@ -156,7 +156,7 @@ TEST_F(WeightsTest, NumbersTakenAsFloatsAreLookedAt) {
   EXPECT_NE(text.find("tensor bad: has NaN or infinity"), std::string::npos) << text;
 }
 
-TEST_F(WeightsTest, BuildTellsTheFaultsBehindAFailure) {
+TEST_F(WeightsTest, BuildReportsTheFaultsBehindAFailure) {
   const auto load = [this](const std::function<void()>& after) {
     const Weights root = open();
     return fault_of([&] {

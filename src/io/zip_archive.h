@@ -19,6 +19,7 @@ struct ZipEntry {
   uint64_t size() const { return end - begin; }
 };
 
+/// The entries of one mapped archive, by name.
 class ZipArchive {
  public:
   static constexpr size_t kMaxEntries = 1 << 20;

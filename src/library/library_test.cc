@@ -82,7 +82,7 @@ class Library : public testing::Test {
 };
 syrinx_model* Library::finch_ = nullptr;
 
-TEST_F(Library, TellsOfTheModel) {
+TEST_F(Library, DescribesTheModel) {
   EXPECT_STREQ(syrinx_model_name(finch_), "finch");
   EXPECT_STREQ(syrinx_model_family(finch_), "finch");
   EXPECT_EQ(syrinx_sample_rate(finch_), 24000);
@@ -152,7 +152,7 @@ TEST_F(Library, TextComesInPieces) {
   }
 }
 
-TEST_F(Library, WaitsNoLongerThanItWasTold) {
+TEST_F(Library, WaitsNoLongerThanItsTimeout) {
   auto options = syrinx_speech_defaults();
   options.text_open = 1;
   const Speech speech = open("", options);

@@ -46,6 +46,7 @@ class SpeechQueue : public Sink {
   int fd_ = -1;
 };
 
+/// One speech from its opening to its outcome.
 class Speech {
  public:
   /// Opens it. `speed` is what the engine's audio is to be stretched by, 1: not.

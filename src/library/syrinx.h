@@ -120,6 +120,7 @@ typedef struct syrinx_load_options {
   const syrinx_model* beside;
 } syrinx_load_options;
 
+/// Options whose fields are all unset, with their size. Use it instead of a plain initializer.
 static inline syrinx_load_options syrinx_load_defaults(void) {
   syrinx_load_options options = {sizeof(syrinx_load_options), NULL, NULL, NULL, 0, 0, 0, 0, NULL};
   return options;
@@ -132,6 +133,7 @@ SYRINX_API syrinx_model* syrinx_load(const char* model, const syrinx_load_option
 /// Speeches of the model that are open stay usable until they are closed. NULL does nothing.
 SYRINX_API void syrinx_unload(syrinx_model* model);
 
+/// What a model can do: bits of syrinx_traits().
 enum syrinx_trait {
   SYRINX_TELLS_WORDS = 1,      ///< chunks come with the times of words
   SYRINX_HEARS_LATE_TEXT = 2,  ///< speaks before all text has come (others gather it first)
@@ -140,13 +142,17 @@ enum syrinx_trait {
   SYRINX_TAKES_INSTRUCTIONS = 16
 };
 
+/// The model's name. Valid until syrinx_unload().
 SYRINX_API const char* syrinx_model_name(const syrinx_model* model);
+/// The family of the model: "finch". Valid until syrinx_unload().
 SYRINX_API const char* syrinx_model_family(const syrinx_model* model);
 SYRINX_API int syrinx_sample_rate(const syrinx_model* model);  ///< Hz; audio has one channel
 SYRINX_API uint32_t syrinx_traits(const syrinx_model* model);  ///< bits of enum syrinx_trait
 /// The model's voices, and its languages: number 0, 1, ...; NULL past the last one.
 SYRINX_API const char* syrinx_voice_name(const syrinx_model* model, size_t number);
+/// A voice's description for people, "" for none; NULL past the last voice.
 SYRINX_API const char* syrinx_voice_description(const syrinx_model* model, size_t number);
+/// A language's name; NULL past the last one.
 SYRINX_API const char* syrinx_language_name(const syrinx_model* model, size_t number);
 
 // ---------------------------------------------------------------- voices of recordings
@@ -159,13 +165,16 @@ typedef struct syrinx_voice syrinx_voice;
 /// fails.
 SYRINX_API syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* samples, size_t count,
                                             int sample_rate, const char* text, syrinx_error* error);
+/// As above, from a file. NULL when it fails.
 SYRINX_API syrinx_voice* syrinx_learn_voice_file(syrinx_model* model, const char* path,
                                                  const char* text, syrinx_error* error);
 /// Writes a voice as a .safetensors file, and reads one. `consent`: the person that agreed to being
 /// cloned, and how; or NULL.
 SYRINX_API int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* consent,
                                  syrinx_error* error);
+/// Reads a voice from a .safetensors file. NULL when it fails.
 SYRINX_API syrinx_voice* syrinx_open_voice(const char* path, syrinx_error* error);
+/// Frees a voice. NULL does nothing.
 SYRINX_API void syrinx_free_voice(syrinx_voice* voice);
 
 // ---------------------------------------------------------------- speech
@@ -190,6 +199,7 @@ typedef struct syrinx_speech_options {
   const char* const* more;
 } syrinx_speech_options;
 
+/// Options whose fields are all unset, with their size. Use it instead of a plain initializer.
 static inline syrinx_speech_options syrinx_speech_defaults(void) {
   syrinx_speech_options options = {
       sizeof(syrinx_speech_options), NULL, NULL, NULL, NULL, 1, -1, -1, -1, -1, -1, 0, 0, 0, NULL};
@@ -242,6 +252,7 @@ SYRINX_API void syrinx_cancel(syrinx_speech* speech);
 /// Cancels what is not over. NULL does nothing.
 SYRINX_API void syrinx_close(syrinx_speech* speech);
 
+/// Why a speech ended.
 enum syrinx_end {
   SYRINX_END_OF_TEXT = 0,
   SYRINX_END_OF_LENGTH = 1,    ///< a bound was reached before the end of the text

@@ -13,9 +13,11 @@
 namespace syrinx {
 
 std::string take_call(int port, const Frames& frames);
+/// Text came late, the last piece where `last`.
 std::string text_call(std::string_view text, bool last);
 /// A step was taken: its codes, and ArTraits::values numbers.
 std::string advance_call(std::span<const int32_t> codes, std::span<const float> values);
+/// A guess was wrong: the codes that its rows yielded.
 std::string missed_call(std::span<const int32_t> codes);
 
 /// Facts of the node that apply_call() needs.

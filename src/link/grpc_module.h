@@ -15,6 +15,7 @@ struct PemKeys {
   std::string certificate, key, authority;
 };
 
+/// The loaded module and its functions.
 class GrpcModule {
  public:
   /// Throws LoadError that says how to get it.

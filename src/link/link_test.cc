@@ -46,7 +46,7 @@ TEST_F(LinkTest, StreamsEndThereWhenTheyEndHere) {
   EXPECT_FALSE(streams.run_one(*b, 4, 4));
 }
 
-TEST_F(LinkTest, WhoDoesNotFitIsRefusedWithAReason) {
+TEST_F(LinkTest, APeerThatDoesNotFitIsRefusedWithAReason) {
   Worker worker(path());
   const auto trouble = [&](const std::function<void(LinkOptions&)>& change) {
     const auto placed = placed_toy(path(), {"features"}, change);
@@ -73,7 +73,7 @@ TEST_F(LinkTest, ANodeThatIsNoneIsNotPlaced) {
   EXPECT_THROW(placed_toy(path(), {"features", "features"}), LoadError);
 }
 
-TEST_F(LinkTest, WhoWasThereIsLostAndOthersGoOn) {
+TEST_F(LinkTest, ALostPeerEndsItsStreamsAndOthersGoOn) {
   std::optional<Worker> worker(path());
   const auto placed = placed_toy(path(), {"features"}, [](auto& o) { o.return_s = 0; });
   StageLink& link = link_of(*placed, "features");
@@ -120,7 +120,7 @@ struct HandMadePeer {
 };
 
 /// A stage that goes while it is at work: the waiting thread is notified.
-TEST_F(LinkTest, WhoWaitsHearsThatThePeerIsGone) {
+TEST_F(LinkTest, AWaitingCallReturnsWhenThePeerIsGone) {
   HandMadePeer peer(path());
   peer.welcome();
   Streams streams(*peer.placed);

@@ -110,12 +110,19 @@ struct MadeMessage {
 
 // Append a whole message.
 void append_hello(std::string& out, const Introduction& me);
+/// Accepts the peer; holds the server's own introduction.
 void append_welcome(std::string& out, const Introduction& me);
+/// Refuses the peer; `why` is for people. The connection ends after it.
 void append_refuse(std::string& out, std::string_view why);
+/// Opens a stream from a bundle.
 void append_open(std::string& out, const OpenMessage& message);
+/// Sends a batch of chunks.
 void append_push(std::string& out, const PushMessage& message);
+/// Answers a push.
 void append_made(std::string& out, const MadeMessage& message);
+/// Closes a stream; there is no answer.
 void append_close(std::string& out, uint64_t stream);
+/// Asks for no new streams: the process ends once its streams have moved or ended.
 void append_leaving(std::string& out);
 
 /// A message as it came: its kind, and its fields as bytes.
@@ -127,11 +134,17 @@ struct Message {
 // Read the fields of a message; views are into `body`. They throw LoadError for anything that the
 // functions above do not write.
 Introduction read_introduction(std::string_view body);
+/// Reads append_refuse()'s reason.
 std::string read_refuse(std::string_view body);
+/// Reads append_open()'s message.
 OpenMessage read_open(std::string_view body);
+/// Reads append_push()'s message.
 PushMessage read_push(std::string_view body);
+/// Reads append_made()'s message.
 MadeMessage read_made(std::string_view body);
+/// Reads the number of the stream of append_close().
 uint64_t read_close(std::string_view body);
+/// Checks that the body is empty.
 void read_leaving(std::string_view body);
 
 /// Cuts a stream of bytes into messages. Memory is taken for what came, not for what is announced.

@@ -15,6 +15,7 @@ inline void append_words(std::string& out, std::string_view words) {
   append_number(out, static_cast<uint32_t>(words.size()));
   out += words;
 }
+/// Reads text of append_words(); a view into the message.
 inline std::string_view read_words(ByteReader& in) { return in.bytes(in.number<uint32_t>()); }
 
 /// Writes a message: its fields by `fields(out)`.

@@ -265,7 +265,7 @@ TEST(MessageFuzz, AnyBytesAreAMessageOrAnError) {
   EXPECT_GT(refused, inputs / 4);
 }
 
-TEST(Introduction, WhoDiffersIsOfNoUse) {
+TEST(Introduction, APeerThatDiffersIsOfNoUse) {
   const Introduction wanted = some_introduction();
   EXPECT_EQ(mismatch(wanted, wanted), "");
   const auto fault = [&](const std::function<void(Introduction&)>& change) {

@@ -27,7 +27,7 @@ std::string placement_fault(const std::string& text) {
   return "none";
 }
 
-TEST(Placement, TellsWhereEachNodeRuns) {
+TEST(Placement, ReportsWhereEachNodeRuns) {
   TestDir dir;
   dir.write("fleet.yaml", kThree);
   const PlacementFile file = read_placement(dir.path("fleet.yaml"));

@@ -129,7 +129,7 @@ TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
 }
 
 /// A process that is to end keeps what it has; nothing new comes to it while there is another.
-TEST_F(RecoveryTest, WhoLeavesFinishesWhatItHas) {
+TEST_F(RecoveryTest, ALeavingProcessFinishesWhatItHas) {
   auto streams = pairs(4);
   expect_the_same(streams, 0, 4);
   StageServer& leaving = *a_->server;
@@ -172,7 +172,7 @@ TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
       [&] { return link(0).state().trouble.find("refuses: it is about") != std::string::npos; }));
 }
 
-TEST_F(RecoveryTest, AProcessThatIsBackSoonLosesNobody) {
+TEST_F(RecoveryTest, AProcessThatIsBackSoonLosesNoStream) {
   place([](auto& o) { o.return_s = kPatience_s; });
   auto streams = pairs(2);
   expect_the_same(streams, 0, 4);

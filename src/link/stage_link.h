@@ -44,6 +44,7 @@ struct LinkState {
   bool takes() const { return up && !leaving; }
 };
 
+/// One link, with its thread and the calls that wait for answers.
 class StageLink {
  public:
   explicit StageLink(LinkOptions options);

@@ -33,6 +33,7 @@ struct StageServerState {
   uint64_t batches = 0, refused = 0;
 };
 
+/// The listener, its threads and the streams of its peers.
 class StageServer {
  public:
   /// Throws LoadError: an unknown node, an address that cannot be listened at.

@@ -45,6 +45,7 @@ struct PushedSequence {
   std::string_view pages;
 };
 
+/// A step: pages to copy before it, and the rows of its sequences.
 struct StepMessage {
   uint64_t batch = 0;
   uint16_t node = 0;
@@ -59,15 +60,22 @@ struct SteppedMessage {
   StepResults results;  ///< of those without a fault; [sequences] of `faults`, or none
 };
 
+/// Sets the size of a node's cache; once a connection.
 void append_cache(std::string& out, const CacheMessage& message);
+/// Sends a call of Sequence for one stream.
 void append_call(std::string& out, const CallMessage& message);
+/// Sends a step.
 void append_step(std::string& out, const StepMessage& message);
+/// Answers a step.
 void append_stepped(std::string& out, const SteppedMessage& message);
 
 // Views are into `body`. They throw LoadError for anything that the functions above do not write.
 CacheMessage read_cache(std::string_view body);
+/// Reads append_call()'s message; views into `body`. Throws LoadError.
 CallMessage read_call(std::string_view body);
+/// Reads append_step()'s message; views into `body`. Throws LoadError.
 StepMessage read_step(std::string_view body);
+/// Reads append_stepped()'s message; views into `body`. Throws LoadError.
 SteppedMessage read_stepped(std::string_view body);
 
 }  // namespace syrinx

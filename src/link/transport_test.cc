@@ -80,7 +80,7 @@ TEST_F(GrpcTest, TheSameBitsAsHere) {
   EXPECT_EQ(worker.server->state().streams, 1);
 }
 
-TEST_F(GrpcTest, WhoGoesAndComesBackIsFoundAgain) {
+TEST_F(GrpcTest, APeerThatGoesAndComesBackIsFoundAgain) {
   std::optional<Worker> worker(std::in_place, kAnyPort);
   const std::string at = worker->server->address();
   const auto placed = placed_toy(at, {"features"}, [](auto& o) { o.return_s = 0; });
@@ -99,7 +99,7 @@ TEST_F(GrpcTest, WhoGoesAndComesBackIsFoundAgain) {
   EXPECT_EQ(link.state().recovered, 1u);
 }
 
-TEST_F(GrpcTest, WhoDoesNotFitIsToldWhy) {
+TEST_F(GrpcTest, APeerThatDoesNotFitGetsTheReason) {
   Worker worker(kAnyPort);
   const auto placed =
       placed_toy(worker.server->address(), {"features"}, [](auto& o) { o.wanted.model = "tiny"; });
@@ -144,7 +144,7 @@ TEST_F(GrpcTest, OnlyThoseWithKeysOfTheAuthorityMeet) {
   EXPECT_EQ(worker.server->state().servers, 1);
 }
 
-TEST_F(GrpcTest, WhoNeverAnswersIsGivenUp) {
+TEST_F(GrpcTest, APeerThatNeverAnswersIsGivenUp) {
   const Descriptor port(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in any{};
   any.sin_family = AF_INET;

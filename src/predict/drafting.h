@@ -30,6 +30,7 @@ struct DraftCounts {
   int wasted = 0;    ///< and those that were given up
 };
 
+/// The drafts of one turn.
 class Drafting {
  public:
   explicit Drafting(DraftRules rules = {}) : rules_(rules) {}

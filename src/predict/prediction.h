@@ -23,6 +23,7 @@ std::optional<DraftRule> find_draft_rule(std::string_view name);
 /// Static storage.
 const char* draft_rule_name(DraftRule rule);
 
+/// Settings of prediction.
 struct Prediction {
   static constexpr int kMostAmong = 100, kMostDraft = 1000;
   static constexpr size_t kMostHint = 2000;  ///< bytes

@@ -257,7 +257,7 @@ TEST(Reflection, FourSentencesAreJudgedAtMost) {
             std::string("I am. You are. He is. We are. ").size());
 }
 
-TEST(Reflection, WhoeverCannotJudgeKeepsNothing) {
+TEST(Reflection, AModelThatCannotJudgeKeepsNothing) {
   Scene scene({.rule = DraftRule::kReflection});
   scene.hear("Who");
   scene.writer->write(0, "I am. You are. ");

@@ -57,6 +57,7 @@ class Audience {
   virtual void draft(std::string_view /*text*/) {}
 };
 
+/// One turn, shared by the engine's callbacks until it has ended.
 class Turn : public std::enable_shared_from_this<Turn> {
  public:
   /// `writer` answers messages and `speaker` takes text as it comes (LateText), or throws

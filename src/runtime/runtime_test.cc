@@ -138,7 +138,7 @@ TEST(Load, KeptWeightsSayTheSame) {
   }
 }
 
-TEST(Load, EightBitsUnlessToldOtherwise) {
+TEST(Load, EightBitsByDefault) {
   const Trace told = speak("q8", "off").second, plain = speak("auto", "off").second;
   EXPECT_EQ(plain.logits, told.logits);
   EXPECT_NE(speak("bf16", "off").second.logits, told.logits);
@@ -210,7 +210,7 @@ TEST(Load, WhatIsPublishedWithoutItsConfigSaysWhatToAdd) {
   }
 }
 
-TEST(Load, AnUnknownFamilyIsToldWhatIsKnown) {
+TEST(Load, AnUnknownFamilyIsRefusedWithTheKnownOnes) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");
   LoadOptions options;

@@ -243,7 +243,7 @@ TEST(Stages, EachHalfKeepsItsWeights) {
   EXPECT_EQ(files(), all);
 }
 
-TEST(Stages, WhoPlaysThereEndsWithAnErrorAndTheNextIsServed) {
+TEST(Stages, AStreamThereEndsWithAnErrorAndTheNextIsServed) {
   const LoadOptions options = model_options(kVoice);
   TestDir dir;
   const LoadOptions far_options = placed(options, {"vocoder"}, dir.path("s"));

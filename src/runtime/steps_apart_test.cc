@@ -203,7 +203,7 @@ TEST(StepsApart, ThinkerAndTalkerInAnyProcess) {
 }
 
 /// Text alone opens no talker, so it needs none.
-TEST(StepsApart, WhoReadsNeedsNoTalker) {
+TEST(StepsApart, AReaderNeedsNoTalker) {
   TestDir dir;
   Engine far(apart(duet, {{"talker", dir.path("s")}}), with_places(1));
   SpeechRequest request = speech_of("hello", 1);
@@ -267,7 +267,7 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
 }
 
 /// A process that is to end is left at once where there is another: its cache is computed there.
-TEST(StepsApart, WhoLeavesIsLeftForAnother) {
+TEST(StepsApart, SequencesMoveFromALeavingProcess) {
   Engine here(duet(), with_places(0));
   const std::vector<SpeechRequest> requests = long_requests(3);
   const std::vector<Said> want = say(here, requests);
@@ -292,7 +292,7 @@ TEST(StepsApart, WhoLeavesIsLeftForAnother) {
 }
 
 /// But not while it has a sequence that received more than is remembered, which ends where it is.
-TEST(StepsApart, WhoLeavesFinishesWhatCannotMove) {
+TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
   Engine here(toy(), with_places(0));
   std::vector<SpeechRequest> requests = long_requests(3);
   requests.push_back(speech_of("so it goes", 7));
@@ -322,7 +322,7 @@ TEST(StepsApart, WhoLeavesFinishesWhatCannotMove) {
 }
 
 /// Nor is one kept by such a sequence once that has ended.
-TEST(StepsApart, WhatHasEndedKeepsNobody) {
+TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
   Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 6000), with_places(2));
@@ -374,7 +374,7 @@ TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
   EXPECT_GT(other.held->state().batches, 0u);
 }
 
-TEST(StepsApart, WhoCannotBeComputedAgainEndsWithAnErrorAndTheNextIsServed) {
+TEST(StepsApart, ARequestThatCannotBeComputedAgainEndsWithAnError) {
   TestDir dir;
   std::optional<StepsHolder> holder;
   holder.emplace(toy, std::vector<std::string>{"ar"}, dir.path("s"));
@@ -441,7 +441,7 @@ TEST(StepsApart, WhatBreaksThereBreaksAlone) {
   EXPECT_TRUE(soon([&] { return holder.held->state().streams == 0; }));
 }
 
-TEST(StepsApart, WhoLeavesIsForgottenThere) {
+TEST(StepsApart, ACancelledRequestIsForgottenThere) {
   TestDir dir;
   const StepsHolder holder(toy, {"ar"}, dir.path("s"));
   Engine far(apart(toy, {{"ar", dir.path("s")}}), with_places(1));

@@ -75,7 +75,7 @@ TEST(Trace, FramesAreWhatWasSaid) {
   EXPECT_TRUE(trace.rows.empty());
 }
 
-TEST(Trace, TellsWhyItEndedAndWhatItCannotDo) {
+TEST(Trace, ReportsWhyItEndedAndWhatItCannotDo) {
   const auto pipeline = make_toy_pipeline();
   SpeechRequest request = greedy_request("a few words");
   request.terms.max_frames = 2;

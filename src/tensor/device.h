@@ -23,6 +23,7 @@ std::string device_missing(Device device);
 
 /// Zeroed memory of a device other than the CPU, aligned to 256 bytes.
 void* device_allocate(Device device, size_t bytes);
+/// Frees memory of device_allocate(); null does nothing.
 void device_free(Device device, void* memory) noexcept;
 
 /// Copies between views of equal size in bytes on any devices; waits until it is done.

@@ -72,6 +72,7 @@ std::string voice_key(std::string_view recording, const VoiceEncoderInfo& encode
 /// The hash that names a recording.
 std::string recording_hash(const RecordedAudio& audio);
 
+/// One directory of voices. Safe from any thread and beside other processes.
 class VoiceStore {
  public:
   /// The directory is made when something is first kept.

@@ -83,7 +83,7 @@ TEST_F(VoicesTest, FieldsMayBeAsLongAsTheirLimit) {
   EXPECT_FALSE(store_.add({.name = "b", .text = std::string(kMost + 1, 'x')}, some_audio()).ok());
 }
 
-TEST_F(VoicesTest, KeysTellTheirPartsApart) {
+TEST_F(VoicesTest, KeysDistinguishTheirParts) {
   EXPECT_NE(voice_key("r", encoder_, "ab", "c"), voice_key("r", encoder_, "a", "bc"));
   EXPECT_EQ(voice_key("r", encoder_, "a", "b"), voice_key("r", encoder_, "a", "b"));
 }

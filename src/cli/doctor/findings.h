@@ -42,6 +42,7 @@ struct MachineFacts {
 /// speaking.
 enum class Health { kGood, kLimited, kMissing, kBroken };
 
+/// One line of the report: a topic, its state, and what to do.
 struct Finding {
   std::string topic;  ///< "processor"
   Health health = Health::kGood;
@@ -49,6 +50,7 @@ struct Finding {
   std::string advice;  ///< what to do, "" if nothing
 };
 
+/// The word for a state in the report.
 const char* health_name(Health health);
 
 /// The command that installs packages of these Debian names on a distribution, by its ID.

@@ -63,7 +63,7 @@ TEST(Doctor, SaysWhatToInstall) {
   EXPECT_EQ(finding(facts, "espeak-ng").advice, "install what Debian calls espeak-ng");
 }
 
-TEST(Doctor, TellsWhatIsBrokenFromWhatIsMissing) {
+TEST(Doctor, DistinguishesBrokenFromMissing) {
   MachineFacts facts = good_machine();
   facts.voice_fault = "no folder of voices";
   EXPECT_EQ(finding(facts, "voice").health, Health::kBroken);

@@ -27,6 +27,7 @@ struct BookMark {
   uint64_t sample = 0;
 };
 
+/// The two unfinished files of one book.
 class BookWork {
  public:
   /// Files PATH.part and PATH.journal. A journal of the same book (`fingerprint`) is continued;

@@ -30,6 +30,7 @@ struct HttpClientOptions {
   size_t max_bytes = size_t{256} << 20;  ///< of an answer
 };
 
+/// A client that keeps one connection.
 class HttpClient {
  public:
   explicit HttpClient(HttpClientOptions options = {});

@@ -24,7 +24,9 @@ void add_request(CLI::App& app, SpeechRequest& request);
 /// One of them by its name in bodies, with help of the command's own.
 CLI::Option* add_request_option(CLI::App& app, std::string_view name, SpeechRequest& request,
                                 const std::string& help);
+/// Adds the options of the engine: executors, limits, policy, trace.
 void add_engine(CLI::App& app, EngineOptions& engine);
+/// Adds --volume, a factor of the samples.
 void add_volume(CLI::App& app, double& volume);
 /// `otherwise`: what holds where none is given.
 void add_format(CLI::App& app, std::string& format, const std::string& otherwise);

@@ -15,6 +15,7 @@ size_t terminal_columns(int fd);
 /// and more count as two columns, as most of them are.
 std::string_view first_columns(std::string_view text, size_t columns);
 
+/// The line of one command; it is cleared at the end.
 class ProgressLine {
  public:
   /// Not `wanted`: nothing is shown.

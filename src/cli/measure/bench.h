@@ -58,7 +58,9 @@ struct BenchOptions {
   std::string profile_file;  ///< measure the costs of steps instead
   PredictBench predict;
 };
+/// Runs the loads that the options ask for and prints the report. Returns the exit code.
 int run_bench(const BenchOptions& options);
+/// Runs `bench --predict` and prints the report. Returns the exit code.
 int run_bench_predict(const BenchOptions& options);
 
 /// `simulate --day`: a day of a fleet.
@@ -81,9 +83,12 @@ struct SimulateOptions {
   DayCommand day;
   BenchOptions load;  ///< the load, targets and results of it
 };
+/// Runs the simulation and prints the report. Returns the exit code.
 int run_simulate(const SimulateOptions& options);
 
+/// Adds the command `bench`, which sets what `chosen` runs.
 void add_bench(CLI::App& app, Chosen& chosen);
+/// Adds the command `simulate`, which sets what `chosen` runs.
 void add_simulate(CLI::App& app, Chosen& chosen);
 
 }  // namespace syrinx

@@ -18,10 +18,12 @@ using RunLoad =
 
 /// The texts that the options ask for. Throws LoadError when a file cannot be used.
 std::vector<std::string> texts_of(const BenchOptions& options);
+/// Writes the file whole or not at all. Throws LoadError.
 void write_text(const std::string& path, const std::string& text);
 /// Throws LoadError where --json or --html cannot be written, before the measurement.
 void need_results(const BenchOptions& options);
 
+/// What a command that runs loads is made of: traffic, texts, loads and results.
 class LoadCommand {
  public:
   /// Throws UsageError when the options contradict each other, LoadError for files.

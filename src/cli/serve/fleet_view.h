@@ -50,6 +50,7 @@ struct WorkerView {
 /// `health` is the body of /health; `before` null: the first look.
 WorkerView view_worker(const std::string& url, const std::string& health, const Scrape& now,
                        const Scrape* before);
+/// The line of a worker that did not answer; `why` is shown with it.
 WorkerView unreachable_worker(const std::string& url, const std::string& why);
 
 /// A table with a line for each and one for all. `colour`: with the terminal's escapes.

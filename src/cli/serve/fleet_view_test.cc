@@ -30,7 +30,7 @@ std::string metrics_of(double uptime_s, int streams, int in_time, int late_first
 constexpr const char* kHealth =
     R"({"state":"ready","models":[{"id":"a","loaded":true},{"id":"b","loaded":false}]})";
 
-TEST(FleetView, ReadsWhatAWorkerTells) {
+TEST(FleetView, ReadsAWorkersReport) {
   const Scrape first = read_metrics(metrics_of(100, 4, 90, 10, 300, 5), 50);
   const WorkerView view = view_worker("w", kHealth, first, nullptr);
   EXPECT_EQ(view.state, "ready");
@@ -59,7 +59,7 @@ TEST(FleetView, CountsSinceTheLastLook) {
   EXPECT_DOUBLE_EQ(view_worker("w", kHealth, anew, &second).audio_a_second, 4);
 }
 
-TEST(FleetView, TrustsNobody) {
+TEST(FleetView, TrustsNoReport) {
   EXPECT_EQ(view_worker("w", "<html>", {}, nullptr).state, "unreachable");
   EXPECT_EQ(view_worker("w", R"({"state":7})", {}, nullptr).state, "unreachable");
   const WorkerView odd = view_worker(

@@ -58,10 +58,12 @@ struct ServeOptions {
   std::string agent_host = "127.0.0.1";
 };
 
+/// Serves until a signal ends the process. Returns the exit code; throws LoadError.
 int run_serve(const ServeOptions& options);
 /// The process that holds stages for others (ServeOptions::stages).
 int run_stages(const ServeOptions& options);
 
+/// Adds the command `serve`, which sets what `chosen` runs.
 void add_serve(CLI::App& app, Chosen& chosen);
 
 }  // namespace syrinx

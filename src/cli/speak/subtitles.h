@@ -16,6 +16,7 @@ std::string to_srt(std::string_view text, std::span<const WordMark> words, doubl
 
 /// One line per word or phone: when it begins, in seconds, and what it is.
 std::string word_lines(std::string_view text, std::span<const WordMark> words, double frame_rate);
+/// One line per phone, as for words; frame_rate in frames a second.
 std::string phone_lines(std::span<const PhoneMark> phones, double frame_rate);
 
 }  // namespace syrinx

@@ -46,6 +46,7 @@ Voice encode_recording(Engine& engine, Recording recording);
 
 /// Arguments: the directory of kept voices; and it with a recording, a vector or earlier turns.
 void add_store(CLI::App& app, std::string& directory);
+/// Adds the options of a voice: a recording, a vector or earlier turns, and the directory.
 void add_voice_choice(CLI::App& app, VoiceChoice& voice);
 
 /// A JSON list of numbers, or a safetensors file with one tensor of f32.

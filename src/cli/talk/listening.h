@@ -19,6 +19,7 @@ struct HeardTurn {
   double words_s = 0;      ///< the words were there
 };
 
+/// A microphone and its recogniser, for one turn after another.
 class Listening {
  public:
   /// `recorder` is a command for the shell (cli/microphone.h).

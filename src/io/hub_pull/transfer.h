@@ -23,6 +23,7 @@ struct TransferResult {
   }
 };
 
+/// One connection to the hub.
 class Transfer {
  public:
   /// `token` may be empty.
