@@ -1,8 +1,8 @@
 // What whole requests cost through the engine, in processor seconds of the process: one thread.
 //   engine_bench long CHECKPOINT [SECONDS]
-// A long text, and of it each minute of audio: a minute has so many seconds of audio (60; of small
-// codecs, whose frames are shorter than the published ones', what as many frames take there).
-// Small checkpoints of the goldens tell what could grow (prompts, caches, sampler, codec), not what
+// A long text, minute by minute of its audio: SECONDS of audio are a minute (60; for small codecs,
+// whose frames are shorter than the published ones', the seconds of as many frames).
+// Small checkpoints of the goldens show what could grow (prompts, caches, sampler, codec), not what
 // a step of a large decoder costs.
 //   engine_bench guided [ROUNDS]
 // Rows a processor second of OpusLM-Dialogue's layout with 12 layers of width 1024, random weights

@@ -2,8 +2,8 @@
 // time of one thread for a frame (46 ms of audio) of each of B streams.
 //   fish_bench --benchmark_filter='step/q8'
 // step: the slow network, of which one layer in six is there (6 of 36), and the nine steps of the
-// whole fast one, so many cached positions; codec: chunks of N frames; encoder: one second of
-// audio.
+// whole fast one, with the given number of cached positions; codec: chunks of N frames; encoder:
+// one second of audio.
 #include <limits>
 #include <string>
 
@@ -54,7 +54,7 @@ class Streams {
       auto script = fish_speech::script_of(config, prompter, request);
       states_.push_back(SpokenSequence::open(spoken, std::move(script), request).take().only());
     }
-    // Of a long prompt the last row is run; what is cached of the others does not matter here.
+    // Only the last row of a long prompt is run; what is cached of the others does not matter here.
     if (past > 0) cached_ = states_[0]->prompt_rows() - 1;
     pages_ = static_cast<int>(KvPool::pages_for(states_[0]->prompt_rows() + kMostSteps));
     kv_ = KvPool(model.traits().kv[0], int64_t{count} * pages_);

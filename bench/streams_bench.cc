@@ -1,6 +1,6 @@
 // What the models of several streams of codes cost (OpusLM 7B, OpusLM-Dialogue, Bagpiper, Higgs
 // Audio) with random weights of their published widths, in ms of processor time of one thread, the
-// least disturbed call. Of the decoder's layers one in four is there; all of them with --whole as
+// least disturbed call. One in four of the decoder's layers is there; all of them with --whole as
 // the first argument, which takes up to 12 GB and a minute or two to load.
 //   streams_bench --benchmark_filter='step/opuslm/q8'
 // step: a step of speech of each of B streams, its decoder and its heads apart; words: the same of

@@ -3,7 +3,7 @@
 # The first target of each kind compiles them, the others share that, so their options are the same;
 # for tests it is a program of its own, so that building one test does not build another.
 # Every file still includes what it needs: a build without SYRINX_PCH shows where one does not.
-if(SYRINX_PCH AND CCACHE)  # told that macros before precompiled headers do not change them
+if(SYRINX_PCH AND CCACHE)  # so that it accepts that macros before precompiled headers do not change them
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE})
 endif()

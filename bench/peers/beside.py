@@ -5,7 +5,7 @@ beside.py FAMILY --model CHECKPOINT --peer build/peers/audiocpp --peer-dir build
           [--ours build/release/syrinx] [--rounds 3] [--frames N] [--streams 8] [--threads 1] [OPTIONS OF OURS...]
 
 FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech beside audio.cpp, orpheus beside TTS.cpp (--peer-model GGUF; ours takes
-a folder of published configs and --load-format dummy). Of all but the last both read the same numbers (random_checkpoint.py makes them;
+a folder of published configs and --load-format dummy). In all but the last case both read the same numbers (random_checkpoint.py makes them;
 README.md says how the peers are built): linears in 8 bits; --conv says what the peer keeps convolutions in (ours: bf16).
 Whole requests are counted on both sides, prompts included; what ours takes to start is found by two short runs and taken off,
 and the peer is started once and asked once a round. Its sessions take one request at a time, so eight
@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 TEXT = "Hello there."
-# Frames of a request, and few of them; types of the peer's convolutions; what ours is told beside.
+# Frames of a request, and few of them; types of the peer's convolutions; further arguments of ours.
 FAMILIES = {"qwen3_tts": (24, 2, "f16", ["--voice", "ryan", "--language", "english"]),
             "chatterbox": (50, 25, "f16", ["--flow", "full"]),
             "voxcpm2": (12, 4, "f16", []),

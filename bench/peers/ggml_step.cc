@@ -53,7 +53,7 @@ double now_ms(clockid_t clock) {
   return 1e3 * static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_nsec);
 }
 
-/// Of the least disturbed step: by the clock, and of all threads.
+/// Times of the least disturbed step: by the clock, and of all threads.
 struct Best {
   double wall_ms = 1e9, cpu_ms = 1e9;
 };

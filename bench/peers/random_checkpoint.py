@@ -8,7 +8,7 @@ FAMILY: qwen3_tts, chatterbox, voxcpm2, higgs_audio or fish_speech. Names, types
 same files. Where another program wants more files, OUT/peer has links of these names. Tokenizers: Qwen3-TTS' has the
 published number of entries (151,643 and as many merges, and the special ones), made of random pieces; Chatterbox' is that of
 the small checkpoint (tests/parity), and so are the others'. Weights are scaled so that nothing overflows, and rows of heads for marks
-are zero, so that they are never among the likeliest; what is spoken is noise. Of Higgs Audio and Fish Speech --layers takes fewer than the
+are zero, so that they are never among the likeliest; what is spoken is noise. For Higgs Audio and Fish Speech, --layers takes fewer than the
 published 36 of the large decoder, where 8.4 GB are too much. audio.cpp reads Fish Speech converted only: OUT/peer has the same numbers by
 its names (and its codec's folded weights, as random as the parts that are published). Ours takes that codec as codec.pth, a pickle, which is
 not written here: give it --load-format dummy.
@@ -31,7 +31,7 @@ ROLES = {"im_start_token_id": "<|im_start|>", "im_end_token_id": "<|im_end|>", "
          "tts_bos_token_id": "<tts_text_bos>", "tts_eos_token_id": "<tts_text_eod>"}
 SPECIAL = {151643: "<|endoftext|>", 151644: "<|im_start|>", 151645: "<|im_end|>", 151671: "<tts_pad>",
            151672: "<tts_text_bos>", 151673: "<tts_text_eod>"}
-SILENT = {"speech_head.weight": np.s_[6561:],  # rows of heads whose codes nobody shall draw
+SILENT = {"speech_head.weight": np.s_[6561:],  # rows of heads whose codes must not be drawn
           "tied.embedding.modality_embeddings.0.embedding.weight": [1026 * k + n for k in range(8) for n in (1024, 1025)],
           "text_model.model.embeddings.weight": [293]}
 LARGE = "{0..35}"  # layers of the large decoders

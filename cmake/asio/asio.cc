@@ -1,5 +1,5 @@
-// What of Boost.Asio and Boost.Beast is no template. Whoever includes their headers is told by
-// syrinx_asio (cmake/syrinx_asio.cmake) that it is here.
+// The parts of Boost.Asio and Boost.Beast that are not templates. The target syrinx_asio
+// (cmake/syrinx_asio.cmake) makes their headers leave these parts out.
 #include <utility>  // first: Boost 1.74 uses std::exchange without saying so
 // clang-format off
 #include <boost/asio/impl/src.hpp>

@@ -75,7 +75,7 @@ class _Chunks:
 
     def __init__(self, speech: Speech) -> None:
         self._speech = speech
-        self._reads = False  # until it turns out that nobody else does
+        self._reads = False  # true once no other task reads
 
     def _next(self, timeout_s: float) -> Optional[Chunk]:
         chunk = self._speech._next(timeout_s)

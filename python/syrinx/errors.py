@@ -24,7 +24,7 @@ class OverloadedError(Error):
 
 
 class CancelledError(Error):
-    """Somebody asked to stop."""
+    """The speech was cancelled."""
 
 
 class SpeechTimeoutError(Error, TimeoutError):

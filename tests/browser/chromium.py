@@ -219,7 +219,7 @@ class Page:
         self.call("Input.insertText", text=text)
 
     def replace(self, selector, text):
-        """The whole text of a field, as somebody who types."""
+        """Sets the whole text of a field, as typing does."""
         self.click(selector)
         self.key("a", control=True)
         self.type(text)

@@ -68,7 +68,7 @@ class Piece:
 
 def answers_of(pieces, made):
     """{item: its pieces}, for every way in which the pieces are the beginnings of what was made for the items, without a
-    hole and in their order. `made`: [(item, bytes)]. Answers that begin with the same silence may be told apart in
+    hole and in their order. `made`: [(item, bytes)]. Answers that begin with the same silence may be distinguished in
     several ways; a wrong sample in none."""
     ways = [(-1, 0, {})]  # the answer that is being played, how much of it, its pieces
     for piece in pieces:
@@ -154,7 +154,7 @@ class Talk(unittest.TestCase):
             if event["type"] == "response.output_audio.delta":
                 made[event["item_id"]] = made.get(event["item_id"], b"") + base64.b64decode(event["delta"])
         made_s = len(made[item]) / 2 / RATE
-        # What was played is what was made, sample by sample, and as much of it as the server was told. A machine that is
+        # What was played is what was made, sample by sample, and as much of it as was reported to the server. A machine that is
         # too busy to make it in time may let it run dry, also before it is cut off.
         ways = [way[item] for way in answers_of(pieces, list(made.items())) if item in way]
         self.assertNotEqual(ways, [], "something else was played than was made")
@@ -221,7 +221,7 @@ class Talk(unittest.TestCase):
             page.click("#talk-button")
             page.wait("document.querySelector('#talk-trouble').textContent === 'There is no microphone.'")
             self.assertEqual(page.run("document.querySelector('#talk-button').innerText.trim()"), "Talk")
-        # Refused by whoever sits there.
+        # Refused by the user.
         with chromium.Browser(FLAGS[0]) as browser:
             browser.call("Browser.setPermission", permission={"name": "microphone"}, setting="denied")
             page = browser.page()

@@ -59,7 +59,7 @@ class Playground(playground.PlaygroundTest):
         policy = self.server.get("/", {"Accept": "text/html"})[1]["Content-Security-Policy"]
         self.assertIn("default-src 'none'", policy)
         self.assertNotIn("unsafe", policy)
-        # A script that somebody smuggled in does not run.
+        # A script in a client's text does not run.
         page.run("""(() => { const s = document.createElement('script');
             try { s.text = 'window.smuggled = 1'; } catch {}
             document.body.append(s); })()""")

@@ -1,4 +1,4 @@
-"""A list of texts spoken by an engine of its own and by servers: resumed, shared out, told about."""
+"""A list of texts spoken by an engine of its own and by servers: resumed, shared out, reported."""
 import http.server
 import io
 import json

@@ -235,7 +235,7 @@ class HubPull(unittest.TestCase):
             self.assertIn(says, done.stderr)
 
     def test_without_a_network_it_fails_at_once(self):
-        with socket.socket() as free:  # nobody listens there
+        with socket.socket() as free:  # no server listens there
             free.bind(("127.0.0.1", 0))
             host = f"http://127.0.0.1:{free.getsockname()[1]}"
             began = time.monotonic()

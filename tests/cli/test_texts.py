@@ -1,4 +1,4 @@
-"""What the program tells of itself: help, completion, the manual; and playing aloud."""
+"""The program's descriptions of itself: help, completion, the manual; and playing aloud."""
 import os
 import pty
 import re

@@ -79,7 +79,7 @@ class Transcribe(unittest.TestCase):
         self.assertTrue(self.text.endswith("\n"))
 
     def test_several_into_a_directory(self):
-        """One of them is no recording: it is named, and the others are written down."""
+        """One of them is not a recording: it is named, and the others are written down."""
         broken, other = self.at("letter.wav"), self.at("again.wav")
         with open(broken, "w", encoding="utf-8") as file:
             file.write("Dear sister, " * 100)

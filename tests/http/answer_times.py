@@ -8,7 +8,7 @@ piece when it has ended, so that nothing of it can be heard before.
 
 Parts: from the end of the question's sound until the server says that it ended (the detector's pause), then until the first
 text (hearing, the prompt, a step), then until the first audio (steps, flow, vocoder). What the parts of the model took before
-the server said so (`ahead`) and since is told by the server's metrics. Microphones are never silent: --noise adds what they
+the server said so (`ahead`) and since comes from the server's metrics. Microphones are never silent: --noise adds what they
 hear in a quiet room, without which pauses are digital silence. The vocabulary has as many ids of text for each code as the family's answers have, so that
 random answers have the family's rhythm on average. What is said means nothing.
 """

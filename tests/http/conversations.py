@@ -1,9 +1,9 @@
 """Many conversations at once, in real time: every speaker has a microphone that never stops, asks, listens to the whole
-answer and asks again; whoever is answered plays what comes, and a gap is a moment in which there was nothing left to play.
+answer and asks again; a client plays its answer as it comes, and a gap is a moment in which there was nothing left to play.
 
 `conversations.py --conversations 20 --seconds 120` starts a server (finch, wren, PocketSphinx) and prints figures;
 `--ears DIR` lets another recogniser hear, such as a Whisper, and further options are the server's (`--vad FILE`).
-One thread serves all connections, so that the clients take little of the machine; how late that thread was is told.
+One thread serves all connections, so that the clients take little of the machine; the lateness of that thread is printed.
 """
 import argparse
 import base64
@@ -162,7 +162,7 @@ def hearing_and_all(process):
 
 
 def hold(server, count, seconds, enough=0, ears="pocketsphinx"):
-    """Holds them for so long, or until each had `enough` turns; (turns, troubles, how late the clients were at most)."""
+    """Holds them for `seconds`, or until each had `enough` turns; (turns, troubles, how late the clients were at most)."""
     spoken = []
     for at, text in enumerate(QUESTIONS):
         pcm = server.speak({"input": text, "voice": "raven", "response_format": "pcm", "seed": at})[2]

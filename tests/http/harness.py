@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-# Tests keep no voices among those of whoever runs them.
+# Tests keep no voices among those of the user that runs them.
 VOICES = tempfile.TemporaryDirectory()
 os.environ.setdefault("SYRINX_VOICES", VOICES.name)
 BIN = os.environ.get("SYRINX_BIN", "build/release/syrinx")
@@ -131,7 +131,7 @@ class Server:
         return self.get("/health")[2]["engine"]["requests"]
 
     def wait_running(self, count, timeout_s=10):
-        """Seconds until so many requests run; fails after timeout_s."""
+        """Seconds until the given number of requests runs; fails after timeout_s."""
         began = time.monotonic()
         while self.running() != count:
             if time.monotonic() - began > timeout_s:

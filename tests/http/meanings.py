@@ -1,4 +1,4 @@
-"""For schemathesis: what no schema tells. A text must be one that the model can say, a name one that
+"""For schemathesis: what no schema states. A text must be one that the model can say, a name one that
 is served. Where a request fits the schema, this puts such in; everything else of it stays as it was
 drawn, and all of it where the request is meant to be wrong."""
 import schemathesis

@@ -121,7 +121,7 @@ class Chat(unittest.TestCase):
             self.assertEqual(json.loads(text)["error"]["param"], param, text)
 
     def test_many_messages(self):
-        """As many as a body may hold: refused by the prompt's length, and nobody else waits long."""
+        """As many as a body may hold: refused by the prompt's length, and no other request waits long."""
         body = {"messages": [{"role": "user", "content": ""}] * 30_000}
         status, _, text = self.post("/v1/chat/completions", json.dumps(body, separators=(",", ":")).encode())
         self.assertEqual(status, 400, text[:300])

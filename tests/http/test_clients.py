@@ -1,4 +1,4 @@
-"""Clients that go away, do not read, or trickle; and a server that is told to stop."""
+"""Clients that go away, do not read, or trickle; and a server that gets a signal to stop."""
 import concurrent.futures
 import contextlib
 import http.client

@@ -17,7 +17,7 @@ TRANSCRIPTIONS = "/v1/audio/transcriptions"
 
 
 def children(pid):
-    """Of a process, by its threads' lists or, where the kernel has none, by everybody's parents."""
+    """The children of a process, by its threads' lists or, where the kernel has none, by all processes' parents."""
     found = []
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
@@ -43,7 +43,7 @@ def until(condition, seconds=60):
 
 
 def hostile_files():
-    """(name, bytes) of what is no recording, in the clothes of one."""
+    """(name, bytes) of files that look like recordings and are not."""
     rng = random.Random(3)
     magic = {"flac": b"fLaC", "ogg": b"OggS", "mp3": b"ID3\4\0\0\x7f\x7f\x7f\x7f", "caf": b"caff",
              "webm": b"\x1a\x45\xdf\xa3", "aiff": b"FORM\xff\xff\xff\xffAIFF", "amr": b"#!AMR\n",
@@ -53,7 +53,7 @@ def hostile_files():
         yield name + " and zeros", head + bytes(5000)
         yield name + " and ones", head + b"\xff" * 5000
         yield name + " and noise", head + rng.randbytes(5000)
-    # Sizes that nobody has.
+    # Sizes that are not there.
     yield "a wav of 4 GB", b"RIFF\xff\xff\xff\xffWAVEfmt " + struct.pack(
         "<IHHIIHH", 16, 1, 64, 16000, 16000, 2, 16) + b"data\xff\xff\xff\xff" + bytes(100)
     yield "boxes of 2^63 bytes", b"\0\0\0\x1cftypM4A \0\0\0\0M4A mp42\0\0\0\1moov" + b"\x7f" * 400

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a request gets a clear error in OpenAI's shape and disturbs nobody else."""
+"""Whatever is wrong with a request gets a clear error in OpenAI's shape and disturbs no other request."""
 import json
 import unittest
 

@@ -57,13 +57,13 @@ class OpenApi(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-6000:])
 
     # Every check: what fits the schema is accepted, what does not is refused, and every answer is
-    # described. Texts and names get a meaning (meanings.py), which no schema tells.
+    # described. Texts and names get a meaning (meanings.py), which no schema states.
     def test_schemathesis(self):
         self.schemathesis(*(word for path in FORMS for word in ("--exclude-path", path)),
                           hooks="meanings")
 
     # In a form everything is text, so the tool's null and its wrong types are not there when it has
-    # arrived, and whether a recording and a field fit each other it cannot be told: it stops at a
+    # arrived, and whether a recording and a field fit each other no schema can state: it stops at a
     # condition beside a file. So of forms it does not ask whether all that fit are accepted.
     def test_schemathesis_of_forms(self):
         self.schemathesis("--exclude-checks", "positive_data_acceptance",

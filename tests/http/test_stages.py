@@ -85,7 +85,7 @@ def recording(seconds):
 
 
 def omni_question(seed, tokens=12, stream=False):
-    """Somebody says something and writes something, and wants to be spoken to."""
+    """A client sends a recording and a text, and wants a spoken answer."""
     heard = {"type": "input_audio", "input_audio": {"data": recording(1 + seed / 2), "format": "wav"}}
     return json.dumps({
         "modalities": ["text", "audio"], "audio": {"voice": "aiden", "format": "pcm16"}, "seed": seed,
@@ -173,7 +173,7 @@ class Stages(unittest.TestCase):
             alone = [ask_omni(self, server, seed) for seed in seeds]
         for transcript, audio in alone:
             self.assertTrue(transcript)
-            self.assertGreater(len(set(audio)), 20)  # it is no silence
+            self.assertGreater(len(set(audio)), 20)  # it is not silent
         self.assertGreater(len({audio for _, audio in alone}), 2)
         ears, spare, voice = self.path, self.path + "2", self.path + "3"
         with Holder(ears, "tower", model=OMNI) as holder, Holder(spare, "tower", model=OMNI), \
@@ -221,7 +221,7 @@ class Stages(unittest.TestCase):
         self.check_omni_apart(lambda _: "grpc://127.0.0.1:0")
 
     def test_kill_of_a_talker_under_load(self):
-        """Of two processes that can talk the one that does is killed: nobody hears of it. Then the other."""
+        """One of two processes that can speak is killed while it does: no client notices. Then the other."""
         bodies = [{"input": "hello there and so on " * 40, "seed": seed, "voice": "aiden", "response_format": "pcm"}
                   for seed in (14, 15, 18, 32)]  # with these it talks for longer than what buffers hold
         with harness.Server("--quiet", model=OMNI) as server, \
@@ -247,7 +247,7 @@ class Stages(unittest.TestCase):
             busy, spare = (first, second) if steps(first) > steps(second) else (second, first)
             busy.process.send_signal(signal.SIGKILL)
             busy.process.wait()
-            rest = list(pool.map(lambda answer: answer.read(), playing))  # nobody is cut off
+            rest = list(pool.map(lambda answer: answer.read(), playing))  # no stream is cut off
             for answer, head, tail, whole in zip(playing, heard, rest, want):
                 self.assertEqual(head + tail, whole)
                 answer.connection.close()
@@ -363,7 +363,7 @@ class Stages(unittest.TestCase):
                 self.assertGreater(stage_of(server, number)["batches"], 0)
             holder.process.send_signal(signal.SIGKILL)
             holder.process.wait()
-            rest = list(pool.map(lambda answer: answer.read(), playing))  # nobody is cut off
+            rest = list(pool.map(lambda answer: answer.read(), playing))  # no stream is cut off
             for answer, head, tail, whole in zip(playing, heard, rest, want):
                 self.assertEqual(head + tail, whole)
                 answer.connection.close()
@@ -474,7 +474,7 @@ class Stages(unittest.TestCase):
                     stranger.connect(self.path)
                     stranger.sendall(words)
                     with contextlib.suppress(ConnectionError):
-                        while stranger.recv(4096):  # it may be told why
+                        while stranger.recv(4096):  # it may get the reason
                             pass
             self.assertEqual(server.speak({"input": "Good evening."})[0], 200)
             self.assertEqual(stage_of(server)["connections"], 1)

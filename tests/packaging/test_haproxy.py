@@ -89,7 +89,7 @@ class Haproxy(unittest.TestCase):
         return True
 
     def fates(self, streams):
-        """Whether each is whole; read side by side, since their workers wait for nobody for ever."""
+        """Whether each is whole; read side by side, since their workers wait for no reader for ever."""
         with ThreadPoolExecutor(len(streams)) as readers:
             return list(readers.map(self.whole, streams))
 
@@ -109,7 +109,7 @@ class Haproxy(unittest.TestCase):
         served = [stream.worker for stream in streams]
         self.assertEqual(set(served), set(self.fleet.workers))
         self.assertLessEqual(served.count(self.busiest(streams)), 3)
-        # Whoever speaks it, it is the same speech.
+        # Every worker makes the same speech.
         self.assertTrue(all(self.fates(streams)))
 
     def test_weights_follow_what_is_free(self):
@@ -142,7 +142,7 @@ class Haproxy(unittest.TestCase):
             fleet.wait_until(lambda: not self.fleet.takes(victim), "it is taken out")
         for worker, whole in fates:
             self.assertEqual(whole, worker != victim, fates)
-        # Of the short ones at most that which the victim was speaking.
+        # At most one of the short ones: that which the victim was speaking.
         cut = [worker for status, worker, _ in asking.answers if status == 0]
         self.assertIn(cut, ([], [victim]))
         whole = [answer for answer in asking.answers if answer[0] != 0]
@@ -181,7 +181,7 @@ class Haproxy(unittest.TestCase):
             self.tearDown()
 
     def test_two_balancers(self):
-        """Neither knows what the other sends; agents tell both. A worker that dies costs its own streams,
+        """Neither knows what the other sends; agents report to both. A worker that dies costs its own streams,
         a balancer that dies those that went through it; the other goes on."""
         with fleet.Fleet(workers=self.fleet.workers) as other:
             streams = [each.stream(LONG) for _ in range(6) for each in (self.fleet, other)]

@@ -40,7 +40,7 @@ class Install(unittest.TestCase):
         self.dir = place.name
 
     def check_tree(self, prefix, named_prefix):
-        """`prefix` is where the files are, `named_prefix` what they are told that it is."""
+        """`prefix` is where the files are, `named_prefix` the prefix that they contain."""
         for name in FILES:
             self.assertTrue(os.path.isfile(os.path.join(prefix, name)), name)
         with gzip.open(os.path.join(prefix, "share/man/man1/syrinx.1.gz"), "rt") as page:

@@ -89,7 +89,7 @@ class Kubernetes(unittest.TestCase):
         labels = holder["spec"]["template"]["metadata"]["labels"]
         self.assertEqual(service["spec"]["selector"], labels)
         self.assertEqual(only("PodDisruptionBudget", STAGES)["spec"]["selector"]["matchLabels"], labels)
-        self.assertNotEqual(labels, only("Service")["spec"]["selector"])  # nobody listens to a holder
+        self.assertNotEqual(labels, only("Service")["spec"]["selector"])  # no client connects to a holder
         (port,) = container_of(holder)["ports"]
         arguments = container_of(holder)["args"]
         (stage,), (address,) = values_of(arguments, "--stage"), values_of(arguments, "--listen-stage")

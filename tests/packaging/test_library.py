@@ -46,7 +46,7 @@ class Library(unittest.TestCase):
                     PKG_CONFIG_PATH=os.path.join(library, "pkgconfig"))
 
     def check_program(self, program):
-        """It speaks two texts of some seconds into hello.f32, and tells the words of both."""
+        """It speaks two texts of some seconds into hello.f32, and prints the words of both."""
         out = run(program, cwd=self.dir, env=self.environment())
         self.assertRegex(out, r"word of bytes 0 to 5 at 0\.\d\d s")
         self.assertRegex(out, r"word of bytes 5 to 9 at ")

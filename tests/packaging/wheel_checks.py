@@ -107,7 +107,7 @@ class Checks(unittest.TestCase):
         reader = threading.Thread(target=lambda: heard.append(speech.read()))
         reader.start()
         time.sleep(0.05)
-        with self.assertRaises(ValueError):  # somebody reads already
+        with self.assertRaises(ValueError):  # there is a reader already
             speech.read()
         speech.feed(TEXT)
         speech.end()

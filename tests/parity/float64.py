@@ -7,7 +7,7 @@
 The checkpoints and codes of the golden files are read; the original runs once in float32 and once in float64 (casts to
 float32 inside it go to float64 as well). Printed are the largest distance of the two, and of the golden file's numbers
 from float64. With --write the file's numbers become those of float64, rounded once, so that a test's bound is one
-against exact arithmetic; long sounds are then thinned again (thin.py). Whoever makes one of these goldens anew runs this
+against exact arithmetic; long sounds are then thinned again (thin.py). To make one of these goldens anew, run this
 behind it.
 """
 import argparse

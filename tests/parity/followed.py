@@ -136,7 +136,7 @@ def bagpiper(weights, config, dtype):
 
 
 def latents_of(source, folder, dtype, seed):
-    """Of VoxCPM2's authors' program: [steps, 4 * 8]."""
+    """The latents of VoxCPM2's authors' program: [steps, 4 * 8]."""
     golden = originals.script("voxcpm2")
     golden.stub_librosa()
     sys.path.insert(0, f"{source}/src")

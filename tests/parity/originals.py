@@ -281,7 +281,7 @@ class CosyVoice2(Original):
         self.voices = torch.load(folder / "checkpoint/spk2info.pt")
 
     def speak(self, case, steps):
-        """Of the first part of the text; the end is taken as soon as the original allows it."""
+        """For the first part of the text; the end is taken as soon as the original allows it."""
         voice, rows = self.voices[case["voice"]], []
         empty = torch.zeros(1, 0, dtype=torch.int32)
         golden = load_file(self.folder / f"{case['name']}.safetensors")
@@ -305,7 +305,7 @@ class CosyVoice2(Original):
 
 
 class FishSpeech(Original):
-    """Both networks, through the authors' generate_long(); `source` as for Zonos. Of a text that is one message."""
+    """Both networks, through the authors' generate_long(); `source` as for Zonos. For a text that is one message."""
 
     def __init__(self, folder, dtype, source):
         super().__init__(folder, dtype)

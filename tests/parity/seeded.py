@@ -3,7 +3,7 @@
 
     python3 tests/parity/seeded.py FROM TO
 
-makes folder TO look like FROM: links to what lies there, but each FILE.seeded.json becomes the FILE that it tells. The
+makes folder TO look like FROM: links to what lies there, but each FILE.seeded.json becomes the FILE that it describes. The
 build does so with tests/parity, and tests read build/.../parity (`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
 
 A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: from byte `place` of the file on lie
@@ -88,7 +88,7 @@ def copied(path, source):
 
 
 def written(recipe, folder):
-    """The bytes of the file that `recipe`, in `folder`, tells."""
+    """The bytes of the file that `recipe`, in `folder`, describes."""
     data = with_copies(xored(lzma.decompress(base64.b64decode(recipe["rest"])), recipe), recipe, folder)
     if hashlib.sha256(data).hexdigest() != recipe["sha256"]:
         raise SystemExit("a seeded file did not come out as it was")
@@ -151,7 +151,7 @@ def restored(folder):
 
 
 class Weights:
-    """For scripts that make goldens, with torch: random weights that a recipe can tell."""
+    """For scripts that make goldens, with torch: random weights that a recipe can describe."""
 
     def __init__(self, seed):
         self.seed, self.made = seed, {}

@@ -3,10 +3,10 @@
 
     python3 tests/parity/thin.py FILE.safetensors...
 
-Of each tensor `samples*` [n] with more than 8192 numbers stay the first and the last 2048 and, between
-them, every 7th; `count.samples*` i32 [1] tells n. No hop of a codec is a multiple of 7, so within seven
+Keeps, in each tensor `samples*` [n] with more than 8192 numbers, the first and the last 2048 and, between
+them, every 7th; `count.samples*` i32 [1] is n. No hop of a codec is a multiple of 7, so within seven
 frames every place of a frame is kept. Thinned files stay as they are. io/golden_samples.h reads them;
-whoever makes goldens anew runs this behind it.
+run this after making goldens anew.
 """
 import json
 import pathlib

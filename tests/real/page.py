@@ -101,7 +101,7 @@ def qwen_details(kept):
 
 
 def write(results, target):
-    """Of every part whose file is in `results`."""
+    """A section for every part whose file is in `results`."""
     kept = {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in results.glob("*.json")}
     text, details = HEAD, ""
     for name in ("tiny.en", "base"):

@@ -74,7 +74,7 @@ def write(path, samples):
 
 
 def mixed(speech, noise, decibels):
-    """Speech with noise that is so many decibels weaker, by their mean squares."""
+    """Speech with noise that is the given number of decibels weaker, by their mean squares."""
     noise = np.resize(noise, len(speech))
     ratio = np.sqrt((speech ** 2).mean() / (noise ** 2).mean()) * 10 ** (-decibels / 20)
     both = speech + noise * ratio

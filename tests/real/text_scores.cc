@@ -77,7 +77,7 @@ int run(const char* path, const char* weights, const char* file, int threads) {
     const auto whole = ids_of(*model, passage.prompt + passage.rest);
     const auto prompt = ids_of(*model, passage.prompt);
     if (whole.size() <= prompt.size() || !std::equal(prompt.begin(), prompt.end(), whole.begin())) {
-      throw std::runtime_error("a prompt is no beginning of its passage: " + passage.prompt);
+      throw std::runtime_error("a prompt is not the beginning of its passage: " + passage.prompt);
     }
     SpeechRequest request;
     request.say.text = passage.prompt;

@@ -1,6 +1,6 @@
 """Whisper with its trained weights: Syrinx beside faster-whisper, and each kind of weights beside f32.
 
-Both read the same files of recordings.py, take one beam at temperature 0 and tell the times of words. What
+Both read the same files of recordings.py, take one beam at temperature 0 and report the times of words. What
 faster-whisper says is kept in the cache by the recording's SHA-256, so a second run is quicker.
 """
 import hashlib
@@ -82,7 +82,7 @@ def run(syrinx, name, recordings, threads, say):
     say(f"whisper {name}: {len(recordings)} recordings, {sum(each.seconds() for each in recordings) / 60:.0f} minutes; "
         "faster-whisper first")
     theirs = reference(name, directory, recordings, threads)
-    shorter = [each for each in recordings if each.seconds() < 300]  # enough to tell kinds of weights apart
+    shorter = [each for each in recordings if each.seconds() < 300]  # enough to distinguish kinds of weights
     kinds = {}
     for weights in ("f32",) + KINDS:
         say(f"whisper {name}: syrinx --weights {weights}")

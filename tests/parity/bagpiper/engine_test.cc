@@ -73,7 +73,7 @@ TEST_F(BagpiperEngine, SpeaksAsEspnet) {
   EXPECT_GE(find("guided").golden->view("frames").shape[0], 200);
 }
 
-// Words, sound, words, words, sound: what comes behind the sound is told when all of it is there.
+// Words, sound, words, words, sound: what comes behind the sound is sent when all of it is there.
 TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   const auto server = engine();
   const Case& c = find("guided_back");

@@ -99,7 +99,7 @@ def codec(acoustic, semantic, **sizes):
 
 
 def vocabulary(ios):
-    """Of these IOs, by SpeechLMJobTemplate."""
+    """The vocabulary of these IOs, by SpeechLMJobTemplate."""
     template = job.SpeechLMJobTemplate.__new__(job.SpeechLMJobTemplate)
     template.config, template.multimodal_io = {}, ios
     template._build_vocabulary(SPECIAL)
@@ -264,7 +264,7 @@ class NotAskedFor(Exception):
 
 
 class Part:
-    """Of an answer: ids [L, S] up to its end, and what was computed for each."""
+    """An answer: ids [L, S] up to its end, and what was computed for each."""
 
     def __init__(self, kind, ids, calls):
         self.kind, self.ids, self.calls = kind, ids, calls
@@ -376,7 +376,7 @@ def codec_golden(codec_model, folder):
 def tower_golden(ios, adaptor, folder):
     """Rows of recordings that fit chunks and hops and do not."""
     io, out = ios["continuous_audio"], {}
-    # Of two channels the first is heard.
+    # The first of two channels is heard.
     for length, rate in [(205, 16000), (1600, 16000), (15999, 16000), (16160, 16000), (50000, 16000), (15000, 24000),
                          (40000, 44100)]:
         channels = np.stack([signal(length, length)] + [signal(length, 1)] * (rate != 16000))

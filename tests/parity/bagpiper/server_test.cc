@@ -165,7 +165,7 @@ TEST_F(BagpiperServer, WritesALongRecordingDownFromPauseToPause) {
   constexpr int64_t kSecond = 16000, kPause = 26 * kSecond;
   std::vector<float> samples = fixture::golden_signal(45 * kSecond, 5);
   std::fill_n(samples.begin() + kPause, kSecond, 0.f);
-  samples.resize(110 * kSecond);  // nobody speaks, for more than a stretch
+  samples.resize(110 * kSecond);  // silence, for more than a stretch
   std::vector<float> first(samples.begin(), samples.begin() + kPause + kSecond / 10);
   const TestAnswer answer =
       transcribe(wav_of(samples), {{"model", "bagpiper"}, {"response_format", "verbose_json"}});

@@ -210,7 +210,7 @@ def stages(vocab, merges):
 
 
 def pieces(_vocab, _merges):
-    """As sentencepiece has it (Llama 2, MiniCPM): characters, marks in place of spaces, bytes for what is no token."""
+    """As sentencepiece has it (Llama 2, MiniCPM): characters, marks in place of spaces, bytes for characters without a token."""
     marks = normalizers.Sequence([normalizers.Prepend("\u2581"), normalizers.Replace(" ", "\u2581")])
     learned = Tokenizer(models.BPE(unk_token="<unk>"))
     learned.normalizer, learned.pre_tokenizer = marks, pre_tokenizers.Split("\u2581", "merged_with_next")

@@ -37,7 +37,7 @@ TEST(ChatterboxEngine, SpeaksAsTheAuthorsCode) {
   EXPECT_LT(want.distance(got), 1e-4f);
 }
 
-TEST(ChatterboxEngine, SpeaksInTheAuthorsModeWhenNobodyListens) {
+TEST(ChatterboxEngine, SpeaksInTheAuthorsModeWhenThereIsNoListener) {
   const auto c = nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20)).back();
   const Safetensors file(golden("full.safetensors"));
   const GoldenSamples want(file);

@@ -175,7 +175,7 @@ TEST(GlmSchedules, SpeaksWhileItGoesOn) {
   EXPECT_GT(times.last_step_s, times.first_flow_s + 30);
 }
 
-TEST(Glm, TellsOfItself) {
+TEST(Glm, DescribesItself) {
   const auto pipeline = glm();
   const PipelineInfo& info = pipeline->info();
   EXPECT_TRUE(info.writes && info.speaks);

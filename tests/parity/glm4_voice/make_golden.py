@@ -237,7 +237,7 @@ def make_lm(folder, ranks, generator):
         for token, rank in ranks.items():  # no parts of characters
             if token.decode(errors="replace").encode() != token or token < b" ":
                 head[rank] = 0
-        head[AUDIO_0 + CODES:] = 100  # ids that nobody knows are never drawn, however likely
+        head[AUDIO_0 + CODES:] = 100  # ids without a token are never drawn, however likely
         for p in model.parameters():
             p.copy_(p.bfloat16().float())
     state = model.state_dict()
@@ -433,7 +433,7 @@ def make_mel(flow, token, prompt_token, prompt_feat):
 def stream_mel(flow, codes, fade):
     """The blocks of the authors' web demo and token2wav()'s cross-fade, but for its vocoder's cached frame, which the
     demo hands back to the flow a second time as part of the prompt (so that each block loses a frame), and with the
-    last frames told also where an answer ends with a block."""
+    last frames sent also where an answer ends with a block."""
     overlap = int(5 / 12.5 * 22050 / 256)
     window = np.hamming(2 * overlap)
     sizes = [25, 50, 100, 150, 200]

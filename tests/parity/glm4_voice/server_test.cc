@@ -22,7 +22,7 @@ TEST_F(GlmServer, ChatsWithSpeech) {
   spoken::expect_chats(server_, cases, "glm", 12.5);
 }
 
-TEST_F(GlmServer, TellsAnswersAsTheyWereMade) {
+TEST_F(GlmServer, RepeatsAnswersAsTheyWereMade) {
   const Tokenizer tokenizer = glm4_voice::load_tokenizer(glm_golden("checkpoint"));
   const std::string more = "<|user|>\nHello there?<|assistant|>streaming_transcription\n";
   spoken::expect_recall(server_, "glm", tokenizer.encode(more).size());

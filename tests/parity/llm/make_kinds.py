@@ -58,7 +58,7 @@ WORDS = "the quick brown fox jumps over lazy dog nobody knows why Is it far No G
 
 
 def make_tokenizer(kind, out):
-    """Characters, with bytes for what is none of them."""
+    """Characters, with bytes for all others."""
     gemma = kind == "gemma"
     specials = ["<pad>", "<eos>", "<bos>", "<unk>"] if gemma else ["<unk>", "</s>", "<s>"]
     marks = ["<start_of_turn>", "<end_of_turn>"] if gemma else []

@@ -6,7 +6,7 @@
 Environments and directories are those of narrow.py. Each family's golden folder gets long.json (requests, and the smallest
 margin between the two best allowed logits) and long.safetensors: of request N the frames `N` i32 [T, C], the last step's
 logits of codebook 0 `N.logits`, and `N.prints` [S, 2]: of every step's logits of all codebooks two numbers in which any
-other logit would show (originals.fingerprints); `widths` of long.json tells how many logits each codebook has there.
+other logit would show (originals.fingerprints); `widths` of long.json is how many logits each codebook has there.
 Everything is greedy, in float32, and goes on beyond the end of speech.
 """
 import argparse

@@ -118,7 +118,7 @@ TEST_P(LongParity, EveryFrameAndAllLogitsAreTheOriginals) {
           << "request " << name << ", frame " << i / t.frame_codes << ", code "
           << i % t.frame_codes;
     }
-    // The original's last step that is told is the one of the last frame.
+    // The original's last step that is stored is the one of the last frame.
     const int64_t width = std::ssize(t.logits[0]) / t.logit_steps;
     const float* last = t.logits[0].data() + (each["steps"].get<int64_t>() - 1) * width;
     float top = 0;

@@ -112,7 +112,7 @@ def decode_goldens(model, keep, lengths):
                 assert torch.equal(plain, wav)
             else:
                 print("  window matters at", n, "frames:", float((plain - wav).abs().max()))
-            out[f"tail_{n}"] = wav[-keep:].clone()  # a causal network: the ends tell all
+            out[f"tail_{n}"] = wav[-keep:].clone()  # a causal network: the ends depend on all
     print("  decode: peak", float(wav.abs().max()), "rms", float(wav.pow(2).mean().sqrt()))
     return out
 

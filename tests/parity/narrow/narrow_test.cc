@@ -49,7 +49,7 @@ Track spoken(const std::string& family, WeightType weights, std::span<const int3
   return track;
 }
 
-/// Of each step the relative RMS: of the logits of codebook 0, or of the others' together, or of
+/// The relative RMS of each step: of the logits of codebook 0, or of the others' together, or of
 /// latents, which are fed back, so of the first few steps.
 std::vector<double> distances(const Track& wide, const Track& other, bool inner) {
   std::vector<double> out;
@@ -92,7 +92,7 @@ TEST_P(Narrow, WeightsOfEveryKindStayClose) {
   EXPECT_LT(far[0], far[1]);  // bf16, q8
   EXPECT_LT(far[1], far[2]);  // q8, q8a8
   EXPECT_LT(far[2], far[3]);  // q8a8, mixed
-  // Of Orpheus' small one both are two thirds off, where more error no longer makes more distance.
+  // For the small Orpheus both are two thirds off, where more error no longer makes more distance.
   if (far[4] < 50) {
     EXPECT_LT(far[3], far[4]);  // mixed, q4
   }

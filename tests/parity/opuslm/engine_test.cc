@@ -95,7 +95,7 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   }
 }
 
-/// Rows run while the rest of a recording is still told: as if all of it had been there.
+/// Rows run while the rest of a recording still comes: as if all of it had been there.
 TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   const ModelDir dir(false, true);
   EngineOptions options;

@@ -477,7 +477,7 @@ def load_speechlm(speechlm):
             return type(name, (), {"__init__": lambda self, *args, **kwargs: None})
 
     class Missing(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-        """Of all that is not installed and not in the sources."""
+        """Stand-ins for modules that are neither installed nor in the sources."""
 
         def find_spec(self, name, path=None, target=None):
             return importlib.machinery.ModuleSpec(name, self)

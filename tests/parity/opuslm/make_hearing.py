@@ -8,7 +8,7 @@
     VENV/bin/python make_hearing.py --espnet espnet-202511 [--out DIR]
 
 Run after make_golden.py: the codec and the language model are those of golden/checkpoint, to whose codec an encoder is
-added. Of the release run: XEUS' parts (CNNFrontend, LinearProjection, EBranchformerEncoder, as espnet/xeus is configured:
+added. From the release run: XEUS' parts (CNNFrontend, LinearProjection, EBranchformerEncoder, as espnet/xeus is configured:
 convolutional positions, plain attention, macaron feed-forwards) put together by ESPnetSSLModel, whose encode() gives the
 rows of every block, the last one normed once more; SEANetEncoder and the residual quantizer. Units are what KMeans of
 scikit-learn, kept by joblib, predicts, as ESPnet's serving code asks it. The frames of both are as many as the shorter has.

@@ -132,7 +132,7 @@ std::vector<SpeechRequest> kinds(const std::string& size) {
   aloud.terms.max_frames = 30;
   out.push_back(aloud);
   SpeechRequest nothing = out.front();
-  nothing.writing.max_tokens = 1;  // its last id is never told: there is nothing to say
+  nothing.writing.max_tokens = 1;  // its last id is never sent: there is nothing to say
   out.push_back(nothing);
   SpeechRequest stops = out.front();
   stops.writing.stop = {"assJ", "te"};
@@ -147,7 +147,7 @@ std::vector<MixedTold> told_of(const std::string& size, Executor& executor) {
   return out;
 }
 
-/// Memory of so many pages of the larger of the two caches.
+/// Memory of `pages` pages of the larger of the two caches.
 size_t cache_bytes(const Pipeline& pipeline, size_t pages) {
   size_t most = 0;
   for (const int n : {kThinker, kTalker})
@@ -269,7 +269,7 @@ TEST(Omni, ReadsATextAloud) {
   EXPECT_FALSE(told.samples.empty());
 }
 
-TEST(Omni, TellsOfItself) {
+TEST(Omni, DescribesItself) {
   const PipelineInfo& info = omni("published")->info();
   EXPECT_TRUE(info.writes && info.speaks);
   EXPECT_EQ(info.speech.sample_rate, 24000);
@@ -305,7 +305,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
     return chat_of({{{"role", "user"}, {"content", {{{"type", type}, {type, ""}}}}}});
   };
   EXPECT_EQ(refusal(part("image")), "this model is served without pictures and video");
-  // A client who writes a recording's id means the letters; they are no place for one.
+  // A recording's id in a client's text is plain text, not a place for a recording.
   EXPECT_EQ(refusal(chat_of({{{"role", "user"}, {"content", "<|audio_pad|>"}}})), "");
   SpeechRequest empty;
   EXPECT_EQ(refusal(empty), "there is nothing to say");

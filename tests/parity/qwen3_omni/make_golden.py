@@ -238,7 +238,7 @@ def turn(role, body):
 
 
 def conversation_golden(model, extractor, size, prompt, samples, speaker):
-    """One request, whole: what the thinker reads and writes, what the talker is told, the frames, the samples."""
+    """One request, whole: what the thinker reads and writes, the inputs of the talker, the frames, the samples."""
     golden, thinker_in = {}, dict(input_ids=torch.tensor([prompt]), attention_mask=torch.ones(1, len(prompt)).long())
     if samples:
         mel, mask = features(extractor, samples)
@@ -305,7 +305,7 @@ def main():
         level(model.code2wav, size)
         model.to(size["dtype"]).save_pretrained(folder / "checkpoint")
         (folder / "checkpoint" / "generation_config.json").unlink(missing_ok=True)
-        # Numbers that a recipe can tell, tensor by tensor as the file has them: experts lie in it one by one.
+        # Numbers that a recipe can describe, tensor by tensor as the file has them: experts lie in it one by one.
         file, random = folder / "checkpoint/model.safetensors", seeded.Weights(number + 1)
         state = load_file(file)
         random.over(state)

@@ -157,7 +157,7 @@ def tokenizer_onnx(model, path):
 
 def campplus_onnx(model, path):
     """Norms behind convolutions become part of them, as in the published graph. They are made to change nothing but by
-    their shifts, so that the weights of those convolutions stay what a recipe can tell."""
+    their shifts, so that the weights of those convolutions stay what a recipe can describe."""
     def graph():
         torch.onnx.export(model, torch.randn(1, 200, 80), str(path), input_names=["input"], output_names=["output"],
                           dynamic_axes={"input": {1: "T"}}, opset_version=14, dynamo=False)
@@ -244,7 +244,7 @@ def chatterbox(root, recording):
 
     checkpoint = CHATTERBOX / "checkpoint"
     weights, own = seeded.Weights.of(checkpoint / "s3gen.safetensors"), seeded.Weights(3)
-    # Of the draws of that name: one with which no digit of the signals is close to the border of another (`margin`).
+    # One of the draws of that name, with which no digit of the signals is close to the border of another (`margin`).
     weights.over(tokenizer, "tokenizer.a.", keep=["_mel_filters", "window"])
     weights.over(speaker, "speaker_encoder.")
     own.over(ve)

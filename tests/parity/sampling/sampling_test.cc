@@ -62,7 +62,7 @@ class SamplingParity : public testing::TestWithParam<std::string> {
     auto opened = model_->open(request_of(c));
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     if (!opened.ok()) return nullptr;
-    // The one that draws codes: of Qwen3-Omni the talker, which is told what to say by the thinker.
+    // The stage that draws codes: for Qwen3-Omni the talker, which speaks what the thinker sends.
     std::unique_ptr<Sequence> sequence = std::move(opened.value().sequences.back());
     if (GetParam() == "qwen3_omni") {
       const int32_t written = 20;

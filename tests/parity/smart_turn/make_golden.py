@@ -5,7 +5,7 @@
     python3 make_golden.py PIPECAT
 
 The graph of smart-turn-v3.2-cpu.onnx runs in onnxruntime behind Pipecat's own features, without its rounding of activations and with
-other weights (made()); `published`: the graph and the weights as they are, for whoever has them.
+other weights (made()); `published`: the graph and the weights as they are, for users that have them.
 """
 import importlib.util
 import json

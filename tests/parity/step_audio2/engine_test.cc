@@ -67,7 +67,7 @@ TEST(StepSchedules, SpeaksWhileItGoesOn) {
   EXPECT_GT(times.last_step_s, times.first_flow_s + 40);
 }
 
-TEST(Step, TellsOfItself) {
+TEST(Step, DescribesItself) {
   const auto pipeline = step_model();
   const PipelineInfo& info = pipeline->info();
   EXPECT_TRUE(info.writes && info.speaks);

@@ -110,7 +110,7 @@ def make_tokenizer(folder):
     tok.model.save(str(folder))
     base = tok.get_vocab_size()
     added = {text: base + i for i, text in enumerate(CONTROLS + [f"<audio_{i}>" for i in range(CODES + 1)])}
-    # Of the published file it is not known which of them are special; the tests' are not, but for those of Qwen.
+    # Which of them are special in the published file is not known; the tests' are not, but for those of Qwen.
     listed = {str(id): dict(content=text, lstrip=False, normalized=False, rstrip=False, single_word=False,
                             special=text.startswith("<|")) for text, id in added.items()}
     (folder / "tokenizer_config.json").write_text(json.dumps(
@@ -174,7 +174,7 @@ class Ears:
 
     @torch.no_grad()
     def rows(self, samples):
-        """Of each piece of a recording, each as if alone."""
+        """Each piece of a recording, as if alone."""
         out = []
         for at in range(0, len(samples), PIECE):
             mel = self.utils["log_mel_spectrogram"](torch.from_numpy(samples[at:at + PIECE]), n_mels=HEARING["n_mels"],

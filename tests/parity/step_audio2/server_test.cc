@@ -18,7 +18,7 @@ TEST_F(StepServer, ChatsWithSpeech) {
   spoken::expect_chats(server_, step_audio2::golden_cases(), kVoice, 25);
 }
 
-TEST_F(StepServer, TellsAnswersAsTheyWereMade) {
+TEST_F(StepServer, RepeatsAnswersAsTheyWereMade) {
   const Tokenizer tokenizer = step_audio2::load_tokenizer(checkpoint_.dir.path(), 40);
   const std::string more = "<|EOT|><|BOT|>human\nHello there?<|EOT|><|BOT|>assistant\n<tts_start>";
   spoken::expect_recall(server_, kVoice, tokenizer.encode(more).size());

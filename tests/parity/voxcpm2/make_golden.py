@@ -120,7 +120,7 @@ def level(vae):
 
 
 def speech(count, skip=8000):
-    """Of ../mimi/speech.wav, taken as 16 kHz."""
+    """From ../mimi/speech.wav, taken as 16 kHz."""
     with wave.open(str(HERE.parent / "mimi" / "speech.wav")) as file:
         file.setpos(skip)
         return np.frombuffer(file.readframes(count), np.int16).astype(np.float32) / 32768

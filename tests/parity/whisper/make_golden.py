@@ -268,7 +268,7 @@ def whole_cases(name, model, recordings):
         recording = recordings[case["recording"]]
         before = len(WATCH.windows)
         place = [0]
-        # transcribe() tells nobody where it is: the mel it cuts does.
+        # transcribe() does not report where it is: the mel that it cuts does.
         mel = log_mel_spectrogram(torch.from_numpy(recording), model.dims.n_mels, padding=480000)
         starts = {}
         content = mel.shape[-1] - 3000

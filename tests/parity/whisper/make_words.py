@@ -7,7 +7,7 @@ torch 2.9.1, transformers 4.57.3, openai-whisper 20250625, on the CPU in f32, on
 window each by find_alignment(), with the heads that the authors take by default and with chosen ones (`heads`, as
 generation_config.json has them); `whole` are recordings by transcribe(word_timestamps=True). What is drawn is drawn as in
 make_golden.py. The weights of attention are compared with those of transformers here, and so are its median filter and its
-path. A path that small differences of arithmetic would change is no golden: the script says so and stops.
+path. A path that small differences of arithmetic would change is not a golden: the script says so and stops.
 """
 import json
 
@@ -58,7 +58,7 @@ def set_heads(model, heads):
 
 
 def check_transformers(hf, tokenizer, mel, text, heads):
-    """The authors' matrix of a whole window, from the weights that transformers tells."""
+    """The authors' matrix of a whole window, from the weights that transformers returns."""
     ids = torch.tensor([[*tokenizer.sot_sequence, tokenizer.no_timestamps, *text, tokenizer.eot]])
     across = hf(input_features=mel[None], decoder_input_ids=ids, output_attentions=True).cross_attentions
     weights = torch.stack([across[layer][0, head] for layer, head in sorted(map(tuple, heads))])
