@@ -175,6 +175,36 @@ std::shared_ptr<const MappedFile> MappedFile::open(const std::string& path) {
   return std::shared_ptr<const MappedFile>(new MappedFile(path, data, size));
 }
 
+std::shared_ptr<const MappedFile> MappedFile::read(const std::string& path) {
+  const FileStamp before = file_stamp(path);
+  uint64_t size = 0;
+  const Descriptor fd(open_regular(path, size));
+  if (size == 0) return open(path);
+  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) load_fault(path, "", std::string("cannot map: ") + strerror(errno));
+  auto* bytes = static_cast<std::byte*>(memory);
+  std::shared_ptr<const MappedFile> out(new MappedFile(path, bytes, size));
+  for (uint64_t have = 0; have < size;) {
+    const ssize_t got = ::read(fd.get(), bytes + have, size - have);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) load_fault(path, "", std::string("cannot read: ") + std::strerror(errno));
+    if (got == 0) load_fault(path, "", "was cut off while it was read");
+    have += static_cast<uint64_t>(got);
+  }
+  if (file_stamp(path) != before) load_fault(path, "", "was replaced while it was read");
+  return out;
+}
+
+FileStamp file_stamp(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) != 0) return {};
+  const auto ns = [](const timespec& time) {
+    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  };
+  return {info.st_dev, info.st_ino, static_cast<uint64_t>(info.st_size), ns(info.st_mtim),
+          ns(info.st_ctim)};
+}
+
 MappedFile::~MappedFile() {
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
 }

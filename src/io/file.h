@@ -9,6 +9,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/error.h"
 
 namespace syrinx {
 
@@ -38,6 +41,9 @@ std::string join_path(const std::string& directory, const std::string& name);
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::string& path);
+  /// The same with the bytes in memory, for files that other programs replace while they are read:
+  /// what becomes of the file afterwards does not matter. LoadError where it changed meanwhile.
+  static std::shared_ptr<const MappedFile> read(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -52,6 +58,38 @@ class MappedFile {
   const std::byte* data_;
   size_t size_;
 };
+
+/// Which file a path leads to, and when it was written to last; all zero where there is none.
+struct FileStamp {
+  uint64_t device = 0, number = 0, bytes = 0;
+  int64_t written_ns = 0, changed_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+FileStamp file_stamp(const std::string& path);
+
+/// What `load` makes of files that belong together. Where one of them was replaced or written to
+/// meanwhile it is done again, at most 3 times; then LoadError.
+template <typename Load>
+auto load_together(const std::vector<std::string>& paths, const Load& load) {
+  const auto stamps = [&paths] {
+    std::vector<FileStamp> out;
+    for (const std::string& path : paths) out.push_back(file_stamp(path));
+    return out;
+  };
+  constexpr int kMostAttempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    const std::vector<FileStamp> before = stamps();
+    try {
+      auto made = load();
+      if (stamps() == before) return made;
+    } catch (const LoadError&) {
+      if (stamps() == before) throw;
+    }
+    if (attempt == kMostAttempts) {
+      load_fault(paths.front(), "", "is replaced again and again while it is read");
+    }
+  }
+}
 
 /// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. For
 /// a link, what it leads to is replaced. Users that could read and write the earlier file may do so

@@ -33,6 +33,49 @@ TEST(File, MapsAlsoEmptyOnes) {
   EXPECT_THROW(MappedFile::open(dir.path()), LoadError);
 }
 
+TEST(File, WhatWasReadStaysWhenTheFileIsCutOff) {
+  const TestDir dir;
+  const auto path = dir.write("a", std::string(100'000, 'x'));
+  const auto file = MappedFile::read(path);
+  ASSERT_EQ(::truncate(path.c_str(), 0), 0);
+  const auto bytes = file->bytes();
+  ASSERT_EQ(bytes.size(), 100'000u);
+  EXPECT_EQ(static_cast<char>(bytes[99'999]), 'x');  // of a mapping this is a SIGBUS
+  EXPECT_TRUE(MappedFile::read(path)->bytes().empty());
+  EXPECT_THROW((void)MappedFile::read(dir.path("none")), LoadError);
+}
+
+TEST(File, WhatBelongsTogetherIsLoadedAgainWhereItChanged) {
+  const TestDir dir;
+  const auto a = dir.write("a", "1"), b = dir.write("b", "1");
+  int loads = 0;
+  const auto both = [&] {
+    const std::string first = read_file(a, 9);
+    if (++loads == 1) dir.write("b", "2"), dir.write("a", "2");
+    return first + read_file(b, 9);
+  };
+  EXPECT_EQ(load_together({a, b}, both), "22");
+  EXPECT_EQ(loads, 2);
+  // A fault of a mixture is not reported, one of the files themselves is, at once.
+  loads = 0;
+  const auto faulty = [&]() -> int {
+    if (++loads == 1) dir.write("b", "3");
+    if (loads == 1) throw LoadError("a mixture");
+    throw LoadError("really wrong");
+  };
+  try {
+    load_together({a, b}, faulty);
+    FAIL();
+  } catch (const LoadError& error) {
+    EXPECT_STREQ(error.what(), "really wrong");
+  }
+  EXPECT_EQ(loads, 2);
+  loads = 0;
+  const auto never = [&] { return dir.write("b", std::string(static_cast<size_t>(++loads), 'x')); };
+  EXPECT_THROW((void)load_together({a, b}, never), LoadError);
+  EXPECT_EQ(loads, 3);
+}
+
 TEST(File, NewFilesAppearWhole) {
   const TestDir dir;
   dir.write("a", "old");

@@ -206,7 +206,7 @@ void OnnxGraph::check_size(const OnnxTensor& tensor) const {
          concat("expected ", bytes, " bytes for ", tensor.str(), ", got ", tensor.data.size()));
 }
 
-OnnxGraph::OnnxGraph(const std::string& path) : file_(MappedFile::open(path)) {
+OnnxGraph::OnnxGraph(const std::string& path) : file_(MappedFile::read(path)) {
   const auto bytes = file_->bytes();
   const std::string_view model(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   bool found = false;

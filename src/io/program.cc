@@ -6,13 +6,16 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 #include "base/check.h"
 #include "base/clock.h"
@@ -22,9 +25,11 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): not in eve
 namespace syrinx {
 namespace {
 
-/// A socket pair; both ends are closed with it, and at exec.
+/// A socket pair, or another pair of descriptors; both ends are closed with it, and at exec.
 struct Channel {
+  enum Closed { kClosed };
   int ours = -1, theirs = -1;
+  explicit Channel(Closed) {}
   Channel() {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == 0)
@@ -44,9 +49,8 @@ Error fault(const std::string& program, const std::string& what) {
   return {ErrorCode::kInternal, "the program " + program + " " + what};
 }
 
-/// Starts it with its input and output on the channels; an errno, or 0.
-int start(const std::vector<std::string>& command, const Channel& in, const Channel& out,
-          pid_t& pid) {
+/// Starts it with its input and output on these descriptors; an errno, or 0.
+int start(const std::vector<std::string>& command, int in, int out, pid_t& pid) {
   std::vector<char*> arguments;
   for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
   arguments.push_back(nullptr);
@@ -54,8 +58,8 @@ int start(const std::vector<std::string>& command, const Channel& in, const Chan
   posix_spawnattr_t attributes;
   posix_spawn_file_actions_init(&actions);
   posix_spawnattr_init(&attributes);
-  posix_spawn_file_actions_adddup2(&actions, in.theirs, 0);
-  posix_spawn_file_actions_adddup2(&actions, out.theirs, 1);
+  posix_spawn_file_actions_adddup2(&actions, in, 0);
+  posix_spawn_file_actions_adddup2(&actions, out, 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   // Ours may be blocked or ignored; a child begins with none of that.
   sigset_t none, all;
@@ -69,6 +73,35 @@ int start(const std::vector<std::string>& command, const Channel& in, const Chan
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   return error;
+}
+
+Error not_started(const std::string& name, int error) {
+  if (error == ENOENT) {
+    return Error{ErrorCode::kNotFound, "the program " + name + " is not installed"};
+  }
+  return fault(name, std::string("cannot be started: ") + std::strerror(error));
+}
+
+/// Opens a raw pseudo-terminal; false where there is none.
+bool open_terminal(Channel& ends) {
+  ends.ours = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+  char path[64];
+  if (ends.ours < 0 || ::grantpt(ends.ours) != 0 || ::unlockpt(ends.ours) != 0 ||
+      ::ptsname_r(ends.ours, path, sizeof path) != 0) {
+    return false;
+  }
+  ends.theirs = ::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC);
+  termios raw{};
+  if (ends.theirs < 0 || ::tcgetattr(ends.theirs, &raw) != 0) return false;
+  ::cfmakeraw(&raw);
+  return ::tcsetattr(ends.theirs, TCSANOW, &raw) == 0;
+}
+
+/// Kills it and waits until it is gone.
+void end_program(pid_t pid, int& status) {
+  ::kill(pid, SIGKILL);
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
 }
 
 std::string too_long(const ProgramLimits& limits) {
@@ -124,11 +157,8 @@ Result<std::string> run_program(const std::vector<std::string>& command, const s
   Channel in, out;
   if (in.ours < 0 || out.ours < 0) return fault(name, "cannot be given input and output");
   pid_t pid = 0;
-  if (const int error = start(command, in, out, pid); error != 0) {
-    if (error == ENOENT) {
-      return Error{ErrorCode::kNotFound, "the program " + name + " is not installed"};
-    }
-    return fault(name, std::string("cannot be started: ") + std::strerror(error));
+  if (const int error = start(command, in.theirs, out.theirs, pid); error != 0) {
+    return not_started(name, error);
   }
   Channel::close_one(in.theirs);
   Channel::close_one(out.theirs);
@@ -140,9 +170,7 @@ Result<std::string> run_program(const std::vector<std::string>& command, const s
   int status = 0;
   if (wrong.empty()) wrong = wait_for_end(pid, limits, until_s, status);
   if (!wrong.empty()) {
-    ::kill(pid, SIGKILL);
-    while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-    }
+    end_program(pid, status);
     return fault(name, wrong);
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
@@ -150,6 +178,67 @@ Result<std::string> run_program(const std::vector<std::string>& command, const s
                                          : concat("was ended by signal ", WTERMSIG(status)));
   }
   return output;
+}
+
+Result<std::unique_ptr<KeptProgram>> KeptProgram::start(const std::vector<std::string>& command) {
+  SYRINX_CHECK(!command.empty(), "[KeptProgram] no program");
+  const std::string& name = command[0];
+  Channel in, out(Channel::kClosed);
+  if (in.ours < 0 || !open_terminal(out)) return fault(name, "cannot be given input and output");
+  pid_t pid = 0;
+  if (const int error = syrinx::start(command, in.theirs, out.theirs, pid); error != 0) {
+    return not_started(name, error);
+  }
+  return std::unique_ptr<KeptProgram>(
+      new KeptProgram(name, pid, std::exchange(in.ours, -1), std::exchange(out.ours, -1)));
+}
+
+KeptProgram::~KeptProgram() {
+  Channel::close_one(in_);
+  Channel::close_one(out_);
+  int status = 0;
+  end_program(pid_, status);
+}
+
+Result<std::string> KeptProgram::ask(std::string_view input,
+                                     const std::function<bool(std::string_view printed)>& whole,
+                                     const ProgramLimits& limits) {
+  if (broken_) return fault(name_, "does not answer any more");
+  std::string output;
+  const std::string wrong = talk(input, whole, limits, output);
+  broken_ = !wrong.empty();
+  if (broken_) return fault(name_, wrong);
+  return output;
+}
+
+/// What went wrong, or "" and the answer.
+std::string KeptProgram::talk(std::string_view input,
+                              const std::function<bool(std::string_view)>& whole,
+                              const ProgramLimits& limits, std::string& output) {
+  const double until_s = now_s() + limits.timeout_s;
+  char buffer[4096];
+  while (!input.empty() || !whole(output)) {
+    const double left_s = until_s - now_s();
+    if (left_s <= 0) return too_long(limits);
+    const short writes = input.empty() ? short{0} : short{POLLOUT};
+    pollfd polled[2] = {{out_, POLLIN, 0}, {in_, writes, 0}};
+    const int ready = ::poll(polled, 2, static_cast<int>(left_s * 1000) + 1);
+    if (ready < 0 && errno != EINTR) return std::string("cannot be waited for: ") + strerror(errno);
+    if (ready <= 0) continue;
+    if ((polled[1].revents & (POLLERR | POLLHUP)) != 0) return "has ended";
+    if ((polled[1].revents & POLLOUT) != 0) {
+      const ssize_t n = ::send(in_, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (n > 0) input.remove_prefix(static_cast<size_t>(n));
+      if (n < 0 && errno != EAGAIN && errno != EINTR) return "has ended";
+    }
+    if (polled[0].revents == 0) continue;
+    const ssize_t n = ::read(out_, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return "has ended";
+    output.append(buffer, static_cast<size_t>(n));
+    if (output.size() > limits.max_output) return concat("printed more than ", limits.max_output);
+  }
+  return "";
 }
 
 }  // namespace syrinx

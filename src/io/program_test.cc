@@ -37,5 +37,46 @@ TEST(RunProgram, Faults) {
   EXPECT_NE(loud.error().message.find("printed more than"), std::string::npos);
 }
 
+std::string ask(KeptProgram& program, const std::string& input, char end = '\n',
+                double timeout_s = 10) {
+  const auto got = program.ask(input, [&](std::string_view all) { return all.ends_with(end); },
+                               {.timeout_s = timeout_s});
+  return got.ok() ? got.value() : got.error().message;
+}
+
+TEST(KeptProgram, AnswersEachTime) {
+  auto cat = KeptProgram::start({"cat"});
+  ASSERT_TRUE(cat.ok()) << cat.error().message;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*cat.value(), "one\n"), "one\n");
+  std::string text;  // more than a terminal and a pipe hold
+  for (int i = 0; i < 30000; ++i) text += "line " + std::to_string(i) + "\n";
+  EXPECT_EQ(ask(*cat.value(), text + "$", '$'), text + "$");
+  // A library's output is written line by line, as on a terminal.
+  auto lines = KeptProgram::start({"sh", "-c", "test -t 1 && exec sed s/a/b/"});
+  ASSERT_TRUE(lines.ok());
+  EXPECT_EQ(ask(*lines.value(), "aa\n"), "ba\n");
+  EXPECT_EQ(ask(*lines.value(), "xa\n"), "xb\n");
+}
+
+TEST(KeptProgram, Faults) {
+  EXPECT_EQ(KeptProgram::start({"no-such-program-here"}).error().code, ErrorCode::kNotFound);
+  auto gone = KeptProgram::start({"sh", "-c", "read line; exit 3"});
+  ASSERT_TRUE(gone.ok());
+  EXPECT_EQ(ask(*gone.value(), "x\n"), "the program sh has ended");
+  EXPECT_EQ(ask(*gone.value(), "x\n"), "the program sh does not answer any more");
+  const double began_s = now_s();
+  {
+    auto silent = KeptProgram::start({"sleep", "20"});
+    ASSERT_TRUE(silent.ok());
+    EXPECT_NE(ask(*silent.value(), "x\n", '\n', 0.1).find("took more than"), std::string::npos);
+  }  // killed
+  EXPECT_LT(now_s() - began_s, 5);
+  auto loud = KeptProgram::start({"yes"});
+  ASSERT_TRUE(loud.ok());
+  const auto never = [](std::string_view) { return false; };
+  EXPECT_NE(loud.value()->ask("", never, {.max_output = 1000}).error().message.find("printed more"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace syrinx

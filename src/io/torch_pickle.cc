@@ -242,7 +242,10 @@ std::string TorchTensor::str() const {
   return (dtype ? std::string(dtype_name(*dtype)) : type_name) + " " + text + "]";
 }
 
-TorchPickle::TorchPickle(const std::string& path) : file_(MappedFile::open(path)) {
+TorchPickle::TorchPickle(const std::string& path) : TorchPickle(MappedFile::open(path)) {}
+
+TorchPickle::TorchPickle(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {
+  const std::string& path = file_->path();
   const ZipArchive zip(file_);
   const std::string prefix = find_prefix(zip, path);
   if (const ZipEntry* order = zip.find(prefix + "byteorder");

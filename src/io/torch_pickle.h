@@ -41,6 +41,7 @@ struct TorchTensor {
 class TorchPickle {
  public:
   explicit TorchPickle(const std::string& path);
+  explicit TorchPickle(std::shared_ptr<const MappedFile> file);
 
   const std::string& path() const { return file_->path(); }
   /// In the order of the pickle. Two names may share memory.
