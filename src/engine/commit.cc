@@ -170,7 +170,8 @@ void Committer::advance(Active& request, int n, std::span<const int32_t> codes,
     run.guard.frame(fresh.subspan(i, lanes.width));
   }
   const SpokenParts* parts = request.parts.get();
-  client.words(marks, parts ? parts->text_begin() : 0, parts ? parts->pause_s() : 0);
+  client.notes(out.warnings(), marks, parts ? parts->text_begin() : 0,
+               parts ? parts->pause_s() : 0);
   for (const int e : graph.leaving(n)) {
     const Edge& edge = graph.edges()[e];
     const FrameType type = graph.node(n).out[edge.from.port];

@@ -85,7 +85,8 @@ struct Outcome {
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
   std::vector<WordMark> words = {};
-  std::vector<PhoneMark> phones = {};  ///< where the request asked for them
+  std::vector<PhoneMark> phones = {};      ///< where the request asked for them
+  std::vector<std::string> warnings = {};  ///< as Sink::warning()
 };
 
 /// Where a request's audio goes. Called on the engine's thread, in order, and must not block:
@@ -97,6 +98,9 @@ class Sink {
   virtual void audio(std::span<const float> samples) = 0;
   /// Words whose frames were just made; their audio comes with a later call.
   virtual void words(std::span<const WordMark>) {}
+  /// What the client should know of its text, for people, without a full stop; comes before the
+  /// audio of that text.
+  virtual void warning(std::string_view /*text*/) {}
   /// Text of an answer, in whole characters, and its tokens where the request asked for their
   /// log-probabilities; borrowed for the call.
   virtual void text(std::string_view /*piece*/, std::span<const ScoredToken> /*tokens*/) {}

@@ -149,7 +149,12 @@ void Output::text(const StepOutput& out, bool speaks, double now) {
   if (!out.answer_ids().empty()) sink_->answer_ids(out.answer_ids());
 }
 
-void Output::words(Marks before, int64_t text_begin, double silence_s) {
+void Output::notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
+                   double silence_s) {
+  for (const std::string& text : warnings) {
+    sink_->warning(text);
+    outcome_.warnings.push_back(text);
+  }
   const double rate = model_.pipeline->info().speech.frame_rate;
   const int64_t frames = std::llround((part_began_s_ + silence_s) * rate);
   for (size_t i = before.words; i < outcome_.words.size(); ++i) {

@@ -85,10 +85,11 @@ class Output {
     size_t words = 0, phones = 0;
   };
   Marks marks() const { return {outcome_.words.size(), outcome_.phones.size()}; }
-  /// Passes words since `before` on. They and the phones are marks of the current part alone, which
-  /// begins at `text_begin` of the text and behind `silence_s` of silence that is still to come:
-  /// makes them those of the whole text and its audio.
-  void words(Marks before, int64_t text_begin, double silence_s);
+  /// Passes warnings, and words since `before`, on. They and the phones are marks of the current
+  /// part alone, which begins at `text_begin` of the text and behind `silence_s` of silence that is
+  /// still to come: makes them those of the whole text and its audio.
+  void notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
+             double silence_s);
   /// A part of the text begins: its audio follows what was delivered.
   void begin_part();
 

@@ -71,7 +71,7 @@ std::span<const Family> families() {
       Family{"chatterbox_multilingual", nullptr, chatterbox::load_multilingual,
              chatterbox::kMultilingualEdition.marker},
       Family{"chatterbox_turbo", nullptr, chatterbox_turbo::load, chatterbox_turbo::kMarker, false},
-      Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}},
+      Family{"piper", nullptr, piper::load, nullptr, false, {piper::kFileEnding}, piper::facts},
   };
   return kFamilies;
 }

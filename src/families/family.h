@@ -45,6 +45,9 @@ struct Family {
   /// How files end that are a whole checkpoint of the family (".gguf"); empty: it has directories
   /// only. Such a file is LoadSpec::dir. A family that has nothing else has no claims and marker.
   std::array<std::string_view, 2> file_endings = {};
+  /// What is known of a model before it is loaded, from small files alone; throws LoadError. Null:
+  /// nothing.
+  std::shared_ptr<const PipelineInfo> (*facts)(const LoadSpec& spec) = nullptr;
 
   /// Which of these endings a path has; empty: none.
   std::string_view ending_of(std::string_view path) const {

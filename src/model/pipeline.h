@@ -40,6 +40,8 @@ struct SpeechFacts {
   double frame_rate = 12.5;  ///< frames a second
   std::vector<VoiceInfo> voices;
   std::string default_voice;
+  /// The voices are speakers of one voice, which is called as the model is.
+  bool voices_are_speakers = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
   /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
   std::string no_cloning = "this model's voices are fixed";

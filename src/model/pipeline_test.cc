@@ -23,7 +23,10 @@ TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
                   {"spell_numbers"},
                   {"inner_temperature"},
                   {"inner_top_p"},
-                  {"inner_top_k"}});
+                  {"inner_top_k"},
+                  {"noise_scale"},
+                  {"noise_w"},
+                  {"length_scale"}});
   all.offers.add("speaker", {0, 9});
   const std::pair<const char*, void (*)(SpeechRequest&)> options[] = {
       {"flow", [](SpeechRequest& r) { r.terms.flow = FlowMode::kFull; }},
@@ -34,6 +37,9 @@ TEST(CheckRequest, OptionsAreForModelsThatHaveThem) {
       {"inner_temperature", [](SpeechRequest& r) { r.sampling.inner_temperature = 0.5f; }},
       {"inner_top_p", [](SpeechRequest& r) { r.sampling.inner_top_p = 0.5f; }},
       {"inner_top_k", [](SpeechRequest& r) { r.sampling.inner_top_k = 5; }},
+      {"noise_scale", [](SpeechRequest& r) { r.sampling.noise_scale = 0.f; }},
+      {"noise_w", [](SpeechRequest& r) { r.sampling.noise_w = 0.5f; }},
+      {"length_scale", [](SpeechRequest& r) { r.voice.length_scale = 1.f; }},
       {"speaker", [](SpeechRequest& r) { r.voice.speaker = 9; }},
   };
   EXPECT_EQ(request_fault({}, {}), "");

@@ -93,6 +93,8 @@ struct RequestVoice {
   float speed = 1;   ///< factor; 1: the model's own
   float pitch = 0;   ///< semitones above the voice's own
   std::optional<float> exaggeration = {};  ///< degree of emotion, 0 to 2
+  /// Factor of durations in place of the voice's own; `speed` divides it.
+  std::optional<float> length_scale = {};
 };
 
 /// How codes are drawn. Unset options take the model's defaults.
@@ -105,6 +107,8 @@ struct RequestSampling {
   /// For the codes after a frame's first, which the fields above do not affect.
   std::optional<float> inner_temperature = {}, inner_top_p = {};
   std::optional<int> inner_top_k = {};
+  /// Deviations of the noise of frames and of durations, where a model draws those.
+  std::optional<float> noise_scale = {}, noise_w = {};
 };
 
 /// The inputs and bounds of an answer, for a model that writes.
@@ -289,6 +293,31 @@ inline constexpr auto kRequestOptions = std::to_array<RequestOption>({
      .help = "degree of emotion, where the model has it",
      .bounds = {0, 2},
      .bodies = kSpeechBody,
+     .models = OptionModels::kOffering},
+    {.name = "noise_scale",
+     .argument = "--noise-scale",
+     .field = kPlace<&SpeechRequest::sampling, &RequestSampling::noise_scale>,
+     .help =
+         "deviation of the noise in the sound, where the model draws it; by default the voice's",
+     .bounds = {0, 2},
+     .bodies = kSpeechBody,
+     .models = OptionModels::kOffering},
+    {.name = "noise_w",
+     .argument = "--noise-w",
+     .field = kPlace<&SpeechRequest::sampling, &RequestSampling::noise_w>,
+     .help =
+         "deviation of the noise in the lengths of sounds, where the model draws it; by default "
+         "the voice's",
+     .bounds = {0, 2},
+     .bodies = kSpeechBody,
+     .models = OptionModels::kOffering},
+    {.name = "length_scale",
+     .argument = "--length-scale",
+     .field = kPlace<&SpeechRequest::voice, &RequestVoice::length_scale>,
+     .help = "factor of the lengths of sounds in place of the voice's own; 'speed' divides it",
+     .bounds = {0.1, 10},
+     .bodies = kSpeechBody,
+     .unit = "factor",
      .models = OptionModels::kOffering},
     {.name = "spell_numbers",
      .argument = "--spell-numbers",

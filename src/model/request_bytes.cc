@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint8_t kRequestVersion = 6;
+constexpr uint8_t kRequestVersion = 7;
 constexpr int kMostEntries = 1 << 20;  // of a list
 
 class Writer {

@@ -46,6 +46,7 @@ SpeechRequest full_request() {
   r.terms.flow = FlowMode::kFull;
   r.terms.offline = true;
   r.voice.exaggeration = 1.5f;
+  r.sampling.noise_scale = 0.2f, r.sampling.noise_w = 0.1f, r.voice.length_scale = 1.25f;
   r.say.spell_numbers = false;
   r.voice.speaker = 3;
   r.sampling.seed = 1ull << 60;
@@ -107,6 +108,9 @@ TEST(RequestBytes, ThereAndBack) {
   EXPECT_EQ(got.sampling.inner_top_k, 9);
   EXPECT_EQ(got.terms.flow, FlowMode::kFull);
   EXPECT_EQ(got.voice.exaggeration, 1.5f);
+  EXPECT_EQ(got.sampling.noise_scale, 0.2f);
+  EXPECT_EQ(got.sampling.noise_w, 0.1f);
+  EXPECT_EQ(got.voice.length_scale, 1.25f);
   EXPECT_EQ(got.say.spell_numbers, false);
   EXPECT_EQ(got.voice.speaker, 3);
   EXPECT_EQ(got.sampling.seed, want.sampling.seed);
@@ -143,8 +147,8 @@ TEST(RequestBytes, ThereAndBack) {
 /// as the next.
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
-  EXPECT_EQ(bytes[0], 6);
-  EXPECT_EQ(sha256_hex(bytes), "5e672b362484ab84b2fdf52be93ebc57db8193e0a7074fb72f42817c2902af41");
+  EXPECT_EQ(bytes[0], 7);
+  EXPECT_EQ(sha256_hex(bytes), "b3a4c11d6c685a95daef061bd1e100f33f45b566a0d83d994ba638ab85df0e66");
 }
 
 TEST(RequestBytes, TheSmallestOne) {

@@ -97,6 +97,9 @@ class StepOutput {
     if (rows_ != nullptr) rows_->insert(rows_->end(), row.begin(), row.end());
   }
   void word(const WordMark& mark) { words_.push_back(mark); }
+  /// What the client should know of its text, for people, without a full stop; ASCII.
+  void warning(std::string text) { warnings_.push_back(std::move(text)); }
+  std::span<const std::string> warnings() const { return warnings_; }
   void phone(const PhoneMark& mark) {
     if (phones_ != nullptr) phones_->push_back(mark);
   }
@@ -111,6 +114,7 @@ class StepOutput {
   std::string text_;
   std::vector<ScoredToken> tokens_;
   std::vector<int32_t> ids_, answer_ids_;
+  std::vector<std::string> warnings_;
 };
 
 /// What the engine does with the request after a step.

@@ -140,7 +140,11 @@ Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz, 
     if (audio.empty() && collector.done()) break;
   }
   progress.clear();
-  return collector.wait();
+  Outcome outcome = collector.wait();
+  for (const std::string& warning : outcome.warnings) {
+    std::fprintf(stderr, "syrinx: %s\n", warning.c_str());
+  }
+  return outcome;
 }
 
 /// A text in SSML becomes plain; what the model cannot do with it is reported.

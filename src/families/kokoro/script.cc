@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "text/utf8.h"
+
 namespace syrinx::kokoro {
 namespace {
 
@@ -90,7 +92,8 @@ void Script::add(std::span<const Spoken> words) {
   const auto most = static_cast<size_t>(config_.most_phonemes()) + 1;
   const auto push = [&](const std::string& symbol) {
     const auto found = config_.vocabulary.find(symbol);
-    if (found == config_.vocabulary.end() || utterance.ids.size() >= most) return;
+    if (found == config_.vocabulary.end()) return unsaid_.add(utf8_at(symbol, 0).value);
+    if (utterance.ids.size() >= most) return;
     utterance.ids.push_back(found->second);
   };
   for (const Spoken& word : words) {

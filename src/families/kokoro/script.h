@@ -12,6 +12,7 @@
 #include "families/finch/sentences.h"
 #include "families/kokoro/config.h"
 #include "families/kokoro/phonemes.h"
+#include "families/unsaid.h"
 #include "model/request.h"
 #include "text/sentences.h"
 
@@ -39,6 +40,8 @@ class Script {
   Status push(std::string_view text, bool last);
   /// Takes the next one; false when none waits.
   bool next(Utterance& out);
+  /// Warns of symbols that the model has no sound for, of the utterances that next() gave.
+  void report(StepOutput& out) { unsaid_.report(out); }
 
  private:
   void cut(std::span<const Spoken> words);
@@ -52,6 +55,7 @@ class Script {
   std::deque<finch::Sentence> sentences_;
   std::deque<Utterance> ready_;
   bool begun_ = false;  // an utterance was made
+  UnsaidSymbols unsaid_;
 };
 
 }  // namespace syrinx::kokoro

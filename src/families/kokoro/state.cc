@@ -77,6 +77,7 @@ Verdict KokoroState::advance(std::span<const int32_t>, StepOutput& out) {
   int64_t frames = 0;
   for (const int32_t count : frames_) frames += count;
   const int64_t left = max_frames_ > 0 ? max_frames_ - frames_before_ : frames;
+  script_.report(out);
   emit(std::min(frames, left), out);
   features_.clear(), frames_.clear();
   if (max_frames_ > 0 && frames >= left) return {Verdict::kFinished, FinishReason::kLength};

@@ -26,7 +26,7 @@ std::shared_ptr<const VoicePack> checked(VoicePack pack, const std::string& wher
 }
 
 std::shared_ptr<const VoicePack> load_pack(const std::string& path, const KokoroConfig& config) {
-  const TorchPickle file(path);
+  const TorchPickle file(MappedFile::read(path));
   const int64_t rows = config.most_phonemes(), width = 2 * config.style;
   if (file.tensors().size() != 1) {
     throw LoadError(concat(path, ": expected one tensor, got ", file.tensors().size()));
@@ -76,7 +76,7 @@ std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::s
 
 /// voices-*.bin or *.npz: an archive of arrays, an entry NAME.npy each.
 void load_archive(const std::string& path, const KokoroConfig& config, Voices& voices) {
-  const auto file = MappedFile::open(path);
+  const auto file = MappedFile::read(path);
   const ZipArchive archive(file);
   for (const auto& [name, entry] : archive.entries()) {
     const std::filesystem::path inside(name);
@@ -95,7 +95,7 @@ Voices load_voices(const std::string& dir, const KokoroConfig& config) {
     const std::string path = entry.path().string(), name = entry.path().stem().string();
     if (entry.path().extension() == ".pt") voices[name] = load_pack(path, config);
     if (entry.path().extension() == ".bin") {
-      const auto file = MappedFile::open(path);
+      const auto file = MappedFile::read(path);
       const auto bytes = file->bytes();
       voices[name] =
           pack_of({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path, config);

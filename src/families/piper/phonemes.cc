@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "families/loading/espeak.h"
 #include "families/piper/clauses.h"
 #include "io/program.h"
 #include "text/unicode.h"
@@ -84,21 +85,25 @@ class IdWriter {
         add(found->second);
         add(config_.pad);
         any_ = true;
+      } else if (const char32_t symbol = utf8_at(text, 0).value; !is_space(symbol)) {
+        unsaid_.insert(symbol);
       }
       text.remove_prefix(sizes[used - 1]);
     }
   }
   int32_t next() const { return static_cast<int32_t>(ids_.size()); }
-  /// Empty where no phoneme is known.
-  std::vector<int32_t> take() {
+  /// Puts what was written into a sentence; no ids where no phoneme is known.
+  void take(SpokenText& out) {
     add(config_.end);
-    return any_ ? std::move(ids_) : std::vector<int32_t>();
+    if (any_) out.ids = std::move(ids_);
+    out.unsaid = std::move(unsaid_);
   }
 
  private:
   void add(const std::vector<int32_t>& ids) { ids_.insert(ids_.end(), ids.begin(), ids.end()); }
   const PiperConfig& config_;
   std::vector<int32_t> ids_;
+  std::set<char32_t> unsaid_;
   bool any_ = false;
 };
 
@@ -149,7 +154,7 @@ SpokenText spell(const PiperConfig& config, const WrittenText& sentence) {
     ids.phonemes(normalize(std::string_view(text).substr(at, size), NormalForm::kNfd));
     at += size;
   }
-  out.ids = ids.take();
+  ids.take(out);
   return out;
 }
 
@@ -157,6 +162,14 @@ SpokenText spell(const PiperConfig& config, const WrittenText& sentence) {
 
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice) {
+  std::vector<std::string> lines_to_say;
+  for (const std::string& clause : clauses) lines_to_say.push_back(one_line(clause));
+  if (auto said = espeak_kept(lines_to_say, voice, EspeakInput::kText)) return std::move(*said);
+  return say_by_process(clauses, voice);
+}
+
+Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
+                                                const std::string& voice) {
   // A clause may give no line or several, so a word of no language stands before each: its phonemes
   // say where the next clause begins. Another word where a clause sounds alike.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
@@ -219,7 +232,7 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
         ids.phonemes(" ");
       }
     }
-    text.ids = ids.take();
+    ids.take(text);
     out.push_back(std::move(text));
   }
   for (const SpokenText& text : out) {

@@ -1,10 +1,11 @@
 // Text to the ids that a Piper voice reads, as Piper makes them: clauses go to espeak-ng, which is
-// run as a program, each clause's mark stands behind its phonemes, and every phoneme is followed by
-// a pad. Const; any thread.
-// Source: piper1-gpl:src/piper/phonemize_espeak.py, phoneme_ids.py (behaviour only).
+// a program of its own, each clause's mark stands behind its phonemes, and every phoneme is
+// followed by a pad. Const; any thread. Source: piper1-gpl:src/piper/phonemize_espeak.py,
+// phoneme_ids.py (behaviour only).
 #pragma once
 
 #include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ struct WordStart {
 struct SpokenText {
   std::vector<int32_t> ids;
   std::vector<WordStart> words;
+  std::set<char32_t> unsaid;  ///< symbols that the voice has no ids for
 };
 
 /// A sentence as it is written; `begin`: its first byte in the request's text.
@@ -41,9 +43,14 @@ struct WrittenText {
 using SayClauses = std::function<Result<std::vector<std::string>>(
     const std::vector<std::string>& clauses, const std::string& voice)>;
 
-/// By espeak-ng; an Error says when it is not installed. Takes milliseconds.
+/// By an espeak-ng that is kept running; an Error says when it is not installed. Takes a
+/// millisecond, the first time for a language a tenth of a second.
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice);
+
+/// The same by an espeak-ng of its own, where none is kept that can.
+Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
+                                                const std::string& voice);
 
 /// What the voice reads for each sentence; one without anything to say has no ids. kInvalid: a
 /// sentence of more than kMostIds.

@@ -2,10 +2,17 @@
 #include "families/piper/phonemes.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <csignal>
+#include <filesystem>
+#include <thread>
+
+#include "families/loading/espeak.h"
 #include "families/piper/clauses.h"
 #include "families/piper/voice_fixture.h"
 #include "io/program.h"
+#include "io/test_dir.h"
 
 namespace syrinx::piper {
 namespace {
@@ -136,6 +143,79 @@ TEST(PiperPhonemes, EspeakSaysEachClause) {
   EXPECT_EQ(said.value()[1], "");
   EXPECT_EQ(said.value()[3], "həlˈoʊ");
   EXPECT_NE(said.value()[2].find("smˈɪθ"), std::string::npos) << said.value()[2];
+}
+
+/// Ends the programs espeak-ng that this process has started; their number.
+int end_espeaks() {
+  int ended = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string id = entry.path().filename().string();
+    if (id.find_first_not_of("0123456789") != id.npos) continue;
+    const std::string stat = slurp(entry.path().string() + "/stat");
+    const std::string mine = ") S " + std::to_string(::getpid()) + " ";
+    if (stat.find("(espeak-ng") == stat.npos || stat.find(mine) == stat.npos) continue;
+    ended += ::kill(std::stoi(id), SIGKILL) == 0 ? 1 : 0;
+  }
+  return ended;
+}
+
+TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
+  if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
+  const std::pair<const char*, std::vector<std::string>> all[] = {
+      {"en-us",
+       {"Hello world,", "", "...", "Mr. Smith", "At 10:30, 3.5 or 1,000.",
+        "Dr. Who (really?) came.", "*", "I am not a", "the", "NASA and the U.S. in 1984",
+        "<b>bold</b> & so on", "read\tread", "caf\xc3\xa9 na\xc3\xafve", std::string(2000, 'a'),
+        "one\ntwo", "\xff"}},
+      {"de",
+       {"Guten Morgen!", "Das kostet 3,50 \xe2\x82\xac", "Computer und Handy", "z.B. 3. Mai"}},
+      {"fr-fr", {"les enfants ont mang\xc3\xa9", "21 personnes", "C'est l'\xc3\xa9t\xc3\xa9!"}},
+      {"en-us", {"zdragzvok", "a wubbleflink", "wubbleflink. zdragzvok, zdragzvok"}},
+      {"en-us", {"after it"}}};
+  for (int round = 0; round < 2; ++round) {
+    for (const auto& [voice, clauses] : all) {
+      std::vector<std::string> later;  // what was said before changes nothing
+      for (const std::string& clause : clauses) {
+        const auto kept = say_by_espeak({clause}, voice), fresh = say_by_process({clause}, voice);
+        ASSERT_EQ(kept.ok(), fresh.ok()) << voice << " " << clause;
+        if (kept.ok()) EXPECT_EQ(kept.value(), fresh.value()) << voice << " " << clause;
+      }
+      const auto kept = say_by_espeak(clauses, voice), fresh = say_by_process(clauses, voice);
+      ASSERT_EQ(kept.ok(), fresh.ok()) << voice;
+      if (kept.ok()) EXPECT_EQ(kept.value(), fresh.value()) << voice;
+    }
+    if (round == 0) EXPECT_GT(end_espeaks(), 0);  // they are started again
+  }
+}
+
+TEST(PiperPhonemes, KeptEspeaksAreFewAndServeManyThreads) {
+  if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
+  const std::string want = say_by_process({"Good morning"}, "en-us").value()[0];
+  const char* voices[] = {"en-us", "de", "fr-fr", "es", "it", "pt-br", "nl", "sv", "pl", "en-us"};
+  std::vector<std::thread> threads;
+  for (const char* voice : voices) {
+    threads.emplace_back([voice, &want] {
+      for (int i = 0; i < 5; ++i) {
+        const auto said = say_by_espeak({"Good morning"}, voice);
+        ASSERT_TRUE(said.ok()) << voice;
+        if (voice == std::string("en-us")) EXPECT_EQ(said.value()[0], want);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(end_espeaks(), kMostEspeaks);
+}
+
+TEST(PiperPhonemes, UnknownSymbolsAreNamed) {
+  const PiperConfig config = small_config();
+  const SayClauses say = [](const std::vector<std::string>&, const std::string&) {
+    return Result<std::vector<std::string>>(std::vector<std::string>{"a\xc9\xa3\xc9\xa3z b"});
+  };
+  const WrittenText written{"x", 0};
+  const auto all = read_aloud(config, say, {&written, 1});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all.value()[0].unsaid, (std::set<char32_t>{U'z', U'\u0263'}));
+  EXPECT_TRUE(read_one(config, "Abc def, g.").unsaid.empty());
 }
 
 TEST(PiperConfig, FaultsNameWhatIsWrong) {

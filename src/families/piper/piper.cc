@@ -25,6 +25,32 @@ void check_fit(const PiperConfig& config, const Network& network, const std::str
   }
 }
 
+/// All of a voice's facts but those of its network.
+PipelineInfo facts_of_voice(const LoadSpec& spec, const PiperConfig& config) {
+  PipelineInfo info;
+  info.family = "piper";
+  info.model = spec.model;
+  info.speech.sample_rate = config.sample_rate;
+  const auto count = config.speakers.size();
+  for (size_t i = 0; i < count; ++i) {
+    const std::string& name = config.speakers[i];
+    info.speech.voices.push_back({count == 1     ? spec.model
+                                  : name.empty() ? std::to_string(i)
+                                                 : name,
+                                  count == 1 ? config.dataset : concat("speaker ", i)});
+  }
+  info.speech.default_voice = info.speech.voices[static_cast<size_t>(config.default_speaker)].id;
+  info.speech.voices_are_speakers = count > 1;
+  info.speech.mixes = count > 1;
+  info.offers.add("speed", {kSlowest, kFastest});
+  info.offers.add({{"noise_scale"}, {"noise_w"}, {"length_scale"}});
+  if (!config.language.empty()) info.speech.languages = {config.language};
+  info.speech.late_text = LateText::kSentence;
+  info.speech.word_times = true;
+  info.speech.phones = config.espeak;
+  return info;
+}
+
 class PiperPipeline : public Pipeline {
  public:
   PiperPipeline(const LoadSpec& spec, SayClauses say)
@@ -32,12 +58,18 @@ class PiperPipeline : public Pipeline {
         say_(std::move(say)),
         network_(spec.dir, spec.weights),
         reader_(network_),
-        speaker_(network_) {
+        speaker_(network_),
+        info_(facts_of_voice(spec, config_)) {
     check_fit(config_, network_, spec.dir + ".json");
     const int lookahead = static_cast<int>(network_.lookahead());
     const Link link{"speaker", &speaker_, {kInitial, kSteady, 0, lookahead}};
     graph_ = chain(reader_, {&link, 1});
-    describe(spec);
+    info_.speech.frame_rate = config_.sample_rate / static_cast<double>(network_.hop());
+    const Network::Bytes bytes = network_.bytes();
+    info_.parts = {{"text encoder", concat(network_.symbols(), " phonemes"), bytes.encoder},
+                   {"durations", "splines", bytes.durations},
+                   {"flow", concat(network_.latent(), " channels"), bytes.flow},
+                   {"generator", concat(network_.hop(), " samples a frame"), bytes.generator}};
   }
 
   const PipelineInfo& info() const override { return info_; }
@@ -50,43 +82,18 @@ class PiperPipeline : public Pipeline {
     Manner manner;
     manner.embedding = network_.embedding(shares.value());
     manner.condition = network_.text_condition(manner.embedding);
-    manner.noise_scale = request.sampling.temperature.value_or(config_.noise_scale);
-    manner.length_scale = config_.length_scale / request.voice.speed;
-    manner.noise_w = config_.noise_w;
+    const RequestSampling& sampling = request.sampling;
+    manner.noise_scale =
+        sampling.noise_scale.value_or(sampling.temperature.value_or(config_.noise_scale));
+    manner.noise_w = sampling.noise_w.value_or(config_.noise_w);
+    manner.length_scale =
+        request.voice.length_scale.value_or(config_.length_scale) / request.voice.speed;
     auto state = std::make_unique<State>(request, config_, say_, std::move(manner));
     if (const Status fault = state->begin(request); !fault.ok()) return fault.error();
     return Opened(std::move(state));
   }
 
  private:
-  void describe(const LoadSpec& spec) {
-    info_.family = "piper";
-    info_.model = spec.model;
-    info_.speech.sample_rate = config_.sample_rate;
-    info_.speech.frame_rate = config_.sample_rate / static_cast<double>(network_.hop());
-    const auto count = config_.speakers.size();
-    for (size_t i = 0; i < count; ++i) {
-      const std::string& name = config_.speakers[i];
-      info_.speech.voices.push_back({count == 1     ? spec.model
-                                     : name.empty() ? std::to_string(i)
-                                                    : name,
-                                     count == 1 ? config_.dataset : concat("speaker ", i)});
-    }
-    info_.speech.default_voice =
-        info_.speech.voices[static_cast<size_t>(config_.default_speaker)].id;
-    info_.speech.mixes = count > 1;
-    info_.offers.add("speed", {kSlowest, kFastest});
-    if (!config_.language.empty()) info_.speech.languages = {config_.language};
-    info_.speech.late_text = LateText::kSentence;
-    info_.speech.word_times = true;
-    info_.speech.phones = config_.espeak;
-    const Network::Bytes bytes = network_.bytes();
-    info_.parts = {{"text encoder", concat(network_.symbols(), " phonemes"), bytes.encoder},
-                   {"durations", "splines", bytes.durations},
-                   {"flow", concat(network_.latent(), " channels"), bytes.flow},
-                   {"generator", concat(network_.hop(), " samples a frame"), bytes.generator}};
-  }
-
   static Status check(const SpeechRequest& request) {
     if (request.say.in_prompt == false) {
       return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
@@ -94,6 +101,10 @@ class PiperPipeline : public Pipeline {
     }
     if (request.sampling.guidance) {
       return Error{ErrorCode::kUnsupported, "this model has no guidance scale", "guidance"};
+    }
+    if (request.sampling.noise_scale && request.sampling.temperature) {
+      return Error{ErrorCode::kInvalid, "'temperature' is 'noise_scale' here; give one of them",
+                   "noise_scale"};
     }
     return ok_status();
   }
@@ -142,15 +153,22 @@ class PiperPipeline : public Pipeline {
 
 }  // namespace
 
-std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, SayClauses say) {
+std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, const SayClauses& say) {
   if (spec.dummy) {
     throw LoadError(spec.dir + ": --dummy: the sizes of a Piper voice are those of its weights");
   }
-  return std::make_shared<const PiperPipeline>(spec, std::move(say));
+  return load_together({spec.dir, spec.dir + ".json"}, [&]() -> std::shared_ptr<const Pipeline> {
+    return std::make_shared<const PiperPipeline>(spec, say);
+  });
 }
 
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return load_with(spec, say_by_espeak);
+}
+
+std::shared_ptr<const PipelineInfo> facts(const LoadSpec& spec) {
+  const PiperConfig config = PiperConfig::from(Config::load(spec.dir + ".json"));
+  return std::make_shared<const PipelineInfo>(facts_of_voice(spec, config));
 }
 
 }  // namespace syrinx::piper

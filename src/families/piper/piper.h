@@ -14,7 +14,9 @@ constexpr const char* kFileEnding = ".onnx";
 
 /// spec.dir is the .onnx. Throws LoadError.
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
+/// Speakers, languages and options of a voice, from its .onnx.json alone. Throws LoadError.
+std::shared_ptr<const PipelineInfo> facts(const LoadSpec& spec);
 /// The same with phonemes of another source, for tests.
-std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, SayClauses say);
+std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, const SayClauses& say);
 
 }  // namespace syrinx::piper

@@ -46,6 +46,7 @@ Status State::take_text(std::string_view text, bool last) {
   Result<std::vector<SpokenText>> spoken = read_aloud(config_, say_, written);
   if (!spoken.ok()) return spoken.error();
   for (SpokenText& each : spoken.value()) {
+    unsaid_.add_all(each.unsaid);
     if (!each.ids.empty()) waiting_.push_back(std::move(each));
   }
   return ok_status();
@@ -78,6 +79,7 @@ bool State::next_sentence() {
 
 Verdict State::advance(std::span<const int32_t> /*codes*/, StepOutput& out) {
   SYRINX_CHECK(durations.size() == text_.ids.size(), "[piper] a step without its sentence");
+  unsaid_.report(out);
   int64_t count = 0;
   for (const int32_t frames_of_id : durations) count += frames_of_id;
   const int64_t width = count == 0 ? 0 : std::ssize(frames) / count;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "families/piper/phonemes.h"
+#include "families/unsaid.h"
 #include "model/request.h"
 #include "model/sequence.h"
 #include "text/segment_queue.h"
@@ -63,6 +64,7 @@ class State : public Sequence {
   std::deque<SpokenText> waiting_;
   std::vector<SpokenText> spoken_;  // only when repeating
   SpokenText text_;                 // of this segment
+  UnsaidSymbols unsaid_;
   uint32_t sentence_ = 0;
   int64_t max_frames_ = 0, frames_before_ = 0;
 };

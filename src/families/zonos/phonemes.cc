@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/ascii.h"
+#include "families/loading/espeak.h"
 #include "io/program.h"
 #include "text/utf8.h"
 
@@ -165,6 +166,18 @@ Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>
                "input"};
 }
 
+/// By an espeak-ng of its own.
+Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& words,
+                                                std::string_view language) {
+  std::string input;
+  for (const std::string& word : words) input += escaped(word) + std::string(kWordEnd);
+  const Result<std::string> printed = run_espeak(input, language);
+  if (!printed.ok()) return printed.error();
+  std::vector<std::string> said = read_words(printed.value());
+  if (said.size() != words.size()) return say_with_borders(words, language);
+  return said;
+}
+
 }  // namespace
 
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language) {
@@ -174,13 +187,12 @@ Result<std::string> espeak_phonemes(std::string_view text, std::string_view lang
                [](const std::string& word) { return !word.empty(); });
   std::vector<std::string> said;
   if (!words.empty()) {
-    std::string input;
-    for (const std::string& word : words) input += escaped(word) + std::string(kWordEnd);
-    const Result<std::string> printed = run_espeak(input, language);
-    if (!printed.ok()) return printed.error();
-    said = read_words(printed.value());
-    if (said.size() != words.size()) {
-      Result<std::vector<std::string>> each = say_with_borders(words, language);
+    std::vector<std::string> lines;
+    for (const std::string& word : words) lines.push_back(escaped(word) + std::string(kWordEnd));
+    if (auto kept = espeak_kept(lines, language, EspeakInput::kMarkup)) {
+      said = std::move(*kept);
+    } else {
+      Result<std::vector<std::string>> each = say_by_process(words, language);
       if (!each.ok()) return each.error();
       said = each.take();
     }

@@ -74,6 +74,27 @@ TEST_F(HttpServerTest, InstructionsAreWarnedAbout) {
   EXPECT_EQ(speak(body).status, 400);
 }
 
+TEST_F(HttpServerTest, WarningsOfTheModelAreInTheHeadAndInTheLog) {
+  std::vector<std::string> lines;
+  std::mutex mutex;
+  ServerOptions options;
+  options.log = [&](const std::string& line) {
+    const std::lock_guard lock(mutex);
+    lines.push_back(line);
+  };
+  start(0, std::move(options));
+  for (const char* body : {R"({"input": "warn me"})", R"({"input": "warn me", "stream": false})"}) {
+    const TestAnswer answer = speak(body);
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.header("X-Warning"), "the voice has no sound for U+0263.") << answer.head;
+  }
+  EXPECT_TRUE(speak(R"({"input": "hello"})").header("X-Warning").empty());
+  server_.reset();
+  EXPECT_EQ(std::count_if(lines.begin(), lines.end(),
+                          [](const std::string& line) { return has(line, "warning: the voice"); }),
+            2);
+}
+
 TEST_F(HttpServerTest, OtherCodings) {
   start();
   const std::string body = R"({"input": "0123456789", "seed": 5, "response_format": "pcm", )";

@@ -146,6 +146,7 @@ net::awaitable<bool> SpeechJob::pump() {
   const size_t count = queue_->take(samples_, encoder_->cheap() ? kCheapSamples : kCostlySamples);
   unwritten_ += count;
   taken_ += static_cast<int64_t>(count);
+  queue_->take_warnings(call_.warnings);
   outcome_ = queue_->end();
   if (outcome_ && outcome_->frames == 0) {  // ended by the queue, which knows no frames
     outcome_->frames = std::llround(outcome_->audio_s * info().speech.frame_rate);

@@ -53,6 +53,7 @@ class SpeechStream {
   std::string wrap(std::string_view data) const;
   std::vector<TimedWord> words();
   Headers common_headers() const;
+  void log_warnings() const;
   void log(const std::string& what) const;
   double elapsed_ms() const { return 1e3 * (now_s() - began_s_); }
 
@@ -152,6 +153,7 @@ net::awaitable<bool> SpeechStream::answer_whole() {
   log(concat("speech 200 ", finish_reason_name(outcome.reason), " ",
              audio_format_name(job_.call().audio.format),
              " whole total_ms=", static_cast<int>(elapsed_ms()), " audio_s=", outcome.audio_s));
+  log_warnings();
   const std::string bytes = response_head(200, headers) + body;
   const bool sent = co_await connection_->write(bytes, server_.options.stall_timeout_s);
   co_return sent&& exchange_.keep_alive;
@@ -166,6 +168,7 @@ net::awaitable<bool> SpeechStream::stream() {
   const double stall_s = server_.options.stall_timeout_s;
   const double first_ms = elapsed_ms();
   std::string bytes = head();
+  log_warnings();
   for (;;) {
     const std::vector<TimedWord> timed = words();
     if (!job_.bytes().empty() || !timed.empty()) bytes += wrap(wire_->piece(job_.bytes(), timed));
@@ -218,6 +221,10 @@ net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& out
     connection_->close();
   }
   co_return sent&& whole&& exchange_.chunked;
+}
+
+void SpeechStream::log_warnings() const {
+  for (const std::string& warning : job_.call().warnings) log("warning: " + warning);
 }
 
 Headers SpeechStream::common_headers() const {

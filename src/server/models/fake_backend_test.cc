@@ -123,6 +123,7 @@ void FakeBackend::run(RequestId id, const SpeechRequest& request, Sink& sink) {
     at = end + 1;
   }
   if (!outcome.words.empty()) sink.words(outcome.words);
+  if (request.say.text.starts_with("warn")) sink.warning("the voice has no sound for U+0263");
   for (int64_t at = 0; wants_more(id, outcome.audio_s); at += static_cast<int64_t>(chunk.size())) {
     if (!pace(id, sink)) {
       outcome.reason = FinishReason::kCancelled;

@@ -1,6 +1,7 @@
 // A Backend for tests that makes tones instead of speech and fails on demand. The text decides:
 //   "busy"        submit() says kOverloaded       "broken"     submit() throws
 //   "fail early"  kError before any audio         "fail late"  kError after 0.4 s of audio
+//   "warn..."     warns before its audio
 //   "silent"      ends without audio              "endless"    goes on until it is cancelled
 //   anything else: 0.1 s of audio per byte of text, late text included; a mark for each word of
 //   the first text, if the info has word times.

@@ -1,6 +1,7 @@
 #include "server/request/audio_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -29,6 +30,13 @@ void AudioQueue::audio(std::span<const float> samples) {
 void AudioQueue::words(std::span<const WordMark> marks) {
   box_.fill([&](Sound& sound) {
     sound.words.insert(sound.words.end(), marks.begin(), marks.end());
+    return false;
+  });
+}
+
+void AudioQueue::warning(std::string_view text) {
+  box_.fill([&](Sound& sound) {
+    sound.warnings.push_back(std::string(text) + ".");
     return false;
   });
 }
@@ -87,6 +95,13 @@ void AudioQueue::take_words(std::vector<WordMark>& out) {
   box_.with([&](Sound& sound) {
     out.insert(out.end(), sound.words.begin(), sound.words.end());
     sound.words.clear();
+  });
+}
+
+void AudioQueue::take_warnings(std::vector<std::string>& out) {
+  box_.with([&](Sound& sound) {
+    std::move(sound.warnings.begin(), sound.warnings.end(), std::back_inserter(out));
+    sound.warnings.clear();
   });
 }
 

@@ -6,6 +6,8 @@
 
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/outbox.h"
@@ -21,6 +23,7 @@ class AudioQueue : public Sink {
 
   void audio(std::span<const float> samples) override;
   void words(std::span<const WordMark> marks) override;
+  void warning(std::string_view text) override;
   void finished(const Outcome& outcome) override;
   double unread_s() const override;
 
@@ -30,6 +33,8 @@ class AudioQueue : public Sink {
   void written(size_t samples);
   /// Moves the words that came since the last call to the end of `out`.
   void take_words(std::vector<WordMark>& out);
+  /// Moves the warnings that came since the last call, as sentences, to the end of `out`.
+  void take_warnings(std::vector<std::string>& out);
   /// The outcome, once the engine is done and all samples were taken.
   std::optional<Outcome> end() const;
   /// Bounds the audio that is made before release(): it has no reader yet.
@@ -47,7 +52,8 @@ class AudioQueue : public Sink {
     size_t in_flight = 0;  ///< taken, not yet written
     double most_s;         ///< past it the connection takes no more
     double first_audio_s = 0;
-    std::vector<WordMark> words = {};  ///< not yet taken
+    std::vector<WordMark> words = {};        ///< not yet taken
+    std::vector<std::string> warnings = {};  ///< not yet taken
     std::optional<Outcome> outcome = {};
 
     size_t waiting() const { return samples.size() - begin; }

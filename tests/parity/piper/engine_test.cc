@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <thread>
 
 #include "engine/collector.h"
 #include "families/piper/piper.h"
@@ -128,6 +132,111 @@ TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
   const Heard still = hear(engine, calm);
   EXPECT_EQ(still.samples.size(), plain.samples.size());  // the durations' noise is the same
   EXPECT_NE(still.samples, plain.samples);
+}
+
+TEST(Piper, NoisesAndLengthAreOptions) {
+  const auto voice = small_voice("one_speaker");
+  Engine engine(voice, options_with(1));
+  const Heard plain = hear(engine, small_request());
+  SpeechRequest same = small_request(), calm = small_request(), even = small_request(),
+                longer = small_request();
+  same.sampling.noise_scale = 0.667f, same.sampling.noise_w = 0.8f;  // those of the file
+  same.voice.length_scale = 1.f;
+  EXPECT_EQ(hear(engine, same), plain);
+  calm.sampling.noise_scale = 0.f;
+  const Heard still = hear(engine, calm);
+  EXPECT_EQ(still.samples.size(), plain.samples.size());
+  EXPECT_NE(still.samples, plain.samples);
+  SpeechRequest cold = small_request();
+  cold.sampling.temperature = 0.f;  // another name of it
+  EXPECT_EQ(hear(engine, cold), still);
+  even.sampling.noise_w = 0.f;
+  EXPECT_NE(hear(engine, even).samples.size(), plain.samples.size());
+  longer.voice.length_scale = 2.f;
+  SpeechRequest slow = small_request();
+  slow.voice.speed = 0.5f;
+  EXPECT_EQ(hear(engine, longer), hear(engine, slow));
+  longer.voice.speed = 2;  // divides it
+  EXPECT_EQ(hear(engine, longer), plain);
+  calm.sampling.temperature = 1.f;
+  const auto both = voice->open(calm);
+  ASSERT_FALSE(both.ok());
+  EXPECT_EQ(both.error().param, "noise_scale");
+}
+
+TEST(Piper, WarnsOfSymbolsThatTheVoiceCannotSay) {
+  Engine engine(small_voice("one_speaker"), options_with(1));
+  const auto warnings = [&](const std::string& text) {
+    const auto sink = std::make_shared<Collector>();
+    EXPECT_TRUE(engine.submit(small_request(text), sink).ok());
+    return sink->wait().warnings;
+  };
+  EXPECT_TRUE(warnings(kText).empty());
+  // 'y' and 'z' have no ids; each is named once.
+  EXPECT_EQ(
+      warnings("Abc yzy. Def z. Yx."),
+      (std::vector<std::string>{"the voice has no sound for U+0079, U+007A; they were left out",
+                                "the voice has no sound for U+0078; it was left out"}));
+}
+
+TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
+  const TestDir dir;
+  const std::string golden = SYRINX_SOURCE_DIR "/tests/parity/piper/golden/";
+  const std::string graphs[] = {slurp(golden + "one_speaker.onnx"),
+                                slurp(golden + "many_speakers.onnx")};
+  const std::string configs[] = {small_json(1), small_json(3)};
+  const std::string path = dir.write("small.onnx", graphs[0]);
+  dir.write("small.onnx.json", configs[0]);
+  std::atomic<bool> done = false;
+  std::thread writer([&] {
+    for (int i = 1; !done; ++i) {
+      const size_t which = static_cast<size_t>(i) % 2;
+      if (i % 4 < 2) {  // in place, as a program does that knows no better
+        std::ofstream(path, std::ios::binary) << graphs[which];
+        std::ofstream(path + ".json") << configs[which];
+      } else {
+        dir.write("new", graphs[which]);
+        std::filesystem::rename(dir.path("new"), path);
+        dir.write("new.json", configs[which]);
+        std::filesystem::rename(dir.path("new.json"), path + ".json");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(i % 7));
+    }
+  });
+  int voices = 0, faults = 0;
+  for (int i = 0; i < 60; ++i) {
+    try {
+      const auto voice = load_with({path, "small"}, say_letters);
+      const size_t speakers = voice->info().speech.voices.size();
+      EXPECT_TRUE(speakers == 1 || speakers == 3) << speakers;
+      ++voices;
+    } catch (const LoadError& error) {
+      EXPECT_EQ(std::string(error.what()).find("expected 1, got 3"), std::string::npos)
+          << "a mixture: " << error.what();
+      ++faults;
+    }
+  }
+  done = true;
+  writer.join();
+  EXPECT_GT(voices, 0);
+  std::filesystem::remove(path);  // between listing and loading
+  try {
+    load_with({path, "small"}, say_letters);
+    FAIL();
+  } catch (const LoadError& error) {
+    EXPECT_NE(std::string(error.what()).find("small.onnx: cannot open"), std::string::npos);
+  }
+}
+
+TEST(Piper, FactsAreKnownFromTheConfigAlone) {
+  const TestDir dir;
+  dir.write("small.onnx.json", small_json(3));
+  const auto known = facts({.dir = dir.path("small.onnx"), .model = "small"});
+  EXPECT_EQ(known->model, "small");
+  EXPECT_EQ(known->speech.voices.size(), 3U);
+  EXPECT_TRUE(known->speech.voices_are_speakers);
+  EXPECT_EQ(known->speech.default_voice,
+            small_voice("many_speakers", 3)->info().speech.default_voice);
 }
 
 TEST(Piper, SpeakersAreVoices) {
