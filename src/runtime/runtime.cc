@@ -268,6 +268,14 @@ std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
 
 void find_checkpoint(const LoadOptions& options) { static_cast<void>(find_model(options)); }
 
+std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
+  const FoundModel found = find_model(options);
+  if (found.family->facts == nullptr) return nullptr;
+  return found.family->facts({.dir = found.dir, .model = model_name(options.model)});
+} catch (const LoadError&) {
+  return nullptr;  // loading says why
+}
+
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
   const Family& family = *found.family;

@@ -50,6 +50,10 @@ std::string model_name(std::string model);
 /// Throws LoadError where load_pipeline() would not find a model, or none of a known family.
 void find_checkpoint(const LoadOptions& options);
 
+/// What is known of a model before it is loaded, of families that know it from small files (Piper);
+/// null: nothing, or the files cannot be read.
+std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options);
+
 /// Names the family that a directory's config.json belongs to and loads it. Throws LoadError.
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options);
 

@@ -246,7 +246,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
                      warm_up(*engine, load.engine.max_batch);
                      return make_backend(std::move(engine), vad);
                    },
-                   std::move(trouble)});
+                   std::move(trouble), facts_of(load)});
   }
   return out;
 }
@@ -305,7 +305,8 @@ int run_serve(const ServeOptions& options) {
   give_large_blocks_back();
   const double began_s = now_s();
   if (options.wyoming_port >= 0 && options.first_keep_s > 0) {
-    throw UsageError("--first-keep: Wyoming's clients ask for the first model's voices at any time");
+    throw UsageError(
+        "--first-keep: Wyoming's clients ask for the first model's voices at any time");
   }
   if (options.wyoming_port >= 0 && !is_loopback(options.wyoming_host) && !options.allow_public) {
     throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +

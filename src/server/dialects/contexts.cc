@@ -37,9 +37,7 @@ SpeechContexts::SpeechContexts(std::shared_ptr<Backend> backend, ContextLimits l
     : backend_(std::move(backend)), limits_(limits), wake_(std::move(wake)) {}
 
 SpeechContexts::~SpeechContexts() {
-  for (Context& context : contexts_) {
-    for (Utterance& utterance : context.utterances) drop(utterance);
-  }
+  for (Context& context : contexts_) drop(context);
 }
 
 // ---------------------------------------------------------------------------- text in
@@ -56,16 +54,18 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
   Context& context = contexts_.emplace_back();
   context.name = name;
   context.options = std::move(options);
-  share_speed(backend_->info(), context.options.call);
-  context.sentences =
-      backend_->info().speech.late_text == LateText::kNone || context.options.by_sentence;
+  if (!context.options.backend) context.options.backend = backend_;
+  const PipelineInfo& info = context.info();
+  share_speed(info, context.options.call);
+  context.sentences = info.speech.late_text == LateText::kNone || context.options.by_sentence;
   context.ssml = SsmlStream(context.options.ssml, context.options.bare_ssml);
   auto voices = std::exchange(context.options.call.voices, {});
   if (voices.empty()) return;
   if (limits_.voices == nullptr) {
     return fail(context, bad_field("voice", "No voices are kept here."));
   }
-  context.fetch = limits_.voices->fetch(backend_, std::move(voices), limits_.client, wake_);
+  context.fetch =
+      limits_.voices->fetch(context.options.backend, std::move(voices), limits_.client, wake_);
 }
 
 void SpeechContexts::open_ahead(const std::string& name, ContextOptions options, double ahead_s) {
@@ -89,7 +89,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   for (Utterance& utterance : context->utterances) {
     if (!utterance.queue) continue;
     utterance.queue->release();
-    backend_->raise_priority(*utterance.id);
+    context->options.backend->raise_priority(*utterance.id);
     const double first_s = utterance.queue->first_audio_s();
     if (made_s == 0) made_s = (first_s > 0 ? first_s : now_s()) - utterance.asked_s;
   }
@@ -99,7 +99,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
 void SpeechContexts::add_text(const std::string& name, std::string_view text) {
   Context* context = find(name);
   if (context == nullptr || context->finishing || text.empty()) return;
-  const size_t most = std::min(limits_.max_text_bytes, backend_->info().max_text_bytes);
+  const size_t most = std::min(limits_.max_text_bytes, context->info().max_text_bytes);
   if (context->text_bytes + text.size() > most) {
     return fail(*context,
                 too_much(concat("More than ", most, " bytes of text wait to be spoken.")));
@@ -137,7 +137,7 @@ SpeechContexts::Context* SpeechContexts::take(const std::string& name,
 void SpeechContexts::add_document(Context& context, std::string_view document) {
   auto said = std::make_shared<SpeechRequest>(context.options.call.request);
   said->say.text = document;
-  Result<Markup> markup = take_ssml(backend_->info(), *said);
+  Result<Markup> markup = take_ssml(context.info(), *said);
   if (!markup) return fail(context, to_api_error(markup.error()));
   Markup& read = markup.value();
   for (std::string& warning : read.warnings) warning += '.';
@@ -165,7 +165,7 @@ void SpeechContexts::add_plain(Context& context, std::string_view text) {
   Utterance& utterance = growing(context);
   utterance.text += text;
   if (utterance.id) {
-    backend_->append_text(*utterance.id, std::string(text), false);
+    context.options.backend->append_text(*utterance.id, std::string(text), false);
   } else {
     utterance.speakable = utterance.speakable || speakable(text);
   }
@@ -241,13 +241,13 @@ void SpeechContexts::close_plain(Context& context) {
   if (context.utterances.empty() || context.utterances.back().closed) return;
   Utterance& last = context.utterances.back();
   last.closed = true;
-  if (last.id) backend_->append_text(*last.id, "", true);
+  if (last.id) context.options.backend->append_text(*last.id, "", true);
   advance(context);
 }
 
 void SpeechContexts::cancel(const std::string& name) {
   if (Context* context = find(name)) {
-    for (Utterance& utterance : context->utterances) drop(utterance);
+    drop(*context);
     forget(name);
   }
   std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
@@ -308,14 +308,15 @@ std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utte
   }
   request.terms.client = limits_.client;
   request.terms.background = context.ahead_s.has_value();
-  auto queue = std::make_shared<AudioQueue>(backend_->info().speech.sample_rate, wake_);
+  Backend& backend = *context.options.backend;
+  auto queue = std::make_shared<AudioQueue>(backend.info().speech.sample_rate, wake_);
   if (context.ahead_s) queue->hold(*context.ahead_s);
   utterance.asked_s = now_s();
-  const Result<RequestId> id = backend_->submit_soon(request, queue);
+  const Result<RequestId> id = backend.submit_soon(request, queue);
   if (!id) return inner_fault(id.error());
   utterance.id = id.value();
   utterance.queue = std::move(queue);
-  if (utterance.closed && request.say.open) backend_->append_text(*utterance.id, "", true);
+  if (utterance.closed && request.say.open) backend.append_text(*utterance.id, "", true);
   ++utterances_;
   return {};
 } catch (const std::exception& error) {
@@ -344,13 +345,17 @@ SpeechContexts::Context* SpeechContexts::find(const std::string& name) {
   return at == contexts_.end() ? nullptr : &*at;
 }
 
-void SpeechContexts::drop(Utterance& utterance) {
-  if (utterance.queue) utterance.queue->detach();
-  if (utterance.id) backend_->cancel(*utterance.id);
+/// Gives up the first `most` utterances; they stay in the list.
+void SpeechContexts::drop(Context& context, size_t most) {
+  for (size_t i = 0; i < std::min(most, context.utterances.size()); ++i) {
+    Utterance& utterance = context.utterances[i];
+    if (utterance.queue) utterance.queue->detach();
+    if (utterance.id) context.options.backend->cancel(*utterance.id);
+  }
 }
 
 void SpeechContexts::fail(Context& context, ApiError error) {
-  for (Utterance& utterance : context.utterances) drop(utterance);
+  drop(context);
   events_.push_back(
       {.kind = SpeechEvent::kFailed, .context = context.name, .error = std::move(error)});
   forget(std::string(context.name));

@@ -63,8 +63,8 @@ class SpeechContexts {
   /// The client took everything that next() gave.
   void written();
 
-  /// What is added to a text is spoken from where the text ended, whatever comes then; otherwise a
-  /// sentence waits for what makes its end certain.
+  /// With the connection's own model, what is added to a text is spoken from where the text ended,
+  /// whatever comes then; otherwise a sentence waits for what makes its end certain.
   bool takes_late_text() const { return backend_->info().speech.late_text == LateText::kToken; }
   /// Nothing is spoken or waits to be.
   bool quiet() const;
@@ -92,7 +92,8 @@ class SpeechContexts {
   };
   struct Context {
     std::string name;
-    ContextOptions options;
+    ContextOptions options;  // with a backend
+    const PipelineInfo& info() const { return options.backend->info(); }
     std::unique_ptr<VoiceFetch> fetch = {};  // while its voice is on the way
     std::optional<double> ahead_s = {};      // while it is ahead of its turn
     bool sentences = false;
@@ -126,7 +127,7 @@ class SpeechContexts {
   std::vector<TimedWord> marks_of(const Context& context, const Utterance& utterance,
                                   const Outcome& outcome) const;
   SpeechEvent end_of(Context& context, Utterance& utterance, const Outcome& outcome);
-  void drop(Utterance& utterance);
+  static void drop(Context& context, size_t most = SIZE_MAX);
   void fail(Context& context, ApiError error);
   void forget(const std::string& name);
   ApiError inner_fault(const Error& error);

@@ -49,7 +49,7 @@ std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
 }
 
 std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance& utterance) {
-  const int rate_hz = backend_->info().speech.sample_rate;
+  const int rate_hz = context.info().speech.sample_rate;
   if (auto event = words_of(context, utterance, false)) return event;
   samples_.clear();
   const size_t count = utterance.queue->take(samples_, static_cast<size_t>(kPieceS * rate_hz));
@@ -72,6 +72,7 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance&
   utterance.encoder->encode(samples_, audio.bytes);
   audio.rate_hz = utterance.encoder->rate_hz();
   if (!begins) return audio;
+  utterance.queue->take_warnings(utterance.markup.warnings);
   SpeechEvent start{.kind = SpeechEvent::kStarted,
                     .context = context.name,
                     .rate_hz = audio.rate_hz,
@@ -89,9 +90,9 @@ std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance&
   utterance.queue->take_words(utterance.marks);
   const double speed = context.options.call.audio.speed;
   SpeechEvent event{.kind = SpeechEvent::kWords, .context = context.name};
-  event.words = take_finished_words(utterance.text, utterance.marks,
-                                    backend_->info().speech.frame_rate * speed,
-                                    utterance.audio_s / speed, all);
+  event.words =
+      take_finished_words(utterance.text, utterance.marks, context.info().speech.frame_rate * speed,
+                          utterance.audio_s / speed, all);
   if (event.words.empty()) return {};
   return event;
 }
@@ -104,7 +105,7 @@ std::optional<SpeechEvent> SpeechContexts::phones_of(const Context& context, con
   SpeechEvent event{.kind = SpeechEvent::kPhones, .context = context.name};
   for (const PhoneMark& mark : outcome.phones) {
     const double begin_s =
-        static_cast<double>(mark.frame) / backend_->info().speech.frame_rate / call.audio.speed;
+        static_cast<double>(mark.frame) / context.info().speech.frame_rate / call.audio.speed;
     if (!event.words.empty()) event.words.back().end_s = begin_s;
     event.words.push_back(
         {.text = std::string(mark.phone), .begin_s = begin_s, .end_s = std::max(begin_s, audio_s)});
@@ -118,7 +119,7 @@ std::vector<TimedWord> SpeechContexts::marks_of(const Context& context, const Ut
   const std::vector<int64_t> frames = mark_frames(marks, outcome.words, outcome.frames);
   std::vector<TimedWord> out;
   for (size_t i = 0; i < marks.size(); ++i) {
-    const double at_s = static_cast<double>(frames[i]) / backend_->info().speech.frame_rate /
+    const double at_s = static_cast<double>(frames[i]) / context.info().speech.frame_rate /
                         context.options.call.audio.speed;
     out.push_back({.text = marks[i].name, .begin_s = at_s, .end_s = at_s});
   }
@@ -147,7 +148,7 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
     rest.rate_hz = utterance.encoder->rate_hz();
   }
   const bool flushes = utterance.flushes;
-  drop(utterance);  // past its length bound the engine may still be at work
+  drop(context, 1);  // past its length bound the engine may still be at work
   context.text_bytes -= std::min(context.text_bytes, utterance.bytes());
   context.utterances.pop_front();
   if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "model/pipeline.h"
+#include "server/models/backend.h"
 #include "server/request/api_error.h"
 #include "server/request/speech_call.h"
 #include "server/request/timed_words.h"
@@ -29,6 +30,8 @@ struct ContextOptions {
   std::optional<bool> ssml = {};  ///< as the field of POST /v1/audio/speech
   bool bare_ssml = false;         ///< with ssml true: a document may lack its <speak>
   bool strict = false;            ///< as for SpeechBody::call()
+  /// The model that speaks; null: the connection's.
+  std::shared_ptr<Backend> backend = {};
 };
 
 // ---- What a dialect asks for. A context is one voice with one stream of text; its audio comes in
@@ -68,8 +71,12 @@ struct CloseConnection {
   int code = 1000;
   std::string reason = {};
 };
+/// Loads a model of the table. Answered by model_loaded(), before which no message is read.
+struct LoadModel {
+  std::string model;
+};
 using Action = std::variant<SendMessage, OpenContext, AddText, FlushContext, FinishContext,
-                            CancelContext, CloseConnection>;
+                            CancelContext, CloseConnection, LoadModel>;
 using Actions = std::vector<Action>;
 
 // ---- What becomes of it.
@@ -94,7 +101,7 @@ struct SpeechEvent {
   std::vector<TimedWord> words = {};
   double audio_s = 0;                 ///< kSpoken: length of the utterance
   std::vector<TimedWord> marks = {};  ///< kSpoken: of its SSML, where the model knows their times
-  std::vector<std::string> warnings = {};  ///< kStarted: what of its SSML was left out
+  std::vector<std::string> warnings = {};  ///< kStarted: what of its text was left out
   ApiError error = {};
   double at_s = 0;  ///< when, on the caller's clock
 };
@@ -107,6 +114,8 @@ class Dialect {
   virtual void opened(Actions&) {}
   virtual void message(std::string_view bytes, bool binary, Actions& out) = 0;
   virtual void event(const SpeechEvent& event, Actions& out) = 0;
+  /// What became of LoadModel.
+  virtual void model_loaded(const Status&, Actions&) {}
   /// Seconds without a message and without audio after which idle() is called; may change.
   virtual double idle_timeout_s() const = 0;
   /// Says goodbye.

@@ -43,6 +43,7 @@ std::string told(const Actions& actions) {
     std::string operator()(const CloseConnection& close) const {
       return concat("close ", close.code);
     }
+    std::string operator()(const LoadModel& load) const { return "load " + load.model; }
   } visitor;
   std::string out;
   for (const Action& action : actions) out += std::visit(visitor, action) + "\n";

@@ -12,6 +12,7 @@
 #include "base/fuzzing.h"
 #include "server/dialects/dialects.h"
 #include "server/dialects/wyoming.h"
+#include "server/models/fake_backend_test.h"
 
 namespace syrinx {
 namespace {
@@ -205,7 +206,11 @@ TEST(WyomingFuzz, ParserAndStateMachine) {
   std::unique_ptr<Stage> stage;
   for (int i = 0; i < inputs && !HasFatalFailure(); ++i) {
     if (!stage || stage->closed() || below(random, 20) == 0) {
-      stage = std::make_unique<Stage>(make_wyoming_dialect(model(random)), random, true);
+      auto backend = std::make_shared<FakeBackend>();
+      backend->mutable_info() = model(random);
+      stage = std::make_unique<Stage>(
+          make_wyoming_dialect(std::make_shared<ModelTable>(std::move(backend)), nullptr), random,
+          true);
     }
     std::string bytes =
         below(random, 4) == 0 ? mutated({whole}, random) : mutated(lines, random) + "\n";

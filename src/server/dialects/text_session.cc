@@ -29,6 +29,14 @@ void TextSession::message(std::string_view bytes, bool binary, double now_s) {
   carry_out(actions);
 }
 
+void TextSession::model_loaded(const Status& loaded, double now_s) {
+  if (closing_) return;
+  active_s_ = now_s;
+  Actions actions;
+  dialect_->model_loaded(loaded, actions);
+  carry_out(actions);
+}
+
 WireSession::Step TextSession::read(std::string_view bytes, bool binary) {
   return [this, bytes = std::string(bytes), binary](double now_s) {
     message(bytes, binary, now_s);
@@ -86,6 +94,7 @@ void TextSession::carry_out(Actions& actions) {
     void operator()(FinishContext& finish) { session.contexts_.finish(finish.context); }
     void operator()(CancelContext& cancel) { session.contexts_.cancel(cancel.context); }
     void operator()(CloseConnection& close) { session.closing_ = std::move(close); }
+    void operator()(LoadModel& load) { session.wanted_model_ = std::move(load.model); }
   } visitor{*this};
   for (Action& action : actions) {
     if (closing_) return;

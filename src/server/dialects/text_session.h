@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "server/dialects/contexts.h"
 #include "server/dialects/dialect.h"
@@ -43,6 +44,10 @@ class TextSession : public WireSession {
   std::vector<std::string> take_troubles() override { return contexts_.take_troubles(); }
   std::string summary() const override;
 
+  /// The model that must be loaded before more messages are read, once; then model_loaded().
+  std::optional<std::string> take_wanted_model() { return std::exchange(wanted_model_, {}); }
+  void model_loaded(const Status& loaded, double now_s);
+
   /// Bytes of replies that wait.
   size_t backlog_bytes() const { return backlog_bytes_; }
   const SpeechContexts& contexts() const { return contexts_; }
@@ -57,6 +62,7 @@ class TextSession : public WireSession {
   SendMessage current_;
   size_t backlog_bytes_ = 0;
   std::optional<CloseConnection> closing_;
+  std::optional<std::string> wanted_model_;
   double active_s_;
 };
 

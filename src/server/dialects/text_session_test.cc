@@ -335,8 +335,8 @@ TEST_F(WsSessionTest, HalvesOfCharactersAreJoined) {
     } else {
       start(LateText::kNone);
       session_ = std::make_unique<TextSession>(
-          backend_, make_wyoming_dialect(backend_->info()), SessionLimits{}, [this] { wake(); },
-          now_s());
+          backend_, make_wyoming_dialect(std::make_shared<ModelTable>(backend_), nullptr),
+          SessionLimits{}, [this] { wake(); }, now_s());
     }
     const std::string end = *door.path == '\0' ? "\n" : "";
     if (*door.before != '\0') send(door.before + end);

@@ -5,7 +5,7 @@
 
 #include "base/check.h"
 #include "server/dialects/context_options.h"
-#include "text/languages.h"
+#include "server/dialects/wyoming_voices.h"
 
 namespace syrinx {
 namespace {
@@ -99,13 +99,21 @@ namespace {
 
 class WyomingDialect : public Dialect {
  public:
-  explicit WyomingDialect(const Speaker& speaker) : speaker_(speaker) {}
+  WyomingDialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk)
+      : models_(std::move(models)), desk_(desk) {}
 
   void message(std::string_view bytes, bool, Actions& out) override {
     if (failed_) return;
     parser_.push(bytes);
-    while (const auto event = parser_.next()) take(*event, out);
-    if (!parser_.error().empty()) fail(parser_.error(), "invalid-event", out);
+    read(out);
+  }
+
+  void model_loaded(const Status& loaded, Actions& out) override {
+    const std::optional<WyomingEvent> event = std::exchange(waiting_, {});
+    if (failed_ || !event) return;
+    if (!loaded.ok()) return fail(loaded.error().message, "model-not-loaded", out);
+    take(*event, out);
+    read(out);
   }
 
   void event(const SpeechEvent& event, Actions& out) override {
@@ -114,7 +122,7 @@ class WyomingDialect : public Dialect {
     } else if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       out.push_back(SendMessage{wyoming_event("audio-chunk", format(event.rate_hz), event.bytes)});
     } else if (event.kind == SpeechEvent::kFinished) {
-      start(speaker_.info.speech.sample_rate, out);  // a text without words is an empty clip
+      start(rate_hz_, out);  // a text without words is an empty clip
       out.push_back(SendMessage{wyoming_event("audio-stop", JsonOut::object())});
       if (streaming_) {
         out.push_back(SendMessage{wyoming_event("synthesize-stopped", JsonOut::object())});
@@ -129,6 +137,15 @@ class WyomingDialect : public Dialect {
   void idle(Actions& out) override { out.push_back(CloseConnection{1000, "idle"}); }
 
  private:
+  void read(Actions& out) {
+    while (!waiting_) {
+      const auto event = parser_.next();
+      if (!event) break;
+      take(*event, out);
+    }
+    if (!parser_.error().empty()) fail(parser_.error(), "invalid-event", out);
+  }
+
   void take(const WyomingEvent& event, Actions& out) {
     if (event.type == "describe") {
       out.push_back(SendMessage{wyoming_event("info", describe())});
@@ -136,7 +153,7 @@ class WyomingDialect : public Dialect {
       const JsonOut data = {{"text", string_at(event.data, "text").value_or("")}};
       out.push_back(SendMessage{wyoming_event("pong", data)});
     } else if (event.type == "synthesize-start") {
-      if (open(event.data, out)) streaming_ = true;
+      if (open(event, out)) streaming_ = true;
     } else if (event.type == "synthesize-chunk" && streaming_) {
       const auto text = string_at(event.data, "text");
       if (text) out.push_back(AddText{kWyomingContext, *text});
@@ -146,7 +163,7 @@ class WyomingDialect : public Dialect {
       // While streaming, this is the whole text again, for servers that cannot stream.
       const auto text = string_at(event.data, "text");
       if (!text) return fail("'synthesize' needs a string 'text'", "invalid-event", out);
-      if (!open(event.data, out)) return;
+      if (!open(event, out)) return;
       out.push_back(AddText{kWyomingContext, *text});
       out.push_back(FinishContext{kWyomingContext});
     } else if (event.type == "transcribe" || event.type == "detect") {
@@ -154,7 +171,8 @@ class WyomingDialect : public Dialect {
     }
   }
 
-  bool open(const JsonIn& data, Actions& out) {
+  bool open(const WyomingEvent& event, Actions& out) {
+    const JsonIn& data = event.data;
     if (speaking_) {
       fail("one text at a time; wait for its end", "busy", out);
       return false;
@@ -167,55 +185,63 @@ class WyomingDialect : public Dialect {
     }
     JsonIn fields = JsonIn::object();
     if (format == "ssml") fields["ssml"] = true;
+    WyomingWish wish;
     if (const auto voice = data.find("voice"); voice != data.end() && voice->is_object()) {
-      if (const auto name = string_at(*voice, "name")) fields["voice"] = *name;
-      if (const auto tag = string_at(*voice, "language")) {
-        fields["language_hint"] = *tag;  // Home Assistant always sends one
-      }
+      wish.voice = string_at(*voice, "name").value_or("");
+      wish.speaker = string_at(*voice, "speaker").value_or("");
+      wish.language = string_at(*voice, "language").value_or("");
     }
-    auto options = context_options(fields, speaker_.view());
+    const WyomingChoice choice = choose_wyoming_voice(*models_, desk_, wish);
+    const auto model = models_->find(choice.model);
+    if (!model.ok()) {
+      fail(model.error().message, "model-not-found", out);
+      return false;
+    }
+    if (!model.value()) {
+      waiting_ = event;
+      out.push_back(LoadModel{choice.model});
+      return false;
+    }
+    const Backend& backend = *model.value();
+    if (!choice.voice.empty()) fields["voice"] = choice.voice;
+    if (!wish.language.empty()) fields["language_hint"] = wish.language;
+    auto options = context_options(
+        fields, desk_ != nullptr ? desk_->speaker(backend) : Speaker(backend.info()));
     if (auto* error = std::get_if<ApiError>(&options)) {
       fail(error->message, error->code, out);
       return false;
     }
     speaking_ = true;
+    rate_hz_ = backend.info().speech.sample_rate;
+    std::get<ContextOptions>(options).backend = model.value();
     out.push_back(OpenContext{kWyomingContext, std::move(std::get<ContextOptions>(options))});
     return true;
   }
 
   JsonOut describe() const {
-    const JsonOut attribution = {{"name", speaker_.info.family}, {"url", ""}};
-    JsonOut languages = JsonOut::array();
-    for (const std::string& language : speaker_.info.speech.languages) {
-      if (is_any_language(language)) continue;
-      languages.push_back(language.find('-') == language.npos ? language_code(language) : language);
-    }
-    if (languages.empty()) languages.push_back("en");
     JsonOut voices = JsonOut::array();
-    const auto add = [&](const std::string& name, const std::string& description) {
-      voices.push_back({{"name", name},
-                        {"description", description},
-                        {"attribution", attribution},
-                        {"installed", true},
-                        {"version", nullptr},
-                        {"languages", languages}});
-    };
-    for (const VoiceInfo& voice : speaker_.info.speech.voices) add(voice.id, voice.description);
-    const Speaker speaker = speaker_.view();
-    for (const StoredVoice& voice :
-         speaker.store == nullptr ? std::vector<StoredVoice>() : speaker.store->list()) {
-      if (can_speak_with(speaker, voice) && !find_own_voice(speaker_.info, voice.id)) {
-        add(voice.id, voice.description.empty() ? voice.name : voice.description);
-      }
-    }
-    JsonOut program = {{"name", "syrinx"},
-                       {"description", speaker_.info.model},
-                       {"attribution", attribution},
+    for (const WyomingVoice& voice : wyoming_voices(*models_, desk_)) {
+      JsonOut entry = {{"name", voice.name},
+                       {"description", voice.description},
+                       {"attribution", {{"name", voice.family}, {"url", ""}}},
                        {"installed", true},
                        {"version", nullptr},
-                       {"voices", voices},
+                       {"languages", voice.languages}};
+      if (!voice.speakers.empty()) {
+        JsonOut speakers = JsonOut::array();
+        for (const std::string& name : voice.speakers) speakers.push_back({{"name", name}});
+        entry["speakers"] = std::move(speakers);
+      }
+      voices.push_back(std::move(entry));
+    }
+    JsonOut program = {{"name", "syrinx"},
+                       {"description", "Syrinx, a streaming speech server"},
+                       {"attribution", {{"name", "Syrinx"}, {"url", ""}}},
+                       {"installed", true},
+                       {"version", nullptr},
+                       {"voices", std::move(voices)},
                        {"supports_synthesize_streaming", true}};
-    return {{"tts", JsonOut::array({program})}};
+    return {{"tts", JsonOut::array({std::move(program)})}};
   }
 
   static JsonOut format(int rate_hz) { return {{"rate", rate_hz}, {"width", 2}, {"channels", 1}}; }
@@ -232,15 +258,18 @@ class WyomingDialect : public Dialect {
     out.push_back(CloseConnection{1008, text});
   }
 
-  const OwnSpeaker speaker_;
+  const std::shared_ptr<ModelTable> models_;
+  VoiceDesk* const desk_;
   WyomingParser parser_;
+  std::optional<WyomingEvent> waiting_;  // for its model
+  int rate_hz_ = 0;                      // of the text that is spoken
   bool speaking_ = false, streaming_ = false, started_ = false, failed_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Dialect> make_wyoming_dialect(const Speaker& speaker) {
-  return std::make_unique<WyomingDialect>(speaker);
+std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk) {
+  return std::make_unique<WyomingDialect>(std::move(models), desk);
 }
 
 }  // namespace syrinx

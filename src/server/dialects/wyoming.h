@@ -10,7 +10,9 @@
 #include <string_view>
 
 #include "server/dialects/dialect.h"
+#include "server/models/model_table.h"
 #include "server/request/fields.h"
+#include "server/voices/voice_desk.h"
 
 namespace syrinx {
 
@@ -48,7 +50,7 @@ class WyomingParser {
 std::string wyoming_event(const char* type, const JsonOut& data, std::string_view payload = {});
 
 /// Whole requests (synthesize) and streamed ones (synthesize-start, -chunk, -stop), one at a time.
-/// message() takes bytes as they come from the socket.
-std::unique_ptr<Dialect> make_wyoming_dialect(const Speaker& speaker);
+/// message() takes bytes as they come from the socket. `desk` may be null; it outlives the dialect.
+std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk);
 
 }  // namespace syrinx

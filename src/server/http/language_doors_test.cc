@@ -29,9 +29,10 @@ class LanguageDoorsTest : public HttpServerTest {
   void converse(const std::string& path, const std::string& query,
                 const std::vector<std::string>& messages) {
     ApiError error;
-    auto dialect = path.empty() ? make_wyoming_dialect(backend_->info())
-                                : make_dialect({.path = path, .query = query, .id = "x"},
-                                               backend_->info(), error);
+    auto dialect =
+        path.empty()
+            ? make_wyoming_dialect(std::make_shared<ModelTable>(backend_), nullptr)
+            : make_dialect({.path = path, .query = query, .id = "x"}, backend_->info(), error);
     ASSERT_NE(dialect, nullptr) << error.message;
     TextSession session(
         backend_, std::move(dialect), SessionLimits{}, [] {}, now_s());

@@ -41,7 +41,8 @@ struct State {
   const std::shared_ptr<ModelTable> models;
   std::unordered_set<Client*> clients;
   bool stopping = false;
-  net::io_context io{1};  // destroyed first: its handlers know the members above
+  net::thread_pool loader{1};  // of models
+  net::io_context io{1};       // destroyed first: its handlers know the members above
 };
 
 // GCC 12 loses temporaries inside a co_await expression: every argument has a name and every
@@ -77,6 +78,7 @@ class Client : public std::enable_shared_from_this<Client> {
 
  private:
   net::awaitable<void> read_all();
+  net::awaitable<void> load_wanted();
   net::awaitable<void> write_all();
   void tick();
 
@@ -91,10 +93,9 @@ class Client : public std::enable_shared_from_this<Client> {
 
 net::awaitable<void> Client::run() {
   const double began_s = now_s();
-  const std::shared_ptr<Backend> backend = state_.models->first();
   VoiceDesk* desk = state_.options.voices.get();
   session_ = std::make_unique<TextSession>(
-      backend, make_wyoming_dialect(desk ? desk->speaker(*backend) : Speaker(backend->info())),
+      state_.models->first(), make_wyoming_dialect(state_.models, desk),
       SessionLimits{.voices = desk}, [wakeup = wakeup_] { wakeup->post(); }, began_s);
   reading_ = true;
   const auto self = shared_from_this();
@@ -119,6 +120,7 @@ net::awaitable<void> Client::read_all() {
           co_await socket_.async_read_some(room, net::redirect_error(net::use_awaitable, error));
       if (error) break;
       session_->message({bytes.data(), count}, true, now_s());
+      co_await load_wanted();
       wakeup_->notify();
       while (!over_ && session_->backlog_bytes() > kMaxBacklogBytes) co_await room_->wait();
     }
@@ -128,6 +130,21 @@ net::awaitable<void> Client::read_all() {
   reading_ = false;
   ended_ = true;
   wakeup_->notify();
+}
+
+/// Loads the models that the messages so far ask for.
+net::awaitable<void> Client::load_wanted() {
+  while (!over_) {
+    const std::optional<std::string> wanted = session_->take_wanted_model();
+    if (!wanted) co_return;
+    Status loaded = ok_status();
+    const auto load = [&loaded, models = state_.models, name = *wanted] {
+      const auto backend = models->load(name);
+      if (!backend) loaded = backend.error();
+    };
+    co_await run_on(state_.loader, load);
+    if (!over_) session_->model_loaded(loaded, now_s());
+  }
 }
 
 net::awaitable<void> Client::write_all() {

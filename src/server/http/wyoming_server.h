@@ -24,7 +24,7 @@ struct WyomingOptions {
 
 class WyomingServer {
  public:
-  /// Speaks with the first model. Throws LoadError when it cannot listen.
+  /// Speaks with all models of the table. Throws LoadError when it cannot listen.
   WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable> models);
   /// Closes every connection; what they speak is cancelled.
   ~WyomingServer();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -108,6 +109,130 @@ TEST_F(WyomingServerTest, Describes) {
   EXPECT_NE(info.last.find(R"("languages":["en"])"), std::string::npos);
   socket.send(event("ping", R"({"text":"x"})"));
   EXPECT_EQ(hear(socket, "pong").last, R"({"text":"x"})");
+}
+
+/// Two models more: one that is loaded when a text names it, with voices that are speakers, and one
+/// whose voice has a name that the first has as well.
+class WyomingModelsTest : public WyomingServerTest {
+ protected:
+  void start_three() {
+    backend_ = made("first");
+    second_ = made("second");
+    SpeechFacts& speech = second_->mutable_info().speech;
+    speech.voices = {{"anna", ""}, {"ben", ""}};
+    speech.default_voice = "anna";
+    speech.voices_are_speakers = true;
+    speech.languages = {"de"};
+    third_ = made("third");
+    third_->mutable_info().speech.voices = {{"low", ""}, {"deep", ""}};
+    const auto facts = std::make_shared<const PipelineInfo>(second_->info());
+    std::vector<ModelSource> sources;
+    sources.push_back({.name = "first", .load = [this] { return backend_; }});
+    sources.push_back({.name = "second",
+                       .load =
+                           [this] {
+                             ++loads_;
+                             if (broken_) throw LoadError("second.onnx: is cut off");
+                             return second_;
+                           },
+                       .facts = facts});
+    sources.push_back({.name = "third", .load = [this] { return third_; }});
+    models_ = std::make_shared<ModelTable>(std::move(sources), ModelTableOptions{});
+    ASSERT_TRUE(models_->load("third"));
+    WyomingOptions options;
+    options.port = 0;
+    server_ = std::make_unique<WyomingServer>(std::move(options), models_);
+  }
+  static std::shared_ptr<FakeBackend> made(const std::string& name) {
+    auto out = std::make_shared<FakeBackend>(0);
+    out->mutable_info().model = name;
+    out->mutable_info().speech.late_text = LateText::kToken;
+    out->mutable_info().speech.languages = {"en"};
+    return out;
+  }
+  /// The event that ends it, after a text with this voice.
+  Heard speak(RawSocket& socket, const std::string& voice, const std::string& end = "audio-stop") {
+    socket.send(event("synthesize", concat("{\"text\":\"0123456789\",\"voice\":", voice, "}")));
+    return hear(socket, end);
+  }
+  void TearDown() override { server_.reset(); }
+
+  std::shared_ptr<FakeBackend> second_, third_;
+  std::shared_ptr<ModelTable> models_;
+  std::atomic<int> loads_ = 0;
+  std::atomic<bool> broken_ = false;
+};
+
+TEST_F(WyomingModelsTest, ListsTheVoicesOfAll) {
+  start_three();
+  RawSocket socket(server_->port());
+  socket.send(event("describe"));
+  const auto info = parse_object(hear(socket, "info").last);
+  ASSERT_TRUE(info);
+  std::string listed;
+  for (const JsonIn& voice : info->at("tts").at(0).at("voices")) {
+    listed += concat(voice.at("name").get<std::string>(), ":",
+                     voice.at("languages").at(0).get<std::string>());
+    for (const JsonIn& speaker : voice.value("speakers", JsonIn::array())) {
+      listed += "/" + speaker.at("name").get<std::string>();
+    }
+    listed += " ";
+    EXPECT_TRUE(voice.at("installed").get<bool>());
+    EXPECT_EQ(voice.at("attribution").at("name"), "fake");
+    EXPECT_TRUE(voice.at("version").is_null());
+  }
+  EXPECT_EQ(listed, "low:en High:en second:de/anna/ben third/low:en deep:en ");
+  EXPECT_EQ(loads_, 0);
+}
+
+TEST_F(WyomingModelsTest, SpeaksWithTheModelThatHasTheVoice) {
+  start_three();
+  RawSocket socket(server_->port());
+  EXPECT_EQ(speak(socket, R"({"name":"deep"})").audio, 13 * 1920 * 2u);
+  EXPECT_EQ(third_->last_request().voice.name, "deep");
+  speak(socket, R"({"name":"third/low"})");
+  EXPECT_EQ(third_->last_request().voice.name, "low");
+  speak(socket, R"({"name":"third"})");
+  EXPECT_EQ(third_->texts().size(), 3u);
+  speak(socket, R"({"name":"low"})");
+  EXPECT_EQ(backend_->texts().size(), 1u);
+  // Not loaded yet; a speaker by its name, and then the usual one.
+  EXPECT_EQ(speak(socket, R"({"name":"second","speaker":"ben"})").audio, 13 * 1920 * 2u);
+  EXPECT_EQ(second_->last_request().voice.name, "ben");
+  EXPECT_EQ(loads_, 1);
+  speak(socket, R"({"name":"second"})");
+  EXPECT_EQ(second_->last_request().voice.name, "");
+  // Without a name the first model that speaks the language.
+  speak(socket, R"({"language":"de-DE"})");
+  EXPECT_EQ(second_->texts().size(), 3u);
+  speak(socket, R"({"language":"en-GB"})");
+  EXPECT_EQ(backend_->texts().size(), 2u);
+}
+
+TEST_F(WyomingModelsTest, StreamsTextToAModelThatIsLoadedForIt) {
+  start_three();
+  RawSocket socket(server_->port());
+  std::string all = event("synthesize-start", R"({"voice":{"name":"second","speaker":"ben"}})");
+  for (const char* piece : {"01234", "56", "789"}) {
+    all += event("synthesize-chunk", concat("{\"text\":\"", piece, "\"}"));
+  }
+  socket.send(all + event("synthesize-stop"));  // at once: it waits for the model
+  const Heard heard = hear(socket, "synthesize-stopped");
+  EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop synthesize-stopped ");
+  EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
+  EXPECT_EQ(second_->texts(), std::vector<std::string>({"0123456789"}));
+  EXPECT_EQ(second_->last_request().voice.name, "ben");
+}
+
+TEST_F(WyomingModelsTest, ReportsAModelThatCannotBeLoaded) {
+  start_three();
+  broken_ = true;
+  RawSocket socket(server_->port());
+  const Heard heard = speak(socket, R"({"name":"second"})", "error");
+  EXPECT_EQ(heard.types, "error ");
+  EXPECT_NE(heard.last.find("second.onnx: is cut off"), std::string::npos) << heard.last;
+  RawSocket other(server_->port());
+  EXPECT_NE(speak(other, R"({"name":"who"})", "error").last.find("who"), std::string::npos);
 }
 
 TEST_F(WyomingServerTest, SpeaksWholeTexts) {

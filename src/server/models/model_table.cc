@@ -68,7 +68,7 @@ std::vector<ModelTable::Entry> ModelTable::list() const {
 
 ModelTable::Entry ModelTable::entry(const Slot& slot) const {
   const bool bad = !slot.backend && std::isinf(slot.failure.retry_after_s);
-  return {slot.source.name, slot.backend, bad ? slot.failure.message : ""};
+  return {slot.source.name, slot.backend, bad ? slot.failure.message : "", slot.source.facts};
 }
 
 Error ModelTable::not_loaded(std::string_view name) const {
@@ -156,9 +156,11 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
 
 void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
   const size_t bytes = bytes_of(*backend);
+  auto facts = std::make_shared<const PipelineInfo>(backend->info());
   {
     const std::lock_guard lock(mutex_);
     slot.backend.swap(backend);
+    slot.source.facts = std::move(facts);
     slot.bytes = bytes;
     slot.used_s = now_s();
     slot.failure = {};

@@ -24,6 +24,8 @@ struct ModelSource {
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
   std::string trouble = {};  ///< why it cannot be loaded as its files are now; empty: not known
+  /// What is known of it before it is loaded; null: nothing.
+  std::shared_ptr<const PipelineInfo> facts = {};
 };
 
 /// When models are let go, and what else they are called.
@@ -46,6 +48,8 @@ class ModelTable {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
     std::string trouble = {};  ///< why it cannot be loaded as its files are; empty: not known
+    /// What is known of the model as it was loaded last, or of its source; null: nothing.
+    std::shared_ptr<const PipelineInfo> facts = {};
   };
   /// In the order given.
   std::vector<Entry> list() const;
