@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/float16.h"
+
 namespace syrinx::onnx_fixture {
 
 inline std::string varint(uint64_t value) {
@@ -26,6 +28,18 @@ inline std::string tensor(const std::string& name, const std::vector<int64_t>& s
   std::string data(values.size() * 4, 0);
   std::memcpy(data.data(), values.data(), data.size());
   return out + number(2, 1) + bytes(8, name) + bytes(packed ? 4 : 9, data);
+}
+/// The same of f16.
+inline std::string half_tensor(const std::string& name, const std::vector<int64_t>& sizes,
+                               const std::vector<float>& values) {
+  constexpr uint64_t kHalf = 10;
+  std::string out, data(values.size() * 2, 0);
+  for (const int64_t size : sizes) out += number(1, static_cast<uint64_t>(size));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const uint16_t bits = f32_to_f16(values[i]);
+    std::memcpy(data.data() + 2 * i, &bits, 2);
+  }
+  return out + number(2, kHalf) + bytes(8, name) + bytes(9, data);
 }
 inline std::string node(const std::string& op, const std::string& name,
                         const std::vector<std::string>& inputs, const std::string& output = "") {

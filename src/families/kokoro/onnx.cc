@@ -40,6 +40,7 @@ class OnnxKokoro : public WeightSource {
  public:
   explicit OnnxKokoro(const std::string& path) : graph_(path) {
     for (const OnnxTensor& tensor : graph_.tensors()) name_plain(tensor);
+    for (const OnnxNode& node : graph_.nodes()) note_copy(node);
     for (const OnnxNode& node : graph_.nodes()) name_inputs(node);
     if (!has("decoder.generator.conv_post.weight") ||
         !has("bert.embeddings.word_embeddings.weight")) {
@@ -195,8 +196,16 @@ class OnnxKokoro : public WeightSource {
     return out;
   }
 
+  /// The tensor that a node takes, as it is or through casts (of f16 exports) and identities.
   std::optional<size_t> input(const OnnxNode& node, size_t index) const {
-    return index < node.inputs.size() ? graph_.find(node.inputs[index]) : std::nullopt;
+    if (index >= node.inputs.size()) return {};
+    const auto copy = copied_.find(node.inputs[index]);
+    return copy != copied_.end() ? copy->second : graph_.find(node.inputs[index]);
+  }
+
+  void note_copy(const OnnxNode& node) {
+    if (node.op != "Cast" && node.op != "Identity") return;
+    if (const auto from = input(node, 0)) copied_.emplace(node.output, *from);
   }
 
   /// The scale of a tensor of 8 bits, which is named after it.
@@ -273,6 +282,7 @@ class OnnxKokoro : public WeightSource {
 
   OnnxGraph graph_;
   std::map<std::string, Part> parts_;
+  std::map<std::string, size_t> copied_;         // an output that is a tensor's numbers
   std::map<std::string, std::string> gathered_;  // an output of a table -> its weight's name
   std::map<std::string, Tensor> copies_;
 };

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+#include <map>
 
 #include "base/error.h"
+#include "base/float16.h"
+#include "families/kokoro/pipeline.h"
 #include "families/kokoro/voices.h"
+#include "families/kokoro/weights.h"
 #include "io/expect_fault.h"
 #include "io/onnx_fixture.h"
 #include "io/test_dir.h"
@@ -94,6 +99,118 @@ TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
             (std::vector<float>{1, 3, 4, 2}));
   EXPECT_EQ(weight_numbers(weights, "predictor.shared.weight_hh_l0_reverse", {4, 1}),
             (std::vector<float>{40, 60, 70, 50}));
+}
+
+/// An export in f16 of a whole checkpoint: LSTMs as nodes, whose tensors go through casts; other
+/// weights under their own names.
+class HalfExport {
+ public:
+  explicit HalfExport(const std::string& checkpoint)
+      : source_(open_kokoro_weights(checkpoint)), weights_(open_kokoro_weights(checkpoint)) {
+    for (const std::string& stored : source_->names()) {
+      if (stored.ends_with(kLength)) continue;
+      // An export has the product of a weight norm's two parts.
+      const bool normed = stored.ends_with(kDirection);
+      const std::string module = stored.substr(0, stored.rfind('.'));
+      const std::string name = normed ? module + ".weight" : stored;
+      const Shape shape = *source_->shape(stored);
+      std::vector<float> values = normed ? folded(module, shape) : numbers(stored);
+      const size_t lstm = name.find(".weight_ih_l0");
+      if (lstm != name.npos) {
+        if (name.ends_with("_l0")) add_lstm(name.substr(0, lstm));
+      } else if (name.find("_l0") == name.npos) {
+        const bool decoder = name.starts_with("decoder.");
+        tensors_.push_back(
+            half_tensor((decoder ? "decoder." : "encoder.") + name, sizes_of(shape), values));
+      }
+      for (float& value : values) value = f16_to_f32(f32_to_f16(value));
+      want.emplace(name, std::pair(shape, std::move(values)));
+    }
+  }
+  std::string bytes() const { return model(nodes_, tensors_); }
+  std::map<std::string, std::pair<Shape, std::vector<float>>> want;  ///< numbers of each weight
+
+ private:
+  static std::vector<int64_t> sizes_of(const Shape& shape) {
+    std::vector<int64_t> out;
+    for (int i = 0; i < shape.dims(); ++i) out.push_back(shape[i]);
+    return out;
+  }
+  static constexpr std::string_view kDirection = ".weight_v", kLength = ".weight_g";
+
+  /// g v / |v| for each first index.
+  std::vector<float> folded(const std::string& module, const Shape& shape) {
+    std::vector<float> out = numbers(module + ".weight_v");
+    const std::vector<float> lengths = numbers(module + ".weight_g");
+    const int64_t rows = shape[0], width = shape.count() / rows;
+    for (int64_t r = 0; r < rows; ++r) {
+      const std::span<float> row(out.data() + r * width, static_cast<size_t>(width));
+      double sum = 0;
+      for (const float value : row) sum += double{value} * value;
+      const double factor = lengths[static_cast<size_t>(r)] / std::sqrt(sum);
+      for (float& value : row) value = static_cast<float>(value * factor);
+    }
+    return out;
+  }
+  std::vector<float> numbers(const std::string& name) {
+    return weight_numbers(weights_, name, *source_->shape(name));
+  }
+  /// [4 H, columns] of torch's input, forget, cell, output to ONNX's input, output, forget, cell.
+  static std::vector<float> in_order(const std::vector<float>& all) {
+    const auto part = std::ssize(all) / 4;
+    std::vector<float> out;
+    for (const int gate : {0, 3, 1, 2}) {
+      out.insert(out.end(), all.begin() + gate * part, all.begin() + (gate + 1) * part);
+    }
+    return out;
+  }
+  void add_lstm(const std::string& module) {
+    std::vector<float> w, r, b;
+    const auto append = [](std::vector<float>& to, const std::vector<float>& more) {
+      to.insert(to.end(), more.begin(), more.end());
+    };
+    for (const char* way : {"_l0", "_l0_reverse"}) {
+      append(w, in_order(numbers(module + ".weight_ih" + way)));
+      append(r, in_order(numbers(module + ".weight_hh" + way)));
+      append(b, in_order(numbers(module + ".bias_ih" + way)));
+      append(b, in_order(numbers(module + ".bias_hh" + way)));
+    }
+    const Shape in = *source_->shape(module + ".weight_ih_l0");
+    const int64_t rows = in[0];
+    tensors_.push_back(half_tensor(module + "W", {2, rows, in[1]}, w));
+    tensors_.push_back(half_tensor(module + "R", {2, rows, rows / 4}, r));
+    tensors_.push_back(half_tensor(module + "B", {2, 2 * rows}, b));
+    std::string path = module;
+    for (size_t at = 0; (at = path.find('.', at)) != path.npos; ++at) {
+      if (path[at + 1] < '0' || path[at + 1] > '9') path[at] = '/';
+    }
+    nodes_.push_back(node("Cast", "cast" + module, {module + "W"}, module + "Wf"));
+    nodes_.push_back(node("Identity", "same" + module, {module + "Wf"}, module + "Wi"));
+    nodes_.push_back(node("LSTM", "/encoder/" + path + "/LSTM",
+                          {"x", module + "Wi", module + "R", module + "B"}));
+  }
+
+  std::unique_ptr<WeightSource> source_;
+  Weights weights_;
+  std::vector<std::string> nodes_, tensors_;
+};
+
+TEST(KokoroOnnx, AWholeExportInF16IsTheCheckpointRounded) {
+  const std::string checkpoint = SYRINX_BINARY_DIR "/parity/kokoro/golden/published/checkpoint";
+  const HalfExport half(checkpoint);
+  const TestDir dir;
+  std::filesystem::copy(checkpoint, dir.path(), std::filesystem::copy_options::recursive);
+  std::filesystem::remove(dir.path("kokoro-v1_0.pth"));
+  const std::string path = dir.write("kokoro-v1.0.fp16.onnx", half.bytes());
+  const Weights weights(open_kokoro_onnx(path));
+  int lstms = 0;
+  for (const auto& [name, want] : half.want) {
+    EXPECT_EQ(weight_numbers(weights, name, want.first), want.second) << name;
+    lstms += name.ends_with(".weight_ih_l0") ? 1 : 0;
+  }
+  EXPECT_GT(lstms, 2);
+  EXPECT_GT(half.want.size(), 100U);
+  EXPECT_EQ(load({dir.path(), "half", WeightType::kQ8})->info().family, "kokoro");
 }
 
 TEST(KokoroOnnx, OtherGraphsAreRefusedByName) {
