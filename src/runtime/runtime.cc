@@ -309,7 +309,8 @@ Executors executors_alone(const PipelineInfo& info, int threads) {
   constexpr int kFew = 4;  // measured with two: docs/measurements.md, "All cores on one step"
   size_t bytes = 0;
   for (const PartInfo& part : info.parts) bytes += part.bytes;
-  const bool shared = threads == 1 || (threads < kFew && bytes > kMoreThanCaches);
+  const bool only_hears = !info.speaks && !info.writes;
+  const bool shared = threads == 1 || (threads < kFew && (only_hears || bytes > kMoreThanCaches));
   return shared ? Executors::kShared : Executors::kSplit;
 }
 

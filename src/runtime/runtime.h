@@ -64,7 +64,8 @@ Introduction introduce(const LoadOptions& options);
 
 /// Where batches run of a model on a CPU that has `threads` threads to itself. With a few threads,
 /// all of them on one batch where the weights are more than a cache holds: a step then waits for
-/// memory, which one core cannot exhaust, and half the threads would wait for the other half.
+/// memory, which one core cannot exhaust, and half the threads would wait for the other half. The
+/// same for a recogniser: its encoder's batches are large, and a speaker waits for them.
 Executors executors_alone(const PipelineInfo& info, int threads);
 
 /// The same with an engine around it, on a machine of its own, by executors_alone() if the options

@@ -177,6 +177,14 @@ TEST(Load, ALargeModelAloneHasFewThreadsOnOneBatch) {
   EXPECT_EQ(executors_alone(large, 4), Executors::kSplit);
 }
 
+TEST(Load, ARecogniserAloneHasFewThreadsOnOneBatch) {
+  PipelineInfo whisper;
+  whisper.speaks = whisper.writes = false;
+  whisper.parts = {{"encoder", "", size_t{20} << 20}, {"decoder", "", size_t{60} << 20}};
+  EXPECT_EQ(executors_alone(whisper, 2), Executors::kShared);
+  EXPECT_EQ(executors_alone(whisper, 4), Executors::kSplit);
+}
+
 TEST(Load, AModelMayBeOneFile) {
   EXPECT_EQ(model_name("/voices/en_US-joe-medium.onnx"), "en_US-joe-medium");
   EXPECT_EQ(model_name("en_US-joe-medium.onnx"), "en_US-joe-medium");

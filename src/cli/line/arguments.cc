@@ -144,8 +144,9 @@ void add_engine(CLI::App& app, EngineOptions& engine) {
          "--executors",
          [&engine](const std::string& name) { engine.executors = find_executors(name); },
          "shared: all threads on one batch; split: language models beside codecs; each: a batch a "
-         "thread; auto: split with two threads or more, but shared with two or three for one large "
-         "model (auto)")
+         "thread; auto: split with two threads or more, but shared with two or three for a "
+         "recogniser "
+         "or one large model (auto)")
       ->check(CLI::IsMember({"auto", "shared", "split", "each"}));
   app.add_option("--max-batch", engine.max_batch, "streams in one step")
       ->check(between(1, 4096))
