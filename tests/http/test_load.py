@@ -1,6 +1,7 @@
 """Many clients at once, and crowds that misbehave, while good ones get what they would alone."""
 import concurrent.futures
 import contextlib
+import json
 import os
 import socket
 import threading
@@ -135,6 +136,37 @@ class Load(unittest.TestCase):
             self.assertEqual({status for status, _ in answers}, {200, 503})
             self.assertTrue(all(after for status, after in answers if status == 503))
             self.assertEqual(server.speak({"input": "Hello."})[0], 200)
+
+    def chats(self, *options):
+        """(status, text) of fifty chats at once, after a few that show the server how fast they end."""
+        body = json.dumps({"model": "wren", "messages": [{"role": "user", "content": "What can you do?"}],
+                           "max_tokens": 60, "temperature": 0})
+
+        def chat(_):
+            connection = server.connect(timeout=600)
+            connection.request("POST", "/v1/chat/completions", body, {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            status, text = answer.status, json.loads(answer.read())
+            connection.close()
+            return status, text["choices"][0]["message"]["content"] if status == 200 else text["error"]["message"]
+
+        with harness.Server("--quiet", "--max-batch", "1", *options, model="wren") as server:
+            with concurrent.futures.ThreadPoolExecutor(50) as pool:
+                for _ in range(6):
+                    self.assertEqual(chat(0)[0], 200)
+                return list(pool.map(chat, range(50)))
+
+    def test_readers_that_fit_are_answered(self):
+        answers = self.chats("--max-read-wait", "600")
+        self.assertEqual({status for status, _ in answers}, {200})
+        self.assertEqual(len({text for _, text in answers}), 1)
+
+    def test_readers_beyond_the_bound_are_refused(self):
+        answers = self.chats("--max-wait", "0", "--max-read-wait", "0.1")
+        self.assertEqual({status for status, _ in answers}, {200, 503})
+        for status, message in answers:
+            if status == 503:
+                self.assertRegex(message, r"\b0\.1 s")
 
 
 if __name__ == "__main__":

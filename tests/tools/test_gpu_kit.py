@@ -48,12 +48,12 @@ class GpuKitTest(unittest.TestCase):
     def run_kit(self, seconds, parts):
         env = {**os.environ, "KIT_PARTS": parts, "OUT": str(self.kit / "out")}
         done = subprocess.run([self.kit / "gpu_check", "--kit", str(seconds)], env=env, text=True,
-                              capture_output=True, timeout=50)
+                              capture_output=True, timeout=400)
         states = [line.split("\t")[:2] for line in (self.kit / "out" / "parts.tsv").read_text().splitlines()]
         return done, dict(states)
 
     def test_goes_on_after_parts_that_fail(self):
-        done, states = self.run_kit(40, "ceilings kernels_test steps products orpheus")
+        done, states = self.run_kit(300, "ceilings kernels_test steps products orpheus")
         self.assertEqual(states, {"ceilings": "passed", "kernels_test": "failed, code 1", "steps": "passed",
                                   "products": "failed, code 3", "orpheus": "failed, code 1"})
         self.assertEqual(done.returncode, 1)
@@ -65,13 +65,14 @@ class GpuKitTest(unittest.TestCase):
         self.assertEqual(len(results["rows"]["steps"]), 1)  # the line that was cut short is left out
 
     def test_ends_in_time(self):
-        done, states = self.run_kit(7, "gpu_test steps")
+        # A part needs 5 s: the runner has 9 s to start in, which a busy machine takes some of.
+        done, states = self.run_kit(14, "gpu_test steps")
         self.assertTrue(states["gpu_test"].startswith("cut after"), states)
         self.assertEqual(states["steps"], "no time left")
         self.assertEqual(done.returncode, 1)
 
     def test_passes_when_all_parts_pass(self):
-        done, states = self.run_kit(40, "ceilings steps")
+        done, states = self.run_kit(300, "ceilings steps")
         self.assertEqual(set(states.values()), {"passed"})
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

@@ -15,7 +15,7 @@ RawSocket::RawSocket(int port, int receive_bytes) : fd_(::socket(AF_INET, SOCK_S
   if (receive_bytes > 0) {
     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
   }
-  const timeval timeout{20, 0};
+  const timeval timeout{300, 0};  // a test that hangs ends; a busy machine is slow
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   sockaddr_in at{};
   at.sin_family = AF_INET;
