@@ -2,11 +2,13 @@
 
     python3 evaluate.py VOICE_DIR SPOKEN_DIR [--temperature T] [--report REPORT.html] [--limit N]
                         [--speakers finch,raven,...] [--by-word] [--seed N] [--encoder FILE]
+                        [--before VOICE_DIR]
 
 SPOKEN_DIR holds what synth wrote of heldout.txt and stop.txt: 310 sentences of each teacher.
 --by-word: the phrases are heard as if the text arrived word by word. --encoder (encoder.safetensors): word errors of the teacher's own
 codes through the decoder as well, which tell what codec and speech LM lose apart. The report is one file with tables, recordings to play and
-spectrograms. What the recogniser hears of the teachers is kept in SPOKEN_DIR/heard.json.
+spectrograms; with --before also those of another voice folder, the voice before this one. Where judge.py finds its
+packages, Whisper and DNSMOS judge the first 60 sentences of voice and teacher. What the recogniser hears of the teachers is kept in SPOKEN_DIR/heard.json.
 training/evaluate_server.py measures the real program.
 """
 import argparse
@@ -21,6 +23,7 @@ from scipy.signal import resample_poly
 
 import codec
 import hear
+import judge
 import lm
 import measure
 import recordings
@@ -31,6 +34,7 @@ from infer import speak_codes, symbols_of
 from voice_file import encoder_of, from_folder
 
 SHOWN = (0, 3, -1)  # held-out sentences in the report
+JUDGED = 60         # sentences that Whisper and DNSMOS judge
 
 
 def speak(voice, records, mix, temperature=0.4, speed=1.0, seed=1, by_word=False):
@@ -84,8 +88,11 @@ def sentences_of(folder, teacher, limit=None):
 
 def word_errors(texts, waves):
     """(rate, sentences heard exactly); the recogniser hears 16 kHz."""
-    return hear.word_error_rate(texts, [resample_poly(w, 16000, RATE) if RATE != 16000 else w
-                                        for w in waves])
+    return hear.word_error_rate(texts, at_16_khz(waves))
+
+
+def at_16_khz(waves):
+    return [resample_poly(w, 16000, RATE) if RATE != 16000 else w for w in waves]
 
 
 def teacher_words(folder, teacher, texts, waves):
@@ -97,6 +104,15 @@ def teacher_words(folder, teacher, texts, waves):
         known[key] = word_errors(texts, waves)
         path.write_text(json.dumps(known))
     return known[key]
+
+
+def judged(texts, made, teacher_waves):
+    """Figures of judge.py, voice / teacher; none without its packages."""
+    if not judge.available():
+        return {}
+    own, other = (judge.judged(texts[:JUDGED], at_16_khz(waves[:JUDGED])) for waves in (made, teacher_waves))
+    both = lambda key: " / ".join(report.shown(figures[key]) for figures in (own, other))
+    return {f"{key} (teacher)": both(key) for key in own}
 
 
 def symbol_pitch(record, track, path=None):
@@ -153,8 +169,9 @@ def sound(records, paths, teacher_waves, made, count=60):
     }
 
 
-def measure_speaker(voice, encoder, index, args):
-    """All figures of one speaker as a dict, and (text, teacher's samples, own samples) to show."""
+def measure_speaker(voice, encoder, name, args):
+    """All figures of one speaker as a dict, and (text, {title: samples}) to show."""
+    index = list(TEACHERS.values()).index(name)
     teacher = list(TEACHERS)[index]
     records, teacher_waves = sentences_of(args.spoken, teacher, args.limit)
     texts = [r["text"] for r in records]
@@ -180,12 +197,18 @@ def measure_speaker(voice, encoder, index, args):
     if encoder:
         coded = [through_codes(voice, encoder, *row, index) for row in zip(records, teacher_waves)]
         figures["wrong words of its codes"] = round(word_errors(texts, coded)[0] * total)
+    figures |= judged(texts, made, teacher_waves)
     figures |= sound(records, paths, teacher_waves, made)
     for speed in (0.7, 1.4):
         fast, _, _ = speak(voice, records[:20], one_speaker(index), args.temperature, speed)
         figures[f"length at {speed}"] = np.mean(
             [len(f) / len(m) * speed for f, m in zip(fast, made)])
-    shown = [(texts[i], teacher_waves[i], made[i]) for i in SHOWN]
+    before = [None] * len(SHOWN)
+    if args.before:
+        before, _, _ = speak(from_folder(args.before), [records[i] for i in SHOWN], one_speaker(index),
+                             args.temperature)
+    shown = [(texts[i], {"teacher": teacher_waves[i], name: made[i], "the voice before": old})
+             for i, old in zip(SHOWN, before)]
     return figures, shown
 
 
@@ -198,6 +221,7 @@ def main():
     args.add_argument("--limit", type=int)
     args.add_argument("--seed", type=int, default=1)
     args.add_argument("--encoder")
+    args.add_argument("--before")
     args.add_argument("--by-word", action="store_true")
     args.add_argument("--speakers", default=",".join(TEACHERS.values()))
     args = args.parse_args()
@@ -205,8 +229,7 @@ def main():
     voice, encoder = from_folder(args.voice), args.encoder and encoder_of(args.encoder)
     figures, shown = {}, {}
     for name in args.speakers.split(","):
-        index = list(TEACHERS.values()).index(name)
-        figures[name], shown[name] = measure_speaker(voice, encoder, index, args)
+        figures[name], shown[name] = measure_speaker(voice, encoder, name, args)
         print(name, ", ".join(f"{k}: {report.shown(v)}" for k, v in figures[name].items()),
               flush=True)
     if args.report:

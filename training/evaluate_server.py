@@ -1,10 +1,12 @@
-"""Measures the built program: word error rate against the teacher, ends, speed.
+"""Measures the built program: word error rate against the teacher, ends, speed, and what Whisper and DNSMOS say.
 
     python3 evaluate_server.py BUILD/syrinx [--voice finch] [--sentences heldout.txt]
                                [--stop stop.txt] [--limit N] [--teacher] [--at-most RATE]
+                               [--judge] [--model VOICE_DIR]
 
 Speaks every sentence with `syrinx say` and has PocketSphinx hear it. --teacher compares with the
-voice's teacher, where that is one of flite's (program flite). --at-most fails when the word error rate is above RATE: a light
+voice's teacher, where that is one of flite's (program flite). --judge: Whisper and
+DNSMOS (judge.py) as well. --model: another voice folder than the program's own. --at-most fails when the word error rate is above RATE: a light
 test.
 """
 import argparse
@@ -21,17 +23,17 @@ VOICES = json.loads((HERE / "speakers.json").read_text())
 TEACHERS = {voice: teacher for teacher, voice in VOICES["teachers"].items()}
 
 
-def say(program, voice, texts, folder, prefix):
+def say(program, voice, texts, folder, prefix, model=None):
     """Samples per sentence; an exception when the program fails."""
     waves = []
     for i, text in enumerate(texts):
         path = Path(folder) / f"{prefix}{i}.wav"
         if program == "flite":
-            if TEACHERS[voice].startswith("hts"):
+            if TEACHERS[voice].startswith(("hts", "hibari")):
                 sys.exit(f"--teacher: {voice} learned from {TEACHERS[voice]}, which flite has not; evaluate.py compares them")
             command = ["flite", "-voice", TEACHERS[voice], "-t", text, "-o", str(path)]
         else:
-            command = [program, "say", text, "--voice", voice, "-o", str(path)]
+            command = [program, "say", text, "--voice", voice, "-o", str(path)] + (["-m", model] if model else [])
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         waves.append(hear.read_wav(path))
     return waves
@@ -46,16 +48,24 @@ def main():
     args.add_argument("--limit", type=int)
     args.add_argument("--teacher", action="store_true")
     args.add_argument("--at-most", type=float)
+    args.add_argument("--judge", action="store_true")
+    args.add_argument("--model")
     args.add_argument("--show", action="store_true")
     args = args.parse_args()
+    if args.judge:
+        import judge
+        if not judge.available():
+            sys.exit("--judge: needs the packages faster-whisper, speechmos and librosa")
     if not hear.available():
         print("skipped: pocketsphinx is not installed")
         sys.exit(77)
     texts = Path(args.sentences).read_text().splitlines()[: args.limit]
     with tempfile.TemporaryDirectory() as folder:
-        made = say(args.program, args.voice, texts, folder, "said")
+        made = say(args.program, args.voice, texts, folder, "said", args.model)
         rate, exact = hear.word_error_rate(texts, made, args.show)
         print(f"{args.voice}: word error rate {100 * rate:.1f} %, heard exactly {exact}/{len(texts)}")
+        if args.judge:
+            print(", ".join(f"{k} {v if isinstance(v, str) else round(float(v), 2)}" for k, v in judge.judged(texts, made).items()))
         if args.teacher:
             spoken = say("flite", args.voice, texts, folder, "teacher")
             base, exact = hear.word_error_rate(texts, spoken)

@@ -13,7 +13,7 @@ from corpus import HOP, N_FFT, RATE
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:2rem auto;padding:0 1rem;
 color-scheme:light dark}table{border-collapse:collapse}td,th{padding:.3rem .7rem;text-align:right;
 border-bottom:1px solid #8886}td:first-child,th:first-child{text-align:left}
-.pair{display:grid;grid-template-columns:1fr 1fr;gap:1rem;margin-bottom:2rem}img{width:100%;
+.pair{display:grid;grid-template-columns:repeat(auto-fit,minmax(16rem,1fr));gap:1rem;margin-bottom:2rem}img{width:100%;
 image-rendering:auto}audio{width:100%}"""
 
 
@@ -73,13 +73,13 @@ def recording(title, samples):
 
 
 def write(path, figures, examples):
-    """figures: speaker -> {name: value}; examples: speaker -> [(text, teacher, made)]."""
+    """figures: speaker -> {name: value}; examples: speaker -> [(text, {title: samples or None})]."""
     parts = [f"<!doctype html><meta charset=utf-8><title>finch, measured</title>"
              f"<style>{STYLE}</style><h1>finch, measured</h1>{table(figures)}"]
     for speaker, sentences in examples.items():
         parts.append(f"<h2>{html.escape(speaker)}</h2>")
-        for text, teacher, made in sentences:
-            parts.append(f"<p>{html.escape(text)}</p><div class=pair>"
-                         f"{recording('teacher', teacher)}{recording(speaker, made)}</div>")
+        for text, waves in sentences:
+            shown_waves = "".join(recording(*pair) for pair in waves.items() if pair[1] is not None)
+            parts.append(f"<p>{html.escape(text)}</p><div class=pair>{shown_waves}</div>")
     with open(path, "w", encoding="utf-8") as out:
         out.write("\n".join(parts))

@@ -33,6 +33,8 @@ class Teacher {
 /// throat), nine half tones lower. Null for other names.
 std::unique_ptr<Teacher> open_teacher(const std::string& name, int rate);
 std::unique_ptr<Teacher> open_flite_teacher(const std::string& name, int rate);
+/// `hibari`, the voice of the Python package hibari-tts, or `hibari:88:-7`, another speaker made of it.
+std::unique_ptr<Teacher> open_hibari_teacher(const std::string& name, int rate);
 std::unique_ptr<Teacher> open_hts_teacher(const std::string& name, int rate);
 
 /// Time at which a rising question rises: the start of the last stressed vowel, at most 0.45 s before

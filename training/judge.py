@@ -1,0 +1,80 @@
+"""Judges speech by two models: words that Whisper hears wrong, and DNSMOS.
+
+    python3 judge.py STEM...     # the first 60 sentences of synth's files STEM.pcm and STEM.jsonl
+
+Needs the packages faster-whisper (WHISPER names a model's folder; without it `base` is fetched), speechmos
+and librosa. Without them `available` is false, and evaluate.py measures the rest.
+
+Waves have 16 kHz.
+"""
+import os
+import sys
+
+import numpy as np
+
+import hear
+
+HEARD_RATE = 16000
+SECONDS = 9.01  # what DNSMOS hears at once
+
+
+def available():
+    try:
+        import faster_whisper  # noqa: F401
+        import speechmos.dnsmos  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def spoken_words(text):
+    """The words of a text as both sides write them: no case, no marks, spelled as one hears them."""
+    return hear.words(text.replace("-", " ").replace("’", "'"))
+
+
+def whisper_errors(texts, waves):
+    """(wrong words, words)."""
+    import faster_whisper
+    model = faster_whisper.WhisperModel(os.environ.get("WHISPER", "base"), device="cpu",
+                                        compute_type="float32", cpu_threads=1)
+    wrong = 0
+    for text, wave in zip(texts, waves):
+        said = model.transcribe(np.asarray(wave, np.float32), language="en", beam_size=1, temperature=0,
+                                condition_on_previous_text=False, without_timestamps=True)[0]
+        wrong += hear.errors(spoken_words(text), spoken_words(" ".join(s.text for s in said)))
+    return wrong, sum(len(spoken_words(t)) for t in texts)
+
+
+def dnsmos(waves):
+    """Means of (overall, signal, background, P.808): DNSMOS P.835 and P.808, 1 to 5."""
+    from speechmos import dnsmos as judge
+    rows = []
+    for wave in waves:
+        heard = np.asarray(wave, np.float32)
+        heard = np.tile(heard, int(np.ceil(SECONDS * HEARD_RATE / len(heard))))
+        said = judge.run(np.clip(heard, -1, 1), HEARD_RATE)
+        rows.append([said[k] for k in ("ovrl_mos", "sig_mos", "bak_mos", "p808_mos")])
+    return np.mean(rows, 0)
+
+
+def judged(texts, waves):
+    """One line of figures as a dict."""
+    wrong, total = whisper_errors(texts, waves)
+    overall, signal, _, p808 = dnsmos(waves)
+    return {"Whisper: wrong words": f"{wrong} of {total}", "Whisper %": 100 * wrong / total,
+            "DNSMOS overall": overall, "DNSMOS signal": signal, "DNSMOS P.808": p808}
+
+
+def main(stems):
+    from corpus import RATE, load_sentences
+    from scipy.signal import resample_poly
+    for stem in stems:
+        records, pcm = load_sentences(stem)
+        waves = [resample_poly(pcm[r["offset"] : r["offset"] + r["samples"]] / 32768.0, HEARD_RATE, RATE)
+                 for r in records[:60]]
+        figures = judged([r["text"] for r in records[:60]], waves)
+        print(stem, ", ".join(f"{k} {v if isinstance(v, str) else round(float(v), 2)}" for k, v in figures.items()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
