@@ -19,8 +19,8 @@ constexpr double kFirstAnswer_s = 3;  // of a program that starts
 constexpr double kPause_s = 30;       // after one could not be started
 constexpr std::string_view kBorder = "zdragzvok", kEnd = "wubbleflink";  // words of no language
 
-/// Calls `take` with each line that is not blank, without spaces around; a last line without an
-/// end is none.
+/// Calls `take` with each line that is not blank, without spaces around. Text behind the last line
+/// end is left out.
 template <typename Take>
 void for_lines(std::string_view printed, const Take& take) {
   for (size_t begin = 0, end; (end = printed.find('\n', begin)) != printed.npos; begin = end + 1) {
