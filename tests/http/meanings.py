@@ -10,7 +10,7 @@ OF_OTHER_MODELS = (
     "voice", "ref_audio", "ref_text", "ref_mode", "ref_trim", "x_vector_only_mode", "references",
     "speaker_embedding", "pronunciations", "language", "guidance", "flow", "exaggeration",
     "spell_numbers", "speaker", "context", "task_type", "inner_temperature", "inner_top_p",
-    "inner_top_k")
+    "inner_top_k", "noise_scale", "noise_w", "length_scale")
 
 
 def give_meaning(body):
