@@ -162,11 +162,11 @@ class Load(unittest.TestCase):
         self.assertEqual(len({text for _, text in answers}), 1)
 
     def test_readers_beyond_the_bound_are_refused(self):
-        answers = self.chats("--max-wait", "0", "--max-read-wait", "0.01")
+        answers = self.chats("--max-wait", "0", "--max-read-wait", "0.001")
         self.assertEqual({status for status, _ in answers}, {200, 503})
         for status, message in answers:
             if status == 503:
-                self.assertRegex(message, r"\b0\.01 s")
+                self.assertRegex(message, r"\b0\.001 s")
 
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
 
 TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
-  // A program of that name that counts how often it is run.
+  // A program of that name that counts how often it is run; no other test keeps one for this language.
+  constexpr const char* kLanguage = "en-gb-scotland";
   const TestDir dir;
   const std::string path = std::getenv("PATH");
   const std::string program =
@@ -83,7 +84,7 @@ TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   for (const char* sign : {"§", "☭", "♖", "⌘", "❦"}) text += sign + std::string(";");
   text += "Hello,⁂";
   ::setenv("PATH", (dir.path("") + ":" + path).c_str(), 1);
-  const auto got = espeak_phonemes(text, "en-us");
+  const auto got = espeak_phonemes(text, kLanguage);
   ::setenv("PATH", path.c_str(), 1);
   ASSERT_TRUE(got.ok()) << got.error().message;
   const std::string runs = read_file(dir.path("runs"), 1 << 20);
@@ -91,15 +92,15 @@ TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   // As word by word: what is silent stays so, and nothing moves to another word.
   std::string alone = std::string(50, ',');
   for (const char* sign : {"§", "☭", "♖", "⌘", "❦"}) {
-    alone += espeak_phonemes(sign, "en-us").value() + ";";
+    alone += espeak_phonemes(sign, kLanguage).value() + ";";
   }
-  EXPECT_EQ(got.value(), alone + espeak_phonemes("Hello", "en-us").value() + ",");
+  EXPECT_EQ(got.value(), alone + espeak_phonemes("Hello", kLanguage).value() + ",");
 }
 
 TEST(ZonosPhonemes, SaysWhatIsMissing) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", "/nowhere", 1);
-  const auto got = espeak_phonemes("Hello.", "en-us");
+  const auto got = espeak_phonemes("Hello.", "en-029");
   ::setenv("PATH", path.c_str(), 1);
   ASSERT_FALSE(got.ok());
   EXPECT_EQ(got.error().code, ErrorCode::kUnsupported);
