@@ -1,4 +1,4 @@
-// Speech for tests: what the built-in voice makes of a text, at kHearingRate.
+// Speech for tests: what a speaker of the built-in voice makes of a text, at kHearingRate.
 #pragma once
 
 #include <string>
@@ -6,6 +6,6 @@
 
 namespace syrinx {
 
-std::vector<float> spoken(const std::string& text);
+std::vector<float> spoken(const std::string& text, const std::string& speaker = {});
 
 }  // namespace syrinx

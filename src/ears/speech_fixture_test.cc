@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-std::vector<float> spoken(const std::string& text) {
+std::vector<float> spoken(const std::string& text, const std::string& speaker) {
   static const auto engine = [] {
     LoadOptions options;
     options.voices_dir = SYRINX_SOURCE_DIR "/voices";
@@ -19,6 +19,7 @@ std::vector<float> spoken(const std::string& text) {
   }();
   SpeechRequest request;
   request.say.text = text;
+  request.voice.name = speaker;
   request.sampling.seed = 5;
   const auto sink = std::make_shared<Collector>();
   const auto submitted = engine->submit(request, sink);
