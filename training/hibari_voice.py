@@ -23,7 +23,7 @@ from hibari.voices import voice_path
 
 RATE, HOP, PITCH_RATE = dsp.SR, dsp.HOP, 200
 FRAMES = 2           # of the network a unit of its durations: 25 ms
-LOUDEST_HZ = 40      # a lower pitch means unvoiced
+VOICED_HZ = 40       # a lower pitch means unvoiced
 PEAK = 0.97
 # finch's phones without their stress -> misaki's alphabet for American English.
 PHONES = dict(zip(
@@ -151,7 +151,7 @@ class Voice:
         lh, th, ln, lr, phi, f0, units = self.network.run(
             None, {"ids": np.array([ids], np.int64), "speed": np.array([speed / self.throat], np.float32)})
         lh, th, ln, lr, phi, f0 = (x[0] for x in (lh, th, ln, lr, phi, f0))
-        f0 = np.where(f0 > LOUDEST_HZ, f0 * self.pitch, 0).astype(np.float32)
+        f0 = np.where(f0 > VOICED_HZ, f0 * self.pitch, 0).astype(np.float32)
         ends = np.zeros(count)
         for (_, symbol), end in zip(letters, np.cumsum(units)):
             ends[symbol] = end * FRAMES
