@@ -21,10 +21,12 @@ ArRun& run_of(const PageRivals& rivals, const SequenceView& view) {
   return *rivals.requests[view.slot]->runs[rivals.nodes[view.node].node].ar;
 }
 
-bool gives_way(const PageRivals& rivals, const SequenceView& view) {
+/// Whether the sequence that took the pages of `view` has not run since. A request that became live
+/// does not give way to one in the background, which waits in turn until no listener runs dry.
+bool gives_way(const PageRivals& rivals, Urgency urgency, const SequenceView& view) {
   ArRun& run = run_of(rivals, view);
   if (run.gave_way_to == 0) return false;
-  for (const Views& views : rivals.wanted) {
+  for (const Views& views : std::span(rivals.wanted).first(urgency + 1)) {
     for (const SequenceView& other : views.sequences) {
       if (other.order != run.gave_way_to || other.node != view.node) continue;
       if (run_of(rivals, other).ran() == run.gave_way_at) return true;
@@ -54,8 +56,10 @@ bool take_from_youngest(const PageRivals& rivals, const NodeRef& node, const Act
 }  // namespace
 
 void let_older_first(const PageRivals& rivals) {
-  for (Views& views : rivals.wanted) {
-    for (SequenceView& view : views.sequences) view.gives_way = gives_way(rivals, view);
+  for (const Urgency urgency : {kLive, kBackground}) {
+    for (SequenceView& view : rivals.wanted[urgency].sequences) {
+      view.gives_way = gives_way(rivals, urgency, view);
+    }
   }
   for (Views& views : rivals.wanted) {
     std::erase_if(views.sequences, [](const SequenceView& view) { return view.gives_way; });

@@ -61,7 +61,8 @@ class ToyState : public Sequence {
   bool ready() const override {
     const size_t at = begin_ + step();
     if (at < text_.size() && text_[at] == kReady) stumble("ready()");
-    return !open_ || at < text_.size();
+    // The byte behind this step's must be there: advance() ends the request by it.
+    return !open_ || begin_ + (step() + 1) / options_.steps_per_byte < text_.size();
   }
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
   SampleRule rule(int) const override { return {}; }
