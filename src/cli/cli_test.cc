@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "audio/wav.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "cli/line/help.h"
+#include "cli/line/load_line.h"
 #include "cli/line/progress_line.h"
 #include "cli/speak/audio_file.h"
 #include "cli/speak/subtitles.h"
@@ -58,6 +60,31 @@ TEST(ProgressLine, IsCutWhereTheTerminalEnds) {
   EXPECT_EQ(first_columns("日本語", 5), "日本");
   EXPECT_EQ(first_columns("x\xe6\x97", 80), "x\xe6\x97");
   EXPECT_EQ(first_columns("x", 0), "");
+}
+
+TEST(LoadLine, NamesWhatIsDoneAndTheTimeLeft) {
+  ModelProgress progress{.model = "llama", .total_bytes = 3 << 20};
+  EXPECT_EQ(load_text(progress, 2), "loading llama: 0 bytes of 3.0 MiB");
+  progress.done_bytes = 1 << 20;
+  EXPECT_EQ(load_text(progress, 2), "loading llama: 1.0 MiB of 3.0 MiB, 4 s left");
+  EXPECT_EQ(load_text(progress, 62), "loading llama: 1.0 MiB of 3.0 MiB, 2 min 4 s left");
+  progress.done_bytes = 4 << 20;  // a tensor of two files
+  EXPECT_EQ(load_text(progress, 2), "loading llama: 3.0 MiB of 3.0 MiB, 0 s left");
+}
+
+TEST(LoadLine, IsLoggedEveryFewSeconds) {
+  std::vector<std::string> lines;
+  const auto report = log_load([&](const std::string& line) { lines.push_back(line); }, 5);
+  ModelProgress progress{.model = "llama", .done_bytes = 1, .total_bytes = 2, .began_s = now_s()};
+  report(progress);
+  EXPECT_TRUE(lines.empty()) << "a short load";
+  progress.began_s -= 6;
+  report(progress);
+  report(progress);
+  EXPECT_EQ(lines, std::vector<std::string>{"loading llama: 1 bytes of 2 bytes, 7 s left"});
+  progress.ended = true;
+  report(progress);
+  EXPECT_EQ(lines.size(), 1u);
 }
 
 TEST(AudioFile, FlacStatesItsLength) {

@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "io/file.h"
 #include "io/safetensors.h"
+#include "io/taken_bytes.h"
 #include "io/torch_pickle.h"
 #include "tensor/finite.h"
 
@@ -178,9 +179,10 @@ View Weights::zeros(const Shape& shape) const {
 
 View Weights::take(const std::string& name, const Shape& shape) const {
   const std::string whole = full(name);
-  ledger_->used.insert(whole);
+  const bool first = ledger_->used.insert(whole).second;
   ledger_->last = whole;
   const View view = ledger_->source->take(whole, shape);
+  if (first && !view.empty()) TakenBytes::add(static_cast<int64_t>(view.bytes()));
   const bool floats =
       view.dtype == DType::kF32 || view.dtype == DType::kBF16 || view.dtype == DType::kF16;
   if (!view.empty() && floats) return view;

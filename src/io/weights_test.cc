@@ -12,6 +12,7 @@
 #include "base/float16.h"
 #include "base/memory.h"
 #include "io/safetensors.h"
+#include "io/taken_bytes.h"
 #include "io/test_dir.h"
 #include "tensor/finite.h"
 
@@ -33,6 +34,25 @@ class WeightsTest : public testing::Test {
   Weights open() { return Weights(open_weights(dir_.path())); }
   TestDir dir_;
 };
+
+TEST_F(WeightsTest, BytesThatAreTakenAreReportedOnce) {
+  const Weights weights = open();
+  std::vector<int64_t> outer, inner;
+  {
+    const TakenBytes around([&](int64_t bytes) { outer.push_back(bytes); });
+    weights.take("talker.head.weight", {3, 2});
+    {
+      const TakenBytes within([&](int64_t bytes) { inner.push_back(bytes); });
+      weights.f32("speaker.w", {2});
+    }
+    weights.take("talker.head.weight", {3, 2});  // a tied table
+    weights.take("talker.layers.0.norm.weight", {2});
+    weights.take("missing", {2});
+  }
+  weights.take("talker.count", {1});
+  EXPECT_EQ(outer, (std::vector<int64_t>{12, 8}));
+  EXPECT_EQ(inner, (std::vector<int64_t>{8}));
+}
 
 TEST_F(WeightsTest, TakesByScope) {
   const Weights talker = open().scope("talker");  // the source lives on in its scopes

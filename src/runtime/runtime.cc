@@ -21,6 +21,7 @@
 #include "io/hub.h"
 #include "io/json.h"
 #include "io/known_models.h"
+#include "io/taken_bytes.h"
 #include "kernels/cpu/gemm_sets.h"
 #include "kernels/packing.h"
 #include "nn/weights_cache.h"
@@ -264,6 +265,32 @@ std::function<bool(std::string_view)> elsewhere(const LoadOptions& options) {
   };
 }
 
+/// Reports the tensors that a load takes, and its end.
+class ProgressReports {
+ public:
+  ProgressReports(const LoadOptions& options, const std::string& dir) : report_(options.progress) {
+    if (!report_ || options.dummy) return;
+    progress_ = {
+        .model = model_name(options.model), .total_bytes = stamp(dir).bytes, .began_s = now_s()};
+    taken_.emplace([this](int64_t bytes) {
+      progress_.done_bytes += bytes;
+      report_(progress_);
+    });
+  }
+  ~ProgressReports() {
+    if (!taken_) return;
+    progress_.ended = true;
+    report_(progress_);
+  }
+  ProgressReports(const ProgressReports&) = delete;
+  ProgressReports& operator=(const ProgressReports&) = delete;
+
+ private:
+  const std::function<void(const ModelProgress&)>& report_;
+  ModelProgress progress_;
+  std::optional<TakenBytes> taken_;
+};
+
 }  // namespace
 
 void find_checkpoint(const LoadOptions& options) { static_cast<void>(find_model(options)); }
@@ -288,6 +315,7 @@ std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
     ThreadPool pool(options.engine.threads);
     const std::unique_ptr<WeightsCache> cache = weights_cache(options, found, spec);
     const PackingScope scope(&pool, cache.get());
+    const ProgressReports reports(options, found.dir);
     pipeline = family.load(spec);
     if (cache) cache->finish();
   }

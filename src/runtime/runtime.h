@@ -13,6 +13,15 @@
 
 namespace syrinx {
 
+/// How far the loading of a model is.
+struct ModelProgress {
+  std::string model;        ///< model_name()
+  int64_t done_bytes = 0;   ///< of tensors that were taken from the checkpoint
+  int64_t total_bytes = 0;  ///< of the checkpoint's files, which may hold more than is taken
+  double began_s = 0;       ///< now_s() at its beginning
+  bool ended = false;       ///< loaded or failed: the last call
+};
+
 struct LoadOptions {
   /// "finch" or "wren" (the built-in voice and text model), a checkpoint directory, or
   /// Org/Name[@revision] as found in the hub's local cache.
@@ -38,6 +47,9 @@ struct LoadOptions {
   /// Takes lines about links that come and go and about packed weights; any thread. Empty: lines
   /// about weights go to the standard error.
   std::function<void(const std::string&)> log;
+  /// Called for each tensor, and at the end, by the thread that loads. Not called for random
+  /// weights.
+  std::function<void(const ModelProgress&)> progress;
   EngineOptions engine;
 };
 

@@ -52,6 +52,37 @@ TEST(ModelFile, IsAModelAndSoIsADirectoryWithIt) {
   EXPECT_TRUE(says(load_fault(options), "notes.txt: expected a model's directory, or a file"));
 }
 
+TEST(ModelProgress, GrowsToTheEndAlsoOfALoadThatFails) {
+  LoadOptions options = text_model();
+  std::vector<ModelProgress> seen;
+  options.progress = [&](const ModelProgress& progress) { seen.push_back(progress); };
+  EXPECT_EQ(load_fault(options), "");
+  EXPECT_TRUE(seen.empty()) << "random weights";
+
+  const std::string file = SYRINX_SOURCE_DIR "/tests/parity/gguf/qwen2.gguf";
+  options.dummy = false;
+  options.model = file;
+  EXPECT_EQ(load_fault(options), "");
+  ASSERT_GT(seen.size(), 5u);
+  for (size_t i = 1; i < seen.size(); ++i) {
+    EXPECT_GE(seen[i].done_bytes, seen[i - 1].done_bytes);
+    EXPECT_EQ(seen[i].ended, i + 1 == seen.size());
+  }
+  EXPECT_EQ(seen.back().model, "qwen2");
+  EXPECT_EQ(seen.back().total_bytes, static_cast<int64_t>(std::filesystem::file_size(file)));
+  EXPECT_GT(2 * seen.back().done_bytes, seen.back().total_bytes);
+  EXPECT_LE(seen.back().done_bytes, seen.back().total_bytes);
+
+  const TestDir dir;
+  const std::string cut = dir.path("cut.gguf");
+  std::filesystem::copy_file(file, cut);
+  std::filesystem::resize_file(cut, std::filesystem::file_size(cut) - 64);
+  seen.clear();
+  options.model = cut;
+  EXPECT_NE(load_fault(options), "");
+  EXPECT_TRUE(seen.empty() || seen.back().ended);
+}
+
 TEST(ModelName, IsTheLastPartWithoutARevision) {
   EXPECT_EQ(model_name("finch"), "finch");
   EXPECT_EQ(model_name("Org/Name"), "Name");

@@ -478,7 +478,10 @@ void add_batch(CLI::App& app, Chosen& chosen) {
       "  syrinx batch texts.jsonl -o audio/ --shard 2/8 --extra '{\"voice\": \"raven\"}'\n\n"
       "Exit codes: 0 all spoken, 1 some failed or are not done, 3 all spoken, but some reached a "
       "bound.");
-  sub->callback([&chosen, options] { chosen = [options] { return run_batch(*options); }; });
+  sub->callback([&chosen, options] {
+    if (options->quiet) options->load.progress = nullptr;
+    chosen = [options] { return run_batch(*options); };
+  });
 }
 
 }  // namespace syrinx

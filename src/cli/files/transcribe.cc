@@ -376,7 +376,10 @@ void add_transcribe(CLI::App& app, Chosen& chosen) {
                   "output, where it goes without this");
   sub->add_flag("-q,--quiet", transcribe.quiet, "no progress");
   add_load(*sub, transcribe.load);
-  sub->callback([&chosen, options] { chosen = [options] { return run_transcribe(*options); }; });
+  sub->callback([&chosen, options] {
+    if (options->quiet) options->load.progress = nullptr;
+    chosen = [options] { return run_transcribe(*options); };
+  });
   sub->footer(
       "Examples:\n"
       "  syrinx transcribe talk.mp3                       lines of text as they are settled\n"

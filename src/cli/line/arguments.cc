@@ -10,6 +10,7 @@
 
 #include "audio/volume.h"
 #include "base/cores.h"
+#include "cli/line/load_line.h"
 #include "cli/line/ranges.h"
 #include "model/options.h"
 
@@ -67,6 +68,7 @@ CLI::Option* add_option_of(CLI::App& app, const RequestOption& option, SpeechReq
 }  // namespace
 
 void add_load(CLI::App& app, LoadOptions& load) {
+  load.progress = show_load();
   app.add_option(
          "--weights", load.weights,
          "how linear weights are kept: f32, bf16, q8, q8a8, q4, mixed (of q8 and q4), or auto: "

@@ -14,7 +14,8 @@ class Option;
 
 namespace syrinx {
 
-/// How a model is loaded, without its name: for every command that loads one.
+/// How a model is loaded, without its name: for every command that loads one. On a terminal, loads
+/// show how far they are.
 void add_load(CLI::App& app, LoadOptions& load);
 /// add_load() and --model.
 void add_model(CLI::App& app, LoadOptions& load);

@@ -22,6 +22,7 @@
 #include "base/line_log.h"
 #include "cli/files/many_files.h"
 #include "cli/line/exit.h"
+#include "cli/line/load_line.h"
 #include "cli/line/stop_signal.h"
 #include "cli/serve/voices_dir.h"
 #include "cli/speak/voice_choice.h"
@@ -221,6 +222,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   }
   common.engine.away_places = away_places(common.placements);
   common.log = report;
+  common.progress = options.quiet ? nullptr : log_load(report);
   // All models share one machine: its executors, and one scheduler that knows every deadline. One
   // model alone gets a machine that suits it when it is loaded, and keeps it when loaded again.
   const auto machine = std::make_shared<std::shared_ptr<Machine>>();

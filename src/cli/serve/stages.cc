@@ -12,6 +12,7 @@
 #include "base/line_log.h"
 #include "cli/files/many_files.h"
 #include "cli/line/exit.h"
+#include "cli/line/load_line.h"
 #include "cli/line/stop_signal.h"
 #include "cli/serve/serve.h"
 #include "link/stage_server.h"
@@ -46,6 +47,7 @@ int run_stages(const ServeOptions& options) {
   const auto lines = std::make_shared<LineLog>();
   const auto log = [lines](const std::string& line) { lines->add(line); };
   load.log = log;
+  load.progress = options.quiet ? nullptr : log_load(log);
   load.held_nodes = options.stages;
   const std::shared_ptr<const Pipeline> pipeline = load_pipeline(load);
   StageServerOptions server{.address = options.listen_stage,

@@ -210,6 +210,7 @@ int run_say(SayOptions options) {
   std::optional<std::string> player = find_player();
   const AudioFormat format = choose_output(options, player);
   if (!options.srt_file.empty()) need_writable(options.srt_file);
+  if (options.quiet) options.load.progress = nullptr;
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const PipelineInfo& info = engine->pipeline().info();
   if ((options.print_words || !options.srt_file.empty()) && !info.speech.word_times) {
