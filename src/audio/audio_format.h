@@ -9,7 +9,7 @@ namespace syrinx {
 /// Containers and codings that an Encoder writes.
 enum class AudioFormat { kMp3, kOpus, kAac, kFlac, kWav, kPcm, kM4a };
 
-/// "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a"; nothing for any other name.
+/// "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a" or "m4b"; nothing for any other name.
 std::optional<AudioFormat> audio_format(std::string_view name);
 /// "mp3", ...; static storage.
 const char* audio_format_name(AudioFormat format);

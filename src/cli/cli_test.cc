@@ -121,13 +121,14 @@ TEST(AudioFile, AnOlderFileStaysUntilTheNewOneIsWhole) {
 
 TEST(AudioFile, FormatsByName) {
   EXPECT_EQ(format_of_file("a.FLAC"), AudioFormat::kFlac);
+  EXPECT_EQ(format_of_file("book.m4b"), AudioFormat::kM4a);
   EXPECT_EQ(format_of_file("/dev/stdout"), AudioFormat::kWav) << "nothing to tell one by";
   EXPECT_EQ(format_of_file("-"), AudioFormat::kWav);
   try {
     format_of_file("a.xyz");
     ADD_FAILURE() << "a.xyz is written";
   } catch (const LoadError& error) {
-    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac, m4a and pcm"})
+    for (const char* part : {"a.xyz", "'xyz'", "wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm"})
       EXPECT_NE(std::string(error.what()).find(part), std::string::npos) << error.what();
   }
 }

@@ -46,9 +46,10 @@ AudioFormat format_of_file(const std::string& path) {
   const std::string why =
       ending.empty() ? "its name has no ending that names a format, as " + path + ".wav would"
                      : "there is no format '" + ending + "'";
-  throw LoadError("cannot write " + path + ": " + why +
-                  "; known are wav, flac, mp3, opus, ogg, aac, m4a and pcm (--format writes one of "
-                  "them under any name)");
+  throw LoadError(
+      "cannot write " + path + ": " + why +
+      "; known are wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm (--format writes one of "
+      "them under any name)");
 }
 
 AudioFile::AudioFile(std::string path, int sample_rate_hz, AudioFormat format)
