@@ -115,3 +115,15 @@ function(syrinx_library name)
     syrinx_suites(${target}_test PREFIX ${name}:)
   endif()
 endfunction()
+
+# syrinx_embed(target file header namespace function)
+# Adds `std::string_view function()`, which returns the bytes of a file, to a library; `header` declares it.
+function(syrinx_embed target file header namespace function)
+  set(embed ${PROJECT_SOURCE_DIR}/cmake/embed_bytes.cmake)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/embedded/${function}.cc)
+  add_custom_command(OUTPUT ${source} DEPENDS ${file} ${embed} VERBATIM
+    COMMAND ${CMAKE_COMMAND} -DFILE=${file} -DOUTPUT=${source} -DHEADER=${header} -DNAMESPACE=${namespace}
+            -DFUNCTION=${function} -P ${embed})
+  set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${target} PRIVATE ${source})
+endfunction()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Learns to tell from the words around it whether a word is a noun, a verb or an adjective, for words that
-are spelled alike and said otherwise, and writes src/text/english/heteronym_weights.inc.
+are spelled alike and said otherwise, and writes src/text/english/tables/heteronym_weights.txt.
 
     apt-get install wordnet-base python3-numpy python3-scipy
     python3 training/heteronyms.py [FOLDER OF WORDNET]
@@ -18,7 +18,7 @@ import numpy as np
 from scipy import sparse
 
 FOLDER = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/wordnet"
-OUT = os.path.join(os.path.dirname(__file__), "../src/text/english/heteronym_weights.inc")
+OUT = os.path.join(os.path.dirname(__file__), "../src/text/english/tables/heteronym_weights.txt")
 KINDS = ("noun", "verb", "adj")
 SCALE = 16          # weights are kept as whole numbers, 16ths
 FEATURES = 1800     # kept
@@ -110,12 +110,11 @@ def main():
     print(f"{len(data)} examples, {len(kept)} features; held out: {100 * right.mean():.1f} % right, "
           + ", ".join(f"{k} {100 * right[y[held] == i].mean():.1f} %" for i, k in enumerate(KINDS)))
     with open(OUT, "w", encoding="ascii") as file:
-        file.write("// Made by training/heteronyms.py from WordNet 3.0: what stands around a word, and what that says for a\n"
-                   "// noun, a verb and an adjective, in 16ths. Sorted.\nR\"w(")
+        file.write("# Made by training/heteronyms.py from WordNet 3.0: words beside a heteronym, and their weights for a noun, a verb\n"
+                   "# and an adjective, in 16ths. Sorted.\n")
         for name, row in sorted((names[k], w[i]) for i, k in enumerate(kept)):
             if np.abs(row).max() > 1:
                 file.write(f"{name} {row[0]} {row[1]} {row[2]}\n")
-        file.write(")w\"\n")
     for word, counts in sorted(priors().items()):
         share = np.log(np.array(counts) / sum(counts))
         print(word, [int(round(SCALE * s)) for s in share - share.mean()])

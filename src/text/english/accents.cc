@@ -1,28 +1,27 @@
 #include "text/english/accents.h"
 
 #include <algorithm>
-#include <array>
 #include <string>
+#include <vector>
 
 #include "text/english/chars.h"
+#include "text/english/tables.h"
 #include "text/phones.h"
 
 namespace syrinx::english {
 namespace {
 
 struct Accented {
-  std::string_view word, phones;
+  std::string word, phones;
 };
-constexpr std::array kAccented = std::to_array<Accented>({{"exposé", "eh1 k s p ow0 z ey1"},
-                                                          {"lamé", "l ae0 m ey1"},
-                                                          {"maté", "m aa1 t ey0"},
-                                                          {"pâté", "p aa0 t ey1"},
-                                                          {"piqué", "p ih0 k ey1"},
-                                                          {"resumé", "r eh1 z ax0 m ey2"},
-                                                          {"rosé", "r ow0 z ey1"},
-                                                          {"résumé", "r eh1 z ax0 m ey2"},
-                                                          {"saké", "s aa1 k iy0"},
-                                                          {"touché", "t uw0 sh ey1"}});
+
+const std::vector<Accented>& accented_words() {
+  static const auto kRows =
+      table_rows<Accented>(tables::accented_words(), 2, 2, [](const Cells& c) {
+        return Accented{c[0], c[1]};
+      });
+  return kRows;
+}
 
 /// Small letters, of accents those of the table composed.
 std::string plain(std::string_view written) {
@@ -46,11 +45,11 @@ Phones accented_phones(std::string_view written) {
     return {};
   std::string word = plain(written);
   const auto find = [&word] {
-    return std::find_if(kAccented.begin(), kAccented.end(),
+    return std::find_if(accented_words().begin(), accented_words().end(),
                         [&](const Accented& a) { return a.word == word; });
   };
   auto found = find();
-  const bool more = found == kAccented.end() && word.ends_with('s');  // "résumés", "rosé's"
+  const bool more = found == accented_words().end() && word.ends_with('s');  // "résumés", "rosé's"
   if (more) {
     word.pop_back();
     for (const std::string_view mark : {"'", "’"}) {
@@ -58,7 +57,7 @@ Phones accented_phones(std::string_view written) {
     }
     found = find();
   }
-  if (found == kAccented.end()) return {};
+  if (found == accented_words().end()) return {};
   Phones phones = phones_of_arpabet(found->phones).value();
   return more ? possessive(std::move(phones)) : phones;
 }

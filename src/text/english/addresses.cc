@@ -1,33 +1,28 @@
 // Addresses of the web and of mail, telephone numbers, versions, names of files.
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
 
 struct SignName {
   char sign;
-  std::string_view name;
+  std::string name;
 };
-constexpr std::array kNames = std::to_array<SignName>({{'.', "dot"},
-                                                       {'/', "slash"},
-                                                       {'@', "at"},
-                                                       {'-', "dash"},
-                                                       {'_', "underscore"},
-                                                       {'?', "question mark"},
-                                                       {'=', "equals"},
-                                                       {'&', "and"},
-                                                       {'#', "hash"},
-                                                       {':', "colon"},
-                                                       {'%', "percent"},
-                                                       {'+', "plus"},
-                                                       {'~', "tilde"},
-                                                       {'\\', "backslash"}});
+
+const std::vector<SignName>& address_signs() {
+  static const auto kRows = table_rows<SignName>(tables::address_signs(), 2, 2, [](const Cells& c) {
+    return SignName{c[0][0], c[1]};
+  });
+  return kRows;
+}
 
 /// Every part as a word, the signs between them by their names.
 std::string address_words(std::string_view text, std::string_view silent = {}) {
@@ -44,9 +39,9 @@ std::string address_words(std::string_view text, std::string_view silent = {}) {
     }
     const char sign = text[at++];
     if (silent.find(sign) != silent.npos) continue;
-    const auto known = std::find_if(kNames.begin(), kNames.end(),
+    const auto known = std::find_if(address_signs().begin(), address_signs().end(),
                                     [sign](const SignName& n) { return n.sign == sign; });
-    if (known != kNames.end()) add(out, known->name);
+    if (known != address_signs().end()) add(out, known->name);
   }
   return out;
 }
@@ -66,11 +61,9 @@ std::string host_words(std::string_view host) {
 }
 
 bool has_known_top_domain(std::string_view host) {
-  static constexpr std::string_view kTop =
-      " com org net io dev edu gov mil uk de fr ai co info app eu us ca jp ch it es nl se tv me int"
-      " at au be br cn dk fi in kr no nz pl pt ru xyz site online blog cloud ly gg fm to ";
   const size_t dot = host.rfind('.');
-  return dot != host.npos && dot > 0 && listed(kTop, lower(host.substr(dot + 1)));
+  return dot != host.npos && dot > 0 &&
+         listed(word_lists().top_domains, lower(host.substr(dot + 1)));
 }
 
 bool is_host(std::string_view host) {

@@ -71,7 +71,8 @@ inline std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
-/// Returns whether a list of words, each between spaces, holds the word; false for one with a space.
+/// Returns whether a list of words, each between spaces, holds the word; false for one with a
+/// space.
 inline bool listed(std::string_view list, std::string_view word) {
   if (word.empty() || word.find(' ') != word.npos) return false;
   for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {

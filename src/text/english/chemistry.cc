@@ -5,33 +5,10 @@
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
-
-constexpr std::string_view kElements =
-    " H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se "
-    "Br"
-    " Kr Rb Sr Y Zr Nb Mo Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Nd W Pt Au Hg Pb Bi Rn Ra Th U Pu ";
-/// Without a figure, and with one at the end only: those that are nothing else.
-constexpr std::string_view kPlain =
-    " NaCl NaOH HCl KOH HBr KCl LiOH MgO CaO ZnO AgCl NaF KBr LiCl FeS FeO CuO PbS SiC GaN GaAs NaI"
-    " KI HF HCN KCN CO ";
-constexpr std::string_view kGroups = " SO NO CO PO NH CH BF CLO OH SF UF PH HNO HPO HCO KNO ";
-constexpr std::string_view kMolecules = " O2 O3 N2 H2 F2 Cl2 Br2 I2 S8 P4 C60 ";
-constexpr std::string_view kIons = " Na K Ca Mg H Li NH4 Fe Cu Zn Al Ag Ba H3O ";
-
-constexpr std::string_view kNegative = " OH Cl Br CN NO3 NO2 HCO3 HSO4 MnO4 ClO4 HS ";
-/// Elements that are named with their mass.
-constexpr std::string_view kElementNames =
-    " hydrogen helium lithium beryllium boron carbon nitrogen oxygen fluorine neon sodium aluminum"
-    " phosphorus sulfur chlorine argon potassium calcium chromium manganese iron cobalt nickel"
-    " copper zinc gallium germanium selenium krypton rubidium strontium yttrium zirconium niobium"
-    " molybdenum technetium ruthenium rhodium palladium silver cadmium indium tin tellurium iodine"
-    " xenon cesium caesium barium lanthanum cerium promethium samarium europium gadolinium lutetium"
-    " hafnium rhenium osmium iridium platinum gold mercury thallium bismuth polonium astatine radon"
-    " francium radium actinium thorium protactinium uranium neptunium plutonium americium curium"
-    " berkelium californium einsteinium ";
 
 struct Formula {
   std::string words, letters;
@@ -56,7 +33,7 @@ bool parse(std::string_view core, Formula& out) {
     } else {
       size_t size = at + 1 < core.size() && is_lower(core[at + 1]) ? 2 : 1;
       const std::string_view symbol = core.substr(at, size);
-      if (!is_upper(c) || !listed(kElements, symbol)) return false;
+      if (!is_upper(c) || !listed(word_lists().elements, symbol)) return false;
       add(out.words, letter_names(symbol));
       for (const char letter : symbol) out.letters += to_upper(letter);
       out.small |= size == 2;
@@ -75,8 +52,10 @@ Reading read_isotope(std::string_view core) {
   std::string_view mass = core.substr(hyphen + 1);
   const bool excited = mass.size() > 1 && mass.back() == 'm';
   if (excited) mass.remove_suffix(1);
-  const bool symbol = element.size() == 2 && is_lower(element[1]) && listed(kElements, element);
-  if (!is_digits(mass, 1, 3) || !(symbol || listed(kElementNames, lower(element)))) return {};
+  const bool symbol =
+      element.size() == 2 && is_lower(element[1]) && listed(word_lists().elements, element);
+  if (!is_digits(mass, 1, 3) || !(symbol || listed(word_lists().element_names, lower(element))))
+    return {};
   std::string words = symbol ? letter_names(element) : lower(element);
   add(words, mass.size() == 3 ? pair_words(mass) : cardinal_words(mass));
   if (excited) words += " M";
@@ -85,7 +64,7 @@ Reading read_isotope(std::string_view core) {
 
 }  // namespace
 
-bool is_negative_ion(std::string_view core) { return listed(kNegative, core); }
+bool is_negative_ion(std::string_view core) { return listed(word_lists().negative_ions, core); }
 
 Reading read_formula(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
@@ -103,14 +82,15 @@ Reading read_formula(const Tokens& tokens, size_t i) {
       ion.remove_suffix(1);
     }
     Formula formula;
-    if (!listed(kIons, ion) || !parse(ion, formula)) return {};
+    if (!listed(word_lists().positive_ions, ion) || !parse(ion, formula)) return {};
     return Spoken{formula.words + ' ' + charge + "plus"};
   }
   Formula formula;
   if (!parse(core, formula)) return {};
-  const bool known = listed(kPlain, core) || listed(kMolecules, core);
-  const bool numbered = formula.counts > 0 && formula.elements > 1 &&
-                        (formula.small || formula.inner || listed(kGroups, formula.letters));
+  const bool known = listed(word_lists().formulas, core) || listed(word_lists().molecules, core);
+  const bool numbered =
+      formula.counts > 0 && formula.elements > 1 &&
+      (formula.small || formula.inner || listed(word_lists().formula_groups, formula.letters));
   if (!(known || numbered) || core == "CO") return {};
   return Spoken{formula.words};
 }

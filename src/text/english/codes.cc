@@ -6,30 +6,10 @@
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
-
-/// What stands before a code, with words between or without.
-constexpr std::string_view kCodeNames =
-    " pin passcode password zip postcode zipcode extension ext serial account acct routing tracking"
-    " confirmation invoice badge id isbn card code ";
-/// The same, but only with "number" behind it.
-constexpr std::string_view kNumbered = " order ticket case serial part model reference policy ";
-constexpr std::string_view kBetween =
-    " is was are number no code numbers ending in on the back reads equals plate of # ";
-/// What is named by a figure: "room 237".
-constexpr std::string_view kPlaces =
-    " flight room suite ste apartment apt classroom bus route rte highway hwy interstate exit "
-    "channel train"
-    " locker unit gate boeing airbus porsche peugeot intel lot box pier studio fahrenheit port "
-    "model"
-    " error status bmw engine squadron platform hall building ";
-constexpr std::string_view kCallers = " tel telephone phone fax mobile cell call dial text ";
-constexpr std::string_view kCommands =
-    " ls rm tar git grep chmod chown kill docker ssh scp gcc clang make python npm pip curl wget"
-    " head tail sort ps cp mv cd mkdir find cat sed awk du df cmake apt sudo bash rsync ffmpeg flag"
-    " option flags options ninja cargo go node add pass ";
 
 /// Letters by their names, digits one by one.
 std::string spelled(std::string_view text) {
@@ -54,10 +34,10 @@ bool is_code(const Tokens& tokens, size_t i) {
   for (size_t back = 1; back <= 6 && back <= i; ++back) {
     const std::string word = small(tokens, i - back);
     const bool error = i > back && listed(" error status ", small(tokens, i - back - 1));
-    if (listed(kCodeNames, word) && !(word == "code" && error)) return true;
-    if (listed(kNumbered, word) && numbered) return true;
+    if (listed(word_lists().code_names, word) && !(word == "code" && error)) return true;
+    if (listed(word_lists().numbered_things, word) && numbered) return true;
     numbered |= word == "number" || word == "no";
-    if (!listed(kBetween, word)) return false;
+    if (!listed(word_lists().code_links, word)) return false;
     if (back > 1 && tokens[i - back].close == '.' && word != "no") return false;
   }
   return false;
@@ -69,7 +49,7 @@ bool is_place(const Tokens& tokens, size_t i) {
   const auto close = [&](size_t k) { return tokens[k].close != 0 && tokens[k].close != '.'; };
   if (close(i - 1)) return false;
   std::string word = small(tokens, i - 1);
-  if (listed(kPlaces, word)) return true;
+  if (listed(word_lists().numbered_places, word)) return true;
   const bool two = i > 1 && !close(i - 2);
   if (!two) return false;
   const std::string first = small(tokens, i - 2);
@@ -100,7 +80,7 @@ Reading read_national(const Tokens& tokens, size_t i) {
   const bool plus = core.size() > 1 && core[0] == '+';
   std::string digits = group_digits(plus ? core.substr(1) : core);
   if (digits.empty() || core.find('.') != core.npos) return {};
-  const bool called = i > 0 && listed(kCallers, small(tokens, i - 1));
+  const bool called = i > 0 && listed(word_lists().call_words, small(tokens, i - 1));
   if (!plus && digits[0] != '0' && !called) return {};
   if (!plus && digits.size() > 5 && is_digits(core) && !called) return {};
   size_t used = 1;
@@ -147,10 +127,10 @@ Reading read_hex_groups(std::string_view core) {
 Reading read_root(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if ((core != "/" && core != "~") || i == 0) return {};
-  bool flag = false, command = listed(kCommands, small(tokens, i - 1));
+  bool flag = false, command = listed(word_lists().shell_commands, small(tokens, i - 1));
   for (size_t back = 1; back <= 6 && back <= i && !command; ++back) {
     flag |= tokens.core(i - back)[0] == '-';
-    command = flag && listed(kCommands, small(tokens, i - back));
+    command = flag && listed(word_lists().shell_commands, small(tokens, i - back));
   }
   const bool ends = core == "/" && tokens[i].close != 0;
   if (!command && !ends) return {};
@@ -176,7 +156,7 @@ Reading read_flag(const Tokens& tokens, size_t i) {
   if (!all(name, is_alnum)) return {};
   bool command = false;
   for (size_t back = 1; back <= 6 && back <= i; ++back) {
-    command |= listed(kCommands, small(tokens, i - back));
+    command |= listed(word_lists().shell_commands, small(tokens, i - back));
   }
   if (!command) return {};
   if (all(name, is_digit)) return Spoken{"dash " + cardinal_words(name)};
@@ -311,7 +291,8 @@ Reading read_code(const Tokens& tokens, size_t i) {
   const bool plain = digits.size() == figure.size();
   const bool long_enough = digits.size() > 2 || digits[0] == '0';
   const std::string before = i > 0 ? small(tokens, i - 1) : "";
-  const bool counted = listed(kCodeNames, before) && all(next, is_lower) && digits.size() < 3;
+  const bool counted =
+      listed(word_lists().code_names, before) && all(next, is_lower) && digits.size() < 3;
   if (long_enough && !counted && is_code(tokens, i)) {
     const std::string said = digit_words(digits);
     return Spoken{(core[0] == '#' ? "number " : "") + said};

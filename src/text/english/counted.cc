@@ -6,6 +6,7 @@
 #include "text/english/numbers.h"
 #include "text/english/spelling.h"
 #include "text/english/units.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -25,22 +26,12 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
 }
 
 /// What letters name behind it: "Section 5 A" is not a current.
-bool is_lettered(std::string_view word) {
-  constexpr std::string_view kLettered =
-      " section room gate seat row platform grade class part type unit apartment apt flat suite"
-      " option plan exit line route block building article appendix level zone group hall terminal"
-      " chapter figure table page bus track size version form schedule house number no team door ";
-  return listed(kLettered, lower(word));
-}
+bool is_lettered(std::string_view word) { return listed(word_lists().lettered, lower(word)); }
 
 /// "300 K" of money or of people, "7 B parameters": a thousand and a billion.
 bool is_count(const Tokens& tokens, size_t i) {
-  constexpr std::string_view kPaid =
-      " paid pay pays cost costs earn earns earned make makes made spent worth raised over ";
-  constexpr std::string_view kCounted =
-      " users followers views subscribers people run race tokens context parameters params model"
-      " models dollars resolution video likes downloads ";
-  return listed(kPaid, lower(tokens.before(i))) || listed(kCounted, tokens.after(i + 1));
+  return listed(word_lists().payment_words, lower(tokens.before(i))) ||
+         listed(word_lists().counted_things, tokens.after(i + 1));
 }
 
 /// The unit that begins with token `at`, its signs with blanks between them or without: "km / h",

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "text/english/chars.h"
+#include "text/english/tables.h"
 
 namespace syrinx::english {
 namespace {
@@ -21,113 +23,30 @@ constexpr std::array kCurrencySigns = std::to_array<CurrencySign>({
     {0xFFE1, kPound}, {0xFFE5, kYen},   {0xFFE6, kWon},
 });
 
-constexpr std::array kCurrencies = std::to_array<Currency>({
-    {"US$", "U S dollar", "U S dollars", "cent", "cents"},
-    {"AU$", "australian dollar", "australian dollars", "cent", "cents"},
-    {"A$", "australian dollar", "australian dollars", "cent", "cents"},
-    {"CA$", "canadian dollar", "canadian dollars", "cent", "cents"},
-    {"C$", "canadian dollar", "canadian dollars", "cent", "cents"},
-    {"NZ$", "new zealand dollar", "new zealand dollars", "cent", "cents"},
-    {"HK$", "hong kong dollar", "hong kong dollars", "cent", "cents"},
-    {"SG$", "singapore dollar", "singapore dollars", "cent", "cents"},
-    {"S$", "singapore dollar", "singapore dollars", "cent", "cents"},
-    {"NT$", "new taiwan dollar", "new taiwan dollars", "cent", "cents"},
-    {"MX$", "mexican peso", "mexican pesos", "centavo", "centavos"},
-    {"R$", "real", "reais", "centavo", "centavos"},
-    {"$", "dollar", "dollars", "cent", "cents"},
-    {"\x01", "euro", "euros", "cent", "cents"},
-    {"\x02", "pound", "pounds", "penny", "pence"},
-    {"\x03", "yen", "yen", "sen", "sen"},
-    {"\x04", "rupee", "rupees", "paisa", "paise"},
-    {"\x05", "won", "won", "jeon", "jeon"},
-    {"\x06", "ruble", "rubles", "kopek", "kopeks"},
-    {"\x07", "cent", "cents"},
-    {"\x80", "baht", "baht", "satang", "satang"},
-    {"\x81", "colon", "colones"},
-    {"\x82", "naira", "naira", "kobo", "kobo"},
-    {"\x83", "shekel", "shekels", "agora", "agorot"},
-    {"\x84", "dong", "dong"},
-    {"\x85", "kip", "kip"},
-    {"\x86", "tugrik", "tugriks"},
-    {"\x87", "peso", "pesos", "centavo", "centavos"},
-    {"\x88", "guarani", "guaranis"},
-    {"\x89", "hryvnia", "hryvnias", "kopek", "kopeks"},
-    {"\x8A", "cedi", "cedis", "pesewa", "pesewas"},
-    {"\x8B", "tenge", "tenge"},
-    {"\x8C", "lira", "lira", "kurus", "kurus"},
-    {"\x8D", "manat", "manat"},
-    {"\x8E", "lari", "lari", "tetri", "tetri"},
-    {"\x8F", "bitcoin", "bitcoins"},
-    // Codes from here on.
-    {"USD", "U S dollar", "U S dollars", "cent", "cents"},
-    {"EUR", "euro", "euros", "cent", "cents"},
-    {"GBP", "pound", "pounds", "penny", "pence"},
-    {"JPY", "yen", "yen"},
-    {"CHF", "swiss franc", "swiss francs"},
-    {"CAD", "canadian dollar", "canadian dollars", "cent", "cents"},
-    {"AUD", "australian dollar", "australian dollars", "cent", "cents"},
-    {"NZD", "new zealand dollar", "new zealand dollars", "cent", "cents"},
-    {"HKD", "hong kong dollar", "hong kong dollars", "cent", "cents"},
-    {"SGD", "singapore dollar", "singapore dollars", "cent", "cents"},
-    {"TWD", "new taiwan dollar", "new taiwan dollars", "cent", "cents"},
-    {"INR", "rupee", "rupees", "paisa", "paise"},
-    {"CNY", "yuan", "yuan"},
-    {"RMB", "yuan", "yuan"},
-    {"KRW", "won", "won"},
-    {"RUB", "ruble", "rubles", "kopek", "kopeks"},
-    {"SEK", "swedish krona", "swedish kronor", "ore", "ore"},
-    {"NOK", "norwegian krone", "norwegian kroner", "ore", "ore"},
-    {"DKK", "danish krone", "danish kroner", "ore", "ore"},
-    {"ISK", "icelandic krona", "icelandic kronur"},
-    {"PLN", "zloty", "zlotys", "grosz", "groszy"},
-    {"CZK", "czech koruna", "czech korunas", "haler", "halers"},
-    {"HUF", "forint", "forints"},
-    {"RON", "romanian leu", "romanian lei"},
-    {"BGN", "bulgarian lev", "bulgarian leva"},
-    {"UAH", "hryvnia", "hryvnias", "kopek", "kopeks"},
-    {"TRY", "lira", "lira", "kurus", "kurus"},
-    {"ILS", "shekel", "shekels", "agora", "agorot"},
-    {"BRL", "real", "reais", "centavo", "centavos"},
-    {"MXN", "mexican peso", "mexican pesos", "centavo", "centavos"},
-    {"ARS", "argentine peso", "argentine pesos", "centavo", "centavos"},
-    {"CLP", "chilean peso", "chilean pesos"},
-    {"COP", "colombian peso", "colombian pesos"},
-    {"PHP", "philippine peso", "philippine pesos", "centavo", "centavos"},
-    {"ZAR", "rand", "rand", "cent", "cents"},
-    {"NGN", "naira", "naira", "kobo", "kobo"},
-    {"KES", "kenyan shilling", "kenyan shillings", "cent", "cents"},
-    {"THB", "baht", "baht", "satang", "satang"},
-    {"IDR", "rupiah", "rupiah"},
-    {"MYR", "ringgit", "ringgit", "sen", "sen"},
-    {"VND", "dong", "dong"},
-    {"PKR", "pakistani rupee", "pakistani rupees", "paisa", "paise"},
-    {"AED", "dirham", "dirhams", "fils", "fils"},
-    {"SAR", "riyal", "riyals", "halala", "halalas"},
-    {"EGP", "egyptian pound", "egyptian pounds", "piaster", "piasters"},
-    {"BTC", "bitcoin", "bitcoins"},
-    {"zl", "zloty", "zlotys", "grosz", "groszy"},
-    {"Rs", "rupee", "rupees", "paisa", "paise"},
-    {"kr", "krone", "kroner", "ore", "ore"},
-    {"Kc", "czech koruna", "czech korunas", "haler", "halers"},
-});
+const std::vector<Currency>& currencies() {
+  static const auto kRows = table_rows<Currency>(tables::currencies(), 3, 5, [](const Cells& c) {
+    return Currency{c[0], c[1], c[2], c[3], c[4]};
+  });
+  return kRows;
+}
 
 bool is_letter_code(std::string_view sign) { return is_letter(sign.back()); }
 
 }  // namespace
 
 const Currency* leading_currency_of(std::string_view core) {
-  const auto it = std::find_if(kCurrencies.begin(), kCurrencies.end(), [&](const Currency& c) {
+  const auto it = std::find_if(currencies().begin(), currencies().end(), [&](const Currency& c) {
     if (!core.starts_with(c.sign)) return false;
     const char behind = core.size() > c.sign.size() ? core[c.sign.size()] : ' ';
     return !is_letter_code(c.sign) || (c.sign.size() == 3 && is_digit(behind) && c.sign != "PHP");
   });
-  return it == kCurrencies.end() ? nullptr : &*it;
+  return it == currencies().end() ? nullptr : &*it;
 }
 
 const Currency* currency_of(std::string_view text) {
-  const auto it = std::find_if(kCurrencies.begin(), kCurrencies.end(),
+  const auto it = std::find_if(currencies().begin(), currencies().end(),
                                [&](const Currency& c) { return text == c.sign; });
-  return it == kCurrencies.end() ? nullptr : &*it;
+  return it == currencies().end() ? nullptr : &*it;
 }
 
 char currency_byte(char32_t code) {

@@ -6,8 +6,9 @@
 namespace syrinx::english {
 
 struct Currency {
-  std::string_view sign;  ///< folded (fold.h), or a code
-  std::string_view one, many, cent = {}, cents = {};
+  std::string sign;         ///< folded (fold.h), or a code
+  std::string one, many;    ///< its name: "dollar", "dollars"
+  std::string cent, cents;  ///< of its hundredth; "" where it has none
 };
 
 /// The currency whose sign `core` begins with, its code with a digit behind it included ("NOK50");

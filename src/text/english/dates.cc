@@ -6,6 +6,7 @@
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -346,10 +347,7 @@ Reading read_calendar(const Tokens& tokens, size_t i) {
   const bool after_named =
       i > 1 && listed(kBetween, lower(tokens.core(i - 1))) && is_named(tokens.core(i - 2));
   const std::string before = i > 0 ? lower(tokens.core(i - 1)) : "";
-  constexpr std::string_view kCues =
-      " on next last every this by until till since from closed open each in between early late mid"
-      " before after of through ";
-  const bool cued = listed(kCues, before);
+  const bool cued = listed(word_lists().day_cues, before);
   const bool timed = near && !next.empty() && is_digit(next[0]);
   const bool listed_with =  // "Mon, Wed, Fri"
       (there && tokens[i].close == ',' && is_named(next)) ||

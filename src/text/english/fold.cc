@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/currencies.h"
 #include "text/english/markup.h"
+#include "text/english/tables.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -15,115 +17,29 @@ namespace {
 
 struct Sign {
   char32_t code;
-  std::string_view plain;
+  std::string plain;
 };
 
-constexpr std::array kSigns = std::to_array<Sign>({
-    {0xA1, ""},
-    {0xA6, "\x1F"},
-    {0xA7, " section "},
-    {0xA9, " copyright "},
-    {0xAB, "\""},
-    {0xAC, " not "},
-    {0xAD, ""},
-    {0xAE, ""},
-    {0xB0, "\xB0"},
-    {0xB1, " plus or minus "},
-    {0xB4, "'"},
-    {0xB6, " "},
-    {0xB7, " "},
-    {0xBA, "\xB0"},
-    {0xBB, "\""},
-    {0xBF, ""},
-    {0xC6, "Ae"},
-    {0xD0, "D"},
-    {0xD7, "\xD7"},
-    {0xD8, "O"},
-    {0xDE, "Th"},
-    {0xDF, "ss"},
-    {0xE6, "ae"},
-    {0xF0, "d"},
-    {0xF7, " divided by "},
-    {0xF8, "o"},
-    {0xFE, "th"},
-    {0x110, "D"},
-    {0x111, "d"},
-    {0x126, "H"},
-    {0x127, "h"},
-    {0x131, "i"},
-    {0x138, "k"},
-    {0x141, "L"},
-    {0x142, "l"},
-    {0x14A, "N"},
-    {0x14B, "n"},
-    {0x152, "Oe"},
-    {0x153, "oe"},
-    {0x166, "T"},
-    {0x167, "t"},
-    {0x1E9E, "SS"},
-    {0x2010, "-"},
-    {0x2011, "-"},
-    {0x2012, "-"},
-    {0x2013, "\x1E"},
-    {0x2014, "\x1F"},
-    {0x2015, "\x1F"},
-    {0x2018, "'"},
-    {0x2019, "'"},
-    {0x201A, ","},
-    {0x201B, "'"},
-    {0x201C, "\""},
-    {0x201D, "\""},
-    {0x201E, "\""},
-    {0x2020, " "},
-    {0x2022, "\x1F"},
-    {0x2026, "..."},
-    {0x2030, " per mille "},
-    {0x2032, "'"},
-    {0x2033, "\""},
-    {0x2039, "'"},
-    {0x203A, "'"},
-    {0x2044, "/"},
-    {0x2103,
-     "\xB0"
-     "C"},
-    {0x2109,
-     "\xB0"
-     "F"},
-    {0x2116, "number "},
-    {0x2122, ""},
-    {0x2208, " in "},
-    {0x2211, " sum of "},
-    {0x2212, "-"},
-    {0x221A, " square root of "},
-    {0x221E, " infinity "},
-    {0x222B, " integral of "},
-    {0x2248, " about "},
-    {0x2260, "!="},
-    {0x2264, "<="},
-    {0x2265, ">="},
-    {0x2219, "\xD7"},
-    {0x22C5, "\xD7"},
-    {0x25CF, "\x1F"},
-    {0x3001, ","},
-    {0x3002, "."},
-    {0xFF0C, ","},
-    {0xFF0E, "."},
-});
+const std::vector<Sign>& characters() {
+  static const auto kRows = table_rows<Sign>(tables::characters(), 1, 2, [](const Cells& c) {
+    Sign sign{code_point_in(c[0]), c[1]};
+    std::replace(sign.plain.begin(), sign.plain.end(), '_', ' ');
+    return sign;
+  });
+  return kRows;
+}
 
 struct Entity {
-  std::string_view name;
+  std::string name;
   char32_t code;
 };
-constexpr std::array kEntities = std::to_array<Entity>(
-    {{"amp", '&'},      {"lt", '<'},       {"gt", '>'},       {"quot", '"'},      {"apos", '\''},
-     {"nbsp", 0xA0},    {"mdash", 0x2014}, {"ndash", 0x2013}, {"hellip", 0x2026}, {"copy", 0xA9},
-     {"reg", 0xAE},     {"trade", 0x2122}, {"lsquo", 0x2018}, {"rsquo", 0x2019},  {"ldquo", 0x201C},
-     {"rdquo", 0x201D}, {"laquo", 0xAB},   {"raquo", 0xBB},   {"times", 0xD7},    {"divide", 0xF7},
-     {"deg", 0xB0},     {"plusmn", 0xB1},  {"frac12", 0xBD},  {"frac14", 0xBC},   {"frac34", 0xBE},
-     {"euro", 0x20AC},  {"pound", 0xA3},   {"yen", 0xA5},     {"cent", 0xA2},     {"sect", 0xA7},
-     {"middot", 0xB7},  {"bull", 0x2022},  {"le", 0x2264},    {"ge", 0x2265},     {"ne", 0x2260},
-     {"eacute", 0xE9},  {"egrave", 0xE8},  {"auml", 0xE4},    {"ouml", 0xF6},     {"uuml", 0xFC},
-     {"szlig", 0xDF},   {"ccedil", 0xE7},  {"ntilde", 0xF1},  {"shy", 0xAD}});
+
+const std::vector<Entity>& entities() {
+  static const auto kRows = table_rows<Entity>(tables::entities(), 2, 2, [](const Cells& c) {
+    return Entity{c[0], code_point_in(c[1])};
+  });
+  return kRows;
+}
 
 constexpr std::array<std::string_view, 25> kGreek = {
     "alpha", "beta",   "gamma",   "delta", "epsilon", "zeta",    "eta",  "theta", "iota",
@@ -224,9 +140,9 @@ bool Folder::entity() {
     }
     if (code > 0x10FFFF || (code >= 0xD800 && code < 0xE000)) code = U' ';
   } else {
-    const auto known = std::find_if(kEntities.begin(), kEntities.end(),
+    const auto known = std::find_if(entities().begin(), entities().end(),
                                     [name](const Entity& e) { return e.name == name; });
-    if (known == kEntities.end()) return false;
+    if (known == entities().end()) return false;
     code = known->code;
   }
   begin_ = static_cast<int64_t>(at_);
@@ -399,9 +315,9 @@ void Folder::put_greek(char32_t code) {
 }
 
 void Folder::put_unlisted(char32_t code) {
-  const auto sign =
-      std::find_if(kSigns.begin(), kSigns.end(), [code](const Sign& s) { return s.code == code; });
-  if (sign != kSigns.end()) return write(sign->plain);
+  const auto sign = std::find_if(characters().begin(), characters().end(),
+                                 [code](const Sign& s) { return s.code == code; });
+  if (sign != characters().end()) return write(sign->plain);
   if (is_invisible(code)) {
     const bool accent = code >= 0x300 && code < 0x370;  // of the letter before it
     if (accent && !out_.empty() && out_.back().end == begin_)

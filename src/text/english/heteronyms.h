@@ -16,11 +16,11 @@
 namespace syrinx::english {
 
 struct Heteronym {
-  std::string_view word;
-  std::string_view noun, verb,
-      adjective;           ///< in ARPAbet; "" where it is not that kind, or said as another
-  std::string_view other;  ///< what only the rules find: "lead" pipes, "read" long ago
-  int bias[3];             ///< for a noun, a verb and an adjective, in 16ths: how often it is what
+  std::string word;
+  std::string noun, verb,
+      adjective;      ///< in ARPAbet; "" where it is not that kind, or said as another
+  std::string other;  ///< what only the rules find: "lead" pipes, "read" long ago
+  int bias[3];        ///< for a noun, a verb and an adjective, in 16ths: how often it is what
 };
 
 /// All heteronyms that the reader knows.

@@ -1,6 +1,5 @@
 // Money, quantities, products, ranges and plain numbers.
 #include <algorithm>
-#include <array>
 #include <optional>
 
 #include "text/english/amounts.h"
@@ -10,6 +9,7 @@
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
 #include "text/english/units.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -285,10 +285,6 @@ Reading read_range(const Tokens& tokens, size_t i) {
 
 /// Whether token i, a number with noughts before it, follows what counts the parts of a book.
 bool counts_parts(const Tokens& tokens, size_t i) {
-  constexpr std::string_view kParts =
-      " chapter part volume book section act scene episode season lesson track canto verse page"
-      " day week step level appendix figure table unit module vol ch chap ep pt pg no disc disk cd "
-      "dvd ";
   const std::string_view core = tokens.core(i);
   if (i == 0 || core.find_first_not_of('0') == core.npos) return false;
   if (i > 2 && tokens.core(i - 1) == "of" && tokens.core(i - 2)[0] == '0') {  // "Part 02 of 03"
@@ -296,7 +292,7 @@ bool counts_parts(const Tokens& tokens, size_t i) {
   }
   const char close = tokens[i - 1].close;
   return (close == 0 || close == '.') && !tokens[i - 1].closes &&
-         listed(kParts, lower(tokens.core(i - 1)));
+         listed(word_lists().counted_parts, lower(tokens.core(i - 1)));
 }
 
 Reading read_number(const Tokens& tokens, size_t i) {

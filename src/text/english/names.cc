@@ -1,10 +1,13 @@
 // Abbreviations and Roman numerals, which depend on the words around them.
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 #include "text/sentence_rules.h"
 
 namespace syrinx::english {
@@ -22,112 +25,19 @@ enum class When {
 };
 
 struct ShortForm {
-  std::string_view sign, words;
+  std::string sign, words;
   When when;
 };
 
-// In small letters; more than one row for a sign are tried in order.
-constexpr std::array kAbbreviations = std::to_array<ShortForm>({
-    {"mr", "mister", When::kAlways},
-    {"mrs", "missus", When::kAlways},
-    {"ms", "miz", When::kCapital},
-    {"messrs", "messieurs", When::kAlways},
-    {"prof", "professor", When::kCapital},
-    {"jr", "junior", When::kAlways},
-    {"sr", "senior", When::kCapital},
-    {"mt", "mount", When::kName},
-    {"ft", "fort", When::kName},
-    {"gen", "general", When::kName},
-    {"col", "colonel", When::kName},
-    {"maj", "major", When::kName},
-    {"capt", "captain", When::kName},
-    {"lt", "lieutenant", When::kName},
-    {"sgt", "sergeant", When::kName},
-    {"cpl", "corporal", When::kName},
-    {"pvt", "private", When::kName},
-    {"det", "detective", When::kName},
-    {"insp", "inspector", When::kName},
-    {"supt", "superintendent", When::kName},
-    {"brig", "brigadier", When::kName},
-    {"atty", "attorney", When::kName},
-    {"pt", "point", When::kName},
-    {"sts", "streets", When::kAfter},
-    {"ste", "suite", When::kNumber},
-    {"rte", "route", When::kNumber},
-    {"bldg", "building", When::kAlways},
-    {"adm", "admiral", When::kName},
-    {"sen", "senator", When::kName},
-    {"rep", "representative", When::kName},
-    {"gov", "governor", When::kName},
-    {"pres", "president", When::kName},
-    {"rev", "reverend", When::kName},
-    {"hon", "honorable", When::kName},
-    {"inc", "incorporated", When::kCapital},
-    {"ltd", "limited", When::kAlways},
-    {"corp", "corporation", When::kCapital},
-    {"co", "company", When::kAfter},
-    {"bros", "brothers", When::kAfter},
-    {"ave", "avenue", When::kAfter},
-    {"blvd", "boulevard", When::kAlways},
-    {"rd", "road", When::kAfter},
-    {"ln", "lane", When::kAfter},
-    {"hwy", "highway", When::kAlways},
-    {"dept", "department", When::kAlways},
-    {"govt", "government", When::kAlways},
-    {"assn", "association", When::kAlways},
-    {"asst", "assistant", When::kAlways},
-    {"etc", "et cetera", When::kAlways},
-    {"vs", "versus", When::kAlways},
-    {"e.g", "for example", When::kAlways},
-    {"eg", "for example", When::kDotted},
-    {"i.e", "that is", When::kAlways},
-    {"ie", "that is", When::kDotted},
-    {"cf", "compare", When::kAlways},
-    {"viz", "namely", When::kAlways},
-    {"approx", "approximately", When::kAlways},
-    {"esp", "especially", When::kDotted},
-    {"incl", "including", When::kDotted},
-    {"misc", "miscellaneous", When::kAlways},
-    {"est", "established", When::kNumber},
-    {"c", "circa", When::kNumber},
-    {"ca", "circa", When::kNumber},
-    {"no", "number", When::kNumber},
-    {"nos", "numbers", When::kNumber},
-    {"fig", "figure", When::kPart},
-    {"figs", "figures", When::kPart},
-    {"vol", "volume", When::kPart},
-    {"vols", "volumes", When::kPart},
-    {"ch", "chapter", When::kPart},
-    {"chap", "chapter", When::kPart},
-    {"sec", "section", When::kPart},
-    {"sect", "section", When::kPart},
-    {"eq", "equation", When::kNumber},
-    {"p", "page", When::kPart},
-    {"pp", "pages", When::kPart},
-    {"pg", "page", When::kPart},
-    {"apt", "apartment", When::kNumber},
-    {"tel", "telephone", When::kDotted},
-    {"ext", "extension", When::kNumber},
-    {"max", "maximum", When::kNumber},
-    {"w/", "with", When::kAlways},
-    {"w/o", "without", When::kAlways},
-    {"b/c", "because", When::kAlways},
-    {"and/or", "and or", When::kAlways},
-    {"n/a", "N A", When::kAlways},
-    {"aka", "A K A", When::kAlways},
-    {"ph.d", "P H D", When::kAlways},
-    {"phd", "P H D", When::kAlways},
-    {"b.sc", "B S C", When::kAlways},
-    {"m.sc", "M S C", When::kAlways},
-    {"c++", "C plus plus", When::kAlways},
-    {"g++", "G plus plus", When::kAlways},
-    {"c#", "C sharp", When::kAlways},
-    {"f#", "F sharp", When::kAlways},
-});
-
-constexpr std::string_view kFunctionWords =
-    " a an and as at but by for from her his i if in is it its my near of on or our so the their"
-    " then this that to was we when with you your ";
+const std::vector<ShortForm>& abbreviations() {
+  static const auto kRows =
+      table_rows<ShortForm>(tables::abbreviations(), 3, 3, [](const Cells& c) {
+        const size_t when =
+            choice(c[2], {"always", "dotted", "number", "part", "name", "capital", "after"});
+        return ShortForm{c[0], c[1], static_cast<When>(when)};
+      });
+  return kRows;
+}
 
 bool is_name(std::string_view word) {
   return word.size() > 1 && is_upper(word[0]) && is_letter(word[1]);
@@ -137,7 +47,7 @@ bool is_name(std::string_view word) {
 /// "Main", "5th".
 bool is_place(std::string_view word) {
   const std::string small = lower(word);
-  if (listed(kFunctionWords, small)) return false;
+  if (listed(word_lists().function_words, small)) return false;
   return is_name(word) || (is_digit(word.empty() ? ' ' : word[0]) && is_letter(word.back()));
 }
 
@@ -214,20 +124,6 @@ Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
   return before_name ? Reading(Spoken{"saint"}) : Spoken{"street"};
 }
 
-constexpr std::string_view kParts =
-    " chapter part volume book section act scene phase type class stage level article title war"
-    " bowl mark grade figure table appendix unit episode season canto psalm division corps group"
-    " column verse lesson step version schedule annex tier game page pages mark mk ";
-constexpr std::string_view kRulers =
-    " henry louis elizabeth george charles edward james william richard john paul pius benedict"
-    " francis gregory leo innocent clement alexander catherine frederick philip ferdinand nicholas"
-    " peter ivan napoleon wilhelm otto ramesses ramses ptolemy xerxes darius mary christian gustav"
-    " carl harald olaf haakon leopold albert alfonso isabella umberto victor emmanuel sixtus urban"
-    " boniface celestine robert david stephen henri juan carlos felipe joseph maximilian rudolf"
-    " mehmed suleiman selim murad margaret constantine justinian theodosius ";
-constexpr std::string_view kTitles =
-    " king queen pope emperor empress tsar czar kaiser prince sultan pharaoh ";
-
 }  // namespace
 
 /// "XIX century", "the XII and XIII centuries", "XVth": as ordinals.
@@ -299,7 +195,7 @@ Reading read_roman(const Tokens& tokens, size_t i) {
                             abbreviation_of(tokens.core(i - 1)) == Abbreviation::kPart;  // "Vol."
   const bool small =
       (core.size() > 1 || behind_short) && core.find_first_not_of("ivx") == core.npos;
-  const bool part = behind_short || listed(kParts, lower(before));
+  const bool part = behind_short || listed(word_lists().roman_parts, lower(before));
   std::string upper(core);
   if (small && part) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
   const int value = core.size() <= 9 && !core.empty() ? roman_value(upper) : 0;
@@ -307,11 +203,12 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   const auto spoken = [owns](std::string words) { return Spoken{words + (owns ? "'s" : "")}; };
   const std::string number = cardinal_words(std::to_string(value));
   const bool plain = upper.find_first_not_of("IVXL") == upper.npos;
-  const bool ruler = is_name(before) && listed(kRulers, lower(before));
+  const bool ruler = is_name(before) && listed(word_lists().rulers, lower(before));
   if (is_heading(tokens, i) || is_numeral_in_list(tokens, i)) return spoken(number);
   if (upper.size() == 1) {
     if (!is_numeral_letter(upper)) return {};
-    const bool titled = i > 1 && tokens.joined(i - 2) && listed(kTitles, lower(tokens.core(i - 2)));
+    const bool titled =
+        i > 1 && tokens.joined(i - 2) && listed(word_lists().titles, lower(tokens.core(i - 2)));
     if (part && (upper != "I" || behind_short || is_name(before))) return spoken(number);
     const bool ends = i + 1 == tokens.size();  // "He admired Napoleon I."
     if (ruler && (upper != "I" || titled || ends)) return spoken("the " + ordinal_words(value));
@@ -326,7 +223,7 @@ Reading read_roman(const Tokens& tokens, size_t i) {
 Reading read_abbreviation(const Tokens& tokens, size_t i) {
   if (auto reading = read_doctor_or_saint(tokens, i)) return reading;
   const std::string small = lower(tokens.core(i));
-  for (const ShortForm& known : kAbbreviations) {
+  for (const ShortForm& known : abbreviations()) {
     if (small == known.sign && holds(known.when, tokens, i)) {
       return Spoken{std::string(known.words)};
     }

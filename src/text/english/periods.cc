@@ -6,6 +6,7 @@
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -25,17 +26,13 @@ int64_t decade_of(std::string_view core) {
   return years && core.back() == '0' ? value_of(core) : 0;
 }
 
-/// Nouns that follow decades.
-constexpr std::string_view kStyles =
-    " music band bands song songs hit hits rock pop disco style fashion hair kid kids movie movies"
-    " film films show shows sitcom era theme party icon icons nostalgia ";
-
 /// "1950s-60s", "1990s/2000s": two decades in one token; "" for anything else.
 std::string two_decades(std::string_view core, std::string_view before, std::string_view next) {
   const size_t at = core.find_first_of("-/\x1E", 1);
   if (at == core.npos) return {};
   const int64_t first = decade_of(core.substr(0, at)), second = decade_of(core.substr(at + 1));
-  const bool year = first > 99 || second > 99 || core[0] == '\'' || listed(kStyles, next) ||
+  const bool year = first > 99 || second > 99 || core[0] == '\'' ||
+                    listed(word_lists().decade_nouns, next) ||
                     listed(" the early mid late ", lower(before));
   if (first < 20 || second < 20 || !year) return {};
   return decade_words(first) + (core[at] == '/' ? " " : " to ") + decade_words(second);
@@ -97,7 +94,8 @@ Reading read_decade(const Tokens& tokens, size_t i) {
   };
   const bool certain = core[0] == '\'' || core.ends_with("'s") || decade > 99;
   const bool cued = listed(" the her his their its my our early mid late ", before) ||
-                    listed(kStyles, lower(next)) || (before == "an" && all(next, is_lower)) ||
+                    listed(word_lists().decade_nouns, lower(next)) ||
+                    (before == "an" && all(next, is_lower)) ||
                     (tokens.joined(i) && beside(i + 1, i + 2)) || (i > 1 && beside(i - 1, i - 2));
   return certain || cued ? Reading(Spoken{decade_words(decade)}) : Reading();
 }

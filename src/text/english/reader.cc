@@ -10,6 +10,7 @@
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
 #include "text/english/tokens.h"
+#include "text/english/word_lists.h"
 #include "text/sentence_rules.h"
 
 namespace syrinx::english {
@@ -109,11 +110,6 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
 
 /// A word in capitals among others, which is not a name made of first letters.
 bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
-  constexpr std::string_view kSaidInCapitals =
-      " aids ascii asean aws basic cobol covid cuda darpa epcot fema fifa fortran gatt hipaa ikea"
-      " imax interpol isbn jpeg laser lego lidar lisp mac mash nafta nasa nascar nasdaq nato opec"
-      " osha pin posix potus radar ram rest rom sars scotus scuba sim sonar sql swat taser unesco"
-      " unicef unix wasp who yolo zip okay ";
   const std::string_view core = tokens.core(i);
   const std::string small = lower(core);
   if (core.size() < 2 || !any(core, is_upper) || any(core, is_lower) || small != lower(words)) {
@@ -122,7 +118,7 @@ bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
   if (!std::all_of(core.begin(), core.end(), [](char c) { return is_letter(c) || c == '\''; })) {
     return false;
   }
-  if (listed(kSaidInCapitals, small) || is_shouting(tokens, i)) return false;
+  if (listed(word_lists().capital_words, small) || is_shouting(tokens, i)) return false;
   for (size_t k = 0; k < tokens.size(); ++k) {
     if (k != i && any(tokens.core(k), is_lower)) return true;
   }

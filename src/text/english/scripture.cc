@@ -1,124 +1,34 @@
 // Chapter and verse, and ratios, which are written as times are.
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
 
 struct Book {
-  std::string_view written, name;
+  std::string written, name;
   bool numbered;  ///< there is a first and a second of them
 };
-constexpr std::array kBooks = std::to_array<Book>({
-    {"genesis", "genesis", false},
-    {"gen", "genesis", false},
-    {"exodus", "exodus", false},
-    {"ex", "exodus", false},
-    {"exod", "exodus", false},
-    {"leviticus", "leviticus", false},
-    {"lev", "leviticus", false},
-    {"numbers", "numbers", false},
-    {"num", "numbers", false},
-    {"deuteronomy", "deuteronomy", false},
-    {"deut", "deuteronomy", false},
-    {"joshua", "joshua", false},
-    {"josh", "joshua", false},
-    {"judges", "judges", false},
-    {"judg", "judges", false},
-    {"ruth", "ruth", false},
-    {"samuel", "samuel", true},
-    {"sam", "samuel", true},
-    {"kings", "kings", true},
-    {"kgs", "kings", true},
-    {"chronicles", "chronicles", true},
-    {"chr", "chronicles", true},
-    {"ezra", "ezra", false},
-    {"nehemiah", "nehemiah", false},
-    {"neh", "nehemiah", false},
-    {"esther", "esther", false},
-    {"job", "job", false},
-    {"psalm", "psalm", false},
-    {"psalms", "psalms", false},
-    {"ps", "psalm", false},
-    {"proverbs", "proverbs", false},
-    {"prov", "proverbs", false},
-    {"ecclesiastes", "ecclesiastes", false},
-    {"eccl", "ecclesiastes", false},
-    {"isaiah", "isaiah", false},
-    {"isa", "isaiah", false},
-    {"jeremiah", "jeremiah", false},
-    {"jer", "jeremiah", false},
-    {"lamentations", "lamentations", false},
-    {"ezekiel", "ezekiel", false},
-    {"ezek", "ezekiel", false},
-    {"daniel", "daniel", false},
-    {"dan", "daniel", false},
-    {"hosea", "hosea", false},
-    {"joel", "joel", false},
-    {"amos", "amos", false},
-    {"obadiah", "obadiah", false},
-    {"jonah", "jonah", false},
-    {"micah", "micah", false},
-    {"nahum", "nahum", false},
-    {"habakkuk", "habakkuk", false},
-    {"zephaniah", "zephaniah", false},
-    {"haggai", "haggai", false},
-    {"zechariah", "zechariah", false},
-    {"malachi", "malachi", false},
-    {"matthew", "matthew", false},
-    {"matt", "matthew", false},
-    {"mt", "matthew", false},
-    {"mark", "mark", false},
-    {"mk", "mark", false},
-    {"luke", "luke", false},
-    {"lk", "luke", false},
-    {"john", "john", true},
-    {"jn", "john", true},
-    {"acts", "acts", false},
-    {"romans", "romans", false},
-    {"rom", "romans", false},
-    {"corinthians", "corinthians", true},
-    {"cor", "corinthians", true},
-    {"galatians", "galatians", false},
-    {"gal", "galatians", false},
-    {"ephesians", "ephesians", false},
-    {"eph", "ephesians", false},
-    {"philippians", "philippians", false},
-    {"phil", "philippians", false},
-    {"colossians", "colossians", false},
-    {"col", "colossians", false},
-    {"thessalonians", "thessalonians", true},
-    {"thess", "thessalonians", true},
-    {"timothy", "timothy", true},
-    {"tim", "timothy", true},
-    {"titus", "titus", false},
-    {"philemon", "philemon", false},
-    {"hebrews", "hebrews", false},
-    {"heb", "hebrews", false},
-    {"james", "james", false},
-    {"jas", "james", false},
-    {"peter", "peter", true},
-    {"pet", "peter", true},
-    {"jude", "jude", false},
-    {"revelation", "revelation", false},
-    {"rev", "revelation", false},
-    {"surah", "surah", false},
-    {"sura", "surah", false},
-    {"quran", "quran", false},
-    {"tobit", "tobit", false},
-    {"sirach", "sirach", false},
-});
+
+const std::vector<Book>& books() {
+  static const auto kRows = table_rows<Book>(tables::books(), 2, 3, [](const Cells& c) {
+    return Book{c[0], c[1], choice(c[2], {"", "numbered"}) == 1};
+  });
+  return kRows;
+}
 
 const Book* book_of(std::string_view core) {
   if (core.empty() || !is_upper(core[0])) return nullptr;
   const std::string name = lower(core);
-  const auto it = std::find_if(kBooks.begin(), kBooks.end(),
+  const auto it = std::find_if(books().begin(), books().end(),
                                [&](const Book& book) { return book.written == name; });
-  return it == kBooks.end() ? nullptr : &*it;
+  return it == books().end() ? nullptr : &*it;
 }
 
 /// "5:3-12" as "five three to twelve"; "" for anything else.
@@ -138,20 +48,12 @@ std::string verse_words(std::string_view core) {
   return out;
 }
 
-constexpr std::string_view kBeforeRatio =
-    " ratio ratios scale odds score scored mixed mix proportion won lost win beat draw drew of rice"
-    " proportions dilution compression gearing ";
-constexpr std::string_view kAfterRatio =
-    " ratio dilution scale split chance screen picture display aspect model mix odds mixture win "
-    "loss"
-    " lead victory defeat draw solution proportion format ";
-
 bool is_ratio(const Tokens& tokens, size_t i) {
-  if (listed(kAfterRatio, lower(tokens.after(i)))) return true;
+  if (listed(word_lists().ratio_after, lower(tokens.after(i)))) return true;
   for (size_t back = 1; back <= 3 && back <= i; ++back) {
     const std::string word = lower(tokens.core(i - back));
     if (word == "of" && back == 1) continue;
-    if (word != "of" && listed(kBeforeRatio, word)) return true;
+    if (word != "of" && listed(word_lists().ratio_before, word)) return true;
     if (!listed(" of is was at a the by to ratio: ", word)) return false;
   }
   return false;

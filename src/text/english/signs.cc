@@ -1,63 +1,33 @@
 // What no other rule reads: words, and the signs between them.
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
 #include "text/english/rules.h"
 #include "text/english/spelling.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 #include "text/sentence_rules.h"
 
 namespace syrinx::english {
 namespace {
 
 struct Operator {
-  std::string_view sign, words;
+  std::string sign, words;
 };
-// Longer ones first. Without words: a gap between two words.
-constexpr std::array kOperators = std::to_array<Operator>({
-    {"===", "equals"},
-    {"...", ""},
-    {"==", "equals"},
-    {"!=", "is not equal to"},
-    {"<=", "less than or equal to"},
-    {">=", "greater than or equal to"},
-    {"->", ""},
-    {"=>", ""},
-    {"&&", "and"},
-    {"||", "or"},
-    {"<<", ""},
-    {">>", ""},
-    {"::", ""},
-    {"//", ""},
-    {"++", "plus plus"},
-    {"+=", "plus equals"},
-    {"-=", "minus equals"},
-    {"*=", "times equals"},
-    {"+", "plus"},
-    {"=", "equals"},
-    {"<", "less than"},
-    {">", "greater than"},
-    {"&", "and"},
-    {"@", "at"},
-    {"%", "percent"},
-    {"\\", "backslash"},
-    {"\xD7", "times"},
-    {"\xB0", "degrees"},
-    {"$", "dollar"},
-    {"\x01", "euro"},
-    {"\x02", "pound"},
-    {"\x03", "yen"},
-    {"\x04", "rupee"},
-    {"\x05", "won"},
-    {"\x06", "ruble"},
-    {"\x07", "cents"},
-});
+
+const std::vector<Operator>& operators() {
+  static const auto kRows = table_rows<Operator>(tables::operators(), 1, 2, [](const Cells& c) {
+    return Operator{c[0], c[1]};
+  });
+  return kRows;
+}
 
 const Operator* operator_at(std::string_view text) {
-  const auto it = std::find_if(kOperators.begin(), kOperators.end(),
+  const auto it = std::find_if(operators().begin(), operators().end(),
                                [text](const Operator& o) { return text.starts_with(o.sign); });
-  return it == kOperators.end() ? nullptr : &*it;
+  return it == operators().end() ? nullptr : &*it;
 }
 
 /// A sign of arithmetic or of code standing alone.
@@ -233,11 +203,9 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
   if (tokens.core(i) == "a") return false;
   if (after == "to" && capital(tokens.core(i + 2))) return true;  // "A to Z"
   if (listed(" zero one two three four five six seven eight nine ", before)) return true;
-  constexpr std::string_view kNamed =
-      " the grade plan vitamin class type section option point group letter part exhibit appendix"
-      " hepatitis level an ";
   const bool ends = i + 1 >= tokens.size() || tokens[i].close != 0;
-  return listed(kNamed, lower(before)) || (ends && (i > 0 || tokens[i].close != 0));
+  return listed(word_lists().letter_nouns, lower(before)) ||
+         (ends && (i > 0 || tokens[i].close != 0));
 }
 
 /// Letters elsewhere, words with an accent here: "I AM here", "WHO said so?", "She did IT".

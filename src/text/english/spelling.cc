@@ -1,84 +1,28 @@
 #include "text/english/spelling.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
 
 struct Special {
-  std::string_view written, words;
+  std::string written, words;
 };
-// What neither its letters nor the rules below give; in small letters.
-constexpr std::array kSpecial = std::to_array<Special>({
-    {"json", "jason"},
-    {"ok", "okay"},
-    {"usr", "user"},
-    {"txt", "text"},
-    {"readme", "readme"},
-    {"jpeg", "jay peg"},
-    {"phd", "P H D"},
-    {"latex", "latex"},
-    {"khz", "kilohertz"},
-    {"mhz", "megahertz"},
-    {"ghz", "gigahertz"},
-    {"vs", "versus"},
-    {"hmm", "hmm"},
-    {"iot", "I O T"},
-    {"utf", "U T F"},
-    {"api", "A P I"},
-    {"apis", "A P I's"},
-    {"cpu", "C P U"},
-    {"gpu", "G P U"},
-    {"url", "U R L"},
-    {"uri", "U R I"},
-    {"usb", "U S B"},
-    {"faq", "F A Q"},
-    {"wwi", "world war one"},
-    {"wwii", "world war two"},
-    {"ww2", "world war two"},
-    {"tmp", "temp"},
-    {"ssh", "S S H"},
-});
 
-/// Pronounceable, but their letters are said.
-constexpr std::string_view kSpelled =
-    " acst aedt aest akst akdt awst cest eest nzst nzdt sast"
-    " aarp ac ads ai api asap atm cad ceo cet cfo cio coo cto cod cpa dc diy dna dob doj dui dvd "
-    "ei esl eta"
-    " etf eu ev faq gop gui hiv hud id ide ieee imho io ios ip iou ipo iq ira iso isis it ivf kyc "
-    "la led lax"
-    " lat mit mia nas nih ny nyc os oem oled pov pow pto ps pr sat sec sos suv sas tba tbd tts tv"
-    " uae uav ucla uefa uefi ufo ui uk url us usa usaid usb usc uv ux va vat vip voc vr wip ";
-/// Not what the rules would think, yet words.
-constexpr std::string_view kSaid = " aids ascii sars opec unicef laser radar scuba nafta ";
-/// Words of two and three letters that may be written in capitals, for emphasis.
-constexpr std::string_view kShort =
-    " add age ago aid aim air all an and any are arm art as ask at ate away bad bag be bed"
-    " big bit box boy bus but buy by can car cat cry cup cut day did die do dog dry due ear eat egg"
-    " end err eye far few fit fix fly for fun gas get go god got gun guy had has hat he her hey hi"
-    " him his hit hot how hug ice if ill in ink is its job key kid law lay let lie lot low mad man"
-    " map may me men mix mom mr mrs my net new no nor not now nut odd of off oh oil old on one or"
-    " our out own pay pet put raw red rid run sad say see set sex she sit six sky so son sun sue"
-    " tax tea ten the tie tip to too top toy try two up use van via war was way we wet who why win"
-    " won yes yet you zoo dad ha wow ";
-/// Letters in any other text, words where all is in capitals.
-constexpr std::string_view kTwoFaced = " ad am id it us who pm la sat led sec ";
+const std::vector<Special>& special_rows() {
+  static const auto kRows = table_rows<Special>(tables::special_words(), 2, 2, [](const Cells& c) {
+    return Special{c[0], c[1]};
+  });
+  return kRows;
+}
 
 bool is_vowel(char c) { return std::string_view("aeiouyAEIOUY").find(c) != std::string_view::npos; }
-
-constexpr std::string_view kOnsets =
-    " b bl br c ch chr cl cr d dr dw f fl fr g gl gn gr h j k kl kn kr l m n p ph pl pr q qu r rh s"
-    " sc sch scr sh sk sl sm sn sp spl spr squ st str sv sw t th thr tr tw v w wh wr x z ";
-constexpr std::string_view kCodas =
-    " b c ch ck ct d f ff ft g gh ght h j k l lb ld lf lk ll lm lp ls lt lth m mb mp mps ms n nc "
-    "nch"
-    " nd nds ng ngs nk nks ns nt nth nts p ps pt q r rb rc rch rd rds rf rg rk rks rl rm rms rn rns"
-    " rp rs rst rt rth rts rv s sh sk sm sp ss st sts t tch th ths ts tt v w wn wl wk ws x xt z zz"
-    " ds ks bs gs cs ls ";
 
 /// Whether English could say these small letters as a word.
 bool is_pronounceable(std::string_view word) {
@@ -87,8 +31,8 @@ bool is_pronounceable(std::string_view word) {
   const auto last = std::find_if(word.rbegin(), word.rend(), is_vowel).base();
   const std::string_view onset = word.substr(0, static_cast<size_t>(first - word.begin()));
   const std::string_view coda = word.substr(static_cast<size_t>(last - word.begin()));
-  if (!onset.empty() && !listed(kOnsets, onset)) return false;
-  if (!coda.empty() && !listed(kCodas, coda)) return false;
+  if (!onset.empty() && !listed(word_lists().onsets, onset)) return false;
+  if (!coda.empty() && !listed(word_lists().codas, coda)) return false;
   int consonants = 0, vowels = 0;
   for (const char c : word) {
     vowels = is_vowel(c) ? vowels + 1 : 0;
@@ -100,17 +44,17 @@ bool is_pronounceable(std::string_view word) {
 
 /// Whether capitals are most likely a word and not the first letters of several.
 bool is_word_in_capitals(std::string_view small, bool shouting) {
-  if (listed(kTwoFaced, small)) return shouting;
-  if (listed(kSpelled, small)) return false;
-  if (listed(kSaid, small) || listed(kShort, small)) return true;
+  if (listed(word_lists().two_faced, small)) return shouting;
+  if (listed(word_lists().spelled, small)) return false;
+  if (listed(word_lists().said, small) || listed(word_lists().short_words, small)) return true;
   if (small.size() < 3 || !is_pronounceable(small)) return false;
   return small.size() > 3 || (!is_vowel(small[0]) && is_vowel(small[1]) && !is_vowel(small[2]));
 }
 
 std::string_view special_words(std::string_view small) {
-  const auto it = std::find_if(kSpecial.begin(), kSpecial.end(),
+  const auto it = std::find_if(special_rows().begin(), special_rows().end(),
                                [small](const Special& s) { return s.written == small; });
-  return it == kSpecial.end() ? std::string_view() : it->words;
+  return it == special_rows().end() ? std::string_view() : it->words;
 }
 
 /// Letters of one kind: "get", "HTTP", "User".

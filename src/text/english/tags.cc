@@ -4,6 +4,7 @@
 #include <string>
 
 #include "text/english/chars.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -11,24 +12,6 @@ namespace {
 constexpr size_t kMaxTag = 400;       // characters
 constexpr size_t kMaxControl = 64;    // of "<|im_end|>"
 constexpr size_t kMaxElement = 4000;  // in which an unknown tag is closed
-
-constexpr std::string_view kBlocks =
-    " article aside blockquote br center dd details div dl dt fieldset figcaption figure footer "
-    "form"
-    " h1 h2 h3 h4 h5 h6 header hr li main nav ol option p pre section summary table tbody td tfoot"
-    " th thead title tr ul ";
-constexpr std::string_view kInlines =
-    " a abbr audio b big body break button canvas cite code del em emphasis font head html i iframe"
-    " img input ins kbd label link mark meta prosody q s samp say-as select small source span speak"
-    " strike strong summary svg textarea tt u var video voice ";
-constexpr std::string_view kHidden = " script style template noscript ";
-/// Names that language models write between brackets.
-constexpr std::string_view kControls =
-    " think thinking thought answer reasoning reflection scratchpad tool tools tool_call tool_calls"
-    " tool_response tool_result function_call observation s bos eos pad unk mask sep cls eot"
-    " start_of_turn end_of_turn im_start im_end endoftext end_of_text begin_of_text audio image ";
-constexpr std::string_view kBracketed = " INST /INST CLS SEP PAD MASK BOS EOS UNK UNUSED ";
-constexpr std::string_view kRoles = " user assistant system model tool ";
 
 char char_at(std::string_view text, size_t i) { return i < text.size() ? text[i] : ' '; }
 
@@ -45,7 +28,7 @@ size_t role_size(std::string_view text, size_t at) {
   while (is_lower(char_at(text, end)) && end < at + 10) ++end;
   const char behind = char_at(text, end);
   const bool parted = behind == '\n' || behind == '<' || behind == ' ';
-  return listed(kRoles, text.substr(at, end - at)) && parted ? end - at : 0;
+  return listed(word_lists().roles, text.substr(at, end - at)) && parted ? end - at : 0;
 }
 
 /// "<|im_end|>"; 0 for anything else.
@@ -124,7 +107,7 @@ Tag tag_at(std::string_view text, size_t at) {
   const size_t to = is_letter(name[0]) || name[0] == '_' ? tag_end(text, end) : 0;
   if (to == 0) return {};
   const size_t size = to - at;
-  if (listed(kHidden, name)) {
+  if (listed(word_lists().hidden_tags, name)) {
     if (closing) return {TagKind::kInline, size, true};
     const size_t close = text.find("</" + name, to);  // as it is written, mostly in small letters
     const size_t last = close == text.npos ? text.npos : text.find('>', close);
@@ -132,8 +115,9 @@ Tag tag_at(std::string_view text, size_t at) {
   }
   if (name == "sup") return {TagKind::kRaised, size, closing};
   if (name == "sub") return {TagKind::kLowered, size, closing};
-  if (listed(kBlocks, name)) return {TagKind::kBlock, size, closing};
-  const bool known = listed(kInlines, name) || listed(kControls, name) || closing;
+  if (listed(word_lists().block_tags, name)) return {TagKind::kBlock, size, closing};
+  const bool known =
+      listed(word_lists().inline_tags, name) || listed(word_lists().control_tags, name) || closing;
   const bool unknown = !known && is_unknown_tag(text, at, name, to);
   if (!known && !unknown) return {};
   const size_t role = name == "start_of_turn" ? role_size(text, to) : 0;
@@ -142,8 +126,9 @@ Tag tag_at(std::string_view text, size_t at) {
 
 size_t control_size(std::string_view text, size_t at) {
   const size_t end = found(text, "]", at + 1, 8);
-  return end != text.npos && listed(kBracketed, text.substr(at + 1, end - at - 1)) ? end + 1 - at
-                                                                                   : 0;
+  return end != text.npos && listed(word_lists().control_marks, text.substr(at + 1, end - at - 1))
+             ? end + 1 - at
+             : 0;
 }
 
 }  // namespace syrinx::english

@@ -1,10 +1,12 @@
 #include "text/english/tex.h"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -26,174 +28,39 @@ enum class TexKind {
 };
 
 struct TexCommand {
-  std::string_view name, words;
+  std::string name, words;
   TexKind kind = TexKind::kWords;
 };
-// A command that is not listed is said by its name: Greek letters, "\sin", "\max".
-constexpr std::array kTexCommands = std::to_array<TexCommand>({
-    {"frac", "over", TexKind::kFraction},
-    {"dfrac", "over", TexKind::kFraction},
-    {"tfrac", "over", TexKind::kFraction},
-    {"cfrac", "over", TexKind::kFraction},
-    {"binom", "choose", TexKind::kChoose},
-    {"sqrt", "", TexKind::kRoot},
-    {"sum", "sum", TexKind::kBounded},
-    {"prod", "product", TexKind::kBounded},
-    {"int", "integral", TexKind::kBounded},
-    {"iint", "double integral", TexKind::kBounded},
-    {"oint", "contour integral", TexKind::kBounded},
-    {"lim", "limit", TexKind::kLimit},
-    {"text", "", TexKind::kText},
-    {"textbf", "", TexKind::kText},
-    {"textit", "", TexKind::kText},
-    {"mbox", "", TexKind::kText},
-    {"operatorname", "", TexKind::kText},
-    {"mathrm", "", TexKind::kText},
-    {"mathbf", "", TexKind::kGroup},
-    {"mathbb", "", TexKind::kGroup},
-    {"mathcal", "", TexKind::kGroup},
-    {"mathit", "", TexKind::kGroup},
-    {"boldsymbol", "", TexKind::kGroup},
-    {"boxed", "", TexKind::kGroup},
-    {"underline", "", TexKind::kGroup},
-    {"overline", "bar", TexKind::kAccent},
-    {"bar", "bar", TexKind::kAccent},
-    {"hat", "hat", TexKind::kAccent},
-    {"widehat", "hat", TexKind::kAccent},
-    {"tilde", "tilde", TexKind::kAccent},
-    {"dot", "dot", TexKind::kAccent},
-    {"ddot", "double dot", TexKind::kAccent},
-    {"vec", "vector", TexKind::kBefore},
-    {"begin", "", TexKind::kSkip},
-    {"end", "", TexKind::kSkip},
-    {"label", "", TexKind::kSkip},
-    {"hspace", "", TexKind::kSkip},
-    {"times", "times"},
-    {"cdot", "times"},
-    {"ast", "times"},
-    {"div", "divided by"},
-    {"pm", "plus or minus"},
-    {"mp", "minus or plus"},
-    {"neq", "is not equal to"},
-    {"ne", "is not equal to"},
-    {"leq", "less than or equal to"},
-    {"le", "less than or equal to"},
-    {"leqslant", "less than or equal to"},
-    {"geq", "greater than or equal to"},
-    {"ge", "greater than or equal to"},
-    {"geqslant", "greater than or equal to"},
-    {"lt", "less than"},
-    {"gt", "greater than"},
-    {"ll", "much less than"},
-    {"gg", "much greater than"},
-    {"approx", "approximately equals"},
-    {"equiv", "is equivalent to"},
-    {"cong", "is congruent to"},
-    {"sim", "is similar to"},
-    {"propto", "is proportional to"},
-    {"infty", "infinity"},
-    {"to", "to"},
-    {"rightarrow", "to"},
-    {"longrightarrow", "to"},
-    {"mapsto", "maps to"},
-    {"leftarrow", "from"},
-    {"Rightarrow", "implies"},
-    {"implies", "implies"},
-    {"iff", "if and only if"},
-    {"Leftrightarrow", "if and only if"},
-    {"in", "in"},
-    {"notin", "not in"},
-    {"subset", "is a subset of"},
-    {"subseteq", "is a subset of"},
-    {"cup", "union"},
-    {"cap", "intersection"},
-    {"setminus", "minus"},
-    {"emptyset", "the empty set"},
-    {"forall", "for all"},
-    {"exists", "there exists"},
-    {"neg", "not"},
-    {"land", "and"},
-    {"wedge", "and"},
-    {"lor", "or"},
-    {"vee", "or"},
-    {"mid", "given"},
-    {"partial", "partial"},
-    {"nabla", "nabla"},
-    {"circ", "degrees"},
-    {"degree", "degrees"},
-    {"prime", "prime"},
-    {"angle", "angle"},
-    {"perp", "is perpendicular to"},
-    {"parallel", "is parallel to"},
-    {"hbar", "H bar"},
-    {"ell", "L"},
-    {"ln", "L N"},
-    {"log", "log"},
-    {"sin", "sine"},
-    {"cos", "cosine"},
-    {"tan", "tangent"},
-    {"cot", "cotangent"},
-    {"sec", "secant"},
-    {"csc", "cosecant"},
-    {"arcsin", "arc sine"},
-    {"arccos", "arc cosine"},
-    {"arctan", "arc tangent"},
-    {"sinh", "hyperbolic sine"},
-    {"cosh", "hyperbolic cosine"},
-    {"tanh", "hyperbolic tangent"},
-    {"exp", "exponential of"},
-    {"det", "determinant of"},
-    {"varepsilon", "epsilon"},
-    {"vartheta", "theta"},
-    {"varphi", "phi"},
-    // Spaces, sizes and brackets are not said.
-    {"left", ""},
-    {"right", ""},
-    {"big", ""},
-    {"Big", ""},
-    {"bigg", ""},
-    {"Bigg", ""},
-    {"quad", ""},
-    {"qquad", ""},
-    {"displaystyle", ""},
-    {"limits", ""},
-    {"nonumber", ""},
-    {"ldots", ""},
-    {"cdots", ""},
-    {"dots", ""},
-    {"langle", ""},
-    {"rangle", ""},
-    {"lvert", ""},
-    {"rvert", ""},
-});
+
+/// A command that is not listed is said by its name: Greek letters, "\\max".
+const std::vector<TexCommand>& tex_commands() {
+  static const auto kRows =
+      table_rows<TexCommand>(tables::tex_commands(), 1, 3, [](const Cells& c) {
+        const size_t kind =
+            c[2].empty() ? 0
+                         : choice(c[2], {"words", "accent", "before", "text", "group", "fraction",
+                                         "choose", "root", "bounded", "limit", "skip"});
+        return TexCommand{c[0], c[1], static_cast<TexKind>(kind)};
+      });
+  return kRows;
+}
 
 struct TexSign {
   char sign;
-  std::string_view words;
+  std::string words;
 };
-constexpr std::array kTexSigns = std::to_array<TexSign>({{'+', "plus"},
-                                                         {'-', "minus"},
-                                                         {'=', "equals"},
-                                                         {'<', "less than"},
-                                                         {'>', "greater than"},
-                                                         {'*', "times"},
-                                                         {'/', "over"},
-                                                         {'!', "factorial"},
-                                                         {'%', "percent"},
-                                                         {'\'', "prime"},
-                                                         {kTimes, "times"},
-                                                         {kDegree, "degrees"}});
 
-/// Words that fold() writes for signs, and functions that are written without a backslash.
-constexpr std::string_view kTexWords =
-    " alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma"
-    " tau upsilon phi chi psi omega sum of square root infinity integral about in to plus or minus"
-    " implies divided by less than greater mod max min ";
+const std::vector<TexSign>& tex_signs() {
+  static const auto kRows = table_rows<TexSign>(tables::tex_signs(), 2, 2, [](const Cells& c) {
+    return TexSign{c[0][0], c[1]};
+  });
+  return kRows;
+}
 
 const TexCommand* command_of(std::string_view name) {
-  const auto it = std::find_if(kTexCommands.begin(), kTexCommands.end(),
+  const auto it = std::find_if(tex_commands().begin(), tex_commands().end(),
                                [name](const TexCommand& c) { return c.name == name; });
-  return it == kTexCommands.end() ? nullptr : &*it;
+  return it == tex_commands().end() ? nullptr : &*it;
 }
 
 bool is_plain_number(std::string_view tex) { return !tex.empty() && is_digits(tex, 1, 4); }
@@ -268,7 +135,7 @@ std::string TexReader::atom() {
     size_t end = at_;
     while (is_letter(ch(end))) ++end;
     const std::string_view word = tex_.substr(at_, end - at_);
-    if (word.size() > 1 && listed(kTexWords, word)) {
+    if (word.size() > 1 && listed(word_lists().tex_words, word)) {
       at_ = end;
       return scripted(std::string(word));
     }
@@ -285,9 +152,9 @@ std::string TexReader::atom() {
                            : "is not equal to";
     }
   }
-  const auto sign = std::find_if(kTexSigns.begin(), kTexSigns.end(),
+  const auto sign = std::find_if(tex_signs().begin(), tex_signs().end(),
                                  [c](const TexSign& s) { return s.sign == c; });
-  return sign == kTexSigns.end() ? std::string() : std::string(sign->words);
+  return sign == tex_signs().end() ? std::string() : std::string(sign->words);
 }
 
 /// Powers and indices behind what was read.
@@ -420,7 +287,7 @@ bool is_formula(std::string_view tex) {
     if (run > 3) {
       size_t begin = i + 1 - run, end = i + 1;
       while (end < tex.size() && is_letter(tex[end])) ++end;
-      if (!listed(kTexWords, tex.substr(begin, end - begin))) return false;
+      if (!listed(word_lists().tex_words, tex.substr(begin, end - begin))) return false;
       i = end - 1;
       run = 0;
     }

@@ -5,6 +5,7 @@
 #include "text/english/chars.h"
 #include "text/english/currencies.h"
 #include "text/english/token_forms.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -180,13 +181,12 @@ bool are_joined(const Token& one, const Token& next) {
 /// else. `before`: the token before it, if any. Digits of telephones and codes come in such groups
 /// too: a number's last is "000", it has three, or it is money.
 size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token* before) {
-  constexpr std::string_view kCodes =
-      " number no code pin call dial text phone telephone tel fax id order account card serial ";
   std::string_view first = tokens[i].core;
   while (!first.empty() && (is_currency_sign(first[0]) || first[0] == '-')) first.remove_prefix(1);
   if (first.size() > 3 || !all(first, is_digit) || first[0] == '0') return 1;
-  const bool named = before != nullptr && are_joined(*before, tokens[i]) &&
-                     (is_digit(before->core.back()) || listed(kCodes, lower(before->core)));
+  const bool named =
+      before != nullptr && are_joined(*before, tokens[i]) &&
+      (is_digit(before->core.back()) || listed(word_lists().digit_cues, lower(before->core)));
   if (named) return 1;
   const auto digit_behind = [&](size_t last) {
     return last + 1 < tokens.size() && are_joined(tokens[last], tokens[last + 1]) &&

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "text/english/chars.h"
 #include "text/english/numbers.h"
+#include "text/english/tables.h"
+#include "text/english/word_lists.h"
 
 namespace syrinx::english {
 namespace {
@@ -13,162 +16,18 @@ namespace {
 using enum UnitPlace;
 
 struct Unit {
-  std::string_view sign, one, many;
-  std::string_view prefixes = {};  ///< signs of one character that may stand before it
-  UnitPlace place = kAny;          ///< of the sign without a prefix
+  std::string sign, one, many;  ///< "" in many: as one
+  std::string prefixes;         ///< signs of one character that may stand before it
+  UnitPlace place = kAny;       ///< of the sign without a prefix
 };
 
-// A row without "many" has one form. Rows come before signs that a prefix makes ("min", "cd").
-constexpr std::array kUnits = std::to_array<Unit>({
-    // length, area, volume
-    {"m", "meter", "meters", "kcdm\xB5un"},
-    {"mi", "mile", "miles"},
-    {"nmi", "nautical mile", "nautical miles"},
-    {"ft", "foot", "feet"},
-    {"in", "inch", "inches", "", kGlued},
-    {"yd", "yard", "yards"},
-    {"yds", "yard", "yards"},
-    {"ha", "hectare", "hectares"},
-    {"ac", "acre", "acres"},
-    {"l", "liter", "liters", "hcdm\xB5u"},
-    {"L", "liter", "liters", "hcdmk\xB5u"},
-    {"gal", "gallon", "gallons"},
-    {"qt", "quart", "quarts"},
-    {"qts", "quart", "quarts"},
-    {"pt", "pint", "pints"},
-    {"tbsp", "tablespoon", "tablespoons"},
-    {"Tbsp", "tablespoon", "tablespoons"},
-    {"TBSP", "tablespoon", "tablespoons"},
-    {"tsp", "teaspoon", "teaspoons"},
-    {"TSP", "teaspoon", "teaspoons"},
-    {"pkg", "package", "packages"},
-    {"pkgs", "package", "packages"},
-    // mass and what is in it
-    {"g", "gram", "grams", "km\xB5un"},
-    {"t", "tonne", "tonnes", "", kApart},
-    {"lb", "pound", "pounds"},
-    {"lbs", "pound", "pounds"},
-    {"oz", "ounce", "ounces"},
-    {"st", "stone", "stone", "", kLetter},
-    {"mol", "mole", "moles", "km\xB5un"},
-    {"ppm", "part per million", "parts per million"},
-    {"ppb", "part per billion", "parts per billion"},
-    {"p", "particle", "particles", "", kPer},
-    {"CCF", "hundred cubic feet", ""},
-    {"MCF", "thousand cubic feet", ""},
-    // time
-    {"s", "second", "seconds", "m\xB5np"},
-    {"us", "microsecond", "microseconds", "", kGlued},
-    {"sec", "second", "seconds"},
-    {"secs", "second", "seconds"},
-    {"min", "minute", "minutes"},
-    {"mins", "minute", "minutes"},
-    {"h", "hour", "hours"},
-    {"hr", "hour", "hours"},
-    {"hrs", "hour", "hours"},
-    {"d", "day", "days", "", kApart},
-    {"w", "week", "weeks", "", kApart},
-    {"wk", "week", "weeks"},
-    {"wks", "week", "weeks"},
-    {"mo", "month", "months", "", kGlued},
-    {"y", "year", "years", "", kApart},
-    {"yr", "year", "years"},
-    {"yrs", "year", "years"},
-    {"Hz", "hertz", "", "mkMGT"},
-    // speed and rates
-    {"mph", "mile per hour", "miles per hour"},
-    {"kph", "kilometer per hour", "kilometers per hour"},
-    {"kmh", "kilometer per hour", "kilometers per hour"},
-    {"kn", "knot", "knots"},
-    {"kt", "knot", "knots"},
-    {"kts", "knot", "knots"},
-    {"mpg", "mile per gallon", "miles per gallon"},
-    {"rpm", "revolution per minute", "revolutions per minute"},
-    {"bpm", "beat per minute", "beats per minute"},
-    {"fps", "frame per second", "frames per second"},
-    // electricity and light
-    {"W", "watt", "watts", "mkMGT\xB5un"},
-    {"Wh", "watt hour", "watt hours", "mkMGT"},
-    {"V", "volt", "volts", "mkM\xB5un"},
-    {"A", "amp", "amps", "mk\xB5un", kLetter},
-    {"Ah", "amp hour", "amp hours", "mk"},
-    {"VA", "volt amp", "volt amps", "mkM"},
-    {"VAC", "V A C", ""},
-    {"VDC", "V D C", ""},
-    {"var", "var", "vars", "mkM", kApart},
-    {"varh", "var hour", "var hours", "kM"},
-    {"Ohm", "ohm", "ohms", "mG\xB5"},
-    {"kOhm", "kilohm", "kilohms"},
-    {"MOhm", "megohm", "megohms"},
-    {"F", "farad", "farads", "m\xB5unp", kPer},
-    {"H", "henry", "henries", "m\xB5un", kPer},
-    {"T", "tesla", "teslas", "m\xB5un", kPer},
-    {"S", "siemens", "", "m\xB5un", kPer},
-    {"lm", "lumen", "lumens", "k"},
-    {"lx", "lux", "", "k"},
-    {"cd", "candela", "candelas"},
-    // energy, force and pressure
-    {"J", "joule", "joules", "mkMGT", kLetter},
-    {"cal", "calorie", "calories", "kMG"},
-    {"eV", "electron volt", "electron volts", "kMGT"},
-    {"BTU", "B T U", ""},
-    {"Btu", "B T U", ""},
-    {"hp", "horsepower", ""},
-    {"N", "newton", "newtons", "mk", kLetter},
-    {"Nm", "newton meter", "newton meters", "k"},
-    {"Pa", "pascal", "pascals", "hkMGm"},
-    {"bar", "bar", ""},
-    {"mbar", "millibar", "millibars"},
-    {"cbar", "centibar", "centibars"},
-    {"mmHg", "millimeter of mercury", "millimeters of mercury"},
-    {"inHg", "inch of mercury", "inches of mercury"},
-    {"inH2O", "inch of water", "inches of water"},
-    {"psi", "pound per square inch", "pounds per square inch"},
-    {"Sv", "sievert", "sieverts", "m\xB5un"},
-    {"Bq", "becquerel", "becquerels", "kMGT"},
-    {"dB", "decibel", "decibels"},
-    {"dBA", "decibel A", "decibels A"},
-    {"dB(A", "decibel A", "decibels A"},
-    {"dBm", "decibel milliwatt", "decibel milliwatts"},
-    // data
-    {"bit", "bit", "bits", "kMGT"},
-    {"b", "bit", "bits", "MG", kPer},
-    {"B", "byte", "bytes", "kKMGTPEZY", kLetter},
-    {"KiB", "kibibyte", "kibibytes"},
-    {"MiB", "mebibyte", "mebibytes"},
-    {"GiB", "gibibyte", "gibibytes"},
-    {"TiB", "tebibyte", "tebibytes"},
-    {"PiB", "pebibyte", "pebibytes"},
-    {"EiB", "exbibyte", "exbibytes"},
-    {"ZiB", "zebibyte", "zebibytes"},
-    {"YiB", "yobibyte", "yobibytes"},
-    {"bps", "bit per second", "bits per second", "kMGT"},
-    {"req", "request", "requests", "", kPer},
-    {"tok", "token", "tokens", "", kPer},
-    {"MTok", "million tokens", "", "", kPer},
-    {"Mtok", "million tokens", "", "", kPer},
-    {"it", "iteration", "iterations", "", kPer},
-    {"px", "pixel", "pixels"},
-    {"dpi", "dot per inch", "dots per inch"},
-    // angle and temperature
-    {"\xB0", "degree", "degrees"},
-    {"deg", "degree", "degrees"},
-    {"rad", "radian", "radians", "m"},
-    {"\xB0"
-     "C",
-     "degree celsius", "degrees celsius"},
-    {"degC", "degree celsius", "degrees celsius"},
-    {"\xB0"
-     "F",
-     "degree fahrenheit", "degrees fahrenheit"},
-    {"degF", "degree fahrenheit", "degrees fahrenheit"},
-    {"K", "kelvin", "", "m", kLetter},
-    // counts
-    {"%", "percent", ""},
-    {"x", "time", "times", "", kGlued},
-    {"\xD7", "time", "times", "", kGlued},
-    {"ct", "cent", "cents", "", kPer},
-});
+const std::vector<Unit>& units() {
+  static const auto kRows = table_rows<Unit>(tables::units(), 2, 5, [](const Cells& c) {
+    const size_t place = choice(c[4], {"", "glued", "apart", "letter", "per"});
+    return Unit{c[0], c[1], c[2], c[3], static_cast<UnitPlace>(place)};
+  });
+  return kRows;
+}
 
 struct GluedLetters {
   std::string_view sign, words;
@@ -179,31 +38,15 @@ constexpr std::array kGluedLetters =
 
 struct UnitPrefix {
   char sign;
-  std::string_view name;
+  std::string name;
 };
-constexpr std::array kUnitPrefixes = std::to_array<UnitPrefix>({{'Y', "yotta"},
-                                                                {'Z', "zetta"},
-                                                                {'E', "exa"},
-                                                                {'P', "peta"},
-                                                                {'T', "tera"},
-                                                                {'G', "giga"},
-                                                                {'M', "mega"},
-                                                                {'k', "kilo"},
-                                                                {'K', "kilo"},
-                                                                {'h', "hecto"},
-                                                                {'d', "deci"},
-                                                                {'c', "centi"},
-                                                                {'m', "milli"},
-                                                                {'\xB5', "micro"},
-                                                                {'u', "micro"},
-                                                                {'n', "nano"},
-                                                                {'p', "pico"}});
 
-/// Units whose squares and cubes are written without a sign: "m2", "ft3".
-constexpr std::string_view kLengths = " m km cm mm dm um \xB5m nm ft in yd mi ";
-/// What units are counted for, beside other units: "mg/day".
-constexpr std::string_view kShares =
-    " second minute hour day night week month year person serving head dose capita ";
+const std::vector<UnitPrefix>& prefixes() {
+  static const auto kRows = table_rows<UnitPrefix>(tables::prefixes(), 2, 2, [](const Cells& c) {
+    return UnitPrefix{c[0][0], c[1]};
+  });
+  return kRows;
+}
 
 struct FoundUnit {
   const Unit* unit;
@@ -216,14 +59,14 @@ struct FoundUnit {
 
 std::optional<FoundUnit> find_unit(std::string_view sign) {
   const auto row = [](std::string_view text) {
-    return std::find_if(kUnits.begin(), kUnits.end(),
+    return std::find_if(units().begin(), units().end(),
                         [text](const Unit& unit) { return unit.sign == text; });
   };
-  if (const auto whole = row(sign); whole != kUnits.end()) return FoundUnit{&*whole, {}};
+  if (const auto whole = row(sign); whole != units().end()) return FoundUnit{&*whole, {}};
   if (sign.size() < 2) return {};
   const auto base = row(sign.substr(1));
-  if (base == kUnits.end() || base->prefixes.find(sign[0]) == std::string_view::npos) return {};
-  const auto prefix = std::find_if(kUnitPrefixes.begin(), kUnitPrefixes.end(),
+  if (base == units().end() || base->prefixes.find(sign[0]) == std::string_view::npos) return {};
+  const auto prefix = std::find_if(prefixes().begin(), prefixes().end(),
                                    [sign](const UnitPrefix& p) { return p.sign == sign[0]; });
   return FoundUnit{&*base, prefix->name};
 }
@@ -231,14 +74,14 @@ std::optional<FoundUnit> find_unit(std::string_view sign) {
 /// A unit in full: "miles", "kilometer".
 std::string long_name(std::string_view word, bool one) {
   if (!all(word, is_lower)) return {};
-  for (const Unit& unit : kUnits) {
+  for (const Unit& unit : units()) {
     if (unit.place == kPer) continue;
     const std::string_view many = unit.many.empty() ? unit.one : unit.many;
-    for (const std::string_view form : {unit.one, many}) {
+    for (const std::string_view form : {std::string_view(unit.one), many}) {
       if (!word.ends_with(form)) continue;
       const std::string_view before = word.substr(0, word.size() - form.size());
       const bool prefixed =
-          std::any_of(kUnitPrefixes.begin(), kUnitPrefixes.end(), [&](const UnitPrefix& p) {
+          std::any_of(prefixes().begin(), prefixes().end(), [&](const UnitPrefix& p) {
             return p.name == before && unit.prefixes.find(p.sign) != std::string_view::npos;
           });
       if (before.empty() || prefixed) {
@@ -256,7 +99,7 @@ UnitName factor_name(std::string_view sign, bool one, bool after_per) {
   if (squared && sign.size() > 2 && sign[sign.size() - 2] == '^') {
     power = sign.back() - '0';
     sign.remove_suffix(2);
-  } else if (squared && (listed(kLengths, sign.substr(0, sign.size() - 1)) ||
+  } else if (squared && (listed(word_lists().lengths, sign.substr(0, sign.size() - 1)) ||
                          (after_per && sign.substr(0, sign.size() - 1) == "s"))) {
     power = sign.back() - '0';
     sign.remove_suffix(1);
@@ -297,7 +140,7 @@ std::string share_words(std::string_view sign) {
   sign.remove_prefix(digits);
   const bool one = count.empty() || count == "1";
   std::string unit = product_name(sign, one, true).words;
-  if (unit.empty() && one && listed(kShares, sign)) unit = sign;
+  if (unit.empty() && one && listed(word_lists().shares, sign)) unit = sign;
   if (unit.empty()) unit = long_name(sign, one);
   if (unit.empty()) return {};
   add(out, unit);

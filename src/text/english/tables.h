@@ -1,0 +1,84 @@
+// Reads the data of the English reader: the files of tables/, which the build embeds. A table has a
+// row a line and tabs between cells; each file says at its head what its cells mean. A bad line is
+// a bug in the program and throws InternalError at the first use (tables_test.cc uses every table).
+// For text/english only. Pure functions.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx::english {
+
+/// The bytes of the files of tables/, one function a file.
+namespace tables {
+/// Abbreviations and when they are read so.
+std::string_view abbreviations();
+/// Words whose accent changes how they are said.
+std::string_view accented_words();
+/// Names of signs in addresses.
+std::string_view address_signs();
+/// Books of scripture.
+std::string_view books();
+/// Characters outside ASCII.
+std::string_view characters();
+/// Signs and codes of currencies.
+std::string_view currencies();
+/// Named characters of HTML.
+std::string_view entities();
+/// Weights of the words beside a heteronym.
+std::string_view heteronym_weights();
+/// Words that are spelled alike and said otherwise.
+std::string_view heteronyms();
+/// Operators of programs and formulas.
+std::string_view operators();
+/// Prefixes of units.
+std::string_view prefixes();
+/// Words that neither their letters nor the rules give.
+std::string_view special_words();
+/// Commands of TeX.
+std::string_view tex_commands();
+/// Signs in formulas of TeX.
+std::string_view tex_signs();
+/// Units of measure.
+std::string_view units();
+/// Lists of words (word_lists.h).
+std::string_view words();
+}  // namespace tables
+
+/// A row: as many cells as the table has columns, "" where the line ends early.
+using Cells = std::vector<std::string>;
+
+/// Returns the rows of a table with at least `needed` and at most `columns` cells a line, without
+/// the comments. Signs that fold() writes as one byte (chars.h) are that byte. Throws InternalError
+/// for another number of cells, an empty first cell or a blank at the end of a line.
+std::vector<Cells> table_cells(std::string_view data, size_t needed, size_t columns);
+
+/// Returns the lines of a data file that are neither empty nor comments ("# ...").
+std::vector<std::string_view> data_lines(std::string_view data);
+
+/// Returns the text with the signs that fold() writes as one byte (chars.h) as that byte: "5 µs".
+std::string with_folded_signs(std::string_view utf8);
+
+/// Returns the index of a cell among the words that it may be; throws InternalError for another
+/// word.
+size_t choice(std::string_view cell, std::initializer_list<std::string_view> words);
+
+/// Returns the number that a cell holds, with a minus or without; throws InternalError for another
+/// text.
+int number_in(std::string_view cell);
+
+/// Returns the character that a cell names: "U+20AC"; throws InternalError for another text.
+char32_t code_point_in(std::string_view cell);
+
+/// Returns the rows of a table as values of a type that `make` builds from cells.
+template <typename Row>
+std::vector<Row> table_rows(std::string_view data, size_t needed, size_t columns,
+                            Row (*make)(const Cells&)) {
+  std::vector<Row> rows;
+  for (const Cells& cells : table_cells(data, needed, columns)) rows.push_back(make(cells));
+  return rows;
+}
+
+}  // namespace syrinx::english
