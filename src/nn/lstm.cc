@@ -1,14 +1,10 @@
 #include "nn/lstm.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "kernels/activation.h"
 
 namespace syrinx {
-namespace {
-
-float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
-
-}  // namespace
 
 Lstm::Lstm(const Weights& weights, const std::string& suffix, int64_t in, int64_t hidden)
     : hidden_(hidden) {
@@ -50,17 +46,22 @@ void Lstm::run(StepContext& ctx, const View& x, const View& first, const View& c
   expect_shape("lstm", out, {steps, rows, h});
   const Arena::Mark mark(ctx.arena);
   const View gates = ctx.arena.take({steps, rows, 4 * h}, DType::kF32);
+  const View bent = ctx.arena.take({h}, DType::kF32);  // tanh of a cell
   linear(ctx, input_, x.reshape({steps * rows, in()}), gates.reshape({steps * rows, 4 * h}));
   for (int64_t t = 0; t < steps; ++t) {
     const View before = t == 0 ? first : out.slice(t - 1, t).reshape({rows, h});
     linear_add(ctx, recurrent_, before, gates.slice(t, t + 1).reshape({rows, 4 * h}));
-    for (int64_t r = 0; r < rows; ++r) {
-      const float* g = gates.f32() + (t * rows + r) * 4 * h;
+    for (int64_t r = 0; r < rows; ++r) {  // a row: input, forget, cell and output gate
+      const View row = gates.reshape({steps * rows, 4 * h}).slice(t * rows + r, t * rows + r + 1);
+      const View each = row.reshape({4, h}), inner = each.slice(2, 3);
+      activate(ctx, Activation::kSigmoid, each.slice(0, 2), each.slice(0, 2));
+      activate(ctx, Activation::kTanh, inner, inner);
+      activate(ctx, Activation::kSigmoid, each.slice(3, 4), each.slice(3, 4));
+      const float* g = row.f32();
       float *c = cell.f32() + r * h, *to = out.f32() + (t * rows + r) * h;
-      for (int64_t i = 0; i < h; ++i) {
-        c[i] = sigmoid(g[h + i]) * c[i] + sigmoid(g[i]) * std::tanh(g[2 * h + i]);
-        to[i] = sigmoid(g[3 * h + i]) * std::tanh(c[i]);
-      }
+      for (int64_t i = 0; i < h; ++i) c[i] = g[h + i] * c[i] + g[i] * g[2 * h + i];
+      activate(ctx, Activation::kTanh, cell.slice(r, r + 1).reshape({h}), bent);
+      for (int64_t i = 0; i < h; ++i) to[i] = g[3 * h + i] * bent.f32()[i];
     }
   }
 }

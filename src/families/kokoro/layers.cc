@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/activation.h"
+#include "kernels/channels.h"
 #include "nn/layers.h"
 #include "nn/weight_norm.h"
 
@@ -11,7 +12,6 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr float kLeak = 0.2f;         // of StyledBlock
-constexpr int64_t kSumRows = 256;     // of a partial sum: a constant, so that bits are, too
 const float kHalf = std::sqrt(0.5f);  // the mean of two ways keeps their variance
 
 }  // namespace
@@ -104,49 +104,35 @@ AdaIn::AdaIn(const Weights& weights, int64_t style, int64_t channels)
   if (weights.has("norm.bias")) bias_ = weights.f32("norm.bias", {channels});
 }
 
-void AdaIn::operator()(StepContext& ctx, const View& x, const View& style, const View& out) const {
-  const Arena::Mark mark(ctx.arena);
-  const int64_t rows = x.shape[0], channels = x.shape[1];
+/// Computes factors and summands for all rows from the statistics of x and the style.
+Affine AdaIn::affine(StepContext& ctx, const View& x, const View& style) const {
+  const int64_t channels = x.shape[1];
   const Affine affine = style_affine(ctx, fc_, style);
   float *factor = affine.factor.f32(), *summand = affine.summand.f32();
+  const std::span<double> moments = take_array<double>(ctx, 2 * channels);
+  const std::span<double> mean = moments.first(channels), variance = moments.last(channels);
+  channel_moments(ctx, x, mean, variance);
   for (int64_t c = 0; c < channels; ++c) {
     if (!bias_.empty()) summand[c] += factor[c] * bias_.f32()[c];
     if (!weight_.empty()) factor[c] *= weight_.f32()[c];
-  }
-  // Sums of numbers and of squares, of stretches of rows, then of all.
-  const int64_t parts = (rows + kSumRows - 1) / kSumRows;
-  const std::span<double> sums = take_array<double>(ctx, parts * 2 * channels);
-  ctx.pool.parallel_for(parts, 1, [&](int64_t first, int64_t end) {
-    for (int64_t p = first; p < end; ++p) {
-      double *sum = sums.data() + p * 2 * channels, *square = sum + channels;
-      for (int64_t t = p * kSumRows; t < std::min(rows, (p + 1) * kSumRows); ++t) {
-        const float* row = x.f32() + t * channels;
-        for (int64_t c = 0; c < channels; ++c) {
-          const double value = row[c];
-          sum[c] += value;
-          square[c] += value * value;
-        }
-      }
-    }
-  });
-  for (int64_t p = 1; p < parts; ++p) {
-    for (int64_t c = 0; c < 2 * channels; ++c) sums[c] += sums[p * 2 * channels + c];
-  }
-  for (int64_t c = 0; c < channels; ++c) {
-    const double mean = sums[c] / static_cast<double>(rows);
-    const double variance =
-        std::max(0.0, sums[channels + c] / static_cast<double>(rows) - mean * mean);
-    const double scale = factor[c] / std::sqrt(variance + double{kNormEps});
-    summand[c] = static_cast<float>(summand[c] - mean * scale);
+    const double scale = factor[c] / std::sqrt(variance[c] + double{kNormEps});
+    summand[c] = static_cast<float>(summand[c] - mean[c] * scale);
     factor[c] = static_cast<float>(scale);
   }
-  ctx.pool.parallel_for(rows, kSumRows, [&](int64_t first, int64_t end) {
-    for (int64_t t = first; t < end; ++t) {
-      const float* row = x.f32() + t * channels;
-      float* to = out.f32() + t * channels;
-      for (int64_t c = 0; c < channels; ++c) to[c] = row[c] * factor[c] + summand[c];
-    }
-  });
+  return affine;
+}
+
+void AdaIn::operator()(StepContext& ctx, const View& x, const View& style, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const auto [factor, summand] = affine(ctx, x, style);
+  scale_channels(ctx, x, factor, summand, out);
+}
+
+void AdaIn::snaked(StepContext& ctx, const View& x, const View& style, const View& alpha,
+                   const View& inv_alpha, const View& out) const {
+  const Arena::Mark mark(ctx.arena);
+  const auto [factor, summand] = affine(ctx, x, style);
+  scale_channels_snake(ctx, x, factor, summand, alpha, inv_alpha, out);
 }
 
 StyledBlock::StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_t style,
@@ -167,7 +153,7 @@ StyledBlock::StyledBlock(const Weights& weights, int64_t in, int64_t out, int64_
   }
 }
 
-/// The way around, times 1 / sqrt(2): rows are repeated where the block doubles them.
+/// Computes the residual branch times 1 / sqrt(2); repeats rows where the block doubles them.
 View StyledBlock::around(StepContext& ctx, const View& x, int64_t rows) const {
   const View out = take_rows(ctx, rows, out_);
   const Arena::Mark mark(ctx.arena);
@@ -238,8 +224,7 @@ SnakeBlock::SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
 View SnakeBlock::run_part(StepContext& ctx, const Part& part, const View& x,
                           const View& style) const {
   const View room = part.conv.room(ctx, x.shape[0]), y = part.conv.inner(room);
-  part.norm(ctx, x, style, y);
-  snake(ctx, y, part.alpha.view().reshape({x.shape[1]}), part.inv_alpha, ChannelAxis::kLast, y);
+  part.norm.snaked(ctx, x, style, part.alpha.view().reshape({x.shape[1]}), part.inv_alpha, y);
   return part.conv.run_room(ctx, room);
 }
 

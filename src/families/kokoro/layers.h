@@ -1,7 +1,7 @@
 // The layers that Kokoro's networks are made of. Utterances are whole: convolutions see zeros
 // beyond both ends, LSTMs run both ways, and AdaIN normalises each channel over all of the time.
 // Const after construction, shared by threads. Every function computes one utterance, so its bits
-// do not depend on what runs beside it. T rows, C channels; activations f32 [T, C].
+// do not depend on other requests. T rows, C channels; activations f32 [T, C].
 // Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
 #pragma once
 
@@ -37,7 +37,7 @@ class PaddedConv {
   /// Room for T rows with zeros around them, to be filled by way of inner().
   View room(StepContext& ctx, int64_t rows) const;
   View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
-  /// What comes out of a filled room.
+  /// Convolves a filled room.
   View run_room(StepContext& ctx, const View& room) const;
   View run(StepContext& ctx, const View& x) const;
   size_t bytes() const { return conv_.bytes(); }
@@ -93,9 +93,14 @@ class AdaIn {
   AdaIn(const Weights& weights, int64_t style, int64_t channels);
   /// x, out [T, C]; out may be x.
   void operator()(StepContext& ctx, const View& x, const View& style, const View& out) const;
+  /// Snake with alpha [C] of the same.
+  void snaked(StepContext& ctx, const View& x, const View& style, const View& alpha,
+              const View& inv_alpha, const View& out) const;
   size_t bytes() const { return fc_.bytes(); }
 
  private:
+  Affine affine(StepContext& ctx, const View& x, const View& style) const;
+
   PackedLinear fc_;
   Tensor weight_, bias_;
 };

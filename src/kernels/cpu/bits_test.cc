@@ -13,6 +13,7 @@
 #include "kernels/activation_impl.h"
 #include "kernels/attention.h"
 #include "kernels/attention_impl.h"
+#include "kernels/channels_impl.h"
 #include "kernels/cpu/gemm_sets.h"
 #include "kernels/embedding_impl.h"
 #include "kernels/norm_impl.h"
@@ -114,6 +115,23 @@ TEST_F(Bits, OfRowsAreTheSameOnEveryProcessor) {
   got.push_back(sum_of(out));
   const double mass = simd::exp_sum(out.data(), 1003, top);
   got.push_back(sum_of(&mass, sizeof mass));
+  EXPECT_EQ(got, std::vector(want.begin(), want.end()));
+}
+
+TEST_F(Bits, OfChannelsAreTheSameOnEveryProcessor) {
+  constexpr int64_t kWidth = 77, kRows = 13;
+  const std::vector<float> x = made_up(kRows * kWidth, 4), a = made_up(kWidth, 5),
+                           b = made_up(kWidth, 6), c = made_up(kWidth, 7), d = made_up(kWidth, 8);
+  const std::array<uint64_t, 3> want = {0x14ff68bf9b58c773u, 0x4e9066a58e581e21u,
+                                        0x84f53dae1535f577u};
+  std::vector<uint64_t> got;
+  std::vector<float> sums(2 * kWidth), out(kWidth);
+  simd::channel_sums(x.data(), a.data(), kRows, kWidth, sums.data());
+  got.push_back(sum_of(sums));
+  simd::scale_row(x.data(), a.data(), b.data(), kWidth, out.data());
+  got.push_back(sum_of(out));
+  simd::scale_snake_row(x.data(), a.data(), b.data(), c.data(), d.data(), kWidth, out.data());
+  got.push_back(sum_of(out));
   EXPECT_EQ(got, std::vector(want.begin(), want.end()));
 }
 

@@ -1,0 +1,87 @@
+#include "kernels/channels.h"
+
+#include <algorithm>
+
+#include "base/cpu_features.h"
+#include "kernels/channels_impl.h"
+
+namespace syrinx {
+namespace {
+
+constexpr int64_t kStretch = 32;    // rows of a sum in f32
+constexpr int64_t kPartRows = 256;  // rows of a sum in double: constant, so that bits are, too
+constexpr int64_t kGrain = 16384;   // elements: a part is worth waking a thread for
+
+void check(const char* caller, const View& x, std::initializer_list<View> channels) {
+  SYRINX_CHECK(x.shape.dims() == 2 && x.device == Device::kCpu, "[", caller,
+               "] x must be [T, C] on the CPU, got ", x.shape.str());
+  for (const View& view : channels) expect_shape(caller, view, {x.shape[1]});
+}
+
+template <typename F>
+void each_row(StepContext& ctx, const View& x, F f) {
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(x.shape[1], 1));
+  ctx.pool.parallel_for(x.shape[0], grain, [&](int64_t begin, int64_t end) {
+    for (int64_t t = begin; t < end; ++t) f(t * x.shape[1]);
+  });
+}
+
+}  // namespace
+
+void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
+                     std::span<double> variance) {
+  check("channel_moments", x, {});
+  const int64_t rows = x.shape[0], width = x.shape[1];
+  SYRINX_CHECK(rows > 0 && std::ssize(mean) == width && std::ssize(variance) == width,
+               "[channel_moments] x ", x.shape.str(), " for ", mean.size(), " means and ",
+               variance.size(), " variances");
+  const Arena::Mark mark(ctx.arena);
+  const int64_t parts = (rows + kPartRows - 1) / kPartRows;
+  const std::span<double> totals = take_array<double>(ctx, parts * 2 * width);
+  const View scratch = ctx.arena.take({parts, 2 * width}, DType::kF32);
+  const auto sum = cpu_features().simd() ? &simd::channel_sums : &ref::channel_sums;
+  const float* pivot = x.f32();
+  ctx.pool.parallel_for(parts, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t p = begin; p < end; ++p) {
+      float* sums = scratch.f32() + p * 2 * width;
+      double* total = totals.data() + p * 2 * width;
+      const int64_t last = std::min(rows, (p + 1) * kPartRows);
+      for (int64_t t = p * kPartRows; t < last; t += kStretch) {
+        sum(x.f32() + t * width, pivot, std::min(kStretch, last - t), width, sums);
+        for (int64_t c = 0; c < 2 * width; ++c) total[c] += sums[c];
+      }
+    }
+  });
+  for (int64_t p = 1; p < parts; ++p) {
+    for (int64_t c = 0; c < 2 * width; ++c) totals[c] += totals[p * 2 * width + c];
+  }
+  const auto count = static_cast<double>(rows);
+  for (int64_t c = 0; c < width; ++c) {
+    const double off = totals[c] / count;
+    mean[c] = pivot[c] + off;
+    variance[c] = std::max(0.0, totals[width + c] / count - off * off);
+  }
+}
+
+void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
+                    const View& out) {
+  check("scale_channels", x, {factor, summand});
+  expect_shape("scale_channels", out, x.shape);
+  const auto row = cpu_features().simd() ? &simd::scale_row : &ref::scale_row;
+  const float *in = x.f32(), *f = factor.f32(), *s = summand.f32();
+  float* to = out.f32();
+  each_row(ctx, x, [&](int64_t at) { row(in + at, f, s, x.shape[1], to + at); });
+}
+
+void scale_channels_snake(StepContext& ctx, const View& x, const View& factor, const View& summand,
+                          const View& alpha, const View& inv_beta, const View& out) {
+  check("scale_channels_snake", x, {factor, summand, alpha, inv_beta});
+  expect_shape("scale_channels_snake", out, x.shape);
+  const auto row = cpu_features().simd() ? &simd::scale_snake_row : &ref::scale_snake_row;
+  const float *in = x.f32(), *f = factor.f32(), *s = summand.f32();
+  const float *a = alpha.f32(), *b = inv_beta.f32();
+  float* to = out.f32();
+  each_row(ctx, x, [&](int64_t at) { row(in + at, f, s, a, b, x.shape[1], to + at); });
+}
+
+}  // namespace syrinx

@@ -1,0 +1,84 @@
+#include "kernels/channels.h"
+
+#include "kernels/channels_impl.h"
+#include "kernels/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using fixture::Bench;
+
+TEST(Channels, MomentsAreThoseOfDoubles) {
+  for (const int64_t rows : {1, 2, 31, 32, 255, 256, 257, 1100}) {
+    for (const int64_t width : {1, 7, 8, 33, 47, 128}) {
+      Tensor x = fixture::random({rows, width}, 1, 0.01f);
+      for (int64_t i = 0; i < x.view().count(); ++i) x.f32()[i] += 30;  // far from 0 in proportion
+      Bench bench(2);
+      std::vector<double> mean(width), variance(width);
+      channel_moments(bench.ctx, x, mean, variance);
+      for (int64_t c = 0; c < width; ++c) {
+        double sum = 0, squares = 0;
+        for (int64_t t = 0; t < rows; ++t) sum += x.f32()[t * width + c];
+        const double want = sum / static_cast<double>(rows);
+        for (int64_t t = 0; t < rows; ++t) {
+          const double d = x.f32()[t * width + c] - want;
+          squares += d * d;
+        }
+        const double spread = squares / static_cast<double>(rows);
+        ASSERT_NEAR(mean[c], want, 1e-7) << rows << " x " << width;
+        ASSERT_NEAR(variance[c], spread, 1e-6 * spread + 1e-15) << rows << " x " << width;
+      }
+    }
+  }
+}
+
+TEST(Channels, MomentsHaveTheSameBitsWithAnyThreads) {
+  const Tensor x = fixture::random({1500, 40}, 2, 3);
+  std::vector<double> mean(40), variance(40);
+  Bench one(1);
+  channel_moments(one.ctx, x, mean, variance);
+  for (const int threads : {2, 3, 5}) {
+    Bench bench(threads);
+    std::vector<double> other(40), spread(40);
+    channel_moments(bench.ctx, x, other, spread);
+    EXPECT_EQ(other, mean);
+    EXPECT_EQ(spread, variance);
+  }
+}
+
+TEST(Channels, SumsAndRowsAgreeWithPlainLoops) {
+  for (const int64_t width : {1, 7, 8, 24, 33, 100}) {
+    const Tensor x = fixture::random({6, width}, 1, 3), f = fixture::random({width}, 2),
+                 s = fixture::random({width}, 3), a = fixture::random({width}, 4),
+                 b = fixture::random({width}, 5);
+    Tensor sums({2 * width}, DType::kF32), want({2 * width}, DType::kF32);
+    simd::channel_sums(x.f32(), s.f32(), 6, width, sums.f32());
+    ref::channel_sums(x.f32(), s.f32(), 6, width, want.f32());
+    EXPECT_LT(fixture::difference(sums, want), 1e-6) << width;
+
+    Bench bench(2);
+    const fixture::GuardedOutput out({6, width}), snaked({6, width});
+    scale_channels(bench.ctx, x, f, s, out.view());
+    scale_channels_snake(bench.ctx, x, f, s, a, b, snaked.view());
+    EXPECT_TRUE(out.clean() && snaked.clean()) << width;
+    Tensor rows({6, width}, DType::kF32), bent({6, width}, DType::kF32);
+    for (int64_t t = 0; t < 6; ++t) {
+      const float* row = x.f32() + t * width;
+      ref::scale_row(row, f.f32(), s.f32(), width, rows.f32() + t * width);
+      ref::scale_snake_row(row, f.f32(), s.f32(), a.f32(), b.f32(), width, bent.f32() + t * width);
+    }
+    EXPECT_LT(fixture::difference(out.view(), rows), 1e-6) << width;
+    EXPECT_LT(fixture::difference(snaked.view(), bent), 2e-6) << width;
+  }
+}
+
+TEST(Channels, ShapesAreChecked) {
+  Bench bench;
+  const Tensor x = fixture::random({4, 8}, 1), wide = fixture::random({9}, 2);
+  std::vector<double> mean(8), short_one(7);
+  EXPECT_THROW(channel_moments(bench.ctx, x, mean, short_one), InternalError);
+  EXPECT_THROW(scale_channels(bench.ctx, x, wide, wide, x), InternalError);
+}
+
+}  // namespace
+}  // namespace syrinx
