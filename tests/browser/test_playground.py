@@ -429,6 +429,26 @@ class Playground(playground.PlaygroundTest):
             "2 Lücken, zusammen 0.5 snever heard of")
         self.assertEqual(page.problems(), [])
 
+    def test_each_voice_can_be_heard(self):
+        page = self.open()
+        voices = self.server.get("/v1/audio/voices")[2]["voices"]
+        page.click("#previews summary")
+        buttons = "[...document.querySelectorAll('#voice-list button')]"
+        self.assertEqual(page.run(buttons + ".length"), len(voices))
+        names = page.run(buttons + ".map((b) => b.getAttribute('aria-label'))")
+        self.assertEqual(len(set(names)), len(voices))
+        for number in range(min(2, len(voices))):
+            page.click(f"#voice-list li:nth-child({number + 1}) button")
+            page.wait("document.querySelector('#speak').textContent === 'Stop'")
+            page.wait("document.querySelector('#speak').textContent === 'Speak'", timeout_s=30)
+        self.assertEqual(page.run("document.querySelector('#preview-trouble').textContent"), "")
+        page.click("#voice-list li button")  # stopped by the page's one button
+        page.wait("document.querySelector('#speak').textContent === 'Stop'")
+        page.click("#speak")
+        page.wait("document.querySelector('#speak').textContent === 'Speak'")
+        self.assertEqual(page.run(chromium.CONTRAST), [])
+        self.assertEqual(page.problems(), [])
+
     def test_voices_of_recordings(self):
         page = self.open()
         cloning = self.server.get("/v1/models")[2]["data"][0]["voice_cloning"]["supported"]

@@ -2,6 +2,7 @@
 import {Api} from './api.js';
 import {EngineView} from './engine.js';
 import {Player} from './player.js';
+import {PreviewsView} from './previews.js';
 import {RecordingView} from './recording_view.js';
 import {axis, Scope} from './scope.js';
 import {curl, FORMATS, node, python} from './snippets.js';
@@ -284,6 +285,7 @@ function showRunning() {
 async function speak() {
   trouble('');
   $('sound').pause();
+  previews.stop();
   talk.stop();  // two voices at once
   if ($('text').value.trim() === '') {
     trouble(t('There is no text to speak yet.'));
@@ -338,6 +340,7 @@ async function speakOne(view, controller) {
 
 function stop() {
   $('sound').pause();  // a recording that was written down
+  previews.stop();
   running?.abort();
   running = null;
   player.stop();
@@ -392,6 +395,7 @@ async function connect() {
     model = {sample_rate: 24000, ...models.find((m) => m.id === $('model').value)};
     const known = await api.json(`v1/audio/voices?model=${encodeURIComponent(model.id)}`);
     voices = known.voices;
+    previews.fill(model, voices);
     own.fill(model, known.uploaded_voices ?? []);
     const first = voices.find((v) => v.default)?.id;
     const fresh = $('voice-a').options.length === 0;
@@ -428,6 +432,7 @@ function talkVoice() {
 
 const talk = new TalkView({announce, key: () => api.key, voice: talkVoice, began: stop, ended: connect});
 const recordings = new RecordingView(api, {explain, announce});
+const previews = new PreviewsView(api, {player, explain, began: () => { stop(); talk.stop(); }});
 const own = new VoicesView(api, {explain, announce, changed: connect});
 api.key = sessionStorage.getItem(KEY) ?? '';
 $('key').addEventListener('change', () => {
