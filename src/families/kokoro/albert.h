@@ -27,7 +27,7 @@ class Albert {
  private:
   AlbertSizes sizes_;
   Embedding words_, positions_;
-  Tensor kind_;  // [1, embedding], of all rows
+  Tensor kind_;  // [1, embedding], added to all rows
   LayerNorm first_norm_, attention_norm_, last_norm_;
   PackedLinear in_, qkv_, attended_, up_, down_;
 };

@@ -1,5 +1,5 @@
-// What config.json of a Kokoro checkpoint says. Plain data, checked when read. Throws LoadError for
-// what is missing, contradictory or not supported.
+// The config.json of a Kokoro checkpoint as plain data, checked when read. Throws LoadError for
+// fields that are missing, contradictory or unsupported.
 // Source: kokoro 0.9.4, kokoro/model.py (KModel) and the published config.json.
 #pragma once
 
@@ -28,7 +28,7 @@ struct GeneratorSizes {
   std::vector<std::vector<int64_t>> dilations{{1, 3, 5}, {1, 3, 5}, {1, 3, 5}};
   int n_fft = 20, stft_hop = 5;
 
-  /// Samples of one of the frames that it is fed.
+  /// Samples of an input frame.
   int64_t hop() const;
 };
 
@@ -45,7 +45,7 @@ struct KokoroConfig {
   /// A character of the phoneme alphabet (UTF-8) and its id.
   std::unordered_map<std::string, int32_t> vocabulary;
 
-  /// Samples of a frame of speech, of which phonemes have whole numbers: 600.
+  /// Samples of a frame of speech: 600. A phoneme lasts a whole number of frames.
   int64_t hop() const { return 2 * generator.hop(); }
   /// Phonemes of an utterance at most: 510.
   int most_phonemes() const { return static_cast<int>(bert.positions) - 2; }

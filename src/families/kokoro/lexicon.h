@@ -1,7 +1,7 @@
 // misaki's lexicon of US English and its rules for endings, stress and small words, so that a word
-// has the phonemes that Kokoro was trained on. What depends on a part of speech is as usual: this
-// program tags none. Const after construction; any thread.
-// Source: misaki 0.9.4, misaki/en.py (Lexicon) and data/us_gold.json (lexicon/README.md).
+// has the phonemes that Kokoro was trained on. Words whose phonemes depend on a part of speech
+// have the usual ones: this program does not tag parts of speech. Const after construction; any
+// thread. Source: misaki 0.9.4, misaki/en.py (Lexicon) and data/us_gold.json (lexicon/README.md).
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace syrinx::kokoro {
 
-/// They stand before the vowel that bears them.
+/// Marks of stress; they stand before the stressed vowel.
 inline constexpr std::string_view kStress = "ˈ", kSecondStress = "ˌ";
 
-/// What is spoken after a word.
+/// The sound that follows a word.
 enum class Follows : uint8_t {
   kPause,  ///< a mark, or nothing
   kVowel,

@@ -223,7 +223,7 @@ class OnnxKokoro : public WeightSource {
     const bool ours = std::any_of(kModules.begin(), kModules.end(), [&](std::string_view module) {
       return name.size() > module.size() && name.starts_with(module) && name[module.size()] == '.';
     });
-    // What the wrapper makes of a spectrum, and 8 bits, whose names say so.
+    // Tensors of the wrapper's inverse transform, and of 8 bits, by their names.
     if (!ours || name.size() == tensor.name.size() || name.starts_with("decoder.generator.stft.") ||
         name.find("_quantized") != name.npos || name.ends_with("_scale") ||
         name.ends_with("_zero_point")) {

@@ -12,7 +12,7 @@
 
 namespace syrinx::kokoro {
 
-/// Throws LoadError for a file that is broken, and for a graph that has no module of Kokoro's.
+/// Throws LoadError for a file that is broken, and for a graph without Kokoro's modules.
 std::unique_ptr<WeightSource> open_kokoro_onnx(const std::string& path);
 
 }  // namespace syrinx::kokoro

@@ -86,7 +86,7 @@ int64_t main_stress(std::span<const std::string_view> phones) {
   return drawn ? last : first;
 }
 
-/// The words of a piece that are nothing but letters and apostrophes; none where it has others.
+/// Splits a piece into words of letters and apostrophes; empty where it has other characters.
 std::vector<std::string> written_words(std::string_view text) {
   std::vector<std::string> out(1);
   for (const std::string& c : characters(text)) {
@@ -164,7 +164,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
     last = symbol.word;
     piece.back().push_back(finch::phone_names()[static_cast<size_t>(symbol.phone)]);
   }
-  // From the end on, as words are said by what follows them.
+  // Backwards, because the words behind a word decide how it is said.
   Follows next = Follows::kPause;
   bool to = false;
   const auto add = [&](const finch::Piece& piece, std::string phonemes, bool word) {
@@ -173,7 +173,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
   };
   for (size_t p = words.size(); p-- > 0;) {
     const finch::Piece& piece = sentence.pieces[p];
-    std::vector<std::string> behind;  // the marks at its end
+    std::vector<std::string> behind;  // marks behind the word
     for (std::string& c : characters(piece.text)) {
       if (kMarks.find(c) == kMarks.npos) {
         behind.clear();
@@ -199,7 +199,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
 }
 
 std::string misaki_of_espeak(std::string ipa, std::string_view voice) {
-  // Affricates and diphthongs are told by their letters, as espeak-ng is not asked to tie them.
+  // Affricates and diphthongs are found by their letters: espeak-ng is run without ties.
   static constexpr std::array<Pair, 11> kAll{{{"aɪ", "I"},
                                               {"aʊ", "W"},
                                               {"dz", "ʣ"},

@@ -30,7 +30,7 @@ std::vector<std::string> characters(std::string_view text);
 /// The phones of one word of US English, names of finch::phone_names(), in misaki's alphabet.
 std::string misaki_of_phones(std::span<const std::string_view> phones);
 
-/// What US English is read with. Const after construction; any thread.
+/// The reader of US English. Const after construction; any thread.
 struct EnglishReader {
   finch::Frontend frontend;
   UsLexicon lexicon;
@@ -39,7 +39,7 @@ struct EnglishReader {
 /// A sentence of US English. Enters libflite; takes about a millisecond.
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence);
 
-/// What espeak-ng prints, as misaki writes it, for a voice of espeak-ng ("es", "en-gb").
+/// Converts the output of espeak-ng to misaki's alphabet, for a voice of espeak-ng ("es", "en-gb").
 std::string misaki_of_espeak(std::string ipa, std::string_view voice);
 
 /// A sentence whose text begins at byte `offset`, in a language of espeak-ng. Takes some 10 ms. An

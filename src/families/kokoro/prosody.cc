@@ -46,7 +46,7 @@ Prosody::Prosody(const KokoroConfig& config, const Weights& weights, WeightType 
                           WeightType::kF32);
 }
 
-/// What each phoneme is; out [T, H].
+/// Runs the text encoder: features of each phoneme; out [T, H].
 void Prosody::read_text(StepContext& ctx, std::span<const int32_t> ids, const View& out) const {
   const Arena::Mark mark(ctx.arena);
   View x = take_rows(ctx, std::ssize(ids), hidden_);
@@ -59,7 +59,7 @@ void Prosody::read_text(StepContext& ctx, std::span<const int32_t> ids, const Vi
   text_lstm_.run(ctx, x, out);
 }
 
-/// How each phoneme is meant and how long it is; meant [T, H], of PL-BERT.
+/// Computes prosody and length of each phoneme; meant [T, H] comes from PL-BERT.
 void Prosody::read_prosody(StepContext& ctx, const View& meant, ProsodyJob& job) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t rows = meant.shape[0];

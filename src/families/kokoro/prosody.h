@@ -1,6 +1,6 @@
-// The part of Kokoro that reads phonemes: what each of them is (text encoder), how it is meant
-// (PL-BERT and the encoder of durations), and how many frames of 25 ms it lasts. Utterances of
-// different lengths run together; every one's bits are its own. Const after construction; shared
+// The part of Kokoro that reads phonemes: it computes the features of each (text encoder), its
+// prosody (PL-BERT and the encoder of durations), and its length in frames of 25 ms. Utterances of
+// different lengths run together; the bits of each are its own. Const after construction; shared
 // by threads. T phonemes of an utterance, with the two at its ends; H config.hidden.
 // Source: kokoro 0.9.4, kokoro/model.py (KModel.forward_with_tokens) and kokoro/modules.py.
 #pragma once
@@ -13,12 +13,12 @@
 
 namespace syrinx::kokoro {
 
-/// What is read: one utterance.
+/// One utterance to be read.
 struct ProsodyJob {
   std::span<const int32_t> ids;  ///< [T], 0 first and last
   std::span<const float> style;  ///< [config.style], a voice's second half
   float speed = 1;               ///< durations are divided by it
-  /// Written: [T, 2 H]: how each phoneme is meant, then what it is.
+  /// Result [T, 2 H]: prosody of each phoneme, then its features.
   std::vector<float> features = {};
   std::vector<int32_t> frames = {};   ///< Written: [T], at least 1 each.
   std::vector<float> durations = {};  ///< Written: [T], the same before it is rounded.
@@ -27,7 +27,7 @@ struct ProsodyJob {
 class Prosody {
  public:
   Prosody() = default;
-  /// Scope: the checkpoint, of which bert, bert_encoder, text_encoder and parts of predictor.
+  /// Scope: the checkpoint. Takes bert, bert_encoder, text_encoder and parts of predictor.
   Prosody(const KokoroConfig& config, const Weights& weights, WeightType type);
 
   void run(StepContext& ctx, std::span<ProsodyJob> jobs) const;

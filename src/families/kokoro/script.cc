@@ -55,7 +55,7 @@ bool Script::next(Utterance& out) {
   return true;
 }
 
-/// Cuts a sentence where the model, or a listener that waits, needs it.
+/// Cuts a sentence that is too long for the model, or for the first one of a request.
 void Script::cut(std::span<const Spoken> words) {
   const auto length = [](const Spoken& word) {
     return static_cast<int>(characters(word.phonemes).size()) + (word.space ? 1 : 0);

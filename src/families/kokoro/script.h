@@ -1,6 +1,6 @@
-// A request's text as utterances, in order and as late as they are needed: where a listener does
-// not hear the cut, at ends of sentences; a long first sentence at its first comma, so that the
-// first sound comes soon. One thread at a time.
+// Cuts a request's text into utterances, in order and as late as they are needed. A cut is at the
+// end of a sentence, where a listener does not hear it. A long first sentence is cut at its first
+// comma, too, so that the first sound comes soon. One thread at a time.
 #pragma once
 
 #include <deque>
@@ -18,7 +18,7 @@
 
 namespace syrinx::kokoro {
 
-/// What is spoken in one go.
+/// Text that the network speaks at once.
 struct Utterance {
   struct Word {
     int place = 0;  ///< among `ids`
@@ -32,7 +32,7 @@ struct Utterance {
 
 class Script {
  public:
-  /// `language`: "en-us", or a voice of espeak-ng. What they point to must outlive it.
+  /// `language`: "en-us", or a voice of espeak-ng. `config` must outlive the script.
   Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> reader,
          std::string language, const SpeechRequest& request);
 

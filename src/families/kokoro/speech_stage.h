@@ -1,5 +1,6 @@
-// Frames of speech to samples, an utterance at a time: AdaIN normalises over all of one, so none is
-// heard before all of it was computed. Const after construction; any number of executors.
+// Frames of speech to samples, an utterance at a time: AdaIN normalises over all of one, so all of
+// it is computed before its first sample is sent. Const after construction; any number of
+// executors.
 #pragma once
 
 #include "families/kokoro/voder.h"
@@ -12,7 +13,7 @@ namespace syrinx::kokoro {
 /// is the number of the pitch in the request, 80 a second.
 inline constexpr uint32_t kSourceNoise = 0x4B4B0001;
 
-/// What stands behind the 2 H features of a frame's row (ProsodyJob::features).
+/// Numbers behind the 2 H features of a frame's row (ProsodyJob::features).
 enum RowPart : int {
   kPhonemes,  ///< of the utterance that the frame begins, without the two at its ends; else 0
   kFrames,    ///< of that utterance

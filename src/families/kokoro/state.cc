@@ -17,7 +17,7 @@ KokoroState::KokoroState(const SpeechRequest& request, const KokoroConfig& confi
       open_(request.say.open),
       max_frames_(request.terms.max_frames),
       repeat_(request.terms.ignore_stop && request.terms.max_frames > 0) {
-  sampling_.temperature = 0;  // there is one code, which says nothing
+  sampling_.temperature = 0;  // the only code is 0, and nothing reads it
 }
 
 Status KokoroState::begin(const SpeechRequest& request) {
@@ -30,7 +30,7 @@ Status KokoroState::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
-  // Nothing more is to be said, and only a step can say so.
+  // No text is left; the request ends with one more step.
   if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
   return ok_status();
 }

@@ -1,6 +1,6 @@
 // One request of Kokoro: the utterance that is spoken now and the text behind it. An utterance is
 // a segment of one step: its rows are its phonemes, and when the last of them is there the stage
-// reads all of them at once and leaves what it made here. Used by one thread at a time.
+// reads all of them at once and writes its results here. Used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ class KokoroState : public Sequence {
  public:
   KokoroState(const SpeechRequest& request, const KokoroConfig& config, Script script,
               std::shared_ptr<const VoicePack> voice);
-  /// Takes the request's text. To be called once, first.
+  /// Takes the request's text. Called once, before all other functions.
   Status begin(const SpeechRequest& request);
-  /// Whether there is anything to say, now or once more text comes.
+  /// Whether the request has phonemes, or may get more text.
   bool speakable() const { return open_ || utterance_.phonemes() > 0; }
 
   // For the stages.
@@ -32,7 +32,7 @@ class KokoroState : public Sequence {
   const Utterance& utterance() const { return utterance_; }
   /// [2 style], the voice's row for the utterance.
   std::span<const float> style() const;
-  /// What was read: features [T, 2 H] and frames [T] of ProsodyJob.
+  /// Takes the stage's results: features [T, 2 H] and frames [T] of ProsodyJob.
   void read(std::vector<float> features, std::vector<int32_t> frames) {
     features_ = std::move(features);
     frames_ = std::move(frames);

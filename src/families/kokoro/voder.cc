@@ -111,7 +111,7 @@ View Voder::curve(StepContext& ctx, std::span<const StyledBlock> blocks, const P
   return out;
 }
 
-/// What iSTFTNet is fed [2 F, channels]; text [F, H].
+/// Computes the input of iSTFTNet [2 F, channels]; text [F, H].
 View Voder::decode(StepContext& ctx, const View& text, const View& pitch, const View& energy,
                    const View& style) const {
   const View out = take_rows(ctx, 2 * text.shape[0], config_.generator.channels);
@@ -224,7 +224,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   const View style = take_rows(ctx, 2, config_.style);
   std::copy(job.style.begin(), job.style.end(), style.f32());
   const View voice = style.slice(0, 1), manner = style.slice(1, 2);
-  // How it is meant with the manner beside it, and what it is, a row a phoneme, then a row a frame.
+  // Prosody with the manner beside it, and features: a row a phoneme, then a row a frame.
   const View meant = take_rows(ctx, phonemes, h + config_.style),
              said = take_rows(ctx, phonemes, h);
   for (int64_t t = 0; t < phonemes; ++t) {

@@ -4,8 +4,8 @@
 // F frames of 25 ms; pitch and energy have 2 F values; H config.hidden.
 // Source: kokoro 0.9.4, kokoro/modules.py (ProsodyPredictor.F0Ntrain) and kokoro/istftnet.py.
 //
-// The source's random numbers. The authors draw a phase for every harmonic, which their linear
-// interpolation never looks at, so there is none here. They add noise to every harmonic before a
+// The source's random numbers. The authors draw a phase for every harmonic, but their linear
+// interpolation never reads it; this code draws no phase. They add noise to every harmonic before a
 // weighted sum; here it is one normal number a sample times the length of the weights, which is the
 // same signal in distribution (codec/hift_source.h).
 #pragma once
@@ -28,7 +28,7 @@ struct VoderJob {
   std::span<const float> pitch = {};
 };
 
-/// What the network computed on its way, for comparing with an original.
+/// Intermediate results, for comparing with an original.
 struct VoderTrace {
   std::vector<float> pitch, energy;  ///< [2 F]
   std::vector<float> source;         ///< [F * hop] excitation
@@ -38,7 +38,7 @@ struct VoderTrace {
 class Voder {
  public:
   Voder() = default;
-  /// Scope: the checkpoint, of which decoder and parts of predictor.
+  /// Scope: the checkpoint. Takes decoder and parts of predictor.
   Voder(const KokoroConfig& config, const Weights& weights, WeightType type);
 
   /// Samples [F * config.hop()]. `noise`: of half a frame each (HiftNoise), from 0 on.

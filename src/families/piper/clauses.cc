@@ -62,7 +62,7 @@ class ClauseCutter {
 
  private:
   void finish(char mark) {
-    if (clause_.words.empty()) {  // nothing to say: its mark belongs to what was said before
+    if (clause_.words.empty()) {  // no words: the mark belongs to the clause before
       if (mark != 0 && !out_.empty() && out_.back().mark == 0) out_.back().mark = mark;
     } else {
       clause_.mark = mark;

@@ -67,7 +67,7 @@ DurationPredictor::DurationPredictor(const VoiceParts& parts, int64_t hidden, in
     }
     flows_.push_back(std::move(flow));
   }
-  if (flows_.empty()) parts.shape("dp.flows.3.pre.weight", 3);  // says that it is missing
+  if (flows_.empty()) parts.shape("dp.flows.3.pre.weight", 3);  // throws: it is missing
   mean_ = parts.f32("dp.flows.0.m", {2, 1}).f32()[0];
   // exp(-logs), of which exporters fold the sign or all.
   const auto first = [&](const char* name) { return parts.f32(name, {2, 1}).f32()[0]; };
@@ -91,7 +91,7 @@ std::vector<float> DurationPredictor::condition(std::span<const float> embedding
   return out;
 }
 
-/// One spline flow backwards: `moved` [rows] becomes what it was made of; `fixed` tells how.
+/// Inverts one spline flow: replaces `moved` [rows] by its preimage; `fixed` gives the splines.
 void DurationPredictor::undo(StepContext& ctx, const SplineFlow& flow, const RowBatch& told,
                              const View& fixed, const View& moved) const {
   const Arena::Mark mark(ctx.arena);

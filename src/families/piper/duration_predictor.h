@@ -1,5 +1,5 @@
 // VITS' stochastic duration predictor, backwards: noise to the logarithm of the frames of each id,
-// by a flow of splines that are told the text. Whole texts of several requests at once.
+// by a flow of splines that depend on the text. Whole texts of several requests at once.
 // Source: vits:models.py (StochasticDurationPredictor), modules.py (DDSConv, ConvFlow).
 // Const after construction. P ids of a text, H hidden width of the text, W width inside, G width of
 // a speaker's embedding.
@@ -16,7 +16,7 @@ class DurationPredictor {
   /// `hidden`: H. `speaker`: G, 0: one speaker.
   DurationPredictor(const VoiceParts& parts, int64_t hidden, int64_t speaker);
 
-  /// What a speaker's embedding [G] adds to the rows [W]; empty for a voice of one speaker.
+  /// The summand of the rows [W] for a speaker's embedding [G]; empty for a voice of one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
   /// hidden [P, H] of each text, `conditions` one a text, noise [rows, 2] already scaled. Returns
   /// the logarithms of the frames, [rows].

@@ -1,8 +1,8 @@
 // HiFi-GAN's generator as a stream: latent rows to samples by transposed convolutions, each
-// followed by the mean of residual blocks of several widths. Every layer keeps what it needs later,
-// so a stream cut anywhere gives the bits of one whole call.
-// Source: vits:models.py (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646.
-// Const after construction. C latent channels, G width of a speaker's embedding.
+// followed by the mean of residual blocks of several widths. Every layer keeps the rows that it
+// needs later, so a stream cut anywhere gives the bits of one whole call. Source: vits:models.py
+// (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646. Const after construction. C
+// latent channels, G width of a speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -19,9 +19,9 @@ class Generator {
 
   /// Samples of a latent row.
   int64_t hop() const { return hop_; }
-  /// Appends what a stream needs, in the order of run().
+  /// Appends the memory of a stream, in the order of run().
   void open(StreamMemory& memory) const;
-  /// What a speaker's embedding adds to the first convolution's rows; empty for one speaker.
+  /// The summand of the first convolution's rows for a speaker's embedding; empty for one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
   /// z [T, C] of each stream -> samples [.., 1] that became certain. conditions[i]: of stream i.
   RowBatch run(LanePass& pass, const RowBatch& z,

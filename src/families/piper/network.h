@@ -17,7 +17,7 @@ namespace syrinx::piper {
 
 constexpr int kMostIdFrames = 1024;  ///< of one id; a voice that asks for more gets as many
 
-/// A text to be read, and what comes of it.
+/// A text to be read, and its results.
 struct TextJob {
   std::span<const int32_t> ids;
   std::span<const float> noise;               ///< [P, 2], standard normal
@@ -66,7 +66,7 @@ class Network {
     View latents;       ///< f32 [T, C], the next frames
     bool last = false;  ///< nothing follows
   };
-  /// Appends what became certain to the streams' samples; hop() a frame at the end of a stream.
+  /// Appends new samples to those of the streams; hop() a frame at the end of a stream.
   void speak(StepContext& ctx, std::span<const FrameJob> jobs) const;
 
   struct Bytes {

@@ -17,7 +17,7 @@
 namespace syrinx::piper {
 namespace {
 
-/// A graph and what onnxruntime makes with it.
+/// A graph and onnxruntime's results.
 struct GoldenVoice {
   std::string model, golden;
 };
@@ -117,7 +117,7 @@ class GoldenRun {
   fixture::Bench bench_;
 };
 
-/// What the text encoder of the file's own weights yields.
+/// The output of the text encoder with the file's own weights.
 Tensor golden_latents(const GoldenVoice& voice) {
   GoldenRun run(voice);
   return run.latents(run.read());

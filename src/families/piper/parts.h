@@ -1,4 +1,4 @@
-// How the layers of a Piper voice are had from its ONNX graph: by the names of the authors' modules
+// Takes the layers of a Piper voice from its ONNX graph: by the names of the authors' modules
 // (VITS: enc_p, dp, flow, dec), with sizes, strides and dilations as the graph says. Everything is
 // bounded before memory is taken for it. For the time of loading; one thread.
 #pragma once
@@ -16,7 +16,7 @@ namespace syrinx::piper {
 class VoiceParts {
  public:
   /// `type`: as type() has it, for convolutions. Throws
-  /// LoadError for a file that is no ONNX graph.
+  /// LoadError for a file that is not an ONNX graph.
   explicit VoiceParts(const std::string& path, WeightType type = WeightType::kF32);
 
   const std::string& path() const { return path_; }
@@ -28,8 +28,8 @@ class VoiceParts {
   /// How many of the modules name.0.<part>, name.1.<part>, ... there are.
   int64_t count(const std::string& name, const std::string& part) const;
 
-  /// The sizes of a tensor that Piper's graphs have. Throws LoadError that says what was expected:
-  /// it is not there, has another rank, or a size outside [1, 8192].
+  /// The sizes of a tensor that Piper's graphs have. Throws LoadError with the expected shape:
+  /// it is missing, has another rank, or a size outside [1, 8192].
   Shape shape(const std::string& name, int dims) const;
   /// Weight and bias of a convolution of one tap, [out, in] and [out]; `in` and `out` -1: any.
   LinearPart one_tap(const std::string& module, int64_t in, int64_t out = -1) const;

@@ -92,7 +92,7 @@ class IdWriter {
     }
   }
   int32_t next() const { return static_cast<int32_t>(ids_.size()); }
-  /// Puts what was written into a sentence; no ids where no phoneme is known.
+  /// Moves the written ids into a sentence; no ids where no phoneme is known.
   void take(SpokenText& out) {
     add(config_.end);
     if (any_) out.ids = std::move(ids_);
@@ -171,7 +171,7 @@ Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& c
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice) {
   // A clause may give no line or several, so a word of no language stands before each: its phonemes
-  // say where the next clause begins. Another word where a clause sounds alike.
+  // mark where the next clause begins. Another word is used where a clause sounds alike.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
     std::string input;
     for (const std::string& clause : clauses) {
@@ -223,7 +223,7 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
     for (const Clause& clause : cut[i]) {
       const std::string phonemes =
           normalize(without_switches(clause.ipa ? clause.say : said[next++]), NormalForm::kNfd);
-      if (phonemes.empty()) continue;  // nor is its mark heard
+      if (phonemes.empty()) continue;  // its mark is left out, too
       write_clause(clause, phonemes, sentences[i].begin, ids, text.words);
       if (clause.mark != 0) ids.phonemes(std::string(1, clause.mark));
       const bool more = &clause != &cut[i].back();

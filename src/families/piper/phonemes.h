@@ -43,16 +43,16 @@ struct WrittenText {
 using SayClauses = std::function<Result<std::vector<std::string>>(
     const std::vector<std::string>& clauses, const std::string& voice)>;
 
-/// By an espeak-ng that is kept running; an Error says when it is not installed. Takes a
+/// By an espeak-ng that is kept running; Error: it is not installed. Takes a
 /// millisecond, the first time for a language a tenth of a second.
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice);
 
-/// The same by an espeak-ng of its own, where none is kept that can.
+/// The same by a new process of espeak-ng, where the kept one cannot be used.
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice);
 
-/// What the voice reads for each sentence; one without anything to say has no ids. kInvalid: a
+/// Ids of each sentence; a sentence without a phoneme has no ids. kInvalid: a
 /// sentence of more than kMostIds.
 Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayClauses& say,
                                            std::span<const WrittenText> sentences);

@@ -40,7 +40,7 @@ PriorFlow::PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker)
   while (count < 64 && parts.has("flow.flows." + std::to_string(2 * count) + ".pre.weight")) {
     ++count;
   }
-  if (count == 0) parts.shape("flow.flows.0.pre.weight", 3);  // says that it is missing
+  if (count == 0) parts.shape("flow.flows.0.pre.weight", 3);  // throws: it is missing
   if (count % 2 != 0) {
     parts.fail("flow.flows", concat("expected an even number of couplings, got ", count));
   }
@@ -71,7 +71,7 @@ PriorFlow::Coupling PriorFlow::load(const VoiceParts& parts, const std::string& 
   const LinearPart post = parts.one_tap(module + ".post", hidden_, half);
   const Tensor some = to_f32(post.weight), some_bias = to_f32(post.bias);
   Tensor all({latent_, hidden_}, DType::kF32), all_bias({latent_}, DType::kF32);
-  for (int64_t o = 0; o < half; ++o) {  // what a coupling added is taken away
+  for (int64_t o = 0; o < half; ++o) {  // subtracts what a coupling added
     for (int64_t i = 0; i < hidden_; ++i) {
       all.f32()[moved(o) * hidden_ + i] = -some.f32()[o * hidden_ + i];
     }
@@ -111,7 +111,7 @@ void PriorFlow::open(StreamMemory& memory) const {
       memory.convs.push_back(coupling.waves[i].in.open());
       if (i + 1 == coupling.waves.size()) continue;
       memory.queues.emplace_back(hidden_);  // the residual
-      memory.queues.emplace_back(hidden_);  // what was skipped to the end
+      memory.queues.emplace_back(hidden_);  // skip outputs
     }
   }
 }

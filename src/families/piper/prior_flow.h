@@ -1,9 +1,9 @@
 // VITS' prior flow, backwards, as a stream: residual couplings, each a WaveNet of "same"
-// convolutions that reads one half of the channels and moves the other. Every layer keeps what it
-// needs later, so a stream cut anywhere gives the bits of one whole call; rows come out late by
-// what the convolutions see ahead.
-// Source: vits:models.py (ResidualCouplingBlock), modules.py (ResidualCouplingLayer, WN).
-// Const after construction. C latent channels, H hidden width, G width of a speaker's embedding.
+// convolutions that reads one half of the channels and moves the other. Every layer keeps the rows
+// that it needs later, so a stream cut anywhere gives the bits of one whole call. Rows come out
+// late by the lookahead of the convolutions. Source: vits:models.py (ResidualCouplingBlock),
+// modules.py (ResidualCouplingLayer, WN). Const after construction. C latent channels, H hidden
+// width, G width of a speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -18,10 +18,10 @@ class PriorFlow {
   /// `latent`: C. `speaker`: G, 0: one speaker.
   PriorFlow(const VoiceParts& parts, int64_t latent, int64_t speaker);
 
-  /// Appends what a stream needs, in the order of run().
+  /// Appends the memory of a stream, in the order of run().
   void open(StreamMemory& memory) const;
-  /// What a speaker's embedding adds before the gates, [couplings, layers, 2 H]; empty for a voice
-  /// of one speaker.
+  /// The summands before the gates for a speaker's embedding, [couplings, layers, 2 H]; empty for a
+  /// voice of one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
   /// z [T, C] of each stream -> the rows that became certain. conditions[i]: of stream i.
   RowBatch run(LanePass& pass, const RowBatch& z,

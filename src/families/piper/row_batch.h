@@ -26,7 +26,7 @@ RowBatch rows_like(StepContext& ctx, const RowBatch& like, int64_t columns);
 /// A batch whose lane i has counts[i] rows; uninitialised.
 RowBatch take_batch(StepContext& ctx, std::span<const int64_t> counts, int64_t columns);
 
-/// What the layers of one stream remember between calls, in the order in which a pass meets them.
+/// The memory of a stream's layers between calls, in the order of a pass.
 struct StreamMemory {
   std::vector<ConvState> convs;
   std::vector<RowQueue> queues;
@@ -67,7 +67,7 @@ class LanePass {
   /// Gives the rows of x to the next queue of each stream; returns its number. They are read, not
   /// copied, when the queue is added, and must stay where they are until then.
   size_t hold(const RowBatch& x);
-  /// x += the oldest rows of that queue, once a call; what is left of it waits for the next call.
+  /// x += the oldest rows of that queue, once a call; its other rows wait for the next call.
   void add_held(size_t queue, const RowBatch& x);
   /// The sum of the oldest rows of these queues, as many as every one of them has.
   RowBatch sum_held(std::span<const size_t> queues, int64_t columns);

@@ -56,7 +56,7 @@ Status State::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   if (Status taken = take_text(text, last); !taken.ok()) return taken;
   if (!text_.ids.empty() || next_sentence() || !last) return ok_status();
-  text_.ids = config_.begin;  // what is left to say when the text ends without more
+  text_.ids = config_.begin;  // the last step of a text that ends without another sentence
   text_.ids.insert(text_.ids.end(), config_.pad.begin(), config_.pad.end());
   text_.ids.insert(text_.ids.end(), config_.end.begin(), config_.end.end());
   return ok_status();

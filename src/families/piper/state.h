@@ -16,7 +16,7 @@
 
 namespace syrinx::piper {
 
-/// Who speaks and how; constant within a request.
+/// Speaker and options of a request.
 struct Manner {
   std::vector<float> embedding;  ///< of the speaker; empty where a voice has one
   std::vector<float> condition;  ///< DurationPredictor::condition() of it
@@ -26,7 +26,7 @@ struct Manner {
 class State : public Sequence {
  public:
   State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner);
-  /// Reads the first text. An Error says what cannot be spoken.
+  /// Reads the first text. Error: it cannot be spoken.
   Status begin(const SpeechRequest& request);
 
   int prompt_rows() const override { return std::max(1, static_cast<int>(text_.ids.size())); }
@@ -44,7 +44,7 @@ class State : public Sequence {
   uint64_t seed() const { return seed_; }
   /// Number of this sentence in its request; its noise follows from it.
   uint32_t sentence() const { return sentence_; }
-  /// What was read of this sentence: frames of each id, and all frames [T, width].
+  /// Takes the stage's results of this sentence: frames of each id, and all frames [T, width].
   std::vector<int32_t> durations;
   std::vector<float> prior, frames;
 
