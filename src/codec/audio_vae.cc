@@ -25,7 +25,7 @@ std::vector<int64_t> load_rates(const Config& c, const char* key,
   return rates;
 }
 
-/// x[t, c] = x[t, c] * scale[c] + bias[c].
+/// Computes x[t, c] = x[t, c] * scale[c] + bias[c].
 void scale_channels(StepContext& ctx, const View& x, const View& scale, const View& bias) {
   const int64_t channels = x.shape[1];
   ctx.pool.parallel_for(x.shape[0], std::max<int64_t>(1, 32768 / channels),
@@ -38,7 +38,7 @@ void scale_channels(StepContext& ctx, const View& x, const View& scale, const Vi
                         });
 }
 
-/// Row `row` of a table [rows, width].
+/// Reads row `row` of a table [rows, width].
 Tensor table_row(const Weights& scope, int64_t rows, int64_t row, int64_t width) {
   const Tensor all = scope.f32("weight", {rows, width});
   Tensor one({width}, DType::kF32);
@@ -66,7 +66,8 @@ AudioVaeConfig AudioVaeConfig::load(const Config& c) {
   v.sample_rate = c.opt_i("sample_rate", v.sample_rate, 1000, 192000);
   v.out_sample_rate = c.opt_i("out_sample_rate", v.out_sample_rate, 1000, 192000);
   const std::vector<std::string> keys = c.keys();
-  if (std::find(keys.begin(), keys.end(), "sr_bin_boundaries") != keys.end()) {  // null: none
+  // `null` means that there are no bounds.
+  if (std::find(keys.begin(), keys.end(), "sr_bin_boundaries") != keys.end()) {
     v.rate_bounds.clear();
     if (c.has("sr_bin_boundaries")) v.rate_bounds = c.ints("sr_bin_boundaries", 1, 1 << 20);
     if (!std::is_sorted(v.rate_bounds.begin(), v.rate_bounds.end())) {
@@ -136,7 +137,7 @@ AudioVaeDecoder::AudioVaeDecoder(const AudioVaeConfig& config, const Weights& we
   tail_act_ = causal::load_snake(model.scope(std::to_string(index)), width);
   tail_ = causal::load_conv(model.scope(std::to_string(index + 1)), width, 1, causal::kTaps,
                             {.type = conv});
-  decoder.ignore("sr_bin_boundaries");  // integers, which the config has as well
+  decoder.ignore("sr_bin_boundaries");  // integers that the config has as well
 }
 
 AudioVaeState AudioVaeDecoder::open() const {

@@ -1,7 +1,9 @@
-// The AudioVAE of VoxCPM2: latent frames to samples, and back in audio_vae_encoder.h. The decoder
-// is causal and keeps what it needs of the past in a state: cutting a stream into chunks anywhere
-// gives the bits of decoding it whole, and a stream's samples do not depend on the other streams of
-// a call. Const after construction, shared by threads; a state is used by one call at a time.
+// The decoder of VoxCPM2's AudioVAE: latent frames to samples (audio_vae_encoder.h is the way
+// back).
+// The decoder is causal and keeps the past that it needs in a state. Cutting a stream into chunks
+// anywhere gives the bits of decoding it whole, and a stream's samples do not depend on the other
+// streams of a call. Const after construction, shared by threads; a state is used by one call at a
+// time.
 // Networks: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py.
 // D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
 #pragma once
@@ -20,24 +22,24 @@ struct AudioVaeConfig {
   int64_t latent = 64;             ///< D
   int64_t encoder_channels = 128;  ///< doubled by every block
   std::vector<int64_t> encoder_rates{2, 5, 8, 8};
-  int64_t sample_rate = 16000;      ///< Hz, of what is encoded
+  int64_t sample_rate = 16000;      ///< Hz, of the encoder's input
   int64_t decoder_channels = 2048;  ///< halved by every block
   std::vector<int64_t> decoder_rates{8, 6, 5, 2, 2, 2};
-  int64_t out_sample_rate = 48000;  ///< Hz, of what is decoded
-  /// Bounds between the rates that the decoder was given in training; empty: none.
+  int64_t out_sample_rate = 48000;  ///< Hz, of the decoder's output
+  /// Bounds between the sample rates that the decoder was trained for; empty: one rate only.
   std::vector<int64_t> rate_bounds{20000, 30000, 40000};
 
-  int64_t encoder_hop() const;  ///< samples that become a frame
-  int64_t decoder_hop() const;  ///< samples that a frame becomes
-  /// Which of the trained rates the output's is: how many bounds lie below it.
+  int64_t encoder_hop() const;  ///< samples that the encoder turns into one frame
+  int64_t decoder_hop() const;  ///< samples that the decoder makes of one frame
+  /// Returns the index of the trained rate that the output has: the number of bounds below it.
   int64_t rate_index() const;
 
-  /// The object audio_vae_config of config.json. Throws LoadError for what is out of range or not
-  /// supported.
+  /// Reads the object audio_vae_config of config.json. Throws LoadError for a value that is out of
+  /// range or not supported.
   static AudioVaeConfig load(const Config& config);
 };
 
-/// Where audiovae.pth has its tensors: at its root, or below "state_dict".
+/// Returns the scope that has the tensors in audiovae.pth: its root, or "state_dict".
 Weights audio_vae_scope(const Weights& root);
 
 /// One stream between calls: the past of every convolution.
@@ -47,7 +49,7 @@ class AudioVaeState {
 
  private:
   friend class AudioVaeDecoder;
-  int64_t frames_ = 0;            // decoded so far
+  int64_t frames_ = 0;            // frames decoded so far
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
@@ -61,7 +63,7 @@ struct AudioVaeJob {
 /// Latents to samples.
 class AudioVaeDecoder {
  public:
-  /// `weights` is the scope that holds "decoder."; `type` is how the matrices are kept.
+  /// `weights` is the scope that holds "decoder."; `type` is the storage type of the matrices.
   AudioVaeDecoder(const AudioVaeConfig& config, const Weights& weights,
                   WeightType type = WeightType::kF32);
 
@@ -70,17 +72,18 @@ class AudioVaeDecoder {
   void run(StepContext& ctx, std::span<const AudioVaeJob> jobs) const;
 
   size_t bytes() const;
-  /// Memory of one open stream.
+  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const;
 
  private:
   struct Block {
-    Tensor scale, bias;  // [C], of the output's rate; empty: none
+    Tensor scale, bias;  // [C], for the output's rate; empty: no scaling by rate
     causal::Snake act;
     CausalConvTranspose1d up;
     std::vector<causal::ResidualUnit> units;
   };
-  static constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, MBs a frame
+  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  static constexpr int64_t kPassFrames = 8;
 
   void run_pass(StepContext& ctx, std::span<const AudioVaeJob> jobs,
                 std::span<const PassPart> parts) const;

@@ -1,6 +1,6 @@
-// The encoder of VoxCPM2's AudioVAE: samples to latent frames (the means; nothing is drawn), a
-// recording at once or piece by piece, with the same bits. Const after construction, shared by
-// threads; a stream is used by one call at a time.
+// The encoder of VoxCPM2's AudioVAE: samples to latent frames (the means; no noise is drawn). A
+// recording may be encoded at once or piece by piece, with the same bits. Const after construction,
+// shared by threads; a stream is used by one call at a time.
 // Networks: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py.
 // D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
 #pragma once
@@ -14,19 +14,21 @@ namespace syrinx {
 
 class AudioVaeEncoder {
  public:
-  /// What a recording has left in the layers so far, in the order of the network.
+  /// State of one recording between pieces: the past of each convolution, in the order of the
+  /// network.
   struct Stream {
     std::vector<ConvState> convs;
   };
-  static constexpr int64_t kPieceFrames = 16;  ///< of a call at most: bounds the scratch
+  static constexpr int64_t kPieceFrames = 16;  ///< most frames per call; bounds the scratch memory
 
-  /// `weights` is the scope that holds "encoder.". All is kept in f32: it runs once for a voice.
+  /// `weights` is the scope that holds "encoder.". All weights are kept in f32: the encoder runs
+  /// only once for a voice.
   AudioVaeEncoder(const AudioVaeConfig& config, const Weights& weights);
 
   const AudioVaeConfig& config() const { return config_; }
   Stream open() const;
-  /// The next piece: samples [T * encoder_hop] mono at config().sample_rate, about [-1, 1] ->
-  /// latents [T, D]; T in [1, kPieceFrames].
+  /// Encodes the next piece: samples [T * encoder_hop] mono at config().sample_rate, about [-1, 1]
+  /// -> latents [T, D]; T in [1, kPieceFrames].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<float> latents) const;
 

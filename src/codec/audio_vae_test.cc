@@ -1,5 +1,5 @@
-// The AudioVAE of VoxCPM2 against samples and latents of the authors' own, and its promises about
-// chunks, batches and configs.
+// Compares VoxCPM2's AudioVAE with samples and latents of the authors' code; checks chunks, batches
+// and configs.
 #include "codec/audio_vae.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ class AudioVaeTest : public testing::Test {
   std::span<const float> part(int64_t begin, int64_t end) const {
     return std::span(latents_).subspan(begin * config_.latent, (end - begin) * config_.latent);
   }
-  /// Decodes [0, n) in chunks of `cuts`, over and over.
+  /// Decodes frames [0, n) in chunks whose sizes cycle through `cuts`.
   std::vector<float> decode(int64_t n, std::span<const int64_t> cuts) {
     AudioVaeState state = decoder_.open();
     const int64_t hop = config_.decoder_hop();
@@ -55,7 +55,7 @@ class AudioVaeTest : public testing::Test {
     const int64_t cut[] = {n};
     return decode(n, cut);
   }
-  /// Encodes samples, with zeros to the end of the last frame, `piece` frames at a time.
+  /// Encodes samples, filled up with zeros to a whole frame, `piece` frames at a time.
   std::vector<float> encode(std::vector<float> samples, int64_t piece) {
     const AudioVaeEncoder encoder(config_, weights_);
     const int64_t hop = config_.encoder_hop();
@@ -70,7 +70,7 @@ class AudioVaeTest : public testing::Test {
     }
     return out;
   }
-  /// The part of ../mimi/speech.wav that make_golden.py takes.
+  /// Returns the part of ../mimi/speech.wav that make_golden.py uses.
   static std::vector<float> speech(size_t count) {
     const std::vector<float> all = read_wav(kVaeParity + "mimi/speech.wav").samples;
     return {all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)};
@@ -103,7 +103,7 @@ TEST_F(AudioVaeTest, SamplesAreTheAuthors) {
       worst = worse(worst, std::fabs(got[i] - want.f32()[i]));
       loudest = std::max(loudest, std::fabs(want.f32()[i]));
     }
-    EXPECT_LT(worst, 4e-5f) << n << " frames";  // theirs is 2.5e-5 from float64
+    EXPECT_LT(worst, 4e-5f) << n << " frames";  // the authors' code differs by 2.5e-5 from float64
     EXPECT_GT(loudest, 0.05f);
     all = worse(all, worst);
   }

@@ -9,9 +9,9 @@
 namespace syrinx {
 namespace {
 
-constexpr float kEps = 1e-5f;          // of every BatchNorm
+constexpr float kEps = 1e-5f;          // epsilon of every BatchNorm
 constexpr int64_t kSegment = 100;      // frames that a gate averages over
-constexpr int64_t kFrontFrames = 256;  // of a piece of the front
+constexpr int64_t kFrontFrames = 256;  // most frames per piece of the front
 constexpr int64_t kFbankFrames = 2000;
 constexpr int64_t kTdnnTaps = 5;
 constexpr std::array<int64_t, 3> kLayers{12, 24, 16}, kLayerDilations{1, 2, 2};
@@ -26,7 +26,7 @@ struct Affine {
   std::vector<float> gain, shift;
 };
 
-/// A BatchNorm as gain and shift; `plain`: it may come without weight and bias.
+/// Loads a BatchNorm as gain and shift; `plain`: it may have no weight and bias.
 Affine load_norm(const Weights& weights, int64_t width, bool plain = false) {
   const bool given = !plain || weights.has("weight");
   const Tensor mean = weights.f32("running_mean", {width}),
@@ -47,7 +47,7 @@ struct Folded {
   Tensor weight, bias;
 };
 
-/// A convolution and the BatchNorm after it as one.
+/// Loads a convolution and the BatchNorm after it as one convolution.
 Folded fold(const Weights& conv, const Shape& shape, const Weights& norm, bool plain = false) {
   const int64_t out = shape[0], each = shape.count() / out;
   Folded folded{conv.f32("weight", shape), Tensor({out}, DType::kF32)};
@@ -62,7 +62,7 @@ Folded fold(const Weights& conv, const Shape& shape, const Weights& norm, bool p
   return folded;
 }
 
-/// [O, C, bands, frames] -> [O][frames][bands][C], the order in which rows are gathered.
+/// Reorders [O, C, bands, frames] to [O][frames][bands][C], the order in which rows are gathered.
 PackedLinear pack2d(const Folded& folded) {
   const Shape& s = folded.weight.shape();
   const int64_t channels = s[1], bands = s[2], frames = s[3];
@@ -86,14 +86,14 @@ CamPlus::Plane make_plane(int64_t frames, int64_t bands, int64_t channels) {
   return {Tensor({frames + 2, bands + 2, channels}, DType::kF32), frames, bands, channels};
 }
 
-/// Row of (frame, band), which may be -1.
+/// Returns the row of (frame, band), both of which may be -1.
 float* at(const CamPlus::Plane& plane, int64_t frame, int64_t band) {
   return plane.data.view().f32() + ((frame + 1) * (plane.bands + 2) + band + 1) * plane.channels;
 }
 
 void relu(StepContext& ctx, const View& x) { activate(ctx, Activation::kRelu, x, x); }
 
-/// out [T, C] = relu(x * gain + shift) of the first C columns of x.
+/// Computes out [T, C] = relu(x * gain + shift) from the first C columns of x.
 void scale_relu(const View& x, const std::vector<float>& gain, const std::vector<float>& shift,
                 const View& out) {
   const int64_t width = out.shape[1], stride = x.shape[1];
@@ -114,7 +114,7 @@ CamPlus::CamPlus(const Weights& weights) : fbank_(kaldi_fbank(80)) {
   const int64_t first = size_of(xvector, "tdnn.linear.weight", 0, 128);
   const Folded tdnn = fold(xvector.scope("tdnn.linear"), {first, wide, kTdnnTaps},
                            xvector.scope("tdnn.nonlinear.batchnorm"));
-  // The original's rows are channel by channel, ours band by band.
+  // The checkpoint's rows are ordered channel by channel, ours band by band.
   Tensor turned(tdnn.weight.shape(), DType::kF32);
   for (int64_t o = 0; o < first; ++o)
     for (int64_t c = 0; c < channels; ++c)
@@ -167,7 +167,7 @@ void CamPlus::load_block(const Weights& xvector, int64_t index, int64_t in) {
   const int64_t taps = size_of(scope(0), "cam_layer.linear_local.weight", 2, 3);
   block.growth = size_of(scope(0), "cam_layer.linear_local.weight", 0, 32);
   if (taps % 2 == 0) scope(0).fault("cam_layer.linear_local.weight", "expected an odd window");
-  // Each layer adds its growth to what the layer after the block takes.
+  // Each layer's output widens the input of the next layers and of the block's transit layer.
   const Weights transit = xvector.scope(concat("transit", index + 1));
   const int64_t taken = size_of(transit, "linear.weight", 1, in + kLayers[index] * block.growth);
   const int64_t layers = std::clamp<int64_t>((taken - in) / block.growth, 1, 64);
@@ -246,7 +246,7 @@ void CamPlus::run(StepContext& ctx, Work& work) const {
   SYRINX_CHECK(false, "[cam_plus] the work is done");
 }
 
-/// Fbank, less its mean over time.
+/// Computes the fbank and subtracts its mean over time.
 void CamPlus::make_fbank(Work& work) const {
   const int64_t bands = fbank_.mels();
   const int64_t end = std::min(work.row_ + kFbankFrames, work.in_.frames);
@@ -262,7 +262,7 @@ void CamPlus::make_fbank(Work& work) const {
   work.stage_ = Work::kFront, work.row_ = 0;
 }
 
-/// Frames [begin, end), every band that the stride leaves: out [frames * bands, O].
+/// Convolves frames [begin, end) and the bands that the stride selects: out [frames * bands, O].
 void CamPlus::convolve(StepContext& ctx, const Conv2d& conv, const Plane& in, int64_t begin,
                        int64_t end, const View& out) {
   const int64_t bands = out.shape[0] / (end - begin), reach = conv.window / 2;
@@ -320,12 +320,13 @@ void CamPlus::run_tdnn(StepContext& ctx, Work& work) const {
   work.stage_ = Work::kDense;
 }
 
-/// One layer: its outputs become further columns of the features.
+/// Runs one dense layer, whose outputs become further columns of the features.
 void CamPlus::run_dense(StepContext& ctx, Work& work) const {
   const Block& block = blocks_[work.block_];
   const Layer& layer = block.layers[work.layer_];
   const int64_t rows = work.features_.shape()[0];
-  if (work.layer_ == 0) {  // room for the whole block
+  // The features have room for the outputs of the whole block.
+  if (work.layer_ == 0) {
     const auto all = static_cast<int64_t>(block.layers.size());
     Tensor wide({rows, block.in + all * block.growth}, DType::kF32);
     for (int64_t t = 0; t < rows; ++t)
@@ -345,7 +346,7 @@ void CamPlus::run_dense(StepContext& ctx, Work& work) const {
   const View local = ctx.arena.take({rows, growth}, DType::kF32);
   conv1d(ctx, layer.local, padded, local, layer.dilation);
 
-  // The gate: of the mean over all time plus that of the frame's segment.
+  // Input of the gate: the mean over all time plus the mean of the frame's segment.
   const int64_t segments = (rows - 1) / kSegment + 1;
   const View context = ctx.arena.take({segments, narrow}, DType::kF32);
   for (int64_t c = 0; c < narrow; ++c) {
@@ -385,9 +386,9 @@ void CamPlus::run_transit(StepContext& ctx, Work& work) const {
   work.stage_ = work.block_ < blocks_.size() ? Work::kDense : Work::kPool;
 }
 
-/// Mean and deviation (unbiased) of every channel, then the vector.
+/// Pools mean and deviation (unbiased) of every channel, then computes the vector.
 void CamPlus::pool(StepContext& ctx, Work& work) const {
-  relu(ctx, work.features_);  // of out_nonlinear, whose BatchNorm is in the last transit
+  relu(ctx, work.features_);  // that of out_nonlinear; its BatchNorm is in the last transit
   const int64_t rows = work.features_.shape()[0], width = work.features_.shape()[1];
   const View stats = ctx.arena.take({1, 2 * width}, DType::kF32);
   for (int64_t c = 0; c < width; ++c) {

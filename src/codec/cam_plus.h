@@ -1,7 +1,8 @@
-// CAM++, the speaker encoder of CosyVoice and its kin: Kaldi's fbank of a recording, a small 2-D
-// convolutional front, densely connected TDNN layers whose outputs are gated by the average around
-// them, mean and deviation over time, one vector. The gates see the whole recording, so this is no
-// stream; the work is cut into pieces of some tens of milliseconds instead.
+// CAM++, the speaker encoder of CosyVoice and related models. It computes Kaldi's fbank of a
+// recording, a small 2-D convolutional front and densely connected TDNN layers. The output of each
+// TDNN layer is gated by local and global averages. Mean and deviation over time then give one
+// vector. The gates see the whole recording, so the encoder cannot stream; its work is cut into
+// pieces of some tens of milliseconds instead.
 // Source: 3D-Speaker (arXiv 2303.00332): chatterbox:src/chatterbox/models/s3gen/xvector.py.
 // Const after construction, shared by threads; a Work is used by one call at a time. T frames of
 // the fbank, F of its bands, C channels.
@@ -20,7 +21,7 @@ class CamPlus {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
 
-  /// [T + 2][F + 2][C] with zeros around; what a 2-D convolution reads.
+  /// The input of a 2-D convolution: [T + 2][F + 2][C], with zeros as border.
   struct Plane {
     Tensor data;
     int64_t frames = 0, bands = 0, channels = 0;
@@ -30,7 +31,7 @@ class CamPlus {
   class Work {
    public:
     bool done() const { return stage_ == kDone; }
-    /// The speaker's vector, complete when done.
+    /// Returns the speaker's vector, which is complete when the work is done.
     const std::vector<float>& vector() const { return vector_; }
 
    private:
@@ -38,28 +39,28 @@ class CamPlus {
     enum Stage { kFbank, kFront, kTdnn, kDense, kTransit, kPool, kDone };
     Stage stage_ = kFbank;
     size_t step_ = 0, block_ = 0, layer_ = 0;
-    int64_t row_ = 0;  // of the next piece
+    int64_t row_ = 0;  // first row of the next piece
     std::vector<float> samples_;
     Plane in_, between_, out_;
-    Tensor features_;  // [T / 2, C] of the dense layers
+    Tensor features_;  // input and outputs of the dense layers: [T / 2, C]
     std::vector<float> vector_;
   };
 
-  /// Sizes are read from the shapes below `weights`: head.*, xvector.*; a BatchNorm that an
-  /// exporter has folded into the convolution before it may be absent when that has a bias.
+  /// Reads sizes from the shapes below `weights`: head.*, xvector.*. A BatchNorm may be absent if
+  /// the convolution before it has a bias: exporters fold the BatchNorm into that convolution.
   explicit CamPlus(const Weights& weights);
 
   /// Length of the vector.
   int64_t width() const { return dense_.out(); }
-  /// `samples` at 16 kHz, at least a tenth of a second.
+  /// Opens the work for `samples` at 16 kHz, at least a tenth of a second.
   Work open(std::span<const float> samples) const;
-  /// The next piece of an unfinished work.
+  /// Runs the next piece of an unfinished work.
   void run(StepContext& ctx, Work& work) const;
   size_t bytes() const;
 
  private:
   struct Conv2d {
-    PackedLinear taps;  // [O, 9 C], or [O, C] of a window of one
+    PackedLinear taps;  // [O, 9 C], or [O, C] for a 1 x 1 window
     int64_t stride = 1, window = 3;
   };
   /// One of the front's convolutions. A residual block is two of them.

@@ -1,5 +1,5 @@
-// What causal codecs of the DAC kind are built from (Fish Audio's codec, VoxCPM's AudioVAE):
-// snakes, convolutions in weight norm, residual units. For codec/*.cc.
+// Layers of causal codecs of the DAC kind (Fish Audio's codec, VoxCPM's AudioVAE): snakes,
+// convolutions in weight norm, residual units. For codec/*.cc.
 #pragma once
 
 #include "io/weights.h"
@@ -18,40 +18,40 @@ struct Snake {
   Tensor alpha, inv_alpha;  // [C]
 };
 
-/// Snake, dilated convolution, snake, convolution of one tap, beside what comes in.
+/// Adds to its input: snake, dilated convolution, snake, convolution of one tap.
 struct ResidualUnit {
   Snake act1, act2;
   CausalConv1d conv;
   PackedLinear mix;
 };
 
-/// How the units of codecs differ.
+/// Differences between the residual units of the codecs.
 struct UnitOptions {
   int64_t dilation = 1;
-  bool depthwise = false;  ///< the dilated convolution
-  const char* conv = "";   ///< the scope that a convolution has its tensors in, below its own
+  bool depthwise = false;  ///< the dilated convolution is depthwise
+  const char* conv = "";   ///< sub-scope that holds a convolution's tensors
   WeightType type = WeightType::kF32;
 };
 
 /// Loads a snake of `channels` channels. Throws LoadError.
 Snake load_snake(const Weights& scope, int64_t channels);
-/// out may be x.
+/// Applies a snake to x; `out` may be x.
 void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
-/// "weight" and "bias" of the scope.
+/// Loads a convolution from "weight" and "bias" of the scope.
 CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                        const CausalConv1dOptions& options);
-/// A transposed convolution of 2 * stride taps.
+/// Loads a transposed convolution of 2 * stride taps.
 CausalConvTranspose1d load_up(const Weights& scope, int64_t in, int64_t out, int64_t stride,
                               WeightType type);
-/// Parts 0 to 3 of "block." of the scope.
+/// Loads a residual unit from parts 0 to 3 of the scope's "block.".
 ResidualUnit load_unit(const Weights& scope, int64_t channels, const UnitOptions& options);
-/// A convolution of one tap as a linear.
+/// Loads a convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& scope, int64_t in, int64_t out, WeightType type);
 
-/// One stream's rows through a convolution.
+/// Runs one stream's rows through a convolution.
 View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, const View& x);
 
-/// x += what the unit makes of it; run(conv, x) gives the rows of its convolution.
+/// Adds the unit's output to x; run(conv, x) returns the output rows of its convolution.
 template <typename Run>
 void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& run) {
   const Arena::Mark mark(ctx.arena);
@@ -62,7 +62,7 @@ void add_unit(StepContext& ctx, const ResidualUnit& unit, const View& x, Run&& r
   linear_add(ctx, unit.mix, inner, x);
 }
 
-/// The same for units in a row, whose convolutions go through `pass` (nn/stream_pass.h).
+/// Does the same for consecutive units, whose convolutions run through `pass` (nn/stream_pass.h).
 template <typename Pass>
 void add_units(StepContext& ctx, Pass& pass, const std::vector<ResidualUnit>& units,
                const View& x) {

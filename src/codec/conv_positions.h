@@ -1,7 +1,8 @@
-// Positions of rows, computed from the rows around them: the grouped convolution over rows, and its
-// GELU, that wav2vec's kin have in place of positions. Zeros stand beyond the ends. CPU, f32. Const
-// after construction, shared by threads. Source: wav2vec 2.0 (arXiv:2006.11477), as in
-// transformers:src/transformers/models/hubert/modeling_hubert.py. N rows, W width, K taps.
+// Positional encoding computed from neighbouring rows: a grouped convolution over rows and a GELU,
+// which wav2vec and related models use instead of a table of positions. Rows beyond the ends are
+// zeros. CPU, f32. Const after construction, shared by threads. Source: wav2vec 2.0
+// (arXiv:2006.11477), as in transformers:src/transformers/models/hubert/modeling_hubert.py. N rows,
+// W width, K taps.
 #pragma once
 
 #include "io/weights.h"
@@ -13,7 +14,8 @@ namespace syrinx {
 struct ConvPositionSizes {
   int64_t width = 0, taps = 128, groups = 16;
 
-  /// `scope` holds the convolution; what no tensor determines is taken from `otherwise`.
+  /// Reads sizes from the convolution's tensors in `scope`; sizes that no tensor determines come
+  /// from `otherwise`.
   static ConvPositionSizes of(const Weights& scope, ConvPositionSizes otherwise);
 };
 
@@ -21,13 +23,13 @@ struct ConvPositionSizes {
 class ConvPositions {
  public:
   ConvPositions() = default;
-  /// The tensors are in weight norm over every tap of its own.
+  /// The weight norm of the tensors has one length per tap.
   ConvPositions(const Weights& scope, const ConvPositionSizes& sizes);
 
-  /// Rows [N, W] with zeros around them, for at().
+  /// Returns rows [N, W] with zeros before and after them, as input of at().
   Tensor padded(const View& rows) const;
-  /// Returns its output for rows [begin, end), in the arena. K / 2 rows before each and the rest
-  /// behind it count.
+  /// Returns the layer's output for rows [begin, end), in the arena. An output row depends on K / 2
+  /// rows before it and on K - 1 - K / 2 rows after it.
   View at(StepContext& ctx, const Tensor& padded, int64_t begin, int64_t end) const;
   size_t bytes() const { return conv_.bytes(); }
 

@@ -25,7 +25,7 @@ DacCodecConfig load_dac_config(const Config& root) {
   }
   if (c.hop() > c.sample_rate) root.fail("upsampling_ratios", "a frame is longer than a second");
   for (const int64_t rate : d.rates) {
-    // Its transposed convolutions make a sample less than `rate` for every input when that is odd.
+    // For an odd rate, its transposed convolutions return fewer than `rate` samples per input row.
     if (rate % 2 != 0) root.fail("upsampling_ratios", "odd ones are not supported");
   }
   if (root.opt_i("hop_length", c.hop()) != c.hop()) {

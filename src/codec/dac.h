@@ -7,12 +7,13 @@
 
 namespace syrinx {
 
-/// The published 44.1 kHz model.
+/// Returns the sizes of the published 44.1 kHz model.
 DacCodecConfig dac_44khz();
-/// From config.json. Throws LoadError for what is missing, out of range or not supported.
+/// Reads sizes from config.json. Throws LoadError for a value that is missing, out of range or not
+/// supported.
 DacCodecConfig load_dac_config(const Config& root);
 
-/// Reads the tensors of the decoder and of the quantizers; the encoder's are left out.
+/// Reads the tensors of the decoder and of the quantizers; ignores the encoder's.
 DacCodec load_dac(const DacCodecConfig& config, const Weights& weights, WeightType type);
 
 }  // namespace syrinx

@@ -9,7 +9,7 @@ namespace syrinx {
 
 DacCodec::DacCodec(const DacCodecConfig& config, const Weights& weights, WeightType type)
     : config_(config), decoder_(config.decoder, weights.scope("decoder"), type) {
-  // The sum over codebooks of W e + b is one product of the entries side by side.
+  // The sum over codebooks of W e + b is computed as one product with the concatenated entries.
   const int64_t q = config.codebooks, dim = config.codebook_dim, width = config.decoder.latent;
   std::vector<Tensor> parts, biases;
   for (int64_t i = 0; i < q; ++i) {

@@ -1,7 +1,8 @@
 // A codec of the DAC kind from codes to samples: factorised residual quantizers, then DacDecoder,
 // with a stream state. A chunk brings fresh frames and the frames after them, as a link with
-// lookahead() gives them (model/pipeline.h), and takes exactly the fresh frames' samples; frames
-// are decoded once, and what is certain beyond them is kept. Streamed equals offline, bit for bit.
+// lookahead() provides them (model/pipeline.h), and returns exactly the samples of the fresh
+// frames. Each frame is decoded only once: samples that are already certain beyond the fresh frames
+// are kept. A stream has the same bits as one whole call.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // Q codebooks, V codes of each, T frames; a frame is hop() samples.
 #pragma once
@@ -26,18 +27,18 @@ struct DacCodecConfig {
   int64_t lookahead() const { return decoder.lookahead(); }
 };
 
-/// What a stream keeps between calls.
+/// State of a stream between calls.
 class DacCodecState {
  public:
-  /// Frames whose samples have been taken.
+  /// Returns the number of frames whose samples have been returned.
   int64_t frames() const { return taken_; }
 
  private:
   friend class DacCodec;
   DacDecoderState decoder_;
-  int64_t fed_ = 0, taken_ = 0;  // frames
-  bool ended_ = false;           // the decoder has the end; samples may be left to take
-  std::vector<float> ready_;     // samples after those taken
+  int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
+  bool ended_ = false;           // the decoder got the last frame; samples may remain in ready_
+  std::vector<float> ready_;     // decoded samples that are not yet returned
 };
 
 /// One stream's chunk.
@@ -46,7 +47,7 @@ struct DacCodecJob {
   std::span<const int32_t>
       codes;  ///< [fresh + ahead, Q], each in [0, V); the first is frame frames()
   int64_t fresh = 0;
-  bool last = false;     ///< no frame follows those of `codes`; otherwise lookahead() do or more
+  bool last = false;     ///< true: no frame follows `codes`; else lookahead() or more follow
   std::span<float> out;  ///< [fresh * hop], written; in [-1, 1] where the decoder is bounded
 };
 
@@ -57,29 +58,30 @@ class DacCodec {
   /// kept.
   DacCodec(const DacCodecConfig& config, const Weights& weights,
            WeightType type = WeightType::kF32);
-  /// Takes its parts: Q codebooks [V, dim], and what makes a latent frame of its entries side by
-  /// side, [D, Q * dim].
+  /// Takes ready-made parts: Q codebooks [V, dim], and `project` [D, Q * dim], which maps the
+  /// concatenated entries of a frame to its latent.
   DacCodec(const DacCodecConfig& config, std::vector<Tensor> codebooks, PackedLinear project,
            DacDecoder decoder);
 
   const DacCodecConfig& config() const { return config_; }
-  /// `seed` is of the noise, where a codec has any.
+  /// `seed` is the seed of the noise, if the codec uses noise.
   DacCodecState open(uint64_t seed = 0) const;
-  /// Throws InternalError for a code outside [0, V).
+  /// Decodes each job's chunk. Throws InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const DacCodecJob> jobs) const;
 
-  /// Moves the network to a GPU; streams opened from then on lie there. The codebooks stay.
+  /// Moves the network to a GPU; streams opened afterwards live there. The codebooks stay on the
+  /// CPU.
   void move_to(Device device);
   Device device() const { return project_.device(); }
   size_t bytes() const;
-  /// Memory of one open stream.
+  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const;
 
  private:
   View dequantise(StepContext& ctx, std::span<const int32_t> codes) const;
 
   DacCodecConfig config_;
-  std::vector<Tensor> codebooks_;  // Q of [V, dim]
+  std::vector<Tensor> codebooks_;  // Q tensors [V, dim]
   PackedLinear project_;           // all codebooks' out_proj side by side: [D, Q * dim]
   DacDecoder decoder_;
 };

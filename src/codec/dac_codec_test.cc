@@ -1,5 +1,5 @@
-// The streaming promises of the DAC decoder on random weights; parity with the originals is in
-// snac_test.cc and dac_test.cc.
+// Checks streams of the DAC decoder on random weights; snac_test.cc and dac_test.cc compare with
+// the originals.
 #include "codec/dac_codec.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ std::vector<int32_t> random_codes(const DacCodecConfig& c, int64_t frames, uint3
   return codes;
 }
 
-/// One stream cut as `engine` likes, its jobs made one by one.
+/// A stream that is cut into random chunks drawn from `engine`; makes the jobs one by one.
 struct Cutter {
   const DacCodec& codec;
   std::vector<int32_t> codes;
@@ -43,7 +43,7 @@ struct Cutter {
 
   int64_t frames() const { return static_cast<int64_t>(codes.size()) / codec.config().codebooks; }
   bool done() const { return state.frames() == frames(); }
-  /// The next chunk; its samples go to the end of `out`.
+  /// Returns the next chunk's job; its samples are appended to `out`.
   DacCodecJob next(int64_t most) {
     const int64_t q = codec.config().codebooks, at = state.frames(), left = frames() - at;
     DacCodecJob job;
@@ -120,7 +120,7 @@ TEST_P(DacCodecTest, LooksAheadAsFarAsItMustAndNoFurther) {
   const std::vector<float> want = whole(codes);
   const int64_t hop = codec_.config().hop(), q = codec_.config().codebooks;
   const int64_t look = codec_.config().lookahead(), delay = codec_.config().decoder.delay();
-  // A change of frame 30 shows in the first sample that can see it, and not before.
+  // A change of frame 30 must change the first sample that depends on it, and none before.
   std::vector<int32_t> changed = codes;
   changed[30 * q] = (changed[30 * q] + 1) % 16;
   const std::vector<float> got = whole(changed);

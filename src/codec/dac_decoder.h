@@ -1,8 +1,9 @@
-// The convolutional decoder of DAC and of SNAC: latent frames to samples through blocks of snake,
-// transposed convolution and dilated residual units. Not causal: every convolution is padded on
-// both sides, so a sample needs delay() samples' worth of later frames. As a stream each layer
-// keeps what it still needs, so that nothing is computed twice and cutting a stream anywhere gives
-// the bits of decoding it whole; a stream's samples do not depend on the other streams of a call.
+// The convolutional decoder of DAC and SNAC: latent frames to samples, through blocks of snake,
+// transposed convolution and dilated residual units. The decoder is not causal: every convolution
+// is padded on both sides, so a sample depends on later frames, delay() samples' worth of them. In
+// a stream each layer keeps the input that it still needs. Nothing is computed twice, and cutting a
+// stream anywhere gives the bits of decoding it whole. A stream's samples do not depend on the
+// other streams of a call.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // Networks: descript-audio-codec:dac/model/dac.py, snac:snac/layers.py.
 // T frames, D latent width; activations f32 [time, channels].
@@ -18,7 +19,7 @@
 
 namespace syrinx {
 
-/// How tensors are called below the decoder's scope.
+/// How the tensors below the decoder's scope are named.
 enum class DacNames {
   kSequential,  ///< model.0, model.1.block.0.alpha, ...: the authors of DAC and SNAC
   kNamed        ///< conv1, block.0.snake1.alpha, ...: DacModel of transformers
@@ -30,15 +31,15 @@ struct DacDecoderConfig {
   int64_t channels = 1536;  ///< after the first convolution; halved by every block
   std::vector<int64_t> rates{8, 8, 4, 2};
   bool depthwise = false;  ///< SNAC: the first and the dilated convolutions are depthwise
-  bool noise = false;      ///< SNAC: every block adds noise times a linear of its input
-  bool bounded = true;     ///< ends in tanh; X-Codec does not
+  bool noise = false;      ///< SNAC: every block adds noise, scaled by a linear of its input
+  bool bounded = true;     ///< the output passes through tanh (not in X-Codec)
   DacNames names = DacNames::kSequential;
 
-  /// Samples a frame.
+  /// Returns the samples of a frame.
   int64_t hop() const;
-  /// Samples by which the output of a stream lags behind its input before the stream ends.
+  /// Returns the samples by which a stream's output lags behind its input until the stream ends.
   int64_t delay() const;
-  /// Frames after the last one of a chunk that make all of its samples certain.
+  /// Returns the frames that must follow a chunk before all of its samples are certain.
   int64_t lookahead() const { return (delay() + hop() - 1) / hop(); }
 };
 
@@ -47,7 +48,7 @@ class DacDecoderState {
  private:
   friend class DacDecoder;
   std::vector<ConvState> convs_, delays_;  // in the order of the network
-  std::vector<int64_t> noise_at_;          // next row of each block's noise
+  std::vector<int64_t> noise_at_;          // next row of noise of each block
   uint64_t seed_ = 0;
 };
 
@@ -65,18 +66,20 @@ class DacDecoder {
   DacDecoder(const DacDecoderConfig& config, const Weights& weights, WeightType type);
 
   const DacDecoderConfig& config() const { return config_; }
-  /// `seed` makes the noise: sample t of block b is the same however the stream is cut.
+  /// `seed` determines the noise: sample t of block b is the same however the stream is cut.
   DacDecoderState open(uint64_t seed) const;
-  /// Samples that T more frames yield in a stream that has had `before`.
+  /// Returns the number of samples that T more frames yield in a stream that has had `before`
+  /// frames.
   int64_t samples(int64_t before, int64_t t, bool last) const;
   void run(StepContext& ctx, std::span<const DacDecoderJob> jobs) const;
 
-  /// Moves the weights to a GPU; streams opened from then on lie there, and so do a job's views.
+  /// Moves the weights to a GPU; streams opened afterwards and the views of jobs must then live
+  /// there.
   void move_to(Device device);
   size_t bytes() const;
   size_t state_bytes() const;
 
-  /// Normal numbers of rows [begin, begin + count) of block `block`, for one stream.
+  /// Writes the normal numbers of rows [begin, begin + count) of block `block` for one stream.
   static void noise(uint64_t seed, int block, int64_t begin, std::span<float> out);
 
  private:
@@ -91,35 +94,35 @@ class DacDecoder {
   struct Block {
     Snake act;
     CausalConvTranspose1d up;
-    PackedLinear noise;  // empty: none
+    PackedLinear noise;  // empty: the block adds no noise
     std::vector<ResidualUnit> units;
   };
-  /// A few frames of one stream.
+  /// Some frames of one stream, as part of a pass.
   struct Part {
     DacDecoderState* state = nullptr;
     View latent;
     float* out = nullptr;
     bool last = false;
   };
-  /// Rows of all parts, one below the other.
+  /// Rows of all parts of a pass, concatenated.
   struct Stack {
     View x;                   // [sum of rows, channels]
-    std::span<int64_t> rows;  // of each part
+    std::span<int64_t> rows;  // number of rows of each part
   };
 
   Snake load_snake(const Weights& weights, int64_t channels) const;
   CausalConv1d load_conv(const Weights& weights, int64_t in, int64_t out, int64_t dilation,
                          bool depthwise) const;
 
-  /// out may be x.
+  /// Applies a snake to x; `out` may be x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
-  /// out = the oldest rows of what delay number `delay` of each part holds and of `in`; the rest is
-  /// held.
+  /// Writes to `out` the oldest rows of each part, first those held by its delay number `delay`,
+  /// then those of `in`; holds the remaining rows.
   static void delay_rows(StepContext& ctx, std::span<const Part> parts, size_t delay,
                          const Stack& in, const Stack& out);
-  /// Decodes the parts; samples [parts], how many each yields.
+  /// Decodes the parts; writes to samples [parts] how many samples each part yields.
   void run_pass(StepContext& ctx, std::span<Part> parts, std::span<int64_t> samples) const;
-  /// Layer number `conv` of the states.
+  /// Runs `layer`, convolution number `conv` of the states, on the rows of all parts.
   template <typename Conv>
   Stack convolve(StepContext& ctx, std::span<const Part> parts, const Conv& layer, const Stack& in,
                  size_t& conv) const;

@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kTaps = 7;
 constexpr int64_t kDilations[] = {1, 3, 9};
 
-/// A convolution of one tap as a linear.
+/// Loads a convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
   const Tensor weight = folded_weight(w, {out, in, 1});
   return PackedLinear::pack(weight.view().reshape({out, in}), type,
@@ -21,7 +21,7 @@ PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias
 
 int64_t crop_of(int64_t rate) { return (rate + 1) / 2; }
 
-/// Scopes of a block's parts by either way of naming.
+/// Scope names of a block's parts, in either naming scheme.
 struct BlockNames {
   Weights act, up, noise;
   std::vector<Weights> units;
@@ -55,7 +55,8 @@ int64_t DacDecoderConfig::hop() const {
 }
 
 int64_t DacDecoderConfig::delay() const {
-  // Every convolution waits for half of its window, a transposed one for what it crops.
+  // Every convolution waits for half of its window; a transposed one waits for the samples it
+  // crops.
   const auto half = [](int64_t dilation) { return (kTaps - 1) / 2 * dilation; };
   int64_t rows = half(1);
   for (const int64_t rate : rates) {

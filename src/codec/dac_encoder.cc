@@ -7,14 +7,15 @@ namespace {
 
 constexpr int64_t kMostEncoderBlocks = 8, kTailTaps = 3;
 
-/// Padded on both sides, so that as many rows come out as go in.
+/// Loads a convolution that is padded on both sides, so that it returns as many rows as it reads.
 CausalConv1d load_padded(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                          int64_t dilation = 1) {
   return causal::load_conv(scope, in, out, taps,
                            {.dilation = dilation, .ahead = (taps - 1) / 2 * dilation});
 }
 
-/// Rows that torch makes of `rows` rows, padded by half of an odd rate rounded up on either side.
+/// Returns how many rows torch makes of `rows` rows when both sides are padded by half of an odd
+/// rate, rounded up.
 int64_t strided_rows(int64_t rows, int64_t rate) { return (rows + rate % 2) / rate; }
 
 void apply(StepContext& ctx, const View& x, const causal::Snake& act) {
@@ -104,7 +105,8 @@ View DacEncoder::run(StepContext& ctx, const View& samples, bool last, Stream& s
     apply(ctx, x, block.act);
     stream.taken[b] += x.shape[0];
     if (last && block.rate % 2 == 1 && stream.taken[b] % block.rate == block.rate - 1) {
-      // An odd rate is padded by one row more than it steps: what is short of one is a step too.
+      // With an odd rate, the padding has one row more than the stride needs. The last step
+      // therefore exists even if one row is missing from it.
       const View longer = take_rows(ctx, x.shape[0] + 1, x.shape[1]);
       std::fill_n(std::copy_n(x.f32(), x.count(), longer.f32()), x.shape[1], 0.f);
       x = longer;

@@ -1,10 +1,11 @@
-// The convolutional encoder of DAC: samples to latent frames through blocks of dilated residual
-// units, a snake and a strided convolution. Not causal: every convolution is padded on both sides.
-// A recording goes through piece by piece, each layer keeping what it still needs, so that nothing
-// is computed twice and any cut gives the bits of the whole. CPU only, in f32: fewer bits would
-// choose other codes. Const after construction, shared by threads; a stream is used by one call at
-// a time. Network: transformers:src/transformers/models/dac/modeling_dac.py (DacEncoder), by its
-// names. D latent width; activations f32 [time, channels].
+// The convolutional encoder of DAC: samples to latent frames, through blocks of dilated residual
+// units, a snake and a strided convolution. The encoder is not causal: every convolution is padded
+// on both sides. A recording is encoded piece by piece, and each layer keeps the input that it
+// still needs. Nothing is computed twice, and cutting a recording anywhere gives the bits of
+// encoding it whole. CPU only, in f32: fewer bits would choose other codes. Const after
+// construction, shared by threads; a stream is used by one call at a time. Network:
+// transformers:src/transformers/models/dac/modeling_dac.py (DacEncoder), by its names. D latent
+// width; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -21,20 +22,20 @@ struct DacEncoderConfig {
   int64_t channels = 64;  ///< after the first convolution; doubled by every block
   std::vector<int64_t> rates{8, 5, 4, 2, 3};
 
-  /// Reads sizes from the scope that has conv1, block.0, ...; what no tensor determines stays as it
-  /// is here.
+  /// Reads sizes from the scope that has conv1, block.0, ...; a size that no tensor determines
+  /// keeps the default above.
   static DacEncoderConfig of(const Weights& weights);
 };
 
 /// The encoder with its weights.
 class DacEncoder {
  public:
-  /// What a recording has left in the layers so far.
+  /// State of one recording between pieces.
   class Stream {
     friend class DacEncoder;
     std::vector<ConvState> convs;  // in the order of the network
-    std::vector<RowQueue> beside;  // of the units
-    std::vector<int64_t> taken;    // rows that each strided convolution was given
+    std::vector<RowQueue> beside;  // delayed input of each residual unit
+    std::vector<int64_t> taken;    // number of rows that each strided convolution has read
   };
 
   DacEncoder(const DacEncoderConfig& config, const Weights& weights);
@@ -43,8 +44,8 @@ class DacEncoder {
   /// Returns the frames of a recording of `samples` samples.
   int64_t frames(int64_t samples) const;
   Stream open() const;
-  /// More samples, x [T, 1]; `last`: nothing follows. The frames [N, D] that became certain, in the
-  /// arena.
+  /// Encodes more samples, x [T, 1]; `last`: no samples follow. Returns the frames [N, D] that
+  /// became certain, in the arena.
   View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
   size_t bytes() const;
 

@@ -1,4 +1,4 @@
-// For tests: a codec of the DAC kind against the samples of a golden file.
+// For tests: compares a codec of the DAC kind with the samples of a golden file.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,8 +13,9 @@
 
 namespace syrinx::fixture {
 
-/// Decodes the golden's codes [T, Q] for every tensor samples_N, the first N frames in two chunks,
-/// so that parity is also that of a stream, and returns how many there were; all within `bound`.
+/// Compares the decoded codes [T, Q] of the golden with each of its tensors samples_N, which must
+/// agree within `bound`. The first N frames are decoded in two chunks, so that streams are
+/// compared, too. Returns the number of tensors.
 inline int compare_golden(const DacCodec& codec, const std::string& path, uint64_t seed,
                           float bound) {
   const Safetensors file(path);

@@ -1,4 +1,4 @@
-// DAC against DacModel of transformers on a small checkpoint (tests/parity/dac).
+// Compares DAC with transformers' DacModel on a small checkpoint (tests/parity/dac).
 #include "codec/dac.h"
 
 #include <gtest/gtest.h>

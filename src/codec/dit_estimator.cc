@@ -9,9 +9,10 @@ namespace syrinx {
 namespace {
 
 constexpr float kModulatedEps = 1e-6f;
-constexpr int64_t kTimeCode = 256;  // numbers that encode a moment; fixed in the authors' code
+constexpr int64_t kTimeCode = 256;  // numbers that encode a time; fixed in the authors' code
 constexpr int64_t kDitTaps = 3;
-// The parts of a block's modulation, in the authors' order: of attention, MLP and convolutions.
+// Parts of a block's modulation, in the authors' order; attention, MLP and convolutions have three
+// each.
 enum Part { kShift, kScale, kGate, kParts };
 constexpr int64_t kAttention = 0, kMlp = kParts, kConv = 2 * kParts;
 
@@ -44,7 +45,7 @@ DitEstimator::DitEstimator(const S3FlowConfig& config, const Weights& weights,
        type, max_frames);
 }
 
-/// silu(t_embedder(t)) of every step, [steps, W].
+/// Computes silu(t_embedder(t)) of every step, [steps, W].
 View DitEstimator::embed_times(const Weights& weights, std::span<const float> times,
                                StepContext& ctx) const {
   const int64_t steps = config_.steps, width = dit_.width;

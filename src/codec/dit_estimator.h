@@ -1,6 +1,6 @@
-// The estimator of Step-Audio 2: a transformer whose blocks mix by attention, by two causal
-// convolutions and by an MLP, each behind a norm that time shifts and scales (adaLN-zero). Queries
-// and keys are normed by head; the convolutions are the only source of positions.
+// The estimator of Step-Audio 2: a transformer whose blocks have attention, two causal convolutions
+// and an MLP. A norm precedes each of these, shifted and scaled as a function of time (adaLN-zero).
+// Queries and keys are normed per head; only the convolutions provide information on positions.
 // Source: Step-Audio2:cosyvoice2/flow/decoder_dit.py (DiT). Const after construction, shared by
 // threads. F frames of a chunk, W width.
 #pragma once
@@ -14,8 +14,8 @@ namespace syrinx {
 
 class DitEstimator : public FlowEstimator {
  public:
-  /// `config.dit` has the sizes; `weights`: the scope "decoder.estimator"; `times`: at which step
-  /// s evaluates, in [0, 1].
+  /// `config.dit` has the sizes; `weights`: the scope "decoder.estimator"; `times`: the time of
+  /// each solver step, in [0, 1].
   DitEstimator(const S3FlowConfig& config, const Weights& weights, std::span<const float> times,
                WeightType type, int64_t max_frames);
 
@@ -25,9 +25,9 @@ class DitEstimator : public FlowEstimator {
   size_t bytes() const override;
 
  private:
-  /// What time makes of a block: vectors of W numbers.
+  /// Shifts, scales and gates of a block as functions of time: vectors of W numbers.
   struct Modulation {
-    Tensor values;  ///< [steps, parts, W]; scales have their 1 already
+    Tensor values;  ///< [steps, parts, W]; 1 is already added to the scales
     View part(int64_t step, int64_t number) const;
   };
   struct Block {

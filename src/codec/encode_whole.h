@@ -1,4 +1,4 @@
-// Recordings that an encoder hears piece by piece, at once.
+// Encodes a whole recording at once with an encoder that works piece by piece.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// Frames of codes [T, C] of all samples. An encoder has open(), frames(), room() and run(), and a
-/// `config` its codebooks and hop().
+/// Returns the codes [T, C] of all samples. Encoder must have open(), frames(), room() and run();
+/// Config must have `codebooks` and hop().
 template <typename Encoder, typename Config>
 std::vector<int32_t> encode_whole(StepContext& ctx, const Encoder& encoder, const Config& config,
                                   std::span<const float> samples) {

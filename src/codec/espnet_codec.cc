@@ -8,7 +8,9 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kSeanetFrames = 32;  // bounds the scratch: 0.5 MB a frame of the published model
+// Frames per call of the decoder; bounds the scratch memory (0.5 MB a frame of the published
+// model).
+constexpr int64_t kSeanetFrames = 32;
 
 Weights espnet_codebook(const Weights& generator, int64_t q) {
   return generator.scope("quantizer").scope("vq").scope("layers", q).scope("_codebook");

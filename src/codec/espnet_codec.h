@@ -1,7 +1,8 @@
-// ESPnet's neural codecs of the SEANet kind ("DAC" in ESPnet, which is not Descript's) from codes
-// to samples: residual quantizers whose entries add up, then SeanetDecoder, with a stream state. A
-// chunk brings fresh frames and the frames after them, as a link with lookahead() gives them, and
-// takes exactly the fresh frames' samples. Streamed equals offline, bit for bit. On the CPU.
+// ESPnet's neural codecs of the SEANet kind (ESPnet calls them "DAC", but they are not Descript's)
+// from codes to samples: residual quantizers whose entries are added, then SeanetDecoder, with a
+// stream state. A chunk brings fresh frames and the frames after them, as a link with lookahead()
+// provides them, and returns exactly the samples of the fresh frames. A stream has the same bits as
+// one whole call. CPU only.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py.
 // Q codebooks, V codes of each, T frames; a frame is hop() samples.
@@ -21,28 +22,28 @@ struct EspnetCodecConfig {
   int64_t codebook_size = 1024;  ///< V
   SeanetConfig decoder;
 
-  /// Reads sizes from the tensors of the scope (below).
+  /// Reads sizes from the tensors of the scope `generator` (see EspnetCodec()).
   static EspnetCodecConfig of(const Weights& generator);
   int64_t hop() const { return decoder.hop(); }
-  /// Frames after the last one of a chunk that make all of its samples certain.
+  /// Returns the frames that must follow a chunk before all of its samples are certain.
   int64_t lookahead() const { return (decoder.delay() + hop() - 1) / hop(); }
 };
 
-/// The entries [V, D] of each codebook of the scope.
+/// Loads the entries [V, D] of each codebook of the scope.
 std::vector<Tensor> load_codebooks(const EspnetCodecConfig& config, const Weights& generator);
 
-/// What a stream keeps between calls.
+/// State of a stream between calls.
 class EspnetCodecState {
  public:
-  /// Frames whose samples have been taken.
+  /// Returns the number of frames whose samples have been returned.
   int64_t frames() const { return taken_; }
 
  private:
   friend class EspnetCodec;
   SeanetDecoder::Stream decoder_;
-  int64_t fed_ = 0, taken_ = 0;  // frames
-  bool ended_ = false;           // the decoder has the end
-  std::vector<float> ready_;     // samples after those taken
+  int64_t fed_ = 0, taken_ = 0;  // frames decoded, and frames whose samples were returned
+  bool ended_ = false;           // the decoder got the last frame
+  std::vector<float> ready_;     // decoded samples that are not yet returned
 };
 
 /// One stream's chunk.
@@ -51,7 +52,7 @@ struct EspnetCodecJob {
   std::span<const int32_t>
       codes;  ///< [fresh + ahead, Q], each in [0, V); the first is frame frames()
   int64_t fresh = 0;
-  bool last = false;     ///< no frame follows those of `codes`; otherwise lookahead() do or more
+  bool last = false;     ///< true: no frame follows `codes`; else lookahead() or more follow
   std::span<float> out;  ///< [fresh * hop], written; not bounded
 };
 
@@ -59,19 +60,19 @@ struct EspnetCodecJob {
 class EspnetCodec {
  public:
   /// `generator` is the scope that holds "quantizer." and "decoder.": "codec.generator" of a
-  /// published file. What only encodes or trains is left in the file.
+  /// published file. Tensors that only encoding or training uses are not read.
   EspnetCodec(const EspnetCodecConfig& config, const Weights& generator, WeightType type);
 
   const EspnetCodecConfig& config() const { return config_; }
   EspnetCodecState open() const;
-  /// Throws InternalError for a code outside [0, V).
+  /// Decodes one chunk. Throws InternalError for a code outside [0, V).
   void run(StepContext& ctx, const EspnetCodecJob& job) const;
   size_t bytes() const;
 
  private:
   EspnetCodecConfig config_;
-  std::vector<Tensor> codebooks_;  // Q of [V, D]
-  std::vector<View> tables_;       // the same
+  std::vector<Tensor> codebooks_;  // Q tensors [V, D]
+  std::vector<View> tables_;       // views of codebooks_
   SeanetDecoder decoder_;
 };
 

@@ -1,4 +1,4 @@
-// ESPnet's codec against ESPnet itself on a small checkpoint (tests/parity/opuslm), and its
+// Compares ESPnet's codec with ESPnet itself on a small checkpoint (tests/parity/opuslm); checks
 // streams.
 #include "codec/espnet_codec.h"
 
@@ -27,7 +27,7 @@ EspnetCodec golden_codec() {
   return codec;
 }
 
-/// The whole stream `codes` [T, Q], cut after `first` frames and then every `step`.
+/// Decodes the whole stream `codes` [T, Q], cut after `first` frames and then every `step` frames.
 std::vector<float> decode(const EspnetCodec& codec, std::span<const int32_t> codes, int64_t first,
                           int64_t step) {
   fixture::Bench bench;
@@ -37,7 +37,7 @@ std::vector<float> decode(const EspnetCodec& codec, std::span<const int32_t> cod
   std::vector<float> out(static_cast<size_t>(frames * hop));
   for (int64_t at = 0, next = first; at < frames; next = step) {
     const int64_t fresh = std::min(next, frames - at), window = std::min(fresh + look, frames - at);
-    // A chunk with less after it than it needs is the last one.
+    // A chunk is the last one if fewer frames follow than its lookahead.
     const bool last = window < fresh + look || at + window == frames;
     const int64_t taken = last && window < fresh + look ? window : fresh;
     codec.run(bench.ctx, {&state, codes.subspan(at * q, window * q), taken, last,
@@ -108,11 +108,11 @@ TEST(EspnetCodec, AMirroredConvolutionLooksAtBothSides) {
     return out;
   };
   for (const int64_t piece : {1, 2, 3, 5}) {
-    // -2 -1 is 30 20, 5 6 is 40 30.
+    // -2 -1 mirror as 30 20, and 5 6 as 40 30.
     EXPECT_EQ(run({10, 20, 30, 40, 50}, piece),
               (std::vector<float>{30 + 20 + 120, 20 + 40 + 160, 10 + 60 + 200, 20 + 80 + 160,
                                   30 + 100 + 120}));
-    // Two rows are three with a zero, mirrored, and cut: 0 20 | 10 20 | 0 20.
+    // Two rows are extended by a zero to three, mirrored, and cut: 0 20 | 10 20 | 0 20.
     EXPECT_EQ(run({10, 20}, piece), (std::vector<float>{0 + 20 + 0, 20 + 40 + 80}));
   }
 }

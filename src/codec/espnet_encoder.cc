@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kEncodedFrames = 8;  // of a piece; the last one has up to twice as many
+constexpr int64_t kEncodedFrames = 8;  // frames of a piece; the last piece has up to twice as many
 
 }  // namespace
 

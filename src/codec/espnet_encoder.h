@@ -1,6 +1,6 @@
 // ESPnet's codecs of the SEANet kind from a recording to codes: SeanetEncoder, then residual
-// quantizers. A recording goes through piece by piece, each of some tens of milliseconds. On the
-// CPU, in f32: fewer bits would choose other codes. Const after construction, shared by threads.
+// quantizers. The work is cut into pieces of some tens of milliseconds. CPU only, in f32: fewer
+// bits would choose other codes. Const after construction, shared by threads.
 // Source: espnet:espnet2/gan_codec/dac/dac.py, shared/quantizer/modules/core_vq.py.
 // Q codebooks, T frames.
 #pragma once
@@ -18,15 +18,15 @@ namespace syrinx {
 
 class EspnetEncoder {
  public:
-  /// `generator` is the scope that holds "quantizer." and "encoder."; what only decodes or trains
-  /// is left in the file. `config` is that of the decoder.
+  /// `generator` is the scope that holds "quantizer." and "encoder."; tensors that only decoding or
+  /// training uses are not read. `config` is the decoder's.
   EspnetEncoder(const EspnetCodecConfig& config, const Weights& generator);
 
   int64_t frames(int64_t samples) const { return encoder_.frames(samples); }
-  /// Estimates the pieces of a recording of `samples` samples.
+  /// Estimates the number of pieces for a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
-  /// `samples`, not none -> codes i32 [T, Q], in pieces that need the context in `ctx` while they
-  /// run. Samples, codes, `ctx` and this outlive the pieces.
+  /// Encodes `samples`, at least one -> codes i32 [T, Q]. Returns the work as pieces, which use the
+  /// context in `ctx` when they run. Samples, codes, `ctx` and this object must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& codes) const;
   size_t bytes() const;
 

@@ -1,4 +1,4 @@
-// The encoder of ESPnet's codec against ESPnet's own (tests/parity/opuslm).
+// Compares the encoder of ESPnet's codec with ESPnet's own (tests/parity/opuslm).
 #include "codec/espnet_encoder.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TEST_F(EspnetEncoderTest, CodesAreEspnets) {
   EXPECT_EQ(generator_.report().faults(), "");
   const Safetensors golden(hearing_golden("hearing.safetensors"));
   int compared = 0;
-  // One of whole frames, and two whose last frame is filled up by what is mirrored.
+  // The first has whole frames; the last frame of the other two is filled up with mirrored samples.
   for (const int64_t count : {9333, 16000, 20111}) {
     const View want = golden.view("codes_" + std::to_string(count));
     const auto samples = fixture::golden_signal(count, static_cast<uint32_t>(count));

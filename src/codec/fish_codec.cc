@@ -13,7 +13,8 @@ FishCodec::FishCodec(const FishCodecConfig& config, const Weights& weights, Weig
   load_decoder(weights.scope("decoder"), type);
 }
 
-/// The sum over codebooks of W e + b is one product of the entries side by side.
+/// Loads the quantizer. The sum over codebooks of W e + b is one product with the concatenated
+/// entries.
 void FishCodec::load_quantizer(const Weights& weights, WeightType type) {
   const int64_t q = config_.codebooks, dim = config_.codebook_dim, width = config_.latent;
   Tensor all({width, q * dim}, DType::kF32), bias({width}, DType::kF32);
@@ -113,7 +114,8 @@ View FishCodec::dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart
   for (const PassPart& part : parts) {
     const auto codes = jobs[part.job].codes.subspan(part.from * q, part.frames * q);
     for (int64_t i = 0; i < std::ssize(codes); ++i) {
-      // Residual heads have as many ids as the semantic one: the authors clamp.
+      // Residual heads have as many ids as the semantic head; the authors clamp those that are too
+      // large.
       const int64_t code = std::min<int64_t>(codes[i], config_.codes(i % q) - 1);
       to = std::copy_n(codebooks_[i % q].f32() + code * dim, dim, to);
     }

@@ -1,6 +1,7 @@
-// The decoder of Fish Audio's codec: frames of Q codes to samples, with everything a stream needs
-// later kept in its state. All of it is causal: cutting a stream into chunks anywhere gives the
-// bits of decoding it whole, and a stream's samples do not depend on the other streams of a call.
+// The decoder of Fish Audio's codec: frames of Q codes to samples. A state keeps everything that
+// later frames of a stream need. The whole decoder is causal: cutting a stream into chunks anywhere
+// gives the bits of decoding it whole, and a stream's samples do not depend on the other streams of
+// a call.
 // Const after construction, shared by threads; a state is used by one call at a time.
 // Networks: fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py.
 // Q codebooks, hop samples a frame, T frames; activations f32 [time, channels].
@@ -25,7 +26,7 @@ class FishCodecState {
 
  private:
   friend class FishCodec;
-  int64_t frames_ = 0;  // decoded so far
+  int64_t frames_ = 0;  // frames decoded so far
   StreamKv kv_;
   std::vector<ConvState> convs_;  // in the order of the network
 };
@@ -33,15 +34,15 @@ class FishCodecState {
 /// One stream's part of a call.
 struct FishCodecJob {
   FishCodecState* state = nullptr;
-  std::span<const int32_t> codes;  ///< [T, Q], none negative; too large ones count as the largest
+  std::span<const int32_t> codes;  ///< [T, Q], not negative; clamped to the largest code
   std::span<float> out;            ///< [T * hop], written; in [-1, 1]
 };
 
 /// Quantizers, transformer and decoder with their weights.
 class FishCodec {
  public:
-  /// `weights` is the scope that holds "quantizer." and "decoder."; `type` is how the matrices are
-  /// kept.
+  /// `weights` is the scope that holds "quantizer." and "decoder."; `type` is the storage type of
+  /// the matrices.
   FishCodec(const FishCodecConfig& config, const Weights& weights,
             WeightType type = WeightType::kF32);
 
@@ -50,7 +51,7 @@ class FishCodec {
   void run(StepContext& ctx, std::span<const FishCodecJob> jobs) const;
 
   size_t bytes() const;
-  /// Memory of one open stream.
+  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const;
 
  private:
@@ -63,17 +64,18 @@ class FishCodec {
     CausalConvTranspose1d up;
     std::vector<causal::ResidualUnit> units;
   };
-  static constexpr int64_t kPassFrames = 4;  // of all streams: bounds the scratch, MBs a frame
+  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  static constexpr int64_t kPassFrames = 4;
 
   using Jobs = std::span<const FishCodecJob>;
   void load_quantizer(const Weights& weights, WeightType type);
   void load_decoder(const Weights& weights, WeightType type);
-  /// [frames, latent].
+  /// Returns the latents of the codes, [frames, latent].
   View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
   void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
 
   FishCodecConfig config_;
-  std::vector<Tensor> codebooks_;  // Q of [V, dim]
+  std::vector<Tensor> codebooks_;  // Q tensors [V, dim]
   PackedLinear project_;           // all codebooks' out_proj side by side: [latent, Q * dim]
   StreamDecoder transformer_;
   std::vector<Upsample> upsample_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kMostRates = 8, kMostRate = 64, kMostWidth = 1 << 14;
 
-/// Whether a transformer of this width has whole heads of a size that attention knows.
+/// Returns whether a transformer of this width has whole heads of a size that attention supports.
 bool has_heads(int64_t width) {
   return width % 8 == 0 && width % std::min(width, FishCodecConfig::kHeadDim) == 0;
 }
@@ -21,26 +21,27 @@ int64_t product(const std::vector<int64_t>& factors) {
   return std::accumulate(factors.begin(), factors.end(), int64_t{1}, std::multiplies<>());
 }
 
-/// What the tensors under a scope say of sizes; where they say nothing, a size stays as it is and
-/// the code that takes the tensor reports it.
+/// Reads sizes from the tensors under a scope. If a tensor is absent, a size keeps its value, and
+/// the code that later takes the tensor reports the error.
 class Sizes {
  public:
   explicit Sizes(const Weights& weights) : weights_(weights) {}
 
-  /// Number `axis` of the sizes of a tensor.
+  /// Reads dimension `axis` of a tensor's shape into `size`.
   void read(const std::string& name, int axis, int64_t& size) const {
     const std::optional<Shape> shape = weights_.shape(name);
     if (!shape || axis >= shape->dims()) return;
     size = (*shape)[axis];
     if (size < 1 || size > kMostWidth) refuse(name, size);
   }
-  /// The same of a convolution's kernel, however its weight norm is stored.
+  /// Reads a dimension of a convolution's kernel in either form of weight norm.
   void read_kernel(const std::string& scope, int axis, int64_t& size) const {
     for (const char* name : {"weight", "weight_v", "parametrizations.weight.original1"}) {
       read(scope + "." + name, axis, size);
     }
   }
-  /// One rate for each of `count` parts: a kernel's taps over `taps`. Without parts they stay.
+  /// Reads one rate for each of `count` parts: a kernel's taps divided by `taps`. If `count` is 0,
+  /// the rates keep their values.
   void read_rates(int64_t count, int64_t taps, const std::function<std::string(int64_t)>& kernel,
                   std::vector<int64_t>& rates) const {
     if (count < 1) return;
@@ -87,7 +88,7 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
       weights.count("quantizer.upsample"), 1,
       [](int64_t i) { return concat("quantizer.upsample.", i, ".0.conv"); }, c.upsample);
 
-  // A convolution, the blocks, a snake, a convolution.
+  // Modules 0 to N: a convolution, the blocks, a snake, a convolution.
   sizes.read_kernel("decoder.model.0.conv", 0, c.channels);
   sizes.read_kernel("decoder.model.0.conv", 1, c.latent);
   sizes.read_rates(
@@ -100,7 +101,7 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
   if (!has_heads(c.latent)) sizes.refuse("decoder.model.0.conv", c.latent);
 
   const int64_t parts = weights.count("encoder.block"), blocks = parts - 3;
-  // Random weights cannot list their names.
+  // Random weights cannot list their names, so they are asked for one.
   c.encodes = parts > 0 || weights.has("encoder.block.0.conv.bias");
   if (!c.encodes) return c;
   transformer("quantizer.pre_module", c.pre_layers, c.pre_ffn);
@@ -119,7 +120,8 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
     transformer(concat("encoder.block.", i + 1, ".block.5"),
                 c.encoder_layers[static_cast<size_t>(i)], c.encoder_ffn);
   }
-  // A piece of the encoder is whole frames, and its transformers turn back by whole pages.
+  // A piece of the encoder has whole frames, and its transformers shift positions back by whole
+  // pages.
   const int64_t rows = product(c.encoder_rates) * product(c.downsample);
   if (rows != c.hop()) sizes.refuse("encoder.block.1.block.4.conv", rows);
   for (size_t i = 0; i < c.encoder_rates.size(); ++i) {

@@ -1,6 +1,7 @@
 // Sizes of Fish Audio's codec, a causal DAC whose frames pass through a transformer. Plain data.
-// The authors publish no config beside codec.pth: sizes come from its tensors, and what no tensor
-// determines are constants of their configs (fish-speech:fish_speech/configs/modded_dac_vq.yaml).
+// The authors publish no config beside codec.pth: sizes are read from its tensors. Sizes that no
+// tensor determines are constants from the authors' configs
+// (fish-speech:fish_speech/configs/modded_dac_vq.yaml).
 #pragma once
 
 #include <cstdint>
@@ -12,21 +13,21 @@
 namespace syrinx {
 
 struct FishCodecConfig {
-  static constexpr int64_t kSampleRate = 44100;   ///< Hz
-  static constexpr int64_t kHeadDim = 64;         ///< a narrower transformer has one head
-  static constexpr int64_t kWindow = 128;         ///< frames that a frame sees, itself included
-  static constexpr int64_t kEncoderWindow = 512;  ///< the same of the encoder's own rows
+  static constexpr int64_t kSampleRate = 44100;  ///< Hz
+  static constexpr int64_t kHeadDim = 64;        ///< a transformer that is narrower has one head
+  static constexpr int64_t kWindow = 128;  ///< frames that attention sees, up to and with its own
+  static constexpr int64_t kEncoderWindow = 512;  ///< rows that the encoder's own attention sees
 
-  int64_t codebooks = 10;  ///< Q: the semantic one, then the residual ones
+  int64_t codebooks = 10;  ///< Q: one semantic codebook, then the residual ones
   int64_t semantic_codes = 4096, residual_codes = 1024;
   int64_t codebook_dim = 8;
   int64_t latent = 1024;  ///< width of a frame
   int64_t post_layers = 8, post_ffn = 3072;
-  std::vector<int64_t> upsample{2, 2};  ///< in the decoder's order
+  std::vector<int64_t> upsample{2, 2};  ///< rates, in the decoder's order
   int64_t channels = 1536;              ///< of the decoder, halved by every block
   std::vector<int64_t> rates{8, 8, 4, 2};
 
-  /// Sizes of the encoder, which is there for cloning only.
+  /// Whether the checkpoint has the encoder, which only cloning needs; its sizes follow.
   bool encodes = true;
   int64_t pre_layers = 8, pre_ffn = 3072;
   std::vector<int64_t> downsample{2, 2};
@@ -35,20 +36,23 @@ struct FishCodecConfig {
   std::vector<int64_t> encoder_layers{0, 0, 0, 4};  ///< transformer layers after each block
   int64_t encoder_ffn = 3072;
 
-  /// Samples a frame.
+  /// Returns the samples of a frame.
   int64_t hop() const;
-  /// How many codes codebook q has.
+  /// Returns the number of codes of codebook q.
   int64_t codes(int64_t q) const { return q == 0 ? semantic_codes : residual_codes; }
 
-  /// The published sizes, but for what the tensors say. `weights` is the scope that holds
-  /// "quantizer.", "decoder." and "encoder."; throws LoadError for sizes that fit no such network.
+  /// Returns the published sizes, replaced by those that the tensors have. `weights` is the scope
+  /// that holds "quantizer.", "decoder." and "encoder.". Throws LoadError if the sizes contradict
+  /// each other.
   static FishCodecConfig of(const Weights& weights);
 };
 
-/// A transformer of the codec: interleaved angles, layer scales, one linear of q, k and v.
+/// Returns the config of a transformer of the codec: interleaved angles, layer scales, one linear
+/// for q, k and v.
 DecoderConfig fish_transformer(int64_t width, int64_t layers, int64_t ffn, int64_t window);
 
-/// Where codec.pth has its tensors: at its root, or below "state_dict", "generator" or both.
+/// Returns the scope that has the tensors in codec.pth: its root, "state_dict", "generator" or
+/// "state_dict.generator".
 Weights fish_codec_scope(const Weights& root);
 
 }  // namespace syrinx

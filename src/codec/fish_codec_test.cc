@@ -1,5 +1,5 @@
-// Fish Audio's codec against samples and codes of the authors' own, and its promises about chunks
-// and batches.
+// Compares Fish Audio's codec with samples and codes of the authors' code; checks chunks and
+// batches.
 #include "codec/fish_codec.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class FishCodecTest : public testing::Test {
   std::span<const int32_t> part(int64_t begin, int64_t end) const {
     return std::span(codes_).subspan(begin * config_.codebooks, (end - begin) * config_.codebooks);
   }
-  /// Decodes [0, n) in chunks of `cuts`, over and over.
+  /// Decodes frames [0, n) in chunks whose sizes cycle through `cuts`.
   std::vector<float> decode(int64_t n, std::span<const int64_t> cuts) {
     FishCodecState state = codec_.open();
     std::vector<float> out(static_cast<size_t>(n * config_.hop()));
@@ -139,7 +139,7 @@ TEST_F(FishCodecTest, CodesOfSpeechAreTheAuthorsHoweverItComes) {
     const std::vector<int32_t> codes = encoder.encode(bench_.ctx, samples);
     EXPECT_EQ(encoder.frames(n), want.shape[0]);
     EXPECT_TRUE(std::equal(codes.begin(), codes.end(), want.i32(), want.i32() + want.count())) << n;
-    // Piece by piece, a frame at a time.
+    // Encodes one frame at a time.
     FishEncoder::Stream stream = encoder.open();
     std::vector<int32_t> pieces(codes.size());
     for (int64_t t = 0; t < want.shape[0] && t < 20; ++t) {

@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr WeightType kExact = WeightType::kF32;
-constexpr float kLeastLength = 1e-12f;  // torch's normalize()
+constexpr float kLeastLength = 1e-12f;  // smallest length that torch's normalize() divides by
 
-/// Rows of x scaled to length 1.
+/// Scales the rows of x to length 1.
 void normalise_rows(const View& x) {
   const int64_t dim = x.shape[1];
   for (int64_t r = 0; r < x.shape[0]; ++r) {
@@ -142,7 +142,7 @@ void FishEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
                       std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t frames = std::ssize(codes) / config_.codebooks;
-  View x = take_rows(ctx, frames * config_.hop(), 1);  // the end of a recording goes on as zeros
+  View x = take_rows(ctx, frames * config_.hop(), 1);  // zeros fill the recording's last frame
   std::fill(std::copy(samples.begin(), samples.end(), x.f32()), x.f32() + x.count(), 0.f);
   ConvState* state = stream.convs.data();
   StreamKv* kv = stream.transformers.data();

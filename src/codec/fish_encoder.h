@@ -1,6 +1,7 @@
-// The encoder of Fish Audio's codec: samples to frames of Q codes, a recording at once or piece by
-// piece, with the same codes. Const after construction, shared by threads; a stream is used by one
-// call at a time. Networks: fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py.
+// The encoder of Fish Audio's codec: samples to frames of Q codes. A recording may be encoded at
+// once or piece by piece, with the same codes. Const after construction, shared by threads; a
+// stream is used by one call at a time. Networks:
+// fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py.
 // Q codebooks, hop samples a frame, T frames; activations f32 [time, channels].
 #pragma once
 
@@ -17,7 +18,7 @@ namespace syrinx {
 
 class FishEncoder {
  public:
-  /// What a recording has left in the layers so far, in the order of the network.
+  /// State of one recording between pieces, in the order of the network.
   struct Stream {
     std::vector<ConvState> convs;
     std::vector<StreamKv> transformers;
@@ -27,15 +28,16 @@ class FishEncoder {
   FishEncoder(const FishCodecConfig& config, const Weights& weights);
 
   const FishCodecConfig& config() const { return config_; }
-  /// T: a frame for each begun hop of samples.
+  /// Returns T: every hop of samples is a frame, even an incomplete last one.
   int64_t frames(int64_t samples) const { return (samples + config_.hop() - 1) / config_.hop(); }
-  /// samples mono at FishCodecConfig::kSampleRate, about [-1, 1] -> codes [T, Q].
+  /// Encodes samples, mono at FishCodecConfig::kSampleRate, about [-1, 1] -> codes [T, Q].
   std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
 
   Stream open() const;
-  /// How many frames the next piece may have, at least 1. Call it before each.
+  /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
-  /// The next piece: whole frames of samples, or the end of the recording -> codes [frames, Q].
+  /// Encodes the next piece: whole frames of samples, or the end of the recording -> codes [frames,
+  /// Q].
   void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
            std::span<int32_t> codes) const;
 
@@ -46,8 +48,8 @@ class FishEncoder {
     std::vector<causal::ResidualUnit> units;
     causal::Snake act;
     CausalConv1d down;
-    StreamDecoder transformer;  // of some blocks
-    int64_t frame_rows = 0;     // rows a frame in it; 0: none
+    StreamDecoder transformer;  // empty in a block without transformer
+    int64_t frame_rows = 0;     // rows a frame in the transformer; 0: it is absent
   };
   struct Downsample {
     CausalConv1d down;
@@ -56,9 +58,9 @@ class FishEncoder {
   struct Codebook {
     PackedLinear in, out;  // latent -> dim -> latent
     Tensor entries;        // [V, dim]
-    PackedLinear nearest;  // x . e - |e|^2 / 2 of each entry at length 1: the nearest is largest
+    PackedLinear nearest;  // x . e - |e|^2 / 2 of each normalised entry e: largest for the nearest
   };
-  static constexpr int64_t kPieceFrames = 4;  // bounds the scratch
+  static constexpr int64_t kPieceFrames = 4;  // frames; bounds the scratch memory
 
   void load_network(const Weights& weights);
   void load_quantizers(const Weights& weights);

@@ -33,7 +33,7 @@ void FlowEstimator::begin(int64_t frames, State& state) const {
     for (int64_t i = 0; i < pages; i += pages_->slots()) state.groups.push_back(pages_->take());
     return;
   }
-  // The group that the last row lies in is written on.
+  // The last group has unused rows, to which this stream will write.
   if (state.rows % page != 0) pages_->own(state.groups.back());
   while (std::ssize(state.groups) * page < state.rows + frames)
     state.groups.push_back(pages_->take());
@@ -52,7 +52,8 @@ void FlowEstimator::end(int64_t frames, State& state) const {
   if (state.rows > state.prompt + config_.recent) forget(state);
 }
 
-/// Rows that stay move together, into the places of those that do not.
+/// Drops the rows that the bounded past no longer contains. Kept rows move to the places of dropped
+/// ones, so that the kept rows are contiguous.
 void FlowEstimator::forget(State& state) const {
   const int64_t most = state.prompt + config_.recent, page = KvPool::kPageRows;
   const auto first = state.order.begin() + state.prompt, last = state.order.end() - config_.recent;
@@ -86,7 +87,7 @@ void FlowEstimator::convolve(StepContext& ctx, const CausalConv1d& conv, Call& c
   ++call.conv;
 }
 
-/// Pages of keys and values of all branches, in this layer and step.
+/// Returns the pages of keys and values of all branches, in this layer and step.
 View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const State& state = call.state;
   const int64_t slots = pages_->slots(), pages = KvPool::pages_for(state.rows + call.frames);
@@ -94,7 +95,7 @@ View FlowEstimator::page_table(StepContext& ctx, const Call& call) const {
   const View table = ctx.arena.take({branches, pages}, DType::kI32);
   for (int64_t b = 0; b < branches; ++b) {
     for (int64_t p = 0; p < pages; ++p) {
-      const int64_t at = b * pages + p;  // of a whole utterance, whose layers take turns
+      const int64_t at = b * pages + p;  // index for a whole utterance, whose layers take turns
       const int64_t group = state.whole ? at / slots : p;
       const int64_t slot =
           state.whole ? at % slots : (call.step * branches + b) * network_.layers + call.layer;

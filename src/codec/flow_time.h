@@ -1,5 +1,5 @@
-// Time in flow matching as CosyVoice's line has it: Euler's method along a cosine schedule, and how
-// an estimator is given a moment.
+// Time in flow matching as in CosyVoice and related models: Euler's method along a cosine schedule,
+// and the encoding of a time for an estimator.
 #pragma once
 
 #include <cmath>
@@ -9,14 +9,15 @@
 
 namespace syrinx {
 
-/// The moments of the steps, in [0, 1), and how far each goes; in the order of f32 operations of
-/// CosyVoice:cosyvoice/flow/flow_matching.py.
+/// Times of the solver's steps in [0, 1) and the length of each step, computed by the f32
+/// operations of CosyVoice:cosyvoice/flow/flow_matching.py in their order.
 struct FlowSchedule {
   std::vector<float> times, deltas;
-  /// Where each step ends, for networks that are given it; else empty.
+  /// End time of each step, for networks that take it as an input; else empty.
   std::vector<float> ends = {};
 };
-/// Steps of even lengths, with their ends (chatterbox:models/s3gen/flow_matching.py, basic_euler).
+/// Returns steps of equal length, with their ends (chatterbox:models/s3gen/flow_matching.py,
+/// basic_euler).
 inline FlowSchedule even_schedule(int64_t steps) {
   FlowSchedule out;
   const auto moment = [&](int64_t s) { return static_cast<float>(s) / static_cast<float>(steps); };
@@ -27,7 +28,7 @@ inline FlowSchedule even_schedule(int64_t steps) {
   }
   return out;
 }
-/// Times 1 - cos(pi / 2 * i / steps), i from 0 to `steps`.
+/// Returns the times 1 - cos(pi / 2 * i / steps), i from 0 to `steps`.
 inline FlowSchedule cosine_schedule(int64_t steps) {
   std::vector<float> span;
   for (int64_t s = 0; s <= steps; ++s) {
@@ -44,7 +45,7 @@ inline FlowSchedule cosine_schedule(int64_t steps) {
   return out;
 }
 
-/// Sines, then cosines, of 1000 t over falling frequencies (Matcha-TTS, SinusoidalPosEmb).
+/// Writes sines, then cosines, of 1000 t at falling frequencies (Matcha-TTS, SinusoidalPosEmb).
 inline void encode_flow_time(float t, int64_t width, float* out) {
   const int64_t half = width / 2;
   const float step = std::log(10000.f) / static_cast<float>(half - 1);
@@ -55,7 +56,7 @@ inline void encode_flow_time(float t, int64_t width, float* out) {
   }
 }
 
-/// Cosines, then sines, of 1000 t over falling frequencies (DiT's TimestepEmbedder).
+/// Writes cosines, then sines, of 1000 t at falling frequencies (DiT's TimestepEmbedder).
 inline void encode_dit_time(float t, int64_t width, float* out) {
   const int64_t half = width / 2;
   const float step = std::log(10000.f) / static_cast<float>(half);

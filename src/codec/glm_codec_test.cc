@@ -1,4 +1,4 @@
-// GLM-4-Voice's speech tokenizer, flow and vocoder against their authors' code
+// Compares GLM-4-Voice's speech tokenizer, flow and vocoder with their authors' code
 // (tests/parity/glm4_voice).
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ class GlmSpeech : public testing::Test {
     weights_.build([&] { tokenizer_.emplace(config_, weights_, WeightType::kF32); });
   }
 
-  /// As the stage does it: segments, then blocks, each with one block around it.
+  /// Encodes as the stage does: by segments, then by blocks, each with the samples of one block
+  /// around it.
   std::vector<int32_t> codes(std::span<const float> samples) {
     std::vector<int32_t> out;
     const int64_t segment = tokenizer_->segment_samples(), block = tokenizer_->block_samples();
@@ -66,7 +67,7 @@ TEST_F(GlmSpeech, CodesAreTheAuthors) {
   }
 }
 
-/// What more of a recording changes has another key, and nothing else has.
+/// A key changes if more of the recording changes a block's codes, and only then.
 TEST_F(GlmSpeech, KeysShowWhatStays) {
   const auto keys = [&](std::span<const float> samples) {
     return tokenizer_->keys(samples, tokenizer_->extremes(samples));
@@ -84,18 +85,18 @@ TEST_F(GlmSpeech, KeysShowWhatStays) {
   const std::vector<int32_t> first = codes(beginning);
   EXPECT_EQ(std::vector(first.begin(), first.begin() + 20),
             std::vector(made.begin(), made.begin() + 20));
-  // The window that reaches behind a block may see the end there.
+  // The STFT window that reaches beyond a block may reach the end of the recording there.
   EXPECT_NE(keys(std::span(all).first(2 * 12800 + 319))[1], whole[1]);
-  // Blocks see those before them, and not those behind.
+  // A block depends on the blocks before it, but not on those after it.
   all[0] += 0.01f;
   EXPECT_NE(keys(all)[2], whole[2]);
   all[0] -= 0.01f;
-  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // the rest is not louder
+  for (size_t i = 30000; i < all.size(); ++i) all[i] /= 2;  // the remaining samples are not louder
   EXPECT_EQ(keys(all)[0], whole[0]);
   EXPECT_NE(keys(all)[2], whole[2]);
 }
 
-/// Only what reaches below the floor depends on what is loud elsewhere.
+/// Only a block with values below the floor depends on the loudest value elsewhere.
 TEST_F(GlmSpeech, KeysKnowTheFloor) {
   const auto first_key = [&](float quiet, float loud) {
     std::vector<float> samples = fixture::golden_signal(38400, 5);
@@ -137,7 +138,8 @@ TEST_F(GlmFlowGolden, MelsAreTheAuthors) {
   }
 }
 
-/// The vocoder with its two rates: a whole short stream is the authors', and pieces are the whole.
+/// Checks the vocoder with two rates: a whole short stream matches the authors', and pieces match
+/// the whole.
 class GlmHift : public testing::Test {
  protected:
   GlmHift()
@@ -147,7 +149,8 @@ class GlmHift : public testing::Test {
     weights_.build([&] { hift_.emplace(config_, weights_); });
   }
 
-  /// With the noise and phases of seed 7, in pieces of `piece` frames; the end may come alone.
+  /// Synthesises with the noise and phases of seed 7, in pieces of `piece` frames; `end_alone`: the
+  /// end comes in a call without frames.
   std::vector<float> speak(const View& mel, int64_t piece, bool end_alone) {
     std::vector<float> phases(9, 0.f), out;
     for (uint32_t k = 1; k < 9; ++k) phases[k] = philox_uniform(7, 0, k, 0x474C4D02) - 0.5f;

@@ -17,7 +17,7 @@ GlmFlow::GlmFlow(const GlmFlowConfig& config, const Weights& weights, WeightType
       schedule_(cosine_schedule(config.steps)),
       voice_(weights.f32("spk_embed_affine_layer.bias", {config.mel})) {
   SYRINX_CHECK(config.mel % kGlmNoisePiece == 0, "[glm_flow] ", config.mel, " mel bands");
-  // A vector of zeros comes out as the bias; the rest is there for other voices.
+  // The projection of a zero vector is the bias; the weight is needed only for other voices.
   weights.take("spk_embed_affine_layer.weight", {config.mel, config.speaker});
   encoder_ = std::make_unique<GlmFlowEncoder>(config, weights, for_many_rows(type));
   unet_ = std::make_unique<GlmUnet>(config, weights.scope("decoder.estimator"), schedule_,

@@ -7,22 +7,22 @@ namespace syrinx {
 
 struct GlmFlowConfig {
   int64_t vocab = 16384;                                   ///< speech tokens
-  int64_t width = 512, heads = 8, ffn = 2048, layers = 6;  ///< of the encoder
-  int64_t block = 10;                                      ///< tokens that see each other
-  int64_t regulators = 4;  ///< convolutions behind the interpolation
+  int64_t width = 512, heads = 8, ffn = 2048, layers = 6;  ///< sizes of the encoder
+  int64_t block = 10;      ///< tokens of a block of the encoder's attention
+  int64_t regulators = 4;  ///< convolutions after the interpolation
   int64_t mel = 80, speaker = 192;
-  float token_rate = 12.5f;  ///< a second
-  // The estimator, a U-Net of two levels.
+  float token_rate = 12.5f;  ///< tokens a second
+  // Sizes of the estimator, a U-Net of two levels.
   int64_t channels = 256, unet_heads = 8, unet_head_dim = 64;
   int64_t blocks = 4;     ///< transformer blocks after each resnet
   int64_t middle = 12;    ///< resnets between the two halves
-  int64_t steps = 10;     ///< of Euler's method, along a cosine schedule
+  int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
   float guidance = 0.7f;  ///< g of (1 + g) conditioned - g unconditioned
 
-  // These two are no settings of the authors' flow: it knows them by heart.
+  // The authors' code has these two as constants, not as settings.
   static constexpr float kSampleRate = 22050, kHop = 256;
 
-  /// Returns the mel frames of `tokens` tokens, rounded as the authors do in f32.
+  /// Returns the number of mel frames of `tokens` tokens, rounded as in the authors' f32 code.
   int64_t frames(int64_t tokens) const {
     return static_cast<int64_t>(static_cast<float>(tokens) / token_rate * kSampleRate / kHop);
   }

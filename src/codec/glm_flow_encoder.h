@@ -1,7 +1,7 @@
-// The encoder of GLM-4-Voice's flow: speech tokens to the mean that the estimator starts from.
-// Conformer blocks in which a token sees whole blocks of 10 up to its own; a nearest-neighbour
-// interpolation to the mel's rate; convolutions whose norms run over the whole sequence, so that
-// nothing of it can be kept for a longer one.
+// The encoder of GLM-4-Voice's flow: speech tokens to the mean that the estimator starts from. It
+// has conformer blocks in which a token sees whole blocks of 10 tokens up to its own, a
+// nearest-neighbour interpolation to the mel's rate, and convolutions. The norms of the
+// convolutions run over the whole sequence, so no result can be reused for a longer sequence.
 // Source: GLM-4-Voice:cosyvoice/{transformer/encoder,flow/length_regulator}.py
 // (BlockConformerEncoder, InterpolateRegulator). Const after construction, shared by threads.
 #pragma once
@@ -18,10 +18,10 @@ namespace syrinx {
 
 class GlmFlowEncoder {
  public:
-  /// Scope of the flow: input_embedding, encoder, encoder_proj, length_regulator.
+  /// `weights` is the scope of the flow: input_embedding, encoder, encoder_proj, length_regulator.
   GlmFlowEncoder(const GlmFlowConfig& config, const Weights& weights, WeightType type);
 
-  /// [config.frames(tokens), mel], in the arena; tokens in [0, vocab), at least 1.
+  /// Encodes at least one token in [0, vocab) -> [config.frames(tokens), mel], in the arena.
   View encode(StepContext& ctx, std::span<const int32_t> tokens) const;
   size_t bytes() const;
 

@@ -1,4 +1,4 @@
-// What the parts of GLM-4-Voice's flow share.
+// Functions that the encoder and the estimator of GLM-4-Voice's flow share.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,14 @@ namespace syrinx {
 
 constexpr float kGlmFlowNormEps = 1e-5f;
 
-/// A convolution of three taps.
+/// Loads a convolution of three taps.
 inline PackedConv1d load_three_taps(const Weights& w, int64_t out, int64_t in, WeightType type) {
   return PackedConv1d::pack(w.take("weight", {out, in, 3}), w.take("bias", {out}), 1,
                             for_convolution(type));
 }
 
-/// x [count * T, C], of `count` sequences, with a row of zeros around each: [count * (T + 2), C].
+/// Copies x [count * T, C], `count` sequences, with a row of zeros before and after each: [count *
+/// (T + 2), C].
 inline View with_borders(StepContext& ctx, const View& x, int64_t count) {
   const int64_t rows = x.shape[0] / count, width = x.shape[1];
   const View out = ctx.arena.take({count * (rows + 2), width}, DType::kF32);
@@ -29,7 +30,8 @@ inline View with_borders(StepContext& ctx, const View& x, int64_t count) {
   return out;
 }
 
-/// A convolution of three taps with zeros around each of `count` sequences, into `out`.
+/// Runs a convolution of three taps, with zeros before and after each of `count` sequences, into
+/// `out`.
 inline void convolve_each(StepContext& ctx, const PackedConv1d& conv, const View& x, int64_t count,
                           const View& out, int64_t stride = 1) {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);

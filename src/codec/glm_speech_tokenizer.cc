@@ -10,9 +10,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kStemTaps = 3;
-constexpr int64_t kFramesBefore = 4;  // mel frames before a block's that its convolutions reach
+constexpr int64_t kFramesBefore = 4;  // mel frames before a block on which its convolutions depend
 
-/// Names of transformers.
+/// Names of the parts as in transformers.
 constexpr WhisperBlockNames kGlmNames{.attention_norm = "self_attn_layer_norm",
                                       .q = "self_attn.q_proj",
                                       .k = "self_attn.k_proj",
@@ -73,7 +73,7 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
   for (int64_t i = 0; i < config.layers; ++i)
     layers_.emplace_back(weights.scope("layers", i), config.width, config.heads, config.ffn,
                          kGlmNames, type);
-  // Codes differ by little, so these keep all bits.
+  // The distances of codes differ by little, so the codebook is kept in f32.
   const Tensor rows = weights.f32("codebook.weight", {config.codes, config.width});
   codebook_ = PackedLinear::pack(rows, WeightType::kF32);
   for (int64_t i = 0; i < config.codes; ++i) {
@@ -82,7 +82,7 @@ GlmSpeechTokenizer::GlmSpeechTokenizer(const GlmSpeechConfig& config, const Weig
     for (int64_t k = 0; k < config.width; ++k) power += double{row[k]} * row[k];
     code_power_.push_back(static_cast<float>(power));
   }
-  // Tensors of the training, and of networks that would read the codes.
+  // These tensors serve training, or networks that read the codes.
   for (const char* name : {"ema_count", "ema_weight", "embed_positions2.weight"})
     weights.ignore(name);
 }
@@ -110,8 +110,8 @@ MelExtremes GlmSpeechTokenizer::extremes(std::span<const float> segment) const {
   return mel_extremes(mel_, padded, std::ssize(padded) / mel_.options().hop, 2 * config_.block);
 }
 
-/// A block sees itself, what is before, and a window's half behind it, which may be the end: then
-/// there is less of it.
+/// A key covers the block, all blocks before it, and half a window after it, or less at the end of
+/// the segment.
 std::vector<uint64_t> GlmSpeechTokenizer::keys(std::span<const float> segment,
                                                const MelExtremes& extremes) const {
   std::vector<uint64_t> out;
@@ -136,12 +136,12 @@ GlmSpeechTokenizer::State GlmSpeechTokenizer::open() const {
   return state;
 }
 
-/// Frames from `first` on, zeros before the segment's beginning; out [.., M].
+/// Computes the mel frames from `first` on, with zeros before the segment's beginning; out [.., M].
 void GlmSpeechTokenizer::make_mel(const Block& block, int64_t first, const View& out) const {
   const int64_t hop = mel_.options().hop, before = std::max<int64_t>(0, -first);
   const int64_t padded = count(block.length) * code_samples();
   std::vector<float> samples(block.samples.begin(), block.samples.end());
-  // The end of the recording is followed by zeros up to a whole code.
+  // The last code of the recording is filled up with zeros.
   if (block.offset + std::ssize(samples) >= block.length)
     samples.resize(static_cast<size_t>(padded - block.offset));
   std::fill_n(out.f32(), before * config_.mels, 0.f);
@@ -171,7 +171,8 @@ void GlmSpeechTokenizer::encode(StepContext& ctx, const Block& block, State& sta
   conv1d(ctx, conv2_, inner.slice(0, 1 + frames), x, 1, 2);
   activate(ctx, Activation::kGelu, x, x);
   add_inplace(ctx, x, positions_.view().slice(first, first + rows));
-  // Rows that begin behind the end of the recording are not seen, but make their code too.
+  // Rows that begin after the end of the recording are not attended to, but are averaged into their
+  // code.
   const int64_t there = (block.length + kRowSamples - 1) / kRowSamples;
   state.past_.rows += rows;
   const int64_t seen = std::min(there, state.past_.rows);

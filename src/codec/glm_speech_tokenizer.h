@@ -1,15 +1,16 @@
-// The speech tokenizer of GLM-4-Voice: a recording at 16 kHz to the numbers of codes, 12.5 a
-// second. Whisper's log-mel and encoder with convolutions that see the past only and attention by
-// blocks (a row sees its own block of 4 s and all before); the mean of 4 rows; the nearest row of a
-// codebook.
+// The speech tokenizer of GLM-4-Voice: a recording at 16 kHz to codes, 12.5 a second. It has
+// Whisper's log-mel and encoder, but with causal convolutions and attention by blocks (a row sees
+// its own block of 4 s and all rows before). The mean of 4 rows is then replaced by the index of
+// the nearest row of a codebook.
 //
-// A recording is cut into segments of 30 s, each alone. Within one, a block is final once its own
-// samples and a window's half after them are there; but the mel is floored at 8 decades below the
-// largest value of the segment, so that a block which reaches so deep is exact only when what
-// follows is known not to be louder (keys() distinguishes such blocks).
-// The authors fill a segment up to whole codes; in a batch of several they pad the short ones to
-// the longest, which moves the mirrored end of the mel: here a segment is always encoded as if
-// alone. CPU only. Source: GLM-4-Voice:speech_tokenizer/{modeling_whisper,utils}.py
+// A recording is cut into segments of 30 s, which are encoded independently. Within a segment, a
+// block is final once its own samples and half a window after them have arrived. One exception: the
+// mel is floored at 8 decades below the largest value of the segment. A block with values that low
+// is exact only if the rest of the segment is known not to be louder (keys() distinguishes such
+// blocks).
+// The authors fill a segment up to whole codes. In a batch of several segments they pad the short
+// ones to the longest, which moves the mirrored end of the mel; here a segment is always encoded as
+// if it were alone. CPU only. Source: GLM-4-Voice:speech_tokenizer/{modeling_whisper,utils}.py
 // (WhisperVQEncoder). Const after construction, shared by threads; a state is used by one call at a
 // time. M mel bands, W width, R rows of a block (50 a second).
 #pragma once
@@ -28,12 +29,13 @@ namespace syrinx {
 struct GlmSpeechConfig {
   int64_t mels = 128;
   int64_t width = 1280, layers = 16, heads = 20, ffn = 5120;
-  int64_t positions = 1500;  ///< rows of a segment
-  int64_t block = 200;       ///< rows that see each other
-  int64_t pool = 4;          ///< rows of a code
+  int64_t positions = 1500;  ///< most rows of a segment
+  int64_t block = 200;       ///< rows of a block of attention
+  int64_t pool = 4;          ///< rows that are averaged into one code
   int64_t codes = 16384;
 
-  /// Throws LoadError for what is missing, out of range or not supported.
+  /// Reads sizes from config.json. Throws LoadError for a value that is missing, out of range or
+  /// not supported.
   static GlmSpeechConfig load(const Config& root);
 };
 
@@ -43,12 +45,12 @@ class GlmSpeechTokenizer {
   static constexpr int kSampleRate = 16000;  ///< Hz
   static constexpr int64_t kRowSamples = 320;
 
-  /// A segment between its blocks: keys and values of those before.
+  /// State of a segment between its blocks: keys and values of the blocks so far.
   class State {
    public:
-    /// Forgets all but the first blocks.
+    /// Forgets all rows but the first `rows`, which must be whole blocks.
     void rewind(int64_t rows) { past_.rows = rows; }
-    /// Memory that the rows so far take.
+    /// Returns the memory that the rows so far take, in bytes.
     size_t bytes() const;
 
    private:
@@ -58,9 +60,9 @@ class GlmSpeechTokenizer {
   /// A block of a segment.
   struct Block {
     int64_t length = 0;  ///< samples of the segment, at least 1
-    float loudest = 0;   ///< of the segment
-    int64_t offset = 0;  ///< sample of the segment at which `samples` begins: whole rows
-    /// The block and as far as there is any, 4 rows before it and one after it.
+    float loudest = 0;   ///< largest log-mel value of the segment
+    int64_t offset = 0;  ///< index in the segment of the first of `samples`; whole rows
+    /// Samples of the block, and those of 4 rows before it and one row after it that exist.
     std::span<const float> samples;
   };
 
@@ -71,16 +73,16 @@ class GlmSpeechTokenizer {
   int64_t code_samples() const { return config_.pool * kRowSamples; }
   int64_t block_samples() const { return config_.block * kRowSamples; }
   int64_t segment_samples() const { return config_.positions * kRowSamples; }
-  /// Codes of a segment, and of its block `number`.
+  /// Returns the number of codes of a segment, and of its block `number`.
   int64_t count(int64_t samples) const { return (samples + code_samples() - 1) / code_samples(); }
   int64_t block_codes(int64_t number, int64_t samples) const;
   /// Returns the extremes of a segment's log-mel, by blocks.
   MelExtremes extremes(std::span<const float> segment) const;
-  /// Returns a key for each of its blocks: where a block and those before it have the same keys in
-  /// two segments, they have the same codes there and leave the same state.
+  /// Returns a key for each block. If a block and all blocks before it have the same keys in two
+  /// segments, they have the same codes and the same state after them.
   std::vector<uint64_t> keys(std::span<const float> segment, const MelExtremes& extremes) const;
   State open() const;
-  /// The codes of the next block.
+  /// Encodes the next block into `codes`.
   void encode(StepContext& ctx, const Block& block, State& state, std::span<int32_t> codes) const;
   size_t bytes() const;
 

@@ -9,10 +9,10 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kUnetGroups = 8;  // of the norms, as Matcha-TTS has them
+constexpr int64_t kUnetGroups = 8;  // groups of the norms, as in Matcha-TTS
 constexpr int64_t kUnetUpTaps = 4;
 
-/// Columns of `a`, then of `b`.
+/// Returns the columns of `a`, then those of `b`.
 View columns_beside(StepContext& ctx, const View& a, const View& b) {
   const int64_t rows = a.shape[0], left = a.shape[1], right = b.shape[1];
   const View out = ctx.arena.take({rows, left + right}, DType::kF32);
@@ -140,8 +140,8 @@ View GlmUnet::run_section(StepContext& ctx, const Section& section, int64_t step
   return x;
 }
 
-/// Twice the rows of each branch, without what goes beyond `frames`: torch's transposed convolution
-/// of 4 taps, stride 2 and padding 1.
+/// Doubles the rows of each branch by torch's transposed convolution of 4 taps, stride 2 and
+/// padding 1; drops the rows beyond `frames`.
 View GlmUnet::up(StepContext& ctx, const View& x, int64_t frames) const {
   const int64_t rows = x.shape[0] / kBranches, width = config_.channels;
   const View out = ctx.arena.take({kBranches * frames, width}, DType::kF32);

@@ -1,8 +1,8 @@
-// The estimator of GLM-4-Voice's flow: the direction from noise towards a mel, by a U-Net of two
-// levels over time. Nothing in it is causal: norms and attention run over the whole sequence.
+// The estimator of GLM-4-Voice's flow: computes the direction from noise towards a mel, by a U-Net
+// of two levels over time. It is not causal: norms and attention run over the whole sequence.
 // Source: GLM-4-Voice:cosyvoice/flow/decoder.py (ConditionalDecoder) with the blocks of
 // Matcha-TTS:matcha/models/components/{decoder,transformer}.py.
-// Const after construction, shared by threads. B sequences that are run together (with and without
+// Const after construction, shared by threads. B sequences that run together (with and without
 // conditions), T mel frames of each, C channels; activations f32.
 #pragma once
 
@@ -21,13 +21,13 @@ class GlmUnet {
  public:
   static constexpr int64_t kBranches = 2;  ///< B
 
-  /// `weights` is the scope of the estimator; `schedule` of its steps.
+  /// `weights` is the scope of the estimator; `schedule` has the times of its steps.
   GlmUnet(const GlmFlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
           WeightType type);
 
-  /// Columns of the input: x, mean, speaker, prompt.
+  /// Returns the columns of the input: x, mean, speaker, prompt.
   int64_t in() const { return 4 * config_.mel; }
-  /// x [B * T, in()] -> out [B * T, mel], at step `step`.
+  /// Computes the direction at step `step`: x [B * T, in()] -> out [B * T, mel].
   void run(StepContext& ctx, int64_t step, const View& x, const View& out) const;
   size_t bytes() const;
 
@@ -40,10 +40,10 @@ class GlmUnet {
   struct Section {
     Half first, second;
     PackedLinear residual;
-    Tensor time;  // [steps, C]: what the time adds
+    Tensor time;  // [steps, C]: added in the resnet as a function of time
     std::vector<MatchaBlock> blocks;
   };
-  /// Frames of one level and where their keys and values lie for the length of a layer.
+  /// Frames of one level, with the buffers of keys and values during a layer.
   struct Level;
 
   Half load_half(const Weights& weights, int64_t in, WeightType type) const;

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kFilterFrames = 32;  // bounds the scratch, which is ~100 KB a frame
+constexpr int64_t kFilterFrames = 32;  // frames per pass; bounds the scratch (~100 KB a frame)
 constexpr float kLastLeak = 0.01f;     // torch's default, used before the last convolution
 constexpr float kMostMagnitude = 1e2f;
 
@@ -39,7 +39,7 @@ void Hift::run_piece(StepContext& ctx, const View& mel, bool last, const HiftNoi
   synthesise(ctx, convolve_rows(ctx, last_, x, last, state.last_), last, state, out);
 }
 
-/// Mel to pitch to excitation, appended to the state's.
+/// Computes pitch and excitation for mel, and appends the excitation to the state's.
 void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise,
                   HiftState& state) const {
   Arena::Mark mark(ctx.arena);
@@ -55,11 +55,12 @@ void Hift::excite(StepContext& ctx, const View& mel, bool last, const HiftNoise&
   source_.run(pitch, last, noise, state.source_, state.excitation_);
 }
 
-/// The STFT of the excitation, centered: mirrored at both ends of the stream. [rows, n_fft + 2]
+/// Computes the centered STFT of the excitation, which is mirrored at both ends of the stream.
+/// Returns [rows, n_fft + 2].
 View Hift::analyse(StepContext& ctx, bool last, HiftState& state) const {
   std::vector<float>& s = state.excitation_;
   const int64_t half = config_.n_fft / 2, have = static_cast<int64_t>(s.size());
-  // Mirroring needs half a window beyond the sample it turns at; at the end, that of the past.
+  // Mirroring needs half a window after the sample where it begins; at the end, before that sample.
   if (!state.analysing_ && have <= half) return take_rows(ctx, 0, 2 * (half + 1));
   const int64_t before = state.analysing_ ? 0 : half, after = last ? half : 0;
   const int64_t fresh = have - state.excited_;
@@ -90,7 +91,7 @@ View Hift::run_block(StepContext& ctx, const Block& block, const View& input, bo
   return x;
 }
 
-/// One row more at the front, equal to the second: torch's ReflectionPad1d((1, 0)).
+/// Adds one row at the front, equal to the second row: torch's ReflectionPad1d((1, 0)).
 View Hift::mirror(StepContext& ctx, const View& x, HiftState& state) const {
   if (state.mirror_done_) return x;
   state.mirrored_.push(x);
@@ -132,7 +133,7 @@ View Hift::run_stage(StepContext& ctx, size_t index, const View& input, const Vi
   return sum;
 }
 
-/// Magnitudes and phases [rows, n_fft + 2] to samples.
+/// Converts magnitudes and phases [rows, n_fft + 2] to samples.
 void Hift::synthesise(StepContext& ctx, const View& x, bool last, HiftState& state,
                       std::vector<float>& out) const {
   const int64_t rows = x.shape[0], bins = istft_.fft().bins(), hop = istft_.hop();
@@ -146,8 +147,8 @@ void Hift::synthesise(StepContext& ctx, const View& x, bool last, HiftState& sta
       spectrum[i] = {magnitude * std::cos(phase), magnitude * std::sin(phase)};
     }
   });
-  // The inverse puts out the samples that start where each frame starts: half a window early, and
-  // at the end one hop beyond the last of them belongs to the stream.
+  // The inverse STFT returns the samples from each frame's start, half a window early. At the end
+  // of a stream, one more hop after the last start belongs to the stream.
   const int64_t tail = last ? istft_.n_fft() - hop : 0;
   const View samples = take_rows(ctx, rows * hop + tail, 1);
   istft_.push(spectrum, rows, state.overlap_.data(), samples.f32(), spectrum + rows * bins);

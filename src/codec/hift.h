@@ -1,8 +1,8 @@
 // HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples.
-// Every layer looks both ways, so samples come out late by the network's right context, which is
-// lookahead() frames; at the end of a stream the rest comes with the zeros the original pads with.
-// What layers need later stays in the stream's state: nothing is computed twice, and a stream cut
-// anywhere gives the bits of one whole call.
+// Every layer looks both ways, so samples are returned with a delay of the network's right context,
+// which is lookahead() frames. At the end of a stream, run() computes the remaining samples with
+// the original's zero padding. A stream's state keeps what later frames need: nothing is computed
+// twice, and a stream cut anywhere has the bits of one whole call.
 // Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py (HiFTGenerator).
 // Const after construction, shared by threads; a state is used by one call at a time.
 // T frames, M mel bands; activations f32 [time, channels].
@@ -18,18 +18,18 @@
 
 namespace syrinx {
 
-/// The published 24 kHz vocoder; hop is the product of the rates and of the STFT's hop.
+/// Sizes of the published 24 kHz vocoder; hop is the product of the rates and of the STFT's hop.
 struct HiftConfig {
   int64_t mel = 80;
   int64_t channels = 512;     ///< after the first convolution; halved by every upsampling
-  int64_t f0_channels = 512;  ///< of the pitch predictor
+  int64_t f0_channels = 512;  ///< channels of the pitch predictor
   std::vector<int64_t> rates{8, 5, 3}, rate_kernels{16, 11, 7};
-  std::vector<int64_t> kernels{3, 7, 11};         ///< of the residual blocks at each rate
-  std::vector<int64_t> source_kernels{7, 7, 11};  ///< of the source's residual block at each rate
+  std::vector<int64_t> kernels{3, 7, 11};         ///< taps of the residual blocks at each rate
+  std::vector<int64_t> source_kernels{7, 7, 11};  ///< taps of its source's block at each rate
   std::vector<int64_t> dilations{1, 3, 5};
   int64_t n_fft = 16, stft_hop = 4;
-  float leak = 0.1f;    ///< of the leaky ReLUs before upsampling
-  float limit = 0.99f;  ///< of the samples
+  float leak = 0.1f;    ///< slope of the leaky ReLUs before upsampling
+  float limit = 0.99f;  ///< largest magnitude of a sample
   HiftSourceConfig source;
 
   int64_t hop() const;
@@ -48,7 +48,7 @@ class HiftState {
   HiftState() = default;
   struct Block {
     std::vector<ConvState> convs;
-    std::vector<RowQueue> waiting;  // residual inputs
+    std::vector<RowQueue> waiting;  // residual inputs that wait for their branch
   };
   struct Stage {
     ConvState up;
@@ -60,12 +60,12 @@ class HiftState {
   };
   std::vector<ConvState> pitch_;
   HiftSource::State source_;
-  std::vector<float> excitation_;  // made and not yet analysed; the last samples stay
-  int64_t excited_ = 0;            // samples of it that were analysed
-  bool analysing_ = false;         // its beginning has been mirrored
+  std::vector<float> excitation_;  // excitation samples that windows still need
+  int64_t excited_ = 0;            // excitation samples that the STFT has passed
+  bool analysing_ = false;         // the stream's beginning has been mirrored
   ConvState stft_, first_, last_;
   std::vector<Stage> stages_;
-  RowQueue mirrored_;  // the last rate's rows until the second has come
+  RowQueue mirrored_;  // first row of the last rate, until the second arrives
   bool mirror_done_ = false;
   std::vector<float> overlap_;
   int64_t trim_ = 0;  // samples still to be dropped at the front
@@ -74,16 +74,17 @@ class HiftState {
 /// The vocoder with its weights.
 class Hift {
  public:
-  /// `weights` is the scope of the vocoder; q8 keeps convolutions in bf16; the pitch
-  /// predictor is f32 always.
+  /// `weights` is the scope of the vocoder. With q8, convolutions are kept in bf16; the pitch
+  /// predictor is always f32.
   Hift(const HiftConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
 
   const HiftConfig& config() const { return config_; }
-  /// Samples of frame t are certain once frame t + lookahead() has come in.
+  /// Returns the frames of lookahead: frame t's samples are certain once frame t + lookahead() has
+  /// been taken.
   int64_t lookahead() const { return lookahead_; }
   HiftState open(std::span<const float> phase_offset = {}) const;
-  /// Takes mel [T, M] and appends the samples that became certain to `out`. `last`: nothing
-  /// follows; all samples of the stream, hop() a frame, are then out.
+  /// Takes mel [T, M] and appends the samples that became certain to `out`. `last`: no frames
+  /// follow; the call then appends all remaining samples of the stream (hop() a frame).
   void run(StepContext& ctx, const View& mel, bool last, const HiftNoise& noise, HiftState& state,
            std::vector<float>& out) const;
   size_t bytes() const;
@@ -94,7 +95,7 @@ class Hift {
   };
   struct Block {
     std::vector<CausalConv1d> convs;  // dilated, plain, dilated, ...
-    std::vector<Snake> acts;          // one before each
+    std::vector<Snake> acts;          // one snake before each convolution
   };
   struct Stage {
     CausalConvTranspose1d up;

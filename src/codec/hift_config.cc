@@ -64,7 +64,7 @@ HiftConfig load_hift_config(const HyperYaml& y) {
   if (c.channels % (int64_t{1} << c.rates.size()) != 0) {
     y.fail("hift.base_channels", "must be halved by every one of upsample_rates");
   }
-  // By this the authors choose between their two sources.
+  // The authors choose between their two sources by this rate.
   if (c.source.sample_rate == 22050) c.source.phase = SinePhase::kHeld;
   return c;
 }

@@ -1,4 +1,4 @@
-// The sizes of a HiFT vocoder in a config of the hyperpyyaml kind, under the key "hift".
+// Reads the sizes of a HiFT vocoder from a config of the hyperpyyaml kind, under the key "hift".
 #pragma once
 
 #include "codec/hift.h"
@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-/// Throws LoadError for what is missing, contradictory or not supported.
+/// Reads the sizes. Throws LoadError for a value that is missing, contradictory or not supported.
 HiftConfig load_hift_config(const HyperYaml& y);
 
 }  // namespace syrinx

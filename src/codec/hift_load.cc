@@ -1,4 +1,4 @@
-// Construction of Hift from a checkpoint's tensors, and its right context.
+// Builds Hift from a checkpoint's tensors and computes its right context.
 #include <cmath>
 #include <numbers>
 
@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// A convolution padded by half its window on both sides.
+/// Loads a convolution padded by half its window on both sides.
 CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
                        WeightType type) {
   return {folded_weight(w, {out, in, taps}),
@@ -18,7 +18,7 @@ CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, 
           {.dilation = dilation, .ahead = dilation * (taps - 1) / 2, .type = type}};
 }
 
-/// The STFT as a convolution: rows of cosines, then of negative sines, under a periodic Hann
+/// Builds the STFT as a convolution: rows of cosines, then of negative sines, under a periodic Hann
 /// window.
 CausalConv1d make_stft(int64_t n, int64_t hop) {
   const int64_t bins = n / 2 + 1;
@@ -48,7 +48,7 @@ Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
                    config.rates.size() == config.source_kernels.size() && !config.rates.empty(),
                "[hift] ", config.rates.size(), " rates");
   config_.source.hop = config_.hop();
-  // A pitch decides every later phase, so its predictor always keeps all bits; it costs little.
+  // The pitch determines all later phases, so its predictor always keeps f32; it is small.
   const Weights f0 = weights.scope("f0_predictor");
   for (int i = 0; i < 5; ++i) {
     pitch_.push_back(load_same(f0.scope("condnet", 2 * i), i == 0 ? config.mel : config.f0_channels,
@@ -94,7 +94,7 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
     const int64_t half = channels / 2, rate = config_.rates[i];
     stage.up = {folded_weight(up, {channels, half, config_.rate_kernels[i]}),
                 up.f32("bias", {half}), rate, type, (config_.rate_kernels[i] - rate) / 2};
-    int64_t stride = 1;  // from the STFT's rate to this one
+    int64_t stride = 1;  // stride from the STFT's rate to this stage's rate
     for (size_t later = i + 1; later < count; ++later) stride *= config_.rates[later];
     const int64_t taps = stride == 1 ? 1 : 2 * stride, pad = stride / 2;  // zeros at the front
     stage.down = {down.f32("weight", {half, bins, taps}),
@@ -150,7 +150,7 @@ int64_t Hift::certain(const Block& block, int64_t rows) const {
   return rows;
 }
 
-/// Samples that are certain once `frames` frames have come in and more may follow.
+/// Returns the samples that are certain after `frames` frames when more may follow.
 int64_t Hift::certain_samples(int64_t frames) const {
   int64_t pitch = frames;
   for (const CausalConv1d& conv : pitch_) pitch = certain_rows(conv, pitch);

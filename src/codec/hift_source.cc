@@ -34,8 +34,8 @@ int64_t HiftSource::certain(int64_t frames) const {
   return frames == 0 ? 0 : frames * config_.hop - config_.hop / 2;
 }
 
-/// Samples [begin, end) of the frame whose noise and voicing the state holds. At the middle of
-/// sample j the tones stand at turns + (from + j - begin) * speed while `moving`, else at turns.
+/// Appends samples [begin, end) of the frame whose noise and voicing the state holds. At the middle
+/// of sample j the phase is turns + (from + j - begin) * speed if `moving`, else turns.
 void HiftSource::emit(State& state, int64_t begin, int64_t end, double from, bool moving,
                       std::vector<float>& out) const {
   const float noise = norm_ * (state.voiced ? config_.noise : config_.amplitude / 3);
@@ -66,7 +66,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
     }
   };
   for (const float pitch : f0) {
-    // The line from the last frame's middle to this one's runs at this frame's speed.
+    // From the last frame's middle to this frame's, phases advance at this frame's speed.
     for (int64_t k = 0; k < tones(); ++k) {
       const double speed = double{pitch} * static_cast<double>(k + 1) / rate;
       state.speed[k] = held ? speed : speed - std::floor(speed);
@@ -78,7 +78,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
       emit(state, 0, hop, 1.0, true, out);
       turn(static_cast<double>(hop));
     } else if (state.frames == 0) {
-      turn(static_cast<double>(hop));  // a line of its own has no beginning: it stands
+      turn(static_cast<double>(hop));  // before the first frame's middle, phases are constant
       emit(state, 0, half, 0, false, out);
     } else {
       emit(state, 0, half, static_cast<double>(half) + 0.5, true, out);

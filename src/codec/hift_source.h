@@ -1,6 +1,6 @@
 // The excitation of a neural source-filter vocoder: harmonics of a pitch track, noise, and a
-// learned sum of both. Phases are kept in double precision as fractions of a turn, so a stream may
-// last for ever, and a stream cut anywhere gives the bits of one whole call.
+// learned sum of both. Phases are kept in double precision as fractions of a turn, so the length of
+// a stream is not limited. A stream cut anywhere has the bits of one whole call.
 // Formulas: CosyVoice:cosyvoice/hifigan/generator.py (SineGen, SineGen2, SourceModuleHnNSF).
 // Const after construction; a state is used by one call at a time.
 #pragma once
@@ -14,50 +14,53 @@
 
 namespace syrinx {
 
-/// How a phase runs between two frames of pitch.
+/// How a phase changes between two frames of pitch.
 enum class SinePhase : uint8_t {
-  kInterpolated,  ///< summed once a frame, a straight line between the middles of frames (SineGen2)
-  kHeld,          ///< every sample of a frame turns by the frame's pitch (SineGen)
+  kInterpolated,  ///< linear between the middles of frames (SineGen2)
+  kHeld,          ///< at the pitch of the frame that a sample is in (SineGen)
 };
 
 /// Parameters of the sines and the noise.
 struct HiftSourceConfig {
   int64_t sample_rate = 24000;  ///< Hz
   int64_t hop = 480;            ///< samples a frame of pitch
-  int64_t harmonics = 8;        ///< overtones beside the fundamental
-  float amplitude = 0.1f;       ///< of each sine
-  float noise = 0.003f;         ///< standard deviation beside voice; amplitude / 3 without voice
-  float voiced_above = 10;      ///< Hz
+  int64_t harmonics = 8;        ///< overtones, not counting the fundamental
+  float amplitude = 0.1f;       ///< amplitude of each sine
+  /// Standard deviation of the noise in voiced samples; it is amplitude / 3 in unvoiced ones.
+  float noise = 0.003f;
+  float voiced_above = 10;  ///< Hz; a frame with a higher pitch is voiced
   SinePhase phase = SinePhase::kInterpolated;
 };
 
-/// Fills 480 (hop) standard normal numbers for frame `frame` of the stream. The original adds noise
-/// to every harmonic before their weighted sum; a sum of normal numbers is one normal number, so
-/// one a sample gives the same signal.
+/// Fills `hop` standard normal numbers for frame `frame` of the stream. The original adds noise to
+/// every harmonic before their weighted sum. A sum of normal numbers is a normal number, so one
+/// number per sample gives the same distribution.
 using HiftNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
-/// The harmonics' weights; the signal's state lies in State.
+/// The weights of the harmonics. The state of a signal is in State.
 class HiftSource {
  public:
   struct State {
-    std::vector<double> turns;  ///< of each harmonic at the last frame's middle (end, if held), < 1
-    std::vector<double> speed;  ///< turns a sample of the last frame
-    std::vector<float> noise;   ///< [hop] of the last frame
-    std::vector<float> offset;  ///< turns that each harmonic began at (kHeld only)
+    /// Phase of each harmonic in turns, in [0, 1), at the last frame's middle (kHeld: at its end).
+    std::vector<double> turns;
+    std::vector<double> speed;  ///< turns per sample of each harmonic in the last frame
+    std::vector<float> noise;   ///< [hop], noise of the last frame
+    std::vector<float> offset;  ///< initial phase of each harmonic in turns (kHeld only)
     int64_t frames = 0;
-    bool voiced = false;  ///< the last frame
+    bool voiced = false;  ///< whether the last frame is voiced
   };
 
   HiftSource() = default;
-  /// Scope: l_linear.{weight [1, harmonics + 1], bias [1]}.
+  /// `weights` has l_linear.{weight [1, harmonics + 1], bias [1]}.
   HiftSource(const HiftSourceConfig& config, const Weights& weights);
 
-  /// `offset`: turns in [-1/2, 1/2) where the overtones begin, kHeld only; empty: zero.
+  /// `offset`: initial phases of the overtones, in turns in [-1/2, 1/2), for kHeld only; empty:
+  /// zeros.
   State open(std::span<const float> offset = {}) const;
-  /// Appends to `out` the samples that f0 [T] Hz makes certain; `last`: nothing follows.
+  /// Appends to `out` the samples that become certain with f0 [T] (Hz); `last`: no frames follow.
   void run(std::span<const float> f0, bool last, const HiftNoise& noise, State& state,
            std::vector<float>& out) const;
-  /// Samples that are certain once `frames` frames have come in and more may follow.
+  /// Returns the samples that are certain after `frames` frames when more may follow.
   int64_t certain(int64_t frames) const;
 
  private:
@@ -67,7 +70,7 @@ class HiftSource {
 
   HiftSourceConfig config_;
   std::vector<float> weight_;
-  float bias_ = 0, norm_ = 0;  // norm_: length of weight_
+  float bias_ = 0, norm_ = 0;  // norm_: Euclidean length of weight_
 };
 
 }  // namespace syrinx

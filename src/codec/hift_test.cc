@@ -1,4 +1,5 @@
-// HiFT against the original implementation (tests/parity/hift), whole, in pieces, and at its edges.
+// Compares HiFT with the original implementation (tests/parity/hift): whole, in pieces, and at its
+// ends.
 #include "codec/hift.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +38,8 @@ struct HiftFixture {
     return golden.view(kind + "." + std::to_string(frames) + "." + what);
   }
 
-  /// The stream of `frames` frames in pieces of the given sizes in turn; the end may come with the
-  /// last piece or alone.
+  /// Synthesises `frames` frames in pieces whose sizes cycle through `pieces`; `end_alone`: the end
+  /// comes in a call without frames.
   std::vector<float> speak(int64_t frames, std::span<const int64_t> pieces,
                            bool end_alone = false) {
     HiftState state = hift.open({at(frames, "phases").f32(), 9});

@@ -15,9 +15,9 @@ constexpr int64_t kFirstTaps = 10, kFirstStride = 5;
 constexpr std::array<int64_t, 6> kHubertTaps{3, 3, 3, 3, 2, 2};
 constexpr int64_t kHubertStride = 2;
 constexpr float kHubertEps = 1e-5f;
-constexpr int64_t kFirstRows = 1600;  // of the first convolution in a piece: half a second
-constexpr int64_t kPlaceRows = 64;    // of a piece of what gives rows their places
-constexpr int64_t kBlockRows = 64;    // of a piece of a block
+constexpr int64_t kFirstRows = 1600;  // rows of the first convolution per piece: half a second
+constexpr int64_t kPlaceRows = 64;    // rows per piece of the positional convolution
+constexpr int64_t kBlockRows = 64;    // rows per piece of a block
 
 }  // namespace
 
@@ -73,7 +73,7 @@ Hubert::Hubert(const HubertConfig& config, const Weights& weights) : config_(con
                        LayerNorm(w.scope("layer_norm"), width, kHubertEps),
                        LayerNorm(w.scope("final_layer_norm"), width, kHubertEps)});
   }
-  weights.ignore("masked_spec_embed");  // of the training
+  weights.ignore("masked_spec_embed");  // used only in training
 }
 
 PackedLinear Hubert::load_qkv(const Weights& attention) const {
@@ -84,7 +84,7 @@ PackedLinear Hubert::load_qkv(const Weights& attention) const {
   return PackedLinear::pack(parts, kHubertType);
 }
 
-/// Rows [begin, end) of the first convolution, in the arena.
+/// Computes rows [begin, end) of the first convolution, in the arena.
 View Hubert::first_rows(StepContext& ctx, std::span<const float> samples, int64_t begin,
                         int64_t end) const {
   const int64_t from = begin * kFirstStride, count = (end - 1 - begin) * kFirstStride + kFirstTaps;
@@ -99,7 +99,7 @@ Pieces Hubert::measure(StepContext* const& ctx, std::span<const float> samples,
                        Tensor& norm) const {
   const int64_t channels = config_.channels;
   const int64_t total = conv_rows(std::ssize(samples), kFirstTaps, 1, kFirstStride);
-  // As the variance is that of all rows, sums of squares would cancel: the mean comes first.
+  // The mean is computed first: a variance from sums of squares would suffer from cancellation.
   std::vector<double> mean(static_cast<size_t>(channels)), power(static_cast<size_t>(channels));
   for (int pass = 0; pass < 2; ++pass) {
     for (int64_t begin = 0; begin < total; begin += kFirstRows) {
@@ -133,7 +133,7 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
   const int64_t channels = config_.channels, width = config_.width;
   const int64_t total = conv_rows(std::ssize(samples), kFirstTaps, 1, kFirstStride);
   std::vector<ConvState> states;
-  // No zeros stand before the first row.
+  // There is no zero padding before the first row.
   for (const int64_t taps : kHubertTaps) states.emplace_back(taps - 1, channels, 0);
   int64_t made = 0;
   for (int64_t begin = 0; begin < total; begin += kFirstRows) {
@@ -161,7 +161,7 @@ Pieces Hubert::convolve(StepContext* const& ctx, std::span<const float> samples,
   SYRINX_CHECK(x.shape()[1] == width, "[hubert] rows of ", x.shape()[1]);
 }
 
-/// x += the convolution's output, then normed.
+/// Adds the positional convolution of x to x, then norms x.
 Pieces Hubert::place(StepContext* const& ctx, Tensor& x) const {
   const int64_t total = x.shape()[0];
   const Tensor padded = positions_.padded(x);

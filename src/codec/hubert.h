@@ -1,9 +1,9 @@
-// HuBERT as transformers has it, in the form of the "base" one: what X-Codecs hear of words and
-// voices beside the sound itself. Samples at 16 kHz to rows, 50 a second: seven convolutions, the
-// first one normed over the whole recording, then blocks in which every row sees every other; its
-// output is the mean of what comes into the first block and out of each. The work is cut into
-// pieces of some tens of milliseconds. CPU only, in f32: codes are decided by small differences.
-// Const after construction, shared by threads.
+// HuBERT as in transformers, in its "base" form: X-Codec uses it to encode words and voice, in
+// addition to the sound itself. Samples at 16 kHz to rows, 50 a second: seven convolutions, the
+// first one normed over the whole recording, then blocks in which every row sees every other. The
+// output is the mean of the first block's input and of all blocks' outputs. The work is cut into
+// pieces of some tens of milliseconds. CPU only, in f32: small differences decide which code is
+// chosen. Const after construction, shared by threads.
 // Source: transformers:src/transformers/models/hubert/modeling_hubert.py. N rows, W width, C
 // channels of the convolutions.
 #pragma once
@@ -20,8 +20,8 @@
 
 namespace syrinx {
 
-/// Sizes, those of facebook/hubert-base-ls960 where no tensor determines them. A width that is not
-/// a multiple of the heads' is one head.
+/// Sizes; those that no tensor determines are facebook/hubert-base-ls960's. If the width is not a
+/// multiple of the number of heads, there is one head.
 struct HubertConfig {
   static constexpr int64_t kHeadDim = 64;
   int64_t channels = 512, width = 768, layers = 12, ffn = 3072;
@@ -35,19 +35,20 @@ struct HubertConfig {
 class Hubert {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
-  static constexpr int64_t kHop = 320;       ///< samples of a row
-  static constexpr int64_t kLeast = 400;     ///< samples that the first row takes
+  static constexpr int64_t kHop = 320;       ///< samples between two rows
+  static constexpr int64_t kLeast = 400;     ///< samples needed for the first row
 
   /// `weights` is the scope that has feature_extractor, feature_projection and encoder.
   Hubert(const HubertConfig& config, const Weights& weights);
 
   const HubertConfig& config() const { return config_; }
-  /// N, at least one for kLeast samples.
+  /// Returns N, at least 1 for kLeast samples.
   static int64_t rows(int64_t samples) {
     return samples < kLeast ? 0 : (samples - kLeast) / kHop + 1;
   }
-  /// `samples`, at least kLeast -> rows [N, W], in pieces that need the context in `ctx` while they
-  /// run. Samples, rows, `ctx` and this outlive the pieces. Held meanwhile: 22 KB a row.
+  /// Encodes `samples`, at least kLeast -> rows [N, W]. Returns the work as pieces, which use the
+  /// context in `ctx` when they run. Samples, rows, `ctx` and this object must outlive the pieces.
+  /// The work holds 22 KB a row until it is done.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& rows) const;
   size_t bytes() const;
 
@@ -58,7 +59,7 @@ class Hubert {
   };
 
   PackedLinear load_qkv(const Weights& attention) const;
-  /// Scale and shift of each channel that norm the first convolution's rows over a recording.
+  /// Computes scale and shift per channel that norm the first convolution's rows over a recording.
   Pieces measure(StepContext* const& ctx, std::span<const float> samples, Tensor& norm) const;
   View first_rows(StepContext& ctx, std::span<const float> samples, int64_t begin,
                   int64_t end) const;

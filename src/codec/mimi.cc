@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, a megabyte a frame
+constexpr int64_t kPassFrames = 8;  // frames of all streams in a pass; 1 MB of scratch each
 constexpr int64_t kRate = MimiConfig::kLatentRate;
 
 }  // namespace
@@ -48,7 +48,7 @@ void MimiDecoder::load_network(const Weights& weights, WeightType type) {
   options.type = conv;
   head_ = mimi::load_conv(next(0), hidden, width, config_.taps, options);
   for (const int64_t ratio : config_.ratios) {
-    const Weights raise = next(2).scope("conv");  // an activation has a number of its own
+    const Weights raise = next(2).scope("conv");  // an activation counts as a module, too
     Block block;
     block.up = {raise.take("weight", {width, width / 2, 2 * ratio}),
                 raise.take("bias", {width / 2}), ratio, conv};

@@ -1,5 +1,5 @@
-// The decoder of the Mimi speech codec: frames of Q codes to samples, with everything a stream
-// needs later kept in its state. Cutting a stream into chunks anywhere gives the bits of decoding
+// The decoder of the Mimi speech codec: frames of Q codes to samples. A state keeps everything that
+// later frames of a stream need. Cutting a stream into chunks anywhere gives the bits of decoding
 // it whole, and a stream's samples do not depend on the other streams of a call. Const after
 // construction, shared by threads; a state is used by one call at a time. Layout and names:
 // transformers' MimiModel. Q codebooks, V codes of each, hop samples a frame, T frames, H width of
@@ -24,7 +24,7 @@ class MimiState {
 
  private:
   friend class MimiDecoder;
-  int64_t frames_ = 0;  // decoded so far
+  int64_t frames_ = 0;  // frames decoded so far
   StreamKv kv_;
   std::vector<ConvState> convs_;  // in the order of the network
 };
@@ -46,20 +46,21 @@ struct MimiResidualUnit {
 class MimiDecoder {
  public:
   /// `weights` is the scope that holds "quantizer.", "upsample.", "decoder_transformer." and
-  /// "decoder."; `type` is how the matrices are kept (convolutions: bf16 instead of 8 bits).
+  /// "decoder."; `type` is the storage type of the matrices (with 8 bits, convolutions are kept in
+  /// bf16).
   MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
 
   const MimiConfig& config() const { return config_; }
   MimiState open() const;
-  /// Decodes every job's frames; on a GPU the samples are there after synchronize(). Throws
+  /// Decodes every job's frames; on a GPU the samples are ready after synchronize(). Throws
   /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const MimiJob> jobs) const;
 
-  /// Moves the network to a GPU; streams opened from then on lie there.
+  /// Moves the network to a GPU; streams opened afterwards live there.
   void move_to(Device device);
   Device device() const { return head_.device(); }
   size_t bytes() const;
-  /// Memory of one open stream.
+  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const;
 
  private:
@@ -72,13 +73,13 @@ class MimiDecoder {
   void load_network(const Weights& weights, WeightType type);
   void run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
                 std::span<const PassPart> parts) const;
-  /// [frames, H].
+  /// Returns the latents of the codes, [frames, H].
   View dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
                   std::span<const PassPart> parts) const;
 
   MimiConfig config_;
-  std::vector<Tensor> codebooks_;  // Q of [V, D]
-  std::vector<View> tables_;       // of codebooks_
+  std::vector<Tensor> codebooks_;  // Q tensors [V, D]
+  std::vector<View> tables_;       // views of codebooks_
   PackedLinear semantic_out_, acoustic_out_;
   CausalConvTranspose1d upsample_;
   StreamDecoder transformer_;

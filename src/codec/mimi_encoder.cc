@@ -10,11 +10,11 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kEncodedFrames = 8;  // bounds the scratch
+constexpr int64_t kEncodedFrames = 8;  // frames per piece; bounds the scratch
 constexpr int64_t kLatentRate = MimiConfig::kLatentRate;
 
-/// x with rows after it so that there is a multiple of `stride`: zeros, or the last row again. Only
-/// the end of a recording needs any.
+/// Appends rows to x until their number is a multiple of `stride`: zeros, or copies of the last
+/// row. Only the end of a recording needs such rows.
 View padded(StepContext& ctx, const View& x, int64_t stride, ConvPad pad) {
   const int64_t rows = x.shape[0], width = x.shape[1];
   const int64_t whole = (rows + stride - 1) / stride * stride;
@@ -80,7 +80,7 @@ void MimiEncoder::load_network(const Weights& weights) {
     for (int64_t i = 0; i < config_.residual_layers; ++i) {
       block.units.push_back(mimi::load_unit(config_, next(1), width, i, WeightType::kF32));
     }
-    // An activation has a number of its own.
+    // An activation counts as a module, too.
     block.down = mimi::load_conv(next(2), width, 2 * width, 2 * *ratio, {.stride = *ratio});
     width *= 2;
     blocks_.push_back(std::move(block));
@@ -111,7 +111,7 @@ std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float
 }
 
 int64_t MimiEncoder::room(StepContext& ctx, Stream& stream) const {
-  // Pieces are even in latent rows, and so is the room between turns of the positions.
+  // Pieces have whole frames, and so has the room until the transformer shifts its positions back.
   return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / kLatentRate);
 }
 

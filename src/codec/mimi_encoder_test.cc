@@ -1,4 +1,4 @@
-// The encoder of Mimi against codes of transformers' MimiModel.
+// Compares Mimi's encoder with codes of transformers' MimiModel.
 #include "codec/mimi_encoder.h"
 
 #include <gtest/gtest.h>

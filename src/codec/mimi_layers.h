@@ -1,4 +1,4 @@
-// What the encoder and the decoder of Mimi build from the same names. For codec/mimi*.cc.
+// Layers of Mimi that the encoder and the decoder load from the same names. For codec/mimi*.cc.
 #pragma once
 
 #include <string>
@@ -8,21 +8,22 @@
 
 namespace syrinx::mimi {
 
-/// "conv.weight" and "conv.bias" of a scope.
+/// Loads a convolution from "conv.weight" and "conv.bias" of a scope.
 CausalConv1d load_conv(const Weights& scope, int64_t in, int64_t out, int64_t taps,
                        const CausalConv1dOptions& options);
 
-/// Residual unit number `index` of its ratio.
+/// Loads residual unit number `index` of a ratio.
 MimiResidualUnit load_unit(const MimiConfig& config, const Weights& scope, int64_t channels,
                            int64_t index, WeightType type);
 
 /// Runs a unit over x in place.
 void run_unit(StepContext& ctx, StreamPass& pass, const MimiResidualUnit& unit, const View& x);
 
-/// The centroids [V, D] of codebook q.
+/// Loads the centroids [V, D] of codebook q.
 Tensor load_codebook(const MimiConfig& config, const Weights& quantizer, int64_t q);
 
-/// A convolution of one tap without bias as a linear; `scope` is the quantizer's part that q is in.
+/// Loads a convolution of one tap without bias as a linear; `scope` is the quantizer's part with
+/// codebook q.
 PackedLinear load_projection(const Weights& scope, const std::string& name, int64_t in, int64_t out,
                              WeightType type);
 

@@ -1,5 +1,4 @@
-// The decoder of Mimi against samples of transformers' MimiModel, and its promises about chunks and
-// batches.
+// Compares Mimi's decoder with samples of transformers' MimiModel; checks chunks and batches.
 #include "codec/mimi.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +33,7 @@ struct Checkpoint {
   std::span<const int32_t> part(int64_t begin, int64_t end) const {
     return std::span(codes).subspan(begin * config.codebooks, (end - begin) * config.codebooks);
   }
-  /// Decodes in chunks of `cuts` frames, over and over.
+  /// Decodes in chunks whose sizes cycle through `cuts` frames.
   std::vector<float> decode(std::span<const int32_t> ids, std::span<const int64_t> cuts) {
     MimiState state = decoder.open();
     const int64_t q = config.codebooks, hop = config.hop();
@@ -143,12 +142,12 @@ TEST_P(MimiGolden, HalfWeightsAreClose) {
 INSTANTIATE_TEST_SUITE_P(Checkpoints, MimiGolden,
                          testing::Values("published_rates", "other_shapes"));
 
-// Positions are turned back after some thousand frames; a stream must not notice.
+// Positions are shifted back after some thousand frames, which must not change a stream.
 TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   Checkpoint c("other_shapes");
   const int64_t q = c.config.codebooks, hop = c.config.hop(), late = 5000, seen = 5300;
   std::vector<int32_t> codes;
-  for (int64_t t = 0; t < 5700; ++t) {  // turned back after 5280
+  for (int64_t t = 0; t < 5700; ++t) {  // shifted back after 5280
     for (int64_t k = 0; k < q; ++k) {
       codes.push_back(static_cast<int32_t>((t * 7 + k * 13 + t * t % 11) % c.config.codebook_size));
     }
@@ -156,7 +155,8 @@ TEST(Mimi, LongStreamsGoOnAsTheyWere) {
   const int64_t cut[] = {16}, other[] = {5, 3};
   const std::vector<float> all = c.decode(codes, cut);
   EXPECT_TRUE(c.decode(codes, other) == all);
-  // A stream that begins late agrees once all that it lacks has left every layer's window.
+  // A stream that begins late must agree once the frames that it lacks have left every layer's
+  // window.
   const std::vector<float> part = c.decode(std::span(codes).subspan(late * q), cut);
   float worst = 0;
   for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {
@@ -169,7 +169,7 @@ TEST(Mimi, LongStreamsGoOnAsTheyWere) {
 TEST(Mimi, DummyWeightsOfPublishedSizeLoad) {
   MimiConfig config;
   EXPECT_EQ(config.hop(), 1920);
-  config.layers = 1;  // the rest at full size would take the test seconds
+  config.layers = 1;  // the other layers at full size would take seconds
   config.filters = 8;
   const MimiDecoder decoder(config, Weights(dummy_weights()), WeightType::kQ8);
   fixture::Bench bench;

@@ -1,5 +1,5 @@
-// A convolution as EnCodec's kin train it without causality: padded on both sides by what stands
-// there already, mirrored. Runs on the CPU. Const after construction, shared by threads; a state is
+// A convolution that is not causal, as in EnCodec and related models: padded at both ends with a
+// mirror image of the rows there. CPU only. Const after construction, shared by threads; a state is
 // used by one call at a time. Source: espnet:espnet2/gan_codec/shared/encoder/seanet.py (SConv1d).
 // T rows, C input and O output channels, K taps.
 #pragma once
@@ -10,22 +10,22 @@
 
 namespace syrinx {
 
-/// As of the convolution that it stands for.
+/// Options of the convolution that a MirroredConv1d implements.
 struct MirroredOptions {
   int64_t dilation = 1, stride = 1;
   WeightType type = WeightType::kF32;
 };
 
-/// T rows give T / stride rows, rounded up, however a stream is cut. Where a stream has no rows,
-/// those inside its ends stand in, window - stride of them in all, the larger half before it.
+/// T rows yield T / stride rows, rounded up, however a stream is cut. Before and after the stream,
+/// mirrored rows are added: window - stride in all, the larger half before the stream.
 class MirroredConv1d {
  public:
   class State {
     friend class MirroredConv1d;
     ConvState conv;
-    std::vector<float> early;  // rows, while there are too few to be mirrored
+    std::vector<float> early;  // the first rows, until there are enough to be mirrored
     bool begun = false;
-    int64_t rows = 0;  // so far
+    int64_t rows = 0;  // rows read so far
   };
 
   MirroredConv1d() = default;
@@ -33,9 +33,10 @@ class MirroredConv1d {
   MirroredConv1d(const View& weight, const View& bias, const MirroredOptions& options);
 
   State open() const;
-  /// x [T, C]; `last`: nothing follows. The rows that became certain, in the arena. A stream with
-  /// too few rows to be mirrored is, as if zeros followed, as the authors' code does. Where the
-  /// convolution steps, the last call must bring a window of rows, or have all of them.
+  /// Runs the convolution on x [T, C]; `last`: no rows follow. Returns the rows that became
+  /// certain, in the arena. A stream with too few rows to be mirrored is first extended by zeros,
+  /// as in the authors' code. If the stride is above 1, the last call must bring at least a window
+  /// of rows, or all rows of the stream.
   View run(StepContext& ctx, const View& x, bool last, State& state) const;
 
   int64_t out() const { return conv_.out(); }

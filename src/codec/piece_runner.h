@@ -1,4 +1,4 @@
-// For tests: runs what works in pieces.
+// For tests: runs work that is cut into pieces.
 #pragma once
 
 #include "base/pieces.h"
@@ -6,10 +6,10 @@
 
 namespace syrinx::fixture {
 
-/// Runs pieces that need a context, with an arena that is empty at the start of each.
+/// Runs pieces that need a context, with an arena that is empty before each piece.
 struct PieceRunner {
   explicit PieceRunner(int threads = 1) : bench(threads) {}
-  /// How many there were.
+  /// Runs all pieces; returns their number.
   int run(Pieces pieces) {
     int count = 0;
     for (; !pieces.done(); ++count) {

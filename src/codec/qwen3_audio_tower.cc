@@ -11,12 +11,12 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kRowsOfChunk = 13;    // the authors count on it
-constexpr double kLongestWave = 10000;  // of the positions
+constexpr int64_t kRowsOfChunk = 13;    // fixed in the authors' code
+constexpr double kLongestWave = 10000;  // longest wavelength of the positions
 
 int64_t downsampled(int64_t size) { return (size + 1) / 2; }
 
-/// The plane of a chunk in the order [time][band][channel], with a border of zeros around.
+/// The plane of a chunk in the order [time][band][channel], with a border of zeros.
 struct ChunkPlane {
   ChunkPlane(StepContext& ctx, int64_t times_in, int64_t bands_in, int64_t channels_in)
       : times(times_in),
@@ -30,7 +30,7 @@ struct ChunkPlane {
     const int64_t begin = (time + 1) * (bands + 2) + 1;
     return data.slice(begin, begin + bands);
   }
-  /// Where the window of 3 x 3 around (time, band) has its three stretches of 3 C.
+  /// Returns row `tap` (3 C numbers) of the 3 x 3 window around (time, band).
   const float* stretch(int64_t time, int64_t band, int64_t tap) const {
     return data.f32() + ((time + tap) * (bands + 2) + band) * channels;
   }
@@ -38,7 +38,7 @@ struct ChunkPlane {
   View data;
 };
 
-/// What the next convolution sees at time `time` of its output: [bands, 9 C].
+/// Gathers the input of the next convolution for time `time` of its output: [bands, 9 C].
 View gather(StepContext& ctx, const ChunkPlane& from, int64_t time, int64_t bands) {
   const int64_t stretch = 3 * from.channels;
   const View patches = ctx.arena.take({bands, 3 * stretch}, DType::kF32);
@@ -65,7 +65,7 @@ Tensor wave_positions(int64_t rows, int64_t width) {
   return table;
 }
 
-/// conv_out's columns lie channel by channel, ours band by band.
+/// Loads conv_out with its columns reordered from channel by channel to band by band.
 PackedLinear load_flatten(const Weights& weights, int64_t out, int64_t bands, int64_t channels,
                           WeightType type) {
   const LinearPart part = take_linear(weights, "conv_out", out, bands * channels, false);
@@ -170,8 +170,8 @@ MelExtremes Qwen3AudioTower::extremes(std::span<const float> recording) const {
   return mel_extremes(mel_, recording, frames, config_.window);
 }
 
-/// A window sees itself and half a window of the mel on either side, which may be an end: then
-/// there is less of it.
+/// A key covers the window and half an STFT window on either side, or less at the ends of the
+/// recording.
 std::vector<uint64_t> Qwen3AudioTower::keys(std::span<const float> recording,
                                             const MelExtremes& extremes) const {
   std::vector<uint64_t> out;
@@ -202,7 +202,7 @@ void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View&
   mel_.run(window.samples, first, first + frames, mel.f32());
   whisper_compress({mel.f32(), static_cast<size_t>(mel.count())}, window.loudest);
   const View x = ctx.arena.take({rows, config_.width}, DType::kF32);
-  // A last short chunk is padded, but for the one of a recording that has no whole chunk.
+  // A short last chunk is padded to a whole one, unless the recording has no whole chunk.
   const int64_t times = std::min(config_.chunk, begin + frames);
   int64_t row = 0;
   for (int64_t at = 0; at < frames; at += config_.chunk) {
@@ -219,7 +219,7 @@ void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View&
   linear(ctx, proj2_, inner, out);
 }
 
-/// A chunk of mel frames, padded to `times`, to its rows.
+/// Computes the rows of a chunk of mel frames, padded to `times`.
 void Qwen3AudioTower::convolve(StepContext& ctx, const View& mel, int64_t times,
                                const View& out) const {
   const Arena::Mark mark(ctx.arena);

@@ -1,18 +1,19 @@
 // The audio encoder of Qwen3-Omni: a recording at 16 kHz to rows that its language model reads
-// beside text, 13 a second. Whisper's log-mel; three 2-D convolutions over each chunk of one second
-// alone, with positions that begin anew in every chunk; transformer blocks in which a row sees all
-// rows of its window (8 s as published) and none outside; a projection.
+// beside text, 13 a second. It has Whisper's log-mel, three 2-D convolutions over each chunk of one
+// second, with positions that restart in every chunk, and transformer blocks. In the blocks a row
+// sees all rows of its window (8 s as published) and none outside. A projection follows.
 //
-// So windows do not depend on each other, and their rows are sent as soon as they are made. But the
-// mel is floored at 8 decades below the largest value of the whole recording, so that a window
-// which reaches so deep is exact only when what follows is known not to be louder (see keys()).
-// The authors pad a last short chunk with zeros to a whole second when longer ones are encoded in
-// the same call; here a recording is always encoded as if it were alone.
+// Windows are therefore independent, and their rows are sent as soon as they are made. One
+// exception: the mel is floored at 8 decades below the largest value of the whole recording. A
+// window with values that low is exact only if the rest of the recording is known not to be louder
+// (see keys()).
+// When the authors encode a recording together with longer ones, they pad its short last chunk with
+// zeros to a whole second. Here a recording is always encoded as if it were alone.
 //
-// So the largest value comes first, then a window is a piece of work. CPU only.
+// Work therefore begins with the largest value; then each window is a piece of work. CPU only.
 // Source: transformers:src/transformers/models/qwen3_omni_moe, Qwen3OmniMoeAudioEncoder.
 // Const after construction, shared by threads.
-// T mel frames, M mel bands, C channels of the convolutions, W width, R rows that come out.
+// T mel frames, M mel bands, C channels of the convolutions, W width, R output rows.
 #pragma once
 
 #include <array>
@@ -32,10 +33,10 @@ struct Qwen3AudioConfig {
   int64_t channels = 480;  ///< C
   int64_t width = 1280, layers = 32, heads = 20, ffn = 5120;
   int64_t chunk = 100;   ///< mel frames of a chunk
-  int64_t window = 800;  ///< mel frames of a window, whole chunks
+  int64_t window = 800;  ///< mel frames of a window; a multiple of `chunk`
   int64_t out = 2048;    ///< width of the rows
 
-  /// Throws LoadError for what is missing, out of range or not supported.
+  /// Reads sizes. Throws LoadError for a value that is missing, out of range or not supported.
   static Qwen3AudioConfig load(const Config& audio);
 };
 
@@ -46,29 +47,29 @@ class Qwen3AudioTower {
 
   /// A window of a recording.
   struct Window {
-    int64_t number = 0;  ///< from 0
+    int64_t number = 0;  ///< index of the window, from 0
     int64_t length = 0;  ///< samples of the recording
-    float loudest = 0;   ///< of the recording
-    int64_t offset = 0;  ///< sample of the recording at which `samples` begins: whole chunks
-    std::span<const float> samples;  ///< the window, and a chunk around it as far as there is one
+    float loudest = 0;   ///< largest log-mel value of the recording
+    int64_t offset = 0;  ///< index in the recording of the first of `samples`; whole chunks
+    std::span<const float> samples;  ///< the window and, if any, one chunk on either side
   };
 
   /// `weights` is the scope thinker.audio_tower.
   Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights, WeightType type);
 
   const Qwen3AudioConfig& config() const { return config_; }
-  /// Rows of a recording; 0 when it is too short for one.
+  /// Returns the number of rows of a recording; 0 if it is too short for a row.
   int64_t count(int64_t samples) const;
-  /// Samples of a chunk, and chunks of a window.
+  /// Return the samples of a chunk, and the chunks of a window.
   int64_t chunk_samples() const { return config_.chunk * mel_.options().hop; }
   int64_t window_chunks() const { return config_.window / config_.chunk; }
-  /// The rows of a window, from first to last.
+  /// Returns the number of rows of window `number` in a recording of `length` samples.
   int64_t window_rows(int64_t number, int64_t length) const;
-  /// Returns the extremes of a recording's log-mel, by windows.
+  /// Returns the extremes of a recording's log-mel, window by window.
   MelExtremes extremes(std::span<const float> recording) const;
   /// Returns a key for each window that has frames: windows with the same key have the same rows.
   std::vector<uint64_t> keys(std::span<const float> recording, const MelExtremes& extremes) const;
-  /// out [window_rows, out].
+  /// Encodes a window into out [window_rows, out].
   void encode(StepContext& ctx, const Window& window, const View& out) const;
   size_t bytes() const;
 
@@ -81,14 +82,14 @@ class Qwen3AudioTower {
   static Conv2d load_conv(const Weights& weights, int64_t in, int64_t out, WeightType type);
   /// Returns the rows that a chunk of `frames` mel frames gives.
   static int64_t chunk_rows(int64_t frames);
-  /// Mel frames of a window: {of its recording before it, of its own}.
+  /// Returns the mel frames of a recording before a window, and those of the window.
   std::pair<int64_t, int64_t> window_frames(int64_t number, int64_t length) const;
   void convolve(StepContext& ctx, const View& mel, int64_t times, const View& out) const;
 
   Qwen3AudioConfig config_;
   MelSpectrogram mel_;
   std::array<Conv2d, 3> convs_;
-  PackedLinear flatten_;  // from [bands / 8, C] of a time
+  PackedLinear flatten_;  // maps a time's [bands / 8, C] to a row
   Tensor positions_;      // [rows of a chunk, W]
   Decoder blocks_;
   PackedLinear proj1_, proj2_;

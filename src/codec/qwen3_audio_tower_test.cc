@@ -1,4 +1,4 @@
-// The audio tower against transformers, and its promises about pieces (tests/parity/qwen3_omni).
+// Compares the audio tower with transformers (tests/parity/qwen3_omni); checks pieces of work.
 #include "codec/qwen3_audio_tower.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST_P(Qwen3AudioTowerGolden, RowsHaveTheSameBitsOnAnyThreads) {
   EXPECT_TRUE(fixture::same_bits(f.encode(samples, 1), f.encode(samples, 3)));
 }
 
-// 2.1 windows of two seconds: of each, only what lies around it is wanted.
+// A recording of 2.1 windows of two seconds; of each window, only its surroundings are passed.
 TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   const TowerFixture f("published");
   const std::vector<float> samples = golden_signal(67200, 5);
@@ -93,19 +93,19 @@ TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   EXPECT_EQ(f.tower.window_rows(3, 67200), 0);
 }
 
-// What is far away in time changes a window only through the loudest moment of the recording.
+// Samples far away in time change a window only through the loudest value of the recording.
 TEST(Qwen3AudioTower, WindowsDoNotSeeEachOther) {
   const TowerFixture f("published");
   std::vector<float> samples = golden_signal(96000, 5);
   const Tensor before = f.encode(samples);
   for (size_t i = 50000; i < samples.size(); ++i)
-    samples[i] *= 0.5f;  // from the middle of window 1
+    samples[i] *= 0.5f;  // from the middle of window 1 on
   const Tensor after = f.encode(samples);
   EXPECT_TRUE(fixture::same_bits(before.view().slice(0, 26), after.view().slice(0, 26)));
   EXPECT_FALSE(fixture::same_bits(before.view().slice(26, 52), after.view().slice(26, 52)));
 }
 
-// What more of a recording changes has another key, and nothing else has.
+// A key changes if more of the recording changes a window's rows, and only then.
 TEST(Qwen3AudioTower, KeysShowWhatStays) {
   const TowerFixture f("published");
   const auto keys = [&](std::span<const float> samples) {
@@ -122,7 +122,7 @@ TEST(Qwen3AudioTower, KeysShowWhatStays) {
   EXPECT_EQ(keys(std::span(samples).first(64000 + 320))[1], whole[1]) << "what is heard ahead";
   EXPECT_TRUE(fixture::same_bits(f.encode(beginning).view().slice(0, 52),
                                  f.encode(samples).view().slice(0, 52)));
-  // A silent window depends on the loudest moment of all.
+  // A silent window depends on the loudest value of the whole recording.
   std::fill(samples.begin(), samples.begin() + 40000, 0.f);
   const uint64_t silent = keys(samples)[0];
   for (float& sample : samples) sample /= 2;
@@ -133,7 +133,7 @@ TEST(Qwen3AudioTower, CountsWhatItEncodes) {
   const TowerFixture f("published");
   EXPECT_EQ(f.tower.count(0), 0);
   EXPECT_EQ(f.tower.count(159), 0);
-  EXPECT_EQ(f.tower.count(200), 0);  // too short to be reflected
+  EXPECT_EQ(f.tower.count(200), 0);  // too short to be mirrored
   EXPECT_EQ(f.tower.count(320), 1);
   EXPECT_EQ(f.tower.count(16000), 13);
   EXPECT_EQ(f.tower.count(16159), 13);

@@ -132,7 +132,7 @@ void Qwen3Codec::hear(StepContext& ctx, Qwen3CodecState& state,
   const Qwen3CodecJob rest{
       &state, codes.subspan(silent * q), {dropped.f32(), static_cast<size_t>(dropped.count())}};
   run(ctx, std::span(&rest, 1));
-  synchronize(ctx);  // the samples are dropped here
+  synchronize(ctx);  // before the dropped samples' memory is released
 }
 
 View Qwen3Codec::run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
@@ -152,7 +152,7 @@ void Qwen3Codec::run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart>
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
   View x = pass.run(ctx, head_, run_latent(ctx, pass, jobs, parts));
-  int64_t skip = 0;  // rows
+  int64_t skip = 0;  // rows to clear at the current rate
   for (const Block& block : blocks_) {
     if (config_.code2wav) skip = (skip + 1) * block.up.stride();
     x = decode_block(ctx, pass, jobs, block, skip, x);

@@ -1,9 +1,9 @@
-// The decoder of the Qwen3 12 Hz speech codec, as Qwen3-TTS and (code2wav) Qwen3-Omni have it:
-// frames of Q codes to samples, with everything a stream needs later kept in its state. Cutting a
-// stream into chunks anywhere gives the bits of decoding it whole, and a stream's samples do not
-// depend on the other streams of a call. Const after construction, shared by threads; a state is
-// used by one call at a time. Q codebooks, V codes of each, hop samples a frame, T frames;
-// activations f32 [time, channels].
+// The decoder of the Qwen3 12 Hz speech codec in its two forms, Qwen3-TTS and Qwen3-Omni
+// (code2wav): frames of Q codes to samples. A state keeps everything that later frames of a stream
+// need. Cutting a stream into chunks anywhere gives the bits of decoding it whole, and a stream's
+// samples do not depend on the other streams of a call. Const after construction, shared by
+// threads; a state is used by one call at a time. Q codebooks, V codes of each, hop samples a
+// frame, T frames; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ class Qwen3CodecState {
 
  private:
   friend class Qwen3Codec;
-  int64_t frames_ = 0;  // decoded so far
+  int64_t frames_ = 0;  // frames decoded so far
   StreamKv kv_;
   std::vector<ConvState> convs_;  // in the order of the network
 };
@@ -45,30 +45,31 @@ struct Qwen3CodecJob {
 /// Quantizers, transformer and decoder with their weights.
 class Qwen3Codec {
  public:
-  /// `weights` is the scope that holds "decoder.", or code2wav itself; `type` is how the matrices
-  /// are kept.
+  /// `weights` is the scope that holds "decoder.", or code2wav itself; `type` is the storage type
+  /// of the matrices.
   Qwen3Codec(const Qwen3CodecConfig& config, const Weights& weights,
              WeightType type = WeightType::kF32);
 
   const Qwen3CodecConfig& config() const { return config_; }
   Qwen3CodecState open() const;
-  /// Decodes every job's frames; on a GPU the samples are there after synchronize(). Throws
+  /// Decodes every job's frames; on a GPU the samples are ready after synchronize(). Throws
   /// InternalError for a code outside [0, V).
   void run(StepContext& ctx, std::span<const Qwen3CodecJob> jobs) const;
-  /// Leaves `state` as if codes [T, Q] had been decoded, for what comes after them: only as many of
-  /// their samples are made as later ones depend on.
+  /// Brings `state` to where it would be after decoding codes [T, Q], so that later frames can
+  /// follow. Computes samples only for the last frames, on which later samples depend, and drops
+  /// them.
   void hear(StepContext& ctx, Qwen3CodecState& state, std::span<const int32_t> codes) const;
 
-  /// Moves the network to a GPU; streams opened from then on lie there.
+  /// Moves the network to a GPU; streams opened afterwards live there.
   void move_to(Device device);
   Device device() const { return head_.device(); }
   size_t bytes() const;
-  /// Memory of one open stream.
+  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const;
 
  private:
   struct Snake {
-    Tensor alpha, inv_beta;  // [C], out of the log domain
+    Tensor alpha, inv_beta;  // [C]; exponentials of the stored logarithms
   };
   struct Upsample {
     CausalConvTranspose1d up;
@@ -84,7 +85,8 @@ class Qwen3Codec {
     CausalConvTranspose1d up;
     std::vector<ResidualUnit> units;
   };
-  static constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, MBs a frame
+  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  static constexpr int64_t kPassFrames = 8;
 
   void load_quantizer(const Weights& weights);
   void set_tables();
@@ -94,34 +96,34 @@ class Qwen3Codec {
   Upsample load_upsample(const Weights& weights, int64_t factor) const;
   Block load_block(const Weights& weights, int64_t in, int64_t out, int64_t rate) const;
 
-  /// out may be x.
+  /// Applies a snake to x; `out` may be x.
   static void snake(StepContext& ctx, const View& x, const Snake& act, const View& out);
   using Jobs = std::span<const Qwen3CodecJob>;
   void run_pass(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// The layers before the head, which are a small part of the work.
+  /// Runs the layers before the head, which are a small part of the work.
   View run_latent(StepContext& ctx, StreamPass& pass, Jobs jobs,
                   std::span<const PassPart> parts) const;
-  /// How many frames before a sample the head and the layers after it see.
+  /// Returns how many frames before a sample the head and the layers after it depend on.
   int64_t reach() const;
-  /// [frames, hidden], of code2wav.
+  /// Returns the embedded codes of code2wav, [frames, hidden].
   View embed_codes(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// For code2wav: clears the first `skip` rows that each stream has at the pass' rate.
+  /// For code2wav: sets the first `skip` rows of each stream, at the pass' rate, to zero.
   void clear_lead(StepContext& ctx, const StreamPass& pass, Jobs jobs, int64_t skip,
                   const View& x) const;
-  /// [frames, codebook_dim].
+  /// Returns the quantizer's output, [frames, codebook_dim].
   View dequantise(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts) const;
-  /// [frames, latent].
+  /// Runs the transformer; returns [frames, latent].
   View transform(StepContext& ctx, Jobs jobs, std::span<const PassPart> parts,
                  const View& latent) const;
-  /// Overwrites x.
+  /// Runs one block; overwrites x.
   View decode_block(StepContext& ctx, StreamPass& pass, Jobs jobs, const Block& block, int64_t skip,
                     const View& x) const;
 
   Qwen3CodecConfig config_;
   WeightType type_;
-  std::vector<Tensor> codebooks_;  // Q of [V, D], D half the codebook_dim
-  Embedding embedding_;            // [Q * V, hidden] of code2wav instead
-  std::vector<View> tables_;       // Q of [V, ...] of either
+  std::vector<Tensor> codebooks_;  // Q tensors [V, D], where D is half of codebook_dim
+  Embedding embedding_;            // [Q * V, hidden]; code2wav has it instead of codebooks
+  std::vector<View> tables_;       // Q views [V, ...] of codebooks_ or of embedding_
   PackedLinear first_out_, rest_out_;
   CausalConv1d pre_conv_;
   PackedLinear in_proj_, out_proj_;

@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-/// What both formats call alike.
+/// Reads the sizes whose keys are the same in both formats.
 void read_codec_sizes(const Config& decoder, Qwen3CodecConfig& c) {
   c.codebooks = decoder.i("num_quantizers", 2, 64);
   c.codebook_size = decoder.i("codebook_size", 1, 1 << 20);
@@ -78,7 +78,7 @@ Qwen3CodecConfig Qwen3CodecConfig::load_code2wav(const Config& code2wav) {
   read_codec_sizes(code2wav, c);
   c.latent = c.hidden;
   c.codebook_dim = 0;
-  const auto rope = code2wav.opt_sub("rope_parameters");  // of transformers 5
+  const auto rope = code2wav.opt_sub("rope_parameters");  // key in transformers 5
   c.rope_theta = (rope ? *rope : code2wav).f("rope_theta", 1);
   if (rope && rope->opt_s("rope_type", "default") != "default") {
     rope->fail("rope_type", "must be default");

@@ -1,5 +1,5 @@
-// Sizes of the Qwen3 12 Hz codec decoder: Qwen3-TTS' from speech_tokenizer/config.json,
-// Qwen3-Omni's from code2wav_config. Plain data.
+// Sizes of the Qwen3 12 Hz codec's decoder: Qwen3-TTS' are in speech_tokenizer/config.json,
+// Qwen3-Omni's in code2wav_config. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -10,31 +10,33 @@
 namespace syrinx {
 
 struct Qwen3CodecConfig {
-  /// Qwen3-Omni's code2wav. Codes have tables of their own, whose rows are averaged, instead of a
-  /// quantizer, a convolution and projections before the transformer, so codebook_dim is unused and
-  /// latent is hidden. And its transposed convolutions drop the samples that come before a whole
-  /// window of input: a stream begins lead() samples late.
+  /// Whether this is Qwen3-Omni's code2wav, which differs in two ways. It has one table per
+  /// codebook, whose rows are averaged, instead of a quantizer, a convolution and projections
+  /// before the transformer; codebook_dim is therefore unused, and `latent` equals `hidden`. Its
+  /// transposed convolutions drop the samples that precede a whole window of input, so a stream
+  /// begins lead() samples late.
   bool code2wav = false;
-  int64_t codebooks = 16;        ///< Q: one semantic, the rest acoustic
+  int64_t codebooks = 16;        ///< Q: one semantic codebook, the others acoustic
   int64_t codebook_size = 2048;  ///< V
-  int64_t codebook_dim = 512;    ///< width after the quantizer; its entries have half of it
-  int64_t latent = 1024;         ///< width around the transformer and of the first upsampling
+  int64_t codebook_dim = 512;    ///< width after the quantizer; an entry has half of it
+  int64_t latent = 1024;         ///< width outside the transformer and in the first upsampling
   int64_t hidden = 512, ffn = 1024, layers = 8, heads = 16, kv_heads = 16, head_dim = 64;
-  int64_t window = 72;  ///< frames that a frame of the transformer sees, itself included
+  int64_t window = 72;  ///< frames that attention sees, up to and with its own
   double rope_theta = 10000, rms_eps = 1e-5;
   int64_t decoder_dim = 1536;                    ///< halved by every block
-  std::vector<int64_t> upsampling_ratios{2, 2};  ///< before the blocks
+  std::vector<int64_t> upsampling_ratios{2, 2};  ///< upsampling rates before the blocks
   std::vector<int64_t> upsample_rates{8, 5, 4, 3};
   int64_t sample_rate = 24000;  ///< Hz
 
-  /// Samples a frame.
+  /// Returns the samples of a frame.
   int64_t hop() const;
-  /// Samples at the beginning of a stream that the network does not make; less than there are in
-  /// some frames.
+  /// Returns how many samples at the beginning of a stream the network does not make; less than a
+  /// few frames.
   int64_t lead() const;
-  /// Reads the decoder's part; throws LoadError for what is missing, out of range or unknown.
+  /// Reads the decoder's part of the config. Throws LoadError for a value that is missing, out of
+  /// range or unknown.
   static Qwen3CodecConfig load(const Config& root);
-  /// The same of a code2wav_config.
+  /// Reads the sizes from a code2wav_config, with the same errors.
   static Qwen3CodecConfig load_code2wav(const Config& code2wav);
 };
 

@@ -1,4 +1,4 @@
-// Construction of Qwen3Codec from a checkpoint's tensors.
+// Builds Qwen3Codec from a checkpoint's tensors.
 #include <cmath>
 
 #include "codec/qwen3_codec.h"
@@ -10,7 +10,7 @@ namespace {
 constexpr float kClusterFloor = 1e-5f;  // codebook = embedding_sum / max(cluster_usage, floor)
 constexpr int64_t kUnitDilations[] = {1, 3, 9};
 
-/// A convolution of one tap as a linear.
+/// Loads a convolution of one tap as a linear.
 PackedLinear load_pointwise(const Weights& w, int64_t in, int64_t out, bool bias, WeightType type) {
   return PackedLinear::pack(w.take("weight", {out, in, 1}).reshape({out, in}), type,
                             bias ? w.take("bias", {out}) : View{});

@@ -1,4 +1,4 @@
-// The codec against samples of the authors' package, and its promises about chunks and batches.
+// Compares the codec with samples of the authors' package; checks chunks and batches.
 #include "codec/qwen3_codec.h"
 
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@ namespace {
 
 const std::string kParity = SYRINX_BINARY_DIR "/parity/";
 
-/// A small random checkpoint and what its authors' code makes of its codes. "omni/..." is a
-/// code2wav of Qwen3-Omni.
+/// A small random checkpoint and the samples that its authors' code makes of its codes. "omni/..."
+/// is a code2wav of Qwen3-Omni.
 struct Qwen3CodecFixture {
   explicit Qwen3CodecFixture(const std::string& name)
       : omni(name.starts_with("omni/")),
@@ -73,7 +73,7 @@ struct Qwen3CodecFixture {
 
 /// Samples of Qwen3-TTS.
 class Qwen3CodecSamples : public testing::TestWithParam<const char*> {};
-/// Promises about chunks and batches, of both.
+/// Checks of chunks and batches, for Qwen3-TTS and Qwen3-Omni.
 class Qwen3CodecGolden : public testing::TestWithParam<const char*> {};
 
 TEST_P(Qwen3CodecSamples, WholeMatchesTheAuthors) {
@@ -180,10 +180,10 @@ TEST(Code2Wav, LeadIsWhatTheAuthorsDrop) {
   Qwen3CodecConfig config;
   EXPECT_EQ(config.lead(), 0);
   config.code2wav = true;
-  EXPECT_EQ(config.lead(), 555);  // as published
+  EXPECT_EQ(config.lead(), 555);  // that of the published model
 }
 
-// Positions are turned back after some thousand frames; a stream must not notice.
+// Positions are shifted back after some thousand frames, which must not change a stream.
 TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
   Qwen3CodecFixture f("projected");
   const int64_t cut[] = {16};
@@ -195,7 +195,7 @@ TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
   }
   const int64_t q = f.config.codebooks, hop = f.config.hop(), late = 4000, seen = 4500;
   const std::vector<float> all = f.decode(codes, cut);
-  // A stream that begins late agrees once all that it lacks has left every window.
+  // A stream that begins late must agree once the frames that it lacks have left every window.
   const std::vector<float> part = f.decode(std::span(codes).subspan(late * q), cut);
   float worst = 0;
   for (int64_t i = seen * hop; i < static_cast<int64_t>(all.size()); ++i) {
@@ -207,7 +207,7 @@ TEST(Qwen3Codec, LongStreamsGoOnAsTheyWere) {
 
 TEST(Qwen3Codec, DummyWeightsOfPublishedSizeLoad) {
   Qwen3CodecConfig config;
-  config.layers = 1;  // the rest at full size would take the test seconds
+  config.layers = 1;  // the other layers at full size would take seconds
   config.decoder_dim = 96;
   const Qwen3Codec codec(config, Weights(dummy_weights()));
   EXPECT_EQ(config.hop(), 1920);

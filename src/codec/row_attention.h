@@ -1,6 +1,6 @@
-// Attention in which every row of a recording sees every other, a bounded piece of rows at a time:
-// all rows are put in, then seen. CPU, f32. One recording at a time, one thread at a time.
-// N rows, W width.
+// Attention in which every row of a recording sees every other, computed for a bounded number of
+// rows at a time: first put() for all rows, then see(). CPU, f32. An object serves one recording at
+// a time, on one thread at a time. N rows, W width.
 #pragma once
 
 #include <vector>
@@ -15,9 +15,11 @@ class RowAttention {
   /// `heads` must divide `width`.
   RowAttention(int64_t rows, int64_t width, int64_t heads);
 
-  /// Queries, keys and values of rows [begin, begin + x rows): `qkv` of x [.., W].
+  /// Computes and stores queries, keys and values of rows [begin, begin + x rows): applies `qkv` to
+  /// x [.., W].
   void put(StepContext& ctx, const PackedLinear& qkv, const View& x, int64_t begin);
-  /// What rows [begin, begin + out rows) see of all, once all were put; out [.., W].
+  /// Writes the attention of rows [begin, begin + out rows) over all rows to out [.., W], once
+  /// put() has had all rows.
   void see(StepContext& ctx, int64_t begin, const View& out);
 
  private:

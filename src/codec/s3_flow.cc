@@ -14,7 +14,9 @@ S3Flow::S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType ty
     : config_(config),
       schedule_(config.mean_flow ? even_schedule(config.steps) : cosine_schedule(config.steps)) {
   {
-    const AbsentTensors kept(false);  // voices are made where requests come, streams where they run
+    // The speaker projection is needed by processes that make voices, although streams run
+    // elsewhere.
+    const AbsentTensors kept(false);
     speaker_ = load_linear(weights, "spk_embed_affine_layer", config.mel, config.speaker, true,
                            WeightType::kF32);
   }
@@ -121,7 +123,7 @@ void S3Flow::whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& v
   encode_and_solve(ctx, count, noise, state, mel);
 }
 
-/// The next `tokens` ready tokens, as one chunk.
+/// Encodes the next `tokens` ready tokens as one chunk and solves for their mel frames.
 void S3Flow::encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
                               S3FlowState& state, std::vector<float>& mel) const {
   Arena::Mark mark(ctx.arena);
@@ -134,7 +136,7 @@ void S3Flow::encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNois
   mel.insert(mel.end(), out.f32() + skip * config_.mel, out.f32() + out.count());
 }
 
-/// Euler's method from noise to mel for the next chunk of frames. out [F, M].
+/// Computes the mel of the next chunk of frames from noise by Euler's method. out [F, M].
 void S3Flow::solve(StepContext& ctx, const View& mean, const S3FlowNoise& noise, S3FlowState& state,
                    const View& out) const {
   const int64_t frames = mean.shape[0], m = config_.mel, width = estimator_->in();

@@ -1,8 +1,9 @@
 // The S3 flow: speech tokens to mel frames by flow matching, in the two forms of its authors. In
-// whole(), everything attends to the whole utterance. In the streaming form of open() and run()
-// attention sees whole chunks of 25 tokens and never beyond, so each chunk is computed once, when
-// its tokens and 3 more have come, and what later chunks need is kept (the original runs the whole
-// utterance again for every chunk). Cutting a stream anywhere gives the bits of one call.
+// whole(), everything attends to the whole utterance. In the streaming form, open() and run(),
+// attention sees whole chunks of 25 tokens and none after its own. A chunk is therefore computed
+// once, when its tokens and 3 more have arrived; the state keeps what later chunks need. (The
+// original runs the whole utterance again for every chunk.) Cutting a stream anywhere gives the
+// bits of one call.
 // Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True;
 // Step-Audio2:cosyvoice2/flow/flow.py (inference, setup_cache, inference_chunk) with
 // S3FlowConfig::whole_prompt.
@@ -23,22 +24,23 @@ namespace syrinx {
 /// The voice that the flow continues. Immutable, shared.
 struct S3FlowVoice {
   std::vector<int32_t> tokens;  ///< P, may be 0
-  /// [P * ratio, M], empty if P is 0; or fewer than `ratio` frames more, which stand where the
-  /// first frames of speech would be and are not to be heard.
+  /// [P * ratio, M]; empty if P is 0. There may be up to `ratio` - 1 more frames. They take the
+  /// place of the first frames of speech and must not be played.
   Tensor mel;
   Tensor speaker;  ///< [M], projected
 };
 
-/// Fills the M standard normal numbers that mel frame `frame` starts from; frames count from the
+/// Fills the M standard normal numbers from which mel frame `frame` starts. Frames count from the
 /// beginning of the prompt.
 using S3FlowNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
 /// One stream between calls.
 class S3FlowState {
  public:
-  /// Tokens taken, the prompt's included.
+  /// Returns the number of tokens taken, including the prompt's.
   int64_t tokens() const { return tokens_; }
-  /// The same stream again; the estimator's keys and values are shared until one writes on.
+  /// Returns a copy of the stream. Both share the estimator's keys and values until one of them
+  /// writes more.
   S3FlowState clone() const;
 
  private:
@@ -55,35 +57,37 @@ class S3FlowState {
 /// Encoder and estimator with their weights, and pages for the past of open streams.
 class S3Flow {
  public:
-  /// `weights` is the scope of the flow. `max_frames`: mel frames of all open streams together,
-  /// prompts counted once; it costs address space, not memory.
+  /// `weights` is the scope of the flow. `max_frames`: most mel frames of all open streams
+  /// together, where shared prompts count once; it reserves address space, not memory.
   S3Flow(const S3FlowConfig& config, const Weights& weights, WeightType type = WeightType::kF32,
          int64_t max_frames = 1 << 16);
 
   const S3FlowConfig& config() const { return config_; }
-  /// tokens [P]; mel as S3FlowVoice has it; speaker: the vector of the speaker encoder.
+  /// Makes a voice of tokens [P], mel as in S3FlowVoice, and `speaker`, the vector of the speaker
+  /// encoder.
   std::shared_ptr<const S3FlowVoice> voice(std::vector<int32_t> tokens, Tensor mel,
                                            std::span<const float> speaker) const;
-  /// A stream that has taken its prompt: all of its whole chunks are computed.
+  /// Opens a stream that has taken its prompt and computed all whole chunks of it.
   S3FlowState open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                    const S3FlowNoise& noise) const;
-  /// Takes tokens in [0, vocab) and appends to `mel` the frames [.., M] that became certain, those
-  /// of the prompt left out. `last`: nothing follows; all frames are then out.
+  /// Takes tokens in [0, vocab) and appends to `mel` the frames [.., M] that became certain,
+  /// without those of the prompt. `last`: no tokens follow; the call then appends all remaining
+  /// frames.
   void run(StepContext& ctx, std::span<const int32_t> tokens, bool last, const S3FlowNoise& noise,
            S3FlowState& state, std::vector<float>& mel) const;
-  /// The frames of an utterance that attends to all of itself: what run() appends, but for that.
+  /// Appends the frames of an utterance whose attention sees all of the utterance.
   void whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
              std::span<const int32_t> tokens, const S3FlowNoise& noise,
              std::vector<float>& mel) const;
-  /// Mel frames of the prompt beyond those of its tokens.
+  /// Returns the number of mel frames of the prompt beyond those of its tokens.
   int64_t spare_frames(const S3FlowVoice& voice) const;
-  /// Returns how many of the first `tokens` tokens of a stream, prompt included, have certain
-  /// frames while more may follow: the whole chunks whose lookahead has come. Where the prompt is
-  /// whole: of the tokens behind it.
+  /// Returns how many of a stream's first `tokens` tokens have certain frames when more tokens may
+  /// follow: those of whole chunks whose lookahead has arrived. Tokens include the prompt's, unless
+  /// the config has whole_prompt.
   int64_t certain(int64_t tokens) const;
 
   size_t bytes() const { return encoder_->bytes() + estimator_->bytes() + speaker_.bytes(); }
-  /// Memory of a second of an open stream.
+  /// Returns the memory of one second of an open stream in bytes.
   size_t bytes_per_second() const;
 
  private:

@@ -8,8 +8,8 @@
 namespace syrinx {
 namespace {
 
-constexpr float kLeak = 0.01f;       // torch's default
-constexpr float kBlockEps = 1e-12f;  // of the norms inside blocks
+constexpr float kLeak = 0.01f;       // torch's default slope of a leaky ReLU
+constexpr float kBlockEps = 1e-12f;  // epsilon of the norms inside blocks
 
 }  // namespace
 

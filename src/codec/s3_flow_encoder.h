@@ -1,7 +1,7 @@
-// The flow's encoder: speech tokens to the mean that the estimator starts from. A convolution that
-// looks 3 tokens ahead, conformer blocks at the tokens' rate, an upsampling, conformer blocks at
-// the mel's rate. Attention sees whole chunks, or all of an utterance that is encoded at once;
-// everything else is causal. Source:
+// The flow's encoder: speech tokens to the mean that the estimator starts from. It has a
+// convolution that looks 3 tokens ahead, conformer blocks at the rate of tokens, an upsampling, and
+// conformer blocks at the rate of mel frames. Attention sees whole chunks, or all of an utterance
+// that is encoded at once; everything else is causal. Source:
 // CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder). Const after
 // construction, shared by threads; a state is used by one call at a time.
 #pragma once
@@ -23,17 +23,18 @@ class S3FlowEncoder {
     State clone() const;
   };
 
-  /// Scope of the flow: input_embedding, encoder, encoder_proj.
+  /// `weights` is the scope of the flow: input_embedding, encoder, encoder_proj.
   S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
 
-  /// `most`: tokens that encode() is given at once at most; 0: a chunk.
+  /// `most`: most tokens of one encode() call; 0: those of a chunk.
   State open(int64_t most = 0) const;
-  /// Takes tokens; `last`: none follow. state.ready grows by the tokens whose lookahead has come.
+  /// Takes tokens; `last`: no tokens follow. Tokens whose lookahead has arrived are appended to
+  /// state.ready.
   void push(StepContext& ctx, std::span<const int32_t> tokens, bool last, State& state) const;
-  /// Tokens that still wait for their lookahead never were.
+  /// Drops the tokens that still wait for their lookahead.
   void drop_waiting(State& state) const;
-  /// Encodes the next `tokens` ready tokens: a whole chunk, the end of a stream, or all of it.
-  /// Returns [tokens * ratio, mel] in the arena.
+  /// Encodes the next `tokens` tokens of state.ready: a whole chunk, the end of a stream, or a
+  /// whole utterance. Returns [tokens * ratio, mel] in the arena.
   View encode(StepContext& ctx, int64_t tokens, State& state) const;
   size_t bytes() const;
 
@@ -43,7 +44,7 @@ class S3FlowEncoder {
     RelAttention attention;
     PackedLinear up, down;
   };
-  /// Linear, norm and the scale of the embedding.
+  /// Input layer: a linear, a norm and a scale.
   struct Embed {
     PackedLinear linear;
     LayerNorm norm;

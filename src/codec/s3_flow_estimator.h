@@ -1,5 +1,5 @@
-// The estimator of CosyVoice2 and Chatterbox, distilled to mean velocities or not: a causal U-Net
-// of one level with transformer blocks. Source: CosyVoice:cosyvoice/flow/decoder.py
+// The estimator of CosyVoice2 and Chatterbox, in plain form or distilled to mean velocities: a
+// causal U-Net of one level with transformer blocks. Source: CosyVoice:cosyvoice/flow/decoder.py
 // (CausalConditionalDecoder), Matcha-TTS. Const after construction, shared by threads; a state is
 // used by one call at a time. F frames of a chunk, C channels.
 #pragma once
@@ -14,7 +14,7 @@ namespace syrinx {
 
 class S3FlowEstimator : public FlowEstimator {
  public:
-  /// `weights`: the scope "decoder.estimator"; `schedule`: at which step s evaluates, in [0, 1].
+  /// `weights`: the scope "decoder.estimator"; `schedule`: the time of each solver step, in [0, 1].
   S3FlowEstimator(const S3FlowConfig& config, const Weights& weights, const FlowSchedule& schedule,
                   WeightType type, int64_t max_frames);
 
@@ -31,12 +31,12 @@ class S3FlowEstimator : public FlowEstimator {
   struct Resnet {
     Half first, second;
     PackedLinear residual;
-    Tensor time;  ///< [steps, C], added between the halves
+    Tensor time;  ///< [steps, C], added between the halves of the resnet
   };
   struct Section {
     Resnet resnet;
     std::vector<MatchaBlock> blocks;
-    CausalConv1d conv;  ///< of the first and the last section
+    CausalConv1d conv;  ///< only in the first and the last section
     bool has_conv = false;
   };
 

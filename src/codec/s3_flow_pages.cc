@@ -30,13 +30,13 @@ void S3FlowPages::give_back(int32_t group) {
 void S3FlowPages::own(Group& group) {
   if (group.use_count() == 1) return;
   const Group copy = take();
-  // With one layer, a group's pages lie side by side.
+  // The pool has one layer, so the pages of a group are contiguous.
   std::memcpy(pool_.keys(0, *copy * slots_, 0), pool_.keys(0, *group * slots_, 0), group_bytes());
   group = copy;
 }
 
 void S3FlowPages::copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row) {
-  const size_t size = spec_.dtype == DType::kF32 ? 4 : 2;  // nothing smaller is kept here
+  const size_t size = spec_.dtype == DType::kF32 ? 4 : 2;  // there are no pages of 8 bits
   const auto dim = static_cast<size_t>(spec_.head_dim), rows = size_t{KvPool::kPageRows};
   const auto in = static_cast<size_t>(row), out = static_cast<size_t>(to_row);
   for (int64_t slot = 0; slot < slots_; ++slot) {

@@ -1,7 +1,7 @@
-// Keys and values of the flow's estimator: for every stretch of KvPool::kPageRows frames one group
-// of pages, which holds all solver steps, branches and layers. Groups of a common beginning (a
-// voice's prompt) are shared by streams and copied when one of them writes on.
-// take() and the end of a group may happen on any thread.
+// Keys and values of the flow's estimator. Every KvPool::kPageRows frames have one group of pages,
+// for all solver steps, branches and layers. Streams with a common beginning (a voice's prompt)
+// share its groups; a group is copied when one of the streams writes to it. take() and the release
+// of a group may happen on any thread.
 #pragma once
 
 #include <memory>
@@ -15,17 +15,18 @@ namespace syrinx {
 
 class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
  public:
-  /// `slots`: pages of a group. Address space is taken for all groups, memory only for those that
-  /// were in use at the same time.
+  /// `slots`: pages of a group; `groups`: most groups. Address space is reserved for all groups,
+  /// but memory is used only for as many as were in use at the same time.
   S3FlowPages(const KvSpec& spec, int64_t slots, int64_t groups);
 
-  /// A group's number; given back when the last copy goes. The pages outlive their groups.
+  /// The number of a group, which is released with the last copy. A Group keeps the S3FlowPages
+  /// alive.
   using Group = std::shared_ptr<const int32_t>;
-  /// Throws InternalError when all are taken.
+  /// Returns an unused group. Throws InternalError if all groups are in use.
   Group take();
-  /// Makes `group` this stream's own: a copy when others hold it too.
+  /// Makes `group` exclusive to its stream: replaces it by a copy if other streams hold it, too.
   void own(Group& group);
-  /// The keys and values of one row in all of a group's pages. No other stream may hold `to`.
+  /// Copies the keys and values of one row, in all pages of a group. No other stream may hold `to`.
   void copy_row(const Group& from, int64_t row, const Group& to, int64_t to_row);
 
   const KvPool& pool() const { return pool_; }
@@ -38,7 +39,7 @@ class S3FlowPages : public std::enable_shared_from_this<S3FlowPages> {
   int64_t slots_;
   KvPool pool_;
   std::mutex mutex_;
-  // The lowest first, so that memory stays dense.
+  // The lowest number is taken first, so that memory stays dense.
   std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> free_;
 };
 

@@ -1,5 +1,5 @@
-// The S3 flow against the original implementation (tests/parity/s3_flow), whole, in pieces, from a
-// shared prompt, and at the edges of its chunks.
+// Compares the S3 flow with the original implementation (tests/parity/s3_flow): whole, in pieces,
+// from a shared prompt, and at the edges of its chunks.
 #include "codec/s3_flow.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ struct S3FlowFixture {
 
   std::function<void(int64_t, std::span<float>)> fill = [this](int64_t frame,
                                                                std::span<float> out) {
-    const View table = golden.view("noise");  // longer streams begin it again
+    const View table = golden.view("noise");  // longer streams repeat it
     std::copy_n(table.f32() + frame % table.shape[0] * kMel, kMel, out.begin());
   };
   S3FlowNoise noise() { return fill; }
@@ -131,7 +131,7 @@ TEST(S3Flow, AttendsToAllAsTheOriginalDoes) {
     EXPECT_LT(worst, 1e-4f) << prompt << " + " << length;
     std::vector<float> again;
     f.flow.whole(f.ctx, f.voice(prompt), f.tokens(0, length), f.noise(), again);
-    EXPECT_TRUE(again == got);  // whatever lies in the pages
+    EXPECT_TRUE(again == got);  // whatever the pages contained before
   }
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
 }
@@ -184,7 +184,7 @@ TEST(S3Flow, StreamsShareTheirPrompt) {
   std::vector<S3FlowState> streams;
   std::vector<std::vector<float>> mels(3);
   for (int i = 0; i < 3; ++i) streams.push_back(prompt.clone());
-  for (int64_t begin = 0; begin < 31; begin += 4) {  // in turn, so that each writes beside others
+  for (int64_t begin = 0; begin < 31; begin += 4) {  // in turn, while the others are open
     for (int i = 0; i < 3; ++i) {
       const int64_t end = std::min<int64_t>(begin + 4, 31);
       f.flow.run(f.ctx, f.tokens(begin, end), end == 31, f.noise(), streams[i], mels[i]);

@@ -1,7 +1,7 @@
 // S3 speech tokens (v2, 25 a second) of a recording: Whisper's log-mel, two convolutions, blocks of
-// attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0, 1: the
-// digits of the token. Attention sees the whole recording, so it cannot be streamed; the work is
-// cut into pieces of some tens of milliseconds instead. Source:
+// attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0 or 1, which
+// are the digits of the token. Attention sees the whole recording, so the tokenizer cannot stream;
+// its work is cut into pieces of some tens of milliseconds instead. Source:
 // s3tokenizer:s3tokenizer/model_v2.py. Const after construction, shared by threads; a Work is used
 // by one call at a time. T mel frames, N tokens, W width.
 #pragma once
@@ -22,37 +22,38 @@ class S3Tokenizer {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
   static constexpr int32_t kCodes = 6561;    ///< tokens lie in [0, 3^8)
-  static constexpr double kMaxSeconds = 30;  ///< the authors' bound for one pass
+  static constexpr double kMaxSeconds = 30;  ///< the authors' limit for one pass
 
   /// One recording between calls.
   class Work {
    public:
     bool done() const { return stage_ == kDone; }
-    /// Complete when done.
+    /// Returns the tokens, which are complete when the work is done.
     const std::vector<int32_t>& tokens() const { return tokens_; }
 
    private:
     friend class S3Tokenizer;
     enum Stage { kMel, kConv1, kConv2, kProject, kMix, kQuantise, kDone };
     Stage stage_ = kMel;
-    int64_t layer_ = 0, row_ = 0;  // of the next piece
+    int64_t layer_ = 0, row_ = 0;  // layer and row at which the next piece begins
     std::vector<float> samples_;
-    Tensor mel_, half_, x_;    // [1 + T + 1, mels], [1 + T / 2 + 1, W], [N, W]: zeros around them
+    // [1 + T + 1, mels], [1 + T / 2 + 1, W], [N, W]; the border rows of the first two are zeros.
+    Tensor mel_, half_, x_;
     Tensor queries_, values_;  // [N, W], [N + taps - 1, W]
     KvPool kv_;
     std::vector<int32_t> pages_, tokens_;
   };
 
-  /// Sizes are read from the shapes below `weights`: encoder.{conv1,conv2,blocks.N.*},
-  /// quantizer._codebook.project_down. Kept in f32: tokens are decided by small differences, and
-  /// bf16 would save a tenth of the time.
+  /// Reads sizes from the shapes below `weights`: encoder.{conv1,conv2,blocks.N.*},
+  /// quantizer._codebook.project_down. Weights are kept in f32: small differences decide which
+  /// token is chosen, and bf16 would save only a tenth of the time.
   explicit S3Tokenizer(const Weights& weights);
 
-  /// Tokens of a recording at 16 kHz.
+  /// Returns the number of tokens of a recording at 16 kHz.
   int64_t count(int64_t samples) const;
-  /// `samples` at 16 kHz, at most kMaxSeconds.
+  /// Opens the work for `samples` at 16 kHz, at most kMaxSeconds.
   Work open(std::span<const float> samples) const;
-  /// The next piece of an unfinished work.
+  /// Runs the next piece of an unfinished work.
   void run(StepContext& ctx, Work& work) const;
 
   int64_t layers() const { return static_cast<int64_t>(blocks_.size()); }
@@ -64,7 +65,7 @@ class S3Tokenizer {
     Block(const Weights& weights, int64_t width);
     LayerNorm before_attention, before_mlp;
     PackedLinear qkv, out, up, down;
-    PackedConv1d memory;  // depthwise
+    PackedConv1d memory;  // depthwise convolution
   };
 
   void make_mel(Work& work) const;
@@ -80,10 +81,11 @@ class S3Tokenizer {
   PackedConv1d conv1_, conv2_;
   std::vector<Block> blocks_;
   RopeTable rope_;
-  PackedLinear down_;  // to the digits
+  PackedLinear down_;  // maps a row to the digits
 };
 
-/// The tokenizer as CosyVoice2 publishes it, speech_tokenizer_v2.onnx, under the names above.
+/// Opens the tokenizer in CosyVoice2's published form, speech_tokenizer_v2.onnx, under the names
+/// above.
 std::unique_ptr<WeightSource> open_s3_tokenizer_onnx(const std::string& path);
 
 }  // namespace syrinx

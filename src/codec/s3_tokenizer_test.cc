@@ -1,5 +1,5 @@
-// S3 tokens and CAM++ vectors against their authors' code (tests/parity/s3_reference), from torch's
-// weights and from ONNX files.
+// Compares S3 tokens and CAM++ vectors with their authors' code (tests/parity/s3_reference), from
+// torch's weights and from ONNX files.
 #include "codec/s3_tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -88,7 +88,7 @@ TEST(S3Reference, OfCosyVoiceFromOnnx) {
   speaker.finish();
   EXPECT_EQ(tokenizer.layers(), 2);
   EXPECT_EQ(network.width(), 192);
-  // The recording that the authors' front end was given, 16 kHz.
+  // The recording that the authors' front end got, 16 kHz.
   const TorchPickle want(dir + "cloned.pt");
   const std::vector<float> samples = read_wav(parity("s3_reference/golden/recording.wav")).samples;
   const View ids = want.view(*want.find("cloned.flow_prompt_speech_token"));
@@ -107,7 +107,7 @@ TEST(S3Reference, EveryPieceIsSmall) {
   auto work = tokenizer.open(samples);
   int pieces = 0;
   for (; !work.done(); ++pieces) tokenizer.run(machine.ctx, work), machine.arena.reset();
-  // 6 of the mel, 12 + 6 of the convolutions, 2 * 24 of the one layer, 1 for the digits.
+  // 6 for the mel, 12 + 6 for the convolutions, 2 * 24 for the only layer, 1 for the digits.
   EXPECT_EQ(pieces, 6 + 12 + 6 + 48 + 1);
   EXPECT_EQ(work.tokens().size(), 750u);
   EXPECT_THROW(tokenizer.run(machine.ctx, work), InternalError);

@@ -1,9 +1,9 @@
-// The decoder of a SEANet codec as ESPnet trains it: not causal, convolutions mirrored at both ends
-// of a stream, an LSTM over the frames, one snake parameter a layer, residual units beside a
-// linear. Latent frames come in, samples go out as soon as they are certain; every frame runs once.
-// However a stream is cut, its samples are the same bits as those of the whole. Runs on the CPU.
-// Const after construction, shared by threads; a stream is used by one call at a time.
-// Network: espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
+// The decoder of a SEANet codec as ESPnet trains it: convolutions that are mirrored at both ends of
+// a stream and not causal, an LSTM over the frames, snakes with one parameter per layer, residual
+// units with a linear shortcut. It takes latent frames and returns samples as soon as they are
+// certain; every frame is computed once. However a stream is cut, its samples have the bits of the
+// whole. CPU only. Const after construction, shared by threads; a stream is used by one call at a
+// time. Network: espnet:espnet2/gan_codec/shared/decoder/seanet.py. T frames, D latent width.
 #pragma once
 
 #include <vector>
@@ -19,14 +19,15 @@ class SeanetDecoder {
     std::vector<MirroredConv1d::State> convs;
     std::vector<ConvState> ups;
     std::vector<LstmState> lstm;
-    std::vector<RowQueue> beside;  // of the units
+    std::vector<RowQueue> beside;  // delayed input of each residual unit
   };
 
   SeanetDecoder(const SeanetConfig& config, const Weights& weights, WeightType type);
 
   const SeanetConfig& config() const { return config_; }
   Stream open() const;
-  /// latent [T, D]; the samples [N] that became certain, in the arena.
+  /// Decodes latent [T, D]; `last`: no frames follow. Returns the samples [N] that became certain,
+  /// in the arena.
   View run(StepContext& ctx, const View& latent, bool last, Stream& stream) const;
   size_t bytes() const;
 

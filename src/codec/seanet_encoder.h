@@ -1,8 +1,8 @@
-// The encoder of a SEANet codec as ESPnet trains it, its decoder's mirror image: samples come in,
-// latent frames go out as soon as they are certain. However a recording is cut, its frames are the
-// same bits as those of the whole. Runs on the CPU, in f32: fewer bits would choose other codes.
-// Const after construction, shared by threads; a stream is used by one call at a time.
-// Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T samples, D latent width.
+// The encoder of a SEANet codec as ESPnet trains it, the mirror image of its decoder. It takes
+// samples and returns latent frames as soon as they are certain. However a recording is cut, its
+// frames have the bits of the whole. CPU only, in f32: fewer bits would choose other codes. Const
+// after construction, shared by threads; a stream is used by one call at a time. Network:
+// espnet:espnet2/gan_codec/shared/encoder/seanet.py. T samples, D latent width.
 #pragma once
 
 #include <vector>
@@ -17,17 +17,18 @@ class SeanetEncoder {
     friend class SeanetEncoder;
     std::vector<MirroredConv1d::State> convs;  // in the order of the network
     std::vector<LstmState> lstm;
-    std::vector<RowQueue> beside;  // of the units
+    std::vector<RowQueue> beside;  // delayed input of each residual unit
   };
 
   /// `config` is the decoder's.
   SeanetEncoder(const SeanetConfig& config, const Weights& weights);
 
-  /// T / hop, rounded up.
+  /// Returns T / hop, rounded up.
   int64_t frames(int64_t samples) const;
   Stream open() const;
-  /// x [T, 1]; `last`: nothing follows, and that call brings two frames or more, or all. The frames
-  /// [N, D] that became certain, in the arena; x is changed.
+  /// Encodes x [T, 1] and overwrites it; `last`: no samples follow. The last call must bring at
+  /// least two frames, or all samples of the recording. Returns the frames [N, D] that became
+  /// certain, in the arena.
   View run(StepContext& ctx, const View& x, bool last, Stream& stream) const;
   size_t bytes() const;
 

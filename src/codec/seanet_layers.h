@@ -1,5 +1,5 @@
-// The layers that both halves of a SEANet codec of ESPnet's are made of: sizes, snakes with one
-// parameter, residual units beside a linear. Free functions and values; const after load.
+// Layers that the encoder and the decoder of ESPnet's SEANet codecs share: sizes, snakes with one
+// parameter, residual units with a linear shortcut. Free functions and values; const after load.
 // Network: espnet:espnet2/gan_codec/shared/encoder/seanet.py. T rows, C channels.
 #pragma once
 
@@ -13,61 +13,62 @@
 
 namespace syrinx {
 
-/// Sizes of the decoder, from its tensors; the encoder has the same, mirrored.
+/// Sizes of the decoder, from its tensors; the encoder has them in reverse order.
 struct SeanetConfig {
   int64_t latent = 512;  ///< D
-  int64_t width = 512;   ///< after the first convolution; halved by every ratio
+  int64_t width = 512;   ///< channels after the first convolution; halved by every ratio
   std::vector<int64_t> ratios{8, 5, 4, 2};
-  int64_t units = 3;  ///< residual ones after each ratio, of dilation 1, 2, 4, ...
-  int64_t lstm = 2;   ///< layers
-  int64_t taps = 7;   ///< of all convolutions but those of one tap
-  int64_t inner = 2;  ///< how many times narrower a residual unit is inside
+  int64_t units = 3;  ///< residual units after each ratio, of dilation 1, 2, 4, ...
+  int64_t lstm = 2;   ///< LSTM layers
+  int64_t taps = 7;   ///< taps of all convolutions except those of one tap
+  int64_t inner = 2;  ///< factor by which a residual unit is narrower inside
 
-  /// Reads sizes from the scope that has model.0, model.1, ...; what no tensor determines stays as
-  /// it is here.
+  /// Reads sizes from the scope that has model.0, model.1, ...; a size that no tensor determines
+  /// keeps the default above.
   static SeanetConfig of(const Weights& weights);
-  /// Samples a frame.
+  /// Returns the samples of a frame.
   int64_t hop() const;
-  /// Samples by which a stream's output lags behind its input before it ends.
+  /// Returns the samples by which a stream's output lags behind its input until the stream ends.
   int64_t delay() const;
 };
 
 namespace seanet {
 
-/// Where a convolution keeps its tensors.
+/// Returns the scope of a convolution's tensors.
 inline Weights conv_scope(const Weights& layer) { return layer.scope("conv").scope("conv"); }
 
-/// One alpha for all channels.
+/// A snake with one alpha for all channels.
 struct Snake {
-  Tensor alpha, inverse;  // [C], all the same
+  Tensor alpha, inverse;  // [C], with equal numbers
 };
 /// Loads a snake of `channels` channels. Throws LoadError.
 Snake load_snake(const Weights& layer, int64_t channels);
-/// x [T, C], in place.
+/// Applies a snake to x [T, C] in place.
 void apply(StepContext& ctx, const Snake& snake, const View& x);
 
 /// Loads a convolution of the given sizes. Throws LoadError.
 MirroredConv1d load_conv(const Weights& layer, int64_t in, int64_t out, int64_t taps,
                          const MirroredOptions& options);
 
-/// Snake, dilated convolution, snake and mix, beside a mix of what comes in.
+/// A residual unit: the sum of (snake, dilated convolution, snake, mix) and a linear of its input.
 struct Unit {
   Snake before, inside;
   MirroredConv1d conv;
   PackedLinear mix, beside;
 };
-/// The `number`th unit at a width.
+/// Loads residual unit number `number` with `channels` channels.
 Unit load_unit(const Weights& layer, const SeanetConfig& config, int64_t channels, int64_t number,
                WeightType type);
-/// x [T, C] -> the rows that became certain, in the arena; x is changed. `waiting`: rows of C.
+/// Runs a unit: x [T, C] -> the rows that became certain, in the arena; overwrites x. `waiting`
+/// holds input rows of C numbers that wait for their convolution.
 View run(StepContext& ctx, const Unit& unit, const View& x, bool last, MirroredConv1d::State& conv,
          RowQueue& waiting);
 
-/// x += what the layers make of it, one after another. `states`: one of each.
+/// Adds to x the output of the LSTM layers, run one after another. `states`: one of each layer.
 void add_lstm(StepContext& ctx, const std::vector<Lstm>& layers, const View& x,
               std::vector<LstmState>& states);
 
-/// Bytes of the unit's weights.
+/// Returns the bytes of the unit's weights.
 size_t bytes(const Unit& unit);
 
 }  // namespace seanet

@@ -1,4 +1,4 @@
-// SNAC against the authors' package on small checkpoints (tests/parity/snac).
+// Compares SNAC with the authors' package on small checkpoints (tests/parity/snac).
 #include "codec/snac.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr uint64_t kSeed = 1234567890123;  // of make_golden.py
+constexpr uint64_t kSeed = 1234567890123;  // seed in make_golden.py
 
 std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/snac/golden/" + name;

@@ -9,10 +9,10 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPadding = 479;  // samples of silence behind a piece
+constexpr int64_t kPadding = 479;  // samples of silence after a piece
 constexpr int64_t kHearingTaps = 3, kPool = 2, kAdapterStride = 2;
 
-/// Names as Whisper's own code has them.
+/// Names of the parts as in Whisper's own code.
 constexpr WhisperBlockNames kStepNames{.attention_norm = "attn_ln",
                                        .q = "attn.query",
                                        .k = "attn.key",
@@ -28,13 +28,13 @@ PackedConv1d load_hearing_taps(const Weights& weights, int64_t out, int64_t in, 
                             type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
 }
 
-/// Mel frames of a piece: the last one is dropped, as Whisper does.
+/// Returns the mel frames of a piece; the last frame is dropped, as in Whisper.
 int64_t mel_frames(int64_t samples) { return (samples + kPadding) / 160; }
 int64_t rows_of(int64_t frames) { return (frames + 1) / 2; }
-/// Rows that are seen: those of the samples, without those of the padding.
+/// Returns the rows that attention sees: those of the samples, without those of the padding.
 int64_t rows_seen(int64_t frames) { return frames < 3 ? 0 : (frames - 1) / 2; }
 
-/// x with a row of zeros on either side, through three taps.
+/// Runs a convolution of three taps on x, with a row of zeros at either end.
 void convolve_padded(StepContext& ctx, const PackedConv1d& conv, const View& x, const View& out,
                      int64_t stride) {
   const Arena::Mark mark(ctx.arena);
@@ -154,7 +154,7 @@ void StepAudioEncoder::adapt(StepContext& ctx, Work& work) const {
     means.f32()[i] = (x[row * width + column] + x[(row + 1) * width + column]) / 2;
   }
   norm_(ctx, means, means);
-  // Rows behind those that are seen are in reach of the last convolution, as in the original.
+  // As in the original, the last convolution also reads rows that attention does not see.
   const int64_t made = (pooled - 1) / kAdapterStride + 1, count = work.rows_.shape()[0];
   const View convolved = take_rows(ctx, made, width);
   convolve_padded(ctx, conv3_, means, convolved, kAdapterStride);

@@ -1,10 +1,11 @@
-// What Step-Audio 2 hears: a recording at 16 kHz to rows of its language model's width, 12.5 a
-// second. Whisper's log-mel and encoder, in which every row sees every other, the mean of two rows,
-// a convolution of stride 2, two linears.
+// The audio encoder of Step-Audio 2: a recording at 16 kHz to rows of its language model's width,
+// 12.5 a second. It has Whisper's log-mel and encoder, in which every row sees every other, the
+// mean of two rows, a convolution of stride 2, and two linears.
 //
-// A recording is cut into pieces of 25 s, each alone. The authors pad the pieces of one call to the
-// longest; here a piece is always encoded as if alone. Its work is cut: the mel with the
-// convolutions, then a layer each, then the adapter. CPU only.
+// A recording is cut into pieces of 25 s, which are encoded independently. The authors pad the
+// pieces of one call to the longest; here a piece is always encoded as if it were alone. The work
+// for a piece is cut, too: first the mel and the convolutions, then each layer, then the adapter.
+// CPU only.
 // Source: Step-Audio2:utils.py (log_mel_spectrogram, compute_token_num);
 // vox-serve:vox_serve/{encoder,model}/step_audio_2.py, after the authors' modeling_step_audio_2.py.
 // Const after construction, shared by threads; a Work is used by one call at a time.
@@ -20,16 +21,16 @@
 
 namespace syrinx {
 
-/// Sizes, of config.json's audio_encoder_config. Plain data.
+/// Sizes, from config.json's audio_encoder_config. Plain data.
 struct StepAudioEncoderConfig {
   int64_t mels = 128;
   int64_t width = 1280, layers = 32, heads = 20;
-  int64_t positions = 1500;  ///< rows of a piece at most
-  int64_t hidden = 2048;     ///< of the adapter
+  int64_t positions = 1500;  ///< most rows of a piece
+  int64_t hidden = 2048;     ///< width of the adapter's hidden layer
   int64_t out = 3584;        ///< H
 
   int64_t ffn() const { return 4 * width; }
-  /// Throws LoadError for what is missing, out of range or not supported.
+  /// Reads sizes. Throws LoadError for a value that is missing, out of range or not supported.
   static StepAudioEncoderConfig load(const Config& root);
 };
 
@@ -43,7 +44,7 @@ class StepAudioEncoder {
   class Work {
    public:
     bool done() const { return step_ == steps_; }
-    /// Complete when done: [count(samples), H].
+    /// Returns the rows [count(samples), H], which are complete when the work is done.
     const View& rows() const { return rows_.view(); }
 
    private:
@@ -54,21 +55,21 @@ class StepAudioEncoder {
     Tensor x_, rows_;  // [R, W], [N, H]
   };
 
-  /// `encoder` and `adapter` are the scopes of these names.
+  /// `encoder` and `adapter` are the scopes with these names.
   StepAudioEncoder(const StepAudioEncoderConfig& config, const Weights& encoder,
                    const Weights& adapter, WeightType type);
 
   const StepAudioEncoderConfig& config() const { return config_; }
-  /// Pieces with the same key have the same rows.
+  /// Returns a key of a piece: pieces with the same key have the same rows.
   static uint64_t key(std::span<const float> piece);
-  /// Rows of a piece; short ones have none.
+  /// Returns the number of rows of a piece; 0 for a short piece.
   static int64_t count(int64_t samples);
-  /// Calls of run() that a piece takes.
+  /// Returns the number of run() calls that a piece takes.
   int steps() const { return static_cast<int>(config_.layers) + 2; }
   /// Opens a piece of `samples` samples, in [1, kPiece].
   Work open(int64_t samples) const;
-  /// The next step of an unfinished work; `samples`, all of the piece's, are read by the first one
-  /// only.
+  /// Runs the next step of an unfinished work. `samples` are all of the piece's; only the first
+  /// step reads them.
   void run(StepContext& ctx, Work& work, std::span<const float> samples) const;
   size_t bytes() const;
 

@@ -1,4 +1,4 @@
-// Step-Audio 2's audio encoder, flow and vocoder against their authors' code
+// Compares Step-Audio 2's audio encoder, flow and vocoder with their authors' code
 // (tests/parity/step_audio2).
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ class StepFlow : public testing::Test {
     return flow_->voice(std::move(ids), std::move(mel), speaker);
   }
 
-  /// In calls of `step` tokens at a time; the last call may have no tokens.
+  /// Streams `tokens` tokens in calls of `step`; `end_alone`: the last call has no tokens.
   std::vector<float> stream(int64_t prompt, int64_t tokens, int64_t step, bool end_alone = false) {
     S3FlowState state = flow_->open(bench_.ctx, voice(prompt), noise_);
     return go_on(std::move(state), tokens, step, end_alone);
@@ -145,7 +145,8 @@ TEST_F(StepFlow, WholeUtterancesAreTheAuthors) {
   }
 }
 
-/// Prompts shorter and longer than the recent past, streams to where the past is cut and beyond.
+/// Uses prompts shorter and longer than the recent past, and streams that just reach or exceed the
+/// bound of the past.
 TEST_F(StepFlow, StreamsAreTheAuthors) {
   for (const int64_t prompt : {9, 60}) {
     for (const int64_t tokens : {3, 27, 28, 139})
@@ -160,7 +161,7 @@ TEST_F(StepFlow, AStreamCutAnywhereIsTheSame) {
     EXPECT_EQ(stream(9, 139, step, step == 7), whole) << step;
 }
 
-/// Streams share a prompt's pages, which one of them gives up and writes over.
+/// Streams share a prompt's pages; one stream drops them and overwrites them.
 TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);
   const std::vector<float> alone = go_on(prompt.clone(), 139, 28, false);
@@ -168,7 +169,7 @@ TEST_F(StepFlow, StreamsOfOnePromptStayApart) {
   EXPECT_EQ(stream(60, 139, 50), alone);
 }
 
-/// Both write on the page that the prompt left unfinished, in turn, each its own rows.
+/// Both streams write to the page that the prompt left incomplete, in turn, each to its own copy.
 TEST_F(StepFlow, StreamsOfOnePromptTakeTurns) {
   static_assert(2 * 60 % KvPool::kPageRows != 0);
   const S3FlowState prompt = flow_->open(bench_.ctx, voice(60), noise_);
@@ -198,7 +199,7 @@ TEST_F(StepFlow, AStreamsPastIsBounded) {
   weights.build([&] { flow_.emplace(config, weights, WeightType::kF32, 512); });
   S3FlowState state = flow_->open(bench_.ctx, voice(9), noise_);
   std::vector<float> mel;
-  // 512 frames of pages; without a bound this stream alone would need 834.
+  // There are pages for 512 frames; without a bound, this stream alone would need 834.
   for (int i = 0; i < 3; ++i) {
     flow_->run(bench_.ctx, codes_, false, noise_, state, mel);
     bench_.arena.reset();

@@ -1,7 +1,7 @@
-// A block of Whisper's encoder with a past: rows see those before them, their own chunk, and
-// nothing behind a given row. For encoders that are cut into chunks or leave out their last rows;
-// whole windows run in a Decoder (codec/whisper_encoder.h). CPU only. Const after construction,
-// shared by threads; a past is used by one call at a time. W width.
+// A block of Whisper's encoder with a past: a row sees all earlier rows and those of its own chunk,
+// up to a given row. For encoders that are cut into chunks or omit their last rows; whole windows
+// run in a Decoder (codec/whisper_encoder.h). CPU only. Const after construction, shared by
+// threads; a past is used by one call at a time. W width.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace syrinx {
 
-/// What a checkpoint calls the parts of a block.
+/// Names of a block's parts in a checkpoint.
 struct WhisperBlockNames {
   const char *attention_norm, *q, *k, *v, *o, *mlp_norm, *up, *down;
 };
@@ -28,13 +28,13 @@ class WhisperBlock {
     Past(int64_t layers, int64_t heads, int64_t dim, int64_t most_rows, DType type);
     KvPool pool;
     std::vector<int32_t> pages;
-    int64_t rows = 0;  ///< with those of the chunk that is run
+    int64_t rows = 0;  ///< rows so far, including the chunk that runs
   };
 
   WhisperBlock(const Weights& weights, int64_t width, int64_t heads, int64_t ffn,
                const WhisperBlockNames& names, WeightType type);
 
-  /// The last rows of the past: x [R, W], in place. They see rows [0, seen).
+  /// Runs the block on the last rows of the past: x [R, W], in place. They see rows [0, seen).
   void run(StepContext& ctx, const Past& past, int layer, int64_t seen, const View& x) const;
   size_t bytes() const;
 

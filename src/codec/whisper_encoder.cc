@@ -8,18 +8,19 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kLookPiece = 512;  // frames
+constexpr int64_t kLookPiece = 512;  // mel frames computed at once
 
 PackedConv1d load_stem(const Weights& weights, int64_t out, int64_t in, WeightType type) {
   const View weight = weights.take("weight", {out, in, 3}), bias = weights.take("bias", {out});
-  // Convolutions are kept in f32 or bf16; there are few of their weights.
+  // Convolutions are kept in f32 or bf16, as they have few weights.
   return PackedConv1d::pack(weight, bias, 1,
                             type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16);
 }
 
 DecoderConfig encoder_blocks(const WhisperEncoderConfig& c) {
   DecoderConfig d = whisper_blocks(c.layers, c.width, c.heads, c.ffn);
-  d.wide_qkv = true;  // in 8 bits they would be most of what the rows are off (decision 0012)
+  // In 8 bits, q, k and v would cause most of the error of the rows (decision 0012).
+  d.wide_qkv = true;
   return d;
 }
 
@@ -73,7 +74,7 @@ void WhisperRecording::push(std::span<const float> samples, bool last) {
   samples_.insert(samples_.end(), samples.begin(), samples.end());
   constexpr int kMargin = WhisperWindow::kMargin, kHop = WhisperWindow::kHop;
   if (!last) return look(samples_, frames() - kMargin);
-  // The authors put 30 s of silence behind it, into which its last frames reach.
+  // The authors append 30 s of silence, on which the mel's last frames depend.
   closed_ = true;
   const int64_t end = frames() + kMargin + 1;
   const int64_t from = std::max(seen_ - kMargin - dropped_ / kHop, int64_t{0}) * kHop;

@@ -1,9 +1,9 @@
-// Whisper's encoder: 30 seconds of log-mel at 16 kHz to rows that a decoder remembers, 50 a second.
-// Two convolutions, a table of positions, blocks in which every row sees every other. Always a
-// whole window: what is not there of it is zeros behind the logarithm, as in the authors'
-// transcribe().
+// Whisper's encoder: 30 seconds of log-mel at 16 kHz to rows for cross-attention in a decoder, 50 a
+// second. It has two convolutions, a table of positions, and blocks in which every row sees every
+// other. The input is always a whole window: mel frames that the recording lacks are zeros, after
+// the logarithm, as in the authors' transcribe().
 //
-// The work is cut into pieces: the mel, the convolutions, a block. CPU only.
+// The work is cut into pieces: the mel, the convolutions, then each block. CPU only.
 // Source: whisper:whisper/{audio,model}.py; names of transformers:src/transformers/models/whisper.
 // Const after construction, shared by threads; a Work is used by one call at a time.
 // M mel bands, W width, N = 1500 rows.
@@ -23,42 +23,43 @@ struct WhisperEncoderConfig {
   int64_t mels = 80;
   int64_t width = 384, layers = 4, heads = 6, ffn = 1536;
 
-  /// Throws LoadError for what is missing, out of range or not supported.
+  /// Reads sizes. Throws LoadError for a value that is missing, out of range or not supported.
   static WhisperEncoderConfig load(const Config& root);
 };
 
-/// Blocks as Whisper's encoder has them, with its names; keys have no bias.
+/// Returns the config of blocks as in Whisper's encoder, with their names; keys have no bias.
 DecoderConfig whisper_blocks(int64_t layers, int64_t width, int64_t heads, int64_t ffn);
 
-/// A window of a recording, cut where the authors cut it: out of the mel of the whole recording.
+/// A window of a recording. The authors cut windows out of the whole recording's mel, so samples
+/// beyond the window's ends count, too.
 struct WhisperWindow {
   static constexpr int kSampleRate = 16000;  ///< Hz
   static constexpr int kHop = 160;           ///< samples of a mel frame
   static constexpr int kFrames = 3000;       ///< mel frames of a window
-  static constexpr int kMargin = 2;          ///< frames around it that its own ones reach into
+  static constexpr int kMargin = 2;  ///< frames around a window on which the window's frames depend
 
-  /// [(kFrames + 2 * kMargin) * kHop], from `lead` frames before the window on.
+  /// [(kFrames + 2 * kMargin) * kHop] samples, which begin `lead` frames before the window.
   std::vector<float> samples;
-  int lead = 0;       ///< kMargin, or fewer at the beginning of the recording
-  int frames = 0;     ///< of the window that the recording has, in [0, kFrames]
-  float loudest = 0;  ///< the largest number of the mel of the whole recording
+  int lead = 0;  ///< frames before the window: kMargin, or fewer at the beginning of the recording
+  int frames = 0;     ///< frames of the window that the recording has, in [0, kFrames]
+  float loudest = 0;  ///< largest log-mel value of the whole recording
 };
 
-/// A recording that comes piece by piece and leaves by windows. Frames are counted from its
-/// beginning. One thread.
+/// A recording that arrives piece by piece and is read window by window. Frames are counted from
+/// its beginning. For one thread.
 class WhisperRecording {
  public:
   explicit WhisperRecording(int mels) : mel_(whisper_mel(mels)) {}
-  /// More samples at 16 kHz, and whether they are the last.
+  /// Appends samples at 16 kHz; `last`: no samples follow.
   void push(std::span<const float> samples, bool last = false);
   bool closed() const { return closed_; }
-  /// Whole frames so far, those of the authors' mel.
+  /// Return the whole frames so far (those of the authors' mel), and the samples.
   int64_t frames() const { return samples() / WhisperWindow::kHop; }
   int64_t samples() const { return dropped_ + std::ssize(samples_); }
-  /// The window that begins at frame `first`, which must not have been forgotten. Before the end
-  /// of the recording: as if nothing louder came.
+  /// Returns the window that begins at frame `first`, which forget() must not have passed. Before
+  /// the end of the recording, the result is that of a recording in which nothing louder follows.
   WhisperWindow window(int64_t first) const;
-  /// Windows before frame `first` are not asked for any more.
+  /// Allows samples of windows before frame `first` to be dropped.
   void forget(int64_t first);
 
  private:
@@ -66,9 +67,9 @@ class WhisperRecording {
 
   MelSpectrogram mel_;
   std::vector<float> samples_;
-  int64_t dropped_ = 0;  // samples, whole frames
-  int64_t seen_ = 0;     // frames
-  float loudest_ = -10;  // silence
+  int64_t dropped_ = 0;  // number of dropped samples, whole frames
+  int64_t seen_ = 0;     // frames whose mel is included in loudest_
+  float loudest_ = -10;  // log-mel of silence
   bool closed_ = false;
 };
 
@@ -82,7 +83,7 @@ class WhisperEncoder {
    public:
     bool done() const { return pieces_ > 0 && piece_ == pieces_; }
     int left() const { return pieces_ - piece_; }
-    /// Complete when done: [N, W].
+    /// Returns the rows [N, W], which are complete when the work is done.
     const View& rows() const { return rows_.view(); }
 
    private:
@@ -90,16 +91,16 @@ class WhisperEncoder {
     int piece_ = 0, pieces_ = 0;
     int lead_ = 0, frames_ = 0;
     float loudest_ = 0;
-    Tensor mel_, rows_;  // [1 + kFrames + 1, M] with zeros around, [N, W]
+    Tensor mel_, rows_;  // [1 + kFrames + 1, M] with zero rows as border; [N, W]
   };
 
   /// `weights` is the scope model.encoder.
   WhisperEncoder(const WhisperEncoderConfig& config, const Weights& weights, WeightType type);
 
   const WhisperEncoderConfig& config() const { return config_; }
-  /// Facts of `window` beside its samples.
+  /// Opens the work for `window`; its samples are passed to run().
   Work open(const WhisperWindow& window) const;
-  /// The next piece of an unfinished work; `samples` are the window's, read by the first one only.
+  /// Runs the next piece of an unfinished work; only the first piece reads `samples`, the window's.
   void run(StepContext& ctx, Work& work, std::span<const float> samples) const;
   int pieces() const { return static_cast<int>(config_.layers) + 3; }
   size_t bytes() const;

@@ -10,8 +10,8 @@ namespace {
 
 constexpr int64_t kMostBlocks = 8;
 
-/// One linear of the entries of all codebooks: fc2 after the sum of their own linears, if they have
-/// some.
+/// Joins fc2, and the codebooks' own linears if there are any, to one linear of the concatenated
+/// entries.
 PackedLinear joined_projection(const XCodecConfig& config, const Weights& weights) {
   const int64_t q = config.codec.codebooks, dim = config.codec.codebook_dim,
                 latent = config.codec.decoder.latent, width = config.width;
@@ -110,7 +110,7 @@ DacCodec load_xcodec(const XCodecConfig& config, const Weights& weights, WeightT
   for (const char* training : {"embed_avg", "cluster_size", "inited"}) {
     weights.ignore(concat("quantizer.quantizers.*.codebook.", training));
   }
-  weights.ignore("decoder_semantic.*");  // only the training decodes what was heard
+  weights.ignore("decoder_semantic.*");  // only training decodes HuBERT's rows
   weights.ignore("fc1.*");
   return {config.codec, std::move(books), joined_projection(config, weights),
           DacDecoder(config.codec.decoder, weights.scope("acoustic_decoder"), type)};

@@ -10,13 +10,13 @@ namespace syrinx {
 namespace {
 
 constexpr WeightType kCodesType = WeightType::kF32;
-constexpr int64_t kSameTaps = 3;        // of the convolutions over HuBERT's rows
-constexpr int64_t kHubertMargin = 160;  // samples of silence before and behind a recording
-constexpr int64_t kHeardFrames = 6;     // of a piece of DAC's encoder
-constexpr int64_t kJoinedFrames = 64;   // of a piece of the rest
+constexpr int64_t kSameTaps = 3;        // taps of the convolutions over HuBERT's rows
+constexpr int64_t kHubertMargin = 160;  // samples of silence before and after a recording
+constexpr int64_t kHeardFrames = 6;     // frames per piece of DAC's encoder
+constexpr int64_t kJoinedFrames = 64;   // frames per piece of the quantizers
 constexpr int64_t kMostConvBlocks = 8;
 
-/// `rows` with a row of zeros at either end through a convolution of three taps.
+/// Runs a convolution of three taps on `rows`, with a row of zeros at either end.
 View same_conv(StepContext& ctx, const PackedConv1d& conv, const View& rows) {
   const int64_t n = rows.shape[0], width = rows.shape[1];
   const View padded = take_rows(ctx, n + 2, width), out = take_rows(ctx, n, conv.out());
@@ -59,7 +59,7 @@ PackedConv1d XCodecEncoder::load_conv(const Weights& weights, bool bias) const {
 void XCodecEncoder::load_semantic(const Weights& weights) {
   const int64_t width = hubert_.config().width;
   head_ = load_conv(weights.scope("conv"), false);
-  // Two blocks of two units where no tensor determines it, as published.
+  // Two units, as published, unless a tensor determines their number.
   const auto known = [](int64_t count) { return count > 0 ? std::min(count, kMostConvBlocks) : 2; };
   for (int64_t b = 0; b < known(weights.count("conv_blocks")); ++b) {
     const Weights w = weights.scope("conv_blocks", b);
@@ -136,12 +136,13 @@ Pieces XCodecEncoder::mix(StepContext* const& ctx, Tensor& rows) const {
   }
 }
 
-/// DAC's frames, into the first columns of latent [T, D + W].
+/// Writes the frames of DAC's encoder into the first columns of latent [T, D + W].
 Pieces XCodecEncoder::hear(StepContext* const& ctx, std::span<const float> samples,
                            Tensor& latent) const {
   const int64_t hop = config_.codec.hop(), count = std::ssize(samples);
   const int64_t total = latent.shape()[0], width = latent.shape()[1];
-  // Where the strides lose a frame that HuBERT has, half a frame of silence stands at either end.
+  // If DAC's strides yield fewer frames than HuBERT, half a frame of silence is added at either
+  // end.
   const int64_t before = acoustic_.frames(count) == total ? 0 : hop / 2;
   const int64_t whole = count + 2 * before;
   DacEncoder::Stream stream = acoustic_.open();

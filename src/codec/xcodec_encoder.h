@@ -1,10 +1,9 @@
-// X-Codec from a recording to codes, as Higgs Audio bundles it: what DAC's encoder hears of the
-// sound and what HuBERT hears of words and voice, side by side, then residual codebooks with a
-// linear of their own on either side. Sizes are read off the tensors, but for strides and
-// dilations, which are one. A recording is encoded whole, in pieces of some tens of milliseconds.
-// CPU only, in f32: fewer bits would choose other codes. Const after construction, shared by
-// threads. Source: transformers:src/transformers/models/higgs_audio_v2_tokenizer (encode()). Q
-// codebooks, T frames.
+// X-Codec from a recording to codes, as Higgs Audio bundles it. The latent of DAC's encoder (the
+// sound) and the rows of HuBERT (words and voice) are concatenated; residual codebooks follow, each
+// between two linears. Sizes are read from the tensors, except strides and dilations, which are 1.
+// A recording is encoded whole, in pieces of some tens of milliseconds. CPU only, in f32: fewer
+// bits would choose other codes. Const after construction, shared by threads. Source:
+// transformers:src/transformers/models/higgs_audio_v2_tokenizer (encode()). Q codebooks, T frames.
 #pragma once
 
 #include <cstdint>
@@ -20,20 +19,21 @@ namespace syrinx {
 
 class XCodecEncoder {
  public:
-  /// `weights` is the codec's scope; `config` that of its decoder.
+  /// `weights` is the codec's scope; `config` is the decoder's.
   XCodecEncoder(const XCodecConfig& config, const Weights& weights);
 
   int sample_rate() const { return static_cast<int>(config_.codec.sample_rate); }
-  /// T: a recording has at least kLeast samples.
+  /// Returns T for a recording of at least kLeast samples.
   int64_t frames(int64_t samples) const;
   static constexpr int64_t kLeast = 4800;
-  /// `samples` at sample_rate(), at least kLeast -> codes i32 [T, Q], in pieces that need the
-  /// context in `ctx` while they run. Samples, codes, `ctx` and this outlive the pieces.
+  /// Encodes `samples` at sample_rate(), at least kLeast -> codes i32 [T, Q]. Returns the work as
+  /// pieces, which use the context in `ctx` when they run. Samples, codes, `ctx` and this object
+  /// must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& codes) const;
   size_t bytes() const;
 
  private:
-  /// Two convolutions beside what comes in.
+  /// A residual unit: adds two convolutions of its input to the input.
   struct Unit {
     PackedConv1d wide;
     PackedLinear mix;
@@ -44,7 +44,7 @@ class XCodecEncoder {
   };
   struct Codebook {
     PackedLinear in, out;
-    NearestEntry entries;  // V of width dim
+    NearestEntry entries;  // V entries of width dim
   };
 
   PackedConv1d load_conv(const Weights& weights, bool bias) const;
@@ -52,9 +52,9 @@ class XCodecEncoder {
   void load_codebooks(const Weights& weights);
   std::vector<float> for_hubert(std::span<const float> samples) const;
   int64_t semantic_rows(int64_t samples) const;
-  /// What HuBERT hears, as many rows as frames [T, W].
+  /// Computes HuBERT's rows [T, W], one per frame.
   Pieces listen(StepContext* const& ctx, std::span<const float> samples, Tensor& rows) const;
-  /// Convolutions over those, in place.
+  /// Runs the convolutions over HuBERT's rows, in place.
   Pieces mix(StepContext* const& ctx, Tensor& rows) const;
   Pieces hear(StepContext* const& ctx, std::span<const float> samples, Tensor& latent) const;
   void quantise(StepContext& ctx, const View& latent, std::span<int32_t> codes) const;
@@ -62,7 +62,7 @@ class XCodecEncoder {
   XCodecConfig config_;
   DacEncoder acoustic_;
   Hubert hubert_;
-  int64_t every_ = 1;  // HuBERT's rows a frame, of which the first counts
+  int64_t every_ = 1;  // HuBERT rows per frame; only the first of them is used
   PackedConv1d head_;
   std::vector<Block> blocks_;
   PackedLinear join_;

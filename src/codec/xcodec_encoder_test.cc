@@ -1,4 +1,5 @@
-// X-Codec's encoder and its HuBERT against transformers' on the small models of tests/parity/higgs.
+// Compares X-Codec's encoder and its HuBERT with transformers on the small models of
+// tests/parity/higgs.
 #include "codec/xcodec_encoder.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// X-Codec's decoder against transformers' on the small checkpoint of tests/parity/higgs; what every
-// codec of the DAC kind promises of streams is in dac_codec_test.cc.
+// Compares X-Codec's decoder with transformers on the small checkpoint of tests/parity/higgs;
+// dac_codec_test.cc checks streams for every codec of the DAC kind.
 #include "codec/xcodec.h"
 
 #include "codec/dac_fixture.h"

@@ -15,11 +15,11 @@ constexpr WeightType kXeusType = WeightType::kF32;
 constexpr std::array<int64_t, 7> kXeusTaps{10, 3, 3, 3, 3, 2, 2};
 constexpr std::array<int64_t, 7> kXeusStrides{5, 2, 2, 2, 2, 2, 2};
 constexpr float kFrontEps = 1e-5f, kBlockEps = 1e-12f;
-constexpr int64_t kHeardSamples = 8000;  // of a piece of the convolutions
-constexpr int64_t kXeusRows = 32;        // of a piece of all else
+constexpr int64_t kHeardSamples = 8000;  // samples per piece of the convolutions
+constexpr int64_t kXeusRows = 32;        // rows per piece of everything else
 constexpr int64_t kBlockPasses = 3;
 
-/// The mean and 1 / standard deviation of a recording.
+/// Returns the mean and 1 / standard deviation of a recording.
 std::pair<double, double> loudness(std::span<const float> samples) {
   double mean = 0, power = 0;
   for (const float x : samples) mean += x;
@@ -28,7 +28,7 @@ std::pair<double, double> loudness(std::span<const float> samples) {
   return {mean, 1 / std::sqrt(power / static_cast<double>(samples.size()) + kFrontEps)};
 }
 
-/// Rows [begin, end) of `padded` stand `taps` / 2 further.
+/// Returns rows [begin, end) of an array that is padded with `taps` / 2 rows at the front.
 View around(const Tensor& padded, int64_t taps, int64_t begin, int64_t end) {
   return padded.view().slice(begin + taps / 2, end + taps / 2);
 }
@@ -58,7 +58,7 @@ XeusConfig XeusConfig::of(const Weights& weights) {
   return c;
 }
 
-/// A recording between the blocks. Rows that a convolution looks at have zeros around them.
+/// State of a recording between the blocks. Inputs of convolutions have zero rows before and after.
 struct Xeus::Work {
   Work(const XeusConfig& c, int64_t rows)
       : x({rows, c.width}, DType::kF32),
@@ -144,7 +144,7 @@ int64_t Xeus::pieces(int64_t samples) const {
 Pieces Xeus::convolve(StepContext* const& ctx, std::span<const float> samples, Tensor& x) const {
   const auto [mean, scale] = loudness(samples);
   std::vector<ConvState> states;
-  // No zeros stand before the first row.
+  // There is no zero padding before the first row.
   for (size_t i = 0; i < kXeusTaps.size(); ++i) {
     states.emplace_back(kXeusTaps[i] - 1, convs_[i].conv.in(), 0);
   }
@@ -171,7 +171,7 @@ Pieces Xeus::convolve(StepContext* const& ctx, std::span<const float> samples, T
   SYRINX_CHECK(made == x.shape()[0], "[xeus] ", made, " rows, expected ", x.shape()[0]);
 }
 
-/// x becomes the output of the convolution over it; the input does not stay.
+/// Replaces x by its positional convolution; the input is not added.
 Pieces Xeus::place(StepContext* const& ctx, Tensor& x) const {
   const Tensor padded = positions_.padded(x);
   const int64_t total = x.shape()[0], width = x.shape()[1];
@@ -192,7 +192,7 @@ void Xeus::add(StepContext& ctx, const Ffn& ffn, const View& x) const {
   linear_add(ctx, ffn.down, wide, x);
 }
 
-/// What both branches begin with.
+/// Runs the beginning of both branches for rows [begin, end).
 void Xeus::branch(StepContext& ctx, const Block& block, Work& work, int64_t begin,
                   int64_t end) const {
   const int64_t rows = end - begin, half = config_.gated / 2;
@@ -214,7 +214,7 @@ void Xeus::branch(StepContext& ctx, const Block& block, Work& work, int64_t begi
   block.gate_norm(ctx, gates, gates);
 }
 
-/// What both branches end with, side by side.
+/// Runs the end of both branches and writes their outputs side by side.
 void Xeus::gather(StepContext& ctx, const Block& block, Work& work, int64_t begin,
                   int64_t end) const {
   const int64_t rows = end - begin, width = config_.width, half = config_.gated / 2;
@@ -233,7 +233,7 @@ void Xeus::gather(StepContext& ctx, const Block& block, Work& work, int64_t begi
   }
 }
 
-/// The branches, and what stands around them, become one.
+/// Merges both branches, with a convolution over neighbouring rows, into x.
 void Xeus::join(StepContext& ctx, const Block& block, Work& work, int64_t begin,
                 int64_t end) const {
   const int64_t rows = end - begin;

@@ -1,11 +1,11 @@
 // XEUS, ESPnet's encoder of speech in four thousand languages: samples at 16 kHz to rows, 50 a
-// second. A recording as a whole is brought to mean 0 and variance 1; seven convolutions, each with
-// a norm; then E-Branchformer blocks, in which one branch sees all rows and the other is gated by a
-// convolution over a second of them. The work is cut into pieces of some tens of milliseconds. CPU
-// only, in f32: units are decided by small differences. Const after construction, shared by
-// threads. Sources: arXiv:2407.00837; espnet:espnet2/{ssl/espnet_model.py, asr/frontend/cnn.py,
-// asr/encoder/e_branchformer_encoder.py, asr/layers/cgmlp.py}. N rows, W width, C channels of the
-// convolutions, G width of the gated branch.
+// second. The whole recording is scaled to mean 0 and variance 1. Seven convolutions follow, each
+// with a norm, then E-Branchformer blocks. One branch of a block sees all rows, the other is gated
+// by a convolution over about a second of rows. The work is cut into pieces of some tens of
+// milliseconds. CPU only, in f32: small differences decide which unit is chosen. Const after
+// construction, shared by threads. Sources: arXiv:2407.00837; espnet:espnet2/{ssl/espnet_model.py,
+// asr/frontend/cnn.py, asr/encoder/e_branchformer_encoder.py, asr/layers/cgmlp.py}. N rows, W
+// width, C channels of the convolutions, G width of the gated branch.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@
 
 namespace syrinx {
 
-/// Sizes of espnet/xeus where no tensor determines them.
+/// Sizes; those that no tensor determines are espnet/xeus'.
 struct XeusConfig {
   static constexpr int64_t kHeads = 8;
   int64_t channels = 512, width = 1024, ffn = 4096, gated = 4096, blocks = 19;
@@ -34,23 +34,24 @@ struct XeusConfig {
 class Xeus {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
-  static constexpr int64_t kHop = 320;       ///< samples of a row
-  static constexpr int64_t kLeast = 400;     ///< samples that the first row takes
+  static constexpr int64_t kHop = 320;       ///< samples between two rows
+  static constexpr int64_t kLeast = 400;     ///< samples needed for the first row
 
-  /// `weights` has frontend, preencoder and encoder, as published. Told are the rows behind block
-  /// `layer`, counted from 0; behind the last one they are normed once more, and a number beyond it
-  /// means that one. Blocks after it are not run.
+  /// `weights` has frontend, preencoder and encoder, as published. The encoder returns the output
+  /// of block `layer`, counted from 0; later blocks are not run. The output of the last block is
+  /// normed once more. A `layer` beyond the last block means the last block.
   Xeus(const XeusConfig& config, const Weights& weights, int64_t layer);
 
   const XeusConfig& config() const { return config_; }
-  /// N, at least one for kLeast samples.
+  /// Returns N, at least 1 for kLeast samples.
   static int64_t rows(int64_t samples) {
     return samples < kLeast ? 0 : (samples - kLeast) / kHop + 1;
   }
-  /// Estimates the pieces of a recording of `samples` samples.
+  /// Estimates the number of pieces for a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
-  /// `samples`, at least kLeast -> rows [N, W], in pieces that need the context in `ctx` while they
-  /// run. Samples, rows, `ctx` and this outlive the pieces. Held meanwhile: 45 KB a row.
+  /// Encodes `samples`, at least kLeast -> rows [N, W]. Returns the work as pieces, which use the
+  /// context in `ctx` when they run. Samples, rows, `ctx` and this object must outlive the pieces.
+  /// The work holds 45 KB a row until it is done.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& rows) const;
   size_t bytes() const;
 
@@ -59,7 +60,7 @@ class Xeus {
     CausalConv1d conv;
     LayerNorm norm;
   };
-  /// Added by half.
+  /// A feed-forward network, whose output is added with weight 1/2.
   struct Ffn {
     LayerNorm norm;
     PackedLinear up, down;
@@ -86,7 +87,7 @@ class Xeus {
   PackedLinear project_;
   ConvPositions positions_;
   std::vector<Block> blocks_;
-  LayerNorm norm_;  // behind the last block; empty: that one is not run
+  LayerNorm norm_;  // after the last block; empty if that block is not run
 };
 
 }  // namespace syrinx

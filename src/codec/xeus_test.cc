@@ -1,4 +1,4 @@
-// XEUS against ESPnet's on a small model (tests/parity/opuslm).
+// Compares XEUS with ESPnet on a small model (tests/parity/opuslm).
 #include "codec/xeus.h"
 
 #include <gtest/gtest.h>
