@@ -1,12 +1,12 @@
-// Where the system keeps the certificates of authorities: a program that was built elsewhere does
-// not know it. Any thread.
+// The system's file of certificates of authorities. A program that was built on another system does
+// not know its path. Any thread.
 #pragma once
 
 #include <string>
 
 namespace syrinx {
 
-/// $SSL_CERT_FILE, or the file that a distribution keeps; "" where there is none.
+/// Returns $SSL_CERT_FILE, or the path of the distribution's file; "" if there is no such file.
 std::string system_certificates();
 
 }  // namespace syrinx

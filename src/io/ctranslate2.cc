@@ -13,11 +13,11 @@ constexpr size_t kMaxRank = 8;
 constexpr uint16_t kMaxCt2Name = 1024;
 
 struct Ct2Type {
-  size_t size = 0;  // bytes of a number
+  size_t size = 0;  // bytes per number
   std::optional<DType> dtype = {};
 };
 
-/// By the number in the file.
+/// Index: number of the type in the file.
 constexpr Ct2Type kCt2Types[] = {{4, DType::kF32}, {1, DType::kI8},  {2},
                                  {4, DType::kI32}, {2, DType::kF16}, {2, DType::kBF16}};
 
@@ -52,7 +52,7 @@ Ct2File::Ct2File(const std::string& path) : file_(MappedFile::open(path)) {
                     ", got version ", version));
   }
   spec_ = read_text(in, path);
-  in.number<uint32_t>();  // revision of the spec: what it names is checked by name
+  in.number<uint32_t>();  // the spec's revision; not needed, as its variables are checked by name
   const auto count = in.number<uint32_t>();
   if (count > kMaxVariables) fail("", concat("has ", count, " variables"));
   for (uint32_t i = 0; i < count; ++i) read_variable(in);

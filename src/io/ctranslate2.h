@@ -1,6 +1,6 @@
-// Reading of CTranslate2's model.bin: a list of variables, each a name, sizes, a type and numbers,
-// and aliases of names. The file is mapped and nothing in it is trusted: counts, sizes and names
-// are checked, and every fault is a LoadError naming file, variable, expected and got.
+// Reads CTranslate2's model.bin: a list of variables, each with a name, sizes, a type and numbers,
+// and a list of aliases for names. The file is mapped and nothing in it is trusted: counts, sizes
+// and names are checked. Every fault is a LoadError with file, variable, expected and actual value.
 // Const after construction; any thread.
 // Format: ctranslate2:python/ctranslate2/specs/model_spec.py, Model.save (versions 4 to 6).
 //   u32 version | text spec | u32 revision | u32 count | count x variable | u32 count | aliases
@@ -26,11 +26,11 @@ class ByteReader;
 /// One variable of the file.
 struct Ct2Variable {
   std::string name;
-  std::optional<DType> dtype;  ///< empty: a type that Syrinx does not compute with
-  std::vector<int64_t> sizes;  ///< outermost first; none: one number
-  std::string_view data;       ///< in the file; at any address
+  std::optional<DType> dtype;  ///< empty: a type that Syrinx cannot compute with
+  std::vector<int64_t> sizes;  ///< outermost first; empty: a single number
+  std::string_view data;       ///< bytes in the mapped file, at any address
 
-  /// "f16 [4, 2]", for messages.
+  /// Returns "f16 [4, 2]", for messages.
   std::string str() const;
 };
 
@@ -40,17 +40,17 @@ class Ct2File {
   explicit Ct2File(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
-  /// What the model is: "WhisperSpec".
+  /// Returns the kind of the model: "WhisperSpec".
   const std::string& spec() const { return spec_; }
-  /// In the order of the file, without aliases.
+  /// Returns the variables in the order of the file, without aliases.
   const std::vector<Ct2Variable>& variables() const { return variables_; }
-  /// By name or alias; null when there is no such variable.
+  /// Finds a variable by its name or an alias; null if there is none.
   const Ct2Variable* find(const std::string& name) const;
-  /// A variable that must be there, with `dims` sizes.
+  /// Returns the variable `name`. Throws LoadError if it is absent or does not have `rank` sizes.
   const Ct2Variable& need(const std::string& name, size_t rank) const;
-  /// A variable that is one whole number of i8, i16 or i32.
+  /// Returns the value of a variable that is a single integer of i8, i16 or i32.
   int64_t number(const std::string& name) const;
-  /// Throws LoadError: path, variable, what.
+  /// Throws LoadError with the path, the variable and `what`.
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
 
  private:

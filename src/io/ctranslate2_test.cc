@@ -34,7 +34,7 @@ std::string header(uint32_t variables, uint32_t version = 6) {
   return out;
 }
 
-/// A matrix, two numbers and another name of the matrix.
+/// Returns a file with a matrix, two numbers and an alias of the matrix.
 std::string valid() {
   std::string out = header(3);
   put_variable(out, "a/weight", {2, 3}, 4, std::string(12, 'x'));

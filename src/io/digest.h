@@ -1,6 +1,6 @@
-// SHA-256 (FIPS 180-4, by OpenSSL) of bytes and of sequences of fields: names for contents that
-// strangers choose, such as voices and the beginnings of prompts, so that a stranger cannot make
-// two that share one. A Digest is one thread's; the rest is free functions.
+// SHA-256 (FIPS 180-4, by OpenSSL) of bytes and of sequences of fields. Digests serve as names of
+// contents from untrusted clients, such as voices and beginnings of prompts: a client cannot find
+// two contents with the same name. A Digest is for one thread; the rest are free functions.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// A digest of fields that come one after another.
+/// A digest of consecutive fields.
 class Digest {
  public:
   Digest();
@@ -21,14 +21,14 @@ class Digest {
 
   void bytes(const void* data, size_t size);
   void number(uint64_t n) { bytes(&n, sizeof n); }
-  /// With its length, so that neighbours cannot flow into each other.
+  /// Adds a text and its length, so that the borders of adjacent texts count.
   void text(std::string_view s);
   template <typename T>
   void values(std::span<const T> all) {
     number(all.size());
     bytes(all.data(), all.size_bytes());
   }
-  /// The first 64 bits of the digest; ends it.
+  /// Returns the first 64 bits of the digest. No fields may be added afterwards.
   uint64_t key();
 
  private:
@@ -36,7 +36,7 @@ class Digest {
   std::unique_ptr<Context> context_;
 };
 
-/// The digest of bytes, as 64 hexadecimal digits.
+/// Returns the digest of bytes as 64 hexadecimal digits.
 std::string sha256_hex(std::string_view bytes);
 
 }  // namespace syrinx

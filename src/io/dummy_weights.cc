@@ -1,7 +1,8 @@
-// Random weights without a checkpoint. A block of a million normals per scale lies in one memory
-// file, mapped again and again until it is as long as the tensor: the pages are shared, so a model
-// of any size costs address space and a few megabytes. But each mapped page counts as the
-// process's, however often it is the same one: so those that were read are let go.
+// Random weights without a checkpoint. For each scale, a memory file has a block of a million
+// normals. It is mapped repeatedly until the mapping is as long as the tensor. The pages are
+// shared, so a model of any size costs address space and only a few megabytes of memory. However,
+// each mapped page counts as memory of the process, however often it is mapped. Pages of tensors
+// that were already read are therefore released.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -19,12 +20,12 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kBlock = 1 << 20;                         // elements that repeat
+constexpr size_t kBlock = 1 << 20;                         // elements in the block that is repeated
 constexpr size_t kBlockBytes = kBlock * sizeof(uint16_t);  // a multiple of the page size
-/// Tensors that may be taken before the first of them is read.
+/// Number of tensors that may be taken before the first of them is read.
 constexpr size_t kReadTogether = 16;
 
-/// bf16 elements of one scale in a memory file.
+/// A block of bf16 elements with one scale, in a memory file.
 class Block {
  public:
   explicit Block(const std::vector<uint16_t>& elements) {
@@ -42,10 +43,10 @@ class Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  /// At least `bytes` of the block over and over; valid as long as the block.
+  /// Maps the block repeatedly, to at least `bytes` bytes; valid as long as the block.
   void* repeated(size_t bytes) {
     const size_t size = (std::max<size_t>(bytes, 1) + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-    // One reservation of all, then piece by piece the block over it.
+    // Reserves the whole range, then maps the block over each piece of it.
     void* all =
         ::mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (all == MAP_FAILED) throw std::bad_alloc();
@@ -63,7 +64,7 @@ class Block {
   std::vector<std::pair<void*, size_t>> mapped_;
 };
 
-/// Standard normals, the same on every machine.
+/// Returns standard normal numbers, the same on every machine.
 std::vector<float> normals(size_t count) {
   std::vector<float> out(count);
   uint64_t state = 0x9e3779b97f4a7c15u;
@@ -89,7 +90,8 @@ class DummyWeights : public WeightSource {
   std::vector<std::string> names() const override { return {}; }
 
   View take(const std::string& name, const Shape& shape) override {
-    // Kept in 8 bits at least, or read here: more of them than bytes are there is no use.
+    // Weights take at least one byte each, so a tensor with more elements than there are bytes of
+    // memory cannot be loaded: fail early.
     expect_memory(shape.count());
     let_go();
     View view{nullptr, DType::kBF16, shape, Device::kCpu};
@@ -101,7 +103,7 @@ class DummyWeights : public WeightSource {
   }
 
  private:
-  /// Drops the pages of earlier tensors. Views stay valid: a later read maps the block's pages
+  /// Releases the pages of earlier tensors. Views stay valid: a later read maps the block's pages
   /// again.
   void let_go() {
     for (const View& view : latest_) ::madvise(view.data, view.bytes(), MADV_DONTNEED);
@@ -119,7 +121,7 @@ class DummyWeights : public WeightSource {
     return *block;
   }
 
-  /// What is added, and the logarithms of factors, are zero; factors themselves are one.
+  /// Returns whether a vector is zero: biases and logarithms of factors are, factors are one.
   static bool is_zero(const std::string& name) {
     return name.ends_with("bias") || name.ends_with("alpha") || name.ends_with("beta");
   }
@@ -133,9 +135,9 @@ class DummyWeights : public WeightSource {
 
   std::function<bool(const std::string&)> has_;
   std::vector<float> normals_;
-  std::map<int64_t, std::unique_ptr<Block>> random_;  // by fan in
+  std::map<int64_t, std::unique_ptr<Block>> random_;  // blocks by fan in
   std::map<bool, std::unique_ptr<Block>> constant_;
-  std::deque<View> latest_;  // that were taken
+  std::deque<View> latest_;  // the latest tensors taken
 };
 
 }  // namespace

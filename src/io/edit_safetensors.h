@@ -1,4 +1,4 @@
-// For tests: a safetensors file whose header may be changed while its data stay as they are.
+// For tests: a safetensors file with a header that can be changed independently of its data.
 #pragma once
 
 #include <cstring>
@@ -24,9 +24,9 @@ class EditableSafetensors {
       if (name != "__metadata__") names.push_back(name);
     return names;
   }
-  /// name -> dtype, shape, data_offsets; and __metadata__.
+  /// Returns the header: name -> dtype, shape, data_offsets; and __metadata__.
   nlohmann::json& header() { return header_; }
-  /// The bytes of a tensor, to be changed.
+  /// Returns the bytes of a tensor, which may be changed.
   char* data(const std::string& name) {
     return bytes_.data() + 8 + header_size_ + header_[name]["data_offsets"][0].get<size_t>();
   }

@@ -1,4 +1,4 @@
-// For tests: what a fault says.
+// For tests: checks of error messages.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// Checks that a fault was found and says `part`.
+/// Checks that `text`, the message of a fault, is not empty and contains `part`.
 inline void expect_fault(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text;
 }

@@ -38,9 +38,9 @@ class Descriptor {
   int fd_;
 };
 
-/// Opens for reading and gives the size; LoadError unless it is a regular file.
+/// Opens a regular file for reading and returns its size; else LoadError.
 int open_regular(const std::string& path, uint64_t& size) {
-  // Not blocking: opening a pipe without a writer would wait for ever.
+  // O_NONBLOCK: opening a pipe without a writer would otherwise wait for ever.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) load_fault(path, "", std::string("cannot open: ") + std::strerror(errno));
   struct stat info {};
@@ -52,7 +52,8 @@ int open_regular(const std::string& path, uint64_t& size) {
   return fd;
 }
 
-/// Where links lead, also to what is not there yet. A pipe behind /dev/stdout has no other path.
+/// Follows links, also to a file that does not exist yet. Stops at a link to a pipe, as a pipe
+/// behind /dev/stdout has no other path.
 std::string behind_links(std::string path) {
   struct stat info {};
   for (int links = 0; links < 40; ++links) {
@@ -64,9 +65,10 @@ std::string behind_links(std::string path) {
   return path;
 }
 
-/// What a temporary file's name begins with: of a long name whole characters that leave room.
+/// Returns the beginning of a temporary file's name: `path`, cut between characters so that room
+/// remains.
 std::string beginning_of(const std::string& path) {
-  constexpr size_t kMost = 200;  // of the 255 bytes that a name may have
+  constexpr size_t kMost = 200;  // bytes; a name may have 255
   const size_t name = path.rfind('/') + 1;
   if (path.size() - name <= kMost) return path;
   size_t end = name + kMost;
@@ -74,7 +76,8 @@ std::string beginning_of(const std::string& path) {
   return path.substr(0, end);
 }
 
-/// In a directory like /tmp a file is replaced only by its owner or the directory's.
+/// Returns whether `old` may be replaced. In a directory like /tmp, only the file's or the
+/// directory's owner may.
 bool may_replace(const std::string& path, const struct stat& old) {
   struct stat above {};
   const std::string directory = fs::path(path).parent_path().string();
@@ -83,11 +86,11 @@ bool may_replace(const std::string& path, const struct stat& old) {
   return (above.st_mode & S_ISVTX) == 0 || we == 0 || we == old.st_uid || we == above.st_uid;
 }
 
-/// The new file is for whom the old one was.
+/// Gives the new file the owner, group and permissions of the old one.
 void take_rights(int fd, const struct stat& old) {
   mode_t mode = old.st_mode & 0777;
-  // In place of a group that cannot be kept another one would read: it gets the rights of all
-  // users.
+  // If neither the owner nor the group can be kept, the file has another group. That group gets
+  // only the rights of other users.
   if (::fchown(fd, old.st_uid, old.st_gid) != 0 &&
       ::fchown(fd, static_cast<uid_t>(-1), old.st_gid) != 0) {
     mode = (mode & ~mode_t{070}) | (mode & 07) << 3;
@@ -222,7 +225,8 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
     errno = EPERM;
     fail("replace");
   }
-  // A name of its own, so that two writers of one path do not mix; the last to commit wins.
+  // Each writer has its own temporary file, so that two writers of one path do not mix; the last
+  // commit wins.
   for (int attempt = 0; attempt < 1000 && fd_ < 0; ++attempt) {
     temporary_ = concat(beginning_of(path_), ".new-", ::getpid(), "-", attempt);
     fd_ = ::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, there ? 0600 : 0666);
@@ -230,7 +234,8 @@ NewFile::NewFile(const std::string& path) : path_(behind_links(path)) {
   }
   if (fd_ < 0) fail("create");
   if (there) take_rights(fd_, old);
-  ::flock(fd_, LOCK_EX | LOCK_NB);  // a program that tidies up sees that the writer lives
+  // The lock shows to programs that remove old temporary files that the writer is alive.
+  ::flock(fd_, LOCK_EX | LOCK_NB);
 }
 
 NewFile::~NewFile() {
@@ -279,7 +284,7 @@ void NewFile::append_part_of(const NewFile& other, uint64_t begin, uint64_t end)
 
 void NewFile::commit(bool durable) {
   SYRINX_CHECK(fd_ >= 0, "file ", path_, " is committed already");
-  // Otherwise a power cut could leave the name with nothing behind it.
+  // Without this, a power cut could leave a name without its contents.
   if (durable && !in_place() && ::fdatasync(fd_) != 0) fail("write");
   if (::close(std::exchange(fd_, -1)) != 0) fail("write");  // NFS reports a full disk here
   if (!in_place() && ::rename(temporary_.c_str(), path_.c_str()) != 0) fail("rename");
@@ -288,8 +293,8 @@ void NewFile::commit(bool durable) {
 
 namespace {
 
-/// While it lives, what interrupts this thread waits: a file that is there for a moment is not
-/// left.
+/// While it exists, signals that interrupt the program are blocked in this thread, so that the
+/// temporary file is always removed.
 class InterruptsWait {
  public:
   InterruptsWait() {
@@ -313,7 +318,7 @@ void need_writable(const std::string& path) {
   struct stat info {};
   const bool there = ::stat(path.c_str(), &info) == 0;
   if (there && S_ISDIR(info.st_mode)) load_fault(path, "", "cannot write: it is a directory");
-  // A pipe would be opened, and closed before its time.
+  // The test is omitted for a pipe: it would open and close the pipe too early.
   if (!there || S_ISREG(info.st_mode)) const NewFile probe(path);
 }
 

@@ -1,6 +1,6 @@
-// Files as everything below reads and writes them: whole small files with a bound, big files mapped
-// read-only, and new files that appear under their name only once they are complete.
-// Faults throw LoadError naming the path. A MappedFile may be shared and read by many threads.
+// Reading and writing of files: whole small files with a size limit, large files mapped read-only,
+// and new files that get their name only once they are complete. Faults throw LoadError with the
+// path. A MappedFile may be shared and read by many threads.
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,35 @@
 
 namespace syrinx {
 
-/// Text from a file as it may be shown to people: control bytes escaped, cut after `limit` bytes.
+/// Makes text from a file safe to print: escapes control bytes, cuts the text after `limit` bytes.
 std::string shown(std::string_view text, size_t limit = 120);
 
-/// "12 bytes", "1.5 KiB", "3.0 MiB" or "1.25 GiB".
+/// Formats a size: "12 bytes", "1.5 KiB", "3.0 MiB" or "1.25 GiB".
 std::string size_text(uint64_t bytes);
 
-/// LoadError's message: "path: entry: what"; an empty entry is left out.
+/// Throws LoadError with the message "path: entry: what"; an empty entry is omitted.
 [[noreturn]] void load_fault(const std::string& path, const std::string& entry,
                              const std::string& what);
 
-/// The whole of a regular file of at most `limit` bytes.
+/// Returns the contents of a regular file of at most `limit` bytes.
 std::string read_file(const std::string& path, size_t limit);
 
-/// Whether `path` is an existing regular file (through links: the hub's cache is made of them).
+/// Returns whether `path` is a regular file; follows links, as the hub's cache consists of links.
 bool is_file(const std::string& path);
-/// Whether `path` is an existing directory, through links.
+/// Returns whether `path` is a directory; follows links.
 bool is_directory(const std::string& path);
-/// `directory` and `name` joined by one slash.
+/// Joins `directory` and `name` with one slash.
 std::string join_path(const std::string& directory, const std::string& name);
 
-/// A regular file mapped read-only; unmapped when the last owner goes. Writing to it is a crash,
-/// and so is reading it after another program truncated the file: checkpoints must be replaced by
-/// rename.
+/// A regular file mapped read-only; unmapped with its last owner. Writing to the mapping is a
+/// crash, and so is reading it after another program truncated the file: checkpoints must be
+/// replaced by rename.
 class MappedFile {
  public:
   static std::shared_ptr<const MappedFile> open(const std::string& path);
-  /// The same with the bytes in memory, for files that other programs replace while they are read:
-  /// what becomes of the file afterwards does not matter. LoadError where it changed meanwhile.
+  /// Reads the file into memory instead, for files that other programs replace while they are read.
+  /// Later changes of the file then have no effect. Throws LoadError if the file changes during the
+  /// read.
   static std::shared_ptr<const MappedFile> read(const std::string& path);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -59,7 +60,8 @@ class MappedFile {
   size_t size_;
 };
 
-/// Which file a path leads to, and when it was written to last; all zero where there is none.
+/// Identity of the file at a path, and the times of its last changes; all zeros if there is no
+/// file.
 struct FileStamp {
   uint64_t device = 0, number = 0, bytes = 0;
   int64_t written_ns = 0, changed_ns = 0;
@@ -67,8 +69,8 @@ struct FileStamp {
 };
 FileStamp file_stamp(const std::string& path);
 
-/// What `load` makes of files that belong together. Where one of them was replaced or written to
-/// meanwhile it is done again, at most 3 times; then LoadError.
+/// Returns the result of `load`, which reads files that belong together. If a file was replaced or
+/// written to meanwhile, `load` runs again, at most 3 times in all; then LoadError.
 template <typename Load>
 auto load_together(const std::vector<std::string>& paths, const Load& load) {
   const auto stamps = [&paths] {
@@ -91,10 +93,10 @@ auto load_together(const std::vector<std::string>& paths, const Load& load) {
   }
 }
 
-/// Writes to a temporary file beside `path`; commit() puts it in place, otherwise it vanishes. For
-/// a link, what it leads to is replaced. Users that could read and write the earlier file may do so
-/// with the new one. What is there and no regular file (a device, a pipe) is written to as it is.
-/// The temporary file is locked (flock) while it is written. One thread at a time.
+/// Writes to a temporary file beside `path`; commit() renames it to `path`, otherwise it is
+/// removed. If `path` is a link, its target is replaced. The new file has the owner and permissions
+/// of the earlier one. If `path` is not a regular file (a device, a pipe), it is written to
+/// directly. The temporary file is locked (flock) while it is written. One thread at a time.
 class NewFile {
  public:
   explicit NewFile(const std::string& path);
@@ -103,25 +105,26 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   void append(const void* data, size_t size);
-  /// Writes over bytes that were appended earlier; those of a device or a pipe stay as they are.
+  /// Overwrites bytes that were appended earlier; not for a device or a pipe, whose bytes stay.
   void overwrite(uint64_t offset, const void* data, size_t size);
-  /// Appends bytes [begin, end) of what `other` holds.
+  /// Appends bytes [begin, end) of the contents of `other`.
   void append_part_of(const NewFile& other, uint64_t begin, uint64_t end);
   uint64_t size() const { return size_; }
-  /// Before it gets its name it is on disk, unless it is not `durable`.
+  /// Completes the file under its name. If `durable`, its contents are on disk before.
   void commit(bool durable = true);
 
  private:
   [[noreturn]] void fail(const char* doing) const;
   bool in_place() const { return temporary_.empty(); }
   void put(uint64_t offset, const void* data, size_t size);
-  std::string path_, temporary_;  // without a temporary one: a device, a pipe, or committed
+  // `temporary_` is empty for a device or a pipe, and after commit().
+  std::string path_, temporary_;
   int fd_ = -1;
   uint64_t size_ = 0;
 };
 
-/// Throws LoadError where a NewFile cannot be written: to be asked before the work whose result it
-/// is to hold. Signals that end a program wait meanwhile, if this is its only thread.
+/// Throws LoadError if NewFile cannot write `path`; for use before the work whose result the file
+/// will hold. While it runs, signals that end a program are blocked in this thread.
 void need_writable(const std::string& path);
 
 }  // namespace syrinx

@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kSmall = 32, kSuper = 256;  // numbers of a block
+constexpr int64_t kSmall = 32, kSuper = 256;  // numbers per block
 
 float half_at(const uint8_t* from) {
   uint16_t bits;
@@ -15,8 +15,8 @@ float half_at(const uint8_t* from) {
   return f16_to_f32(bits);
 }
 
-/// Blocks of 32: numbers i and i + 16 share a byte, the fifth bits lie in a word.
-/// Q4_0, Q5_0: number - middle, times a scale. Q4_1, Q5_1: times a scale, plus a minimum.
+/// Unpacks blocks of 32: numbers i and i + 16 share a byte; the fifth bits are in one word. Q4_0,
+/// Q5_0: (number - middle) * scale. Q4_1, Q5_1: number * scale + minimum.
 template <bool kFive, bool kMinimum>
 void unpack_small(const uint8_t* from, float* to) {
   const float scale = half_at(from);
@@ -42,7 +42,7 @@ void unpack_q8_0(const uint8_t* from, float* to) {
     to[i] = static_cast<float>(static_cast<int8_t>(from[2 + i])) * scale;
 }
 
-/// Scale and minimum of group j of 8, six bits each, in the 12 bytes of Q4_K and Q5_K.
+/// Scale and minimum of group j of 8 groups, with six bits each, in the 12 bytes of Q4_K and Q5_K.
 struct SixBits {
   int scale, minimum;
 };
@@ -89,7 +89,7 @@ void unpack_q6_k(const uint8_t* from, float* to) {
   }
 }
 
-/// Q2_K: 16 groups of 16, a scale and a minimum of four bits each.
+/// Unpacks Q2_K: 16 groups of 16 numbers; scale and minimum have four bits each.
 void unpack_q2_k(const uint8_t* from, float* to) {
   const uint8_t *scales = from, *numbers = from + 16;
   const float d = half_at(from + 80), minimum = half_at(from + 82);
@@ -105,7 +105,8 @@ void unpack_q2_k(const uint8_t* from, float* to) {
   }
 }
 
-/// Q3_K: 16 groups of 16, a scale of six bits each; a third bit that is not set takes 4 away.
+/// Unpacks Q3_K: 16 groups of 16 numbers; scales have six bits. If a number's third bit is not set,
+/// 4 is subtracted.
 void unpack_q3_k(const uint8_t* from, float* to) {
   const uint8_t *third = from, *numbers = from + 32, *packed = from + 96;
   const float d = half_at(from + 108);

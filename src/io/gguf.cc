@@ -11,7 +11,7 @@ constexpr uint64_t kMaxGgufTensors = 1 << 16, kMaxGgufValues = 1 << 16;
 constexpr size_t kMaxGgufName = 1024;
 constexpr uint32_t kMaxAlignment = 1 << 16;
 
-// Types of metadata.
+// Types of metadata, by their number in the file.
 enum GgufType : uint32_t {
   kU8,
   kI8,
@@ -28,7 +28,7 @@ enum GgufType : uint32_t {
   kDouble
 };
 
-/// A number of any of these types; nothing for other types.
+/// Reads a number of any of these types; empty for other types.
 std::optional<double> read_number(ByteReader& in, uint32_t type) {
   switch (type) {
     case kU8:
@@ -104,7 +104,7 @@ GgufValue GgufFile::read_value(ByteReader& in, uint32_t type, const std::string&
   if (!number) fail(key, concat("has the unknown type ", type));
   if (type == kBool) return *number != 0;
   if (type == kFloat || type == kDouble) return *number;
-  // Larger ones are rounded; none of them is a size.
+  // Integers this large are rounded in f64; no size is this large.
   if (std::abs(*number) > 0x1p62) fail(key, "is out of range");
   return static_cast<int64_t>(*number);
 }

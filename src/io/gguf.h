@@ -1,6 +1,6 @@
-// Reading of GGUF files, as llama.cpp keeps models: typed metadata by key, and tensors in one of
-// ggml's types. The file is mapped and nothing in it is trusted: counts, sizes, names and offsets
-// are checked, and every fault is a LoadError naming file, entry, expected and got.
+// Reads GGUF files, in which llama.cpp keeps models: typed metadata by key, and tensors in ggml's
+// types. The file is mapped and nothing in it is trusted: counts, sizes, names and offsets are
+// checked. Every fault is a LoadError with file, entry, expected and actual value.
 // Const after construction; any thread.
 // Format: ggml-org/ggml:docs/gguf.md, versions 2 and 3, little-endian.
 #pragma once
@@ -25,19 +25,19 @@ class ByteReader;
 /// A tensor of the file.
 struct GgufTensor {
   std::string name;
-  const GgmlType* type = nullptr;  ///< null: unknown or unsupported
+  const GgmlType* type = nullptr;  ///< null: the type is unknown or unsupported
   uint32_t type_number = 0;
-  std::vector<int64_t> sizes;  ///< outermost first; the innermost is made of whole blocks
-  std::string_view data;       ///< in the file; empty without a type
+  std::vector<int64_t> sizes;  ///< outermost first; the innermost is a multiple of a block
+  std::string_view data;       ///< bytes in the mapped file; empty if `type` is null
 
-  /// "Q4_K [896, 4864]", for messages.
+  /// Returns "Q4_K [896, 4864]", for messages.
   std::string str() const;
 };
 
-/// A list of the metadata.
+/// A list in the metadata.
 struct GgufList {
-  std::vector<std::string_view> texts;  ///< in the file
-  std::vector<double> numbers;          ///< of every type of number
+  std::vector<std::string_view> texts;  ///< views into the mapped file
+  std::vector<double> numbers;          ///< numbers of any type
 };
 using GgufValue = std::variant<bool, int64_t, double, std::string_view, GgufList>;
 
@@ -48,12 +48,12 @@ class GgufFile {
 
   const std::string& path() const { return file_->path(); }
   const std::vector<GgufTensor>& tensors() const { return tensors_; }
-  /// Null when there is no such tensor.
+  /// Finds a tensor; null if there is none.
   const GgufTensor* find(const std::string& name) const;
   const GgufTensor& need(const std::string& name) const;
 
-  // Metadata. A value of another type than asked for is a fault, and so is one that is missing,
-  // unless `absent` says what to take then.
+  // Metadata. A value of another type than requested is a fault. A missing value is a fault, too,
+  // unless the caller passes `absent`, which is then returned.
   bool has(const std::string& key) const { return values_.contains(key); }
   std::string_view text(const std::string& key) const;
   std::string_view text(const std::string& key, std::string_view absent) const;
@@ -63,7 +63,7 @@ class GgufFile {
   double number(const std::string& key, double absent) const;
   bool flag(const std::string& key, bool absent) const;
   const GgufList& list(const std::string& key) const;
-  /// Throws LoadError: path, entry, what.
+  /// Throws LoadError with the path, the entry and `what`.
   [[noreturn]] void fail(const std::string& entry, const std::string& what) const;
 
  private:
@@ -78,7 +78,7 @@ class GgufFile {
   std::shared_ptr<const MappedFile> file_;
   std::unordered_map<std::string, GgufValue> values_;
   std::vector<GgufTensor> tensors_;
-  std::vector<uint64_t> offsets_;  // of the tensors' data, from where data begins
+  std::vector<uint64_t> offsets_;  // offsets of the tensors' data from the beginning of all data
   std::unordered_map<std::string, size_t> by_name_;
 };
 

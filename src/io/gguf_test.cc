@@ -1,4 +1,4 @@
-// GGUF files against the package gguf, and files that are broken.
+// Checks GGUF files against the package gguf, and broken files.
 #include "io/gguf.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ void put_tensor(std::string& out, const std::string& name, const std::vector<uin
   append_number(out, offset);
 }
 
-/// A text, a number, a list and a matrix of 2 x 32 in Q8_0.
+/// Returns a file with a text, a number, a list and a matrix of 2 x 32 in Q8_0.
 std::string small_gguf() {
   std::string out = gguf_header(1, 3);
   put_gguf_text(out, "general.architecture");
@@ -128,7 +128,7 @@ TEST(Gguf, FaultsAreNamed) {
     return gguf_fault(out + std::string(64, '\1'));
   };
   EXPECT_EQ(with({16}, 0), "");
-  EXPECT_EQ(with({16}, 99), "");  // found where it is asked for
+  EXPECT_EQ(with({16}, 99), "");  // an unknown type is a fault only when the tensor is read
   expect_fault(with({33}, 8), "a row is not whole blocks of 32");
   expect_fault(with({16}, 0, 1), "from byte 1 of the data on, which has 64");
   expect_fault(with({16}, 0, ~0ull), "of the data on");

@@ -1,5 +1,5 @@
-// For tests: samples that an original made. For long ones a golden file keeps both ends and every
-// 7th number between them (tests/parity/thin.py says why that is enough).
+// For tests: golden samples from an original implementation. For long recordings a golden file has
+// both ends and every 7th number between them (tests/parity/thin.py explains why that is enough).
 #pragma once
 
 #include <algorithm>
@@ -21,20 +21,20 @@ class GoldenSamples {
     if (const std::string told = "count." + name; file.find(told)) count_ = *file.view(told).i32();
   }
 
-  /// Samples of the whole sound.
+  /// Returns the number of samples before thinning.
   int64_t count() const { return count_; }
 
-  /// Largest distance of `got` from what is kept; infinite where one is not finite, or where they
-  /// are not equally long.
+  /// Returns the largest difference between `got` and the kept samples; infinite if a sample is not
+  /// finite, or if the lengths differ.
   float distance(std::span<const float> got) const {
     return std::ssize(got) == count_ ? distance_of_beginning(got)
                                      : std::numeric_limits<float>::infinity();
   }
-  /// The same of a beginning: `got` is at most as long.
+  /// Does the same for a beginning: `got` may be shorter.
   float distance_of_beginning(std::span<const float> got) const {
     if (std::ssize(got) > count_) return std::numeric_limits<float>::infinity();
     float worst = 0;
-    int64_t i = 0;  // of the kept ones
+    int64_t i = 0;  // index into the kept samples
     for (int64_t at = 0; at < std::ssize(got); at = next(at), ++i) {
       const float apart = std::fabs(got[static_cast<size_t>(at)] - kept_.f32()[i]);
       worst = worse(worst, apart);
@@ -43,7 +43,7 @@ class GoldenSamples {
   }
 
  private:
-  /// The place of the kept number after that at `place`.
+  /// Returns the index of the kept sample after the one at index `place`.
   int64_t next(int64_t place) const {
     const int64_t last = count_ - kEdge;
     if (kept_.count() == count_ || place + 1 < kEdge || place + 1 > last) return place + 1;

@@ -11,7 +11,8 @@
 namespace syrinx {
 namespace {
 
-/// A file as tests/parity/thin.py writes it: of a long sound both ends and every 7th number.
+/// Returns a file as tests/parity/thin.py writes it: both ends of a long recording and every 7th
+/// number between.
 std::string thinned_file(const TestDir& dir, const std::vector<float>& sound) {
   const auto count = static_cast<int32_t>(sound.size());
   std::vector<float> kept;

@@ -17,7 +17,7 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-/// A part of a path that stays where it is put.
+/// Returns whether a part of a path is a plain name that does not lead elsewhere.
 bool is_plain(const std::string& part) {
   return !part.empty() && part.size() <= 128 && part[0] != '.' &&
          std::all_of(part.begin(), part.end(), [](char c) {
@@ -26,7 +26,7 @@ bool is_plain(const std::string& part) {
          });
 }
 
-/// Directories below `path`, sorted.
+/// Returns the directories in `path`, sorted.
 std::vector<std::string> directories(const std::string& path) {
   std::vector<std::string> out;
   std::error_code error;
@@ -58,7 +58,8 @@ HubName parse_hub_name(const std::string& model) {
   if (!is_plain(name.substr(0, slash)) || !is_plain(out.name)) return {};
   for (size_t begin = 0; at != std::string::npos && begin <= out.revision.size();) {
     const size_t end = std::min(out.revision.find('/', begin), out.revision.size());
-    if (!is_plain(out.revision.substr(begin, end - begin))) return {};  // refs/pr/1 is a revision
+    // refs/pr/1 is a valid revision
+    if (!is_plain(out.revision.substr(begin, end - begin))) return {};
     begin = end + 1;
   }
   out.organisation = name.substr(0, slash);
@@ -95,8 +96,7 @@ std::string hub_cache() {
 std::string resolve_model(const std::string& model, const std::string& cache,
                           const std::vector<std::string>& markers) {
   if (is_directory(model)) return checked(model, markers);
-  if (is_file(model))
-    load_fault(model, "", "expected a model directory, got a file");
+  if (is_file(model)) load_fault(model, "", "expected a model directory, got a file");
   const HubName name = parse_hub_name(model);
   if (name.organisation.empty())
     throw LoadError(concat("model ", shown(model),

@@ -1,5 +1,5 @@
-// From what a user gives as --model to the directory that holds it: a directory as downloaded, or
-// "Org/Name" or "Org/Name@revision" in the local cache of the model hub. Nothing is downloaded.
+// Finds the directory of the model that a user gives as --model: a directory as downloaded, or
+// "Org/Name" or "Org/Name@revision" in the local cache of the model hub. Downloads nothing.
 #pragma once
 
 #include <string>
@@ -7,32 +7,32 @@
 
 namespace syrinx {
 
-/// The hub's cache directory as its own tools choose it: $HF_HUB_CACHE, $HF_HOME/hub,
-/// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub; empty when no home is known.
+/// Returns the hub's cache directory, chosen as by its own tools: $HF_HUB_CACHE, $HF_HOME/hub,
+/// $XDG_CACHE_HOME/huggingface/hub, ~/.cache/huggingface/hub; empty if there is no home directory.
 std::string hub_cache();
 
-/// "Org/Name@revision" taken apart. A revision may hold slashes ("refs/pr/1").
+/// The parts of "Org/Name@revision". A revision may contain slashes ("refs/pr/1").
 struct HubName {
   std::string organisation, name, revision;
 };
-/// An empty organisation when the text has another form, or parts that would not stay where they
-/// are put as folders.
+/// Parses a name. Returns an empty organisation if the text has another form, or if a part would
+/// lead out of the cache's folder (such as "..").
 HubName parse_hub_name(const std::string& model);
-/// Where the cache keeps a model: it holds refs/, snapshots/ and blobs/.
+/// Returns the cache's folder of a model, with refs/, snapshots/ and blobs/.
 std::string hub_folder(const std::string& cache, const HubName& name);
 
-/// The directory of a revision below `root`, a folder as hub_folder() names it; without a revision
-/// the one of refs/main, or the only one. Empty when the cache does not have it.
+/// Returns the directory of a revision below `root`, which is a hub_folder(). Without a revision:
+/// that of refs/main, or the only one. Empty if the cache does not have it.
 std::string find_snapshot(const std::string& root, const std::string& revision);
 
-/// The directory of `model`, which holds a file named like one of `markers`. LoadError names where
-/// it looked and what to do. `cache` has the layout models--Org--Name/{refs/main,
+/// Returns the directory of `model`, which has a file named like one of `markers`. A LoadError
+/// names the searched places and a remedy. `cache` has the layout models--Org--Name/{refs/main,
 /// snapshots/<hash>}.
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),
                           const std::vector<std::string>& markers = {"config.json"});
 
-/// The directory of a part that a model needs and its authors publish apart from it, such as a
-/// codec: the folder Name of "Org/Name" inside the model's directory, or else that model in the
+/// Returns the directory of a part that a model needs and that its authors publish separately, such
+/// as a codec: the folder Name of "Org/Name" in the model's directory, or else that model in the
 /// cache.
 std::string resolve_part(const std::string& model_dir, const std::string& part,
                          const std::string& cache = hub_cache(),

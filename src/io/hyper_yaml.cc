@@ -19,7 +19,8 @@ std::string trimmed(std::string_view text) {
   return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
 }
 
-/// The line without its comment: a '#' at its beginning or after a space, outside quotes.
+/// Returns the line without its comment, which begins with a '#' at the start or after a space,
+/// outside quotes.
 std::string_view without_comment(std::string_view line) {
   char quote = 0;
   for (size_t i = 0; i < line.size(); ++i) {
@@ -100,7 +101,7 @@ void HyperYaml::fail(const std::string& key, const std::string& what) const {
   load_fault(path_, key, what);
 }
 
-/// "<a> * <b>" behind !ref: the value of a, or the product of both.
+/// Resolves "<a> * <b>" after !ref: the value of a, or the product of both.
 std::string HyperYaml::resolve(const std::string& key, const std::string& value) const {
   if (!value.starts_with(kReference)) return value;
   std::istringstream words(value.substr(kReference.size()));

@@ -1,7 +1,7 @@
-// The part of YAML that configs of the hyperpyyaml kind are written in: maps by indentation,
-// scalars, lists on one line. Tags (!new:package.Class) are kept as the value of their key, nothing
-// is ever built from them; "!ref <name>" and products of such are replaced by what they refer to.
-// Lists over several lines are skipped. Faults are LoadErrors naming file, line or key.
+// The subset of YAML in configs of the hyperpyyaml kind: maps by indentation, scalars, lists on one
+// line. Tags (!new:package.Class) are kept as the value of their key and never executed. "!ref
+// <name>" and products of references are replaced by their values. Lists over several lines are
+// skipped. Faults are LoadErrors with file, line or key.
 // Const after load; may be read by many threads.
 #pragma once
 
@@ -17,23 +17,23 @@ class HyperYaml {
   static constexpr size_t kMaxBytes = 1 << 20, kMaxKeys = 4096, kMaxDepth = 16;
 
   static HyperYaml load(const std::string& path);
-  /// The same from text; `path` is for messages.
+  /// Parses a text; `path` is for messages.
   static HyperYaml parse(const std::string& text, const std::string& path);
 
-  /// Keys with their path: "flow.decoder.estimator.channels".
+  /// Returns whether a key exists. Keys include their path: "flow.decoder.estimator.channels".
   bool has(const std::string& key) const { return values_.contains(key); }
-  /// Throws LoadError: file, key and what.
+  /// Throws LoadError with the file, the key and `what`.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
   std::string s(const std::string& key) const;
   int64_t i(const std::string& key, int64_t min, int64_t max) const;
   double f(const std::string& key, double min, double max) const;
   bool b(const std::string& key) const;
-  /// "[8, 5, 3]"; with several levels of brackets, all numbers in order.
+  /// Reads "[8, 5, 3]"; from nested brackets, returns all numbers in order.
   std::vector<int64_t> ints(const std::string& key, int64_t min, int64_t max) const;
-  /// "[one, 'two']"; a scalar is a list of one. None of them is empty.
+  /// Reads "[one, 'two']"; a scalar counts as a list of one text. Empty texts are faults.
   std::vector<std::string> texts(const std::string& key) const;
-  /// In the order of the alphabet.
+  /// Returns all keys in alphabetical order.
   std::vector<std::string> keys() const;
 
  private:

@@ -16,9 +16,9 @@ using Kind = PickleValue::Kind;
 constexpr const char* kWrapper = "joblib.numpy_pickle NumpyArrayWrapper";
 constexpr int64_t kMostElements = int64_t{1} << 31;
 
-/// An array's bytes in the file.
+/// An array's description and the position of its bytes in the file.
 struct StoredArray {
-  std::string type;  // "f4", as numpy writes it
+  std::string type;  // element type in numpy's notation: "f4"
   bool c_order = true;
   std::vector<int64_t> sizes;
   size_t begin = 0, bytes = 0;
@@ -29,7 +29,7 @@ class JoblibFile {
   explicit JoblibFile(const std::string& path) : file_(MappedFile::open(path)) {
     const std::span<const std::byte> bytes = file_->bytes();
     text_ = {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-    // Names of globals are not looked up, so any will do.
+    // Globals are not executed, so every name is allowed.
     pickle_ = read_pickle(
         text_, path, [](std::string_view) { return true; }, "collections OrderedDict",
         [this](const Pickle& so_far, PickleId built, size_t at) {
@@ -69,7 +69,7 @@ class JoblibFile {
     return pickle.values[*found];
   }
 
-  /// numpy's name of the type of elements: the argument of its constructor.
+  /// Returns numpy's name of the element type, which is the argument of its constructor.
   std::string type_of(const Pickle& pickle, PickleId dict) const {
     const PickleValue& dtype = wanted(pickle, dict, "dtype", Kind::kCall);
     const PickleValue& arguments = pickle.values[dtype.items[1]];
@@ -79,7 +79,7 @@ class JoblibFile {
     return pickle.values[arguments.items[0]].text;
   }
 
-  /// Bytes of the file behind a value that has been built, which belong to it.
+  /// Returns how many bytes of the file after the value `built` are its array's data.
   size_t skip(const Pickle& pickle, PickleId built, size_t at) {
     const PickleValue& value = pickle.values[built];
     if (value.kind != Kind::kCall || pickle.values[value.items[0]].text != kWrapper) return 0;

@@ -26,7 +26,7 @@ std::string joblib_fault(const std::string& bytes, const std::string& name = "cl
 TEST(JoblibArray, CentresOfScikitLearnAreRead) {
   const Tensor centres = read_joblib_array(kKmeans, "cluster_centers_");
   EXPECT_EQ(centres.shape(), (Shape{40, 64}));
-  // numpy.load gives these.
+  // These values are numpy.load's.
   EXPECT_EQ(centres.f32()[0], static_cast<float>(1.0094834566116333));
   EXPECT_EQ(centres.f32()[40 * 64 - 1], static_cast<float>(0.5899707078933716));
 }
@@ -58,12 +58,12 @@ TEST(JoblibArray, DamagedFilesAreFaults) {
   for (size_t at = shape; at < shape + 24; ++at) {
     std::string broken = bytes;
     broken[at] = '\xff';
-    joblib_fault(broken);  // a fault or not, nothing is read beyond the end
+    joblib_fault(broken);  // whether or not it is a fault, nothing is read beyond the end
   }
   EXPECT_NE(joblib_fault("\x78\x9c compressed").find("pickle"), std::string::npos);
 }
 
-/// A file of some bytes for each would fill the memory with names.
+/// Without the limit, a file with a few bytes per global could fill the memory with names.
 TEST(JoblibArray, GlobalsWithLongNamesAreFaults) {
   const auto global = [](size_t bytes) {
     std::string text = {'X', static_cast<char>(bytes & 255), static_cast<char>(bytes >> 8), 0, 0};

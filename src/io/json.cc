@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a parser's exception says, without the library's name and its number of the fault.
+/// Returns the message of a parser's exception without the library's name and error number.
 std::string fault_text(const json::exception& error) {
   std::string_view what = error.what();
   if (const size_t end = what.find("] ");
@@ -23,7 +23,7 @@ std::string fault_text(const json::exception& error) {
   return shown(std::string(what), 200);
 }
 
-/// The document in `text`; deep nesting and repeated keys are faults.
+/// Parses `text`; deep nesting and repeated keys are faults.
 json parse_checked(const std::string& text, const std::string& path) {
   std::vector<std::set<std::string>> open;  // keys seen in each open object
   const auto watch = [&](int depth, json::parse_event_t event, json& parsed) {

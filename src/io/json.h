@@ -1,6 +1,6 @@
-// Reading of config files: typed getters with bounds, whose faults (LoadError) name the file, the
-// key with its path, what was expected and what was found. Files are bounded in size and depth, and
-// a key given twice is a fault. A Config is a cheap handle on a document it keeps alive.
+// Reads config files: typed getters with limits. A LoadError has the file, the key with its path,
+// the expected and the actual value. Files are limited in size and depth, and a repeated key is a
+// fault. A Config is a cheap handle on a document, which it keeps alive.
 // Const after load; may be read by many threads.
 #pragma once
 
@@ -20,31 +20,32 @@ class Config {
  public:
   static constexpr size_t kMaxBytes = 16 << 20;
   static constexpr int kMaxDepth = 64;
-  static constexpr size_t kMaxList = 1 << 16;  ///< items of a list or map that a getter returns
+  /// most items of a list or map that a getter returns
+  static constexpr size_t kMaxList = 1 << 16;
   static constexpr int64_t kMaxInt = std::numeric_limits<int64_t>::max();
   static constexpr double kMaxFloat = std::numeric_limits<double>::max();
 
   /// Reads a file whose outermost value is an object.
   static Config load(const std::string& path);
-  /// The same from text; `path` is for messages.
+  /// Parses a text; `path` is for messages.
   static Config parse(const std::string& text, const std::string& path);
 
   bool has(const std::string& key) const;
-  /// All keys, sorted; null ones too.
+  /// Returns all keys, sorted, including those whose value is null.
   std::vector<std::string> keys() const;
-  /// File and key, for messages: "config.json: talker_config.hidden_size".
+  /// Returns file and key, for messages: "config.json: talker_config.hidden_size".
   std::string where(const std::string& key = "") const;
-  /// Throws LoadError: where(key) + what.
+  /// Throws LoadError with where(key) and `what`.
   [[noreturn]] void fail(const std::string& key, const std::string& what) const;
 
-  // One value each. Numbers must lie in [min, max]; 8.0 is a fine integer, 8.5 is not.
+  // Getters of one value. Numbers must be in [min, max]; 8.0 is accepted as an integer, 8.5 is not.
   int64_t i(const std::string& key, int64_t min = 0, int64_t max = kMaxInt) const;
   double f(const std::string& key, double min = -kMaxFloat, double max = kMaxFloat) const;
   std::string s(const std::string& key) const;
   bool b(const std::string& key) const;
   Config sub(const std::string& key) const;
 
-  // The same, or what to take when the key is absent; a wrong type is a fault still.
+  // Getters that return `absent` if the key is absent; a wrong type is a fault.
   int64_t opt_i(const std::string& key, int64_t absent, int64_t min = 0,
                 int64_t max = kMaxInt) const;
   double opt_f(const std::string& key, double absent, double min = -kMaxFloat,
@@ -53,7 +54,7 @@ class Config {
   bool opt_b(const std::string& key, bool absent) const;
   std::optional<Config> opt_sub(const std::string& key) const;
 
-  // Lists and maps of one type; at most kMaxList items.
+  // Getters of lists and maps of one type, with at most kMaxList items.
   std::vector<int64_t> ints(const std::string& key, int64_t min = 0, int64_t max = kMaxInt) const;
   std::vector<double> floats(const std::string& key) const;
   std::vector<std::string> strings(const std::string& key) const;
@@ -62,7 +63,7 @@ class Config {
                                        int64_t max = kMaxInt) const;
   std::map<std::string, std::string> map_s(const std::string& key) const;
 
-  /// The object itself, for what the getters do not cover.
+  /// Returns the JSON object, for values that the getters do not cover.
   const nlohmann::json& raw() const { return *node_; }
 
  private:

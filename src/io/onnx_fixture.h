@@ -1,4 +1,4 @@
-// For tests: ONNX files of nodes and tensors.
+// For tests: builds ONNX files from nodes and tensors.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ inline std::string bytes(uint32_t id, const std::string& value) {
   return varint(id << 3 | 2) + varint(value.size()) + value;
 }
 
-/// TensorProto of floats; `packed`: as float_data instead of raw_data.
+/// Returns a TensorProto of f32; `packed`: in float_data instead of raw_data.
 inline std::string tensor(const std::string& name, const std::vector<int64_t>& sizes,
                           const std::vector<float>& values, bool packed = false) {
   std::string out;
@@ -29,7 +29,7 @@ inline std::string tensor(const std::string& name, const std::vector<int64_t>& s
   std::memcpy(data.data(), values.data(), data.size());
   return out + number(2, 1) + bytes(8, name) + bytes(packed ? 4 : 9, data);
 }
-/// The same of f16.
+/// Returns a TensorProto of f16.
 inline std::string half_tensor(const std::string& name, const std::vector<int64_t>& sizes,
                                const std::vector<float>& values) {
   constexpr uint64_t kHalf = 10;
@@ -48,7 +48,7 @@ inline std::string node(const std::string& op, const std::string& name,
   if (!output.empty()) out += bytes(2, output);
   return out + bytes(3, name) + bytes(4, op);
 }
-/// TensorProto of integers of 8 bits; `varints`: as int32_data instead of raw_data.
+/// Returns a TensorProto of 8-bit integers; `varints`: in int32_data instead of raw_data.
 inline std::string narrow_tensor(const std::string& name, const std::vector<int64_t>& sizes,
                                  const std::vector<int>& values, bool varints = false) {
   std::string out, data;

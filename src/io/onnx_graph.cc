@@ -9,7 +9,7 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMaxTensors = 1 << 16, kMaxNodes = 1 << 20, kMaxName = 1024, kMaxSizes = 16;
-constexpr size_t kInputs = 12;  // of a node; those after them hold no weights
+constexpr size_t kInputs = 12;  // inputs of a node that are kept; later ones are not weights
 
 // Field numbers of onnx.proto.
 enum ModelField : uint32_t { kGraph = 7 };
@@ -17,7 +17,7 @@ enum GraphField : uint32_t { kNode = 1, kInitializer = 5 };
 enum NodeField : uint32_t { kInput = 1, kOutput = 2, kNodeName = 3, kOpType = 4, kAttribute = 5 };
 enum AttributeField : uint32_t { kAttributeName = 1, kInteger = 3, kIntegers = 8 };
 constexpr uint64_t kMostAttribute = 1 << 20;
-constexpr size_t kMostIntegers = 16;  // of an attribute of a convolution
+constexpr size_t kMostIntegers = 16;  // numbers per attribute of a convolution
 enum TensorField : uint32_t {
   kDims = 1,
   kDataType = 2,
@@ -59,7 +59,8 @@ bool is_convolution(const OnnxNode& node) {
   return node.op == "Conv" || node.op == "ConvTranspose";
 }
 
-/// "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty when there is no module.
+/// Returns a node's module: "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty if
+/// it has none.
 std::string onnx_module_of(std::string_view node) {
   std::vector<std::string_view> parts;
   while (!node.empty()) {
@@ -67,13 +68,13 @@ std::string onnx_module_of(std::string_view node) {
     const std::string_view part = node.substr(0, slash);
     node.remove_prefix(std::min(slash + 1, node.size()));
     if (part.empty()) continue;
-    // The module of a list comes after the list: "layer1", "layer1.0".
+    // A list's name precedes its module, as in "layer1", "layer1.0": drop the list's name.
     const bool of_list = !parts.empty() && part.size() > parts.back().size() &&
                          part.starts_with(parts.back()) && part[parts.back().size()] == '.';
     if (of_list) parts.pop_back();
     parts.push_back(part);
   }
-  if (!parts.empty()) parts.pop_back();  // the operation
+  if (!parts.empty()) parts.pop_back();  // the operator
   std::string module;
   for (const std::string_view part : parts) {
     if (!module.empty()) module += '.';
@@ -195,11 +196,11 @@ OnnxTensor OnnxGraph::read_tensor(std::string_view message) const {
 void OnnxGraph::check_size(const OnnxTensor& tensor) const {
   const std::optional<DType> dtype = onnx_dtype(tensor.type);
   const bool narrow = tensor.type == kOnnxU8 || tensor.type == kOnnxI8;
-  if (!dtype && !narrow) return;  // may lie in a file, cannot be had
+  if (!dtype && !narrow) return;  // such a tensor may exist, but cannot be read
   int64_t bytes = narrow ? 1 : static_cast<int64_t>(dtype_size(*dtype));
   for (const int64_t size : tensor.sizes)
     if (__builtin_mul_overflow(bytes, size, &bytes)) fail(tensor.name, "its sizes are too large");
-  // Integers may be kept as varints, which no weights are.
+  // Integers may be stored as varints; weights never are.
   const bool integer = narrow || *dtype == DType::kI32 || *dtype == DType::kI64;
   if (static_cast<uint64_t>(bytes) != tensor.data.size() && !(integer && tensor.data.empty()))
     fail(tensor.name,

@@ -1,6 +1,7 @@
-// An ONNX graph as data: its tensors and, of its nodes, names, types and inputs; nothing is run.
-// Nothing in it is trusted: counts, sizes and offsets are checked, and every fault is a LoadError
-// naming file, tensor, expected and got. The file is mapped, not copied. One thread.
+// An ONNX graph as data: its tensors, and the names, types and inputs of its nodes. Nothing is
+// executed. Nothing in the file is trusted: counts, sizes and offsets are checked. Every fault is a
+// LoadError with file, tensor, expected and actual value. The file is mapped, not copied. One
+// thread.
 // Format: onnx:onnx/onnx.proto (protobuf's wire format).
 #pragma once
 
@@ -17,10 +18,10 @@
 
 namespace syrinx {
 
-/// Types of ONNX that Syrinx computes with.
+/// Maps a type of ONNX to a DType; empty if Syrinx cannot compute with it.
 std::optional<DType> onnx_dtype(uint64_t type);
 
-/// TensorProto.DataType of integers of 8 bits, which quantised graphs have beside a scale.
+/// TensorProto.DataType of 8-bit integers, which quantised graphs use together with a scale.
 enum OnnxType : uint64_t { kOnnxU8 = 2, kOnnxI8 = 3 };
 
 /// An initializer of the graph; views are into the mapped file.
@@ -28,45 +29,46 @@ struct OnnxTensor {
   std::string name;
   uint64_t type = 0;  ///< TensorProto.DataType
   std::vector<int64_t> sizes;
-  std::string_view data;  ///< of the mapped file
-  std::string_view ints;  ///< integers kept as varints instead
+  std::string_view data;  ///< bytes in the mapped file
+  std::string_view ints;  ///< integers as varints, if the file has them in that form
   bool external = false;
-  bool transposed = false;  ///< used by a MatMul: [in, out] in the file
+  bool transposed = false;  ///< used by a MatMul: the file has it as [in, out]
 
-  /// As the layers see it.
+  /// Returns the sizes as layers expect them.
   std::vector<int64_t> seen_sizes() const {
     return transposed && sizes.size() == 2 ? std::vector{sizes[1], sizes[0]} : sizes;
   }
-  /// "f32 [4, 2]", for messages.
+  /// Returns "f32 [4, 2]", for messages.
   std::string str() const;
 };
 
 /// A node of the graph: its operator and the names of its tensors.
 struct OnnxNode {
-  std::string name, op, output;  ///< the first output
+  std::string name, op, output;  ///< `output` is the first output
   std::vector<std::string> inputs;
-  OnnxConvolution convolution;  ///< of a Conv or ConvTranspose
+  OnnxConvolution convolution;  ///< attributes of a Conv or ConvTranspose
 };
 
-/// Whether the node is a Conv or ConvTranspose.
+/// Returns whether the node is a Conv or ConvTranspose.
 bool is_convolution(const OnnxNode& node);
 
-/// "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty when there is no module.
+/// Returns a node's module: "/head/layer1/layer1.0/conv1/Conv" -> "head.layer1.0.conv1"; empty if
+/// it has none.
 std::string onnx_module_of(std::string_view node);
 
 /// One mapped file with its tensors and nodes.
 class OnnxGraph {
  public:
-  /// Throws LoadError.
+  /// Reads the file. Throws LoadError.
   explicit OnnxGraph(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
   std::vector<OnnxTensor>& tensors() { return tensors_; }
   const std::vector<OnnxTensor>& tensors() const { return tensors_; }
   const std::vector<OnnxNode>& nodes() const { return nodes_; }
-  /// The number of a tensor by its own name; nothing where there is none.
+  /// Returns the index of the tensor with the name `name`; empty if there is none.
   std::optional<size_t> find(const std::string& name) const;
-  /// Throws LoadError about the tensor or node `name`, or the file.
+  /// Throws LoadError about the tensor or node `name`; if it is empty, about the file.
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
 
  private:

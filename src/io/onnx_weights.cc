@@ -33,14 +33,14 @@ class OnnxWeights : public WeightSource {
   const std::map<std::string, OnnxConvolution>& convolutions() const { return convolutions_; }
 
  private:
-  /// By its own name, or by that of an Identity.
+  /// Finds a tensor by its own name, or by that of an Identity.
   std::optional<size_t> tensor(const std::string& name) const {
     if (const auto found = graph_.find(name)) return found;
     const auto found = second_.find(name);
     return found == second_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// The names that a node's module gives to its inputs.
+  /// Names the inputs of a node after its module.
   void name_inputs(const OnnxNode& node) {
     if (node.op == "Identity" && !node.inputs.empty()) {
       if (const auto found = tensor(node.inputs[0])) second_.emplace(node.output, *found);
@@ -90,7 +90,7 @@ class OnnxWeights : public WeightSource {
     const std::vector<int64_t> sizes = tensor.seen_sizes();
     const Shape shape{std::span<const int64_t>(sizes)};
     const size_t unit = dtype_size(dtype), count = tensor.data.size() / unit;
-    if (count != static_cast<size_t>(shape.count())) return {};  // integers kept as varints
+    if (count != static_cast<size_t>(shape.count())) return {};  // integers stored as varints
     const bool turn = tensor.transposed && sizes.size() == 2;
     if (!turn && reinterpret_cast<uintptr_t>(tensor.data.data()) % unit == 0)
       return {const_cast<char*>(tensor.data.data()), dtype, shape, Device::kCpu};
@@ -113,7 +113,7 @@ class OnnxWeights : public WeightSource {
   OnnxGraph graph_;
   OnnxNames names_;
   std::unordered_map<std::string, size_t> second_, by_module_;
-  std::unordered_map<std::string, Tensor> copies_;  // at odd addresses, or turned round
+  std::unordered_map<std::string, Tensor> copies_;  // copies of unaligned or transposed tensors
   std::map<std::string, OnnxConvolution> convolutions_;
 };
 

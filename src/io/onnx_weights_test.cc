@@ -68,7 +68,7 @@ TEST(OnnxWeights, AnIdentityIsASecondName) {
   EXPECT_NO_THROW(weights.finish());
 }
 
-/// AttributeProto of integers; `packed`: one field for all.
+/// Returns an AttributeProto of integers; `packed`: one field has all of them.
 std::string integers(const std::string& name, const std::vector<uint64_t>& values, bool packed) {
   std::string list, out = bytes(1, name);
   for (const uint64_t value : values) {

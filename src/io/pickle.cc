@@ -9,9 +9,9 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxValues = 2u << 20;  // of one pickle; a tensor takes about fifteen
+constexpr size_t kMaxValues = 2u << 20;  // values of one pickle; a tensor takes about fifteen
 constexpr size_t kMaxText = 1u << 16;    // bytes of one text
-constexpr size_t kMaxGlobal = 1024;      // of a module and a name in it
+constexpr size_t kMaxGlobal = 1024;      // bytes of a module and a name in it
 constexpr size_t kMaxItems = 8u << 20;   // items of all containers together
 
 class Machine {
@@ -119,7 +119,8 @@ class Machine {
   }
 
   void push_global(std::string_view module, std::string_view name) {
-    // A text is named again and again by two bytes of a file; each global is a text of its own.
+    // Two bytes of a file can refer to the same text again, but each global is a new text. Without
+    // a limit, a small file could fill the memory.
     if (module.size() + name.size() > kMaxGlobal) fail("a global with a long name");
     const std::string whole = concat(module, " ", name);
     if (!allowed_(whole))
@@ -144,7 +145,7 @@ class Machine {
       push({Kind::kCall, 0, 0, {}, {function, arguments}});
     }
   }
-  /// Attributes of dicts ("_metadata") carry no tensors.
+  /// Sets attributes; those of dicts ("_metadata") are dropped, as they contain no tensors.
   void build() {
     const PickleId attributes = pop(), id = top();
     PickleValue& value = out_.values[id];
@@ -191,7 +192,7 @@ class Machine {
   Pickle out_;
 };
 
-// Opcodes by their letters, as in CPython's pickletools.
+// Opcodes are letters, as in CPython's pickletools.
 
 bool Machine::step_scalar(char op) {
   switch (op) {
@@ -304,7 +305,7 @@ bool Machine::step() {
       if (const int protocol = take<uint8_t>(); protocol < 2 || protocol > 5)
         fail(concat("protocol ", protocol, ", expected 2 to 5"));
       return true;
-    case '\x95':  // a frame: its size helps streams only
+    case '\x95':  // a frame; its size matters only for streams
       take<uint64_t>();
       return true;
     case 'q':
@@ -337,7 +338,7 @@ bool Machine::step() {
       return true;
     }
     case 'R':
-    case '\x81':  // a class and what makes a new object of it
+    case '\x81':  // creates an object of a class from arguments
       call();
       return true;
     case 'b':

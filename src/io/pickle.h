@@ -1,7 +1,7 @@
 // Pickles as data: a stack machine that knows containers, numbers, text, names of globals, calls
-// and persistent ids, and turns them into a graph of values without running anything. What a call
-// or an id means is the reader's business (io/torch_pickle.h, io/joblib_array.h). Protocols 2 to 5,
-// the opcodes that torch.save and joblib write; any other is a fault.
+// and persistent ids. It builds a graph of values and executes nothing. The readers interpret calls
+// and ids (io/torch_pickle.h, io/joblib_array.h). Supports protocols 2 to 5 and the opcodes that
+// torch.save and joblib write; any other opcode is a fault.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace syrinx {
 /// A value by its index in Pickle::values. Values may be shared and may contain themselves.
 using PickleId = uint32_t;
 
-/// A value as data; what would run code is refused.
+/// A value as data; opcodes that would execute code are refused.
 struct PickleValue {
   enum Kind : uint8_t {
     kNone,
@@ -28,8 +28,9 @@ struct PickleValue {
     kTuple,   ///< items
     kList,    ///< items
     kDict,    ///< items: key, value, key, value, ...
-    kCall,    ///< items: the global, its argument tuple and, where attributes were set, those
-    kRef,     ///< items: the persistent id, a tuple
+    /// items: the global, its argument tuple and, if attributes were set, the attributes
+    kCall,
+    kRef,  ///< items: the persistent id, a tuple
   };
   Kind kind = kNone;
   int64_t number = 0;
@@ -38,21 +39,23 @@ struct PickleValue {
   std::vector<PickleId> items = {};
 };
 
-/// All values of a pickle, which refer to each other by number.
+/// All values of a pickle, which refer to each other by index.
 struct Pickle {
   std::vector<PickleValue> values;
   PickleId root = 0;
 };
 
-/// Called for every global before it is kept: false refuses the file.
+/// Checks the name of every global; false refuses the file.
 using GlobalFilter = bool (*)(std::string_view name);
 
-/// Called when attributes were set on a value, with the values so far and the place behind that:
-/// how many bytes there are its own and no part of the pickle.
+/// Called after attributes were set on a value, with the values so far and the offset after that
+/// opcode. Returns how many bytes from there on are the value's own data and not part of the
+/// pickle.
 using OwnBytes = std::function<size_t(const Pickle& so_far, PickleId value, size_t at)>;
 
-/// Throws LoadError, with `path` in the message. Calls of a `dict_type` global ("collections
-/// OrderedDict") without arguments become dicts, whose attributes are dropped.
+/// Reads a pickle. Throws LoadError with `path` in the message. A call of the global `dict_type`
+/// ("collections OrderedDict") without arguments becomes a dict; attributes of the dict are
+/// dropped.
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
                    std::string_view dict_type, OwnBytes own_bytes = {});
 

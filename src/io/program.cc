@@ -25,7 +25,7 @@ extern char** environ;  // NOLINT(readability-redundant-declaration): not in eve
 namespace syrinx {
 namespace {
 
-/// A socket pair, or another pair of descriptors; both ends are closed with it, and at exec.
+/// A socket pair or another pair of descriptors. Its destructor closes both ends; exec does, too.
 struct Channel {
   enum Closed { kClosed };
   int ours = -1, theirs = -1;
@@ -49,7 +49,7 @@ Error fault(const std::string& program, const std::string& what) {
   return {ErrorCode::kInternal, "the program " + program + " " + what};
 }
 
-/// Starts it with its input and output on these descriptors; an errno, or 0.
+/// Starts the program with its input and output on these descriptors; returns an errno, or 0.
 int start(const std::vector<std::string>& command, int in, int out, pid_t& pid) {
   std::vector<char*> arguments;
   for (const std::string& part : command) arguments.push_back(const_cast<char*>(part.c_str()));
@@ -61,7 +61,7 @@ int start(const std::vector<std::string>& command, int in, int out, pid_t& pid) 
   posix_spawn_file_actions_adddup2(&actions, in, 0);
   posix_spawn_file_actions_adddup2(&actions, out, 1);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  // Ours may be blocked or ignored; a child begins with none of that.
+  // Signals that this process blocks or ignores have their defaults in the child.
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -82,7 +82,7 @@ Error not_started(const std::string& name, int error) {
   return fault(name, std::string("cannot be started: ") + std::strerror(error));
 }
 
-/// Opens a raw pseudo-terminal; false where there is none.
+/// Opens a raw pseudo-terminal; false if there is none.
 bool open_terminal(Channel& ends) {
   ends.ours = ::posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   char path[64];
@@ -97,7 +97,7 @@ bool open_terminal(Channel& ends) {
   return ::tcsetattr(ends.theirs, TCSANOW, &raw) == 0;
 }
 
-/// Kills it and waits until it is gone.
+/// Kills the program and waits until it has ended.
 void end_program(pid_t pid, int& status) {
   ::kill(pid, SIGKILL);
   while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
@@ -108,7 +108,7 @@ std::string too_long(const ProgramLimits& limits) {
   return concat("took more than ", limits.timeout_s, " s");
 }
 
-/// Writes the input and reads the output as they come; what went wrong, or "".
+/// Writes the input and reads the output at the same time; returns an error message, or "".
 std::string exchange(Channel& in, Channel& out, const std::string& input,
                      const ProgramLimits& limits, double until_s, std::string& output) {
   size_t sent = 0;
@@ -125,7 +125,7 @@ std::string exchange(Channel& in, Channel& out, const std::string& input,
       const ssize_t n =
           ::send(in.ours, input.data() + sent, input.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
       if (n > 0) sent += static_cast<size_t>(n);
-      // A program that wants no more input may still have something to say.
+      // A program that closes its input may still write output.
       const bool later = n < 0 && (errno == EAGAIN || errno == EINTR);
       if (sent == input.size() || (n < 0 && !later)) Channel::close_one(in.ours);
     }
@@ -138,11 +138,12 @@ std::string exchange(Channel& in, Channel& out, const std::string& input,
   }
 }
 
-/// A program that closes its output may go on for ever; what went wrong, or "" and its status.
+/// Waits until the program ends, as it may continue after closing its output. Returns an error
+/// message, or "" and the status.
 std::string wait_for_end(pid_t pid, const ProgramLimits& limits, double until_s, int& status) {
   for (double pause_s = 5e-5;; pause_s = std::min(2 * pause_s, 0.01)) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
-    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // or another thread has waited
+    if (ended > 0 || (ended < 0 && errno != EINTR)) return "";  // or another thread waited for it
     if (now_s() > until_s) return too_long(limits);
     std::this_thread::sleep_for(std::chrono::duration<double>(pause_s));
   }
@@ -211,7 +212,7 @@ Result<std::string> KeptProgram::ask(std::string_view input,
   return output;
 }
 
-/// What went wrong, or "" and the answer.
+/// Returns an error message, or "" and the answer.
 std::string KeptProgram::talk(std::string_view input,
                               const std::function<bool(std::string_view)>& whole,
                               const ProgramLimits& limits, std::string& output) {

@@ -1,5 +1,5 @@
-// Runs another program with text on its standard input and takes what it prints, for tools that are
-// run and not linked: once a text, or kept running for many. No shell is involved.
+// Runs another program, passes it text on its standard input and returns its output. For tools that
+// are run instead of linked: once per text, or one process for many texts. No shell is involved.
 #pragma once
 
 #include <sys/types.h>
@@ -15,30 +15,31 @@
 namespace syrinx {
 
 struct ProgramLimits {
-  size_t max_output = 1 << 20;  ///< bytes; more is a fault
-  double timeout_s = 10;        ///< then it is killed
+  size_t max_output = 1 << 20;  ///< bytes of output; more is a fault
+  double timeout_s = 10;        ///< time after which the program is killed
 };
 
-/// `command`: the program, looked for on the PATH, and its arguments. Faults (it is missing,
-/// failed, printed too much, took too long) are kNotFound or kInternal and name the program. Any
-/// thread.
+/// Runs a program. `command`: the program, which is searched on the PATH, and its arguments. Faults
+/// (it is missing, failed, printed too much, took too long) are kNotFound or kInternal and name the
+/// program. Any thread.
 Result<std::string> run_program(const std::vector<std::string>& command, const std::string& input,
                                 const ProgramLimits& limits = {});
 
-/// A program that answers lines of its standard input for as long as it is kept. Its output is a
-/// terminal's, raw, so that it holds no line back. It ends with its input, so with this process.
-/// One thread at a time.
+/// A program that answers lines of its standard input until its KeptProgram is destroyed. Its
+/// output is a raw pseudo-terminal, so that it does not buffer lines. The program sees the end of
+/// its input, and exits, when this process ends. One thread at a time.
 class KeptProgram {
  public:
-  /// Faults as those of run_program(); kInternal, too, where there are no pseudo-terminals.
+  /// Starts the program. Faults are those of run_program(); kInternal, too, without
+  /// pseudo-terminals.
   static Result<std::unique_ptr<KeptProgram>> start(const std::vector<std::string>& command);
-  /// Kills it.
+  /// Kills the program.
   ~KeptProgram();
   KeptProgram(const KeptProgram&) = delete;
   KeptProgram& operator=(const KeptProgram&) = delete;
 
-  /// Writes `input` and returns what is printed until `whole` says that it is the answer. After a
-  /// fault the program answers nothing more.
+  /// Writes `input`, then reads output until `whole` returns true, and returns the output. After a
+  /// fault, later calls fail, too.
   Result<std::string> ask(std::string_view input,
                           const std::function<bool(std::string_view printed)>& whole,
                           const ProgramLimits& limits = {});

@@ -15,7 +15,7 @@ TEST(RunProgram, InputAndOutput) {
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ(got.value(), input);
   }
-  // One that does not read all of its input.
+  // A program that does not read all of its input.
   EXPECT_EQ(run_program({"head", "-c", "4"}, text).value(), "line");
   EXPECT_EQ(run_program({"printf", "%s|%s", "a b", "$HOME"}, "").value(), "a b|$HOME");
 }
@@ -48,10 +48,10 @@ TEST(KeptProgram, AnswersEachTime) {
   auto cat = KeptProgram::start({"cat"});
   ASSERT_TRUE(cat.ok()) << cat.error().message;
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(*cat.value(), "one\n"), "one\n");
-  std::string text;  // more than a terminal and a pipe hold
+  std::string text;  // more than the buffers of a terminal and a pipe
   for (int i = 0; i < 30000; ++i) text += "line " + std::to_string(i) + "\n";
   EXPECT_EQ(ask(*cat.value(), text + "$", '$'), text + "$");
-  // A library's output is written line by line, as on a terminal.
+  // The program's C library must write line by line, as on a terminal.
   auto lines = KeptProgram::start({"sh", "-c", "test -t 1 && exec sed s/a/b/"});
   ASSERT_TRUE(lines.ok());
   EXPECT_EQ(ask(*lines.value(), "aa\n"), "ba\n");

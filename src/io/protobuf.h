@@ -1,5 +1,5 @@
-// The wire format of protocol buffers, field by field, over memory that is not trusted: every
-// length is checked against what is left. Inside io/ only. Source: protobuf.dev, "Encoding".
+// Reads the wire format of protocol buffers field by field from untrusted memory: every length is
+// checked against the remaining bytes. For io/ only. Source: protobuf.dev, "Encoding".
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ struct ProtoField {
   std::string_view bytes = {};
 };
 
-/// Fields of a message, one after another.
+/// Reads the fields of a message in order.
 class ProtoReader {
  public:
   explicit ProtoReader(std::string_view message) : rest_(message) {}
-  /// The next field; false at the end or at an invalid field: see broken().
+  /// Reads the next field; false at the end or at an invalid field: see broken().
   bool next(ProtoField& field);
-  /// Whether the message ended where it should not.
+  /// Returns whether the message ended at an invalid place.
   bool broken() const { return broken_; }
-  /// A number of a packed list; false when there is none.
+  /// Reads a number of a packed list; false if there is none.
   bool varint(uint64_t& out);
   bool empty() const { return rest_.empty(); }
 

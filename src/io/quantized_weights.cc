@@ -14,11 +14,11 @@ namespace {
 constexpr int64_t kInWord = 8;
 constexpr std::string_view kWeight = ".weight", kNumbers = ".qweight", kBias = ".bias";
 constexpr std::array<std::string_view, 4> kParts = {kNumbers, ".qzeros", ".scales", ".g_idx"};
-/// Place in a word of each of 8 outputs.
+/// Position in a word of each of 8 outputs.
 constexpr std::array<int, 8> kInOrder = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr std::array<int, 8> kAwqOrder = {0, 4, 1, 5, 2, 6, 3, 7};
 
-/// "a.b" of "a.b.weight"; empty for other names.
+/// Returns "a.b" for "a.b.weight"; empty for other names.
 std::string stem_of(const std::string& name, std::string_view end) {
   return name.ends_with(end) ? name.substr(0, name.size() - end.size()) : std::string();
 }
@@ -27,7 +27,7 @@ int number(const View& words, int64_t word, int place) {
   return static_cast<int>(static_cast<uint32_t>(words.i32()[word]) >> (4 * place) & 15u);
 }
 
-/// The four parts of one linear, whose sizes agree.
+/// The four parts of one linear, with consistent sizes.
 struct Parts {
   View numbers, zeros;
   Tensor scales;               // [groups, out] f32

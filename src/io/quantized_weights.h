@@ -1,6 +1,6 @@
-// Checkpoints whose linears others have quantised to 4 bits, as GPTQ (AutoGPTQ, GPTQModel) and AWQ
-// (AutoAWQ) publish them: instead of X.weight there are X.qweight, X.qzeros, X.scales and, for
-// GPTQ, X.g_idx. Here they are X.weight again. Nothing in the files is trusted.
+// Checkpoints whose linears were quantised to 4 bits by GPTQ (AutoGPTQ, GPTQModel) or AWQ
+// (AutoAWQ). Such files have X.qweight, X.qzeros, X.scales and, for GPTQ, X.g_idx in place of
+// X.weight. Here layers see X.weight again. Nothing in the files is trusted.
 //
 // With 8 numbers of 4 bits in an int32, the first in the lowest bits, and G groups of the inputs:
 //   GPTQ  qweight [in / 8, out], words along in; qzeros [G, out / 8], words along out, each one
@@ -22,18 +22,18 @@ namespace syrinx {
 struct QuantizedLayout {
   enum class Method : uint8_t { kGptq, kAwq };
   Method method = Method::kGptq;
-  int64_t group = 0;    ///< inputs that share a scale; 0: all of them
-  int zero_offset = 0;  ///< to be added to stored zeros
+  int64_t group = 0;    ///< inputs that share a scale; 0: all inputs
+  int zero_offset = 0;  ///< number to add to stored zeros
 };
 
-/// What a quantization_config says. Throws LoadError naming what is not supported: other methods
-/// than gptq and awq, other numbers of bits than 4, groups that are no multiple of 32, layouts made
-/// for one vendor's kernels.
+/// Reads a quantization_config. Throws LoadError for unsupported settings: methods other than gptq
+/// and awq, bits other than 4, groups that are not a multiple of 32, layouts for one vendor's
+/// kernels.
 QuantizedLayout load_quantized_layout(const Config& config);
 
-/// Weights are f32 and exact. Only the latest four quantised ones are kept: a
-/// layer packs what it takes before the next one takes any. Biases of quantised linears that are
-/// all zeros are not listed: AutoGPTQ writes some for linears that have none.
+/// Returns a source of exact f32 weights. Only the latest four quantised weights are kept in
+/// memory: a layer must pack what it takes before others are taken. Biases of quantised linears
+/// that are all zeros are not listed, as AutoGPTQ writes them for linears without bias.
 std::unique_ptr<WeightSource> dequantized(std::unique_ptr<WeightSource> stored,
                                           const QuantizedLayout& layout);
 

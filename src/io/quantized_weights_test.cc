@@ -45,8 +45,8 @@ Tensor integers(const Shape& shape, std::initializer_list<uint32_t> repeat) {
   return t;
 }
 
-/// Inputs 8n + j of output o are (o + j) % 16, zeros 3 + o in the first group and 1 in the second,
-/// scales 0.5 and 2.
+/// Returns a linear in which input 8n + j of output o is (o + j) % 16. Zeros are 3 + o in the first
+/// group and 1 in the second; scales are 0.5 and 2.
 std::unique_ptr<Held> gptq() {
   auto held = std::make_unique<Held>();
   Tensor numbers({kIn / 8, kOut}, DType::kI32), scales({2, kOut}, DType::kF32);
@@ -89,7 +89,7 @@ TEST(QuantizedWeights, GroupsFollowOneAnotherByDefault) {
 TEST(QuantizedWeights, ListsWeightsInPlaceOfTheirParts) {
   auto held = gptq();
   held->tensors["l.g_idx"] = integers({kIn}, {0});
-  held->tensors["l.bias"] = Tensor({kOut}, DType::kF16);  // of no use: all zeros
+  held->tensors["l.bias"] = Tensor({kOut}, DType::kF16);  // all zeros, so it is not listed
   held->tensors["other.bias"] = Tensor({kOut}, DType::kF16);
   held->tensors["other.scales"] = Tensor({kOut}, DType::kF16);
   const auto source = dequantized(std::move(held), layout());

@@ -1,4 +1,4 @@
-// A checkpoint under other names: what is published in one layout, for networks of another.
+// A checkpoint with other names: published in one layout, for networks that expect another.
 #pragma once
 
 #include <map>
@@ -9,8 +9,8 @@
 
 namespace syrinx {
 
-/// `names` maps each name of the networks to that of `source`. Tensors that it does not have keep
-/// their own names and are left over.
+/// `names` maps each name that networks use to the name in `source`. Tensors that are not in the
+/// map keep their names and are reported as unused.
 std::unique_ptr<WeightSource> renamed(std::unique_ptr<WeightSource> source,
                                       std::map<std::string, std::string> names);
 

@@ -15,11 +15,11 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "safetensors data is little-endian");
 
-constexpr size_t kMaxTensorSizes = 16;      // sizes of one tensor; far more than any layer has
-constexpr size_t kMaxJsonDepth = 16;  // a header nests three deep
+constexpr size_t kMaxTensorSizes = 16;  // more than any layer's tensor has
+constexpr size_t kMaxJsonDepth = 16;    // a header nests three deep
 constexpr size_t kMaxIndexBytes = 64 << 20;
 
-/// What the format knows; `dtype` where Syrinx can read it. Alignment of data is not promised.
+/// A type of the format; `dtype` is set if Syrinx can read it. Data need not be aligned.
 struct TypeRow {
   std::string_view name;
   size_t size;
@@ -58,7 +58,7 @@ std::string sizes_text(const std::vector<int64_t>& sizes) {
   return text + "]";
 }
 
-/// Bytes of `sizes` elements of `unit` bytes; nothing when that does not fit in 63 bits.
+/// Returns the bytes of `sizes` elements of `unit` bytes; empty if they exceed 63 bits.
 std::optional<uint64_t> bytes_of(const std::vector<int64_t>& sizes, size_t unit) {
   int64_t total = static_cast<int64_t>(unit);
   for (const int64_t size : sizes)
@@ -66,7 +66,7 @@ std::optional<uint64_t> bytes_of(const std::vector<int64_t>& sizes, size_t unit)
   return static_cast<uint64_t>(total);
 }
 
-/// Parses one document into `parser`, whose memory the result refers to.
+/// Parses one document; the result refers to memory of `parser`.
 simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_view text,
                                   const std::string& path) {
   const simdjson::padded_string padded(text);
@@ -77,7 +77,7 @@ simdjson::dom::element parse_json(simdjson::dom::parser& parser, std::string_vie
   return root;
 }
 
-/// `text` as a JSON string, quotes included.
+/// Returns `text` as a JSON string, quotes included.
 std::string json_string(const std::string& text) {
   constexpr const char* kHex = "0123456789abcdef";
   std::string out = "\"";
@@ -143,7 +143,8 @@ class EntryReader {
     for (const auto item : array) {
       int64_t size = 0;
       if (item.get(size) || size < 0) fail("shape: expected sizes of 0 or more");
-      if (entry_.sizes.size() == kMaxTensorSizes) fail(concat("shape: more than ", kMaxTensorSizes, " sizes"));
+      if (entry_.sizes.size() == kMaxTensorSizes)
+        fail(concat("shape: more than ", kMaxTensorSizes, " sizes"));
       entry_.sizes.push_back(size);
     }
   }
@@ -369,7 +370,8 @@ void SafetensorsWriter::add(const std::string& name, const View& tensor) {
 }
 
 void SafetensorsWriter::finish(const std::map<std::string, std::string>& metadata) {
-  // Larger types first, as the format's own writer does: so every tensor is aligned without holes.
+  // Larger types come first, as in the format's own writer: every tensor is then aligned without
+  // gaps.
   std::stable_sort(entries_.begin(), entries_.end(), [](const auto& a, const auto& b) {
     return dtype_size(*a.dtype) > dtype_size(*b.dtype);
   });

@@ -1,6 +1,6 @@
-// Reading and writing of safetensors checkpoints, one file or many with an index. Files are mapped,
-// never copied, and nothing in them is trusted: sizes, offsets and names are checked when opened,
-// and every fault is a LoadError naming file, tensor, expected and got.
+// Reads and writes safetensors checkpoints, one file or many with an index. Files are mapped, never
+// copied, and nothing in them is trusted: sizes, offsets and names are checked when a file is
+// opened. Every fault is a LoadError with file, tensor, expected and actual value.
 // Const after open(); may be read by many threads.
 #pragma once
 
@@ -18,16 +18,17 @@
 
 namespace syrinx {
 
-/// One tensor of a file. Types that Syrinx does not compute with (F64, BOOL, F8_...) have no dtype
-/// and more than five sizes no shape: they may lie in a file, but reading them is a fault.
+/// One tensor of a file. If Syrinx cannot compute with the type (F64, BOOL, F8_...), `dtype` is
+/// empty; with more than five sizes, `shape` is. A file may contain such tensors, but reading them
+/// is a fault.
 struct SafetensorsEntry {
   std::string name;
-  std::string type_name;       ///< as written: "BF16"
+  std::string type_name;       ///< type as in the file: "BF16"
   std::optional<DType> dtype;  ///< empty: not supported
   std::vector<int64_t> sizes;
-  uint64_t begin = 0, end = 0;  ///< bytes in the data part, begin <= end <= its size
+  uint64_t begin = 0, end = 0;  ///< offsets in the data part, begin <= end <= its size
 
-  /// "bf16 [4, 2]", for messages.
+  /// Returns "bf16 [4, 2]", for messages.
   std::string str() const;
 };
 
@@ -38,11 +39,11 @@ class SafetensorsFile {
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
-  /// In the order of their data.
+  /// Returns the entries in the order of their data.
   const std::vector<SafetensorsEntry>& entries() const { return entries_; }
   const SafetensorsEntry* find(const std::string& name) const;
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
-  /// The memory of an entry; read-only although View cannot say so.
+  /// Returns a view of an entry's memory, which is read-only although View cannot express it.
   View view(const SafetensorsEntry& entry) const;
 
  private:
@@ -53,7 +54,7 @@ class SafetensorsFile {
   std::vector<SafetensorsEntry> entries_;
   std::unordered_map<std::string, size_t> by_name_;
   std::map<std::string, std::string> metadata_;
-  // Tensors at addresses that do not suit their type, copied when first asked for.
+  // Copies of tensors that are not aligned for their type; made on first use.
   mutable std::mutex mutex_;
   mutable std::unordered_map<std::string, Tensor> realigned_;
 };
@@ -65,15 +66,15 @@ class Safetensors {
   /// model.safetensors or model.safetensors.index.json.
   explicit Safetensors(const std::string& path);
 
-  /// For messages: the path of the file or of the index.
+  /// Returns the path of the file or of the index, for messages.
   const std::string& path() const { return path_; }
   std::vector<std::string> names() const;
-  /// Null when there is no such tensor.
+  /// Finds a tensor; null if there is none.
   const SafetensorsEntry* find(const std::string& name) const;
-  /// The file that holds a tensor; path() when none does.
+  /// Returns the file that has a tensor; path() if none has.
   const std::string& file_of(const std::string& name) const;
   View view(const std::string& name) const;
-  /// Bytes of all tensors.
+  /// Returns the bytes of all tensors.
   uint64_t bytes() const;
 
  private:
@@ -88,12 +89,13 @@ class Safetensors {
   std::unordered_map<std::string, Place> places_;
 };
 
-/// Writes one file; tensors go to disk as they are added. Under its name it appears at finish().
+/// Writes one file. Tensors are written to disk as they are added; the file gets its name in
+/// finish().
 class SafetensorsWriter {
  public:
   explicit SafetensorsWriter(const std::string& path);
   void add(const std::string& name, const View& tensor);
-  /// `metadata` goes into the header as strings.
+  /// Completes the file; the header gets `metadata` as strings.
   void finish(const std::map<std::string, std::string>& metadata = {});
 
  private:

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// A file from a header and as many data bytes.
+/// Returns a file with the given header and `data` data bytes.
 std::string file_bytes(const std::string& header, size_t data) {
   const uint64_t size = header.size();
   std::string bytes(reinterpret_cast<const char*>(&size), 8);
@@ -21,7 +21,7 @@ std::string file_bytes(const std::string& header, size_t data) {
   return bytes;
 }
 
-/// What opening the path says; "" when it is fine.
+/// Returns the error message of opening the path; "" if there is none.
 std::string fault_of(const std::string& path) {
   try {
     Safetensors file(path);
@@ -170,7 +170,7 @@ TEST_F(Sharded, ContradictionsAreNamed) {
   expect_fault(fault(R"({"w.one":"one.safetensors","w.x":"copy.safetensors"})"), "is in both");
 }
 
-/// Opens and reads everything; true when that worked, false when it was refused.
+/// Opens and reads everything; returns whether the file was accepted.
 bool survives(const std::string& path) {
   try {
     const Safetensors file(path);
@@ -198,7 +198,7 @@ TEST(SafetensorsDamage, IsRefusedOrRead) {
   for_each_damage(valid, 4000, [&](const std::string& bytes) {
     refused += !survives(dir.write("m.safetensors", bytes));
   });
-  EXPECT_GE(refused, static_cast<int>(valid.size()));  // every truncation at least
+  EXPECT_GE(refused, static_cast<int>(valid.size()));  // at least every truncation
 }
 
 TEST(SafetensorsDamage, IndexIsRefusedOrRead) {
@@ -217,7 +217,7 @@ TEST(Safetensors, LimitsMetExactly) {
   const std::string header = R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]}})";
   EXPECT_EQ(fault_of_header(header, 2), "");
   expect_fault(fault_of_header(header, 1), "data_offsets");
-  // The header may be all of the file that follows its length, and not a byte more.
+  // The header may extend to the end of the file, but not a byte further.
   const TestDir dir;
   std::string bytes = file_bytes("{}", 0);
   EXPECT_EQ(fault_of(dir.write("whole.safetensors", bytes)), "");
@@ -226,13 +226,14 @@ TEST(Safetensors, LimitsMetExactly) {
     std::memcpy(bytes.data(), &size, 8);
     expect_fault(fault_of(dir.write("long.safetensors", bytes)), "expected at most 2 bytes");
   }
-  // Nor may it be longer than the format allows, even in a file that has as much (here a hole).
+  // The header must not exceed the format's limit, even in a file that is long enough (here a
+  // hole).
   const uint64_t most = SafetensorsFile::kMaxHeader, beyond = most + 1;
   std::memcpy(bytes.data(), &beyond, 8);
   const std::string vast = dir.write("vast.safetensors", bytes);
   std::filesystem::resize_file(vast, 8 + beyond);
   expect_fault(fault_of(vast), concat("expected at most ", most, " bytes"));
-  // Fewer bytes than its shape has, and more.
+  // Fewer or more data bytes than the shape needs are a fault.
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,3]}})", 3),
                "expected 2 bytes");
   expect_fault(fault_of_header(R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,1]}})", 3),
@@ -246,7 +247,8 @@ TEST(Safetensors, LimitsMetExactly) {
   expect_fault(fault_of_header(sizes(17), 1), "more than 16 sizes");
 }
 
-/// Larger types first and the data at a multiple of eight: every tensor is aligned.
+/// Larger types come first and the data starts at a multiple of eight, so that every tensor is
+/// aligned.
 TEST(Safetensors, WritesAlignedData) {
   const TestDir dir;
   const Tensor small({3}, DType::kU8), wide({2}, DType::kF32);

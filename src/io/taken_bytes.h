@@ -1,5 +1,6 @@
-// How much of a checkpoint a thread has taken while it builds a model. The code that loads a model
-// opens a TakenBytes; layers and families only take their weights and know nothing of it.
+// Counts the bytes of a checkpoint that a thread has taken while it builds a model. The code that
+// loads a model creates a TakenBytes; layers and families only take their weights and do not use
+// it.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +8,9 @@
 
 namespace syrinx {
 
-/// While it lives, `taken` gets the bytes of each tensor that Weights give this thread for the
-/// first time, before the tensor is converted or packed. The innermost object of a thread counts;
-/// objects end in the reverse order of their beginnings.
+/// Adds to `taken` the bytes of each tensor that this thread takes from Weights for the first time,
+/// before the tensor is converted or packed. Only the innermost object of a thread counts. Objects
+/// are destroyed in reverse order of construction.
 class TakenBytes {
  public:
   explicit TakenBytes(std::function<void(int64_t bytes)> taken);
@@ -17,7 +18,7 @@ class TakenBytes {
   TakenBytes(const TakenBytes&) = delete;
   TakenBytes& operator=(const TakenBytes&) = delete;
 
-  /// Reports to this thread's object, if it has one.
+  /// Adds to this thread's innermost object, if it has one.
   static void add(int64_t bytes);
 
  private:

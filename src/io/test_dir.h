@@ -1,4 +1,4 @@
-// For tests: a directory that vanishes, files from text, and hostile variants of a valid file.
+// For tests: a temporary directory, files from text, and damaged variants of a valid file.
 #pragma once
 
 #include <cstdlib>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// A fresh directory under the system's place for temporary files; removed with all in it.
+/// A new directory below the system's temporary directory; removed with its contents.
 class TestDir {
  public:
   TestDir() {
@@ -27,11 +27,12 @@ class TestDir {
   std::string path(const std::string& name = "") const {
     return name.empty() ? path_ : path_ + "/" + name;
   }
-  /// Writes a file (and the directories above it); returns its path.
+  /// Writes a file and creates the directories above it; returns its path.
   std::string write(const std::string& name, const std::string& bytes) const {
     const std::filesystem::path at = path(name);
     std::filesystem::create_directories(at.parent_path());
-    // Some file systems wait for the disk when a file is cut to nothing and written anew.
+    // The old file is removed, as some file systems wait for the disk when a file is truncated and
+    // rewritten.
     std::filesystem::remove(at);
     std::ofstream(at, std::ios::binary) << bytes;
     return at.string();
@@ -46,8 +47,8 @@ inline std::string slurp(const std::string& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// Calls `use` with `valid` cut at every byte, then with `count` random changes of it: bytes
-/// replaced, inserted, removed, parts repeated. The same each time.
+/// Calls `use` with each beginning of `valid`, then with `count` random changes of it: bytes
+/// replaced, inserted or removed, parts repeated. The changes are the same in every run.
 inline void for_each_damage(const std::string& valid, int count,
                             const std::function<void(const std::string&)>& use) {
   for (size_t size = 0; size < valid.size(); ++size) use(valid.substr(0, size));

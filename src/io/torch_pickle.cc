@@ -14,8 +14,8 @@ namespace {
 
 constexpr size_t kMaxPickleBytes = 64u << 20;
 constexpr size_t kMaxTorchTensors = 1u << 20;
-constexpr size_t kMaxVisits = 2u << 20;  // values walked, shared ones each time
-constexpr int kMaxDepth = 32;            // of dicts in dicts
+constexpr size_t kMaxVisits = 2u << 20;  // values visited, shared ones each time
+constexpr int kMaxDepth = 32;            // depth of nested dicts
 constexpr size_t kMaxPickledSizes = 16;
 constexpr size_t kMaxTorchName = 1024;  // bytes
 
@@ -55,7 +55,7 @@ bool allowed_global(std::string_view name) {
   return name == kDict || name == kTensor || name == kParameter || find_storage(name);
 }
 
-/// Walks the values from the root and collects the tensors under their names.
+/// Visits all values from the root and collects the tensors with their names.
 class Collector {
  public:
   Collector(const Pickle& pickle, const ZipArchive& zip, const std::string& prefix,
@@ -66,7 +66,7 @@ class Collector {
     walk(pickle_.root, "", 0);
     return std::move(out_);
   }
-  /// After run().
+  /// Returns the integers found by run().
   std::map<std::string, int64_t> numbers() { return std::move(numbers_); }
 
  private:
@@ -98,7 +98,7 @@ class Collector {
       take_call(value, name);
     } else if (value.kind == Kind::kInt) {
       if (numbers_.size() < kMaxTorchTensors) numbers_.emplace(name, value.number);
-    }  // texts and nothing are no tensors
+    }  // texts and None contain no tensors
   }
 
   void take_call(const PickleValue& call, const std::string& name) {
@@ -136,7 +136,8 @@ class Collector {
     return out;
   }
 
-  /// Finds the bytes of a tensor: ('storage', type, key, device, elements) names them.
+  /// Sets the position of a tensor's bytes, from the persistent id ('storage', type, key, device,
+  /// elements).
   void place(TorchTensor& tensor, PickleId storage, int64_t offset) {
     const std::string& name = tensor.name;
     const PickleValue* ref = &at(storage);
@@ -159,7 +160,7 @@ class Collector {
       fail(name, concat("expected ", elements, " elements of ", type->size, " bytes in ",
                         shown(record), ", got ", entry->size(), " bytes"));
     check_inside(tensor, offset, elements);
-    // A tensor without elements may be said to lie anywhere.
+    // The offset of a tensor without elements is arbitrary.
     const uint64_t first = tensor.count() == 0 ? 0 : static_cast<uint64_t>(offset) * type->size;
     tensor.begin = entry->begin + first;
   }
@@ -178,7 +179,7 @@ class Collector {
           __builtin_add_overflow(last, reach, &last))
         fail(name, "its sizes are too large");
     }
-    // More elements than memory would be repeated rows: no checkpoint has a use for them.
+    // A tensor with more elements than its storage repeats rows, which no checkpoint needs.
     if (count > 0 && (last >= elements || count > elements))
       fail(name, concat("expected at most ", elements, " elements, got ", tensor.str(), " from ",
                         offset));
@@ -194,7 +195,7 @@ class Collector {
   size_t visits_ = 0;
 };
 
-/// "archive/" of the entry "archive/data.pkl", which every file has once.
+/// Returns "archive/" of the entry "archive/data.pkl", which every file has once.
 std::string find_prefix(const ZipArchive& zip, const std::string& path) {
   constexpr std::string_view kName = "data.pkl";
   const std::string* found = nullptr;
@@ -208,7 +209,7 @@ std::string find_prefix(const ZipArchive& zip, const std::string& path) {
   return found->substr(0, found->size() - kName.size());
 }
 
-/// Copies a strided tensor so that its elements lie in order.
+/// Copies a strided tensor to contiguous memory.
 void gather(const std::byte* from, const TorchTensor& t, size_t unit, size_t dim, std::byte*& to) {
   if (dim == t.sizes.size()) {
     std::memcpy(to, from, unit);

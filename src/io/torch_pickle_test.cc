@@ -28,8 +28,8 @@ std::string pickle_fault(const std::string& path) {
   return "";
 }
 
-/// A zip archive of stored entries; `wide`: sizes and places as 64-bit numbers, as in files beyond
-/// 4 GB.
+/// Returns a zip archive of uncompressed entries; `wide`: with 64-bit sizes and offsets, as in
+/// files beyond 4 GB.
 std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entries,
                    uint16_t method = 0, bool wide = false) {
   std::string bytes, directory;
@@ -51,7 +51,7 @@ std::string zip_of(const std::vector<std::pair<std::string, std::string>>& entri
     put(directory, wide ? unknown : local, 4);
     directory += name;
     if (!wide) continue;
-    put(directory, 9, 2), put(directory, 1, 2), put(directory, 0, 1);  // another program's field
+    put(directory, 9, 2), put(directory, 1, 2), put(directory, 0, 1);  // a field of another program
     put(directory, 1, 2), put(directory, 24, 2);
     put(directory, data.size(), 8), put(directory, data.size(), 8), put(directory, local, 8);
   }
@@ -87,7 +87,7 @@ std::string tuple(const std::vector<int32_t>& values) {
   for (const int32_t value : values) out += number(value);
   return out + "t";
 }
-/// {"w": tensor} of a storage of `elements` floats, of which the file holds two.
+/// Returns {"w": tensor} with a storage of `elements` floats, of which the file has two.
 std::string tensor_pickle(int32_t elements, int32_t offset, const std::vector<int32_t>& sizes,
                           const std::vector<int32_t>& strides, const std::string& key = "0",
                           const std::string& type = "FloatStorage") {
@@ -164,7 +164,7 @@ TEST(TorchPickle, ChecksPlacesAndSizes) {
 }
 
 TEST(TorchPickle, BoundsGraphs) {
-  // A dict of dicts in which each level holds the one below twice: 2^31 tensors to walk.
+  // Nested dicts in which each level contains the next one twice: 2^31 tensors to visit.
   std::string laughs = "\x80\x02]q";
   laughs += '\0';
   for (int level = 1; level < 32; ++level) {
@@ -173,7 +173,7 @@ TEST(TorchPickle, BoundsGraphs) {
               std::string(1, static_cast<char>(level));
   }
   expect_fault(fault_of_pickle(laughs + "."), "too often or too deep");
-  std::string ring = "\x80\x02]q";  // a list that holds itself
+  std::string ring = "\x80\x02]q";  // a list that contains itself
   ring += '\0';
   ring += "h";
   ring += '\0';
@@ -249,8 +249,8 @@ TEST(TorchPickle, IsASourceOfWeights) {
   }
 }
 
-/// Opcodes: \x80 protocol, K a byte, N None, ( a mark, } a dict, u its items, 0x8a a long, . the
-/// end.
+/// Opcodes: \x80 protocol, K a byte, N None, ( a mark, } a dict, u its items, 0x8a an integer, .
+/// the end.
 TEST(TorchPickle, OpcodesTakeWhatIsTheirs) {
   using namespace std::string_literals;
   expect_fault(fault_of_pickle("\x80\x06N."s), "protocol 6");
@@ -264,7 +264,7 @@ TEST(TorchPickle, OpcodesTakeWhatIsTheirs) {
   }
 }
 
-/// 0x8a: a length, then as many bytes of a two's complement, the lowest first.
+/// 0x8a: a length, then as many bytes in two's complement, the lowest first.
 TEST(TorchPickle, LongIntegersKeepTheirSign) {
   using namespace std::string_literals;
   const auto value_of = [](const std::string& integer) {

@@ -21,7 +21,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxListed = 10;  // names of one kind in a message
+constexpr size_t kMaxListed = 10;  // names per list in a message
 
 /// A safetensors checkpoint.
 class CheckpointWeights : public WeightSource {
@@ -75,7 +75,7 @@ class TorchWeights : public WeightSource {
   TorchPickle file_;
 };
 
-/// The PyTorch file that `path` means; empty when it means safetensors.
+/// Returns the path of the PyTorch file at `path`; empty if it has safetensors.
 std::string torch_file(const std::string& path) {
   if (path.ends_with(".bin") || path.ends_with(".pt") || path.ends_with(".pth")) return path;
   const std::string file = join_path(path, "pytorch_model.bin");
@@ -84,7 +84,7 @@ std::string torch_file(const std::string& path) {
   return is_directory(path) && !safe && is_file(file) ? file : "";
 }
 
-/// Zeros that cost address space only: the kernel maps its zero page for reads.
+/// Zeros that use only address space: the kernel maps its zero page for reads.
 class Zeros {
  public:
   explicit Zeros(size_t bytes) : size_(std::max<size_t>(bytes, 1)) {
@@ -114,11 +114,11 @@ std::string listed(const std::vector<std::string>& items, const char* heading) {
 
 struct Weights::Ledger {
   std::unique_ptr<WeightSource> source;
-  std::set<std::string> used, ignored, missing;  // ignored: patterns of whole names
+  std::set<std::string> used, ignored, missing;  // `ignored` has patterns of complete names
   std::map<std::string, std::string> wrong;      // name -> message
   std::vector<std::unique_ptr<Zeros>> zeros;
   size_t zero_bytes = 0;
-  std::string last;  // asked for
+  std::string last;  // name of the tensor requested last
 };
 
 std::unique_ptr<WeightSource> open_weights(const std::string& path) {
@@ -235,8 +235,8 @@ void Weights::finish(const NamePatterns& extras) const {
   if (!found.faults().empty()) refuse(found);
 }
 
-/// Records the tensors taken so far that have NaN or infinity. To look at all of them again takes
-/// time, but loading has failed already.
+/// Records which of the tensors taken so far have NaN or infinity. This checks all of them again,
+/// but only after loading has failed.
 void Weights::name_what_is_not_finite() const {
   WeightSource& source = *ledger_->source;
   for (const std::string& name : ledger_->used) {
@@ -249,7 +249,7 @@ void Weights::name_what_is_not_finite() const {
 }
 
 void Weights::build(const std::function<void()>& make, const NamePatterns& extras) const {
-  // Unused tensors explain no failure half way.
+  // While loading is incomplete, unused tensors are not an explanation of a failure.
   const auto found = [this] { return report({"*"}); };
   try {
     make();

@@ -45,7 +45,7 @@ TEST_F(WeightsTest, BytesThatAreTakenAreReportedOnce) {
       const TakenBytes within([&](int64_t bytes) { inner.push_back(bytes); });
       weights.f32("speaker.w", {2});
     }
-    weights.take("talker.head.weight", {3, 2});  // a tied table
+    weights.take("talker.head.weight", {3, 2});  // a tied table, which is taken again
     weights.take("talker.layers.0.norm.weight", {2});
     weights.take("missing", {2});
   }
@@ -55,7 +55,7 @@ TEST_F(WeightsTest, BytesThatAreTakenAreReportedOnce) {
 }
 
 TEST_F(WeightsTest, TakesByScope) {
-  const Weights talker = open().scope("talker");  // the source lives on in its scopes
+  const Weights talker = open().scope("talker");  // scopes keep the source alive
   EXPECT_TRUE(talker.has("head.weight"));
   EXPECT_EQ(talker.shape("head.weight"), (Shape{3, 2}));
   const View head = talker.take("head.weight", {3, 2});
@@ -107,7 +107,7 @@ TEST_F(WeightsTest, WhatIsLeftOverIsAFault) {
                       "  talker.layers.0.norm.weight"),
             std::string::npos)
       << text;
-  // Extras are of one call; what a layer ignores is known to the scopes around it.
+  // Extras apply to one call; ignored tensors apply to all outer scopes.
   talker.scope("layers", 0).ignore("norm.*");
   EXPECT_EQ(root.report({"speaker.*", "*.count"}).unused, std::vector<std::string>{});
   EXPECT_EQ(talker.report().unused, std::vector<std::string>{"talker.count"});
@@ -164,7 +164,7 @@ TEST_F(WeightsTest, BuildNamesWhatIsNotANumber) {
   EXPECT_EQ(text.find("good"), std::string::npos) << text;
 }
 
-/// Numbers that are taken as f32 are looked at there and then: later code need not notice.
+/// Numbers taken as f32 are checked at once, so that later code need not check them.
 TEST_F(WeightsTest, NumbersTakenAsFloatsAreLookedAt) {
   Tensor bad({2, 2}, DType::kF32);
   bad.f32()[3] = std::numeric_limits<float>::quiet_NaN();
@@ -240,7 +240,7 @@ TEST(DummyWeights, HaveTheRightScaleAndCostLittle) {
   EXPECT_NO_THROW(root.finish());
 }
 
-/// Bytes of memory that count as this process's.
+/// Returns the bytes of memory that count as this process's.
 int64_t resident_bytes() {
   std::ifstream in("/proc/self/statm");
   int64_t whole = 0, resident = 0;
@@ -248,7 +248,7 @@ int64_t resident_bytes() {
   return resident * ::sysconf(_SC_PAGESIZE);
 }
 
-/// A model's layers one after another, of each some tensors together, and a table that stays.
+/// Takes the tensors of a model's layers one after another, and a table that remains in use.
 TEST(DummyWeights, AreLetGoWhenTheyWereRead) {
   constexpr int64_t kRows = 8192, kWidth = 1024, kBytes = 2 * kRows * kWidth;
   const Weights root(dummy_weights());

@@ -16,7 +16,7 @@ constexpr uint64_t kMaxComment = 0xffff;
 constexpr uint16_t kZip64Extra = 1;
 constexpr uint32_t kSeeZip64 = 0xffffffff;
 
-/// Numbers of a file by their place; a place outside is a fault.
+/// Reads numbers of a file by offset; an offset outside is a fault.
 class Reader {
  public:
   Reader(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -45,7 +45,7 @@ class Reader {
   const std::string& path_;
 };
 
-/// The place of the end record, searched from the back over the longest comment.
+/// Returns the offset of the end record, searched backwards over the longest possible comment.
 uint64_t find_end(const Reader& in) {
   if (in.size() >= kEndBytes) {
     const uint64_t last = in.size() - kEndBytes;
@@ -56,7 +56,7 @@ uint64_t find_end(const Reader& in) {
   in.fail("expected a zip archive (PyTorch 1.6 or newer); no end record found");
 }
 
-/// What an entry of the directory says, with its 64-bit numbers where they do not fit.
+/// An entry of the directory; 64-bit numbers replace those that do not fit in 32 bits.
 struct Record {
   uint64_t size = 0, packed = 0, local = 0;
 };

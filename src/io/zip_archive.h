@@ -1,5 +1,5 @@
-// The table of contents of a zip archive whose entries are stored without compression, as PyTorch
-// writes them (zip64 included). Checked when read; faults are LoadErrors.
+// The table of contents of a zip archive with uncompressed entries, as PyTorch writes it (zip64
+// included). Checked when it is read; faults are LoadErrors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// Bytes [begin, end) of the file.
+/// Position of an entry's bytes in the file, [begin, end).
 struct ZipEntry {
   uint64_t begin = 0, end = 0;
   uint64_t size() const { return end - begin; }
@@ -25,7 +25,7 @@ class ZipArchive {
   static constexpr size_t kMaxEntries = 1 << 20;
   explicit ZipArchive(std::shared_ptr<const MappedFile> file);
 
-  /// Null when there is no such entry.
+  /// Finds an entry; null if there is none.
   const ZipEntry* find(const std::string& name) const;
   const std::unordered_map<std::string, ZipEntry>& entries() const { return entries_; }
   std::string_view text(const ZipEntry& entry) const;

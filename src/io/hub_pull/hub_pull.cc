@@ -35,12 +35,12 @@ constexpr size_t kMaxFiles = 10'000;
 constexpr int64_t kMaxFileBytes = int64_t{1} << 40;
 constexpr double kMaxPauseS = 60;
 
-/// A file as the hub lists it.
+/// A file in the hub's list.
 struct HubFile {
   std::string path;
   int64_t size = 0;
-  std::string hash;     ///< SHA-256 of the content, or Git's SHA-1 of it as a blob
-  bool sha256 = false;  ///< which of the two
+  std::string hash;     ///< SHA-256 of the content, or Git's SHA-1 of its blob
+  bool sha256 = false;  ///< whether `hash` is the SHA-256
 };
 
 class Digest {
@@ -49,7 +49,7 @@ class Digest {
     EVP_DigestInit_ex(context_.get(), file.sha256 ? EVP_sha256() : EVP_sha1(), nullptr);
     if (!file.sha256) {
       const std::string header = concat("blob ", file.size);
-      add({header.c_str(), header.size() + 1});  // with its zero byte
+      add({header.c_str(), header.size() + 1});  // with the terminating zero byte
     }
   }
   void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
@@ -75,7 +75,7 @@ bool is_hash(const std::string& text, size_t digits) {
          });
 }
 
-/// A relative path that stays below the folder it is joined to.
+/// Returns whether a relative path stays below the folder to which it is joined.
 bool is_inside(const std::string& path) {
   if (path.empty() || path.size() > 1024 || path.front() == '/') return false;
   for (size_t begin = 0; begin <= path.size();) {
@@ -105,7 +105,7 @@ std::string escaped(const std::string& path) {
   return out;
 }
 
-/// The licence in the card of a model; empty where it states none. A card is text of strangers.
+/// Returns the licence in a model's card; empty if it states none. A card is untrusted text.
 std::string licence_of(const nlohmann::json& model) {
   const auto card = model.find("cardData");
   if (card == model.end() || !card->is_object()) return "";
@@ -119,7 +119,7 @@ std::string licence_of(const nlohmann::json& model) {
   return "";
 }
 
-/// Holds the model's folder against other processes.
+/// Locks the model's folder against other processes.
 class FolderLock {
  public:
   explicit FolderLock(const std::string& path) : fd_(open(path.c_str(), O_CREAT | O_RDWR, 0644)) {
@@ -167,8 +167,8 @@ class Pull {
   void fetch_blob(const HubFile& file);
   TransferResult attempt(const HubFile& file, const std::string& partial);
   void check(const HubFile& file, const std::string& partial);
-  /// `task` until it succeeds, fails for good or was tried often enough. A hub that cannot be
-  /// reached at all fails at once; later on the network may be back in a moment.
+  /// Runs `task` until it succeeds, fails permanently or has used all retries. If the hub cannot be
+  /// reached before the first success, it fails at once; afterwards a lost network may come back.
   template <typename Task>
   void persist(const std::string& what, Task task);
   [[noreturn]] void fail(const std::string& what, const TransferResult& result) const;
@@ -182,7 +182,7 @@ class Pull {
   HubName name_;
   Transfer net_;
   std::string folder_, commit_;
-  std::string licence_;  // as the hub states it
+  std::string licence_;  // licence that the hub states
   bool gated_ = false;   // the hub asks for an account that accepted the terms
   bool reached_ = false;
   std::vector<HubFile> files_;
@@ -263,14 +263,14 @@ HubFile Pull::listed_file(const nlohmann::json& entry) const {
   return file;
 }
 
-/// Whether the cache has the whole file; what a power cut has cut short does not count.
+/// Returns whether the cache has the whole file; a file truncated by a power cut does not count.
 bool Pull::is_here(const HubFile& file) const {
   std::error_code none;
   return is_file(blob(file)) &&
          fs::file_size(blob(file), none) == static_cast<uintmax_t>(file.size);
 }
 
-/// Reports size and licence, and refuses what cannot succeed.
+/// Reports size and licence; throws LoadError if the download cannot succeed.
 void Pull::announce() const {
   uint64_t all = 0, here = 0;
   for (const HubFile& file : files_) {
@@ -325,7 +325,7 @@ void Pull::fetch(const HubFile& file) {
   }
   fs::create_directories(link.parent_path());
   if (fs::is_symlink(fs::symlink_status(link))) fs::remove(link);
-  if (fs::exists(link)) return;  // a cache without links: its own tools put a copy here
+  if (fs::exists(link)) return;  // the hub's tools copy files if a cache has no links
   fs::create_symlink(fs::relative(blob(file), link.parent_path()), link);
 }
 
@@ -348,7 +348,7 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
   if (!out) throw LoadError(partial + ": " + std::strerror(errno));
   if (file.size == 0) return {.status = 200, .trouble = {}};
   bool too_long = false;
-  int disk_fault = 0;  // as errno
+  int disk_fault = 0;  // errno of a failed write
   TransferResult result = net_.get(
       concat(options_.endpoint, "/", repo(), "/resolve/", commit_, "/", escaped(file.path)), have,
       [&](std::string_view bytes) {
@@ -364,7 +364,7 @@ TransferResult Pull::attempt(const HubFile& file, const std::string& partial) {
   if (disk_fault == 0 && std::fflush(out.get()) != 0) disk_fault = errno;
   if (disk_fault != 0) throw LoadError(partial + ": " + std::strerror(disk_fault));
   if (too_long || result.cannot_continue) {
-    fs::remove(partial);  // begin anew
+    fs::remove(partial);  // the next attempt starts from zero
     if (too_long) result.trouble = "more bytes than the hub's list says";
   } else if (result.ok() && have < file.size) {
     result.trouble = "the transfer ended early";
@@ -387,7 +387,7 @@ void Pull::check(const HubFile& file, const std::string& partial) {
                            ": what came has another hash than the hub's list says: expected ",
                            file.hash, ", got ", hash));
   }
-  // What has its name is whole, also after a power cut.
+  // A file gets its name only when its contents are on disk, so that it is whole after a power cut.
   if (::fdatasync(fileno(in.get())) != 0) throw LoadError(partial + ": " + std::strerror(errno));
 }
 
@@ -407,7 +407,7 @@ std::string hub_endpoint() {
 std::string hub_token() {
   if (const std::string token = environment("HF_TOKEN"); !token.empty()) return token;
   std::string path = environment("HF_TOKEN_PATH");
-  if (path.empty()) {  // beside what hub_cache() gives
+  if (path.empty()) {  // the directory of hub_cache() has it
     std::string home = environment("HF_HOME"), cache = environment("XDG_CACHE_HOME");
     if (cache.empty()) cache = environment("HOME") + "/.cache";
     if (home.empty()) home = cache + "/huggingface";

@@ -1,7 +1,7 @@
 // Downloads a model from the hub into its local cache, in the layout of the hub's own tools:
 // blobs/<hash>, snapshots/<commit>/<path> as links to them, refs/<revision>. Every file is compared
-// with the hash that the hub states before it appears under its name; a download that was cut goes
-// on where it stopped. Faults are LoadErrors. One thread; one process at a time per model.
+// with the hub's hash before it gets its name. An interrupted download is resumed. Faults are
+// LoadErrors. One thread; one process at a time per model.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +12,29 @@
 namespace syrinx {
 
 struct PullOptions {
-  std::string endpoint;              ///< of the hub's API, without a slash at the end
-  std::string cache;                 ///< as hub_cache()
-  std::string token = {};            ///< of a user, for models that need one; sent to the hub only
+  std::string endpoint;    ///< URL of the hub's API, without a slash at the end
+  std::string cache;       ///< cache directory, as hub_cache()
+  std::string token = {};  ///< a user's token, for models that need it; sent only to the hub
   std::vector<std::string> include;  ///< patterns like "*.safetensors"; empty: every file
-  std::string licence = {};          ///< reported where the hub states none
-  bool dry_run = false;              ///< only reports what would be downloaded
-  int retries = 5;                   ///< of a transfer, with growing pauses
-  double pause_s = 1;                ///< before the first of them
-  /// Takes a line for people: first the number of files, their size, what of it is there, and the
-  /// licence; then one when a file begins, is there already, or is tried again.
+  std::string licence = {};          ///< licence to report if the hub states none
+  bool dry_run = false;              ///< whether to report only what would be downloaded
+  int retries = 5;                   ///< attempts per transfer after the first, with growing pauses
+  double pause_s = 1;                ///< pause before the first retry
+  /// Receives lines to show the user. The first has the number of files, their size, the part
+  /// already downloaded, and the licence. Later lines report that a file begins, is already
+  /// complete, or is retried.
   std::function<void(const std::string& line)> log = {};
-  /// Told often while a file comes: how many of its bytes are there.
+  /// Receives the progress of a file: bytes so far and in all.
   std::function<void(const std::string& path, int64_t have, int64_t size)> progress = {};
 };
 
-/// $HF_ENDPOINT, or the public hub.
+/// Returns $HF_ENDPOINT, or the public hub.
 std::string hub_endpoint();
-/// $HF_TOKEN, or the file that the hub's own tools keep; empty: none.
+/// Returns $HF_TOKEN, or the token in the file of the hub's own tools; empty if there is none.
 std::string hub_token();
 
-/// Downloads "Org/Name" or "Org/Name@revision"; returns the directory of the snapshot. Nothing is
-/// downloaded where the disk has too little room, or where the hub asks for an account that
-/// accepted the model's terms and there is no token.
+/// Downloads "Org/Name" or "Org/Name@revision"; returns the directory of the snapshot. Downloads
+/// nothing if the disk has too little space, or if the model is gated and there is no token.
 std::string pull_model(const std::string& model, const PullOptions& options);
 
 }  // namespace syrinx

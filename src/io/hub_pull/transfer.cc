@@ -27,7 +27,7 @@ size_t receive(char* data, size_t one, size_t count, void* opaque) {
   auto* receiver = static_cast<Receiver*>(opaque);
   int64_t status = 0;
   curl_easy_getinfo(receiver->curl, CURLINFO_RESPONSE_CODE, &status);
-  if (status != 200 && status != 206) return one * count;  // the body of an error
+  if (status != 200 && status != 206) return one * count;  // the body of an error is not passed on
   if (receiver->ranged && status != 206) {
     receiver->wrong_range = true;
     return 0;
@@ -35,7 +35,7 @@ size_t receive(char* data, size_t one, size_t count, void* opaque) {
   return (*receiver->take)({data, one * count}) ? one * count : 0;
 }
 
-/// "https://name:port" of what was asked for last, after redirects.
+/// Returns "https://name:port" of the last request, after redirects.
 std::string origin_of(CURL* curl) {
   const char* url = nullptr;
   curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url);
@@ -61,7 +61,7 @@ Transfer::Transfer(std::string token) : impl_(std::make_unique<Impl>()) {
   std::call_once(once, [] { curl_global_init(CURL_GLOBAL_DEFAULT); });
   impl_->curl = curl_easy_init();
   if (impl_->curl == nullptr) throw LoadError("libcurl does not start");
-  if (!token.empty()) {  // libcurl keeps it from other hosts after a redirect
+  if (!token.empty()) {  // libcurl does not send it to other hosts after a redirect
     impl_->headers = curl_slist_append(nullptr, ("Authorization: Bearer " + token).c_str());
   }
 }
@@ -83,7 +83,7 @@ TransferResult Transfer::get(const std::string& url, int64_t from,
   }
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "syrinx");
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
-  // No way from https down to http.
+  // A redirect must not change from https to http.
   curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR,
                    url.starts_with("https:") ? "https" : "http,https");
   curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);

@@ -1,4 +1,4 @@
-// HTTP GETs by libcurl with a bound on everything. Inside hub_pull only. One thread.
+// HTTP GETs by libcurl, with limits on time and size. For hub_pull only. One thread.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,15 @@
 
 namespace syrinx {
 
-/// How a transfer ended.
+/// Result of a transfer.
 struct TransferResult {
-  int64_t status = 0;   ///< 0: no answer came
-  std::string trouble;  ///< what libcurl says; empty: the answer came whole
+  int64_t status = 0;   ///< HTTP status; 0: no answer
+  std::string trouble;  ///< libcurl's error; empty: the answer is complete
   double retry_after_s = 0;
-  bool unreachable = false;      ///< no connection came about; `trouble` names the host
-  bool cannot_continue = false;  ///< a part was asked for and not what came
+  bool unreachable = false;      ///< no connection; `trouble` names the host
+  bool cannot_continue = false;  ///< the server does not support ranges
   bool ok() const { return trouble.empty() && (status == 200 || status == 206); }
-  /// Whether the same may go well later.
+  /// Returns whether a retry may succeed later.
   bool transient() const {
     return !trouble.empty() || status == 408 || status == 429 || status >= 500;
   }
@@ -30,8 +30,9 @@ class Transfer {
   explicit Transfer(std::string token);
   ~Transfer();
 
-  /// Gives the body to `take` piece by piece; false ends the transfer. from > 0: only what follows
-  /// that byte; a server that sends something else is cut off (cannot_continue).
+  /// Passes the body to `take` piece by piece; `take` returns false to end the transfer. from > 0:
+  /// requests only the bytes after the first `from`. If the server sends something else, the
+  /// transfer ends with cannot_continue.
   TransferResult get(const std::string& url, int64_t from,
                      const std::function<bool(std::string_view)>& take);
 
