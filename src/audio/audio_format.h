@@ -1,4 +1,4 @@
-// The formats that audio is written in, by name. Free functions; any thread.
+// The formats in which audio is written, by name. Free functions; any thread.
 #pragma once
 
 #include <optional>
@@ -9,11 +9,12 @@ namespace syrinx {
 /// Containers and codings that an Encoder writes.
 enum class AudioFormat { kMp3, kOpus, kAac, kFlac, kWav, kPcm, kM4a };
 
-/// "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a" or "m4b"; nothing for any other name.
+/// Finds a format by "mp3", "opus" or "ogg", "aac", "flac", "wav", "pcm", "m4a" or "m4b"; empty for
+/// any other name.
 std::optional<AudioFormat> audio_format(std::string_view name);
-/// "mp3", ...; static storage.
+/// Returns "mp3", ...; static storage.
 const char* audio_format_name(AudioFormat format);
-/// "audio/mpeg", ...; static storage.
+/// Returns "audio/mpeg", ...; static storage.
 const char* mime_type(AudioFormat format);
 
 }  // namespace syrinx

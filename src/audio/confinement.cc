@@ -17,8 +17,7 @@
 #include <sys/mman.h>
 #endif
 
-// Under the sanitizers a program needs terabytes of address space, system calls of theirs, and
-// pipes.
+// A program under a sanitizer needs terabytes of address space, additional system calls, and pipes.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SYRINX_SANITIZED 1
 #else
@@ -30,7 +29,7 @@ namespace {
 
 constexpr unsigned kNobody = 65534;
 
-/// Bytes of address space in use; 0: unknown.
+/// Returns the bytes of address space in use; 0 if unknown.
 uint64_t address_space_bytes() {
   std::FILE* file = std::fopen("/proc/self/statm", "r");
   if (file == nullptr) return 0;
@@ -45,29 +44,30 @@ bool set_limit(__rlimit_resource kind, uint64_t soft, uint64_t hard) {
   return setrlimit(kind, &value) == 0;
 }
 
-/// `now`: bytes of address space that are taken.
+/// Sets the limits. `now`: bytes of address space already in use.
 bool set_limits(const ConfinementLimits& limits, uint64_t now) {
   const uint64_t memory = now + limits.memory_bytes;
   bool all = SYRINX_SANITIZED || (now > 0 && set_limit(RLIMIT_AS, memory, memory));
-  all = set_limit(RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1) && all;  // a signal, then the end
+  // first SIGXCPU, a second later SIGKILL
+  all = set_limit(RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1) && all;
   all = set_limit(RLIMIT_CORE, 0, 0) && all;
   all = set_limit(RLIMIT_FSIZE, 0, 0) && all;
   all = set_limit(RLIMIT_NPROC, 0, 0) && all;
-  return (SYRINX_SANITIZED || set_limit(RLIMIT_NOFILE, 0, 0)) && all;  // what is open stays so
+  return (SYRINX_SANITIZED || set_limit(RLIMIT_NOFILE, 0, 0)) && all;  // open files stay open
 }
 
-/// Root is not bound by some limits, and may touch every process. Fails where the user "nobody"
-/// does not exist.
+/// Changes root to the user "nobody", as root is exempt from some limits and may access all
+/// processes. Does nothing if the user "nobody" does not exist.
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0) return;
-  if (setresuid(kNobody, kNobody, kNobody) != 0) return;  // then only the group has changed
+  if (setresuid(kNobody, kNobody, kNobody) != 0) return;  // in that case only the group has changed
 }
 
 #if defined(SYRINX_SECCOMP) && !SYRINX_SANITIZED
 class Filter {
  public:
-  // What is not allowed fails instead of killing: libraries look for optional things.
+  // Forbidden calls return an error instead of killing the process: libraries try optional calls.
   Filter() : context_(seccomp_init(SCMP_ACT_ERRNO(EPERM))) {}
   ~Filter() { seccomp_release(context_); }
   Filter(const Filter&) = delete;
@@ -80,7 +80,7 @@ class Filter {
                                                              sizeof...(conditions), conditions...);
     if (error_ == 0) error_ = error;
   }
-  /// 0 or a negative errno.
+  /// Returns 0 or a negative errno.
   int load() { return error_ != 0 ? error_ : seccomp_load(context_); }
 
  private:
@@ -107,7 +107,7 @@ int set_filter(int fd) {
 }
 #endif
 
-/// Why there is no filter; empty: there is one.
+/// Installs the filter. Returns why it is not in force; empty if it is.
 std::string filter_calls([[maybe_unused]] int fd, bool wanted) {
   if (!wanted) return "seccomp: not asked for";
 #ifndef SYRINX_SECCOMP
@@ -132,13 +132,13 @@ std::string Confinement::text() const {
 
 Confinement confine(int fd, int parent, const ConfinementLimits& limits) {
   Confinement out;
-  const uint64_t taken = address_space_bytes();  // while files can be opened
+  const uint64_t taken = address_space_bytes();  // first, while files can still be opened
   become_nobody();
-  // After that, which undoes them.
+  // These follow the change of user, which resets them.
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-  if (getppid() != parent) _exit(1);  // it went before that
+  if (getppid() != parent) _exit(1);  // the parent ended before PDEATHSIG was set
   out.limits = set_limits(limits, taken);
   if (!out.limits) out.reason = concat("resource limits: ", std::strerror(errno), "; ");
   const std::string no_filter = filter_calls(fd, limits.filter);

@@ -34,7 +34,7 @@ std::optional<SocketPair> socket_pair(int type) {
   return SocketPair{OwnedFd(ends[0]), OwnedFd(ends[1])};
 }
 
-/// What libav's names and our messages are made of.
+/// Returns whether a character may be in libav's names and in our messages.
 bool is_plain(char c) { return c >= ' ' && c <= '~'; }
 
 Error helper_gone() {
@@ -45,7 +45,7 @@ Error helper_gone() {
 
 }  // namespace
 
-/// One recording in a child. What the child says is as doubtful as the file.
+/// A recording that a child decodes. The child's messages are as untrusted as the file.
 class DecodingApart : public Decoding {
  public:
   DecodingApart(const DecodeHelper& helper, std::string_view file, const RecordingLimits& limits)
@@ -58,7 +58,7 @@ class DecodingApart : public Decoding {
   double claimed_s() const override { return info_.claimed_s; }
 
  private:
-  /// How something went that takes time.
+  /// Result of an operation that waits: success, past the deadline, or connection lost.
   enum class Went { kWell, kLate, kGone };
   std::optional<Error> begin();
   std::optional<Error> begin_again();
@@ -78,7 +78,7 @@ class DecodingApart : public Decoding {
     return bad_audio(
         concat("decoding the recording took longer than ", limits_.max_decode_s, " s"));
   }
-  /// Status as of waitpid().
+  /// Ends the child; returns its status as waitpid() does.
   int end();
 
   const DecodeHelper& helper_;
@@ -88,11 +88,12 @@ class DecodingApart : public Decoding {
   DecodeHelper::Child child_;
   double deadline_s_ = 0;
   bool begun_ = false, done_ = false;
-  bool orphaned_ = false;  // the helper went
-  bool again_ = false;     // this is the second child
+  bool orphaned_ = false;  // the helper is gone
+  bool again_ = false;     // the second child is decoding
   DecodeInfo info_;
   std::string format_;
-  size_t decoded_ = 0, told_ = 0;  // samples, of this child and of both
+  // Samples received from this child, and samples returned to the reader.
+  size_t decoded_ = 0, told_ = 0;
 };
 
 int DecodingApart::end() {
@@ -141,7 +142,7 @@ std::optional<Error> DecodingApart::judge(Went went) {
   return {};
 }
 
-/// The socket ended in the middle.
+/// Returns the error for a socket that was closed too early.
 Error DecodingApart::died() {
   const int status = end();
   orphaned_ = status == -1;
@@ -165,11 +166,13 @@ std::optional<Error> DecodingApart::begin() {
   if (file_.size() > limits_.max_bytes) return too_many_bytes(file_.size(), limits_.max_bytes);
   auto pair = socket_pair(SOCK_STREAM);
   if (!pair) return Error{ErrorCode::kOverloaded, "too many files are open", "ref_audio", 1};
-  // Far more than any format needs; the deadlines are what is felt.
+  // This is much more than any format needs; usually the deadlines end a job.
   const auto cpu_s = static_cast<uint32_t>(std::ceil(limits_.max_decode_s + limits_.max_s / 20));
   child_ = helper_.begin_child(pair->there.get(), file_.size() + helper_.options_.memory_bytes,
                                cpu_s, false);
-  pair->there.reset();  // or a child that dies before it has the whole file is not missed
+  // Our copy must be closed, or we would not notice that the child ends before it has the whole
+  // file.
+  pair->there.reset();
   if (child_.pid < 0) return helper_gone();
   ++helper_.begun_;
   if (child_.pid == 0) {
@@ -180,10 +183,10 @@ std::optional<Error> DecodingApart::begin() {
   Went went = give(&job, sizeof job);
   if (went == Went::kWell) went = give(file_.data(), file_.size());
   if (went == Went::kLate) return late();
-  return {};  // a child that is gone may have said why: the reader finds out
+  return {};  // the child may have sent an error before it ended, which the reader will see
 }
 
-/// From the start, for the child of another helper; what the reader has is not sent again.
+/// Restarts decoding in a child of another helper; samples that the reader already has are skipped.
 std::optional<Error> DecodingApart::begin_again() {
   again_ = true;
   orphaned_ = false;
@@ -244,7 +247,7 @@ Result<bool> DecodingApart::read(size_t count, std::vector<float>& out) {
   return read_once(count - std::min(count, out.size() - before), out);
 }
 
-/// With the child that there is.
+/// Reads from the current child.
 Result<bool> DecodingApart::read_once(size_t count, std::vector<float>& out) {
   if (!std::exchange(begun_, true)) {
     if (auto error = begin()) return *error;
@@ -282,14 +285,14 @@ Result<bool> DecodingApart::read_once(size_t count, std::vector<float>& out) {
   return true;
 }
 
-// ---------------------------------------------------------------------------- front
+// ---------------------------------------------------------------- DecodeHelper
 
 std::unique_ptr<Decoding> DecodeHelper::decode(std::string_view file,
                                                const RecordingLimits& limits) const {
   return std::make_unique<DecodingApart>(*this, file, limits);
 }
 
-/// The answer; -1: the helper is gone.
+/// Returns the helper's answer; -1: the helper is gone.
 int64_t DecodeHelper::ask(const void* request, size_t bytes, int descriptor) const {
   iovec data{const_cast<void*>(request), bytes};
   alignas(cmsghdr) char room[CMSG_SPACE(sizeof(int))] = {};
@@ -334,7 +337,7 @@ DecodeHelper::Child DecodeHelper::begin_child(int socket, uint64_t memory_bytes,
 int DecodeHelper::end_child(const Child& child) const {
   const HelperRequest request{.kind = HelperRequest::kEnd, .child = child.pid};
   const std::lock_guard lock(mutex_);
-  if (child.helper != number_) return -1;  // another process may have its number now
+  if (child.helper != number_) return -1;  // another process may have its pid now
   return static_cast<int>(ask(&request, sizeof request, -1));
 }
 
@@ -352,7 +355,7 @@ bool DecodeHelper::start_again() const {
   return true;
 }
 
-/// What the machine permits is known by trying.
+/// Tests which confinement the machine permits.
 void DecodeHelper::probe() {
   auto pair = socket_pair(SOCK_STREAM);
   const Child child =
@@ -398,7 +401,7 @@ pid_t DecodeHelper::pid() const {
   return pid_;
 }
 
-/// It ends when its socket does.
+/// Ends the helper, which exits when its socket is closed.
 void DecodeHelper::stop() const {
   if (control_ >= 0) close(std::exchange(control_, -1));
   while (pid_ > 0 && waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {

@@ -22,7 +22,7 @@
 namespace syrinx {
 namespace {
 
-/// Samples, or the error, of a decoder.
+/// Decodes a file; returns its samples, or its error, as text.
 std::string outcome(const std::string& file, const RecordingLimits& limits) {
   const auto decoded = decode_file(file, limits);
   if (!decoded) return decoded.error().message + " " + decoded.error().param;
@@ -37,7 +37,7 @@ Error fault_of(const DecodeHelper& helper, const std::string& file, RecordingLim
   return decoded.ok() ? Error{ErrorCode::kInternal, "decoded"} : decoded.error();
 }
 
-/// A helper whose children do something else.
+/// Returns a helper whose children run `instead`.
 DecodeHelper helper_that(void (*instead)(int socket)) { return DecodeHelper({.instead = instead}); }
 
 const std::string& good_file() {
@@ -48,7 +48,7 @@ const std::string& good_file() {
 constexpr AudioFormat kFormats[] = {AudioFormat::kWav,  AudioFormat::kFlac, AudioFormat::kMp3,
                                     AudioFormat::kOpus, AudioFormat::kAac,  AudioFormat::kM4a};
 
-/// With the filter, where this machine permits one, and without.
+/// Runs with the filter, if this machine permits it, and without.
 class DecodeApart : public testing::TestWithParam<bool> {
  protected:
   const DecodeHelper helper_{{.filter = GetParam()}};
@@ -139,7 +139,7 @@ TEST_P(DecodeApart, DamagedFilesAreTheSame) {
   }
 }
 
-/// A small file of much silence: neither side takes more than the limit.
+/// A small file with very long silence: neither process may use more memory than the limit.
 TEST_P(DecodeApart, Bombs) {
   const std::string zeros = encoded(AudioFormat::kFlac, std::vector<float>(size_t{100} * kRateHz));
   EXPECT_LT(zeros.size(), size_t{100'000});
@@ -160,7 +160,7 @@ TEST_P(DecodeApart, ManyAtATime) {
   EXPECT_EQ(same, 18);
 }
 
-/// One that was not read to its end leaves nothing behind that would be in the way.
+/// A recording that was not read to its end must not disturb later ones.
 TEST_P(DecodeApart, AReaderMayStopAnywhere) {
   const std::string file = encoded(AudioFormat::kFlac, tone(60));
   for (int i = 0; i < 5; ++i) {
@@ -173,7 +173,7 @@ TEST_P(DecodeApart, AReaderMayStopAnywhere) {
 
 // ---------------------------------------------------------------------------- confinement
 
-/// What a child finds forbidden, as samples: 1 where something was possible.
+/// Tries forbidden actions in a child; sends one sample for each: 1 if it was possible.
 void try_everything(int socket) {
   std::vector<float> possible;
   const auto tried = [&](bool done) { possible.push_back(done ? 1 : 0); };
@@ -190,7 +190,7 @@ void try_everything(int socket) {
   const pid_t child = fork();
   if (child == 0) _exit(0);
   tried(child > 0);
-  // With the filter only, from here on.
+  // Only the filter forbids the following actions.
   tried(kill(getppid(), 0) == 0);
   tried(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
         MAP_FAILED);
@@ -216,10 +216,10 @@ TEST(DecodeChild, MayDoNothingElse) {
     ASSERT_TRUE(tried.ok()) << tried.error().message;
     std::vector<float> expected(8, 0);
     const bool nobody = geteuid() == 0;
-    expected.push_back(helper.filtered() || nobody ? 0 : 1);  // another's process
+    expected.push_back(helper.filtered() || nobody ? 0 : 1);  // a signal to another process
     expected.push_back(helper.filtered() ? 0 : 1);
     expected.push_back(helper.filtered() ? 0 : 1);
-    if (nobody) expected[8] = tried.value().samples[8];  // where the user "nobody" is missing
+    if (nobody) expected[8] = tried.value().samples[8];  // the user "nobody" may not exist
     EXPECT_EQ(tried.value().samples, expected) << helper.confinement();
   }
 }
@@ -240,7 +240,7 @@ TEST(DecodeChild, ThatHangsIsEnded) {
                               for (std::atomic<int> turn = 0;; ++turn) {
                               }
                             },
-                            +[](int socket) {  // waits for what never comes
+                            +[](int socket) {  // waits for bytes that never come
                               char byte = 0;
                               while (read_whole(socket, &byte, 1)) {
                               }
@@ -255,7 +255,7 @@ TEST(DecodeChild, ThatHangsIsEnded) {
 TEST(DecodeChild, ThatIsKilledIsOurFault) {
   const DecodeHelper helper = helper_that([](int) { raise(SIGKILL), kill(getpid(), SIGKILL); });
   const Error error = fault_of(helper, good_file());
-  if (helper.filtered()) return;  // then it may not even do that to itself
+  if (helper.filtered()) return;  // the filter forbids even killing itself
   EXPECT_EQ(error.code, ErrorCode::kInternal);
   EXPECT_EQ(error.message, "the decoder of the recording was killed");
 }
@@ -278,7 +278,7 @@ void say(int socket) {
 }
 
 TEST(DecodeChild, ThatDoesNotTakeTheWholeFileIsHeardAtOnce) {
-  const std::string file(16 << 20, 'x');  // more than a socket holds
+  const std::string file(16 << 20, 'x');  // more than a socket's buffer
   const RecordingLimits limits{.max_bytes = file.size(), .max_decode_s = 5};
   EXPECT_EQ(fault_of(helper_that([](int) {}), file, limits).message,
             "the decoder of the recording ended too early");
@@ -346,7 +346,7 @@ TEST(DecodeHelper, ThatIsGoneSaysSo) {
   EXPECT_GT(error.retry_after_s, 0);
 }
 
-/// What the helpers are that are started again: this program, which then runs the next test alone.
+/// Returns options whose replacement helpers are this program, which then runs only the next test.
 DecodeHelperOptions with_successors() {
   return {.again = {"/proc/self/exe", "--gtest_also_run_disabled_tests",
                     "--gtest_filter=DecodeHelper.DISABLED_Successor"}};
@@ -374,9 +374,8 @@ TEST(DecodeHelper, ThatWasKilledIsStartedAgain) {
   EXPECT_EQ(same, 4);
 }
 
-/// A recording that is being read when its helper goes comes whole all the same: once.
-/// Kills the helper and waits for its end, at which the kernel kills its children: until then they
-/// go on decoding. It stays to be reaped.
+/// Kills the helper and waits for its end, at which the kernel kills its children; until then they
+/// continue to decode. The helper stays a zombie.
 void end_helper(const DecodeHelper& helper) {
   const pid_t pid = helper.pid();
   kill(pid, SIGKILL);
@@ -384,6 +383,7 @@ void end_helper(const DecodeHelper& helper) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
 }
 
+/// A recording whose helper is lost while it is read is still returned complete, but only once.
 TEST(DecodeHelper, WhatWasLostIsDecodedOnceMore) {
   const DecodeHelper helper(with_successors());
   const std::string file = encoded(AudioFormat::kFlac, tone(60));

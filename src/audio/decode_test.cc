@@ -29,7 +29,8 @@ int read_source(void* opaque, uint8_t* to, int count) {
   return static_cast<int>(part);
 }
 
-/// As a file: FFmpeg reads what MP3 declares at its end only where it can seek.
+/// Makes memory seekable like a file, as FFmpeg reads what MP3 declares at its end only from
+/// seekable input.
 int64_t seek_source(void* opaque, int64_t offset, int whence) {
   auto* source = static_cast<Source*>(opaque);
   const auto size = std::ssize(*source->bytes);

@@ -1,4 +1,4 @@
-// Decodes whole encoded files with FFmpeg's libraries, for tests.
+// For tests: decodes whole encoded files with FFmpeg's libraries.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@ namespace syrinx {
 
 struct DecodedAudio {
   int rate_hz = 0;
-  std::vector<float> samples;  ///< first channel; priming that the file declares is left out
+  std::vector<float> samples;  ///< first channel, without the priming that the file declares
 };
 
-/// Throws std::runtime_error when the bytes are no audio.
+/// Decodes a file. Throws std::runtime_error if the bytes are not audio.
 DecodedAudio decode_audio(const std::string& bytes);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Messages between a decoder's child and its parent, over a stream socket of one machine:
-// the job and the file's bytes one way, messages the other. Inside the room.
+// Messages between a decoding child and its parent, over a local stream socket. The parent sends
+// the job and the file's bytes; the child sends messages. For audio/ only.
 #pragma once
 
 #include <cstddef>
@@ -7,41 +7,41 @@
 
 namespace syrinx {
 
-/// The job of a child; the file's bytes follow.
+/// The job of a child; the bytes of the file follow it.
 struct DecodeJob {
   uint64_t file_bytes = 0;
   double max_s = 0, max_decode_s = 0;
   uint64_t first_channel = 0;  ///< 0 or 1
 };
 
-/// The messages of a child.
+/// Types of a child's messages.
 enum class DecodeMessage : uint32_t {
   kInfo,     ///< DecodeInfo, then the format as text; once, before samples
-  kSamples,  ///< floats
-  kEnd,      ///< that was all
-  kFault,    ///< the message of an error; nothing follows
+  kSamples,  ///< samples as floats
+  kEnd,      ///< the end of the samples
+  kFault,    ///< the text of an error; the last message
 };
 
-/// Stands before each message of a child.
+/// Header of each message of a child.
 struct DecodeMessageHead {
   DecodeMessage kind = DecodeMessage::kEnd;
-  uint32_t bytes = 0;  ///< that follow, at most kMaxDecodeMessage
+  uint32_t bytes = 0;  ///< number of bytes after it, at most kMaxDecodeMessage
 };
 constexpr uint32_t kMaxDecodeMessage = 1 << 20;
 
-/// The format that a file states.
+/// The format and length that a file states.
 struct DecodeInfo {
   int32_t sample_rate = 0;
   uint32_t unused = 0;
   double claimed_s = 0;
 };
 
-/// Reads all bytes; false when the other end is gone. EINTR is retried.
+/// Reads all `bytes` bytes; returns false if the other end is closed. Retries after EINTR.
 bool read_whole(int fd, void* to, size_t bytes);
-/// Writes all bytes; false when the other end is gone. EINTR is retried.
+/// Writes all `bytes` bytes; returns false if the other end is closed. Retries after EINTR.
 bool write_whole(int fd, const void* from, size_t bytes);
 
-/// The main function of a child, which is confined already; returns at the end of the job.
+/// Runs the job of a child, which is already confined; returns at the end of the job.
 void run_decode_job(int socket);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Turns a stream of samples into the bytes of an audio format while it is being made. How a stream
-// is cut into calls never changes its bytes. One thread at a time.
+// Encodes a stream of samples into an audio format while the stream is being made. The bytes do not
+// depend on how the stream is cut into calls. One thread at a time.
 #pragma once
 
 #include <span>
@@ -7,21 +7,21 @@
 
 namespace syrinx {
 
-/// One stream, from its first sample to its last (audio/make_encoder.h makes them).
+/// The encoder of one stream, from its first sample to its last (see audio/make_encoder.h).
 class Encoder {
  public:
   virtual ~Encoder() = default;
-  /// Rate at which the bytes are decoded, in Hz.
+  /// Returns the sample rate of the encoded audio in Hz.
   virtual int rate_hz() const = 0;
-  /// Whether encode() takes so little time that it may run on a thread that serves others.
+  /// Returns whether encode() is fast enough to run on a thread that serves other streams, too.
   virtual bool cheap() const = 0;
-  /// Appends to `out` the bytes that became ready; a format's header comes with the first ones.
-  /// Samples in [-1, 1]; values outside are clipped and NaN is silence.
+  /// Appends the bytes that became ready to `out`; the first ones include the format's header.
+  /// Samples are in [-1, 1]; values outside are clipped, and NaN is silence.
   virtual void encode(std::span<const float> samples, std::string& out) = 0;
-  /// Appends the rest. Nothing may be encoded after it.
+  /// Appends the remaining bytes. encode() must not be called afterwards.
   virtual void flush(std::string& out) = 0;
-  /// After flush(): the first bytes as they are for the length that is known now (WAV, FLAC, MP3),
-  /// for a caller that can still overwrite them; empty where the format's beginning has no length.
+  /// Returns, after flush(), the first bytes with the final length (WAV, FLAC, MP3), so that a
+  /// caller can overwrite them. Empty if the format's header has no length.
   virtual std::string first_bytes() const { return {}; }
 };
 

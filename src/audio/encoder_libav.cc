@@ -27,12 +27,11 @@ constexpr std::array<int, 9> kMp3Rates = {8000,  11025, 12000, 16000, 22050,
 constexpr std::array<int, 5> kOpusRates = {8000, 12000, 16000, 24000, 48000};
 constexpr std::array<int, 12> kAacRates = {8000,  11025, 12000, 16000, 22050, 24000,
                                            32000, 44100, 48000, 64000, 88200, 96000};
-constexpr int kOpusDecodedHz = 48000;  // whatever it was encoded from
+constexpr int kOpusDecodedHz = 48000;  // at any input rate
 constexpr int kWriteBytes = 4096;
 constexpr size_t kFlacStreamInfoBytes = 34;  // RFC 9639, 8.2
 
-/// What differs between the formats. Bit rates are for one voice: on the safe side of transparent,
-/// since speech is what is sent.
+/// Settings of a format. Bit rates are for one voice and slightly higher than transparency needs.
 struct Recipe {
   const char* codec;
   const char* muxer;
@@ -50,7 +49,7 @@ Recipe recipe(AudioFormat format) {
               {{{"compression_level", "5"}}},
               {{{"write_xing", "0"}, {"id3v2_version", "0"}}}};
     case AudioFormat::kOpus:
-      // A page for every packet: players get 20 ms at a time.
+      // One page per packet, so that players get 20 ms at a time.
       return {"libopus",
               "ogg",
               AV_SAMPLE_FMT_FLT,
@@ -59,7 +58,8 @@ Recipe recipe(AudioFormat format) {
     case AudioFormat::kAac:
       return {"aac", "adts", AV_SAMPLE_FMT_FLTP, {{{"aac_coder", "fast"}}}, {}};
     case AudioFormat::kM4a:
-      // Fragments, because an index cannot be written afterwards; delay_moov declares the priming.
+      // The file consists of fragments, because an index cannot be written afterwards; delay_moov
+      // declares the priming.
       return {
           "aac",
           "ipod",
@@ -85,14 +85,14 @@ int bit_rate(AudioFormat format, int rate_hz) {
   }
 }
 
-/// Blocks of about 40 ms: longer ones are smaller by 2 % and heard later.
+/// Returns the block size: about 40 ms. Longer blocks are only 2 % smaller and delay playback.
 int flac_block(int rate_hz) { return rate_hz <= 16000 ? 576 : rate_hz <= 32000 ? 1152 : 2304; }
 
-/// What an MP3 stream declares of itself once it has ended.
+/// The length that an MP3 stream declares once it has ended.
 struct Mp3Length {
-  int64_t frames = 0;   ///< with sound
-  int64_t samples = 0;  ///< that went in
-  int64_t bytes = 0;    ///< of the stream with its declaration
+  int64_t frames = 0;   ///< frames with sound
+  int64_t samples = 0;  ///< samples encoded
+  int64_t bytes = 0;    ///< bytes of the stream, including the declaration
 };
 
 std::string big_endian(int64_t value) {
@@ -101,16 +101,17 @@ std::string big_endian(int64_t value) {
   return out;
 }
 
-/// An MP3 frame without sound that declares how many samples of priming to skip: "Info", the
-/// numbers of frames and bytes where they are known, then LAME's extension. `frame` is the first
-/// frame of the stream, whose header is repeated. While the length is not known, the size is
-/// "unknown": without any field FFmpeg would play the frame too; a number of frames would be a lie.
+/// Makes an MP3 frame without sound that declares how many samples of priming to skip: "Info", the
+/// numbers of frames and bytes if known, then LAME's extension. `frame` is the first frame of the
+/// stream, whose header is repeated. As long as the length is not known, only the size is present,
+/// with the value "unknown": without any field FFmpeg would play this frame, and a number of frames
+/// would be wrong.
 /// Layout: http://gabriel.mp3-tech.org/mp3infotag.html.
 std::string mp3_info_frame(std::string_view frame, int priming,
                            const std::optional<Mp3Length>& length) {
   constexpr size_t kHeader = 4, kExtension = 36, kDelayAt = 21;
-  constexpr int kDecoderDelay = 528 + 1;  // decoders add it by themselves
-  constexpr int64_t kMost = 4095;         // of delay and padding: 12 bits each
+  constexpr int kDecoderDelay = 528 + 1;  // added by decoders themselves
+  constexpr int64_t kMost = 4095;         // largest delay or padding: 12 bits each
   std::string out(frame.size(), '\0');
   const bool mpeg1 = (static_cast<uint8_t>(frame[1]) & 0x08) != 0;
   const size_t tag = kHeader + (mpeg1 ? 17 : 9);  // after the side information of one channel
@@ -138,7 +139,7 @@ class LibavEncoder : public Encoder {
   LibavEncoder(const LibavEncoder&) = delete;
   LibavEncoder& operator=(const LibavEncoder&) = delete;
 
-  /// Empty, or what went wrong.
+  /// Returns an error message; empty if it succeeded.
   std::string open();
   int rate_hz() const override {
     return format_ == AudioFormat::kOpus ? kOpusDecodedHz : coded_rate_hz_;
@@ -158,7 +159,7 @@ class LibavEncoder : public Encoder {
     out_->append(bytes);
     bytes_ += std::ssize(bytes);
   }
-  /// `Byte`: const since FFmpeg 7, not const before.
+  /// `Byte` is const since FFmpeg 7, and was not const before.
   template <typename Byte>
   static int write(void* self, Byte* bytes, int count);
 
@@ -168,14 +169,14 @@ class LibavEncoder : public Encoder {
   AVFormatContext* muxer_ = nullptr;
   AVFrame* frame_ = nullptr;
   AVPacket* packet_ = nullptr;
-  std::vector<float> waiting_;  // less than a frame
-  int64_t samples_ = 0;         // given to the codec
-  int64_t frames_ = 0;          // that came of it
-  int64_t bytes_ = 0;           // that were written
-  std::string first_frame_;     // of MP3
-  std::string stream_info_;     // of FLAC, as it is at the end
+  std::vector<float> waiting_;  // samples that do not fill a frame yet
+  int64_t samples_ = 0;         // samples sent to the codec
+  int64_t frames_ = 0;          // frames received from the codec
+  int64_t bytes_ = 0;           // bytes written
+  std::string first_frame_;     // first frame of an MP3 stream
+  std::string stream_info_;     // final STREAMINFO of a FLAC stream
   bool begun_ = false;
-  std::string* out_ = nullptr;  // of the call that runs
+  std::string* out_ = nullptr;  // output of the current call
 };
 
 LibavEncoder::~LibavEncoder() {
@@ -192,7 +193,7 @@ LibavEncoder::~LibavEncoder() {
 template <typename Byte>
 int LibavEncoder::write(void* self, Byte* bytes, int count) {
   auto* encoder = static_cast<LibavEncoder*>(self);
-  if (encoder->out_ == nullptr) return count;  // no sink in the destructor
+  if (encoder->out_ == nullptr) return count;  // the destructor has no output
   encoder->put({reinterpret_cast<const char*>(bytes), static_cast<size_t>(count)});
   return count;
 }
@@ -224,7 +225,7 @@ std::string LibavEncoder::open_codec(const Recipe& how) {
   codec_->time_base = {1, coded_rate_hz_};
   codec_->bit_rate = bit_rate(format_, coded_rate_hz_);
   codec_->thread_count = 1;
-  codec_->flags |= AV_CODEC_FLAG_BITEXACT;  // no version of a library in the bytes
+  codec_->flags |= AV_CODEC_FLAG_BITEXACT;  // the output must not contain a library's version
   if (format_ == AudioFormat::kFlac) codec_->frame_size = flac_block(coded_rate_hz_);
   if (format_ != AudioFormat::kMp3) codec_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   AVDictionary* options = nullptr;
@@ -249,7 +250,7 @@ std::string LibavEncoder::open_muxer(const Recipe& how) {
     return "out of memory";
   }
   muxer_->pb->seekable = 0;
-  muxer_->metadata_header_padding = 0;  // FLAC would send 8 KiB of nothing first
+  muxer_->metadata_header_padding = 0;  // otherwise FLAC would begin with 8 KiB of padding
   muxer_->flags |= AVFMT_FLAG_CUSTOM_IO | AVFMT_FLAG_BITEXACT | AVFMT_FLAG_FLUSH_PACKETS;
   AVStream* stream = avformat_new_stream(muxer_, nullptr);
   if (stream == nullptr || avcodec_parameters_from_context(stream->codecpar, codec_) < 0) {
@@ -295,20 +296,20 @@ void LibavEncoder::flush(std::string& out) {
   out_ = nullptr;
 }
 
-/// FLAC's marker and its STREAMINFO block, in front of which nothing is written; MP3's first frame;
-/// others have no length.
+/// Returns FLAC's marker and its STREAMINFO block, which are at the file's beginning, or MP3's
+/// first frame; other formats have no length.
 std::string LibavEncoder::first_bytes() const {
   if (!first_frame_.empty()) {
     return mp3_info_frame(first_frame_, codec_->initial_padding,
                           Mp3Length{frames_, samples_, bytes_});
   }
   if (format_ != AudioFormat::kFlac || stream_info_.size() != kFlacStreamInfoBytes) return {};
-  // The block is not the last of the metadata: the muxer's comment follows.
+  // The block is not the last one of the metadata: the muxer writes a comment after it.
   return concat("fLaC", std::string({0, 0, 0, static_cast<char>(kFlacStreamInfoBytes)}),
                 stream_info_);
 }
 
-/// Gives the codec what waits: a whole frame, or the last one.
+/// Sends the waiting samples to the codec: a whole frame, or the last one.
 void LibavEncoder::send_frame() {
   int bad = av_frame_make_writable(frame_);
   SYRINX_CHECK(bad >= 0, "[encoder] out of memory");

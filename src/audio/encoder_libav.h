@@ -1,4 +1,4 @@
-// The formats that FFmpeg's libraries encode. Inside audio/ only.
+// The formats that FFmpeg's libraries encode. For audio/ only.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,13 @@
 
 namespace syrinx {
 
-/// Whether this build has FFmpeg and libsonic, and so other formats, rates and speeds than a model's.
+/// Returns whether this build has FFmpeg and libsonic, which most formats, other rates and speeds
+/// need.
 bool has_media();
-/// Rates in Hz that the format's encoder takes, ascending; empty: any.
+/// Returns the rates in Hz that the format's encoder supports, ascending; empty: any rate.
 std::span<const int> libav_rates(AudioFormat format);
 
-/// `format` is kMp3, kOpus, kAac or kFlac, the rate one of the above.
+/// Makes an encoder. `format` is kMp3, kOpus, kAac or kFlac; the rate is in libav_rates().
 Result<std::unique_ptr<Encoder>> make_libav_encoder(AudioFormat format, int rate_hz);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Every format is decoded again: length, delay and sound must be what went in.
+// Decodes every format again; length, delay and sound must match the input.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace syrinx {
 namespace {
 
-/// A chirp: what is shifted, cut or doubled shows.
+/// Returns a chirp, in which shifted, missing or repeated parts are detected.
 std::vector<float> sound(int count, int rate_hz) {
   std::vector<float> out(count);
   for (int i = 0; i < count; ++i) {
@@ -46,7 +46,7 @@ std::string encode(const EncoderOptions& options, const std::vector<float>& samp
   return out;
 }
 
-/// How alike two signals are over `count` samples: 1 is equal up to loudness.
+/// Returns the similarity of two signals over `count` samples: 1 if they are equal up to a factor.
 double likeness(std::span<const float> a, std::span<const float> b, size_t count) {
   double ab = 0, aa = 1e-12, bb = 1e-12;
   for (size_t i = 0; i < count; ++i) {
@@ -80,8 +80,8 @@ TEST_P(EveryFormat, DecodesToTheSameSoundOfExactLength) {
   if (c.format == AudioFormat::kM4a) {
     EXPECT_NE(bytes.find("elst"), std::string::npos);
   }
-  // ADTS declares neither priming nor padding. Fragments of M4A declare the priming, which FFmpeg 7
-  // leaves out and FFmpeg 5 does not.
+  // ADTS declares neither priming nor padding. Fragments of M4A declare the priming; FFmpeg 7
+  // removes it, FFmpeg 5 does not.
   if (c.format == AudioFormat::kAac || c.format == AudioFormat::kM4a) {
     const bool left_out = c.format == AudioFormat::kM4a && got.samples.size() < want_samples + 1024;
     priming = left_out ? 0 : 1024;
@@ -97,7 +97,7 @@ TEST_P(EveryFormat, DecodesToTheSameSoundOfExactLength) {
   const std::span<const float> heard = std::span<const float>(got.samples).subspan(priming);
   ASSERT_GE(heard.size(), want.size());
   EXPECT_GT(likeness(heard, want, want.size()), 0.99);
-  // The beginning and the end too, not only the bulk.
+  // The beginning and the end must match, too.
   const size_t edge = std::min<size_t>(want.size(), rate / 20);
   EXPECT_GT(likeness(heard, want, edge), 0.95);
   EXPECT_GT(likeness(heard.subspan(want.size() - edge), std::span(want).last(edge), edge), 0.95);
@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(test.param.in_rate_hz) + "_" + std::to_string(test.param.samples);
     });
 
-/// Four bytes.
+/// Reads a big-endian number of four bytes.
 size_t big_endian_at(const std::string& bytes, size_t at) {
   size_t out = 0;
   for (size_t i = 0; i < 4; ++i) out = out << 8 | static_cast<uint8_t>(bytes.at(at + i));
@@ -201,7 +201,7 @@ TEST(Encoder, ResamplesPcmToAnyRate) {
   }
 }
 
-/// Zero crossings a second, of the middle.
+/// Returns the zero crossings per second in the middle of the samples.
 double pitch(std::span<const float> samples, int rate_hz) {
   int crossings = 0;
   const auto middle = samples.subspan(samples.size() / 4, samples.size() / 2);
@@ -244,7 +244,7 @@ TEST(Encoder, OddInput) {
       std::fill(in.begin() + 2000, in.begin() + 3000, -big);
       const EncoderOptions options{.format = format, .in_rate_hz = 24000, .speed = speed};
       EXPECT_FALSE(encode(options, in).empty());
-      encode(options, {});            // an end without a beginning
+      encode(options, {});            // no samples at all
       encode(options, {0.5f, 0.5f});  // less than a frame
     }
   }

@@ -1,6 +1,6 @@
-// A recording at another rate as torchaudio's resampling does it by default: each new
-// sample is a sum over the old ones by a sinc in a Hann window, six zeros a side, that lets 99 % of
-// the lower rate's band through. Source of the formula: torchaudio.functional.resample. Any thread.
+// Resamples a recording as torchaudio does by default. Each new sample is a weighted sum of old
+// samples. The weights are a sinc in a Hann window with six zeros on each side, which passes 99 %
+// of the lower rate's band. Source of the formula: torchaudio.functional.resample. Any thread.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// ceil(n * out / in) samples; rates in Hz, above 0. Silence stands before and behind the
-/// recording.
+/// Returns ceil(n * out / in) samples; rates are in Hz, above 0. Samples before and after the
+/// recording count as zeros.
 std::vector<float> hann_resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz);
 
 }  // namespace syrinx

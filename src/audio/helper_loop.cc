@@ -37,7 +37,8 @@ class HelperLoop {
   void (*const instead_)(int);
 };
 
-/// Closes the descriptors [from, to]. glibc has a function for it since 2.34, Linux the call since 5.9.
+/// Closes the descriptors [from, to]. glibc has a function for this since 2.34, Linux a call since
+/// 5.9.
 void close_files(unsigned from, unsigned to) {
 #ifdef __NR_close_range
   if (syscall(__NR_close_range, from, to, 0) == 0) return;
@@ -46,13 +47,13 @@ void close_files(unsigned from, unsigned to) {
   for (unsigned fd = from; fd <= to; ++fd) close(static_cast<int>(fd));
 }
 
-/// Keeps nothing of the process that it was forked from but its code and `control`.
+/// Releases everything of the forked process except its code and `control`.
 void leave_the_server(int control) {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    explicit_bzero(*entry, std::strlen(*entry));  // keys may be there
+    explicit_bzero(*entry, std::strlen(*entry));  // the environment may contain keys
   }
   clearenv();
-  // The server ends it, also after Ctrl-C in a terminal that they share.
+  // Only the server ends the helper, also after Ctrl-C in a shared terminal.
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2}) {
     std::signal(signal, SIG_IGN);
   }
@@ -80,7 +81,7 @@ void HelperLoop::run() {
     message.msg_controllen = sizeof room;
     const ssize_t got = recvmsg(control_, &message, MSG_CMSG_CLOEXEC);
     if (got < 0 && errno == EINTR) continue;
-    // The kernel ends the children when their parent ends.
+    // The kernel ends the children when the helper ends.
     if (got != static_cast<ssize_t>(sizeof request)) _exit(0);
     OwnedFd socket;
     if (const cmsghdr* head = CMSG_FIRSTHDR(&message)) {
@@ -95,7 +96,8 @@ void HelperLoop::run() {
 
 int64_t HelperLoop::answer(const HelperRequest& request, int socket) {
   if (request.kind == HelperRequest::kBegin) return begin(request, socket);
-  // A child that has ended waits here for this, so the number is its own.
+  // An ended child stays a zombie until the waitpid() below, so its pid cannot belong to another
+  // process.
   kill(request.child, SIGKILL);
   int status = 0;
   while (waitpid(request.child, &status, 0) < 0) {
@@ -137,7 +139,7 @@ pid_t spawn_helper(const std::vector<std::string>& program, int control) {
     arguments.push_back(const_cast<char*>(each.c_str()));
   }
   arguments.push_back(nullptr);
-  std::vector<char*> environment;  // where libraries lie, and nothing else
+  std::vector<char*> environment;  // only the library path
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     if (std::strncmp(*entry, "LD_LIBRARY_PATH=", 16) == 0) environment.push_back(*entry);
   }

@@ -1,5 +1,5 @@
-// The helper's own life (audio/decode_helper.h): one thread that forks a child for each recording,
-// and what the server asks of it. Inside the room.
+// The loop of the decode helper (audio/decode_helper.h): one thread that forks a child for each
+// recording, and the server's requests to it. For audio/ only.
 #pragma once
 
 #include <sys/types.h>
@@ -13,28 +13,28 @@
 
 namespace syrinx {
 
-/// How a child ends that could not be confined.
+/// Exit status of a child that could not be confined.
 inline constexpr int kNotConfined = 3;
 
-/// From the server to its helper, with the child's socket when one is to begin; answered with a
-/// number.
+/// A request of the server to its helper; kBegin comes with the child's socket. The helper answers
+/// with a number.
 struct HelperRequest {
   enum Kind : int32_t { kBegin, kEnd } kind = kBegin;
-  pid_t child = -1;  ///< to end
+  pid_t child = -1;  ///< pid of the child to end
   uint64_t memory_bytes = 0;
   uint32_t cpu_s = 0;
-  bool filter = true;        ///< use one if possible
-  bool must_filter = false;  ///< end without one
-  bool probe = false;        ///< only report how it is confined
+  bool filter = true;        ///< whether to use the filter if possible
+  bool must_filter = false;  ///< whether the child exits if there is no filter
+  bool probe = false;        ///< whether the child only reports its confinement
 };
 
-/// The report of a child that was begun as a probe.
+/// The report of a child that was started as a probe.
 struct ProbeAnswer {
   bool limits = false, filter = false;
   std::array<char, 200> text = {};
 };
 
-/// Owns a descriptor.
+/// Owner of a file descriptor.
 class OwnedFd {
  public:
   explicit OwnedFd(int fd = -1) : fd_(fd) {}
@@ -54,12 +54,13 @@ class OwnedFd {
   int fd_;
 };
 
-/// Runs `program`, which is to run_decode_helper() with `control` as its descriptor kDecodeControl,
-/// in a process with nothing of this one's memory, whatever threads there are. -1: it cannot.
+/// Starts `program`, which calls run_decode_helper(), with `control` as its descriptor
+/// kDecodeControl. The new process has no memory of this one and may be started from any thread.
+/// Returns -1 on failure.
 pid_t spawn_helper(const std::vector<std::string>& program, int control);
 
-/// Until the other end of `control` is closed. `instead` as in DecodeHelperOptions. To be called in
-/// a process of its own, of which it keeps nothing but its code and `control`.
+/// Runs until the other end of `control` is closed; `instead` as in DecodeHelperOptions. Must be
+/// called in a process of its own, which keeps only its code and `control`.
 [[noreturn]] void run_helper_loop(int control, void (*instead)(int socket));
 
 }  // namespace syrinx

@@ -8,8 +8,8 @@
 namespace syrinx {
 namespace {
 
-constexpr double kBlockSeconds = 0.4,
-                 kStep = 0.25;                     // a block, and what part of it the next is later
+// The length of a block, and the step from block to block as a fraction of it.
+constexpr double kBlockSeconds = 0.4, kStep = 0.25;
 constexpr double kSilence = -70, kBelowMean = 10;  // gates: LUFS, LU
 constexpr double kOffset = -0.691;
 
@@ -44,7 +44,7 @@ Biquad high_pass(double q, double hertz, int rate) {
 
 double lufs(double power) { return kOffset + 10 * std::log10(power); }
 
-/// Mean of the blocks that are louder than `gate`; 0: there are none.
+/// Returns the mean of the blocks louder than `gate`; 0 if there are none.
 double mean_above(const std::vector<double>& powers, double gate, bool or_equal) {
   double sum = 0;
   int count = 0;

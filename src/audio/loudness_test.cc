@@ -1,4 +1,4 @@
-// Loudness against pyloudnorm (tests/parity/chatterbox_turbo/make_golden.py, chirp()).
+// Compares loudness with pyloudnorm (tests/parity/chatterbox_turbo/make_golden.py, chirp()).
 #include "audio/loudness.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// A second of silence, then a tone that rises and gets louder.
+/// Returns a second of silence, then a tone that rises and gets louder.
 std::vector<float> chirp(int rate, double seconds) {
   std::vector<float> out;
   for (int i = 0; i < static_cast<int>(rate * seconds); ++i) {

@@ -14,7 +14,7 @@
 namespace syrinx {
 namespace {
 
-/// Bare samples, with or without a header in front.
+/// Encodes to raw samples, with or without a WAV header.
 class PcmEncoder : public Encoder {
  public:
   PcmEncoder(int rate_hz, bool header, SampleCoding coding)
@@ -42,7 +42,7 @@ class PcmEncoder : public Encoder {
   int64_t samples_ = 0;
 };
 
-/// Volume, speed and rate are changed in front of the encoder proper.
+/// Changes volume, speed and rate, then passes the samples to the actual encoder.
 class ConvertingEncoder : public Encoder {
  public:
   ConvertingEncoder(const EncoderOptions& options, int rate_hz, std::unique_ptr<Encoder> encoder)
@@ -106,7 +106,7 @@ bool by_hand(AudioFormat format) {
   return format == AudioFormat::kWav || format == AudioFormat::kPcm;
 }
 
-/// The rate to encode at, or nothing when the format does not know the one asked for.
+/// Returns the rate of the encoder; empty if the format does not support the requested rate.
 std::optional<int> choose_rate(const EncoderOptions& options) {
   const int want = options.out_rate_hz > 0 ? options.out_rate_hz : options.in_rate_hz;
   const std::span<const int> known =

@@ -1,6 +1,6 @@
-// Encoders of all formats: WAV and raw PCM by hand, MP3, Opus, AAC, M4A and FLAC through FFmpeg's
-// libraries, each with one state from the first sample to the last, so that there is no seam to
-// hear. Free functions; any thread.
+// Encoders of all formats: WAV and raw PCM by own code; MP3, Opus, AAC, M4A and FLAC by FFmpeg's
+// libraries. An encoder has one state from the first sample to the last, so that there are no
+// audible seams. Free functions; any thread.
 //
 // How long the result plays, for n samples at rate_hz():
 //   wav, pcm, flac  n samples exactly
@@ -23,22 +23,22 @@
 
 namespace syrinx {
 
-/// The rate of the samples, and the format to make.
+/// The input's rate, and the format and settings of the output.
 struct EncoderOptions {
   AudioFormat format = AudioFormat::kWav;
   int in_rate_hz = 24000;
-  int out_rate_hz = 0;  ///< 0: the input's, or the next one that the format knows
-  double speed = 1;     ///< 0.25 to 4, with the pitch kept
-  double volume = 1;    ///< as change_volume()
-  SampleCoding coding = SampleCoding::kS16;  ///< of pcm and wav; other formats have their own
+  int out_rate_hz = 0;                       ///< 0: the input's, or the next higher supported rate
+  double speed = 1;                          ///< factor of the speed, 0.25 to 4; the pitch stays
+  double volume = 1;                         ///< factor of change_volume()
+  SampleCoding coding = SampleCoding::kS16;  ///< for pcm and wav; other formats have their own
 };
 
-/// The content type of an HTTP answer of bare audio: "audio/mpeg", "audio/pcm; rate=24000;
-/// channels=1". `rate_hz` as Encoder::rate_hz().
+/// Returns the content type of an HTTP answer: "audio/mpeg", "audio/pcm; rate=24000; channels=1".
+/// `rate_hz` is Encoder::rate_hz().
 std::string content_type(const EncoderOptions& options, int rate_hz);
 
-/// An Error names "sample_rate", "speed" or "volume" when the format cannot do it, and kInternal
-/// when the libraries lack the encoder.
+/// Makes an encoder. If the format does not support a setting, the Error names "sample_rate",
+/// "speed" or "volume"; if the libraries lack the encoder, it is kInternal.
 Result<std::unique_ptr<Encoder>> make_encoder(const EncoderOptions& options);
 
 }  // namespace syrinx

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr float kDecades = 8;  // of power that Whisper's compression leaves
+constexpr float kDecades = 8;  // decades of power that Whisper's compression keeps
 
 double to_mel(MelScale scale, double hz) {
   if (scale != MelScale::kSlaney) return 1127 * std::log1p(hz / 700);
@@ -87,7 +87,7 @@ void MelSpectrogram::fill_bands() {
     const double left = edge(m), centre = edge(m + 1), right = edge(m + 2);
     const double gain = o.area_norm ? 2 / (right - left) : 1;
     Band band;
-    // Kaldi leaves the last bin out.
+    // Kaldi ignores the last bin.
     for (int k = 0; k < fft_.bins() - over_mels; ++k) {
       const double hz = static_cast<double>(k) * o.sample_rate / o.n_fft;
       const double x = over_mels ? to_mel(o.scale, hz) : hz;
@@ -121,7 +121,7 @@ int64_t MelSpectrogram::frames(int64_t samples) const {
   return (samples + 2 * lead() - size) / options_.hop + 1;
 }
 
-/// The window's part of a frame, out [window].
+/// Computes the windowed part of a frame, out [window].
 void MelSpectrogram::cut(std::span<const float> signal, int64_t frame, float* out) const {
   const MelOptions& o = options_;
   const auto count = static_cast<int64_t>(signal.size());
@@ -156,7 +156,7 @@ void MelSpectrogram::run(std::span<const float> signal, int64_t begin, int64_t e
                "[mel] frames ", begin, " to ", end, " of ", signal.size(), " samples");
   std::vector<float> frame(o.n_fft), power(fft_.bins());
   std::vector<std::complex<float>> spectrum(fft_.bins()), scratch(o.n_fft);
-  // Where the window lies in n_fft turns phases only.
+  // The window's offset in n_fft changes only phases.
   for (int64_t t = begin; t < end; ++t) {
     cut(signal, t, frame.data());
     fft_.forward(frame.data(), spectrum.data(), scratch.data());

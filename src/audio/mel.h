@@ -1,6 +1,6 @@
-// Mel spectrograms of recordings, in the variants that speech models were trained with: frames of
-// a signal, windowed, |FFT| or |FFT|^2, triangular bands on a mel scale, a logarithm. Const after
-// construction, shared by threads; a frame is the same bits however a signal is cut into calls.
+// Mel spectrograms of recordings, in the variants that speech models were trained with: frames of a
+// signal, a window, |FFT| or |FFT|^2, triangular bands on a mel scale, a logarithm. Const after
+// construction, shared by threads. A frame has the same bits however a signal is cut into calls.
 // Formulas: torch.stft and librosa.filters.mel (Slaney and HTK bands), torchaudio.compliance.kaldi
 // (get_mel_banks, fbank). T frames, M bands.
 #pragma once
@@ -15,66 +15,69 @@ namespace syrinx {
 
 /// The window that a frame is multiplied with.
 enum class MelWindow : uint8_t { kHann, kHannSymmetric, kHamming, kPovey };
-/// Slaney: linear below 1 kHz, then logarithmic. HTK: 2595 log10(1 + f / 700). Kaldi: HTK's scale,
-/// but the triangles are straight over mels instead of hertz.
+/// Scale of the bands. Slaney: linear below 1 kHz, then logarithmic. HTK: 2595 log10(1 + f / 700).
+/// Kaldi: HTK's scale, with triangles that are linear in mels instead of hertz.
 enum class MelScale : uint8_t { kSlaney, kHtk, kKaldi };
-/// |X|^2, |X|, or sqrt(|X|^2 + 1e-9) as vocoders of the HiFi-GAN kind have it.
+/// Power of a bin: |X|^2, |X|, or sqrt(|X|^2 + 1e-9) as in vocoders of the HiFi-GAN kind.
 enum class MelPower : uint8_t { kPower, kMagnitude, kSoftMagnitude };
 
-/// Logarithm that is taken of the bands' energies.
+/// Logarithm of the bands' energies.
 enum class MelLog : uint8_t { kNone, kNatural, kLog10 };
-/// Where frames lie: centred on multiples of the hop with the ends reflected or zero (torch.stft
-/// with center); with (n_fft - hop) / 2 reflected samples at both ends (HiFi-GAN); or only where a
-/// whole window fits (Kaldi).
+/// Positions of the frames. kReflect and kZero: centred on multiples of the hop, with the ends
+/// reflected or zero (torch.stft with center). kHalfHop: with (n_fft - hop) / 2 reflected samples
+/// at both ends (HiFi-GAN). kWhole: only where a whole window fits (Kaldi).
 enum class MelFraming : uint8_t { kReflect, kZero, kHalfHop, kWhole };
 
-/// How one model's spectrogram differs from another's.
+/// Options of one model's spectrogram.
 struct MelOptions {
   int sample_rate = 16000;  ///< Hz
-  int n_fft = 400;          ///< even; frames are padded with zeros to it
-  int window = 0;           ///< samples; 0: n_fft. In the middle of n_fft unless framing is kWhole
-  int hop = 160;            ///< samples
+  int n_fft = 400;          ///< even; frames are padded to it with zeros
+  /// Samples; 0: n_fft. The window is in the middle of n_fft, except with kWhole.
+  int window = 0;
+  int hop = 160;  ///< samples
   int mels = 80;
-  double low_hz = 0, high_hz = 0;  ///< high 0: half the sample rate
+  double low_hz = 0, high_hz = 0;  ///< band limits; high_hz 0: half the sample rate
   MelWindow shape = MelWindow::kHann;
   MelFraming framing = MelFraming::kReflect;
   MelScale scale = MelScale::kSlaney;
-  bool area_norm = true;  ///< bands divided by half their width in Hz (librosa's norm "slaney")
+  bool area_norm = true;  ///< bands are divided by half their width in Hz (librosa's norm "slaney")
   MelPower power = MelPower::kPower;
   MelLog log = MelLog::kNatural;
   float floor = 1e-5f;  ///< the logarithm is of max(x + offset, floor)
   float offset = 0;
-  bool remove_mean = false;  ///< of each frame, before the window
-  float preemphasis = 0;     ///< of each frame, after remove_mean
+  bool remove_mean = false;  ///< each frame's mean is subtracted before the window
+  float preemphasis = 0;     ///< applied to each frame after remove_mean
 };
 
-/// Whisper's: 25 ms every 10 ms at 16 kHz, log10. The authors drop the last frame, then compress().
+/// Returns Whisper's options: 25 ms every 10 ms at 16 kHz, log10. The authors drop the last frame
+/// and then call whisper_compress().
 MelOptions whisper_mel(int mels);
-/// Kaldi's fbank with its defaults, 16 kHz, no dither. Kaldi itself works on 16-bit numbers; many
-/// models were trained on samples in [-1, 1], so scaling is the caller's.
+/// Returns the options of Kaldi's fbank with its defaults, 16 kHz, without dither. Kaldi itself
+/// uses 16-bit numbers, but many models were trained on samples in [-1, 1]; the caller must scale.
 MelOptions kaldi_fbank(int mels);
 
-/// Frames of mel energies of a signal, whole or as it comes.
+/// Computes frames of mel energies of a signal, at once or in parts.
 class MelSpectrogram {
  public:
-  /// Throws InternalError for options that contradict themselves.
+  /// Throws InternalError for contradictory options.
   explicit MelSpectrogram(const MelOptions& options);
 
   const MelOptions& options() const { return options_; }
   int mels() const { return options_.mels; }
-  /// Frames of a signal; 0 when it is too short for one or for being reflected.
+  /// Returns the number of frames; 0 if the signal is too short for one frame or for being
+  /// reflected.
   int64_t frames(int64_t samples) const;
-  /// Frames [begin, end) of the whole signal, out [end - begin, M].
+  /// Computes frames [begin, end) of the whole signal, out [end - begin, M].
   void run(std::span<const float> signal, int64_t begin, int64_t end, float* out) const;
-  /// All frames, [T, M].
+  /// Computes all frames, [T, M].
   std::vector<float> operator()(std::span<const float> signal) const;
 
  private:
   struct Band {
     int begin = 0;               // first bin
-    std::vector<float> weights;  // of the bins from there
+    std::vector<float> weights;  // weights of the bins from `begin` on
   };
-  /// Samples before the first one that the first frame covers.
+  /// Returns how many samples before the signal the first frame covers.
   int64_t lead() const;
   void fill_bands();
   void cut(std::span<const float> signal, int64_t frame, float* out) const;
@@ -85,19 +88,21 @@ class MelSpectrogram {
   std::vector<Band> bands_;
 };
 
-/// Whisper's compression of a whole log10 mel: at most 8 below the largest, then (x + 4) / 4.
+/// Applies Whisper's compression to a whole log10 mel: at most 8 below the largest value, then (x +
+/// 4) / 4.
 void whisper_compress(std::span<float> mel);
-/// The same for a part of a mel whose largest value is known.
+/// Does the same for a part of a mel whose largest value is known.
 void whisper_compress(std::span<float> mel, float largest);
 
-/// Values of the whole mel that are needed to compress a part of it.
+/// Values of a whole mel that are needed to compress a part of it.
 struct MelExtremes {
-  float loudest = 0;            ///< of all frames
-  std::vector<float> quietest;  ///< of every `span` frames; the last of them may be fewer
-  /// Whether the part has values below the floor, so that it depends on the loudest frame.
+  float loudest = 0;  ///< largest value of all frames
+  /// smallest value of each `span` frames; the last part may be shorter
+  std::vector<float> quietest;
+  /// Returns whether the part has values below the floor, so that it depends on the loudest frame.
   bool floored(size_t part) const;
 };
-/// Computes the first `frames`, at least 1, with Whisper's options.
+/// Computes the extremes of the first `frames` frames, at least 1, with Whisper's options.
 MelExtremes mel_extremes(const MelSpectrogram& mel, std::span<const float> signal, int64_t frames,
                          int64_t span);
 

@@ -1,4 +1,5 @@
-// Mel spectrograms against torchaudio and librosa (tests/parity/mel), and cutting into calls.
+// Compares mel spectrograms with torchaudio and librosa (tests/parity/mel); checks computation in
+// parts.
 #include "audio/mel.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +41,8 @@ void expect_same(const MelOptions& options, const std::string& name, float bound
 
 TEST(Mel, Whisper) { expect_same(whisper_mel(128), "whisper", 2e-5f, true); }
 
-// f32 against f64: bands below what the window lets through are the difference of large numbers.
+// f32 is compared with f64: bands weaker than the window's leakage come from cancellation of large
+// numbers, so the tolerance is wide.
 TEST(Mel, Kaldi) { expect_same(kaldi_fbank(80), "kaldi", 5e-4f); }
 
 TEST(Mel, KaldiWithOtherOptions) {

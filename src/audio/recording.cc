@@ -15,14 +15,14 @@
 namespace syrinx {
 namespace {
 
-constexpr double kFrameS = 0.02;        // over which the level is measured
-constexpr size_t kLoudFrames = 15;      // frames, 0.3 s, at least as loud as the level
-constexpr double kSilenceBelowDb = 40;  // under the level: silence
-constexpr double kSilenceDb = -65;      // in any case silence
-constexpr double kMarginS = 0.15;       // of silence that is left at both ends
-constexpr float kMaxValue = 16;         // a file of floats beyond it is not audio
-constexpr float kFullScale = 0.999f;    // of a clipped sample
-constexpr int kClippedRun = 3;          // in a row
+constexpr double kFrameS = 0.02;        // seconds per frame whose level is measured
+constexpr size_t kLoudFrames = 15;      // frames (0.3 s) that must reach the level
+constexpr double kSilenceBelowDb = 40;  // frames this far below the level are silence
+constexpr double kSilenceDb = -65;      // frames below this level are always silence
+constexpr double kMarginS = 0.15;       // seconds of silence kept at both ends
+constexpr float kMaxValue = 16;         // a float file with larger values is not audio
+constexpr float kFullScale = 0.999f;    // smallest magnitude of a clipped sample
+constexpr int kClippedRun = 3;          // smallest number of consecutive clipped samples
 constexpr double kClippedRemark = 0.001, kQuietDb = -40, kOffsetRemark = 0.02;
 
 double decibels(double value) {
@@ -31,7 +31,7 @@ double decibels(double value) {
 
 std::string tenths(double value) { return concat(std::round(value * 10) / 10); }
 
-/// Root mean square of each frame around the mean; the last one may be short.
+/// Returns the root mean square of each frame around `offset`; the last frame may be shorter.
 std::vector<double> frame_levels(std::span<const float> samples, size_t frame, double offset) {
   std::vector<double> out;
   for (size_t begin = 0; begin < samples.size(); begin += frame) {
@@ -66,13 +66,13 @@ double mean(std::span<const float> samples) {
   return sum / static_cast<double>(samples.size());
 }
 
-/// Whether a sample is k / 32768.
+/// Returns whether a sample is k / 32768.
 bool fits_16_bits(float sample) {
   const float scaled = sample * 32768.f;
   return scaled == std::rint(scaled) && scaled >= -32768.f && scaled <= 32767.f;
 }
 
-/// Cuts away silent frames at both ends but for a margin.
+/// Removes silent frames at both ends, except a margin.
 void trim(RecordedAudio& audio, const std::vector<double>& levels, size_t frame) {
   const double silence_db = std::max(audio.level_db - kSilenceBelowDb, kSilenceDb);
   const auto sounds = [&](double level) { return decibels(level) > silence_db; };
@@ -159,7 +159,7 @@ std::string recording_wav(std::span<const float> samples, int sample_rate) {
   const SampleCoding coding = narrow ? SampleCoding::kS16 : SampleCoding::kF32;
   std::string out = wav_header(sample_rate, static_cast<int64_t>(samples.size()), coding);
   out.reserve(out.size() + static_cast<size_t>(sample_bytes(coding)) * samples.size());
-  for (const float sample : samples) {  // nothing is clipped, unlike in what is spoken
+  for (const float sample : samples) {  // unlike in generated speech, no value is clipped
     const uint32_t bits = narrow ? static_cast<uint32_t>(std::lrintf(sample * 32768.f))
                                  : std::bit_cast<uint32_t>(sample);
     for (int64_t byte = 0; byte < sample_bytes(coding); ++byte) {
@@ -176,7 +176,7 @@ std::unique_ptr<Decoding> start_decoding(std::string_view file, const RecordingL
 Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& limits) {
   const std::unique_ptr<Decoding> decoding = start_decoding(file, limits);
   DecodedFile out;
-  // One piece, so that one deadline is for all.
+  // The file is read as one piece, so that one deadline applies to all of it.
   const Result<bool> more = decoding->read(std::numeric_limits<size_t>::max(), out.samples);
   if (!more) return more.error();
   out.sample_rate = decoding->sample_rate();

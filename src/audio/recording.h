@@ -1,9 +1,8 @@
-// Recordings that people bring, read from any common file format and looked after: decoded by
-// libav's code for audio alone, mixed to mono (or of one channel) at their own rate, otherwise left
-// as they are but for silence at both ends, which is cut away where that is asked for;
-// refused in words for people when nothing can be made of them. The bytes are a stranger's: every
-// size is bounded before it is allocated, nothing but these bytes is opened, and decoding has a
-// deadline. Free functions without state; any thread.
+// Recordings from users, in any common file format. They are decoded by libav, mixed to mono (or
+// reduced to one channel) at their own rate, and otherwise unchanged; silence at both ends is
+// removed on request. A recording that cannot be used is refused with a message for users. The
+// bytes are untrusted: every size is limited before it is allocated, no other file is opened, and
+// decoding has a deadline. Free functions without state; any thread.
 #pragma once
 
 #include <cstddef>
@@ -19,55 +18,55 @@ namespace syrinx {
 
 class DecodeHelper;
 
-/// Bounds of recordings, and of the time to decode them.
+/// Limits of recordings, and of the time to decode them.
 struct RecordingLimits {
-  size_t max_bytes = size_t{32} << 20;  ///< of the file
-  double max_s = 300;                   ///< of audio in it, silence and all
-  double min_s = 0.3;                   ///< of the audio without the silence at its ends
-  double max_decode_s = 20;             ///< of the wall clock
-  double min_level_db = -60;            ///< as RecordedAudio::level_db
-  /// True: reads the first of several channels; false: their mean, or the loudest if they cancel.
+  size_t max_bytes = size_t{32} << 20;  ///< size of the file
+  double max_s = 300;                   ///< length of the audio, silence included
+  double min_s = 0.3;                   ///< length of the audio, without the silence at its ends
+  double max_decode_s = 20;             ///< wall-clock time
+  double min_level_db = -60;            ///< smallest RecordedAudio::level_db
+  /// True: reads the first of several channels. False: their mean, or the loudest if they cancel.
   bool first_channel = false;
-  bool trim = false;  ///< cut silence at both ends away but for 0.15 s
+  bool trim = false;  ///< whether to remove silence at both ends, except 0.15 s
   /// The helper whose confined children decode (audio/decode_helper.h); null: this process decodes.
   const DecodeHelper* helper = nullptr;
 };
 
-/// Mono samples as the file has them, and their properties before anything was cut.
+/// Mono samples of a file, and their properties before anything was removed.
 struct RecordedAudio {
   std::vector<float> samples;
   int sample_rate = 0;  ///< Hz
-  std::string format;   ///< as libav calls container and codec: "ogg/opus"
-  double level_db = 0;  ///< of the loud parts, in dB of a full-scale square wave
-  double clipped = 0;   ///< share of the samples that lie on a flat top at full scale
-  double offset = 0;    ///< mean (DC), which stays in the samples
-  double cut_begin_s = 0, cut_end_s = 0;  ///< silence that was cut away
+  std::string format;   ///< container and codec as libav names them: "ogg/opus"
+  double level_db = 0;  ///< level of the loud parts, in dB of a full-scale square wave
+  double clipped = 0;   ///< fraction of the samples in runs at full scale
+  double offset = 0;    ///< mean (DC); it is not removed from the samples
+  double cut_begin_s = 0, cut_end_s = 0;  ///< silence that was removed
 
   double seconds() const { return static_cast<double>(samples.size()) / sample_rate; }
 };
 
-/// The recording in the bytes of a file. Errors name "ref_audio".
+/// Reads the recording in the bytes of a file. Errors name "ref_audio".
 Result<RecordedAudio> read_recording(std::string_view file, const RecordingLimits& limits = {});
-/// The same from a file. Throws LoadError when it cannot be read.
+/// Reads the recording from a file. Throws LoadError if the file cannot be read.
 Result<RecordedAudio> read_recording_file(const std::string& path,
                                           const RecordingLimits& limits = {});
 
-/// Reads a file piece by piece, as it is: mixed to mono, values unbounded, nothing cut away. For
-/// the limits max_s and first_channel count, and max_decode_s for each piece. One thread at a time.
+/// Reads a file piece by piece: mixed to mono, values unlimited, no silence removed. Only the
+/// limits max_s and first_channel apply, and max_decode_s to each piece. One thread at a time.
 class RecordingReader {
  public:
-  /// Borrows the bytes, which are checked by the first read().
+  /// Borrows the bytes; the first read() checks them.
   explicit RecordingReader(std::string_view file, const RecordingLimits& limits = {});
   ~RecordingReader();
   RecordingReader(const RecordingReader&) = delete;
   RecordingReader& operator=(const RecordingReader&) = delete;
 
-  /// Appends the next samples, about `count` of them; false when there are no more. An Error ends
-  /// it. A file that holds no audio at all is one; a cut download is read as far as it goes.
+  /// Appends about `count` more samples; returns false at the end. After an Error, reading has
+  /// ended. A file without audio is an Error; a truncated file is read to its end.
   Result<bool> read(size_t count, std::vector<float>& out);
-  /// Hz; known after the first read().
+  /// Returns the rate in Hz; known after the first read().
   int sample_rate() const;
-  /// How long the file says that it is; 0 where it does not. For people: it may lie.
+  /// Returns the length that the file states, which may be wrong; 0 if it states none. For display.
   double claimed_s() const;
 
  private:
@@ -75,11 +74,11 @@ class RecordingReader {
   std::unique_ptr<Impl> impl_;
 };
 
-/// Remarks for people about a recording that is accepted all the same: clipped, quiet, ...
+/// Returns remarks for users about an accepted recording: clipped, quiet, ...
 std::vector<std::string> recording_remarks(const RecordedAudio& audio);
 
-/// A WAV file of exactly these samples, of 16 bits where that is enough and else of floats:
-/// parse_wav() and read_recording() give them back bit by bit.
+/// Returns a WAV file of exactly these samples, with 16 bits if that is lossless, else with floats.
+/// parse_wav() and read_recording() return the same bits.
 std::string recording_wav(std::span<const float> samples, int sample_rate);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Recordings for tests, good ones and hostile ones.
+// For tests: valid and malicious recordings.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace syrinx {
 
 inline constexpr int kRateHz = 16000;
 
-/// A tone of some loudness between silences.
+/// Returns a tone of a given level between silences.
 inline std::vector<float> tone(double tone_s, double silence_s = 0, double level = 0.3,
                                int rate = kRateHz) {
   const auto silence = static_cast<size_t>(silence_s * rate);
@@ -28,7 +28,7 @@ inline void le(std::string& out, uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 255);
 }
 
-/// A WAV file as hostile as one likes. data_bytes < 0: as many as there are.
+/// Returns a WAV file whose header may be wrong. data_bytes < 0: the true number of bytes.
 inline std::string wav(const std::string& data, uint16_t kind = 1, uint16_t channels = 1,
                        uint32_t rate = kRateHz, uint16_t bits = 16, int64_t data_bytes = -1) {
   std::string out = "RIFF";

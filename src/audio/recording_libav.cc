@@ -23,8 +23,8 @@ extern "C" {
 namespace syrinx {
 namespace {
 
-// What phones, browsers, recorders and editors make. Nothing here opens a second file: playlists
-// and containers of other containers are not in the list.
+// The formats of phones, browsers, recorders and editors. None of them opens a second file: the
+// list excludes playlists and containers of other containers.
 constexpr const char* kReadFormats =
     "wav,w64,aiff,au,caf,flac,mp3,aac,ogg,mov,matroska,amr,amrnb,amrwb";
 constexpr const char* kCodecs =
@@ -35,7 +35,7 @@ constexpr int kBufferBytes = 32 << 10;
 constexpr int kMaxStreams = 16;
 constexpr int kMaxChannels = 8;
 
-/// Bytes in memory as libav reads them; past the deadline there are none.
+/// Bytes in memory that libav reads; after the deadline, reading fails.
 struct Source {
   std::string_view bytes;
   double deadline_s = 0;
@@ -79,7 +79,7 @@ struct Source {
   }
 };
 
-/// A file that wants to open another one is answered no.
+/// Refuses libav's request to open another file.
 int refuse_open(AVFormatContext*, AVIOContext**, const char*, int, AVDictionary**) {
   return AVERROR(EPERM);
 }
@@ -102,7 +102,7 @@ struct FreeFrame {
   void operator()(AVFrame* frame) const { av_frame_free(&frame); }
 };
 
-/// Sample `i` of a plane, full scale 1.
+/// Returns sample `i` of a plane; full scale is 1.
 template <typename T>
 float sample_at(const uint8_t* plane, int64_t i) {
   T value;
@@ -137,17 +137,18 @@ SampleAt sample_reader(AVSampleFormat format) {
   }
 }
 
-constexpr int kMean = -1;  // of all channels, instead of one of them
+constexpr int kMean = -1;  // the mean of all channels, instead of one channel
 
-/// Finds channels that cancel each other, as stereo with one side inverted does: their mean is
-/// silence. Powers are those of about the last second.
+/// Finds channels that cancel each other, such as stereo with one side inverted, whose mean is
+/// silence. Powers are averaged over about the last second.
 class ChannelPowers {
  public:
   void open(int channels, int rate) {
     each_.assign(static_cast<size_t>(channels), 0.);
     rate_ = rate;
   }
-  /// What is heard in a frame: kMean, or the loudest channel where the mean is 20 dB below them.
+  /// Returns the channel to use for a frame: kMean, or the loudest channel if the mean is 20 dB
+  /// below the channels.
   template <typename Value, typename Mean>
   int heard(int samples, const Value& value, const Mean& mean) {
     constexpr double kCancelled = 0.01;
@@ -175,18 +176,18 @@ class FileDecoder {
   FileDecoder(std::string_view file, const RecordingLimits& limits)
       : limits_(limits), source_{file, 0} {}
 
-  /// The deadline of what is read next.
+  /// Sets the deadline of the following reads.
   void expires_after_s(double seconds) { source_.deadline_s = now_s() + seconds; }
-  /// Once, first.
+  /// Opens the file; called once, before step().
   std::optional<Error> open();
-  /// Decodes a packet; done() when there are no more.
+  /// Decodes a packet; done() is true after the last one.
   std::optional<Error> step();
   bool done() const { return done_; }
   double claimed_s() const {
     return format_ && format_->duration > 0 ? static_cast<double>(format_->duration) / AV_TIME_BASE
                                             : 0;
   }
-  /// What was decoded; the caller that takes samples leaves the rest to step().
+  /// Returns the decoded samples, of which the caller may remove those it has read.
   DecodedFile& out() { return out_; }
   const DecodedFile& out() const { return out_; }
 
@@ -211,12 +212,12 @@ class FileDecoder {
   int channels_ = 0;
   ChannelPowers powers_;
   bool done_ = false;
-  size_t decoded_ = 0;  // samples, also those taken away
+  size_t decoded_ = 0;  // all samples so far, including removed ones
   DecodedFile out_;
 };
 
 std::optional<Error> FileDecoder::open() {
-  // libav writes to the standard error what strangers' files make it think.
+  // Otherwise untrusted files could make libav write to the standard error.
   static std::once_flag quiet;
   std::call_once(quiet, [] { av_log_set_level(AV_LOG_QUIET); });
   if (source_.bytes.empty()) return bad_audio("the recording is empty");
@@ -243,7 +244,8 @@ std::optional<Error> FileDecoder::open_format() {
   format->interrupt_callback = {
       [](void* source) -> int { return static_cast<const Source*>(source)->late() ? 1 : 0; },
       &source_};
-  if (avformat_open_input(&format, "", nullptr, nullptr) < 0) {  // frees `format`
+  // this call frees `format` on failure
+  if (avformat_open_input(&format, "", nullptr, nullptr) < 0) {
     av_freep(&io->buffer);
     avio_context_free(&io);
     if (source_.late()) return late();
@@ -293,7 +295,7 @@ std::optional<Error> FileDecoder::open_codec() {
   codec_->thread_count = 1;
   if (avcodec_parameters_to_context(codec_.get(), parameters) < 0) return unknown();
   codec_->pkt_timebase = stream->time_base;
-  // A frame is a fraction of a second in all of these; a file that says otherwise is invalid.
+  // A frame is a fraction of a second in all these formats; a file with longer frames is invalid.
   codec_->max_samples = kMaxHz;
   if (avcodec_open2(codec_.get(), codec, nullptr) < 0) return unknown();
   std::string container = format_->iformat->name;
@@ -305,8 +307,8 @@ std::optional<Error> FileDecoder::step() {
   if (source_.late()) return late();
   const int got = av_read_frame(format_.get(), packet_.get());
   if (source_.late()) return late();
-  // What libav cannot read ends the recording, as the end of the file does: a cut download is
-  // taken as far as it goes.
+  // A packet that libav cannot read ends the recording like the end of the file: a truncated file
+  // is used as far as it goes.
   const bool more = got >= 0;
   if (more && packet_->stream_index != stream_) {
     av_packet_unref(packet_.get());
@@ -314,7 +316,7 @@ std::optional<Error> FileDecoder::step() {
   }
   const int sent = avcodec_send_packet(codec_.get(), more ? packet_.get() : nullptr);
   av_packet_unref(packet_.get());
-  // A damaged packet is left out.
+  // A damaged packet is skipped.
   if (sent >= 0 || sent == AVERROR(EAGAIN)) {
     if (auto error = receive()) return error;
   }

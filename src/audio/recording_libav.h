@@ -1,4 +1,4 @@
-// The decoding behind audio/recording.h, by libav.
+// The decoding for audio/recording.h, by libav.
 #pragma once
 
 #include <memory>
@@ -11,45 +11,45 @@
 
 namespace syrinx {
 
-/// The error for an invalid recording.
+/// Returns the error for an invalid recording.
 inline Error bad_audio(std::string message) {
   return {ErrorCode::kInvalid, std::move(message), "ref_audio"};
 }
 
-/// The error of a recording with more than `most` bytes.
+/// Returns the error for a recording with more than `most` bytes.
 inline Error too_many_bytes(size_t bytes, size_t most) {
   return bad_audio(concat("the recording has ", bytes, " bytes; at most ", most, " are taken"));
 }
 
-/// Rates of samples and numbers of channels that are taken.
+/// Range of supported sample rates.
 constexpr int kMinHz = 4000, kMaxHz = 192'000;
 
-/// The first audio stream of a file on its way to samples, mono, unbounded in value and free of
-/// NaN. One thread at a time.
+/// Decodes the first audio stream of a file to mono samples, which are not limited and not NaN. One
+/// thread at a time.
 class Decoding {
  public:
   virtual ~Decoding() = default;
-  /// As RecordingReader::read().
+  /// Reads samples as RecordingReader::read() does.
   virtual Result<bool> read(size_t count, std::vector<float>& out) = 0;
-  // Known after the first read().
+  // These are known after the first read().
   virtual int sample_rate() const = 0;
   virtual const std::string& format() const = 0;
   virtual double claimed_s() const = 0;
 };
 
-/// In this process.
+/// Decodes in this process.
 std::unique_ptr<Decoding> decode_here(std::string_view file, const RecordingLimits& limits);
-/// Where the limits say. Borrows the bytes, and the limits' helper.
+/// Decodes in this process or in limits.helper. Borrows the bytes and the helper.
 std::unique_ptr<Decoding> start_decoding(std::string_view file, const RecordingLimits& limits);
 
-/// All of a file: mono samples at its own rate.
+/// A whole decoded file: mono samples at its own rate.
 struct DecodedFile {
   std::vector<float> samples;
   int sample_rate = 0;
   std::string format;
 };
 
-/// All of it, where the limits say.
+/// Decodes a whole file, in this process or in limits.helper.
 Result<DecodedFile> decode_file(std::string_view file, const RecordingLimits& limits);
 
 }  // namespace syrinx

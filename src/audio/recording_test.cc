@@ -52,13 +52,13 @@ TEST(Recording, KeepsBitsAndComesBackFromItsWav) {
 
 TEST(Recording, IsLeftAsItIs) {
   std::vector<float> samples = tone(1, 0.5, 0.3);
-  for (float& sample : samples) sample += 0.05f;  // off the middle, and off the grid of 16 bits
+  for (float& sample : samples) sample += 0.05f;  // with an offset, and not multiples of 2^-15
   samples[9000] = 1.25f;
   const auto audio = read_recording(float_wav(samples)).take();
   EXPECT_EQ(audio.samples, samples);
   EXPECT_NEAR(audio.offset, 0.05, 0.01);
   EXPECT_EQ(recording_remarks(audio).size(), 1u);
-  // However often it is kept in a file.
+  // The samples survive repeated writing and reading.
   const std::string kept = recording_wav(audio.samples, kRateHz);
   const auto again = read_recording(kept).take();
   EXPECT_EQ(again.samples, samples);
@@ -74,7 +74,7 @@ TEST(Recording, SilenceIsCutAwayWhereAskedFor) {
   EXPECT_NEAR(audio.cut_end_s, 1.85, 0.03);
 }
 
-/// Stereo with one side inverted: the mean is silence, one of the channels is heard.
+/// In stereo with one side inverted, the mean is silence, so one channel is used.
 TEST(Recording, ChannelsThatCancelEachOther) {
   for (const int right : {-8000, -7900, 8000, 0}) {
     std::string data;
@@ -117,7 +117,7 @@ TEST(Recording, MeasuresWhatIsWrong) {
   const auto offset = read_recording(float_wav(shifted)).take();
   EXPECT_NEAR(offset.offset, 0.25, 0.01);
   EXPECT_EQ(recording_remarks(offset).size(), 1u);
-  EXPECT_NEAR(offset.level_db, -23, 0.5);  // around the mean
+  EXPECT_NEAR(offset.level_db, -23, 0.5);  // levels are measured around the mean
   EXPECT_EQ(recording_remarks(read_recording(recording_wav(tone(1, 0, 0.005), 8000)).take()).size(),
             2u);
 }
@@ -159,7 +159,7 @@ TEST(Recording, RefusesWhatIsNoRecording) {
   const std::string unknown = refusal("Call me Ishmael. Some years ago, never mind how long.\n");
   EXPECT_TRUE(unknown.starts_with("unsupported audio format")) << unknown;
   EXPECT_EQ(refusal(std::string(100'000, 'a')), unknown);
-  // What would open other files.
+  // These formats would open other files.
   const TestDir dir;
   const std::string other = dir.write("secret.wav", recording_wav(tone(1), kRateHz));
   EXPECT_EQ(refusal("#EXTM3U\n#EXT-X-TARGETDURATION:10\n#EXTINF:10,\nfile://" + other + "\n"),
@@ -169,7 +169,8 @@ TEST(Recording, RefusesWhatIsNoRecording) {
             unknown);
 }
 
-/// A file that claims ten hours has what it has; one that truly has them is left at the limit.
+/// A file that claims ten hours is read for its true length; one that really has them is refused at
+/// the limit.
 TEST(Recording, TenHours) {
   std::string data;
   for (const float sample : tone(1)) {
@@ -195,7 +196,7 @@ TEST(Recording, CutFilesAreTakenAsFarAsTheyGo) {
   }
 }
 
-/// All that a reader gives, `step` samples at a time.
+/// Returns all samples of a reader, `step` at a time.
 Result<std::vector<float>> read_in_pieces(const std::string& file, size_t count,
                                           const RecordingLimits& limits = {}) {
   RecordingReader reader(file, limits);
@@ -234,15 +235,15 @@ TEST(RecordingReader, RefusesWhatIsNoRecording) {
                                   wav(""), encoded(AudioFormat::kMp3, tone(1)).substr(0, 10)}) {
     EXPECT_FALSE(read_in_pieces(file, 1000).ok());
   }
-  // Silence is a recording here, and its length counts also where it was taken away piece by piece.
+  // Here silence is a recording; its length counts even if its pieces were already removed.
   const std::string zeros = encoded(AudioFormat::kFlac, std::vector<float>(size_t{20} * kRateHz));
   EXPECT_EQ(read_in_pieces(zeros, 1000).take().size(), size_t{20} * kRateHz);
   EXPECT_EQ(read_in_pieces(zeros, 1000, {.max_s = 19}).error().message,
             "the recording is longer than 19 s");
 }
 
-/// Damaged files of every kind: read or refused, within the bounds. SYRINX_FUZZ_INPUTS says how
-/// many.
+/// Damaged files of every kind must be read or refused, within the limits. SYRINX_FUZZ_INPUTS is
+/// their number.
 TEST(RecordingFuzz, DamagedFiles) {
   const int runs = std::max(1, fuzz_inputs(1500) / 5);
   const std::vector<float> samples = tone(0.35, 0, 0.3, 8000);
@@ -257,7 +258,7 @@ TEST(RecordingFuzz, DamagedFiles) {
     for (int run = 0; run < runs; ++run) {
       std::string file = valid;
       for (uint32_t change = 0; change <= random() % 6; ++change) {
-        // Headers are where the lies are.
+        // Half of the changes are in the header, where they matter most.
         const size_t at =
             random() % (random() % 2 == 0 ? std::min<size_t>(64, file.size()) : file.size());
         switch (random() % 4) {
@@ -287,7 +288,7 @@ TEST(RecordingFuzz, DamagedFiles) {
       for (const float sample : audio.value().samples) ASSERT_LE(std::fabs(sample), 16);
     }
   }
-  EXPECT_GT(taken, runs);  // otherwise only the probing was tested
+  EXPECT_GT(taken, runs);  // otherwise only the detection of formats was tested
   EXPECT_GT(refused, runs / 4);
 }
 

@@ -1,6 +1,5 @@
-// Changes the sample rate of a mono stream while it is being made. How the stream is cut into calls
-// never changes what comes out, and its length is exact (Resampling).
-// One thread.
+// Changes the sample rate of a mono stream while the stream is being made. The output does not
+// depend on how the stream is cut into calls; its length is exact (see Resampling). One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,29 +11,30 @@ struct SwrContext;
 
 namespace syrinx {
 
-/// How a recording's rate is changed. The tokens that a model makes of a recording depend on it, so
-/// each family uses the method of its authors' program.
+/// Method of resampling. A model's tokens of a recording depend on it, so each family uses the
+/// method of its authors' program.
 enum class Resampling {
   kFfmpeg,  ///< FFmpeg's own filter, round(n * out / in) samples
-  kSoxr,    ///< as librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples; where
-            ///< FFmpeg was built without libsoxr, its own filter
-  kHann,    ///< as torchaudio: audio/hann_resampler.h; whole recordings only
+  /// as librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples; if FFmpeg was built
+  /// without libsoxr, FFmpeg's own filter
+  kSoxr,
+  kHann,  ///< as torchaudio: audio/hann_resampler.h; for whole recordings only
 };
 
-/// Resamples one mono stream; holds its filter and the input that later output needs.
+/// Resamples one mono stream; keeps its filter and the input that later output needs.
 class Resampler {
  public:
-  /// Rates in Hz. Throws InternalError when a rate is not in [1000, 384000].
+  /// Rates are in Hz. Throws InternalError if a rate is not in [1000, 384000].
   Resampler(int in_rate_hz, int out_rate_hz, Resampling how = Resampling::kFfmpeg);
   ~Resampler();
 
-  /// Appends to `out` what became ready.
+  /// Appends the samples that became ready to `out`.
   void push(std::span<const float> samples, std::vector<float>& out);
-  /// Appends the rest; nothing may be pushed after it.
+  /// Appends the remaining samples; push() must not be called afterwards.
   void flush(std::vector<float>& out);
 
  private:
-  /// swr_convert() into `out`; no data means the end of the stream.
+  /// Passes samples to swr_convert(), which appends to `out`; no data means the end of the stream.
   void convert(const float* data, int count, std::vector<float>& out);
   struct Free {
     void operator()(SwrContext* context) const;
@@ -45,7 +45,7 @@ class Resampler {
   int64_t in_ = 0, out_ = 0;  // samples so far
 };
 
-/// A whole recording at another rate; at its own as it is.
+/// Resamples a whole recording; returns a copy if the rates are equal.
 std::vector<float> resampled(std::span<const float> samples, int in_rate_hz, int out_rate_hz,
                              Resampling how = Resampling::kFfmpeg);
 

@@ -1,5 +1,5 @@
-// Speaks a mono stream faster or slower and keeps its pitch (libsonic). n samples become about
-// n / speed; how the stream is cut into calls never changes what comes out. One thread.
+// Changes the speed of a mono stream and keeps its pitch (libsonic). n samples become about n /
+// speed. The output does not depend on how the stream is cut into calls. One thread.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@ class TimeStretch {
  public:
   static constexpr double kMinSpeed = 0.25, kMaxSpeed = 4.0;
 
-  /// Throws InternalError for a speed out of range.
+  /// Throws InternalError if the speed is out of range.
   TimeStretch(int rate_hz, double speed);
   ~TimeStretch();
 
-  /// Appends to `out` what became ready.
+  /// Appends the samples that became ready to `out`.
   void push(std::span<const float> samples, std::vector<float>& out);
-  /// Appends the rest; nothing may be pushed after it.
+  /// Appends the remaining samples; push() must not be called afterwards.
   void flush(std::vector<float>& out);
 
  private:
@@ -29,7 +29,9 @@ class TimeStretch {
     void operator()(sonicStreamStruct* stream) const;
   };
   std::unique_ptr<sonicStreamStruct, Free> stream_;
-  std::vector<float> block_;  // not yet given: libsonic's result depends on how it is fed
+  // Samples that wait for a full block, because libsonic's result depends on the sizes of its
+  // input.
+  std::vector<float> block_;
 };
 
 }  // namespace syrinx

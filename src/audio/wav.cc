@@ -34,7 +34,7 @@ uint8_t alaw(int16_t sample) {  // G.711
   return static_cast<uint8_t>((sign | exponent << 4 | mantissa) ^ 0x55);
 }
 
-/// What a WAV file calls it.
+/// Returns the coding's number in a WAV file.
 int wav_format(SampleCoding coding) {
   switch (coding) {
     case SampleCoding::kS16:
@@ -96,7 +96,7 @@ std::string wav_header(int sample_rate_hz, int64_t samples, SampleCoding coding)
   std::string out = "RIFF";
   append_le(known ? data_bytes + kWavHeaderBytes - 8 : 0xFFFFFFFFu, 4, out);
   out += "WAVEfmt ";
-  append_le(16, 4, out);  // size of what follows
+  append_le(16, 4, out);  // size of the rest of this chunk
   append_le(static_cast<uint64_t>(wav_format(coding)), 2, out);
   append_le(1, 2, out);  // channels
   append_le(static_cast<uint64_t>(sample_rate_hz), 4, out);

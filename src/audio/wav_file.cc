@@ -19,7 +19,7 @@ constexpr uint32_t kMaxRate = 768'000;  // Hz
 constexpr uint32_t kMaxWavChannels = 8;
 constexpr uint16_t kPcm = 1, kFloat = 3, kExtensible = 0xfffe;
 
-/// Reads chunk by chunk with every access checked.
+/// Reads chunk by chunk; checks every access.
 class Reader {
  public:
   Reader(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -37,7 +37,7 @@ class Reader {
       if (size > left)
         fail("chunk " + shown(name), concat("expected ", size, " bytes, got ", left));
       if (name == "fmt ") format(bytes_.substr(at, size));
-      at += size + std::min<size_t>(size % 2, left - size);  // chunks begin at even places
+      at += size + std::min<size_t>(size % 2, left - size);  // chunks begin at even offsets
     }
   }
 

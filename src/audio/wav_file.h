@@ -1,5 +1,5 @@
 // Whole WAV files: writes speech, and reads small files for tests and tools. Contents are not
-// trusted; faults are LoadErrors naming file, chunk, expected and got. Rates are in Hz.
+// trusted. Faults are LoadErrors with file, chunk, expected and actual value. Rates are in Hz.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,7 @@
 
 namespace syrinx {
 
-/// Writes mono samples in [-1, 1] as 16-bit PCM; under its name the file appears whole or not at
-/// all.
+/// Writes mono samples in [-1, 1] as 16-bit PCM; the file gets its name only when it is complete.
 void write_wav(const std::string& path, std::span<const float> samples, int sample_rate_hz);
 
 /// The content of a WAV file; channels are interleaved.
@@ -21,10 +20,10 @@ struct Wav {
   std::vector<float> samples;
 };
 
-/// Reads 16-bit PCM (full scale is 32768) or 32-bit float in 1 to 8 channels; a stream's header of
-/// unknown length means all that follows. `path` is for messages.
+/// Parses 16-bit PCM (full scale is 32768) or 32-bit float in 1 to 8 channels. If the header states
+/// no length, as in a stream, all following bytes are samples. `path` is for messages.
 Wav parse_wav(std::string_view bytes, const std::string& path);
-/// The same from a file of at most `limit` bytes.
+/// Reads a WAV file of at most `limit` bytes.
 Wav read_wav(const std::string& path, size_t limit = size_t{1} << 30);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// audio/encoder_libav.h and audio/time_stretch.h where FFmpeg and libsonic are left out
-// (SYRINX_MEDIA=OFF): make_encoder() refuses what they would do.
+// Implements audio/encoder_libav.h and audio/time_stretch.h in builds without FFmpeg and libsonic
+// (SYRINX_MEDIA=OFF); make_encoder() refuses the settings that need them.
 #include "audio/encoder_libav.h"
 #include "audio/time_stretch.h"
 #include "base/check.h"

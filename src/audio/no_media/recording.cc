@@ -1,4 +1,5 @@
-// audio/recording_libav.h where FFmpeg is left out (SYRINX_MEDIA=OFF): no recording is read.
+// Implements audio/recording_libav.h in builds without FFmpeg (SYRINX_MEDIA=OFF): no recording can
+// be read.
 #include "audio/recording_libav.h"
 
 namespace syrinx {

@@ -1,5 +1,5 @@
-// audio/resampler.h where FFmpeg is left out (SYRINX_MEDIA=OFF): recordings at a model's own rate,
-// and those whose rate is changed by code of our own.
+// Implements audio/resampler.h in builds without FFmpeg (SYRINX_MEDIA=OFF): only for recordings at
+// a model's own rate and for kHann.
 #include "audio/resampler.h"
 
 #include "audio/hann_resampler.h"
