@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Copies that are made together, in ctx.host; at most as many as were asked for.
+/// Copies that run together, in ctx.host; at most as many as the constructor got.
 class Copies {
  public:
   Copies(StepContext& ctx, size_t most)
@@ -23,8 +23,8 @@ class Copies {
   size_t used_ = 0;
 };
 
-/// past + x of a job and `zeros` rows in one contiguous stretch [held + T + zeros, C], x alone when
-/// nothing else is there. Adds up to three copies.
+/// Returns past, x and `zeros` zero rows of a job, contiguous: [held + T + zeros, C]; just x if
+/// there is nothing else. Adds up to three copies.
 View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros, Copies& copies) {
   ConvState& state = *job.state;
   const int64_t t = job.x.shape[0];
@@ -37,7 +37,7 @@ View join(StepContext& ctx, const ConvJob& job, int64_t channels, int64_t zeros,
   return all;
 }
 
-/// The rows of `all` from `used` on are what the next call needs.
+/// Keeps the rows of `all` from `used` on, which the next call needs.
 void keep(const View& all, int64_t used, ConvState& state, Copies& copies) {
   const int64_t channels = all.shape[1], held = all.shape[0] - used;
   SYRINX_CHECK(held >= 0 && held <= state.past.shape()[0], "conv state holds ", held, " rows of ",
@@ -96,7 +96,7 @@ void CausalConv1d::run(StepContext& ctx, std::span<const ConvJob> jobs) const {
   copies.run(ctx);
 }
 
-/// A fresh stream's past becomes its first row, over and over, where the layer wants that.
+/// If the layer pads with the first row, fills a new stream's past with copies of that row.
 void CausalConv1d::replicate(StepContext& ctx, const ConvJob& job) const {
   ConvState& state = *job.state;
   if (options_.pad != ConvPad::kReplicate || !state.fresh || job.x.shape[0] == 0) return;
@@ -144,7 +144,8 @@ void CausalConvTranspose1d::run(StepContext& ctx, std::span<const ConvJob> jobs)
     }
     const int64_t zeros = job.last && crop_ > 0 ? 1 : 0;
     segments[i] = {join(ctx, job, packed_.in(), zeros, copies), job.out};
-    if (crop_ > 0 && (job.state->fresh || job.last)) {  // whole rows first, then the part of them
+    // whole rows go to scratch, then the needed part is copied
+    if (crop_ > 0 && (job.state->fresh || job.last)) {
       segments[i].out = ctx.arena.take({(t + zeros) * stride, packed_.out()}, DType::kF32);
     }
   }

@@ -1,9 +1,9 @@
 // Streaming convolutions: each stream keeps the inputs that later outputs still need, so that a
-// stream cut into chunks anywhere gives the bits of one whole call. They are causal by default.
-// With `ahead`, an output comes once the inputs after it are there, and the job marked as the last
-// makes the rest. Layers are const after construction and shared; one ConvState per layer and
-// stream, used by one call at a time.
-// A call takes many streams (jobs) at once and allocates nothing once the arena is warm.
+// stream cut into chunks anywhere has the bits of one whole call. By default they are causal. With
+// `ahead`, an output is computed once the inputs after it have arrived; the job marked as the last
+// one returns the remaining outputs. Layers are const after construction and shared; there is one
+// ConvState per layer and stream, used by one call at a time.
+// A call takes many streams (jobs) at once and allocates nothing once the arena is large enough.
 // T input rows of a job, C input channels, O output channels; all f32, channels last.
 #pragma once
 
@@ -17,14 +17,15 @@ namespace syrinx {
 class ConvState {
  public:
   ConvState() = default;
-  /// Room for `rows` past rows of `channels`, `padding` of them held as zeros.
+  /// Makes room for `rows` past rows of `channels`; `padding` of them are present at once, as
+  /// zeros.
   ConvState(int64_t rows, int64_t channels, int64_t padding, Device device = Device::kCpu)
       : past(Shape{rows, channels}, DType::kF32, device), held(padding) {}
   ConvState clone() const;
 
   Tensor past;        ///< [rows, C], oldest first
   int64_t held = 0;   ///< rows in use
-  bool fresh = true;  ///< nothing has passed yet
+  bool fresh = true;  ///< no input has been read yet
 };
 
 /// One stream's part of a batched call: x [T, C] -> out [rows(state, T, last), O].
@@ -32,31 +33,32 @@ struct ConvJob {
   View x;
   ConvState* state = nullptr;
   View out;
-  bool last = false;  ///< no input follows: zeros take the place of later inputs
+  bool last = false;  ///< no input follows: zeros are used for later inputs
 };
 
-/// The values before the first input.
+/// Values that are used before the first input: zeros, or copies of the first input.
 enum class ConvPad : uint8_t { kZero, kReplicate };
 
 /// The settings of a convolution, without its weights.
 struct CausalConv1dOptions {
   int64_t dilation = 1, stride = 1, groups = 1;
-  int64_t ahead = 0;  ///< inputs after its own that an output sees: the padding on the right
+  int64_t ahead = 0;  ///< later inputs on which an output depends: the padding on the right
   ConvPad pad = ConvPad::kZero;
   WeightType type = WeightType::kF32;
 };
 
-/// Conv1d padded on the left by window - stride - ahead and on the right by `ahead`: T inputs give
-/// T / stride rows in all. Without `ahead` it is causal; with half of window - 1 it is a "same"
-/// convolution, whose outputs come that many inputs late.
+/// Conv1d padded on the left by window - stride - ahead and on the right by `ahead`: T inputs yield
+/// T / stride rows in all. Without `ahead` it is causal. If `ahead` is half of window - 1, it is a
+/// "same" convolution, whose outputs are late by that many inputs.
 class CausalConv1d {
  public:
   CausalConv1d() = default;
-  /// weight [O, C / groups, K], bias [O] or empty; window must be at least stride + ahead.
+  /// weight [O, C / groups, K]; bias [O] or empty; the window must be at least stride + ahead.
   CausalConv1d(const View& weight, const View& bias, const CausalConv1dOptions& options = {});
 
   ConvState open() const;
-  /// Output rows of the next T inputs. With stride > 1 inputs short of a full stride are kept.
+  /// Returns the output rows of the next T inputs. With stride > 1, inputs that do not fill a
+  /// stride wait.
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
   void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
   void run(StepContext& ctx, const View& x, ConvState& state, const View& out) const;
@@ -65,7 +67,7 @@ class CausalConv1d {
   int64_t out() const { return packed_.out(); }
   int64_t ahead() const { return options_.ahead; }
   size_t bytes() const { return packed_.bytes(); }
-  /// Moves the weights to a GPU; states opened from then on lie there too.
+  /// Moves the weights to a GPU; states opened afterwards live there, too.
   void move_to(Device device) { packed_ = packed_.on_device(device); }
   Device device() const { return packed_.device(); }
 
@@ -77,13 +79,13 @@ class CausalConv1d {
   int64_t window_ = 1;
 };
 
-/// ConvTranspose1d cut to T * stride rows: without its last K - stride samples, as causal codecs
-/// do, or without its first `crop` (torch's padding) and the rest at the end. With `crop`, the
-/// first call makes `crop` rows less, and the last one `crop` rows more.
+/// ConvTranspose1d cut to T * stride rows. Without `crop` the last K - stride rows are cut, as in
+/// causal codecs. With `crop` (torch's padding), the first `crop` rows are cut and the rest at the
+/// end; the first call then returns `crop` rows less and the last call `crop` rows more.
 class CausalConvTranspose1d {
  public:
   CausalConvTranspose1d() = default;
-  /// weight [C, O / groups, K], bias [O] or empty; crop in [0, stride]; groups is 1 or C
+  /// weight [C, O / groups, K]; bias [O] or empty; crop in [0, stride]; groups is 1 or C
   /// (depthwise).
   CausalConvTranspose1d(const View& weight, const View& bias, int64_t stride,
                         WeightType type = WeightType::kF32, int64_t crop = 0, int64_t groups = 1);

@@ -21,11 +21,11 @@ struct ConvNeXtConfig {
 class ConvNeXt {
  public:
   ConvNeXt() = default;
-  /// Names: <depthwise>.{weight,bias}, norm.{weight,bias}, pwconv1, pwconv2, gamma.
+  /// Takes <depthwise>.{weight,bias}, norm.{weight,bias}, pwconv1, pwconv2 and gamma.
   ConvNeXt(const ConvNeXtConfig& config, const Weights& weights, WeightType type);
 
   ConvState open() const { return depthwise_.open(); }
-  /// Jobs: x [T, C] -> out [T, C]; out may be x.
+  /// Runs jobs: x [T, C] -> out [T, C]; `out` may be x.
   void run(StepContext& ctx, std::span<const ConvJob> jobs) const;
   void move_to(Device device);
   size_t bytes() const { return depthwise_.bytes() + up_.bytes() + down_.bytes(); }

@@ -10,9 +10,9 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may have any number
+constexpr int64_t kMostCachedAngles = 1 << 17;  // positions; a config may state more
 
-/// A linear of a block as the checkpoint stores it.
+/// Loads a linear of a block in the checkpoint's order.
 PackedLinear load(const Weights& block, const std::string& name, int64_t out, int64_t in, bool bias,
                   const DecoderConfig& config, WeightType type) {
   if (!config.transposed) return load_linear(block, name, out, in, bias, type);
@@ -21,7 +21,7 @@ PackedLinear load(const Weights& block, const std::string& name, int64_t out, in
   return PackedLinear::pack(weight, type, bias ? scope.take("bias", {out}) : View{});
 }
 
-/// A linear whose outputs are scaled by `scale` when the config says so.
+/// Loads a linear whose outputs are multiplied by `scale` if the config has layer_scale.
 PackedLinear load_branch_end(const Weights& block, const std::string& name,
                              const std::string& scale, int64_t out, int64_t in, bool bias,
                              const DecoderConfig& config, WeightType type) {
@@ -136,7 +136,7 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
   blocks_.reserve(config.layers);
   for (int i = 0; i < config.layers; ++i)
     blocks_.emplace_back(weights.scope(config_.names.blocks, i), config_, type);
-  weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // of older exports
+  weights.ignore("layers.*.self_attn.rotary_emb.inv_freq");  // in older exports
   if (config.final_norm) final_ = Norm(weights.scope(config_.names.final_norm), config_);
   const int64_t cached = std::min(config.rope_positions, kMostCachedAngles);
   if (config.rotary) rope_ = RopeTable(config_.rope, cached);
@@ -212,7 +212,7 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
     }
   }
   if (turned) {
-    // q and k lie side by side: one pass turns both.
+    // q and k are adjacent, so one pass rotates both.
     rope(ctx, {qkv, 0, c.heads + c.kv_heads, c.head_dim}, positions, *turned);
   }
   for (const DecoderPart& part : parts) {
@@ -297,7 +297,7 @@ void Decoder::forward(StepContext& ctx, const View& x, std::span<const DecoderPa
     for (const DecoderPart& part : parts) {
       ragged_positions(part.ragged, at.subspan(part.begin, part.ragged.rows()));
     }
-  } else {  // one upload for all layers
+  } else {  // one upload serves all layers
     const std::span<DecoderPart> placed = take_array<DecoderPart>(ctx, std::ssize(parts));
     for (size_t i = 0; i < parts.size(); ++i) {
       placed[i] = parts[i];

@@ -1,6 +1,6 @@
-// Stacks of llama / qwen3-type transformer blocks over a paged cache: the backbone of AR stages, of
-// depth transformers and of codec transformers. Const after construction, shared by threads.
-// A row's result is the same bits in any batch, in any chunk of its prompt, on any threads.
+// Stacks of transformer blocks of the llama and qwen3 kind over a paged cache: for AR stages, depth
+// transformers and codec transformers. Const after construction, shared by threads.
+// A row's result has the same bits in any batch, in any chunk of its prompt, on any threads.
 // Legend: N rows of the ragged batch, H hidden, D head size.
 #pragma once
 
@@ -18,31 +18,30 @@ namespace syrinx {
 
 /// RMS norm, or LayerNorm with bias.
 enum class NormKind : uint8_t { kRms, kLayer };
-/// Whether a branch norms its input, its output before the addition, or both.
+/// Where a branch has a norm: on its input, on its output before the addition, or on both.
 enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };
-/// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or the last with
-/// gelu's tanh approximation.
+/// The MLP: down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or
+/// fc2(gelu_tanh(fc1 x)).
 enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu, kGeluTanh };
-/// Whether the inner activation is multiplied by a gate.
+/// Returns whether the inner activation is multiplied by a gate.
 constexpr bool is_gated(MlpKind kind) {
   return kind == MlpKind::kSwiGlu || kind == MlpKind::kGeGlu;
 }
 
-/// Names of the parts of a block, and of the final norm, in a checkpoint; by default those of
-/// transformers.
+/// Names in a checkpoint of a block's parts and of the final norm; the defaults are transformers'.
 struct DecoderNames {
   const char* blocks = "layers";
   const char* attention_norm = "input_layernorm";
   const char* q = "self_attn.q_proj";
   const char* k = "self_attn.k_proj";
   const char* v = "self_attn.v_proj";
-  const char* qkv = nullptr;  ///< one linear of q, k and v in this order instead of three
+  const char* qkv = nullptr;  ///< one linear of q, k and v, in this order, instead of three
   const char* o = "self_attn.o_proj";
   const char* mlp_norm = "post_attention_layernorm";
   const char* gate = "mlp.gate_proj";
   const char* up = "mlp.up_proj";
-  const char* up_gate = nullptr;  ///< one linear of up and gate in this order instead of two
-  const char* gate_up = nullptr;  ///< the same in the other order
+  const char* up_gate = nullptr;  ///< one linear of up and gate, in this order, instead of two
+  const char* gate_up = nullptr;  ///< one linear of gate and up, in this order, instead of two
   const char* down = "mlp.down_proj";
   const char* fc1 = "mlp.fc1";
   const char* fc2 = "mlp.fc2";
@@ -55,93 +54,93 @@ struct DecoderNames {
   const char* mlp_scale = "mlp_layer_scale.scale";
 };
 
-/// What a layer sees and how it turns its heads, where layers of a decoder differ. Plain data.
+/// Window and rotation of a layer, for decoders whose layers differ. Plain data.
 struct LayerKind {
   enum class Rope : uint8_t { kNone, kMain, kLocal };
-  int window = 0;  ///< positions; 0: all
+  int window = 0;  ///< positions that attention sees; 0: all
   Rope rope = Rope::kMain;
 };
 
-/// Which transformer it is. Plain data.
+/// Sizes and variants of the transformer. Plain data.
 struct DecoderConfig {
   int layers = 0, hidden = 0, heads = 0, kv_heads = 0, head_dim = 0, ffn = 0;
   float norm_eps = 1e-6f;
   bool rotary = true;
   RopeSpec rope = {};             ///< dim 0 means head_dim
-  int64_t rope_positions = 4096;  ///< cached angles; later positions work, more slowly
+  int64_t rope_positions = 4096;  ///< positions with cached angles; later ones are slower
   bool qk_norm = false;           ///< per-head RMS norm of q and k
   bool qk_norm_wide = false;      ///< with qk_norm: one norm over all heads together (OLMo 2)
-  bool attention_bias = false;    ///< of q, k and v
-  bool key_bias = true;           ///< false: not of k
-  bool output_bias = false;       ///< of o
+  bool attention_bias = false;    ///< q, k and v have a bias
+  bool key_bias = true;           ///< false: k has none, even with attention_bias
+  bool output_bias = false;       ///< o has a bias
   bool mlp_bias = false;
-  bool layer_scale = false;  ///< gains of both branches
+  bool layer_scale = false;  ///< both branches have gains per channel
   int window = 0;            ///< sliding window in positions; 0: none
-  /// One for each layer, instead of `window` and `rotary`; empty: all are alike.
+  /// One entry per layer, which replaces `window` and `rotary`; empty: all layers are alike.
   std::vector<LayerKind> layer_kinds = {};
-  std::optional<RopeSpec> local_rope = {};  ///< of layers with Rope::kLocal; dim as in `rope`
-  float query_scale = 0;                    ///< of scores; 0: 1 / sqrt(head_dim)
+  std::optional<RopeSpec> local_rope = {};  ///< for layers with Rope::kLocal; dim as in `rope`
+  float query_scale = 0;                    ///< factor of the scores; 0: 1 / sqrt(head_dim)
   float score_cap = 0;                      ///< AttentionSpec::cap
   bool causal = true;
-  bool wide_qkv = false;  ///< queries, keys and values in bf16 where other linears are narrower
+  bool wide_qkv = false;  ///< q, k and v are kept in bf16 if other linears have fewer bits
   NormKind norm = NormKind::kRms;
-  float norm_offset = 0;  ///< of the weights of all RMS norms
+  float norm_offset = 0;  ///< added to the weights of all RMS norms
   NormPlace norm_place = NormPlace::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
-  bool transposed = false;  ///< linears are stored [in, out], as GPT-2's are
-  MoeConfig moe = {};       ///< with experts: every block has them instead of gate, up and down
+  bool transposed = false;  ///< linears are stored as [in, out], as in GPT-2
+  MoeConfig moe = {};       ///< if it has experts, each block has them instead of gate, up and down
   DecoderNames names = {};
 
   KvSpec kv_spec(DType dtype = DType::kF16) const { return {layers, kv_heads, head_dim, dtype}; }
-  /// Names the feature that runs on the CPU only; empty: all run on a GPU, too.
+  /// Returns the name of a feature that runs only on the CPU; empty: all of them run on a GPU, too.
   std::string only_on_cpu() const;
 };
 
-/// Blocks [begin, end) of a decoder, for callers that need the rows between two blocks.
+/// Blocks [begin, end) of a decoder, for callers that use the rows between two blocks.
 struct BlockRange {
   int begin = 0, end = 0;
 };
 
-/// Sequences of a batch that share a pool of pages: the rows [begin, begin + ragged.rows()) of x.
+/// Sequences of a batch whose pages are in one pool: rows [begin, begin + ragged.rows()) of x.
 struct DecoderPart {
   int64_t begin = 0;
   Ragged ragged;
   const KvPool* pool = nullptr;
 };
 
-/// A stack of blocks with its weights; the cache is the caller's.
+/// A stack of blocks with its weights; the caller owns the cache.
 class Decoder {
  public:
   Decoder() = default;
-  /// Names of transformers below `weights`: layers.N.{input_layernorm, self_attn.{q,k,v,o}_proj,
-  /// self_attn.{q,k}_norm, post_attention_layernorm, mlp.{gate,up,down}_proj | mlp.{fc1,fc2}},
-  /// norm; or those of config.names; with experts those of Moe in the scope mlp. The checkpoint may
-  /// go afterwards.
+  /// Takes layers.N.{input_layernorm, self_attn.{q,k,v,o}_proj, self_attn.{q,k}_norm,
+  /// post_attention_layernorm, mlp.{gate,up,down}_proj | mlp.{fc1,fc2}} and norm, transformers'
+  /// names, or those of config.names, below `weights`. With experts, takes the names of Moe in the
+  /// scope mlp. The checkpoint may be closed afterwards.
   Decoder(const DecoderConfig& config, const Weights& weights, WeightType type);
 
   const DecoderConfig& config() const { return config_; }
   const RopeTable& rope_table() const { return rope_; }
   size_t bytes() const;
-  /// Moves the weights to a GPU, for operands there; config().only_on_cpu() must be empty.
+  /// Moves the weights to a GPU, for operands there. config().only_on_cpu() must be empty.
   void move_to(Device device);
 
-  /// Runs the blocks over the residual stream x [N, H], in place; keys and values of the rows are
-  /// stored in layers [first_layer, first_layer + layers) of the pool. The final norm is not
-  /// applied: pick the rows that matter first, then norm() them.
+  /// Runs the blocks over the residual stream x [N, H], in place. Stores keys and values of the
+  /// rows in layers [first_layer, first_layer + layers) of the pool. Does not apply the final norm:
+  /// select the needed rows first, then call norm().
   void forward(StepContext& ctx, const View& x, const Ragged& ragged, const KvPool& pool,
                int first_layer = 0) const;
-  /// The same for sequences in several pools; the parts lie one below the other and cover x.
+  /// Does the same for sequences in several pools; the parts are consecutive and cover x.
   void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts,
                int first_layer = 0) const;
-  /// Only some blocks; `first_layer` is that of the first of them. All blocks in several calls give
-  /// the bits of one call.
+  /// Runs only `blocks`, whose first one has its cache in layer `first_layer`. Running all blocks
+  /// in several calls has the bits of one call.
   void forward(StepContext& ctx, const View& x, std::span<const DecoderPart> parts, int first_layer,
                BlockRange blocks) const;
 
-  /// out [N, H] = final norm of x.
+  /// Computes out [N, H] = final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const;
-  /// out [B, H] = final norm of the rows `rows` of x.
+  /// Computes out [B, H] = final norm of the rows `rows` of x.
   void norm_rows(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                  const View& out) const;
 
@@ -157,18 +156,18 @@ class Decoder {
   };
   struct Block {
     Block(const Weights& weights, const DecoderConfig& config, WeightType type);
-    Norm attention_norm, mlp_norm;    // of the branches' inputs; empty with kAfter
-    Norm attention_after, mlp_after;  // of their outputs; empty with kBefore
-    PackedLinear qkv, o, up, down;    // `up` is gate and up in one
-    Moe moe;                          // or else empty
+    Norm attention_norm, mlp_norm;    // norms of the branches' inputs; empty with kAfter
+    Norm attention_after, mlp_after;  // norms of the branches' outputs; empty with kBefore
+    PackedLinear qkv, o, up, down;    // `up` is gate and up in one linear
+    Moe moe;                          // empty without experts
     RmsNorm q_norm, k_norm;
   };
 
-  /// x += w of `in`, normed by `after` unless that is empty.
+  /// Adds to x the linear w of `in`, normed by `after` unless that is empty.
   void add_branch(StepContext& ctx, const PackedLinear& w, const Norm& after, const View& in,
                   const View& scratch, const View& x) const;
   void check_pool(const KvPool& pool, int first_layer, int layers) const;
-  /// `block` is the number of the block, `layer` that of its cache.
+  /// Runs the attention of block `block`, whose cache is layer `layer` of the pool.
   void attend(StepContext& ctx, int block, const View& qkv, std::span<const DecoderPart> parts,
               std::span<const int32_t> positions, int layer, const View& out) const;
   void run_mlp(StepContext& ctx, const Block& block, const View& x, const View& normed,
@@ -181,12 +180,13 @@ class Decoder {
   RopeTable rope_, local_rope_;
 };
 
-/// Runs blocks of an encoder (not causal) over the rows x [N, H] of one sequence, or of sequences
-/// of `length` rows each, in place, with a f32 cache that lives for the call.
+/// Runs blocks of an encoder (not causal) in place over the rows x [N, H] of one sequence, or of
+/// sequences of `length` rows each. Their f32 cache exists only during the call.
 void run_whole(StepContext& ctx, const Decoder& encoder, const View& x, BlockRange blocks,
                int64_t length = 0);
 
-/// The last row of every sequence that has rows, in order of sequences; returns how many.
+/// Writes the index of the last row of every sequence with rows, in the order of sequences; returns
+/// their number.
 int64_t last_rows(const Ragged& ragged, std::span<int32_t> out);
 
 }  // namespace syrinx

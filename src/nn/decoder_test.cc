@@ -19,7 +19,7 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }
 
-// Every allocation of this test program is counted.
+// Replaces operator new to count every allocation of this test program.
 __attribute__((noinline)) void* operator new(size_t size) {
   ++allocations;
   if (void* memory = std::malloc(size)) return memory;
@@ -88,7 +88,8 @@ DecoderConfig gemma3() {
 
 Weights dummy() { return Weights(dummy_weights()); }
 
-// Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; all final states.
+// Runs `inputs` (one [T, H] per sequence) in chunks over one pool of pages; returns all final
+// states.
 std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>& inputs, int chunk,
                         int threads, DType cache = DType::kF32) {
   const DecoderConfig& c = decoder.config();
@@ -128,7 +129,7 @@ std::vector<Tensor> run(const Decoder& decoder, const std::vector<const Tensor*>
   }
 }
 
-// The block once more, from the formulas and in double: qwen3() with its norms and biases.
+// Computes the block from the formulas in double; qwen3() with its norms and biases.
 Tensor by_hand(const DecoderConfig& c, const Weights& root, const Tensor& input) {
   const int64_t n = input.shape()[0], h = c.hidden, d = c.head_dim;
   using Rows = std::vector<std::vector<double>>;
@@ -293,7 +294,7 @@ TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {
     EXPECT_EQ(cache_type(type), DType::kF16);
 }
 
-// A checkpoint without two tensors.
+// A checkpoint that lacks two tensors.
 class Incomplete : public WeightSource {
  public:
   std::string where(const std::string&) const override { return "file"; }
@@ -370,7 +371,8 @@ TEST(Decoder, ASteadyStepAllocatesNothing) {
   EXPECT_EQ(bench.arena.capacity(), scratch);
 }
 
-// Each step asks other experts; from the third on some steps have all rows ask the same.
+// Each step uses other experts; from the third step on, some steps use the same experts for all
+// rows.
 TEST(Decoder, ASteadyStepOfExpertsAllocatesNothing) {
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
     const DecoderConfig c = mixture();
@@ -419,7 +421,7 @@ TEST(Decoder, WholeSequencesOfOneLengthRunTogether) {
   DecoderConfig c = small();
   c.causal = false;
   const Decoder encoder(c, dummy(), WeightType::kF32);
-  const Tensor input = fixture::random({3 * 40, c.hidden}, 5);  // more than a page each
+  const Tensor input = fixture::random({3 * 40, c.hidden}, 5);  // more than a page per sequence
   Tensor together = input.clone(), alone = input.clone();
   Bench two(2), one(1);
   run_whole(two.ctx, encoder, together, {0, c.layers}, 40);
@@ -432,7 +434,7 @@ TEST(Decoder, WholeSequencesOfOneLengthRunTogether) {
   EXPECT_THROW(run_whole(one.ctx, encoder, whole, {0, c.layers}, 7), InternalError);
 }
 
-/// What a depth transformer does in each step: over the positions of the step before.
+/// As in each step of a depth transformer: reuses the positions of the step before.
 TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
   const DecoderConfig c = qwen3();
   constexpr int kMost = 40;  // more than a page
@@ -445,7 +447,7 @@ TEST(InnerDecoder, EachStepIsASequenceOfItsOwn) {
   EXPECT_EQ(inner.scratch_bytes(2), 2 * inner.scratch_bytes(1));
   EXPECT_EQ(inner.scratch_bytes(0), inner.scratch_bytes(1));
   const auto row = [](const Tensor& of, int64_t t) { return of.view().slice(t, t + 1); };
-  for (int step = 0; step < 2; ++step) {  // the second time over what the first left behind
+  for (int step = 0; step < 2; ++step) {  // the second step overwrites the cache of the first
     for (int k = 1; k < kMost; ++k) {
       bench.arena.reset();
       Tensor now({2, c.hidden}, DType::kF32), before({2, c.hidden}, DType::kF32);
@@ -477,7 +479,7 @@ TEST(ConvNeXt, StreamsLikeTheWhole) {
     block.run(two.ctx, jobs);
   }
   EXPECT_TRUE(fixture::same_bits(parts, whole));
-  EXPECT_LT(fixture::difference(rest, b), 10);  // finite, and not b itself
+  EXPECT_LT(fixture::difference(rest, b), 10);  // finite, and different from b
   EXPECT_FALSE(fixture::same_bits(rest, b));
 }
 

@@ -1,5 +1,6 @@
-// Normalisation of groups of channels over all of a sequence (torch's GroupNorm), which therefore
-// must be whole. Const after construction, shared by threads. T rows, C channels; activations f32.
+// Normalisation of groups of channels over a whole sequence (torch's GroupNorm); a sequence cannot
+// be processed in parts. Const after construction, shared by threads. T rows, C channels;
+// activations f32.
 #pragma once
 
 #include "nn/layers.h"
@@ -9,10 +10,10 @@ namespace syrinx {
 class GroupNorm {
  public:
   GroupNorm() = default;
-  /// "weight" and "bias" [C] of the scope; `groups` divides C.
+  /// Takes "weight" and "bias" [C] of the scope; `groups` must divide C.
   GroupNorm(const Weights& weights, int64_t channels, int64_t groups, float eps = 1e-5f);
 
-  /// x [T, C] of one sequence, in place.
+  /// Normalises x [T, C], one sequence, in place.
   void operator()(StepContext& ctx, const View& x) const;
 
  private:

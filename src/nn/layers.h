@@ -1,5 +1,5 @@
-// Small layers as values: weights taken by name at load, kept in f32, const afterwards and shared
-// by threads. Legend: N rows, H width; activations f32.
+// Small layers as values: weights are taken by name at load and kept in f32; const afterwards and
+// shared by threads. Legend: N rows, H width; activations f32.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// Moves weights to a GPU; the host's copy goes. Empty ones stay empty.
+/// Moves weights to a GPU and frees the host's copy. Empty ones stay empty.
 inline void move_to(Device device, Tensor& weight) {
   if (!weight.empty()) weight = copy_to(weight, device);
 }
@@ -21,31 +21,32 @@ inline void move_to(Device device, PackedLinear& linear) {
   if (!linear.empty()) linear = linear.on_device(device);
 }
 
-/// Copies on a GPU of tables that are read in place from a checkpoint's file; one of each.
+/// Copies on a GPU of tables that the CPU reads directly from a checkpoint's file; one copy of each
+/// table.
 class MovedTables {
  public:
-  /// Where `table` now lies; valid while this lives.
+  /// Returns `table` on the device; valid as long as this object.
   View move(Device device, const View& table);
 
  private:
   std::map<const void*, Tensor> copies_;
 };
 
-/// "weight" [H] of the scope.
+/// RMS norm with "weight" [H] of the scope.
 class RmsNorm {
  public:
   RmsNorm() = default;
-  /// `offset` is added to each weight: checkpoints of Gemma hold the weight minus one.
+  /// `offset` is added to each weight: checkpoints of Gemma have the weight minus one.
   RmsNorm(const Weights& weights, int64_t width, float eps, float offset = 0)
       : weight_(weights.f32("weight", {width})), eps_(eps) {
     for (int64_t i = 0; offset != 0 && i < width; ++i) weight_.f32()[i] += offset;
   }
 
-  /// out = norm(x); [N, H].
+  /// Computes out = norm(x); [N, H].
   void operator()(StepContext& ctx, const View& x, const View& out) const {
     rms_norm(ctx, x, weight_, eps_, out);
   }
-  /// Every head on its own, in place.
+  /// Normalises every head on its own, in place.
   void heads(StepContext& ctx, const HeadsView& x) const { rms_norm_heads(ctx, x, weight_, eps_); }
   const View& weight() const { return weight_.view(); }
   float eps() const { return eps_; }
@@ -57,7 +58,7 @@ class RmsNorm {
   float eps_ = 0;
 };
 
-/// "weight" and "bias" [H] of the scope.
+/// LayerNorm with "weight" and "bias" [H] of the scope.
 class LayerNorm {
  public:
   LayerNorm() = default;
@@ -78,13 +79,13 @@ class LayerNorm {
   float eps_ = 0;
 };
 
-/// A table "weight" [V, H], kept as f32 or bf16.
+/// A table "weight" [V, H], kept in f32 or bf16.
 class Embedding {
  public:
   Embedding() = default;
   Embedding(const Weights& weights, int64_t count, int64_t width, DType keep_as = DType::kBF16);
 
-  /// out[i] = table[ids[i]], or += with `add`. out [N, H].
+  /// Computes out[i] = table[ids[i]], or adds it with `add`. out [N, H].
   void operator()(StepContext& ctx, std::span<const int32_t> ids, const View& out,
                   bool add = false) const {
     embed(ctx, table_, ids, out, add);
@@ -97,19 +98,20 @@ class Embedding {
   Tensor table_;
 };
 
-/// Weight and, if wanted, bias of the torch linear `name` [out, in]; valid while `weights` is.
+/// Takes the weight and, with `bias`, the bias of the torch linear `name` [out, in]; valid as long
+/// as `weights`.
 LinearPart take_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
                        bool bias);
 
-/// take_linear and pack.
+/// Takes and packs a linear.
 PackedLinear load_linear(const Weights& weights, const std::string& name, int64_t out, int64_t in,
                          bool bias, WeightType type);
 
-/// The same with every output times gain[o]: a layer scale that costs nothing at run time.
+/// Does the same with output o multiplied by gain[o]: a layer scale without cost at run time.
 PackedLinear load_linear_scaled(const Weights& weights, const std::string& name, int64_t out,
                                 int64_t in, bool bias, const View& gain, WeightType type);
 
-/// Weights stored as [in, out] in the order that linears take: f32 [out, in].
+/// Transposes weights stored as [in, out] to the order of linears: f32 [out, in].
 Tensor transposed(const View& weight);
 
 }  // namespace syrinx

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int64_t kMostHeadDim = 256;
 
-/// rope_type, or type in older files; "default" where there is neither.
+/// Returns rope_type, or type in older files; "default" if neither exists.
 std::string rope_type(const Config& rope) {
   return rope.opt_s("rope_type", rope.opt_s("type", "default"));
 }

@@ -40,7 +40,7 @@ TEST(LlamaConfig, ReadsWhatIsThere) {
   EXPECT_EQ(load(plain).rope.scaling.factor, 0);
 }
 
-// Since version 5 transformers keeps base and scaling together.
+// Since version 5, transformers stores base and scaling together.
 TEST(LlamaConfig, ReadsWhatTransformers5Writes) {
   nlohmann::json json = csm_backbone();
   json["rope_parameters"] = json["rope_scaling"];

@@ -1,4 +1,4 @@
-// A cache for tests: sequences of equal length that grow together.
+// For tests: a cache of sequences of equal length that grow together.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// B sequences in step, each of at most `max_positions`. Used by one thread.
+/// B sequences of equal length, each with at most `max_positions` positions. Used by one thread.
 class LocalKv {
  public:
   LocalKv(const KvSpec& spec, int max_batch, int max_positions)
@@ -22,15 +22,15 @@ class LocalKv {
   }
 
   const KvPool& pool() const { return pool_; }
-  /// Forgets everything and begins `batch` empty sequences.
+  /// Drops all sequences and begins `batch` empty ones.
   void begin(int batch) {
     SYRINX_CHECK(batch >= 0 && batch <= max_batch_, "[local_kv] ", batch, " sequences, room for ",
                  max_batch_);
     batch_ = batch;
     length_ = 0;
   }
-  /// Every sequence gets `rows` more positions: the batch then has batch * rows rows, the rows of a
-  /// sequence side by side. Valid until the next call.
+  /// Appends `rows` positions to every sequence. Returns a batch of batch * rows rows, in which
+  /// each sequence's rows are consecutive. Valid until the next call.
   Ragged append(int rows) {
     length_ += rows;
     SYRINX_CHECK(rows >= 0 && length_ <= max_positions_, "[local_kv] ", length_,

@@ -46,12 +46,12 @@ void Lstm::run(StepContext& ctx, const View& x, const View& first, const View& c
   expect_shape("lstm", out, {steps, rows, h});
   const Arena::Mark mark(ctx.arena);
   const View gates = ctx.arena.take({steps, rows, 4 * h}, DType::kF32);
-  const View bent = ctx.arena.take({h}, DType::kF32);  // tanh of a cell
+  const View bent = ctx.arena.take({h}, DType::kF32);  // tanh of the cells
   linear(ctx, input_, x.reshape({steps * rows, in()}), gates.reshape({steps * rows, 4 * h}));
   for (int64_t t = 0; t < steps; ++t) {
     const View before = t == 0 ? first : out.slice(t - 1, t).reshape({rows, h});
     linear_add(ctx, recurrent_, before, gates.slice(t, t + 1).reshape({rows, 4 * h}));
-    for (int64_t r = 0; r < rows; ++r) {  // a row: input, forget, cell and output gate
+    for (int64_t r = 0; r < rows; ++r) {  // a row has input, forget, cell and output gate
       const View row = gates.reshape({steps * rows, 4 * h}).slice(t * rows + r, t * rows + r + 1);
       const View each = row.reshape({4, h}), inner = each.slice(2, 3);
       activate(ctx, Activation::kSigmoid, each.slice(0, 2), each.slice(0, 2));

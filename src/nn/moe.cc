@@ -10,9 +10,10 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kRouteGrain = 16, kScatterGrain = 8;  // rows worth a thread
+constexpr int64_t kRouteGrain = 16, kScatterGrain = 8;  // smallest number of rows per thread
 
-/// The `count` most probable of logits [E], in order of their numbers, and their weights.
+/// Chooses the `count` experts with the highest logits [E], in ascending order of expert index, and
+/// computes their weights.
 void choose_experts(std::span<const float> logits, bool normalised, std::span<int32_t> chosen,
                     std::span<float> weights) {
   const auto better = [&](int32_t a, int32_t b) {
@@ -39,7 +40,7 @@ void choose_experts(std::span<const float> logits, bool normalised, std::span<in
   for (float& weight : weights) weight /= sum;
 }
 
-/// out[rows[i]] += weights[i] * x[i]; no row comes twice.
+/// Computes out[rows[i]] += weights[i] * x[i]; all rows are different.
 void scatter_add(StepContext& ctx, const View& x, std::span<const int32_t> rows,
                  std::span<const float> weights, const View& out) {
   const int64_t width = x.shape[1];
@@ -97,7 +98,7 @@ Moe::Routes Moe::route(StepContext& ctx, const View& x) const {
                      chosen.subspan(i * k, k), weights.subspan(i * k, k));
     }
   });
-  // Sorted by expert: count, add up, place.
+  // Sorts rows by expert: counts, sums, places.
   for (const int32_t e : chosen) ++routes.begin[e + 1];
   for (int64_t e = 0; e < experts; ++e) routes.begin[e + 1] += routes.begin[e];
   const std::span<int32_t> next = take_array<int32_t>(ctx, experts);
@@ -113,7 +114,7 @@ Moe::Routes Moe::route(StepContext& ctx, const View& x) const {
 void Moe::reserve(StepContext& ctx, int64_t rows) const {
   const Arena::Mark mark(ctx.arena);
   const int64_t widest = std::max<int64_t>(router_.in(), config_.ffn);
-  // Products of q8 take 16 bits for every input, rounded up, and a scale.
+  // In q8, products need 16 bits per input, rounded up, and a scale.
   ctx.arena.take({rows, widest / 2 + PackedMatrix::kGroup}, DType::kF32);
 }
 

@@ -19,7 +19,7 @@ constexpr int64_t kHidden = 48;
 
 Weights dummy_experts() { return Weights(dummy_weights()); }
 
-/// In double, from the formulas.
+/// Computes the layer from the formulas in double.
 Tensor mixed_by_hand(const MoeConfig& c, const Weights& weights, const Tensor& x) {
   using Row = std::vector<double>;
   const auto times = [&](const Weights& scope, const std::string& name, int64_t out,
@@ -120,7 +120,7 @@ TEST(Moe, ARowHasTheSameBitsInAnyBatchAndOnAnyThreads) {
   }
 }
 
-// A router that likes all experts alike: those with the lowest numbers are asked.
+// Equal logits for all experts: those with the lowest indices must be chosen.
 class Undecided : public WeightSource {
  public:
   std::string where(const std::string&) const override { return "file"; }
@@ -150,8 +150,8 @@ TEST(Moe, EqualProbabilitiesAskTheFirstExperts) {
   EXPECT_LT(fixture::relative_rms(got, mixed_by_hand(c, weights, x)), 1e-6);
 }
 
-// Zeros ask the same experts in all rows, which takes more scratch than rows that spread. Arenas
-// grow in large steps: of many sizes, some would have to grow.
+// Zeros use the same experts in all rows, which needs more scratch than an even assignment. Arenas
+// grow in large steps, hence the many sizes: some of them would have to grow.
 TEST(Moe, LopsidedRoutesNeedNoMoreScratch) {
   const Moe moe(thinker(), kHidden, dummy_experts(), WeightType::kQ8);
   const Tensor spread = fixture::random({2000, kHidden}, 1), zeros({2000, kHidden}, DType::kF32);
@@ -178,7 +178,7 @@ TEST(Moe, NoRowsAreNoWork) {
       InternalError);
 }
 
-/// Among equal experts the first are chosen, whatever the order of the sums.
+/// If experts have equal logits, the first ones are chosen, whatever the order of the sums.
 TEST(Moe, OfEqualExpertsTheFirst) {
   const TestDir dir;
   constexpr int64_t kFfn = 8;

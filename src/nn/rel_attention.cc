@@ -8,9 +8,9 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kRows = 64;  // whose scores are in memory at once
+constexpr int64_t kRows = 64;  // rows whose scores are in memory at once
 
-/// Sines and cosines, in turn, of the distance (ESPnet's RelPositionalEncoding).
+/// Writes sines and cosines of the distance, interleaved (ESPnet's RelPositionalEncoding).
 void encode_distance(int64_t distance, int64_t width, float* out) {
   const float step = -std::log(10000.f) / static_cast<float>(width);
   for (int64_t i = 0; i < width; i += 2) {
@@ -37,7 +37,8 @@ RelAttention::RelAttention(const Weights& weights, int64_t width, int64_t heads,
   bias_v_ = weights.f32("pos_bias_v", {heads, width / heads});
 }
 
-/// Distances run from -(chunk - 1), the end of a chunk seen from its beginning, to rows - 1.
+/// Extends the projected distances to [-(chunk - 1), rows - 1]. A negative distance is that from a
+/// chunk's beginning to a later row of the chunk.
 void RelAttention::extend(StepContext& ctx, int64_t rows, Cache& cache) const {
   const int64_t chunk = most(cache);
   const int64_t have = static_cast<int64_t>(cache.distances.size()) / width_;
@@ -71,9 +72,8 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
     float top = -INFINITY;
     for (int64_t j = 0; j < total; ++j) {
       const int64_t distance = first + row - j + chunk - 1;
-      score[j] =
-          scale * (fixed_dot(with_u, cache.keys.data() + j * width + at, dim) +
-                   fixed_dot(with_v, cache.distances.data() + distance * width + at, dim));
+      score[j] = scale * (fixed_dot(with_u, cache.keys.data() + j * width + at, dim) +
+                          fixed_dot(with_v, cache.distances.data() + distance * width + at, dim));
       top = std::max(top, score[j]);
     }
     float sum = 0;

@@ -1,4 +1,4 @@
-// Attention with relative positions against the formula in double, over chunks.
+// Compares attention with relative positions, in chunks, with the formula in double.
 #include "nn/rel_attention.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kWidth = 12, kHeads = 2, kDim = kWidth / kHeads, kChunk = 4, kRows = 10;
 
-/// Weights made from their names.
+/// Weights that are computed from their names.
 class Source : public WeightSource {
  public:
   std::string where(const std::string&) const override { return "test"; }
@@ -51,7 +51,7 @@ Rows apply(const Source& s, const std::string& name, const Rows& x, bool bias) {
   return out;
 }
 
-/// Every row sees rows [0, end of its chunk).
+/// Computes the layer; row i sees rows [0, end of its chunk).
 Rows expected(const Source& s, const Rows& x) {
   const Rows q = apply(s, "linear_q", x, true), k = apply(s, "linear_k", x, true);
   const Rows v = apply(s, "linear_v", x, true);

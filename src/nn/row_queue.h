@@ -1,5 +1,5 @@
-// For one stream at a time through layers that look ahead (nn/conv.h): their outputs as views, and
-// rows that wait for partners from a slower branch.
+// Helpers to run one stream through layers that look ahead (nn/conv.h): outputs as views, and
+// queues of rows that wait for a slower branch.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace syrinx {
 
-/// Takes x [T, C]; `last`: nothing follows. Returns the rows that became certain, in the arena.
+/// Runs a convolution on x [T, C]; `last`: no rows follow. Returns the rows that became certain, in
+/// the arena.
 template <typename Conv>
 View convolve_rows(StepContext& ctx, const Conv& conv, const View& x, bool last, ConvState& state) {
   const View out = ctx.arena.take({conv.rows(state, x.shape[0], last), conv.out()}, DType::kF32);
@@ -17,22 +18,22 @@ View convolve_rows(StepContext& ctx, const Conv& conv, const View& x, bool last,
   return out;
 }
 
-/// Rows that are certain once `rows` have come in and more may follow.
+/// Returns the rows that are certain after `rows` input rows when more may follow.
 template <typename Conv>
 int64_t certain_rows(const Conv& conv, int64_t rows) {
   return rows == 0 ? 0 : conv.rows(conv.open(), rows, false);
 }
 
-/// Rows [.., width], first in, first out. Grows as needed.
+/// A queue of rows [.., width], first in, first out. Grows as needed.
 class RowQueue {
  public:
   explicit RowQueue(int64_t width = 1) : width_(width) {}
   int64_t rows() const { return static_cast<int64_t>(values_.size()) / width_; }
   int64_t width() const { return width_; }
   void push(const View& x);
-  /// The oldest `count` rows, moved into the arena.
+  /// Removes the oldest `count` rows and returns them in the arena.
   View pop(StepContext& ctx, int64_t count);
-  /// x += the oldest rows of the queue, which leave it. x [T, width], T <= rows().
+  /// Removes the oldest T rows and adds them to x [T, width]; T <= rows().
   void pop_into_sum(const View& x);
 
  private:

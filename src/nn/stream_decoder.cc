@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kTurns = 32;  // of the ring, before positions are turned back
+constexpr int64_t kTurns = 32;  // ring lengths after which positions are shifted back
 
 int64_t ring_pages(const DecoderConfig& config, int64_t max_rows) {
   return KvPool::pages_for(config.window + max_rows + KvPool::kPageRows);
@@ -36,7 +36,7 @@ StreamDecoder::StreamDecoder(DecoderConfig config, const Weights& weights, Weigh
   decoder_.rope_table().angles(turn_, turn_cos_.data(), turn_sin_.data());
 }
 
-/// Pools on a GPU of some streams each, so that one launch serves many streams. Any thread.
+/// Pools of some streams each on a GPU, so that one launch serves many streams. Any thread.
 class StreamPlaces : public std::enable_shared_from_this<StreamPlaces> {
  public:
   StreamPlaces(const KvSpec& spec, Device device, int pages_each)
@@ -51,7 +51,7 @@ class StreamPlaces : public std::enable_shared_from_this<StreamPlaces> {
 
  private:
   static constexpr size_t kPoolBytes = size_t{256} << 20;
-  static constexpr int64_t kMostStreams = 64;  // of a pool
+  static constexpr int64_t kMostStreams = 64;  // streams per pool
 
   KvSpec spec_;
   Device device_;
@@ -61,7 +61,7 @@ class StreamPlaces : public std::enable_shared_from_this<StreamPlaces> {
   std::vector<std::pair<const KvPool*, int32_t>> free_;
 };
 
-/// Given back at its end.
+/// One stream's pages, which are returned to the pool on destruction.
 class StreamPlace {
  public:
   StreamPlace(std::shared_ptr<StreamPlaces> places, const KvPool* shared, int32_t page)
@@ -128,13 +128,14 @@ int64_t StreamDecoder::room(StepContext& ctx, StreamKv& kv) const {
   return std::min(max_rows_, limit_ - kv.position_);
 }
 
-/// Attention sees differences of positions only: the kept keys go back by whole turns of the ring,
-/// always at the same position, so that calls of any size give the same bits.
+/// Shifts the positions of cached keys back by whole ring lengths, which is possible because
+/// attention depends only on differences of positions. This always happens at the same position, so
+/// that calls of any size have the same bits.
 void StreamDecoder::turn_back(StepContext& ctx, StreamKv& kv) const {
   kv.position_ -= turn_;
   if (!config().rotary) return;
   if (!places_) return turn_keys(kv.own_);
-  synchronize(ctx);  // rare enough to go through the host
+  synchronize(ctx);  // rare enough to use the host
   const KvPool host(kv_spec(), static_cast<int64_t>(ring_.size()));
   for (const int32_t page : ring_) host.copy_page(kv.pool(), kv.first_page() + page, page);
   turn_keys(host);
@@ -163,7 +164,7 @@ void StreamDecoder::turn_keys(const KvPool& pool) const {
   }
 }
 
-/// One part for streams side by side whose pages lie in one pool; in ctx.host.
+/// Returns one part per run of adjacent streams whose pages are in one pool; in ctx.host.
 std::span<DecoderPart> StreamDecoder::parts_of(StepContext& ctx,
                                                std::span<const StreamRows> streams) const {
   const auto count = std::ssize(streams);

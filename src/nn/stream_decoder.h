@@ -1,8 +1,9 @@
-// A transformer over endless streams: causal, each row sees the last `window` positions of its own
-// stream, whose keys and values lie in a ring of pages (f32). Positions are turned back from time
-// to time, so a stream may last for ever at full precision. Cutting a stream into calls anywhere,
-// and other streams in a call, change no bit. Const after construction, shared by threads; a
-// stream's state is used by one call at a time. Legend: N rows of all streams together, H hidden.
+// A transformer over endless streams. It is causal: each row sees the last `window` positions of
+// its own stream, whose keys and values are in a ring of pages (f32). Positions are shifted back
+// from time to time, so that a stream of any length has full precision. The bits do not depend on
+// how a stream is cut into calls, nor on the other streams of a call. Const after construction,
+// shared by threads; a stream's state is used by one call at a time. Legend: N rows of all streams
+// together, H hidden.
 #pragma once
 
 #include <memory>
@@ -19,7 +20,8 @@ class StreamPlaces;
 /// The state of one stream in a StreamDecoder.
 class StreamKv {
  public:
-  /// Position of the next row; falls back by whole turns of the ring when it becomes large.
+  /// Returns the position of the next row; room() shifts it back by whole ring lengths when it is
+  /// large.
   int64_t position() const { return position_; }
   StreamKv clone() const;
 
@@ -28,8 +30,8 @@ class StreamKv {
   const KvPool& pool() const;
   int32_t first_page() const;
 
-  KvPool own_;                          // on the CPU
-  std::shared_ptr<StreamPlace> place_;  // on a GPU: pages of a pool that streams share
+  KvPool own_;                          // used on the CPU
+  std::shared_ptr<StreamPlace> place_;  // used on a GPU: pages of a pool that streams share
   int64_t position_ = 0;
 };
 
@@ -39,31 +41,31 @@ struct StreamRows {
   int64_t rows = 0;
 };
 
-/// A stack of blocks with its weights; each stream's ring of pages is its own.
+/// A stack of blocks with its weights; each stream has a ring of pages.
 class StreamDecoder {
  public:
   StreamDecoder() = default;
-  /// config.window >= 1 and config.causal; names as for Decoder. Streams bring at most `max_rows`
-  /// rows to a call.
+  /// config.window >= 1 and config.causal; names as for Decoder. A stream has at most `max_rows`
+  /// rows per call.
   StreamDecoder(DecoderConfig config, const Weights& weights, WeightType type, int max_rows);
 
   const DecoderConfig& config() const { return decoder_.config(); }
   size_t bytes() const { return decoder_.bytes(); }
-  /// Memory of one stream.
+  /// Returns the memory of one stream in bytes.
   size_t state_bytes() const { return KvPool::page_bytes(kv_spec()) * ring_.size(); }
 
-  /// Moves the weights to a GPU; streams opened from then on lie there too.
+  /// Moves the weights to a GPU; streams opened afterwards live there, too.
   void move_to(Device device);
 
   StreamKv open() const;
-  /// How many rows the stream may bring to its next call: 1 .. max_rows. Call it before each call;
-  /// this is where positions are turned back.
+  /// Returns how many rows the stream may have in its next call: 1 to max_rows. Must be called
+  /// before each call, as it shifts positions back if necessary.
   int64_t room(StepContext& ctx, StreamKv& kv) const;
 
-  /// Runs the blocks over the residual stream x [N, H], in place: the streams' rows, one below the
-  /// other. The final norm is not applied.
+  /// Runs the blocks in place over the residual stream x [N, H], the concatenated rows of the
+  /// streams. Does not apply the final norm.
   void forward(StepContext& ctx, const View& x, std::span<const StreamRows> streams) const;
-  /// out [N, H] = final norm of x.
+  /// Computes out [N, H] = final norm of x.
   void norm(StepContext& ctx, const View& x, const View& out) const { decoder_.norm(ctx, x, out); }
 
  private:
@@ -73,10 +75,10 @@ class StreamDecoder {
   std::span<DecoderPart> parts_of(StepContext& ctx, std::span<const StreamRows> streams) const;
 
   Decoder decoder_;
-  std::shared_ptr<StreamPlaces> places_;    // on a GPU
-  std::vector<float> turn_cos_, turn_sin_;  // of turn_, for the host
+  std::shared_ptr<StreamPlaces> places_;    // only on a GPU
+  std::vector<float> turn_cos_, turn_sin_;  // rotation by turn_, on the host
   std::vector<int32_t> ring_;               // pages of a stream
-  int64_t turn_ = 0, limit_ = 0;  // positions: taken off at once; first that no row may have
+  int64_t turn_ = 0, limit_ = 0;  // shift of positions, and the first position that needs it
   int64_t max_rows_ = 0;
 };
 

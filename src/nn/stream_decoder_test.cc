@@ -1,4 +1,4 @@
-// Streams against a plain decoder over one long cache, cut anywhere, alone and together.
+// Compares streams with a plain decoder over one long cache: cut anywhere, alone and together.
 #include "nn/stream_decoder.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +39,7 @@ class StreamDecoderTest : public testing::TestWithParam<std::tuple<RopeLayout, D
   }
   StepContext& ctx() { return bench_->ctx; }
   static RopeLayout layout() { return std::get<0>(GetParam()); }
-  /// x where the streams run, and what became of it.
+  /// Copies x to the device of the streams, and results back.
   Tensor there(const View& x) { return copy_of(x, ctx().device); }
   Tensor back(const Tensor& x) {
     synchronize(ctx());
@@ -54,7 +54,7 @@ class StreamDecoderTest : public testing::TestWithParam<std::tuple<RopeLayout, D
     }
     return copy;
   }
-  /// x [T, H] through a stream, `cut(i)` rows in call i.
+  /// Runs x [T, H] through a stream, with `cut(i)` rows in call i.
   template <typename Cut>
   Tensor stream(const View& x, Cut cut) {
     const Tensor out = there(x);
@@ -90,7 +90,8 @@ TEST_P(StreamDecoderTest, AgreesWithADecoderOverAllPositions) {
 }
 
 TEST_P(StreamDecoderTest, CutsChangeNothingAlsoWherePositionsTurnBack) {
-  // A ring is 2 pages, so positions turn back at 2112; an emulation sees it once, and is slow.
+  // A ring is 2 pages, so positions are shifted back at 2112; an emulated device is slow, so it
+  // does this once.
   const bool emulated = fixture::emulated(ctx().device);
   if (emulated && layout() == RopeLayout::kInterleaved) GTEST_SKIP() << "takes a minute";
   const int64_t total = emulated ? 2128 : 5000;
@@ -109,7 +110,8 @@ TEST_P(StreamDecoderTest, CutsChangeNothingAlsoWherePositionsTurnBack) {
     return;
   }
   EXPECT_TRUE(same_bits(stream(x, [](int i) { return 1 + i % 7; }), whole));
-  // A stream that begins late agrees once all that it lacks has left every layer's window.
+  // A stream that begins late must agree once the rows that it lacks have left every layer's
+  // window.
   const Tensor late = stream(x.view().slice(2000, total), [](int) { return 5; });
   const int64_t seen = 2 * 20;
   EXPECT_LT(fixture::difference(late.view().slice(seen, total - 2000),
@@ -145,7 +147,7 @@ TEST_P(StreamDecoderTest, StreamsTogetherAreStreamsAlone) {
   }
 }
 
-/// A copy goes on as if nothing had happened, and the two do not disturb each other.
+/// A copy continues like its original, and neither changes the other.
 TEST_P(StreamDecoderTest, ACopyGoesOnWhereItsOriginalWas) {
   const int64_t before = 45, total = before + 6;
   const Tensor x = random({total, 32}, 3);
@@ -174,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(Layouts, StreamDecoderTest,
                                   device_name(std::get<1>(tested.param));
                          });
 
-/// Without angles there is nothing to turn back but the positions.
+/// Without angles, only positions must be shifted back.
 TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   Bench bench;
   DecoderConfig config = small(RopeLayout::kHalfSplit);
@@ -197,7 +199,8 @@ TEST(StreamDecoder, PositionsTurnBackWithoutAngles) {
   };
   const Tensor whole = run(0, 8);
   EXPECT_TRUE(same_bits(run(0, 3), whole));
-  // What begins shortly before the turn agrees once all that it lacks has left the windows.
+  // A stream that begins shortly before the shift must agree once the rows that it lacks have left
+  // the windows.
   const Tensor late = run(2060, 5);
   EXPECT_LT(fixture::difference(late.view().slice(45, 140), whole.view().slice(2105, total)), 2e-4);
 }

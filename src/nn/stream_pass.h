@@ -1,6 +1,6 @@
-// How causal networks take many streams at once: a pass is a few frames of several streams, one
-// below the other in one matrix [rows, channels], and every layer runs over all of it. Streams of a
-// pass stay apart: each layer has a ConvState per stream.
+// Runs causal networks over many streams at once. A pass is a few frames of several streams,
+// concatenated in one matrix [rows, channels]; every layer runs over the whole matrix. The streams
+// do not mix: each layer has a ConvState per stream.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// f32 [rows, columns] in the arena.
+/// Returns an f32 matrix [rows, columns] in the arena.
 inline View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take(Shape{rows, columns}, DType::kF32);
 }
@@ -22,27 +22,27 @@ struct PassPart {
   int64_t begin = 0, frames = 0;
 };
 
-/// Cuts jobs of `frames[i]` frames into passes of at most `most` frames and runs them in turn; a
-/// pass has at most room(i) frames of job i, asked for right before it. Frames of a job come in
-/// order, and each pass holds as many jobs as fit.
+/// Cuts jobs of `frames[i]` frames into passes of at most `most` frames and runs the passes in
+/// turn. A pass has at most room(i) frames of job i; room(i) is called right before the pass.
+/// Frames of a job stay in order, and each pass has as many jobs as fit.
 void run_passes(StepContext& ctx, std::span<const int64_t> frames, int64_t most,
                 FunctionRef<int64_t(size_t job)> room,
                 FunctionRef<void(std::span<const PassPart>)> run);
 
-/// A pass on its way through the layers of a network.
+/// A pass that is going through the layers of a network.
 class StreamPass {
  public:
-  /// convs(i): the ConvStates of part i's stream, in the order of the layers.
+  /// convs(i) returns the ConvStates of part i's stream, in the order of the layers.
   StreamPass(StepContext& ctx, std::span<const PassPart> parts,
              FunctionRef<std::span<ConvState>(size_t part)> convs);
 
   std::span<const PassPart> parts() const { return parts_; }
   int64_t frames() const { return frames_; }
-  /// Rows a frame now has.
+  /// Returns the current number of rows per frame.
   int64_t rate() const { return rate_; }
 
-  /// x [frames * rate, C] through the next layer. Layers with an out() write a new matrix, whose
-  /// rows are `stride` times as many for transposed convolutions; others work in place.
+  /// Runs the next layer on x [frames * rate, C]. Layers with an out() write a new matrix, which
+  /// for transposed convolutions has `stride` times as many rows; other layers work in place.
   template <typename Layer>
   View run(StepContext& ctx, const Layer& layer, const View& x) {
     int64_t rate = rate_;

@@ -15,7 +15,7 @@ Tensor folded_weight(const Weights& weights, const Shape& shape, const std::stri
   }
   std::vector<int64_t> ones(static_cast<size_t>(shape.dims()), 1);
   const int64_t norms = ones[static_cast<size_t>(axis)] = shape[axis];
-  int64_t inner = 1;  // elements behind the axis
+  int64_t inner = 1;  // product of the sizes after the axis
   for (int d = axis + 1; d < shape.dims(); ++d) inner *= shape[d];
   const Tensor g = weights.f32(gain, Shape(std::span<const int64_t>(ones)));
   Tensor w = weights.f32(direction, shape);

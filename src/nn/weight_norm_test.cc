@@ -33,7 +33,7 @@ TEST(WeightNorm, FoldsBothForms) {
     EXPECT_NEAR(std::sqrt(power), row ? 3 : 2, 1e-6);
   }
   EXPECT_NEAR(w.f32()[1] / w.f32()[0], v.f32()[1] / v.f32()[0], 1e-5);
-  EXPECT_LT(w.f32()[4] * v.f32()[4], 0);  // a negative gain turns the sign
+  EXPECT_LT(w.f32()[4] * v.f32()[4], 0);  // a negative gain changes the sign
   EXPECT_TRUE(fixture::same_bits(folded_weight(root.scope("new"), {2, 2, 2}), w));
   folded_weight(root.scope("broken"), {2, 2, 2});
   folded_weight(root.scope("gone"), {2, 2, 2});

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kMagic[] = "syrinx-weights1";  // the number rises when the layout changes
+constexpr char kMagic[] = "syrinx-weights1";  // the digit increases when the layout changes
 static_assert(sizeof(kMagic) == sizeof(WeightsCache::Header::magic));
 constexpr uint64_t kAlign = 64, kMostMatrices = 1 << 20;
 constexpr size_t kSummed = offsetof(WeightsCache::Header, sum);
@@ -35,17 +35,17 @@ WeightsCache::Header header_of(const std::string& key) {
   return header;
 }
 
-/// Whose file it is: what others could have written is not read.
+/// Returns whether only this user can have written the file; other files are not read.
 bool is_ours(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) != 0) return false;
   return (info.st_uid == ::geteuid() || info.st_uid == 0) && (info.st_mode & S_IWOTH) == 0;
 }
 
-/// Whether the writer of a NewFile lives: it holds a lock.
+/// Returns whether the writer of a NewFile still runs: it then holds a lock.
 bool is_being_written(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return true;  // not ours, at any rate
+  if (fd < 0) return true;  // not readable, so not ours to remove
   const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) != 0;
   ::close(fd);
   return locked;
@@ -84,7 +84,7 @@ std::string default_weights_cache() {
     const char* value = std::getenv(name);
     return std::string(value ? value : "");
   };
-  // Colons separate several directories.
+  // The variable may have several directories, separated by colons.
   const std::string service = variable("CACHE_DIRECTORY");
   if (service.starts_with('/')) return join_path(service.substr(0, service.find(':')), "weights");
   const std::string cache = variable("XDG_CACHE_HOME"), home = variable("HOME");
@@ -145,7 +145,7 @@ void WeightsCache::open() {
   }
 }
 
-/// What is wrong with an entry for `matrix`; "" if nothing is.
+/// Returns why an entry does not match `matrix`; "" if it does.
 std::string WeightsCache::fault_of(const Entry& entry, const PackedMatrix& matrix,
                                    MakePanels make) const {
   const int64_t panel_bytes = matrix.panel_bytes(), bytes = matrix.panels() * panel_bytes;
@@ -179,7 +179,7 @@ Tensor WeightsCache::find(const PackedMatrix& matrix, MakePanels make) {
     return own;
   }
   say(concat(options_.path, ": matrix ", next_, " ", fault, "; weights are packed anew"));
-  // What was right so far goes into the new file.
+  // The matrices that were valid are copied to the new file.
   const std::shared_ptr<const MappedFile> old = std::exchange(file_, nullptr);
   for (size_t i = 0; i < next_; ++i) append(table_[i], old->bytes().data() + table_[i].at);
   return {};
@@ -198,8 +198,8 @@ void WeightsCache::begin_file() {
     fs::permissions(directory, fs::perms::owner_all, error);
   }
   if (error) load_fault(directory.string(), "", "cannot make: " + error.message());
-  make_room(0);  // of the gigabytes that starts left which were ended
-  // Its rights would be the new file's.
+  make_room(0);  // first removes large temporary files of interrupted starts
+  // NewFile would otherwise copy the permissions of the old file.
   if (!is_ours(options_.path)) fs::remove(options_.path, error);
   new_file_ = std::make_unique<NewFile>(options_.path);
   const Header header = header_of(options_.key);
@@ -229,7 +229,8 @@ void WeightsCache::append(Entry entry, const void* data) {
   }
 }
 
-/// Removes the files unused for longest until `bytes` more fit, and what writers left behind.
+/// Removes temporary files of ended writers, then the files unused for longest, until `bytes` more
+/// fit.
 void WeightsCache::make_room(int64_t bytes) const {
   struct Old {
     fs::file_time_type used;
@@ -277,7 +278,9 @@ void WeightsCache::finish() {
     new_file_->append(new_table_.data(), table_bytes);
     new_file_->overwrite(0, &header, sizeof header);
     make_room(static_cast<int64_t>(new_file_->size()));
-    new_file_->commit(false);  // checksums show what is missing; gigabytes would be waited for
+    // Without durability, as waiting for gigabytes on disk takes long; checksums detect missing
+    // data.
+    new_file_->commit(false);
   } catch (const LoadError& error) {
     say(concat(error.what(), "; packed weights are not kept"));
   }

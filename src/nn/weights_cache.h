@@ -1,13 +1,14 @@
 // Packed weights of one model in a file, so that the next start maps them instead of packing. The
-// file holds the matrices in the order in which the model is built, and a table that describes each
+// file has the matrices in the order in which the model is built, and a table that describes each
 // of them. Nothing in it is trusted. Header and table have a checksum and must fit the file's size.
-// A matrix must be the one that the model asks for and have its checksum. One of its panels,
-// another one at each start, is packed anew and compared, which also detects a file of other
-// weights or of another program. From the first invalid matrix on, all are packed, and a new file
-// is written. A cache that cannot be used is reported through say() and is not an error.
+// A matrix must have the expected type and sizes and the right checksum. In addition, one of its
+// panels, a different one at each start, is packed again and compared; this detects a file made
+// from other weights or by another program. From the first invalid matrix on, all matrices are
+// packed, and a new file is written. A cache that cannot be used is reported through say() and is
+// not an error.
 //
-// File, little-endian: header (below), matrices at multiples of 64 bytes, table. It appears under
-// its name when it is complete; of two processes that write it the later one wins.
+// File, little-endian: header (below), matrices at multiples of 64 bytes, table. The file gets its
+// name when it is complete; if two processes write it, the later one wins.
 #pragma once
 
 #include <functional>
@@ -20,23 +21,24 @@
 
 namespace syrinx {
 
-/// Where packed weights are kept, and how many bytes.
+/// Path, key and limits of the file of packed weights.
 struct WeightsCacheOptions {
-  std::string path;  ///< ends with WeightsCache::kSuffix; its directory is made if need be
+  std::string path;  ///< ends with WeightsCache::kSuffix; its directory is created if necessary
   std::string key;   ///< identifies what the matrices depend on, at most 64 bytes; another key:
                      ///< packed anew
-  /// All files with the suffix in that directory; those unused for longest go first.
+  /// Most bytes of all files with the suffix in that directory; those unused for longest are
+  /// removed.
   int64_t most_bytes = int64_t{64} << 30;
-  int64_t leave_free = int64_t{2} << 30;  ///< bytes of the disk that a new file does not take
-  /// True: find() returns memory of its own instead of the mapped file, whose pages all processes
-  /// share; for a process that needs its weights in the memory of its own cores.
+  int64_t leave_free = int64_t{2} << 30;  ///< free bytes on the disk that a new file must leave
+  /// Whether find() copies matrices instead of returning the mapped file, whose pages all processes
+  /// share. For a process that needs its weights in memory near its own cores.
   bool copied = false;
   std::function<void(const std::string&)> say = {};  ///< called with each fault, a line without its
                                                      ///< end
 };
 
-/// For one load of a model by one thread. The tensors of find() keep the file mapped, unless they
-/// are copied.
+/// One load of a model, by one thread. Tensors of find() keep the file mapped, unless they are
+/// copied.
 class WeightsCache : public PackedStore {
  public:
   static constexpr const char* kSuffix = ".syrinx-weights";
@@ -45,13 +47,14 @@ class WeightsCache : public PackedStore {
 
   Tensor find(const PackedMatrix& matrix, MakePanels make) override;
   void keep(const PackedMatrix& matrix, const View& data) override;
-  /// After the whole model was built: a new file gets its name, or an old one counts as used.
+  /// Completes the load of the whole model: gives a new file its name, or marks an old file as
+  /// used.
   void finish();
 
   struct Header {
     char magic[16];
     char key[64];
-    uint64_t matrices, table_at, table_sum, sum;  // `sum`: of what stands before it
+    uint64_t matrices, table_at, table_sum, sum;  // `sum`: checksum of the fields before it
   };
   struct Entry {
     int64_t type, out, k;
@@ -67,20 +70,20 @@ class WeightsCache : public PackedStore {
   void make_room(int64_t bytes) const;
 
   WeightsCacheOptions options_;
-  std::shared_ptr<const MappedFile> file_;  // what is read, while all was right
-  std::vector<Entry> table_;                // of it
-  size_t next_ = 0;                         // matrices asked for
+  std::shared_ptr<const MappedFile> file_;  // the file that is read, until a matrix is invalid
+  std::vector<Entry> table_;                // table of file_
+  size_t next_ = 0;                         // number of matrices requested
   std::unique_ptr<NewFile> new_file_;
   std::vector<Entry> new_table_;
-  bool given_up_ = false;  // nothing is written
-  uint64_t chance_ = 0;    // which panels are compared
+  bool given_up_ = false;  // no file is written
+  uint64_t chance_ = 0;    // selects the panels to compare
 };
 
-/// 64 bits that change with any byte; against damage, not against malice.
+/// Returns 64 bits that change with any byte; protects against damage, not against attacks.
 uint64_t checksum(const void* data, size_t bytes);
 
-/// Where caches of packed weights lie by default: $CACHE_DIRECTORY (systemd) or syrinx in
-/// $XDG_CACHE_HOME or ~/.cache, and there `weights`; "" when none of them is known.
+/// Returns the default directory of caches of packed weights: `weights` in $CACHE_DIRECTORY
+/// (systemd), or `syrinx/weights` in $XDG_CACHE_HOME or ~/.cache; "" if none of these is known.
 std::string default_weights_cache();
 
 }  // namespace syrinx

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a model's linears are, and how often their weights were asked for.
+/// The linears of a model, and how often their weights were requested.
 struct Made {
   std::vector<PackedLinear> linears;
   std::string said;
@@ -38,9 +38,9 @@ struct Made {
 struct Model {
   int matrices = 5;
   unsigned seed = 1;
-  int64_t wider = -1;   // the matrix that has `by` outputs more
-  int64_t by = 16;      // below 0: fewer
-  float in_last = 0;    // added to one row of each matrix's last panel
+  int64_t wider = -1;   // the matrix that has `by` more outputs
+  int64_t by = 16;      // negative: fewer outputs
+  float in_last = 0;    // added to one row in each matrix's last panel
   bool broken = false;  // the third matrix has a NaN
 };
 
@@ -64,7 +64,7 @@ Made make(const Model& model, PackedStore* store, ThreadPool* pool = nullptr) {
   return made;
 }
 
-/// What runs elsewhere is neither packed nor kept.
+/// Networks that run in another process are neither packed nor kept.
 TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
   struct Counting : PackedStore {
     int asked = 0;
@@ -72,7 +72,7 @@ TEST(WeightsCache, IsNotAskedForAbsentNetworks) {
     void keep(const PackedMatrix&, const View&) override {}
   } store;
   const AbsentTensors absent(true);
-  const Made none = make({.broken = true}, &store);  // a NaN that is not checked
+  const Made none = make({.broken = true}, &store);  // a NaN that is not detected
   EXPECT_EQ(store.asked, 0);
   EXPECT_EQ(none.linears.size(), 5u);
   const AbsentTensors kept(false);
@@ -106,7 +106,7 @@ void fill_cache(const TestDir& dir) {
   first({});
 }
 
-/// Options of a start without a log.
+/// Returns the options of a start without a log.
 WeightsCacheOptions quiet(const TestDir& dir) {
   WeightsCacheOptions options = Start(dir).options;
   options.say = {};
@@ -117,7 +117,7 @@ std::string cache_file(const TestDir& dir) {
   return dir.path("cache/model") + WeightsCache::kSuffix;
 }
 
-/// Whether a matrix lies in the file's mapping and not in memory of its own.
+/// Returns whether a matrix is in the file's mapping and not in its own memory.
 bool is_mapped(const PackedLinear& linear) {
   const auto at = reinterpret_cast<uintptr_t>(linear.matrix().data.view().data);
   std::ifstream maps("/proc/self/maps");
@@ -170,7 +170,7 @@ TEST(WeightsCache, ManyThreadsPackTheSameBits) {
   EXPECT_THROW(make(broken, nullptr, &pool), NotFinite);
 }
 
-/// Each scope is in force until it ends; then the one around it is again, or none.
+/// A scope applies until it ends; afterwards the outer one applies again, if there is one.
 TEST(WeightsCache, ScopesEndOneInsideTheOther) {
   struct : PackedStore {
     Tensor find(const PackedMatrix&, MakePanels) override { return ++asked, Tensor(); }
@@ -237,14 +237,15 @@ TEST(WeightsCache, OtherWeightsUnderTheSameKeyAreFoundOut) {
 TEST(WeightsCache, AnyPanelMayBeTheOneThatIsCompared) {
   const TestDir dir;
   fill_cache(dir);
-  const Model other{.in_last = 5};  // one panel of five
+  const Model other{.in_last = 5};  // the weights differ in one panel of five
   int found = 0;
   const std::string kept = slurp(cache_file(dir));
   for (int i = 0; i < 40; ++i) {
     dir.write("cache/model" + std::string(WeightsCache::kSuffix), kept);
     found += !Start(dir)(other).said.empty();
   }
-  // Each start compares one panel in five of five matrices: 0.67 of the starts.
+  // Each start compares one panel of five in each of five matrices, so 67 % of the starts detect
+  // it.
   EXPECT_GT(found, 10);
   EXPECT_LT(found, 40);
 }
@@ -254,7 +255,8 @@ TEST(WeightsCache, MatricesOfOtherSizesAreFoundOut) {
   for (int64_t i = 0; i < 10; ++i) {
     fill_cache(dir);
     const int64_t wider = i / 2;
-    const Model other{.wider = wider, .by = i % 2 == 0 ? 16 : -1};  // narrower: as many panels
+    // with fewer outputs, the number of panels is the same
+    const Model other{.wider = wider, .by = i % 2 == 0 ? 16 : -1};
     const Made made = Start(dir)(other);
     EXPECT_TRUE(made.same_as(make(other, nullptr)));
     EXPECT_NE(made.said.find(concat("matrix ", wider, " is another one")), std::string::npos)
@@ -302,14 +304,14 @@ TEST(WeightsCache, DamageNeverChangesAWeight) {
   EXPECT_NE(try_file(other_sum), "");
   for (int i = 0; i < 60; ++i) {
     std::string bytes = valid;
-    // Half of them in header and table, which are small.
+    // Half of the changes are in header and table, which are small.
     const size_t end = sizeof(WeightsCache::Header), table = 5 * sizeof(WeightsCache::Entry);
     const size_t at = i % 4 == 0   ? random() % end
                       : i % 4 == 2 ? bytes.size() - 1 - random() % table
                                    : end + random() % (bytes.size() - end - table);
     bytes[at] = static_cast<char>(bytes[at] ^ (1 << random() % 8));
     const std::string said = try_file(bytes);
-    // What lies between two matrices may be anything.
+    // Bytes between two matrices have no meaning and may change.
     if (i % 2 == 0) {
       EXPECT_NE(said, "") << at;
     }
@@ -317,7 +319,7 @@ TEST(WeightsCache, DamageNeverChangesAWeight) {
   }
 }
 
-/// A forged file: checksums right, offsets wrong.
+/// A forged file has right checksums and wrong offsets.
 TEST(WeightsCache, OffsetsStayInsideTheFile) {
   const TestDir dir;
   const Made plain = make({}, nullptr);
@@ -351,7 +353,7 @@ TEST(WeightsCache, OffsetsStayInsideTheFile) {
   for (const uint64_t matrices : {uint64_t{1} << 60, ~uint64_t{0}}) {
     WeightsCache::Header to = header;
     to.matrices = matrices;
-    to.table_at = valid.size();  // where 2^60 * sizeof(Entry) = 0 would fit
+    to.table_at = valid.size();  // so that the table fits, as 2^60 * sizeof(Entry) overflows to 0
     to.sum = checksum(&to, offsetof(WeightsCache::Header, sum));
     std::string file = valid;
     std::memcpy(file.data(), &to, sizeof to);
@@ -367,7 +369,7 @@ TEST(WeightsCache, FilesThatOthersMayWriteAreNotRead) {
   const Made made = Start(dir)({});
   EXPECT_NE(made.said.find("all users may write"), std::string::npos) << made.said;
   for (const PackedLinear& linear : made.linears) EXPECT_FALSE(is_mapped(linear));
-  EXPECT_EQ(Start(dir)({}).said, "");  // the new file has its own rights
+  EXPECT_EQ(Start(dir)({}).said, "");  // the new file has default permissions
 }
 
 TEST(WeightsCache, ALoadThatFailsLeavesNoFile) {
@@ -406,7 +408,7 @@ TEST(WeightsCache, AFullDiskLeavesNothingBehind) {
     EXPECT_EQ(kept, !fs::is_empty(dir.path("cache")));
     return kept;
   };
-  // A write that the system refuses, in the middle of the file.
+  // The system refuses a write in the middle of the file.
   ::signal(SIGXFSZ, SIG_IGN);
   rlimit limit{}, old{};
   ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &old), 0);
