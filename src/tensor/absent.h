@@ -1,5 +1,5 @@
-// Networks that run in another process are built here too, because their pipeline asks them for
-// shapes, but their weights shall take no memory here.
+// Networks that run in another process are also built here, because their pipeline reads shapes
+// from them; AbsentTensors releases the memory of their weights.
 #pragma once
 
 #include <cstddef>
@@ -7,23 +7,23 @@
 
 namespace syrinx {
 
-/// While it lives, the memory of large tensors that this thread makes for the CPU goes back to the
-/// system, each when the next one is made and all at its end; from then on they read as zeros, and
-/// a computation with them yields nonsense. The innermost one decides. On one thread, ended in
-/// reverse order.
+/// While this object exists, memory of large CPU tensors that this thread makes is released to the
+/// system: each tensor's memory when the next one is made, and all at the end. Such tensors then
+/// read as zeros, and computations with them have no meaning. Only the innermost object of a thread
+/// applies. Objects are used on one thread and destroyed in reverse order.
 class AbsentTensors {
  public:
-  /// Not `absent`: tensors are kept.
+  /// `absent` false: the tensors are kept.
   explicit AbsentTensors(bool absent);
   ~AbsentTensors();
   AbsentTensors(const AbsentTensors&) = delete;
   AbsentTensors& operator=(const AbsentTensors&) = delete;
 
-  /// Whether what this thread makes now need not be filled.
+  /// Returns whether the tensors that this thread now makes need not be filled.
   static bool here();
 
-  // For Tensor:
-  /// The one that lives on this thread, or null.
+  // Used by Tensor.
+  /// Returns the innermost object of this thread, or null.
   static AbsentTensors* current();
   void made(void* memory, size_t bytes);
   void freed(void* memory);
@@ -31,8 +31,8 @@ class AbsentTensors {
  private:
   const bool absent_;
   AbsentTensors* const outer_;
-  std::map<void*, size_t> made_;  // their bytes
-  void* last_ = nullptr;          // may be gone
+  std::map<void*, size_t> made_;  // sizes in bytes
+  void* last_ = nullptr;          // the latest tensor; it may have been freed
 };
 
 }  // namespace syrinx

@@ -35,7 +35,8 @@ View Arena::take(Shape shape, DType dtype) {
 }
 
 void Arena::reset() {
-  // A recorded step (Stream::repeat) has addresses of the device's blocks in it: those never move.
+  // The device's blocks never move, because recorded steps (Stream::repeat) contain their
+  // addresses.
   if (blocks_.size() > 1 && device_ == Device::kCpu) {
     const size_t total = capacity();
     blocks_.clear();

@@ -1,6 +1,6 @@
-// What a step of computation needs besides its operands: where to run and where to put scratch.
-// Passed explicitly; there is no ambient context. One StepContext per executor and device, used by
-// one thread.
+// The context of a step of computation besides its operands: the device and the scratch memory. It
+// is passed explicitly; there is no ambient context. There is one StepContext per executor and
+// device, used by one thread.
 #pragma once
 
 #include <memory>
@@ -14,18 +14,19 @@
 
 namespace syrinx {
 
-/// Scratch memory for one step: bump allocation, all given back at once by reset().
-/// Grows while it warms up (blocks are kept and merged at reset), then never allocates again.
-/// On a GPU the memory given back may be taken again at once: work on one stream runs in order.
+/// Scratch memory for one step: bump allocation, all released at once by reset(). It grows at first
+/// (on the CPU, reset() merges the blocks) and later allocates nothing. On a GPU, released memory
+/// may be reused at once, as work on one stream runs in order.
 class Arena {
  public:
   explicit Arena(Device device = Device::kCpu) : device_(device) {}
-  /// Uninitialised memory, 64-byte aligned, valid until reset() or until the enclosing Mark ends.
+  /// Returns uninitialised memory, 64-byte aligned, valid until reset() or until the enclosing Mark
+  /// ends.
   View take(Shape shape, DType dtype);
   void reset();
   size_t capacity() const;
 
-  /// Gives back, at the end of a scope, what was taken inside it.
+  /// Releases, at the end of a scope, the memory that was taken inside it.
   class Mark {
    public:
     explicit Mark(Arena& arena) : arena_(arena), block_(arena.block_), used_(arena.used_) {}
@@ -41,26 +42,27 @@ class Arena {
  private:
   Device device_;
   std::vector<Tensor> blocks_;
-  size_t block_ = 0, used_ = 0;  // the block in use and the bytes used of it
+  size_t block_ = 0, used_ = 0;  // index of the current block, and bytes used in it
 };
 
-/// Borrowed by every kernel call of one executor. Kernels run where their operands lie; on a GPU
-/// they are queued on `stream`, and memory of `arena` must not be touched from the host.
+/// Borrowed by every kernel call of one executor. Kernels run on the device of their operands. On a
+/// GPU they are queued on `stream`, and the host must not access memory of `arena`.
 struct StepContext {
-  /// On the CPU, where one arena is for everything.
+  /// For the CPU, where one arena is used for everything.
   StepContext(ThreadPool& threads, Arena& scratch) : pool(threads), arena(scratch), host(scratch) {}
-  /// On a GPU: `scratch` lies there, `host_scratch` on the CPU.
+  /// For a GPU: `scratch` is on the GPU, `host_scratch` on the CPU.
   StepContext(ThreadPool& threads, Arena& scratch, Arena& host_scratch, Stream& work)
       : pool(threads), arena(scratch), host(host_scratch), device(Device::kCuda), stream(&work) {}
 
   ThreadPool& pool;
-  Arena& arena;  ///< what kernels work on
-  Arena& host;   ///< what code computes on the host: ids, lists of jobs. On the CPU: `arena`.
+  Arena& arena;  ///< memory for operands of kernels
+  /// Memory for results of host code: ids, lists of jobs. On the CPU: `arena`.
+  Arena& host;
   Device device = Device::kCpu;
   Stream* stream = nullptr;  ///< null on the CPU
 };
 
-/// Room for `count` plain objects in ctx.host.
+/// Takes memory for `count` plain objects in ctx.host.
 template <typename T>
 std::span<T> take_array(StepContext& ctx, int64_t count) {
   const View memory = ctx.host.take(Shape{count * static_cast<int64_t>(sizeof(T))}, DType::kU8);
@@ -69,23 +71,25 @@ std::span<T> take_array(StepContext& ctx, int64_t count) {
   return {first, static_cast<size_t>(count)};
 }
 
-/// Host numbers where kernels can read them: `host` itself on the CPU, else a copy in ctx.arena.
+/// Makes numbers of the host readable for kernels: returns `host` on the CPU, else a copy in
+/// ctx.arena.
 View upload(StepContext& ctx, const View& host);
-/// Host numbers into memory of the context's device.
+/// Copies numbers of the host to memory of the context's device.
 void store(StepContext& ctx, std::span<const float> host, const View& to);
-/// What kernels wrote, into host memory, where it is after synchronize(). On the CPU at once.
+/// Copies results of kernels to host memory. On a GPU they are there after synchronize(), on the
+/// CPU at once.
 void fetch(StepContext& ctx, const View& from, std::span<float> host);
 void fetch(StepContext& ctx, const View& from, std::span<int32_t> host);
-/// Waits for all that was queued; nothing on the CPU.
+/// Waits for all queued work; does nothing on the CPU.
 void synchronize(StepContext& ctx);
 
-/// A device's arenas and stream, for code that runs stages.
+/// The arenas and the stream of a device, for code that runs stages.
 class Workspace {
  public:
-  /// Throws InternalError where the device is missing.
+  /// Throws InternalError if the device is missing.
   Workspace(ThreadPool& pool, Device device);
   StepContext& context() { return ctx_; }
-  /// Gives back all scratch. Nothing may be queued that still uses ctx.host.
+  /// Releases all scratch memory. No queued work may still use ctx.host.
   void reset();
 
  private:

@@ -1,6 +1,6 @@
-// Memory and streams of a GPU. Without the CUDA backend (-DSYRINX_CUDA=ON) no GPU is there: asking
-// for its memory throws InternalError. No type of CUDA shows in this header.
-// Threads: the free functions may be called from any; a Stream belongs to one.
+// Memory and streams of a GPU. In builds without the CUDA backend (-DSYRINX_CUDA=ON) there is no
+// GPU, and allocating its memory throws InternalError. This header uses no types of CUDA. Threads:
+// the free functions may be called from any thread; a Stream is used by one.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,21 @@
 
 namespace syrinx {
 
-/// Why a device cannot be used on this machine by this build; empty when it can.
+/// Returns why this build cannot use a device on this machine; empty if it can.
 std::string device_missing(Device device);
 
-/// Zeroed memory of a device other than the CPU, aligned to 256 bytes.
+/// Allocates zeroed memory of a device other than the CPU, aligned to 256 bytes.
 void* device_allocate(Device device, size_t bytes);
-/// Frees memory of device_allocate(); null does nothing.
+/// Frees memory of device_allocate(); ignores null.
 void device_free(Device device, void* memory) noexcept;
 
-/// Copies between views of equal size in bytes on any devices; waits until it is done.
+/// Copies between views of equal size in bytes on any devices; returns when the copy is complete.
 void device_copy(const View& from, const View& to);
 
-/// A copy of `from` on `device`.
+/// Returns a copy of `from` on `device`.
 Tensor copy_to(const View& from, Device device);
 
-/// A queue of work on a device, in order. Results may be read on the host after synchronize().
+/// A queue of work on a device, executed in order. The host may read results after synchronize().
 class Stream {
  public:
   static std::unique_ptr<Stream> create(Device device);
@@ -40,55 +40,56 @@ class Stream {
 
   /// Queues a copy of host numbers; the host memory may change as soon as the call returns.
   void upload(const void* host, void* device, size_t bytes);
-  /// Queues a copy to the host; the numbers are there after synchronize().
+  /// Queues a copy to the host; the numbers are complete after synchronize().
   void download(const void* device, void* host, size_t bytes);
   void synchronize();
-  /// cudaStream_t.
+  /// Returns the cudaStream_t.
   virtual void* native() const = 0;
 
-  /// Runs `work`, which queues kernels and copies on this stream, and notes them instead of
-  /// queueing them until it ends or waits. Then the noted piece is queued. The second time that the
-  /// very same piece comes (launches and arguments; what is uploaded may differ), it is recorded as
-  /// a CUDA graph, and from the third time on that is played, as one launch. What `work` throws
-  /// comes out, and what was noted and not queued yet is dropped.
+  /// Runs `work`, which queues kernels and copies on this stream, but notes them as a piece until
+  /// `work` returns or waits. Then the piece is queued. When an identical piece (launches and
+  /// arguments; uploaded numbers may differ) is queued a second time, it is recorded as a CUDA
+  /// graph; from the third time on the graph runs, as one launch. An exception of `work` passes
+  /// through; noted work that is not yet queued is dropped.
   void repeat(const std::function<void()>& work);
-  /// Pieces that were played from a recording so far.
+  /// Returns the number of pieces that ran as a graph so far.
   uint64_t played() const { return played_; }
 
-  /// Queues what `call` does on native(). Within repeat() it is called later, or a recording played
-  /// in its stead, so `what` must be all that it depends on: kernel, launch shape, arguments.
+  /// Queues the work that `call` does on native(). Within repeat(), `call` may run later, or a
+  /// graph may replace it. Therefore `what` must be everything that it depends on: kernel, launch
+  /// shape, arguments.
   template <typename F, typename... T>
   void queue(F call, T... what) {
     if (!noting_) return call();
     (sign(what), ...);
     notes_.add(call);
   }
-  /// Within repeat(): device memory that has these numbers until it ends. Null elsewhere.
+  /// Returns, within repeat(), device memory that has these numbers until repeat() ends; else null.
   void* staged(const void* host, size_t bytes);
 
-  /// What the kernels keep for a stream: counters.
+  /// State of the kernels for this stream: counters.
   std::shared_ptr<void> kernel_state;
 
  protected:
-  /// Copies of any host memory; `to_host` is over after wait().
+  /// Copies to and from any host memory; a copy by `to_host` is complete after wait().
   virtual void to_device(const void* host, void* device, size_t bytes) = 0;
   virtual void to_host(const void* device, void* host, size_t bytes) = 0;
   virtual void on_device(const void* from, void* to, size_t bytes) = 0;
   virtual void wait() = 0;
-  /// Host memory of the stream's life that the device reads and writes by itself.
+  /// Allocates host memory that the device accesses directly, valid as long as the stream.
   virtual void* pinned(size_t bytes) = 0;
-  /// A copy from memory of pinned(), which stays as it is until wait().
+  /// Queues a copy from memory of pinned(), which must not change until wait().
   virtual void send(const void* pinned, void* device, size_t bytes) = 0;
-  /// What is queued between the two is kept, not run. Null when that was not possible.
+  /// Work queued between the two calls is recorded, not run. Returns null if it cannot be recorded.
   virtual void begin_recording() = 0;
   virtual std::shared_ptr<void> end_recording() = 0;
   virtual void play(void* recording) = 0;
-  /// Changes when device memory is given back to the driver. A recording made before is not played
-  /// again: its copies fail even where the same address is allocated anew.
+  /// Returns a number that changes when device memory is returned to the driver. A graph that was
+  /// recorded before is not run again: its copies fail, even if the same address is allocated anew.
   virtual uint64_t memory_version() const = 0;
 
  private:
-  /// Calls to be made later, in order.
+  /// Calls to make later, in order.
   class Notes {
    public:
     template <typename F>
@@ -107,16 +108,16 @@ class Stream {
     static constexpr size_t kBlock = 64u << 10;
     void* room(size_t bytes);
     std::vector<std::pair<void*, void (*)(void*)>> calls_;
-    std::vector<std::unique_ptr<std::byte[]>> blocks_;  // of kBlock bytes
-    size_t used_ = 0;                                   // of all blocks
+    std::vector<std::unique_ptr<std::byte[]>> blocks_;  // each has kBlock bytes
+    size_t used_ = 0;                                   // bytes used in all blocks
   };
-  /// A piece that has come before.
+  /// A piece that was queued before.
   struct Recording {
-    std::shared_ptr<void> graph;  // null: not made, or `impossible`
+    std::shared_ptr<void> graph;  // null: not recorded yet, or `impossible`
     bool impossible = false;
     uint64_t used = 0;
   };
-  /// A copy to the host that ends in pinned memory first.
+  /// A copy to the host by way of pinned memory.
   struct Landing {
     const char* from;
     void* to;
@@ -127,7 +128,7 @@ class Stream {
   void sign(T value) {
 #if defined(__has_builtin)
 #if __has_builtin(__builtin_clear_padding)
-    __builtin_clear_padding(&value);  // else padding may look like a difference
+    __builtin_clear_padding(&value);  // otherwise padding could look like a difference
 #endif
 #endif
     sign_bytes(&value, sizeof(value));
@@ -142,7 +143,8 @@ class Stream {
   Notes notes_;
   std::unordered_map<uint64_t, Recording> recordings_;  // by signature
   uint64_t clock_ = 0, played_ = 0, signature_ = 0;
-  // Numbers on their way up and down within repeat(), and the device's copy of the former.
+  // Pinned memory for uploads and downloads within repeat(); staged_ is the device's copy of
+  // uploads.
   char *up_ = nullptr, *down_ = nullptr;
   Tensor staged_;
   size_t up_used_ = 0, down_used_ = 0;

@@ -1,4 +1,4 @@
-// Steps that repeat: see Stream::repeat(). What a backend adds is in cuda/device.cc.
+// Stream::repeat(): recording of repeated steps. The backend's part is in cuda/device.cc.
 #include <algorithm>
 #include <bit>
 #include <exception>
@@ -8,10 +8,11 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kRoom = 4u << 20;       // bytes a piece may send, and receive
-constexpr size_t kMostRecordings = 256;  // of a stream; each takes memory of the device
+constexpr size_t kRoom = 4u << 20;       // most bytes that a piece may upload, and download
+constexpr size_t kMostRecordings = 256;  // graphs per stream; each takes memory of the device
 
-/// Powers of two, so that a list that grows (a history) seldom moves what comes after it.
+/// Rounds up to a power of two, so that a growing list (a history) seldom moves the numbers after
+/// it.
 size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256)); }
 
 }  // namespace
@@ -64,7 +65,7 @@ void* Stream::staged(const void* host, size_t bytes) {
   return static_cast<char*>(staged_.view().data) + at;
 }
 
-/// Eight bytes at a time; the multiplication and the turn are those of FxHash and splitmix64.
+/// Hashes eight bytes at a time; multiplication and rotation are those of FxHash and splitmix64.
 void Stream::sign_bytes(const void* data, size_t bytes) {
   const auto* from = static_cast<const char*>(data);
   for (size_t at = 0; at < bytes; at += 8) {
@@ -78,7 +79,7 @@ void Stream::sign_bytes(const void* data, size_t bytes) {
 
 void Stream::repeat(const std::function<void()>& work) {
   SYRINX_CHECK(!noting_, "[stream] repeat() within repeat()");
-  synchronize();  // what is being sent or received must not change
+  synchronize();  // memory of copies in progress must not change
   if (!up_) {
     staged_ = Tensor({static_cast<int64_t>(kRoom)}, DType::kU8, Device::kCuda);
     up_ = static_cast<char*>(pinned(kRoom));
@@ -91,21 +92,21 @@ void Stream::repeat(const std::function<void()>& work) {
   try {
     work();
     if (noting_) end_piece();
-  } catch (...) {  // what was noted and not queued is dropped
+  } catch (...) {  // noted work that is not queued is dropped
     noting_ = false;
     landings_.clear();
     throw;
   }
 }
 
-/// What was noted is queued as usual, and so is all that follows.
+/// Queues the noted work as usual; later work is not noted.
 void Stream::queue_notes() {
   noting_ = false;
   if (up_used_ > 0) send(up_, staged_.view().data, up_used_);
   notes_.play();
 }
 
-/// What was noted is queued, as a recording where it has come before.
+/// Queues the noted piece; as a graph if it was queued before.
 void Stream::end_piece() {
   if (notes_.empty()) return queue_notes();
   if (!recordings_.contains(signature_)) {
@@ -127,12 +128,12 @@ void Stream::end_piece() {
   play(recording.graph.get());
 }
 
-/// A recording of what was noted; null where that cannot be had.
+/// Records the noted work as a graph; null if that is impossible.
 std::shared_ptr<void> Stream::record() {
   begin_recording();
   try {
     notes_.play();
-  } catch (const std::exception&) {  // it will be reported again when they are queued
+  } catch (const std::exception&) {  // queueing the notes will report it again
     end_recording();
     return nullptr;
   }

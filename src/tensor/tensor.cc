@@ -14,8 +14,8 @@
 namespace syrinx {
 namespace {
 
-/// Memory for what counts a tensor's owners, from where the tensor's own comes: operator new is
-/// what tests count in a steady step and make fail.
+/// Allocates the reference counts of tensors with malloc, like the tensors' memory. Tests count
+/// calls of operator new in steady steps and make some of them fail, so it must not be used here.
 template <typename T>
 struct Malloc {
   using value_type = T;
@@ -30,15 +30,15 @@ struct Malloc {
   friend bool operator==(const Malloc&, const Malloc&) { return true; }
 };
 
-/// Bytes from which on memory comes from the system, which gives zeros: a cache of gigabytes is
-/// there at once, and takes memory as it fills.
+/// From this size in bytes on, memory is mapped from the system, already zero. A cache of gigabytes
+/// is then available at once and uses memory only as it fills.
 constexpr size_t kMapped = 32u << 20;
 
 void* map_zeros(size_t bytes, size_t align) {
   const size_t room = bytes + align;
   void* mapped = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapped == MAP_FAILED) throw std::bad_alloc();
-  // What stands before the first boundary, and what is left behind, goes back.
+  // Unmaps the parts before the first boundary and after the end.
   constexpr size_t kPage = 4096;
   auto* first = static_cast<char*>(mapped);
   char* begin = first + (align - reinterpret_cast<uintptr_t>(first) % align) % align;
@@ -145,7 +145,7 @@ Tensor::Tensor(Shape shape, DType dtype, Device device) {
     view_.data = memory;
     return;
   }
-  // Huge pages for whole stretches of 2 MB; what is left over stays on small ones.
+  // Whole stretches of 2 MB use huge pages; the rest uses small pages.
   const size_t align = bytes >= kHuge ? kHuge : kAlign;
   const size_t room = (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;
   const bool mapped = room >= kMapped;

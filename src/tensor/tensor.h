@@ -1,6 +1,6 @@
-// Tensors: a Tensor owns memory, a View borrows it for one call. Both are contiguous, row-major,
-// with the type known at run time. Deep copies are named clone(), so that their cost shows.
-// Thread-compatible: const use from many threads is fine.
+// Tensors: a Tensor owns memory, a View borrows memory for one call. Both are contiguous and
+// row-major; their type is known at run time. Deep copies are named clone(), to make their cost
+// visible. Thread-compatible: several threads may use a const object.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ namespace syrinx {
 /// Type of a tensor's elements.
 enum class DType : uint8_t { kF32, kF16, kBF16, kI64, kI32, kI8, kU8 };
 
-/// Bytes of one element.
+/// Returns the bytes of one element.
 size_t dtype_size(DType dtype);
-/// "f32", "bf16", ...; static storage.
+/// Returns "f32", "bf16", ...; static storage.
 const char* dtype_name(DType dtype);
 
-/// Where memory lies. kCuda: one GPU, its memory and streams are in tensor/device.h.
+/// The device of memory. kCuda: one GPU, whose memory and streams are in tensor/device.h.
 enum class Device : uint8_t { kCpu, kCuda };
 
-/// "cpu", "cuda"; static storage.
+/// Returns "cpu" or "cuda"; static storage.
 const char* device_name(Device device);
 
 /// Up to five sizes, outermost first.
@@ -38,11 +38,11 @@ class Shape {
   explicit Shape(std::span<const int64_t> sizes);
 
   int dims() const { return dims_; }
-  /// Size of dimension i; negative i counts from the last.
+  /// Returns the size of dimension i; negative i counts from the last.
   int64_t operator[](int i) const { return sizes_[i < 0 ? dims_ + i : i]; }
-  /// Product of all sizes; 1 for a scalar.
+  /// Returns the product of all sizes; 1 for a scalar.
   int64_t count() const;
-  /// "[4, 512]".
+  /// Returns "[4, 512]".
   std::string str() const;
   bool operator==(const Shape&) const = default;
 
@@ -51,7 +51,7 @@ class Shape {
   int dims_ = 0;
 };
 
-/// A borrowed tensor: valid while its owner (a Tensor, an Arena, a mapped file) lives.
+/// A borrowed tensor: valid as long as its owner (a Tensor, an Arena, a mapped file).
 struct View {
   void* data = nullptr;
   DType dtype = DType::kF32;
@@ -68,9 +68,9 @@ struct View {
   int32_t* i32() const { return as<int32_t>(DType::kI32); }
   int8_t* i8() const { return as<int8_t>(DType::kI8); }
 
-  /// Same memory, other sizes; the count must agree.
+  /// Returns the same memory with other sizes; the count must be equal.
   View reshape(Shape to) const;
-  /// Part [begin, end) of the outermost dimension.
+  /// Returns the part [begin, end) of the outermost dimension.
   View slice(int64_t begin, int64_t end) const;
 
  private:
@@ -85,14 +85,15 @@ struct View {
 /// Throws InternalError unless `view` has exactly this shape; `caller` is the caller's name.
 void expect_shape(const char* caller, const View& view, const Shape& want);
 
-/// Owns zeroed memory aligned to 64 bytes (large ones ask for huge pages), or a part of memory that
-/// others own too. Movable, not copyable.
-/// The memory of another device than the CPU must not be touched from the host: see device_copy.
+/// Owns zeroed memory aligned to 64 bytes (large tensors request huge pages), or shares memory with
+/// other owners. Movable, not copyable. The host must not access memory of a device other than the
+/// CPU: see device_copy.
 class Tensor {
  public:
   Tensor() = default;
   Tensor(Shape shape, DType dtype, Device device = Device::kCpu);
-  /// What `view` says, which `owner` keeps alive: part of a mapped file, say. Not to be written to.
+  /// Shares the memory of `view`, e.g. part of a mapped file, which `owner` keeps alive. Must not
+  /// be written to.
   Tensor(const View& view, std::shared_ptr<const void> owner);
   Tensor(Tensor&&) = default;
   Tensor& operator=(Tensor&&) = default;

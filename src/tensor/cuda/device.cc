@@ -1,4 +1,5 @@
-// tensor/device.h on CUDA: plain device memory, streams with a ring of pinned memory for uploads.
+// Implements tensor/device.h on CUDA: plain device memory, streams with a ring of pinned memory for
+// uploads.
 #include "tensor/device.h"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using cuda::check;
 
 constexpr size_t kRing = 8u << 20, kHalf = kRing / 2;
 
-/// How often this process gave device memory back to the driver.
+/// Counts how often this process returned device memory to the driver.
 std::atomic<uint64_t>& freed() {
   static std::atomic<uint64_t> count{0};
   return count;
@@ -71,7 +72,7 @@ class CudaStream final : public Stream {
     return memory;
   }
   void begin_recording() override {
-    // For this thread alone: other executors may allocate meanwhile.
+    // Captures this thread only, as other executors may allocate meanwhile.
     check(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal), "begin of a graph");
   }
   std::shared_ptr<void> end_recording() override {
@@ -80,7 +81,7 @@ class CudaStream final : public Stream {
     if (cudaStreamEndCapture(stream_, &graph) == cudaSuccess && graph)
       cudaGraphInstantiate(&made, graph, 0);
     if (graph) cudaGraphDestroy(graph);
-    cudaGetLastError();  // what could not be recorded is queued as usual
+    cudaGetLastError();  // work that cannot be recorded is queued as usual
     if (!made) return nullptr;
     return {made, [](void* exec) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(exec)); }};
   }
@@ -89,7 +90,7 @@ class CudaStream final : public Stream {
     check(cudaGraphLaunch(static_cast<cudaGraphExec_t>(recording), stream_), "cudaGraphLaunch");
   }
 
-  /// Room in the ring; before a half is used again, the copies out of it must be over.
+  /// Takes memory of the ring. Before a half is reused, the copies from it must be complete.
   char* take(size_t bytes) {
     bytes = (bytes + 255) / 256 * 256;
     if (used_ + bytes > kHalf) {
@@ -105,21 +106,21 @@ class CudaStream final : public Stream {
 
   cudaStream_t stream_ = nullptr;
   void* ring_ = nullptr;
-  size_t used_ = 0;  // of the half in use
+  size_t used_ = 0;  // bytes of the current half
   int half_ = 0;
   cudaEvent_t done_[2] = {};
   std::vector<void*> pinned_;
 };
 
-/// Small pieces that were given back, by size. States of streams are made of dozens of them, and
-/// cudaFree would wait for everything that runs on the GPU. What is given back is no longer in use:
-/// executors wait for the end of their batches.
+/// Freed small pieces, by size. The state of a stream has dozens of them, and cudaFree would wait
+/// for all work on the GPU. A freed piece is not in use any more: executors wait for the end of
+/// their batches.
 class SmallPieces {
  public:
   static constexpr size_t kMost = 16u << 20;
   static size_t room(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 
-  /// Null when there is none.
+  /// Takes a piece; null if there is none.
   void* take(size_t size) {
     const std::lock_guard lock(mutex_);
     std::vector<void*>& pieces = free_[size];
@@ -132,7 +133,7 @@ class SmallPieces {
     const std::lock_guard lock(mutex_);
     sizes_[memory] = size;
   }
-  /// False for a piece that is not among these.
+  /// Returns false if the piece is not one of these.
   bool give_back(void* memory) {
     const std::lock_guard lock(mutex_);
     const auto found = sizes_.find(memory);
@@ -147,7 +148,8 @@ class SmallPieces {
   std::unordered_map<void*, size_t> sizes_;
 };
 
-/// One for the process, as the GPU's memory is; never destroyed, because tensors may outlive it.
+/// Returns the only SmallPieces of the process, as there is one GPU; never destroyed, because
+/// tensors may outlive it.
 SmallPieces& small_pieces() {
   static auto* pieces = new SmallPieces;
   return *pieces;
@@ -161,7 +163,7 @@ std::string device_missing(Device device) {
   const cudaError_t error = cudaGetDeviceCount(&count);
   if (error != cudaSuccess) return std::string("no GPU: ") + cudaGetErrorString(error);
   if (count == 0) return "no GPU in this machine";
-  constexpr int kOldest = 8;  // cmake/syrinx_cuda.cmake compiles for nothing older
+  constexpr int kOldest = 8;  // cmake/syrinx_cuda.cmake compiles for this major version and newer
   int major = 0;
   check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, 0), "compute capability");
   if (major >= kOldest) return "";
@@ -178,7 +180,7 @@ void* device_allocate(Device, size_t bytes) {
     if (small) small_pieces().made(memory, room);
   }
   check(cudaMemset(memory, 0, bytes), "cudaMemset");
-  // Streams that do not wait for the default one must not overtake the zeros.
+  // Streams that do not synchronise with the default one must not run before the memory is zero.
   check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
   return memory;
 }

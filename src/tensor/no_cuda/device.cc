@@ -1,4 +1,4 @@
-// What tensor/device.h says where the CUDA backend is not built: there is no GPU.
+// Implements tensor/device.h in builds without the CUDA backend: there is no GPU.
 #include "tensor/device.h"
 
 namespace syrinx {
