@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// A to Z become a to z; every other byte stays.
+/// Converts A to Z to lower case; other bytes stay.
 constexpr char lower_ascii(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
@@ -17,15 +17,14 @@ inline std::string lower_ascii(std::string_view text) {
   return out;
 }
 
-/// Whether two texts differ in nothing but the case of ASCII letters.
+/// Returns whether two texts are equal apart from the case of ASCII letters.
 constexpr bool same_but_case(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lower_ascii(x) == lower_ascii(y); });
 }
 
-/// `text` without what of `blanks` stands at its ends.
-constexpr std::string_view trimmed(std::string_view text,
-                                   std::string_view blanks = " \t\r\n\v\f") {
+/// Returns `text` without the characters of `blanks` at both ends.
+constexpr std::string_view trimmed(std::string_view text, std::string_view blanks = " \t\r\n\v\f") {
   const size_t begin = text.find_first_not_of(blanks);
   if (begin == text.npos) return {};
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);

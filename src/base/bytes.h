@@ -1,4 +1,4 @@
-// Little-endian numbers in and out of bytes that other processes send. Header only.
+// Little-endian numbers in bytes that are exchanged with other processes. Header only.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +22,14 @@ template <PlainNumber T>
 void append_number(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
-/// Appends the numbers' bytes, without their count.
+/// Appends the bytes of the numbers, without their count.
 template <PlainNumber T>
 void append_array(std::string& out, std::span<const T> values) {
   out.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
 }
 
-/// Reads from the front; every call throws LoadError, naming `what`, when too little is left.
+/// Reads from the front; every call throws LoadError, with `what` in the message, if too few bytes
+/// are left.
 class ByteReader {
  public:
   ByteReader(std::string_view bytes, const char* what) : rest_(bytes), what_(what) {}
@@ -57,13 +58,13 @@ class ByteReader {
     }
     return value;
   }
-  /// `to` as a whole.
+  /// Fills `to` completely.
   template <PlainNumber T>
   void array(std::span<T> to) {
     const std::string_view from = bytes(to.size_bytes());
     if (!to.empty()) std::memcpy(to.data(), from.data(), from.size());
   }
-  /// Throws LoadError when something is left.
+  /// Throws LoadError if bytes are left.
   void end() const {
     if (!rest_.empty()) throw LoadError(concat(what_, ": ", rest_.size(), " bytes too many"));
   }

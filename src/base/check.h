@@ -1,5 +1,5 @@
-// Checks for promises inside the program. A failed check is a bug and throws InternalError, which
-// the engine catches at the step boundary. Bad input is never handled here: see base/error.h.
+// Checks of assumptions inside the program. A failed check is a bug and throws InternalError, which
+// the engine catches around a step. Invalid input is not handled here: see base/error.h.
 #pragma once
 
 #include <sstream>
@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// The arguments printed one after another: concat("x [", 4, "]") is "x [4]".
+/// Joins the printed arguments: concat("x [", 4, "]") is "x [4]".
 template <typename... Args>
 std::string concat(const Args&... args) {
   std::ostringstream out;
@@ -17,12 +17,12 @@ std::string concat(const Args&... args) {
   return std::move(out).str();
 }
 
-/// Throws InternalError that names file, line and `what`; called by SYRINX_CHECK.
+/// Throws InternalError with file, line and `what`; called by SYRINX_CHECK.
 [[noreturn]] void check_failed(const char* file, int line, const std::string& what);
 
 }  // namespace syrinx
 
-/// CHECK(condition, parts...): the parts are printed only when the condition fails.
+/// Throws InternalError unless `condition` holds; the further arguments are printed only then.
 #define SYRINX_CHECK(condition, ...)                                                         \
   do {                                                                                       \
     if (!(condition)) [[unlikely]]                                                           \

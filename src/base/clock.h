@@ -1,11 +1,11 @@
-// Time as the engine sees it: seconds on a clock that never goes back.
+// The engine's time: seconds on a clock that never goes back.
 #pragma once
 
 #include <chrono>
 
 namespace syrinx {
 
-/// Seconds since an arbitrary, fixed moment; monotonic.
+/// Returns the seconds since an arbitrary, fixed moment; monotonic.
 inline double now_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

@@ -16,14 +16,14 @@
 namespace syrinx {
 namespace {
 
-/// The whole of `text`; -1 if it is not a number.
+/// Parses all of `text`; returns -1 if it is not a number.
 int node_number(std::string_view text) {
   int value = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size() && value >= 0 ? value : -1;
 }
 
-/// "0-3,8" as the kernel writes it.
+/// Parses "0-3,8", the kernel's format.
 std::vector<int> cores_in(std::string_view list, const std::string& path) {
   constexpr int kMost = 1 << 16;
   std::vector<int> cores;
@@ -49,10 +49,10 @@ std::string ids_of(const std::vector<CoreNode>& nodes) {
 }
 
 #if defined(__linux__)
-/// Room for more cores than the kernel supports.
+/// A set of cores with space for more cores than the kernel supports.
 class CoreSet {
  public:
-  /// Cores of the calling thread.
+  /// Returns the cores of the calling thread.
   static CoreSet now() {
     CoreSet set;
     if (sched_getaffinity(0, sizeof set.bits_, set.bits_) != 0)

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory as the system has it, of made-up nodes.
+/// A directory like the system's, with invented nodes.
 class Nodes : public testing::Test {
  protected:
   Nodes() : directory_(fs::temp_directory_path() / ("syrinx_nodes_" + std::to_string(getpid()))) {
@@ -62,7 +62,7 @@ TEST_F(Nodes, ListsThatMakeNoSenseAreRefused) {
   }
 }
 
-// On threads of their own: what they may run on ends with them.
+// Runs on threads of its own, because restrictions of cores end with the thread.
 TEST_F(Nodes, AThreadStaysOnOneAndSoDoThoseThatItStarts) {
   std::vector<int> usable;
   for (int core = 0; core < 1024 && std::ssize(usable) < 2; ++core) {

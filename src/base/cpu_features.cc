@@ -17,7 +17,8 @@ namespace syrinx {
 namespace {
 
 #if defined(__x86_64__)
-/// Tiles are 8 KB to save in each thread, so Linux gives them to threads that ask (arch_prctl(2)).
+/// Asks the kernel for permission to use tiles, which are 8 KB of state to save per thread
+/// (arch_prctl(2)).
 bool may_use_tiles() {
 #if defined(__linux__)
   constexpr long kRequestPermission = 0x1023, kTileData = 18;

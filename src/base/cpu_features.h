@@ -1,5 +1,6 @@
-// What this processor can run, asked once. Code built for more than the base instruction set lives
-// in files named after it (see cmake/syrinx_library.cmake) and is called only after this said yes.
+// Features of this processor, detected once. Code for more than the base instruction set is in
+// files named after the feature (see cmake/syrinx_library.cmake), and is called only if the feature
+// is present.
 #pragma once
 
 namespace syrinx {
@@ -10,18 +11,19 @@ struct CpuFeatures {
   bool avx512 = false;       ///< all of avx2, and AVX-512 F, BW, VL, DQ
   bool avx512_vnni = false;  ///< all of avx512, and AVX512-VNNI
   bool avx512_bf16 = false;  ///< all of avx512_vnni, and AVX512-BF16
-  bool amx = false;          ///< all of avx512_bf16, AMX TILE, INT8 and BF16, and leave to use them
-  bool neon = false;         ///< every aarch64
-  bool neon_dot = false;     ///< and dot products of 8 bits (FEAT_DotProd)
+  bool amx = false;       ///< all of avx512_bf16, AMX TILE, INT8 and BF16, permitted by the kernel
+  bool neon = false;      ///< on every aarch64
+  bool neon_dot = false;  ///< neon, and dot products of 8 bits (FEAT_DotProd)
 
-  /// What kernels/cpu/simd.h is made of.
+  /// Returns whether the vector types of kernels/cpu/simd.h work.
   bool simd() const { return avx2 || neon; }
 };
 
-/// The environment's SYRINX_CPU = portable | avx2 | avxvnni | avx512 | avx512vnni | avx512bf16 |
-/// amx, on aarch64 portable | neon | neondot, leaves out what is above that, to measure or test
-/// what another machine would run; another value throws LoadError. Safe from any thread. Where
-/// there is AMX the first call asks the kernel for leave to use its tiles, for the whole process.
+/// Returns the features. The environment variable SYRINX_CPU = portable | avx2 | avxvnni | avx512 |
+/// avx512vnni | avx512bf16 | amx, on aarch64 portable | neon | neondot, disables the features above
+/// that level, to measure or test what another machine would run. Another value throws LoadError.
+/// Safe from any thread. If there is AMX, the first call asks the kernel for permission to use its
+/// tiles, for the whole process.
 const CpuFeatures& cpu_features();
 
 }  // namespace syrinx

@@ -1,6 +1,6 @@
-// Faults of requests and of loading. A request's fault travels as a value (Result<T>); a checkpoint
-// that cannot be loaded throws LoadError; a bug throws InternalError (see base/check.h).
-// Messages are for people: they name what was wrong, what was expected and what was found.
+// Errors of requests and of loading. An error of a request is returned as a value (Result<T>); a
+// checkpoint that cannot be loaded throws LoadError; a bug throws InternalError (see base/check.h).
+// Messages are for users: they say what failed, what was expected and what was found.
 #pragma once
 
 #include <stdexcept>
@@ -11,47 +11,49 @@
 
 namespace syrinx {
 
-/// What went wrong, as far as a caller acts on it.
+/// The kinds of errors that callers distinguish.
 enum class ErrorCode {
   kInvalid,      ///< the request is malformed; do not retry unchanged
-  kNotFound,     ///< a model or a voice by that name does not exist
-  kUnsupported,  ///< well-formed, but this model cannot honour it
-  kOverloaded,   ///< no room now; retry later
+  kNotFound,     ///< there is no model or voice with that name
+  kUnsupported,  ///< well-formed, but this model does not support it
+  kOverloaded,   ///< no capacity now; retry later
   kCancelled,    ///< the client went away or asked to stop
   kTimeout,      ///< the client did not read or write in time
-  kInternal,     ///< our fault
+  kInternal,     ///< a fault of this program
 };
 
 /// Lower-case name of a code, e.g. "invalid"; static storage.
 const char* error_code_name(ErrorCode code);
 
-/// Why a request failed. `param` names the field at fault, or is empty.
+/// The reason why a request failed. `param` is the name of the invalid field, or empty.
 struct Error {
   ErrorCode code = ErrorCode::kInternal;
   std::string message;
   std::string param = {};
-  double retry_after_s = 0;  ///< with kOverloaded: when to come back; 0: no prediction
+  /// Seconds after which to retry, with kOverloaded; 0: no prediction.
+  double retry_after_s = 0;
 };
 
-/// A checkpoint, config or voice file that cannot be used; names file, entry, expected, got.
+/// A checkpoint, config or voice file cannot be used; the message has file, entry, expected and
+/// actual value.
 class LoadError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A broken promise between parts of the program: a bug. Fails one batch, not the process.
+/// A check failed: a bug. Fails one batch, not the process.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
 };
 
-/// A value or an Error. Read value() only after ok() said yes (otherwise InternalError).
+/// A value or an Error. Call value() only if ok() is true (otherwise InternalError).
 template <typename T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : state_(std::move(value)) {}      // NOLINT(google-explicit-constructor)
   Result(Error error) : state_(std::move(error)) {}  // NOLINT(google-explicit-constructor)
-  /// Takes a value that converts to T, e.g. a pointer to a derived class.
+  /// Converts from a Result of a type that converts to T, e.g. a pointer to a derived class.
   template <typename U>
   requires(!std::is_same_v<T, U> && std::is_convertible_v<U, T>)
       Result(Result<U> other)  // NOLINT(google-explicit-constructor)
@@ -72,7 +74,7 @@ class [[nodiscard]] Result {
   std::variant<T, Error> state_;
 };
 
-/// Success, or why not.
+/// Success or an Error.
 using Status = Result<std::monostate>;
 /// Returns a successful Status.
 inline Status ok_status() { return std::monostate{}; }

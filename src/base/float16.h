@@ -1,6 +1,6 @@
-// Scalar conversions between f32 and the 16-bit float types: exact in widening, to nearest even in
-// narrowing; not-a-number stays not-a-number. Written so that loops over them vectorise. Kernels
-// have vector forms of their own.
+// Scalar conversions between f32 and the 16-bit float types: widening is exact, narrowing rounds to
+// nearest even, and NaN stays NaN. Written so that loops over them vectorise. Kernels have their
+// own vector versions.
 #pragma once
 
 #include <bit>
@@ -20,20 +20,20 @@ inline uint16_t f32_to_bf16(float value) {
 /// Converts the bits of an f16, exactly.
 inline float f16_to_f32(uint16_t bits) {
   const uint32_t sign = uint32_t{bits & 0x8000u} << 16, rest = bits & 0x7fffu;
-  // Times 2^112 turns the exponent bias of f16 into that of f32, subnormal numbers included.
+  // The factor 2^112 converts the exponent bias of f16 to that of f32, also for subnormal numbers.
   const float finite = std::bit_cast<float>(rest << 13) * 0x1p112f;
   const uint32_t magnitude =
       rest >= 0x7c00 ? 0x7f800000u | (rest & 0x3ff) << 13 : std::bit_cast<uint32_t>(finite);
   return std::bit_cast<float>(magnitude | sign);
 }
 
-/// Beyond 65504 infinite.
+/// Rounds to the nearest f16, ties to even; numbers beyond 65504 become infinite.
 inline uint16_t f32_to_f16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value), magnitude = bits & 0x7fffffffu;
   const auto sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   if (magnitude > 0x7f800000u) return sign | 0x7e00;
   if (magnitude >= 0x477ff000u) return sign | 0x7c00;  // rounds to 65536 or more
-  if (magnitude < 0x38800000u) {                       // subnormal: let the adder round at 2^-24
+  if (magnitude < 0x38800000u) {                       // subnormal: the adder rounds at 2^-24
     const float scaled = std::bit_cast<float>(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(scaled) - 0x3f000000u));
   }

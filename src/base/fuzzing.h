@@ -1,5 +1,5 @@
-// For tests: what strangers might send, made of what they should. The same sequence every time, so
-// that a failure comes again. Plain values, one thread.
+// For tests: invalid input, made by changes of valid input. The sequence is the same every time, so
+// that failures are reproducible. Plain values, one thread.
 #pragma once
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 namespace syrinx {
 
-/// How many inputs: SYRINX_FUZZ_INPUTS, else `otherwise`.
+/// Returns the number of inputs: SYRINX_FUZZ_INPUTS, or `otherwise`.
 inline int fuzz_inputs(int otherwise) {
   const char* value = std::getenv("SYRINX_FUZZ_INPUTS");
   return value == nullptr ? otherwise : std::atoi(value);
 }
 
-/// Texts (any bytes) with a few changes, or none: bytes lost, changed, said twice, exchanged for
-/// `tokens`, the end of another. At most 8 KiB each.
+/// Makes texts (any bytes) with up to four changes: bytes removed, changed or repeated, `tokens`
+/// inserted, the end replaced by another text's. Texts have at most 8 KiB.
 class Mutator {
  public:
   Mutator(std::vector<std::string> seeds, std::vector<std::string> tokens)
@@ -30,17 +30,17 @@ class Mutator {
     for (uint64_t i = 0, count = below(5); i < count; ++i) mutate(text);
     return text;
   }
-  /// Seeds that led somewhere new are kept, up to a bound.
+  /// Adds a seed that reached new code, up to a limit.
   void keep(const std::string& text) {
     if (seeds_.size() < 4096 && text.size() < 4096) seeds_.push_back(text);
   }
-  /// [0, bound), or 0.
+  /// Returns a random number in [0, bound), or 0.
   uint64_t below(uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
   template <typename T>
   const T& pick(const std::vector<T>& list) {
     return list[below(list.size())];
   }
-  /// `text` in pieces of any size.
+  /// Cuts `text` into pieces of random sizes.
   std::vector<std::string> cut(const std::string& text) {
     std::vector<std::string> out;
     for (size_t at = 0; at < text.size(); at += out.back().size()) {
@@ -86,7 +86,7 @@ class Mutator {
   std::mt19937_64 random_{12345};
 };
 
-/// What bodies of JSON are made of, for Mutator.
+/// Returns the tokens of JSON, for Mutator.
 inline const std::vector<std::string>& json_tokens() {
   static const std::vector<std::string> all = {
       "null",       "true",    "{}",         "[]",         "\"\"",

@@ -18,8 +18,8 @@ namespace syrinx {
 namespace {
 
 struct Entry {
-  std::string text;   // with its end
-  uint64_t lost = 0;  // lines that this one reports as dropped; 0: an ordinary line
+  std::string text;   // with the line end
+  uint64_t lost = 0;  // number of dropped lines that this line reports; 0: an ordinary line
 };
 
 Entry report_of(uint64_t lost) {
@@ -28,7 +28,8 @@ Entry report_of(uint64_t lost) {
           lost};
 }
 
-/// Writes all of it, however long that takes. `torn`: a line broke off before; updated.
+/// Writes the whole text, however long that takes. `torn`: whether the last line was written
+/// incompletely; updated.
 bool write_line(int descriptor, const std::string& text, bool& torn) {
   const std::string mended = torn ? "\n" + text : text;
   for (std::string_view rest = mended; !rest.empty();) {
@@ -40,7 +41,7 @@ bool write_line(int descriptor, const std::string& text, bool& torn) {
     }
     if (done < 0 && errno == EINTR) continue;
     if (done >= 0 || errno != EAGAIN) return false;
-    // Another process made the descriptor that it shares with this one non-blocking.
+    // Another process has made the shared descriptor non-blocking.
     pollfd polled{descriptor, POLLOUT, 0};
     ::poll(&polled, 1, -1);
   }
@@ -66,13 +67,13 @@ struct LineLog::State {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Entry> queue;
-  size_t bytes = 0;         // of the queue
+  size_t bytes = 0;         // of the lines in the queue
   uint64_t dropped = 0;     // lines, since the start
-  uint64_t unreported = 0;  // dropped lines that no line in the queue reports
+  uint64_t unreported = 0;  // dropped lines that are not yet reported in the queue
   bool closed = false, ended = false;
 };
 
-/// The thread that writes. Holds the mutex but for the time of a write.
+/// The writing thread. Holds the mutex except during a write.
 void LineLog::State::run() {
   bool torn = false;
   std::unique_lock lock(mutex);
@@ -86,7 +87,7 @@ void LineLog::State::run() {
     const bool good = write_line(options.descriptor, entry.text, torn);
     lock.lock();
     if (!good) note_loss(entry);
-    // Lines dropped while this one was stuck are reported now, and not only by the next line.
+    // Reports lines that were dropped during this write, without waiting for another line.
     if (good && queue.empty() && unreported > 0) push(report_of(std::exchange(unreported, 0)));
   }
   ended = true;
@@ -103,7 +104,7 @@ LineLog::~LineLog() {
   state_->changed.notify_all();
   state_->changed.wait_for(lock, std::chrono::duration<double>(state_->options.patience_s),
                            [this] { return state_->ended; });
-  state_->queue.clear();  // a writer that is stuck in a line ends after it
+  state_->queue.clear();  // a writer that is blocked in a line ends after it
   state_->bytes = 0;
   state_->unreported = 0;
 }

@@ -16,7 +16,7 @@
 namespace syrinx {
 namespace {
 
-/// A pipe, read only when the test reads it.
+/// A pipe that is read only when the test reads it.
 class Pipe {
  public:
   Pipe() {
@@ -33,14 +33,14 @@ class Pipe {
   int writer() const { return ends_[1]; }
   void close_reader() { close_one(ends_[0]); }
   void close_writer() { close_one(ends_[1]); }
-  /// Reads what is there.
+  /// Reads the available bytes.
   std::string take() const {
     std::string out;
     char block[4096];
     for (ssize_t got; (got = ::read(ends_[0], block, sizeof block)) > 0;) out.append(block, got);
     return out;
   }
-  /// Reads until `text` has come; "" and a failure after 5 s.
+  /// Reads until `text` has arrived; after 5 s fails and returns "".
   std::string take_until(const std::string& text) const {
     std::string out;
     for (const double until_s = now_s() + 5; now_s() < until_s;) {
@@ -64,13 +64,13 @@ std::string numbered_line(int number) {
   return "line " + std::to_string(number) + std::string(200, '.');
 }
 
-/// What a reader knows of numbered lines: each came in its place, or a report stands there.
+/// Checks numbered lines: each must arrive in its place, or a report of dropped lines in its stead.
 struct Account {
   int next = 0;           // the number of the next line
-  uint64_t reported = 0;  // lines that reports call dropped
-  std::string rest = {};  // a line that has not come to its end
+  uint64_t reported = 0;  // sum of the numbers of dropped lines in reports
+  std::string rest = {};  // an incomplete last line
 
-  /// Reads the lines before `end`; a failure after 5 s.
+  /// Reads the lines before line `end`; fails after 5 s.
   void read_until(const Pipe& pipe, int end) {
     for (const double until_s = now_s() + 5; next < end && now_s() < until_s;) {
       rest += pipe.take();
@@ -94,7 +94,7 @@ struct Account {
   }
 };
 
-/// Waits until `lines` lines are dropped; fails after 5 s.
+/// Waits until `count` lines are dropped; fails after 5 s.
 void wait_for_dropped(const LineLog& log, uint64_t count) {
   for (const double until_s = now_s() + 5; log.dropped() < count && now_s() < until_s;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -102,7 +102,7 @@ void wait_for_dropped(const LineLog& log, uint64_t count) {
   EXPECT_EQ(log.dropped(), count);
 }
 
-/// A write to a closed pipe fails and does not end the process, also after the test.
+/// A write to a closed pipe fails without ending the process, also after the test.
 struct LineLogTest : testing::Test {
   static void SetUpTestSuite() { std::signal(SIGPIPE, SIG_IGN); }
 };
@@ -126,7 +126,7 @@ TEST_F(LineLogTest, NeverWaitsForAPipeThatIsNotReadAndReportsTheLossInItsPlace) 
   const uint64_t dropped = log.dropped();
   EXPECT_GT(dropped, kLines / 2u);
   Account account;
-  account.read_until(pipe, kLines);  // the last report comes without another line
+  account.read_until(pipe, kLines);  // the last report arrives without another line
   EXPECT_EQ(account.reported, dropped);
   log.add(numbered_line(kLines));
   account.read_until(pipe, kLines + 1);
@@ -136,7 +136,7 @@ TEST_F(LineLogTest, NeverWaitsForAPipeThatIsNotReadAndReportsTheLossInItsPlace) 
 
 TEST_F(LineLogTest, EndsInTimeWhenThePipeIsNotRead) {
   const Pipe pipe;
-  // A number that no other test gets, for a thread that writes its last line later.
+  // A descriptor number that no other test gets, as the thread may write its last line later.
   const int descriptor = ::fcntl(pipe.writer(), F_DUPFD_CLOEXEC, 200);
   const double began_s = now_s();
   {
@@ -162,7 +162,7 @@ TEST_F(LineLogTest, CountsLinesOfAClosedPipe) {
 }
 
 TEST_F(LineLogTest, ReportsAfterAFailureWhenWritingGoesOn) {
-  // A descriptor that fails for a while, as a full disk does: another file takes its place.
+  // A descriptor that fails for a while, like one on a full disk: later another file replaces it.
   const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);
   const Pipe pipe;

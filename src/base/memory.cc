@@ -9,9 +9,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kUnknown = std::numeric_limits<int64_t>::max();
-constexpr int64_t kAskFrom = 16 << 20;  // bytes; to ask takes some microseconds
+constexpr int64_t kAskFrom = 16 << 20;  // bytes; the check itself takes some microseconds
 
-/// The number after `key` in a file of lines "key number".
+/// Returns the number after `key` in a file with lines "key number".
 int64_t number_after(const char* path, const std::string& key) {
   std::ifstream in(path);
   std::string word, rest;
@@ -21,11 +21,11 @@ int64_t number_after(const char* path, const std::string& key) {
   return kUnknown;
 }
 
-/// What the process's control group (version 2) allows beyond what its processes have.
+/// Returns what the process's control group (version 2) may still allocate.
 int64_t group_memory() {
   std::ifstream in("/sys/fs/cgroup/memory.max");
   int64_t most = 0;
-  if (!(in >> most)) return kUnknown;  // "max", or no such file
+  if (!(in >> most)) return kUnknown;  // "max", or the file does not exist
   const int64_t used = number_after("/sys/fs/cgroup/memory.stat", "anon");
   return used == kUnknown ? kUnknown : std::max<int64_t>(0, most - used);
 }

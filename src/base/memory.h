@@ -1,5 +1,5 @@
-// How much memory may still be had, asked before much of it is taken: a size that does not fit is
-// then an error with figures and not the end of the process. Free functions; any thread.
+// Available memory, checked before a large allocation: a size that does not fit is then an error
+// with figures, instead of the end of the process. Free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace syrinx {
 
-/// Bytes that may be taken without swapping: what the machine has, and the process's control group
-/// allows. A large number where neither is known.
+/// Returns the bytes available without swapping: the smaller of the machine's and of the process's
+/// control group's. A large number if neither is known.
 int64_t available_memory();
 
-/// "26.8 GB"; for messages.
+/// Returns "26.8 GB"; for messages.
 std::string shown_bytes(int64_t bytes);
 
-/// More memory was wanted than there is; what() has both figures.
+/// More memory was requested than is available; what() has both figures.
 class OutOfMemory : public std::bad_alloc {
  public:
   explicit OutOfMemory(std::string what) : what_(std::move(what)) {}
@@ -25,7 +25,7 @@ class OutOfMemory : public std::bad_alloc {
   std::string what_;
 };
 
-/// Throws OutOfMemory unless `bytes` are there. Small amounts are not asked for.
+/// Throws OutOfMemory if `bytes` are not available. Small amounts are not checked.
 void expect_memory(int64_t bytes);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Carries a value from the thread that fills it to the thread that takes it, with a wake-up. Any
+// Passes a value from a thread that fills it to a thread that takes it, and wakes the taker. Any
 // number of threads may call.
 #pragma once
 
@@ -13,24 +13,25 @@ namespace syrinx {
 template <typename T>
 class Outbox {
  public:
-  /// `wake` is called on the filling thread, under the lock, when there is something new, until
-  /// close(). It must not block and must not call back. Empty: takers wait.
+  /// `wake` is called by the filling thread, under the lock, after each change until close(). It
+  /// must not block and must not call the Outbox. If it is empty, takers use wait().
   explicit Outbox(std::function<void()> wake = {}, T value = {})
       : wake_(std::move(wake)), value_(std::move(value)) {}
 
-  /// Calls f(T&) and wakes the taker if f returns true. After close(): nothing.
+  /// Calls f(T&) and wakes the taker if f returns true. Does nothing after close().
   template <typename F>
   void fill(F&& f) {
     const std::lock_guard lock(mutex_);
     if (!closed_ && f(value_)) wake();
   }
-  /// As fill(), after close() too, but that no taker is woken then: what must not be lost.
+  /// Like fill(), but also calls f after close(), without waking the taker. For changes that must
+  /// not be lost.
   template <typename F>
   void settle(F&& f) {
     const std::lock_guard lock(mutex_);
     if (f(value_) && !closed_) wake();
   }
-  /// Calls f(T&) under the lock and returns what it returns. Wakes no taker.
+  /// Calls f(T&) under the lock and returns its result. Does not wake the taker.
   template <typename F>
   auto with(F&& f) {
     const std::lock_guard lock(mutex_);
@@ -41,8 +42,8 @@ class Outbox {
     const std::lock_guard lock(mutex_);
     return f(value_);
   }
-  /// Waits until ready(const T&), at most `timeout_s` (below 0: as long as it takes), then as
-  /// with(), whether it is ready or not.
+  /// Waits until ready(const T&) is true, at most `timeout_s` (below 0: without a limit). Then, in
+  /// either case, calls f like with().
   template <typename R, typename F>
   auto wait(double timeout_s, R&& ready, F&& f) {
     std::unique_lock lock(mutex_);
@@ -54,7 +55,7 @@ class Outbox {
     }
     return f(value_);
   }
-  /// From now on nothing is filled and no taker is woken; f(T&) drops what is there.
+  /// Ends filling and waking; f(T&) drops the current contents.
   template <typename F>
   void close(F&& f) {
     const std::lock_guard lock(mutex_);

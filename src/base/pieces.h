@@ -1,7 +1,8 @@
-// A computation in pieces: a coroutine that says `co_await PieceEnd()` wherever it may be left for
-// a while or for ever. Long work on a shared thread is written straight down this way. What it
-// needs across pieces lives in its frame, so references given to it must outlive it; an Arena::Mark
-// must not live across pieces, because others use the arena between them. One thread at a time.
+// A computation in pieces: a coroutine with `co_await PieceEnd()` wherever it may be suspended, or
+// dropped. Long work on a shared thread can thus be written as straight-line code. Variables that
+// live across pieces are in the coroutine's frame, so objects that it refers to must outlive it. An
+// Arena::Mark must not live across pieces, because other code uses the arena between them. One
+// thread at a time.
 #pragma once
 
 #include <coroutine>
@@ -36,8 +37,8 @@ class Pieces {
   }
 
   bool done() const { return !frame_ || frame_.done(); }
-  /// Runs to the next end of a piece, or to the end of all; what the piece throws comes out here,
-  /// and is the end.
+  /// Runs to the end of the next piece or of the coroutine. Throws what the piece throws; the
+  /// coroutine has then ended.
   void next() {
     frame_.resume();
     if (frame_.promise().fault) std::rethrow_exception(std::exchange(frame_.promise().fault, {}));

@@ -1,5 +1,6 @@
-// Values by keys, the latest used ones, as many as fit a number of bytes: what is worth making once
-// and may be made again. Any thread; a value in use lives on with its user.
+// A cache of values by key, limited in bytes; the values used least recently are removed. For
+// values that are costly to make and can be made again. Any thread; a value in use stays alive with
+// its user.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +17,7 @@ class Remembered {
  public:
   explicit Remembered(size_t most_bytes) : most_bytes_(most_bytes) {}
 
-  /// Null when it is not there.
+  /// Returns the value; null if it is absent.
   std::shared_ptr<Value> find(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto at = by_key_.find(key);
@@ -24,7 +25,7 @@ class Remembered {
     entries_.splice(entries_.begin(), entries_, at->second);
     return at->second->value;
   }
-  /// find(), and it is not there any more.
+  /// Returns the value and removes it; null if it is absent.
   std::shared_ptr<Value> take(const Key& key) {
     const std::lock_guard lock(mutex_);
     const auto at = by_key_.find(key);
@@ -33,7 +34,7 @@ class Remembered {
     forget(at->second);
     return value;
   }
-  /// Unless something is there under this key, or it alone is too large.
+  /// Adds a value, unless the key has one or the value alone exceeds the limit.
   void keep(const Key& key, std::shared_ptr<Value> value, size_t bytes) {
     const std::lock_guard lock(mutex_);
     if (by_key_.contains(key) || bytes > most_bytes_) return;
@@ -63,7 +64,7 @@ class Remembered {
 
   const size_t most_bytes_;
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // the latest first
+  std::list<Entry> entries_;  // most recently used first
   std::unordered_map<Key, Place> by_key_;
   size_t bytes_ = 0;
 };

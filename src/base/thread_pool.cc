@@ -12,23 +12,23 @@
 namespace syrinx {
 namespace {
 
-// About 20-50 us of spinning: longer than the gap between two kernels of one step, shorter than
-// what a shared core can spare.
+// About 20-50 us of spinning: longer than the gap between two kernels of a step, and short enough
+// for a core that is shared with other processes.
 constexpr int kSpins = 2000;
 
 void relax() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
-  asm volatile("isb");  // YIELD does nothing on most of these
+  asm volatile("isb");  // YIELD does nothing on most of these processors
 #else
   std::this_thread::yield();
 #endif
 }
 
-/// What is left of a thread's share of a job, in grains: its owner takes from the front, others
-/// from the back. So a thread walks through memory in one direction, which is what asking for later
-/// weights (kernels/cpu/gemm_tiles.h) counts on, and meets the same weights in every step.
+/// The rest of a thread's share of a job, in grains. Its owner takes parts from the front, other
+/// threads from the back. A thread therefore reads memory in one direction, which prefetching of
+/// weights (kernels/cpu/gemm_tiles.h) relies on, and reads the same weights in every step.
 class alignas(64) Share {
  public:
   void set(uint32_t begin, uint32_t end) {
@@ -37,7 +37,7 @@ class alignas(64) Share {
   struct Part {
     uint32_t begin = 0, end = 0;
   };
-  /// A 1/`of` of what is left, at least `smallest`; empty where nothing is.
+  /// Takes 1/`of` of the rest, at least `smallest`; empty if nothing is left.
   Part take(uint32_t smallest, uint32_t of, bool front) {
     uint64_t now = left_.load(std::memory_order_relaxed);
     while (true) {
@@ -57,9 +57,10 @@ class alignas(64) Share {
 
 }  // namespace
 
-// One job at a time. `state` holds the job's number, whether it may still be joined, and how many
-// workers are inside: a worker that wakes too late finds it closed, so no thread ever waits for a
-// sleeper, and the caller waits only for those that really hold a part.
+// There is one job at a time. `state` has the job's number, whether threads may still join it, and
+// how many worker threads are in it. A worker thread that wakes too late finds the job closed.
+// Therefore no thread waits for a sleeping one, and the caller waits only for threads that have a
+// part.
 struct ThreadPool::Impl {
   static constexpr uint64_t kInside = 0xffff, kOpen = 1u << 16, kTicket = 1u << 17;
 
@@ -67,14 +68,14 @@ struct ThreadPool::Impl {
   const FunctionRef<void(int64_t, int64_t)>* body = nullptr;
   int64_t count = 0, grain = 1;
   uint32_t smallest = 1;
-  std::vector<Share> shares;  // of the caller, then of the workers
+  std::vector<Share> shares;  // the caller's, then the worker threads'
   std::atomic<uint64_t> state{0};
   std::atomic<int> asleep{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::condition_variable wake;
 
-  /// Also where not all threads could be made.
+  /// Also runs if not all threads could be started.
   ~Impl() {
     {
       const std::lock_guard lock(mutex);
@@ -88,8 +89,8 @@ struct ThreadPool::Impl {
     (*body)(part.begin * grain, std::min(part.end * grain, count));
   }
 
-  /// Parts shrink as a share runs out: few in all, and threads that share their core with other
-  /// work still end together.
+  /// Runs parts of all shares. Parts become smaller towards the end of a share. Their number stays
+  /// small, and threads whose cores also run other work still end at about the same time.
   void work(size_t own) {
     Share::Part part;
     while ((part = shares[own].take(smallest, 4, true)).end > 0) run(part);
@@ -99,7 +100,7 @@ struct ThreadPool::Impl {
     }
   }
 
-  /// True when a job newer than `seen` is open and this worker is now counted inside it.
+  /// Returns true if a job newer than `seen` is open; this worker thread is then counted in it.
   bool join(uint64_t& seen) {
     uint64_t now = state.load(std::memory_order_acquire);
     while ((now & kOpen) && now / kTicket != seen) {

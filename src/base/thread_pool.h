@@ -1,5 +1,5 @@
-// Fork-join over a fixed set of threads, for the kernels. The caller takes part in the work.
-// One parallel_for at a time per pool: a pool belongs to one executor.
+// Fork-join over a fixed number of threads, for the kernels. The caller does a part of the work. A
+// pool runs one parallel_for at a time: each executor has its own pool.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// A borrowed callable: what std::function is without the allocation. Valid during the call only.
+/// A borrowed callable: like std::function, but without allocation. Valid only during the call.
 template <typename Signature>
 class FunctionRef;
 template <typename R, typename... Args>
@@ -27,10 +27,11 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// Workers spin for a moment, then sleep, so that an idle server costs nothing.
+/// Worker threads spin for a moment, then sleep, so that an idle server uses no processor time.
 class ThreadPool {
  public:
-  /// `threads` >= 1 counts the caller: 1 means no worker at all. 0: usable_cores() (base/cores.h).
+  /// `threads` >= 1 includes the caller: 1 means no worker threads. 0: usable_cores()
+  /// (base/cores.h).
   explicit ThreadPool(int threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -39,8 +40,8 @@ class ThreadPool {
   int size() const;
 
   /// Runs body(begin, end) over disjoint parts of [0, count); parts begin at multiples of `grain`.
-  /// Which thread gets which part must not matter to the result. Returns when all are done.
-  /// Runs inline when one part is enough. body must not throw and must not call parallel_for.
+  /// The result must not depend on which thread runs which part. Returns when all parts are done.
+  /// If one part is enough, the caller runs it. body must not throw and must not call parallel_for.
   void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body);
 
  private:

@@ -52,7 +52,7 @@ TEST(ThreadPool, TakesWhatASlowThreadHasLeft) {
     pool.parallel_for(64, 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) hits[i]++;
       if (!first.exchange(false)) return;
-      // The first thread stays until the other has done everything else.
+      // The first thread keeps its part until the other thread has done all other parts.
       const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
       while (!done() && std::chrono::steady_clock::now() < until) std::this_thread::yield();
       EXPECT_TRUE(done());
@@ -73,7 +73,7 @@ TEST(ThreadPool, CountsBeyondThirtyTwoBits) {
   EXPECT_EQ(last.load(), 1);
 }
 
-/// In a process that has room for some threads' stacks only.
+/// Runs in a process with address space for only some threads' stacks.
 [[noreturn]] void make_too_many() {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
