@@ -1,4 +1,4 @@
-// For tests: recordings and voices, and a store beside a model that clones.
+// For tests: recordings, voices, and a store with a model that can clone.
 #pragma once
 
 #include <gtest/gtest.h>

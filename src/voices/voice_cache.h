@@ -1,4 +1,4 @@
-// Voices as data that were used lately, by what they are made of. Any thread.
+// A cache of recently used voices (as data), by the key of their source. Any thread.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace syrinx {
 class VoiceCache {
  public:
   explicit VoiceCache(size_t max_bytes) : voices_(max_bytes) {}
-  /// Null when it is not there.
+  /// Returns the voice; null if it is absent.
   std::shared_ptr<const Voice> find(const std::string& key) { return voices_.find(key); }
   void put(const std::string& key, std::shared_ptr<const Voice> voice);
   size_t bytes() const { return voices_.bytes(); }

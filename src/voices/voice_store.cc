@@ -31,8 +31,8 @@ constexpr const char* kRecordings = "recordings";
 constexpr const char* kEncoded = "encoded";
 constexpr const char* kConsents = "consents";
 constexpr size_t kMaxIdBytes = 64;
-constexpr size_t kMaxTextBytes = 16 << 10;    // of each field
-constexpr size_t kMaxEntryBytes = 256 << 10;  // of a file of names/
+constexpr size_t kMaxTextBytes = 16 << 10;    // limit of each field
+constexpr size_t kMaxEntryBytes = 256 << 10;  // size limit of a file in names/
 constexpr size_t kMaxRecordingBytes = 256 << 20;
 constexpr size_t kMaxListed = 100'000;
 
@@ -50,14 +50,14 @@ bool is_consent_id(std::string_view id) {
 
 int64_t unix_time_s() { return static_cast<int64_t>(std::time(nullptr)); }
 
-/// One process at a time changes a store; held shortly.
+/// A lock for changes of a store by one process at a time; held for a short time.
 class StoreLock {
  public:
   explicit StoreLock(const std::string& directory) {
     std::error_code made;
     const bool fresh = fs::create_directories(directory, made);
     if (made) load_fault(directory, "", "cannot be made: " + made.message());
-    // Recordings of people: readable by this user only.
+    // The directory has recordings of people, so only this user may read it.
     if (fresh) fs::permissions(directory, fs::perms::owner_all, made);
     const std::string path = join_path(directory, ".lock");
     fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -102,7 +102,7 @@ std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// Bytes of all files below.
+/// Returns the size of all files below a directory.
 size_t bytes_below(const std::string& directory) {
   size_t bytes = 0;
   std::error_code fault;
@@ -142,7 +142,8 @@ std::string voice_id(std::string_view name) {
     }
   }
   while (!out.empty() && out.back() == '-') out.pop_back();
-  out.erase(0, std::min(out.find_first_not_of(".-"), out.size()));  // no hidden files, no ".."
+  // prevents hidden files and ".."
+  out.erase(0, std::min(out.find_first_not_of(".-"), out.size()));
   return out.size() <= kMaxIdBytes ? out : "";
 }
 
@@ -151,13 +152,13 @@ std::string voice_key(std::string_view recording, const VoiceEncoderInfo& encode
   std::string all;
   for (const std::string_view part : {recording, std::string_view(encoder.family),
                                       std::string_view(encoder.version), mode, text}) {
-    all += concat(part.size(), ":");  // so that neighbours cannot flow into each other
+    all += concat(part.size(), ":");  // the length makes the borders of adjacent parts count
     all += part;
   }
   return sha256_hex(all);
 }
 
-/// Returns the bytes of the file that a recording is kept in.
+/// Returns the size of the file that stores a recording.
 static int64_t recording_bytes(const RecordedAudio& audio) {
   return std::ssize(recording_wav(audio.samples, audio.sample_rate));
 }
@@ -253,7 +254,8 @@ void VoiceStore::put_recording(const std::string& hash, const RecordedAudio& aud
   const std::string file = path(kRecordings, hash + ".wav");
   const std::string wav = recording_wav(audio.samples, audio.sample_rate);
   std::error_code none;
-  if (fs::file_size(file, none) != wav.size()) write_file(file, wav);  // none, or a power cut's
+  // absent, or truncated by a power cut
+  if (fs::file_size(file, none) != wav.size()) write_file(file, wav);
 }
 
 Result<StoredVoice> VoiceStore::add(const NewVoice& wish, const RecordedAudio& audio) {
@@ -334,12 +336,13 @@ Status VoiceStore::remove(std::string_view name) {
   return ok_status();
 }
 
-/// Removes recordings and voices that no name needs. Under the lock. What another process is just
-/// encoding comes back as an unused file and goes the next time.
+/// Removes recordings and encoded voices that no entry needs; needs the lock. If another process is
+/// encoding such a recording, its voice file appears afterwards, unused, and is removed the next
+/// time.
 void VoiceStore::collect() const {
   std::set<std::string> needed;
   for (const std::string& id : ids(kNames)) {
-    // What cannot be read may need anything: keep all.
+    // An entry that cannot be read may need any file: remove nothing.
     const auto voice = read_entry(id);
     if (!voice) return;
     needed.insert(voice->recording.empty() ? voice->encoded : voice->recording);
@@ -390,7 +393,7 @@ std::shared_ptr<const Voice> VoiceStore::load(const std::string& key) const try 
   if (!is_hash(key) || !is_file(file)) return nullptr;
   return std::make_shared<const Voice>(read_voice_file(file).voice);
 } catch (const LoadError&) {
-  return nullptr;  // encoded anew
+  return nullptr;  // the caller then encodes the voice again
 }
 
 void VoiceStore::keep(const std::string& key, const std::string& recording,

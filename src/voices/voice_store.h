@@ -6,10 +6,10 @@
 //                               the recording, family, encoder version, mode and text
 //   consents/ID.json            that a person agreed to be cloned, with a recording of it
 //
-// A voice is kept as its recording, so any model that can clone may speak with it, now or later;
-// one made elsewhere (of a speaker's embedding, or imported) is kept as it is and fits one family.
-// Files appear whole or not at all and changes are made under a lock, so several processes may use
-// a store. Nothing in it is trusted. Thread-safe.
+// A voice is stored as its recording, so that any model that can clone may use it, now or later. A
+// voice made elsewhere (from a speaker's embedding, or imported) is stored as data and fits one
+// family. Files are complete or absent, and changes are made under a lock, so several processes may
+// use a store. Nothing in it is trusted. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -26,27 +26,27 @@
 
 namespace syrinx {
 
-/// What a client states of a voice that is to be kept.
+/// Properties that a client states of a voice to be stored.
 struct NewVoice {
   std::string name;
-  std::string text = {};     ///< what the recording says
-  std::string mode = {};     ///< how to clone; empty: the best that the model can
-  std::string consent = {};  ///< the person that agreed to being cloned, and how
+  std::string text = {};     ///< what is spoken in the recording
+  std::string mode = {};     ///< how to clone; empty: the model's best mode
+  std::string consent = {};  ///< the person that agreed to be cloned, and how
   std::string description = {};
-  bool replace = false;  ///< one of the same name goes
+  bool replace = false;  ///< replaces a voice with the same name
 };
 
-/// What is kept of a voice.
+/// The stored properties of a voice.
 struct StoredVoice {
-  std::string id = {};  ///< the name as it is asked for: "Anna Bell" is "anna-bell"
+  std::string id = {};  ///< id that its name maps to: "Anna Bell" is "anna-bell"
   std::string name = {}, text = {}, mode = {}, consent = {}, description = {};
-  std::string recording = {};   ///< hash; empty: made elsewhere
-  std::string encoded = {};     ///< key of a voice that was made elsewhere; empty otherwise
-  std::string family = {};      ///< of that; empty: any that can clone
-  double seconds = 0;           ///< of the recording
-  int sample_rate = 0;          ///< of the recording, Hz
-  int64_t recording_bytes = 0;  ///< of its file
-  int64_t created_s = 0;        ///< since 1970
+  std::string recording = {};   ///< hash; empty: the voice was made elsewhere
+  std::string encoded = {};     ///< key, if the voice was made elsewhere; else empty
+  std::string family = {};      ///< family of `encoded`; empty: any that can clone
+  double seconds = 0;           ///< length of the recording
+  int sample_rate = 0;          ///< sample rate of the recording, Hz
+  int64_t recording_bytes = 0;  ///< size of the recording's file
+  int64_t created_s = 0;        ///< time of creation, seconds since 1970
 };
 
 /// A person's consent to be cloned.
@@ -56,49 +56,51 @@ struct StoredConsent {
   int64_t created_s = 0;
 };
 
-/// What a store may hold.
+/// Limits of a store.
 struct VoiceStoreLimits {
   size_t max_voices = 1000;
-  size_t max_bytes = size_t{2} << 30;  ///< of all files
+  size_t max_bytes = size_t{2} << 30;  ///< size of all files
 };
 
-/// What a name is asked for as: ASCII letters small, everything but them, digits, '.', '_' and
-/// other scripts' letters a '-'. Empty when nothing is left, or the name is too long or no UTF-8.
+/// Returns the id for a name: ASCII letters in lower case; digits, '.', '_' and letters of other
+/// scripts unchanged; everything else is '-'. Empty if nothing remains, or if the name is too long
+/// or not UTF-8.
 std::string voice_id(std::string_view name);
 
-/// Where a voice made of these things is kept: 64 hexadecimal digits.
+/// Returns the key of a voice made from these inputs: 64 hexadecimal digits.
 std::string voice_key(std::string_view recording, const VoiceEncoderInfo& encoder,
                       std::string_view mode, std::string_view text);
-/// The hash that names a recording.
+/// Returns the hash that is the name of a recording.
 std::string recording_hash(const RecordedAudio& audio);
 
-/// One directory of voices. Safe from any thread and beside other processes.
+/// A directory of voices. Safe from any thread and with other processes.
 class VoiceStore {
  public:
-  /// The directory is made when something is first kept.
+  /// The directory is created with the first stored voice.
   explicit VoiceStore(std::string directory, VoiceStoreLimits limits = {});
-  /// SYRINX_VOICES, or syrinx/voices where XDG wants data; empty when there is no such place.
+  /// Returns SYRINX_VOICES, or syrinx/voices in XDG's data directory; empty if neither is known.
   static std::string default_directory();
   const std::string& directory() const { return directory_; }
 
-  /// In the order of their ids; entries that cannot be read are left out.
+  /// Returns the voices in the order of their ids, without entries that cannot be read.
   std::vector<StoredVoice> list() const;
-  /// By name or id.
+  /// Finds a voice by name or id.
   std::optional<StoredVoice> find(std::string_view name) const;
 
   Result<StoredVoice> add(const NewVoice& wish, const RecordedAudio& audio);
-  /// A voice that was made elsewhere.
+  /// Adds a voice that was made elsewhere.
   Result<StoredVoice> add(const NewVoice& wish, const Voice& voice);
-  /// With all that no other name needs.
+  /// Removes a voice, and all files that no other voice needs.
   Status remove(std::string_view name);
 
-  /// What the voice is made of, to be encoded. Throws LoadError.
+  /// Returns the recording of a voice, to encode it. Throws LoadError.
   Recording recording(const StoredVoice& voice) const;
-  /// As bytes of a WAV file. Throws LoadError.
+  /// Returns the recording as bytes of a WAV file. Throws LoadError.
   std::string recording_file(const StoredVoice& voice) const;
-  /// What was kept under the key; null when there is nothing, or nothing that can be read.
+  /// Returns the encoded voice stored under the key; null if it is absent or cannot be read.
   std::shared_ptr<const Voice> load(const std::string& key) const;
-  /// Keeps what an encoder made of a recording of this store; without one there is nothing to do.
+  /// Stores a voice encoded from a recording of this store; does nothing if the recording is not
+  /// stored.
   void keep(const std::string& key, const std::string& recording, const Voice& voice) const;
 
   Result<StoredConsent> add_consent(const std::string& name, const std::string& language,

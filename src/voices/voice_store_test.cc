@@ -1,5 +1,5 @@
-// What the store promises beyond keeping: which users may read it, what stays and what goes, and
-// that nothing that lies in it is trusted.
+// Checks of the store besides storing: which users may read it, what is kept and removed, and that
+// its contents are not trusted.
 #include "voices/voice_store.h"
 
 #include <sys/stat.h>
@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// An environment variable for as long as this lives; null: unset.
+/// Sets an environment variable while this object exists; null: unset.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {
@@ -96,7 +96,7 @@ TEST_F(VoiceStoreTest, AVoiceIsFoundByItsNameOrItsId) {
   EXPECT_FALSE(store_.find("../names/anna-bell"));
 }
 
-/// Files that another program put there under names that no voice can have.
+/// Files of other programs, whose names no voice can have.
 TEST_F(VoiceStoreTest, NamesThatNoVoiceCanHaveAreLeftOut) {
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   const std::string valid = slurp(dir_.path("store/names/anna.json"));
@@ -131,8 +131,8 @@ TEST_F(VoiceStoreTest, ARecordingOfTwoChannelsIsNone) {
   const auto added = store_.add({.name = "anna"}, some_audio());
   ASSERT_TRUE(added.ok());
   std::string wav = store_.recording_file(added.value());
-  wav[22] = 2;  // channels
-  wav[32] = 4;  // bytes of a frame
+  wav[22] = 2;  // number of channels
+  wav[32] = 4;  // bytes per frame
   dir_.write("store/recordings/" + added.value().recording + ".wav", wav);
   try {
     (void)store_.recording(added.value());
@@ -142,7 +142,7 @@ TEST_F(VoiceStoreTest, ARecordingOfTwoChannelsIsNone) {
   }
 }
 
-/// What was made of a recording goes with the last name that needs it, and not before.
+/// A voice encoded from a recording is removed with the last name that needs it, and not before.
 TEST_F(VoiceStoreTest, WhatWasMadeGoesWithItsRecording) {
   ASSERT_TRUE(add_voice(store_, encoder_, {.name = "anna"}, some_audio(), some_voice()).ok());
   ASSERT_TRUE(store_.add({.name = "again"}, some_audio()).ok());
@@ -163,12 +163,12 @@ TEST_F(VoiceStoreTest, ReplacingLetsGoOfWhatItReplaces) {
   EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);
   EXPECT_EQ(files_in(dir_.path("store/encoded")), 0u);
   EXPECT_EQ(store_.find("anna")->description, "another one");
-  // Replacing by the same keeps it.
+  // Replacing a voice by an equal one keeps the recording.
   ASSERT_TRUE(store_.add(again, some_audio(1, 0.09)).ok());
   EXPECT_EQ(store_.recording(*store_.find("anna")).samples, some_audio(1, 0.09).samples);
 }
 
-/// What cannot be read may need anything.
+/// An entry that cannot be read may need any file.
 TEST_F(VoiceStoreTest, NothingGoesWhileANameOrAConsentCannotBeRead) {
   const auto consent = store_.add_consent("Anna", "en", some_audio(1, 0.03));
   ASSERT_TRUE(consent.ok());
@@ -222,7 +222,7 @@ TEST_F(VoiceStoreTest, OnlyKeysAreLookedForAmongWhatWasMade) {
   EXPECT_EQ(store_.load(upper) != nullptr, upper == key);
 }
 
-/// Equal voices made elsewhere are one file; those that differ in anything are two.
+/// Equal voices made elsewhere share a file; voices that differ in any property do not.
 TEST_F(VoiceStoreTest, GivenVoicesAreKnownByAllTheyAreMadeOf) {
   ASSERT_TRUE(store_.add({.name = "a"}, some_voice(1)).ok());
   ASSERT_TRUE(store_.add({.name = "b"}, some_voice(1)).ok());
@@ -240,8 +240,7 @@ TEST_F(VoiceStoreTest, GivenVoicesAreKnownByAllTheyAreMadeOf) {
   EXPECT_EQ(files_in(dir_.path("store/encoded")), 5u);
 }
 
-/// A wish outlives the voice that it was for: another process may have put another one in its
-/// place.
+/// Between finding a voice and preparing it, another process may replace the voice.
 TEST_F(VoiceStoreTest, AVoiceThatBecameOneTheModelCannotSpeakWithIsRefused) {
   const auto plain = make_toy_pipeline();
   const Speaker fixed{plain->info(), nullptr, &store_};

@@ -32,7 +32,7 @@ Error no_such_voice(const Speaker& speaker, std::string_view name) {
           "voice"};
 }
 
-/// Why the model cannot speak with a voice of the store.
+/// Returns the error for a stored voice that the model cannot use.
 Error misfit(const Speaker& speaker, const StoredVoice& stored) {
   if (stored.encoded.empty()) {
     Error error = cannot_clone(*speaker.info, "voice");
@@ -54,7 +54,8 @@ Result<VoiceWish> find_voice(const Speaker& speaker, std::string_view name) {
   return VoiceWish{.source = std::make_shared<VoiceSource>(VoiceSource{.stored = stored->id})};
 }
 
-/// The mode that is used when a recording says no more than this; check_recording() judges it.
+/// Returns the mode for a recording: `mode`, or else the first mode that fits. check_recording()
+/// validates it.
 std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bool has_text) {
   if (!mode.empty()) return mode;
   for (const VoiceMode& each : encoder.modes) {
@@ -63,11 +64,11 @@ std::string mode_of(const VoiceEncoderInfo& encoder, const std::string& mode, bo
   return "";
 }
 
-/// Throws LoadError where a file of the voice cannot be read.
+/// Throws LoadError if a file of the voice cannot be read.
 Result<PreparedVoice> prepare_entry(const Speaker& speaker,
                                     const std::optional<StoredVoice>& stored,
                                     const VoiceSource& source, const PrepareOptions& options) {
-  // Removed meanwhile, or replaced.
+  // The voice was removed or replaced meanwhile.
   if (!stored) return no_such_voice(speaker, source.stored);
   if (!can_speak_with(speaker, *stored)) return misfit(speaker, *stored);
   PreparedVoice out;
@@ -94,9 +95,9 @@ Result<PreparedVoice> prepare_entry(const Speaker& speaker,
   return out;
 }
 
-/// Another process may replace or remove the voice between its entry and its files: then the entry
-/// is another one, which counts. It may even be the same again, replaced twice, so that only the
-/// file that cannot be read time after time is damaged.
+/// Another process may replace or remove the voice between reading its entry and its files, so
+/// after a failure the entry is read again. Even an equal entry may be new, if the voice was
+/// replaced twice. Only a file that fails repeatedly is reported as damaged.
 Result<PreparedVoice> prepare_stored(const Speaker& speaker, const VoiceSource& source,
                                      const PrepareOptions& options) {
   constexpr int kTries = 8;
@@ -140,7 +141,7 @@ Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_v
     const auto alias = speaker.aliases->find(text);
     if (alias != speaker.aliases->end()) text = alias->second;
   }
-  // A voice of the model may be called anything.
+  // A name of the model's own voice may contain these characters, too.
   if (text.find_first_of("+(") == std::string_view::npos || find_own_voice(*speaker.info, text)) {
     auto wish = find_voice(speaker, text);
     if (!wish) return wish.error();
@@ -167,7 +168,8 @@ Result<PreparedVoice> prepare_voice(const Speaker& speaker, const VoiceSource& s
   if (!source.stored.empty()) return prepare_stored(speaker, source, options);
   const VoiceEncoderInfo& encoder = *speaker.encoder;
   const std::string mode = mode_of(encoder, source.mode, !source.text.empty());
-  // What a client sends with every request is known by its bytes, before anything is decoded.
+  // The key is a hash of the file's bytes, so that a recording sent with every request is found
+  // before it is decoded.
   const std::string bytes = concat(sha256_hex(source.audio), source.trim ? " trimmed" : "");
   const std::string key = voice_key(bytes, encoder, mode, source.text);
   PreparedVoice out;
@@ -194,7 +196,7 @@ std::shared_ptr<const Voice> keep_voice(const Speaker& speaker, const PreparedVo
     try {
       speaker.store->keep(prepared.key, prepared.recording_hash, voice);
     } catch (const LoadError&) {
-      // A store that cannot be written to: the voice is made again another time.
+      // If the store is read-only, the voice is made again the next time.
     }
   }
   auto shared = std::make_shared<const Voice>(std::move(voice));

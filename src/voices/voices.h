@@ -1,6 +1,6 @@
-// From what a request says of its voice to a voice as data: names of the model and of the store,
-// mixes of them, recordings and embeddings that come along. Shared by the command line and the
-// server. Free functions and plain data; any thread.
+// Turns a request's text for its voice into a voice as data: names of the model's and the store's
+// voices, mixes of them, recordings and embeddings in the request. Shared by the command line and
+// the server. Free functions and plain data; any thread.
 #pragma once
 
 #include <functional>
@@ -19,54 +19,57 @@
 
 namespace syrinx {
 
-/// Further names that an operator gives to voices, or to mixes of them: other vendors' ids, say.
+/// Additional names that an operator defines for voices or mixes of them, such as other vendors'
+/// ids.
 using VoiceAliases = std::map<std::string, std::string, std::less<>>;
 
-/// Whose voices: a model's, those kept beside it, and what else they are called. Borrows all four.
+/// The voices available to a request: the model's, the store's, and aliases. Borrows all four
+/// objects.
 struct Speaker {
-  // A model alone is a speaker too.
+  // Implicit: a model alone is a Speaker, too.
   Speaker(const PipelineInfo& model,  // NOLINT(google-explicit-constructor)
           const VoiceEncoderInfo* its_encoder = nullptr, const VoiceStore* kept = nullptr,
           const VoiceAliases* also_called = nullptr)
       : info(&model), encoder(its_encoder), store(kept), aliases(also_called) {}
   const PipelineInfo* info;
   const VoiceEncoderInfo* encoder;  ///< null: the model cannot clone
-  const VoiceStore* store;          ///< null: none are kept
-  const VoiceAliases* aliases;      ///< null: none
+  const VoiceStore* store;          ///< null: there is no store
+  const VoiceAliases* aliases;      ///< null: there are no aliases
 };
 
-/// Where a voice as data comes from: one of the three.
+/// The source of a voice as data; one of `stored`, `audio` and `embedding` is set.
 struct VoiceSource {
   std::string stored = {};            ///< the id of a voice in the store
   std::string audio = {};             ///< bytes of an audio file
-  std::vector<float> embedding = {};  ///< of a speaker, as the model knows them
-  std::string text = {}, mode = {};   ///< with `audio`, as in Recording
-  bool trim = false;                  ///< of `audio`, as RecordingLimits::trim
-  std::shared_ptr<const RecordedAudio> decoded =
-      {};  ///< what `audio` is, where it was read already
+  std::vector<float> embedding = {};  ///< a speaker's embedding in the model's format
+  std::string text = {}, mode = {};   ///< for `audio`, as in Recording
+  bool trim = false;                  ///< for `audio`, as RecordingLimits::trim
+  std::shared_ptr<const RecordedAudio> decoded = {};  ///< `audio`, if it is already decoded
 };
 
-/// A voice that is asked for: one of the model's by its name, or one that must be fetched.
+/// A requested voice: one of the model's by name, or a source from which it must be loaded or made.
 struct VoiceWish {
   std::string own = {};
   std::shared_ptr<const VoiceSource> source = nullptr;
   float weight = 1;
-  int turn = -1;  ///< the recording of this turn of RequestText::context; -1: the speaker's own
+  /// Turn of RequestText::context whose recording gets the voice; -1: the voice of the request
+  /// itself.
+  int turn = -1;
 };
 
-/// The message of "this model cannot clone", with the reason.
+/// Returns the error "this model cannot clone", with the reason.
 Error cannot_clone(const PipelineInfo& info, const char* param);
 
-/// The model's spelling of one of its voices, or nothing.
+/// Returns the name of one of the model's voices in the model's spelling; empty if there is none.
 std::optional<std::string> find_own_voice(const PipelineInfo& info, std::string_view name);
-/// Whether the store has a voice that this model can speak with.
+/// Returns whether this model can use a voice of the store.
 bool can_speak_with(const Speaker& speaker, const StoredVoice& voice);
-/// What `text` asks for: an alias, "anna", or "anna(2)+ben(1)", of the model's voices first, then
-/// of the store's. kNotFound names what there is.
+/// Finds the voices for `text`: an alias, "anna", or "anna(2)+ben(1)". Names are searched among the
+/// model's voices first, then in the store. kNotFound lists the available voices.
 Result<std::vector<VoiceWish>> find_voices(const Speaker& speaker, std::string_view text);
 
-/// A source that was looked up: the voice where it is there already, else what it must be made of
-/// and the key under which it is kept.
+/// Result of looking up a source: the voice if it exists already, else the recording to encode and
+/// the key for the result.
 struct PreparedVoice {
   std::string key = {};
   std::shared_ptr<const Voice> voice = nullptr;  ///< null: encode `recording`
@@ -74,30 +77,33 @@ struct PreparedVoice {
   std::string recording_hash = {};
 };
 
-/// Where voices come from, and what may be done for one.
+/// The cache, and limits of what prepare_voice() may do.
 struct PrepareOptions {
   VoiceCache* cache = nullptr;
-  bool quick = false;  ///< only what is in the cache: nothing is decoded and no voice file read
+  bool quick = false;  ///< only searches the cache: decodes nothing and reads no voice file
   RecordingLimits limits = {};
-  std::function<void(const RecordedAudio&)> heard = {};  ///< what was read, for remarks
-  /// Asked with a key that the cache does not have, before anything is read: whether another thread
-  /// makes that already. Then there is neither voice nor recording.
+  /// called with a decoded recording, for remarks
+  std::function<void(const RecordedAudio&)> heard = {};
+  /// Called with a key that is not in the cache, before anything is read. Returns true if another
+  /// thread already makes that voice; the result then has neither voice nor recording.
   std::function<bool(const std::string& key)> under_way = {};
 };
 
-/// Encodes a source without an embedding. With `quick`, no key: not in the cache.
+/// Looks up a source that is not an embedding. With `quick`, an empty key means that the voice is
+/// not in the cache.
 Result<PreparedVoice> prepare_voice(const Speaker& speaker, const VoiceSource& source,
                                     const PrepareOptions& options);
-/// Keeps what became of it for the next time.
+/// Stores the encoded voice in the cache and, for a voice of the store, in the store.
 std::shared_ptr<const Voice> keep_voice(const Speaker& speaker, const PreparedVoice& prepared,
                                         Voice voice, VoiceCache* cache);
 
-/// Keeps a recording under a name, with what the model's encoder made of it.
+/// Stores a recording under a name, with the voice that the model's encoder made of it.
 Result<StoredVoice> add_voice(VoiceStore& store, const VoiceEncoderInfo& encoder,
                               const NewVoice& wish, const RecordedAudio& audio, const Voice& voice);
 
-/// Puts the voices of the wishes into a request, `fetched` for those with a source, in order. The
-/// request has the turns that wishes name already, and keeps its voice where none is wished for.
+/// Puts the voices of `wishes` into a request; `fetched` has those with a source, in order. The
+/// request must already have the turns that the wishes refer to. Without a wish for its own voice,
+/// it keeps the voice that it has.
 void put_voices(const std::vector<VoiceWish>& wishes,
                 std::span<const std::shared_ptr<const Voice>> fetched, SpeechRequest& request);
 

@@ -47,7 +47,7 @@ TEST_F(VoicesTest, StoreKeepsAndGivesBack) {
   EXPECT_EQ(back.samples, audio.samples);
   EXPECT_EQ(back.text, "Hello.");
   EXPECT_EQ(store_.add(anna, audio).error().message, "there is a voice called 'anna-bell' already");
-  // An equal recording under another name is kept once, and goes with the last name.
+  // Equal recordings under two names are stored once, and are removed with the last name.
   ASSERT_TRUE(store_.add({.name = "other"}, audio).ok());
   EXPECT_EQ(files_in(dir_.path("store/recordings")), 1u);
   EXPECT_EQ(store_.list().size(), 2u);
@@ -88,7 +88,7 @@ TEST_F(VoicesTest, KeysDistinguishTheirParts) {
   EXPECT_EQ(voice_key("r", encoder_, "a", "b"), voice_key("r", encoder_, "a", "b"));
 }
 
-/// A mode that needs a text is not what is meant where there is none.
+/// A mode that needs a text is not the default for a recording without text.
 TEST_F(VoicesTest, TheFirstModeThatFitsIsMeant) {
   VoiceEncoderInfo choosy = encoder_;
   choosy.modes = {{.name = "in-context", .needs_text = true}, {.name = "x-vector"}};
@@ -102,7 +102,7 @@ TEST_F(VoicesTest, TheFirstModeThatFitsIsMeant) {
   EXPECT_NE(key("Hello.", ""), key("Hello.", "x-vector"));
 }
 
-/// Nothing is kept of a recording that was removed meanwhile.
+/// A voice is not stored if its recording was removed meanwhile.
 TEST_F(VoicesTest, NothingIsKeptOfARecordingThatIsGone) {
   const auto added = store_.add({.name = "anna"}, some_audio());
   ASSERT_TRUE(added.ok());
@@ -124,12 +124,12 @@ TEST_F(VoicesTest, DamagedEntriesAreLeftOut) {
       }
     }
   });
-  // A recording that is gone is reported as such.
+  // A missing recording is reported as such.
   std::filesystem::remove_all(dir_.path("store/recordings"));
   EXPECT_THROW(store_.recording(*store_.find("anna")), LoadError);
 }
 
-/// Files of this process may not grow past `bytes`, as on a disk that is full.
+/// Limits the size of files that this process writes to `bytes`, as if the disk were full.
 class FullDisk {
  public:
   explicit FullDisk(rlim_t bytes) : ignored_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -149,7 +149,7 @@ class FullDisk {
   void (*const ignored_)(int);
 };
 
-/// What does not fit is refused, nothing of it stays, and what was there is as it was.
+/// A voice that does not fit is refused without remains, and earlier voices stay unchanged.
 TEST_F(VoicesTest, AFullDiskCostsOnlyWhatWasToBeKept) {
   const RecordedAudio audio = some_audio();
   ASSERT_TRUE(store_.add({.name = "anna"}, audio).ok());
@@ -176,7 +176,7 @@ TEST_F(VoicesTest, AFullDiskCostsOnlyWhatWasToBeKept) {
 }
 
 TEST_F(VoicesTest, ProcessesDoNotDisturbEachOther) {
-  // Each a store of its own, as two processes have.
+  // Each thread has its own store, like two processes.
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -225,7 +225,7 @@ TEST_F(VoicesTest, Consents) {
   EXPECT_EQ(store_.find_consent(consent.value().id)->name, "Anna");
   EXPECT_EQ(store_.consents().size(), 1u);
   EXPECT_FALSE(store_.find_consent("cons_../../x"));
-  // Not even where the path leads to a file that could be read.
+  // This holds even if the path leads to a file that could be read.
   ASSERT_TRUE(store_.add({.name = "anna"}, some_audio()).ok());
   std::filesystem::create_directories(dir_.path("store/consents/cons_"));
   EXPECT_TRUE(is_file(dir_.path("store/consents/cons_/../../names/anna.json")));
@@ -243,7 +243,7 @@ TEST_F(VoicesTest, Consents) {
 TEST_F(VoicesTest, NamesAreFoundInOrder) {
   ASSERT_TRUE(store_.add({.name = "Anna"}, some_audio()).ok());
   ASSERT_TRUE(store_.add({.name = "toy"}, some_audio()).ok());
-  const auto own = find_voices(speaker_, "Toy").take();  // the model's own comes first
+  const auto own = find_voices(speaker_, "Toy").take();  // the model's own voice comes first
   EXPECT_EQ(own.at(0).own, "toy");
   const auto stored = find_voices(speaker_, "ANNA").take();
   EXPECT_EQ(stored.at(0).source->stored, "anna");
@@ -293,13 +293,13 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
   EXPECT_EQ(prepare_voice(speaker_, named, quick).take().key, "");
   keep_voice(speaker_, first, some_voice(2), &cache);
   EXPECT_TRUE(prepare_voice(speaker_, named, quick).take().voice);
-  EXPECT_TRUE(prepare_voice(speaker_, named, {}).take().voice);  // of the disk
+  EXPECT_TRUE(prepare_voice(speaker_, named, {}).take().voice);  // from the disk
   VoiceCache empty(1 << 20);
   EXPECT_FALSE(prepare_voice(speaker_, named, {.cache = &empty, .quick = true}).take().voice);
   EXPECT_TRUE(prepare_voice(speaker_, named, {.cache = &empty}).take().voice);
   EXPECT_TRUE(prepare_voice(speaker_, named, {.cache = &empty, .quick = true}).take().voice)
       << "read from the disk once";
-  // Another version of the encoder makes it anew; of the recording that was kept.
+  // A new version of the encoder makes the voice again, from the stored recording.
   VoiceEncoderInfo newer = encoder_;
   newer.version = "toy-2";
   const Speaker later{toy_->info(), &newer, &store_};
@@ -320,13 +320,13 @@ TEST_F(VoicesTest, RecordingsAreEncodedOnce) {
 }
 
 TEST_F(VoicesTest, RecordingsAreReadOnce) {
-  // What was read already is not read again, which here would fail.
+  // A decoded recording is not decoded again, which would fail here.
   VoiceSource source{.audio = "noise"};
   source.decoded = std::make_shared<const RecordedAudio>(some_audio());
   const auto prepared = prepare_voice(speaker_, source, {}).take();
   EXPECT_EQ(prepared.recording.samples, some_audio().samples);
   EXPECT_EQ(prepared.recording.sample_rate, 16000);
-  // Nor is what another thread makes already.
+  // A recording is not decoded either if another thread already makes its voice.
   std::string asked;
   const auto waits = [&](const std::string& key) {
     asked = key;
@@ -403,7 +403,7 @@ TEST_F(VoicesTest, ClonesSpeakWithTheirVoice) {
   const VoiceWish cloned{.source = std::make_shared<VoiceSource>()};
   const auto plain = speak({{.own = "toy"}}, {});
   EXPECT_NE(speak({cloned}, {a}), plain);
-  EXPECT_EQ(speak({cloned, cloned}, {a, b}), plain);  // they cancel out
+  EXPECT_EQ(speak({cloned, cloned}, {a, b}), plain);  // equal weights of opposite voices cancel
   EXPECT_NE(speak({cloned, {.own = "toy"}}, {a}), plain);
 }
 
