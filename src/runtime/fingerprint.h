@@ -1,5 +1,5 @@
-// What distinguishes a model's files from others: two processes that hold parts of one model
-// compare it. Free functions; any thread.
+// A digest that identifies a model's files: two processes that run parts of one model compare it.
+// Free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,21 @@
 
 namespace syrinx {
 
-/// SHA-256 (hexadecimal) over the names, sizes and contents of the files below `dir`, in the order
-/// of their names; hidden ones and *.md are left out, links are followed. For a file above 64 MiB
-/// the contents are 8 MiB at either end (in safetensors the first hold all names, types and shapes)
-/// and 256 pieces of 16 KiB spread evenly: another training changes all of them, a single bit may
-/// be missed. Throws LoadError for what cannot be read.
+/// Returns the SHA-256 (hexadecimal) of the names, sizes and contents of the files below `dir`, in
+/// the order of their names. Hidden files and *.md are omitted; links are followed. A file above 64
+/// MiB is read only in part: 8 MiB at either end (in safetensors, the beginning has all names,
+/// types and shapes) and 256 pieces of 16 KiB, spread evenly. Retraining changes all of these, but
+/// a single changed bit may be missed. Throws LoadError if a file cannot be read.
 std::string fingerprint(const std::string& dir);
 
-/// What changes with the files of a model on this machine, at next to no cost.
+/// A digest that changes with a model's files on this machine and costs little.
 struct ModelStamp {
-  std::string digest;  ///< SHA-256 (hexadecimal): names, sizes, times of change, first 64 KiB each
-  int64_t bytes = 0;   ///< of all files
+  /// SHA-256 (hexadecimal) of the names, sizes, times of change and first 64 KiB of all files.
+  std::string digest;
+  int64_t bytes = 0;  ///< size of all files
 };
 
-/// Returns the state of the files that fingerprint() reads. Throws LoadError for what cannot be
+/// Returns the stamp of the files that fingerprint() reads. Throws LoadError if a file cannot be
 /// read.
 ModelStamp stamp(const std::string& dir);
 

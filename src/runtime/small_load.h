@@ -1,5 +1,5 @@
-// For tests: small models, with settings that tests like: the weights as they lie in the file, two
-// threads, no watch over repetitions. Golden checkpoints are read as slowly as a test wants.
+// For tests: small models with f32 weights, two threads, and without the check for repetitions.
+// Golden checkpoints have no deadlines for reading, so tests may be slow.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// A built-in model, or a checkpoint's directory.
+/// Returns options for a built-in model or a checkpoint's directory.
 inline LoadOptions small_load(const std::string& model) {
   LoadOptions load;
   load.model = model;
@@ -28,7 +28,7 @@ inline EngineOptions unhurried(EngineOptions options) {
   return options;
 }
 
-/// A checkpoint with the weights that it was made with, or others.
+/// Loads a checkpoint with its original f32 weights, or with others.
 inline std::unique_ptr<Engine> golden_engine(const std::string& checkpoint,
                                              const EngineOptions& options = {},
                                              const std::string& weights = "f32") {
