@@ -1,5 +1,5 @@
-// When requests come, and in which order texts are spoken. The same seed gives the same on every
-// machine. Free functions; any thread.
+// The times at which requests arrive, and the order in which texts are spoken. The same seed gives
+// the same values on every machine. Free functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,11 @@ inline constexpr size_t kMostArrivals = 2'000'000;
 /// Uniform in [0, 1), the same on every standard library.
 double uniform(std::mt19937_64& random);
 
-/// A Poisson process of `rate` > 0 a second: times in [0, duration_s), ascending. Ends early at
-/// kMostArrivals.
+/// Computes the arrivals of a Poisson process with `rate` > 0 requests a second: times in [0,
+/// duration_s), ascending, at most kMostArrivals of them.
 std::vector<double> poisson_arrivals(double rate, double duration_s, uint64_t seed);
 
-/// The i-th of `count` > 0 texts: each round takes every text once, in an order of its own.
+/// Numbers of `count` > 0 texts in random order: each round takes every text once, in a new order.
 class Rounds {
  public:
   Rounds(size_t count, uint64_t seed);

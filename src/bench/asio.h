@@ -1,9 +1,9 @@
 // The part of Boost.Asio that this folder's sources need; included before everything else. Headers
-// name io_context alone (bench/target.h), so that few files compile Asio.
+// only declare io_context (bench/target.h), so few files compile Asio.
 #pragma once
 
 // clang-format off
-#include <utility>  // first: Boost 1.74 uses std::exchange without saying so
+#include <utility>  // first: Boost 1.74 uses std::exchange without including its header
 #include <boost/asio/awaitable.hpp>
 // clang-format on
 #include <boost/asio/io_context.hpp>

@@ -7,7 +7,8 @@
 namespace syrinx {
 namespace {
 
-constexpr int kPoints = 1600;  // of a worker: HAProxy has 16 for each unit of its weight, here 100
+constexpr int kPoints =
+    1600;  // points of a worker on the ring: HAProxy takes 16 for each unit of weight, here 100
 constexpr double kLeastShare = 0.01;
 
 /// The mixer of SplitMix64 (Steele, Lea, Flood 2014).
@@ -43,7 +44,7 @@ void Balancer::up(int worker, double now_s, bool slow) {
   of(worker) = {.up = true, .slow_since_s = now_s, .slow = slow, .turn = of(worker).turn};
 }
 
-/// Share in [0, 1] of its own weight that counts.
+/// Returns the share in [0, 1] of its own weight that a worker has during its slow start.
 double Balancer::share(const Worker& worker, double now_s) const {
   const double since_s = now_s - worker.slow_since_s;
   const double risen = worker.slow && since_s < options_.slow_start_s
@@ -82,10 +83,10 @@ int Balancer::least(double now_s, int avoid) {
   return best;
 }
 
-/// Agents do not move voices: of weights only the slow start counts.
+/// Chooses the home of a voice. Its weights contain only the slow start, not the agents' reports.
 int Balancer::home(uint64_t voice, double now_s, int avoid) {
   double total = 0;
-  int open = 1;  // this one too
+  int open = 1;  // connections to voices, the new request included
   for (const Worker& worker : workers_) {
     if (worker.up) total += share(worker, now_s), open += worker.connections[1];
   }

@@ -1,8 +1,8 @@
-// Which worker a request goes to, as HAProxy decides it with packaging/haproxy/haproxy.cfg: least
-// connections by the share that a worker's agent says is free; a cloned voice where it is at home,
-// by consistent hashing with bounded load; a rising share for a new worker. Rules from
-// HAProxy's configuration manual (2.6: balance, hash-balance-factor, slowstart). Values and times
-// in seconds; one thread.
+// Chooses the worker of a request as HAProxy does with packaging/haproxy/haproxy.cfg. A request
+// goes to the worker with the fewest connections, weighted by the free share that its agent
+// reports. A request with a cloned voice goes to the voice's home worker, by consistent hashing
+// with bounded load. The share of a new worker rises slowly. Rules from HAProxy's configuration
+// manual (2.6: balance, hash-balance-factor, slowstart). Values and times in seconds; one thread.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace syrinx {
 
-/// As packaging/haproxy/haproxy.cfg sets them.
+/// Options of the balancer, with the values of packaging/haproxy/haproxy.cfg.
 struct BalancerOptions {
   double slow_start_s = 10;
-  double bound = 1.5;  ///< connections of one worker by the mean, past which a voice goes elsewhere
+  double bound = 1.5;  ///< most connections of a voice's home, divided by the mean of all workers
 };
 
-/// Workers on a circle: a voice is at home with the first one after it that takes it.
+/// Workers on a circle: a voice's home is the first worker after the voice that accepts it.
 class HashRing {
  public:
   explicit HashRing(int workers);
-  /// Calls takes(worker), workers in the order of the ring from the voice on and each at least
-  /// once, until one takes it.
+  /// Calls takes(worker) until it returns true, and returns that worker. Workers come in the order
+  /// of the ring, beginning at the voice, each at least once.
   template <typename F>
   std::optional<int> find(uint64_t voice, F takes) const {
     const size_t first = at(voice);
@@ -42,18 +42,18 @@ class HashRing {
 /// The balancer's choice for each request, and the state of its workers.
 class Balancer {
  public:
-  /// All are down. At most a fixed number of workers is known by their numbers.
+  /// All workers are down at first.
   Balancer(int workers, const BalancerOptions& options);
 
-  /// `slow`: its share rises from now on.
+  /// `slow`: the worker's share rises slowly from now on.
   void up(int worker, double now_s, bool slow);
   void down(int worker) { of(worker).up = false; }
   bool is_up(int worker) const { return of(worker).up; }
-  /// What its agent has just said: percent that is free, 1 to 100.
+  /// Notes what the worker's agent reports: the free share in percent, 1 to 100.
   void agent(int worker, double percent) { of(worker).free = percent / 100; }
 
-  /// Chooses and counts the connection; of another worker than `avoid` where there is one. Unset:
-  /// none is up. `voice`: the number of a cloned voice; unset: any worker will do.
+  /// Chooses a worker and counts the connection. Returns `avoid` only if no other worker is up, and
+  /// nothing if no worker is up. `voice`: the number of a cloned voice; unset: any worker will do.
   std::optional<int> open(std::optional<uint64_t> voice, double now_s, int avoid = -1);
   void close(int worker, bool voice);
 
@@ -63,8 +63,8 @@ class Balancer {
     double free = 1;
     double slow_since_s = 0;
     bool slow = false;
-    int connections[2] = {0, 0};  // of the backends: any worker, voices
-    uint64_t turn = 0;  // the worker that was not chosen for longest comes first among equals
+    int connections[2] = {0, 0};  // requests without a cloned voice; with one
+    uint64_t turn = 0;  // number of the last choice; among equal workers the smallest is chosen
   };
   Worker& of(int worker) { return workers_[static_cast<size_t>(worker)]; }
   const Worker& of(int worker) const { return workers_[static_cast<size_t>(worker)]; }
@@ -78,13 +78,14 @@ class Balancer {
   uint64_t turns_ = 0;
 };
 
-/// The part of all requests with a voice that each worker gets in the long run; `popularity` adds
-/// up to 1, most popular first; zeros for workers that are not `up`. What does not fit a worker's
-/// bound goes on to the next one on the ring.
+/// Returns the part of all requests with a voice that each worker gets in the long run.
+/// `popularity`: shares of the voices, the most popular first, with the sum 1. Workers that are not
+/// `up` get 0. Requests past a worker's bound go to the next worker on the ring.
 std::vector<double> voice_shares(const HashRing& ring, const std::vector<bool>& up,
                                  const std::vector<double>& popularity, double bound);
 
-/// Voice i is asked for in proportion to 1 / (i + 1)^skew; adds up to 1.
+/// Returns the shares of requests of `voices` voices, in proportion to 1 / (i + 1)^skew; their sum
+/// is 1.
 std::vector<double> zipf(int voices, double skew);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Line and point charts as SVG, drawn with the colours of the page they stand in (CSS variables
-// --line-0 .. --line-5, --ink, --faint). Plain data to text; any thread.
+// Line and point charts as SVG, drawn with the colours of the page that contains them (CSS
+// variables --line-0 .. --line-5, --ink, --faint). Plain data to text; any thread.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Series {
   std::string name;
   std::vector<std::pair<double, double>> points;
   int colour = 0;
-  bool line = true;    ///< joined; otherwise dots
+  bool line = true;    ///< points joined by a line; otherwise dots
   bool steps = false;  ///< a line that holds its value until the next point
 };
 
@@ -21,16 +21,16 @@ struct Series {
 struct Chart {
   std::string title, x_label, y_label;
   std::vector<Series> series = {};
-  double y_least = 0;  ///< the axis goes down at least to here
-  double y_most = 0;   ///< and up at least to here
-  double mark = 0;     ///< a dashed horizontal line; 0: none
+  double y_least = 0;  ///< the axis begins at this value or below
+  double y_most = 0;   ///< the axis ends at this value or above
+  double mark = 0;     ///< value of a dashed horizontal line; 0: no line
   std::string mark_label = {};
 };
 
 /// An <svg> element; names and labels are escaped here.
 std::string chart_svg(const Chart& chart);
 
-/// About `count` round numbers that cover [low, high], ascending; for axes.
+/// Returns about `count` round numbers that cover [low, high], ascending; for axes.
 std::vector<double> ticks(double low, double high, int count);
 
 }  // namespace syrinx

@@ -11,18 +11,20 @@ namespace syrinx {
 namespace {
 
 constexpr double kLeastFree = 0.01;
-constexpr double kSettle = 0.5;  // of the way to its share a worker goes in a tick
+constexpr double kSettle = 0.5;  // part of the way to its new share that a worker goes in a tick
 
 struct Member {
   bool wanted = false, up = false, slow = false;
-  double up_at_s = INFINITY;  ///< when the balancer will notice that it is ready
+  double up_at_s = INFINITY;  ///< when the balancer will notice that the worker is ready
   double up_since_s = 0;
-  double rate = 0;  ///< of the last tick
+  double rate = 0;  ///< requests a second in the last tick
   WorkerCurve::Place place;
-  double wish = 0, share = 0, voice_share = 0;  ///< of requests without a voice; with one
+  double wish = 0, share = 0,
+         voice_share =
+             0;  ///< shares of requests without a voice: desired, actual; share of those with one
 };
 
-/// How many requests were answered as at each point of the curve.
+/// The number of requests that were answered as at each point of the curve.
 struct Mixture {
   explicit Mixture(size_t points) : weight(points) {}
   void add(WorkerCurve::Place at, double requests) {
@@ -32,7 +34,7 @@ struct Mixture {
   std::vector<double> weight;
 };
 
-/// Sums of a part onto those of the whole.
+/// Adds the sums of a part to the sums of the whole.
 void add(const DayRow& row, DayRow& whole) {
   whole.for_s += row.for_s;
   whole.requests += row.requests, whole.cut += row.cut;
@@ -61,10 +63,10 @@ class DayRun {
   std::optional<Autoscaler> autoscaler_;
   const HashRing ring_;
   const std::vector<double> popularity_;
-  std::vector<WorkerFailure> failures_;  ///< that are to come, the next one last
+  std::vector<WorkerFailure> failures_;  ///< failures to come; the next one is the last element
   double scale_at_s_;
-  bool changed_ = true;  ///< which workers are up
-  DayRow row_;           ///< as it is being summed up
+  bool changed_ = true;  ///< a worker went up or down since voice_share was computed
+  DayRow row_;           ///< the row in progress; holds sums
 };
 
 DayRun::DayRun(const WorkerCurve& curve, const DayOptions& options)
@@ -85,7 +87,7 @@ DayRun::DayRun(const WorkerCurve& curve, const DayOptions& options)
   if (fleet_.autoscaling) autoscaler_.emplace(*fleet_.autoscaling);
 }
 
-/// A request that is heard is cut off; what had not begun is served elsewhere.
+/// Kills a worker: requests whose audio plays are cut off, the others are served elsewhere.
 void DayRun::kill(Member& member, double back_s) {
   row_.cut += curve_.playing(member.place);
   member.up = false, member.up_at_s = back_s + fleet_.check_s;
@@ -133,14 +135,14 @@ void DayRun::fleet_turn(double now) {
   }
 }
 
-/// Seconds that a request takes at this rate.
+/// Returns the seconds that a request takes at this rate.
 double DayRun::time_s(double rate) const {
   const double at_least = std::max(rate, curve_.points()[1].rate);
   return curve_.in_flight(curve_.find(at_least)) / std::min(at_least, curve_.most_rate());
 }
 
-/// The rate of each worker. Least connections keep connections in proportion to weights, and how
-/// many connections a worker has follows from its rate and how long it takes for a request.
+/// Computes the rate of each worker. The "least connections" rule keeps connections in proportion
+/// to weights. The connections of a worker are its rate times the duration of a request.
 void DayRun::share_out(double rate, double now) {
   const double with_voice = popularity_.empty() ? 0 : fleet_.voices.share;
   if (changed_ && with_voice > 0) {
@@ -174,7 +176,7 @@ void DayRun::share_out(double rate, double now) {
   }
 }
 
-/// One tick of what comes.
+/// Adds one tick of requests to the row and to the mixture.
 void DayRun::serve(double rate, Mixture& mixture) {
   const double tick_s = options_.tick_s;
   row_.for_s += tick_s;
@@ -218,7 +220,7 @@ DayResult DayRun::run() {
   return out;
 }
 
-/// Sums become means, and the mixture counts and times.
+/// Turns sums into means, and computes counts and times from the mixture.
 void DayRun::fill(DayRow& row, const Mixture& mixture) const {
   std::vector<std::pair<double, double>> times;  // first audio, requests
   for (size_t j = 0; j < mixture.weight.size(); ++j) {
@@ -231,7 +233,7 @@ void DayRun::fill(DayRow& row, const Mixture& mixture) const {
     }
   }
   row.refused = std::max(0.0, row.requests - row.ok);
-  // A request that is cut off was counted as served.
+  // Requests that are cut off were counted as served above.
   row.ok = std::max(0.0, row.ok - row.cut), row.good = std::max(0.0, row.good - row.cut);
   std::sort(times.begin(), times.end());
   const auto quantile = [&](double p) {

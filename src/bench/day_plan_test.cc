@@ -1,5 +1,5 @@
-// A day computed from curves against the same day simulated request by request, within the bounds
-// that docs/guide/sizing.md states.
+// Compares a day computed from curves with the same day simulated request by request, within the
+// bounds that docs/guide/sizing.md states.
 #include "bench/day_plan.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,8 @@
 namespace syrinx {
 namespace {
 
-constexpr double kSlower = 5;  // than the toy: a worker is full with 11 requests a second
+constexpr double kSlower =
+    5;  // times slower than the toy profile: 11 requests a second fill a worker
 constexpr ServiceTargets kTargets{.first_audio_s = 0.1};
 
 struct Both {

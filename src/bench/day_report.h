@@ -1,4 +1,4 @@
-// A planned day for people and programs. Plain data to text; any thread.
+// Reports of a planned day as text, JSON and HTML. Plain data to text; any thread.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ struct DayReport {
   std::vector<std::pair<std::string, std::string>> facts;
   ServiceTargets targets;
   DayResult day;
-  std::vector<CurvePoint> curve;  ///< that it rests on; empty: simulated request by request
+  std::vector<CurvePoint>
+      curve;  ///< the curve of a computed day; empty: simulated request by request
 };
 
 /// The report as a table for a terminal.

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see there
+#include "bench/asio.h"  // first: see the header
 // clang-format on
 #include <atomic>
 #include <boost/asio/post.hpp>
@@ -28,7 +28,7 @@ class MeterSink : public Sink, public std::enable_shared_from_this<MeterSink> {
     end(failure, outcome.error.message);
   }
 
-  /// Any thread, once.
+  /// Ends the request; call once, from any thread.
   void end(Failure failure, const std::string& detail) {
     meter_->end(now_s(), failure, detail);
     net::post(io_, [self = shared_from_this()] {
@@ -37,7 +37,7 @@ class MeterSink : public Sink, public std::enable_shared_from_this<MeterSink> {
     });
   }
 
-  /// Generator's thread: cancels the request when it takes too long.
+  /// Limits the time of the request, then cancels it; on the generator's thread.
   void limit(Engine& engine, double timeout_s) {
     timer_.expires_after(std::chrono::duration_cast<std::chrono::steady_clock::duration>(
         std::chrono::duration<double>(timeout_s)));

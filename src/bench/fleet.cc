@@ -10,10 +10,11 @@
 namespace syrinx {
 namespace {
 
-constexpr double kTolerance = 0.1;  // of the autoscaler: closer to its target it does nothing
+constexpr double kTolerance =
+    0.1;  // relative distance from its target within which the autoscaler does nothing
 constexpr double kFarthest_s = 1e9;
 
-/// Unset: no number.
+/// Reads a number; unset: the text is not a number.
 std::optional<double> part(std::string_view text) {
   double value = 0;
   const char* last = text.data() + text.size();

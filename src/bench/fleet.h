@@ -1,5 +1,5 @@
-// A fleet as it is planned: workers behind a balancer, the day that its listeners have, workers
-// that die, workers that come and go with the load. Plain data, seconds throughout; any thread.
+// Description of a fleet: workers behind a balancer, the load of a day, workers that die, and
+// workers that start and stop with the load. Plain data, seconds throughout; any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,65 +13,66 @@ namespace syrinx {
 
 /// Voices that listeners have cloned.
 struct VoiceMix {
-  int voices = 0;    ///< 0: none; requests go to the least loaded
-  double share = 1;  ///< of requests, those with such a voice
-  double skew = 1;   ///< voice i is asked for in proportion to 1 / (i + 1)^skew
+  int voices = 0;    ///< cloned voices; 0: all requests go to the least loaded worker
+  double share = 1;  ///< share of requests that use a cloned voice
+  double skew = 1;   ///< voice i is used in proportion to 1 / (i + 1)^skew
 };
 
-/// At `at_s` `workers` workers are killed; `for_s` later they are ready again.
+/// At `at_s` seconds, `workers` workers are killed; `for_s` seconds later they are ready again.
 struct WorkerFailure {
   double at_s = 0, for_s = 60;
   int workers = 1;
 };
-/// "3600+60" or "3600+60x10": start and duration in seconds, workers. Throws LoadError.
+/// Reads "3600+60" or "3600+60x10": start and duration in seconds, workers. Throws LoadError.
 WorkerFailure read_failure(const std::string& text);
 
 /// Kubernetes' horizontal autoscaler with packaging/kubernetes/autoscaler.yaml.
 struct Autoscaling {
   int least = 1, most = 1;
-  double load = 0.6;     ///< streams by the streams that the costs allow, of a worker on average
-  double wait_s = 0.25;  ///< predicted, of a worker on average
-  double start_s = 60;   ///< from the wish until a worker is ready: machine, image, weights
-  double every_s = 15;   ///< between two looks
-  double keep_s = 300;   ///< seconds for which fewer must have been enough before there are fewer
+  double load = 0.6;     ///< target: streams / streams that the costs allow, mean of the workers
+  double wait_s = 0.25;  ///< target: predicted wait, mean of the workers
+  double start_s = 60;   ///< from the decision until a worker is ready: machine, image, weights
+  double every_s = 15;   ///< time between two decisions
+  double keep_s = 300;   ///< time for which fewer workers must have been enough before one stops
   int fewer_per_min = 1;
 };
 
-/// Kubernetes' rule of how many workers there should be.
+/// Kubernetes' rule for the number of workers.
 class Autoscaler {
  public:
   explicit Autoscaler(const Autoscaling& options) : options_(options) {}
-  /// How many there should be. `load` and `wait_s` are sums over the ready ones of `have` workers,
-  /// the others being on their way.
+  /// Returns how many workers there should be. `have`: workers, also those that still start.
+  /// `load`, `wait_s`: sums over the ready workers.
   int wish(int have, double load, double wait_s, double now_s);
 
  private:
   const Autoscaling options_;
-  std::deque<std::pair<double, int>> wishes_;  // of the last keep_s
-  double fewer_since_s_ = 0;                   // when some were last
+  std::deque<std::pair<double, int>> wishes_;  // time, workers: results of the last keep_s
+  double fewer_since_s_ = 0;                   // when a worker was last stopped
 };
 
 /// Workers, balancer and failures of a simulated fleet; times in seconds.
 struct Fleet {
-  double agent_s = 0.25;  ///< how old the balancer's picture gets
-  double check_s = 1;     ///< from ready until the balancer has noticed: two checks of 0.5 s
+  double agent_s = 0.25;  ///< longest age of the balancer's knowledge of a worker
+  double check_s = 1;     ///< from ready until the balancer notices it: two checks of 0.5 s
   double slow_start_s = 10;
-  double bound = 1.5;  ///< of a voice's home, by the mean
-  int retries = 4;     ///< of a request that no audio was made of yet
+  double bound = 1.5;  ///< BalancerOptions::bound
+  int retries = 4;     ///< most retries of a request that has no audio yet
   VoiceMix voices;
   std::vector<WorkerFailure> failures;
   std::optional<Autoscaling>
-      autoscaling;  ///< SimulationOptions::replicas is how many there are first
+      autoscaling;  ///< unset: SimulationOptions::replicas workers; else that many at the start
 };
 
-/// Load by the time of day: levels in [0, 1], evenly spread over `day_s`, straight between them and
-/// from the last to the first.
+/// Load by the time of day: levels in [0, 1], evenly spread over `day_s`. Straight lines join them,
+/// and the last with the first.
 struct Day {
   double day_s = 86400;
   std::vector<double> levels;
   double level(double at_s) const;
 };
-/// A day of a service that people talk to: little at night, a peak in the evening. Made up.
+/// Returns the levels of a typical day of a conversation service: little at night, a peak in the
+/// evening. Made up.
 std::vector<double> usual_day();
 
 }  // namespace syrinx

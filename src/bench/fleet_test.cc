@@ -1,4 +1,4 @@
-// Workers behind a balancer: which worker gets what, dies, comes and goes.
+// Workers behind a balancer: their shares, failures, starts and stops.
 #include "bench/fleet.h"
 
 #include <gtest/gtest.h>
@@ -128,7 +128,7 @@ TEST(Autoscaler, DoublesAtOnceAndGoesSlowly) {
   EXPECT_EQ(scaler.wish(4, 4 * 0.75, 0, 15), 6);
   EXPECT_EQ(scaler.wish(4, 4 * 0.5, 4 * 5.0, 30), 8) << "by the wait, and at most twice";
   EXPECT_EQ(scaler.wish(18, 18 * 1.0, 0, 45), 20);
-  // Fewer only when fewer would have done for five minutes, and one a minute.
+  // Workers are removed only when fewer were enough for five minutes, and one a minute.
   EXPECT_EQ(scaler.wish(8, 0.8, 0, 60), 8);
   EXPECT_EQ(scaler.wish(8, 0.8, 0, 340), 8);
   EXPECT_EQ(scaler.wish(8, 0.8, 0, 350), 7);
@@ -157,7 +157,7 @@ FleetRun run_fleet(SimulationOptions options, double rate, double duration_s,
   return run;
 }
 
-/// The only fault that listeners see is that of the worker that died: what it was playing.
+/// The only fault that listeners notice is that of the worker that died: the audio that it played.
 TEST(Fleet, AKilledWorkerCostsWhatItWasPlaying) {
   StepProfile profile = toy_profile(10);
   profile.utterances[0].open_s = 0.15;  // seconds in which nothing is heard
@@ -209,7 +209,7 @@ TEST(Fleet, TheAutoscalerFollowsTheLoad) {
   EXPECT_EQ(run.use.looks.front().up, 2);
   EXPECT_GE(run.use.looks.back().up, 4);
   EXPECT_LE(run.use.looks.back().up, 8);
-  // Two bear 20 requests a second for half a minute at most.
+  // Two workers serve 20 requests a second for half a minute at most; then new workers help.
   for (const RequestRecord& record : run.result.requests) {
     EXPECT_TRUE(record.ok() || record.due_s < 120) << record.due_s;
   }
@@ -227,7 +227,7 @@ TEST(Fleet, OneHotVoiceTakesMoreThanOneWorker) {
   EXPECT_LT(most, 2.0 * mean);
 }
 
-/// What the agent port of a server says, as stale as the balancer's picture is.
+/// The agents' reports equal those of a real server, and are as old as the balancer's.
 TEST(Fleet, AgentsSayWhatServersSay) {
   EXPECT_EQ(free_share(0.25, 1), 0.75);
   EXPECT_EQ(free_share(0.25, 4), 0.25) << "newcomers wait long before the streams are taken";
@@ -238,7 +238,7 @@ TEST(Fleet, AgentsSayWhatServersSay) {
     return run_fleet(options, rate, 60, toy_profile(10), 20).use.looks;
   };
   for (const FleetLook& look : looks_at(1)) EXPECT_NEAR(look.free, 4 - look.used, 1.2);
-  // Near what it holds, first audio comes late and that is what counts.
+  // Near a worker's capacity first audio comes late, and the agent's report follows that.
   double by_streams = 0, said = 0, count = 0;
   for (const FleetLook& look : looks_at(60)) {
     by_streams += look.up - look.used, said += look.free, ++count;
@@ -248,7 +248,7 @@ TEST(Fleet, AgentsSayWhatServersSay) {
   ASSERT_GE(count, 2);
 }
 
-/// A thinker and a talker on devices of their own.
+/// A thinker and a talker, each on a device of its own.
 TEST(Fleet, NodesThatStepMayBeApartToo) {
   SimulationOptions together, apart;
   apart.apart = {"ar"};
@@ -278,7 +278,7 @@ TEST(Fleet, StagesApartPayForTheLinkAndNotForEachOther) {
   apart.apart = {"codec"};
   apart.link_s = 0.003;
   EXPECT_NEAR(first_audio(apart) - first_audio(together), 0.003, 1e-6);
-  // Two devices make more audio than one; a link makes it later, not less.
+  // Two devices make more audio than one; a link delays audio and does not reduce it.
   const auto audio = [&](const SimulationOptions& options) {
     TrafficOptions how;
     how.duration_s = 20, how.warmup_s = 5;

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see there
+#include "bench/asio.h"  // first: see the header
 // clang-format on
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
@@ -32,12 +32,12 @@ namespace {
 constexpr size_t kReadBytes = size_t{64} << 10;
 constexpr size_t kMaxAnswerBytes = size_t{4} << 30;
 constexpr uint32_t kMaxHeaderBytes = 64 << 10;
-constexpr size_t kMaxFaultBytes = 300;  // shown of an error's body
+constexpr size_t kMaxFaultBytes = 300;  // longest part of an error's body in a message
 
-// As in the server: GCC 12 loses temporaries inside a co_await expression, so every argument has a
-// name and every co_await its own statement.
+// GCC 12 loses temporaries inside a co_await expression, so every argument has a name and every
+// co_await is a statement of its own (as in the server).
 
-/// http://host[:port][/base]
+/// The parts of http://host[:port][/base].
 struct Url {
   std::string host, port = "80", base;
 };
@@ -81,7 +81,7 @@ Url parse_url(const std::string& url) {
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// A positive number that may follow `text`'s mark, or nothing.
+/// Returns the number from 1000 to 384000 that follows `mark` in `text`; 0: there is none.
 int number_after(std::string_view text, std::string_view mark) {
   const size_t at = text.find(mark);
   if (at == std::string_view::npos) return 0;
@@ -90,7 +90,7 @@ int number_after(std::string_view text, std::string_view mark) {
   return value >= 1000 && value <= 384000 ? value : 0;
 }
 
-/// One connection. Kept between requests while the server agrees.
+/// One connection, used again as long as the server permits it.
 struct Wire {
   explicit Wire(net::io_context& io) : stream(io) {}
   tcp_stream stream;
@@ -99,15 +99,15 @@ struct Wire {
 
 /// One request and its answer.
 struct Exchange {
-  std::string bytes;  ///< of the request
+  std::string bytes;  ///< the request as it is sent
   std::shared_ptr<Meter> meter;
   std::chrono::steady_clock::time_point deadline;
-  // What came of it.
+  // The result.
   Failure failure = Failure::kNone;
   std::string detail;
   int status = 0;
-  bool reusable = false;     ///< the connection is at the start of an answer again
-  bool nothing_came = true;  ///< not one byte of an answer
+  bool reusable = false;     ///< the connection can take another request
+  bool nothing_came = true;  ///< no byte of an answer has arrived
 };
 
 class HttpTarget : public BenchTarget {
@@ -171,7 +171,7 @@ class HttpTarget : public BenchTarget {
   }
 
   net::awaitable<void> speak(std::shared_ptr<Exchange> exchange) {
-    // A kept connection may have been closed by the server meanwhile: then once more on a new one.
+    // The server may have closed a kept connection meanwhile: then a new one is tried.
     while (!idle_.empty()) {
       std::unique_ptr<Wire> wire = std::move(idle_.back());
       idle_.pop_back();
@@ -255,7 +255,7 @@ class HttpTarget : public BenchTarget {
     }
   }
 
-  /// Keeps the beginning of an error's body as the reason.
+  /// Keeps the beginning of an error's body as `detail`.
   net::awaitable<void> read_fault(Wire& wire, http::response_parser<http::buffer_body>& parser,
                                   Exchange& exchange) {
     std::string text;
@@ -273,7 +273,7 @@ class HttpTarget : public BenchTarget {
     exchange.detail = concat(exchange.status, " ", shown(text, kMaxFaultBytes));
   }
 
-  /// Bytes of the body that came; a failure is noted.
+  /// Reads some bytes of the body; notes a failure.
   net::awaitable<size_t> read_some(Wire& wire, http::response_parser<http::buffer_body>& parser,
                                    std::vector<char>& bytes, Exchange& exchange) {
     SystemError error;
@@ -287,9 +287,10 @@ class HttpTarget : public BenchTarget {
     co_return bytes.size() - left;
   }
 
-  /// `otherwise`: what an error is that is neither a timeout nor bad HTTP.
+  /// Notes the failure. `otherwise`: the kind of an error that is neither a timeout nor invalid
+  /// HTTP.
   static void fail(Exchange& exchange, const SystemError& error, Failure otherwise) {
-    const SystemError bad_http = http::error::bad_method;  // one of its kind
+    const SystemError bad_http = http::error::bad_method;  // gives the category of HTTP errors
     const bool broke_off =
         error == http::error::end_of_stream || error == http::error::partial_message;
     exchange.failure = otherwise;

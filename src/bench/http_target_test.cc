@@ -1,6 +1,6 @@
-// The client against servers that are good, bad and hostile: each answers with bytes of our choice.
+// The client against good, bad and hostile servers; each answers with bytes that the test chooses.
 // clang-format off
-#include "bench/asio.h"  // first: see there
+#include "bench/asio.h"  // first: see the header
 // clang-format on
 #include <gtest/gtest.h>
 
@@ -18,14 +18,14 @@ namespace {
 
 using net::ip::tcp;
 
-/// What a connection is answered with: pieces with pauses before them, then it is closed.
+/// The answer to a connection: pieces with pauses before them; then the connection is closed.
 struct Script {
   std::vector<std::pair<int, std::string>> pieces;  ///< milliseconds, bytes
-  bool keep = false;                                ///< answer further requests too
+  bool keep = false;  ///< answer further requests on the same connection
 };
 
-/// A server on a thread of its own that takes one connection after another and reads requests
-/// whole. Scripts are used in turn, the last one again and again.
+/// A server on a thread of its own that handles one connection at a time and reads whole requests.
+/// Connections use the scripts in turn; the last script is repeated.
 class ScriptedServer {
  public:
   explicit ScriptedServer(std::vector<Script> scripts)
@@ -152,7 +152,7 @@ TEST(HttpTarget, AsksAsOpenAiDoes) {
 
 TEST(HttpTarget, KeepsConnectionsAndOutlivesTheirEnd) {
   const Script good{{{0, head(kChunked) + chunk(kLoud) + "0\r\n\r\n"}}, true};
-  const Script last{good.pieces, false};  // closed after the answer, without a word
+  const Script last{good.pieces, false};  // closed after the answer, without "Connection: close"
   const ScriptedServer server({good, good, last, good});
   for (const RequestRecord& record : ask(server, 5)) EXPECT_TRUE(record.ok()) << record.detail;
   EXPECT_EQ(server.connections(), 2);
@@ -226,7 +226,7 @@ TEST(HttpTarget, UrlsAreChecked) {
 }
 
 TEST(Load, OpenLoopDoesNotWaitForAnswers) {
-  // One connection at a time, 0.2 s each: a closed loop would make 5 requests a second.
+  // One connection at a time, 0.2 s each: a closed loop would make at most 5 requests a second.
   const ScriptedServer server({{{{200, head(kChunked) + chunk(kLoud) + "0\r\n\r\n"}}}});
   net::io_context io;
   const auto target = make_http_target(io, {.url = server.url(), .timeout_s = 30});

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see there
+#include "bench/asio.h"  // first: see the header
 #include "bench/load.h"
 // clang-format on
 
@@ -17,7 +17,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kTick_s = 0.01;  // how often the generator looks whether it is late
+constexpr double kTick_s = 0.01;  // interval at which the generator checks whether it is late
 constexpr double kProgress_s = 0.2;
 
 std::string number(double value) {
@@ -54,7 +54,7 @@ class LoadRun {
   }
   double end_s() const { return began_s_ + options_.warmup_s + options_.duration_s; }
   Utterance next_text();
-  /// Calls then() at a time on the clock of now_s().
+  /// Calls then() at `time_s` on the clock of now_s().
   template <typename F>
   void at(net::steady_timer& timer, double time_s, F then);
   void launch(double due_s, Utterance utterance, std::function<void(const Meter&)> then);
@@ -73,7 +73,7 @@ class LoadRun {
   const TrafficOptions& options_;
   const std::function<void(const LoadProgress&)>& progress_;
   Rounds rounds_;
-  std::vector<double> arrivals_;  // open loop and trace: since the start
+  std::vector<double> arrivals_;  // seconds since the start, for open loop and trace
   size_t next_arrival_ = 0;
   net::steady_timer arrival_timer_, tick_timer_;
   std::vector<std::unique_ptr<Client>> clients_;
@@ -129,7 +129,7 @@ void LoadRun::launch(double due_s, Utterance utterance, std::function<void(const
   }
 }
 
-/// Sends what is due and sleeps until the next.
+/// Sends the requests that are due and sleeps until the next one is due.
 void LoadRun::next_arrivals() {
   while (next_arrival_ < arrivals_.size()) {
     const size_t i = next_arrival_;
@@ -148,7 +148,7 @@ void LoadRun::begin_clients() {
   clients_active_ = count;
   for (int i = 0; i < count; ++i) {
     clients_.push_back(std::make_unique<Client>(io_));
-    // Listeners do not all begin in the same moment.
+    // Listeners begin at different times.
     const bool spread = point_.kind == LoadKind::kRealtime;
     next_of(*clients_.back(), began_s_ + (spread ? options_.ramp_s * uniform(random) : 0));
   }
@@ -166,7 +166,8 @@ void LoadRun::next_of(Client& client, double due_s) {
   at(client.timer, due_s, [this, &client] {
     launch(client.due_s, next_text(), [this, &client](const Meter& meter) {
       double next_s = now_s();
-      // A listener asks for more when everything has been heard; a refused one waits a little.
+      // A listener sends its next request when all audio has been heard; after a refusal it waits a
+      // little.
       if (point_.kind == LoadKind::kRealtime) {
         next_s = meter.record().ok() ? std::max(next_s, meter.heard_until()) : next_s + 0.1;
       }
@@ -190,7 +191,7 @@ LoadProgress LoadRun::state() const {
 }
 
 void LoadRun::tick() {
-  if (over_) return;  // cancelling came too late for this one
+  if (over_) return;  // the timer fired before it was cancelled
   const double now = now_s();
   lags_.push_back(now - tick_due_s_);
   if (progress_ && now - told_s_ >= kProgress_s) {
@@ -201,7 +202,7 @@ void LoadRun::tick() {
   at(tick_timer_, tick_due_s_, [this] { tick(); });
 }
 
-/// No more requests; those under way go on.
+/// Sends no further requests; unfinished requests continue.
 void LoadRun::stop() {
   result_.stopped = true;
   next_arrival_ = arrivals_.size();
@@ -230,7 +231,7 @@ LoadResult LoadRun::run() {
   }
   result_.point = point_;
   result_.warmup_s = options_.warmup_s;
-  // The first request is not sent in the middle of setting up.
+  // Begins a little later, so that the first request is not late because of the preparation.
   began_s_ = tick_due_s_ = now_s() + 0.02;
   io_.restart();
   at(tick_timer_, tick_due_s_, [this] { tick(); });

@@ -1,6 +1,7 @@
-// Makes requests by a plan and measures them: open loop (arrivals know nothing of completions),
-// closed loop (N clients, each asks again when it has its answer), real-time listeners (each asks
-// again when it has heard its answer), and replay of a trace. One thread; blocks until all is over.
+// Makes requests by a plan and measures them. Open loop: arrivals do not depend on completions.
+// Closed loop: each of N clients asks again when it has its answer. Real-time listeners: each asks
+// again when it has heard its answer. Trace: replays recorded times. One thread; blocks until all
+// requests have ended.
 #pragma once
 
 #include <cstdint>
@@ -14,49 +15,51 @@
 
 namespace syrinx {
 
-/// An open loop, clients that ask again at once, listeners in real time, or times of a file.
+/// The kind of a load: open loop, closed loop, real-time listeners, or the times of a trace.
 enum class LoadKind { kRate, kStreams, kRealtime, kTrace };
 
-/// One load.
+/// A load of one kind at one level.
 struct LoadPoint {
   LoadKind kind = LoadKind::kStreams;
-  double level = 1;  ///< requests a second, or how many clients; of a trace: its speed
+  double level = 1;  ///< requests a second, or number of clients; for a trace, its speed
 };
-/// "4 req/s", "8 streams", "8 listeners", "trace"
+/// Returns the name of the load: "4 req/s", "8 streams", "8 listeners", "trace".
 std::string point_name(const LoadPoint& point);
 
-/// For how long, and with what seeds.
+/// Duration, seeds and limits of a load.
 struct TrafficOptions {
-  double warmup_s = 0;     ///< requests due earlier are made and not counted
+  double warmup_s = 0;     ///< requests due before this are made, but not counted
   double duration_s = 30;  ///< seconds after the warm-up in which requests become due
-  int repeats = 0;         ///< kStreams: requests a client, instead of duration_s; 0: unset
-  uint64_t seed = 0;       ///< of arrivals, order of texts; request i asks with seed + i
+  int repeats = 0;         ///< kStreams: requests of each client, instead of duration_s; 0: unset
+  uint64_t seed = 0;  ///< seed of arrivals and of the order of texts; request i asks with seed + i
   double audible_level = 0.01;
-  double ramp_s = 2;         ///< kRealtime: seconds over which clients begin
-  int max_in_flight = 4096;  ///< past it requests are not sent (Failure::kSkipped)
+  double ramp_s = 2;  ///< kRealtime: seconds within which all clients begin
+  int max_in_flight =
+      4096;  ///< most unfinished requests; further ones are not sent (Failure::kSkipped)
   std::vector<std::string> texts;
-  std::vector<TracedUtterance> trace;  ///< of kTrace
-  /// Asked after every counted request: true ends the arrivals early (LoadResult::stopped).
+  std::vector<TracedUtterance> trace;  ///< the utterances of kTrace
+  /// Called after every counted request; returning true ends the arrivals early
+  /// (LoadResult::stopped).
   std::function<bool(const RequestRecord&)> give_up = {};
 };
 
-/// For a progress line.
+/// State of a load, for a progress line.
 struct LoadProgress {
-  double elapsed_s = 0, total_s = 0;  ///< total 0: not known
+  double elapsed_s = 0, total_s = 0;  ///< total 0: unknown
   int sent = 0, done = 0, failed = 0, running = 0;
 };
 
-/// A load that was made, and what each request heard.
+/// The records of a load that has run.
 struct LoadResult {
   LoadPoint point;
   double warmup_s = 0;
-  /// For an open loop that went to its end: seconds after the warm-up in which requests became due,
-  /// whether or not one did at its edges. 0: the load has no length of its own.
+  /// Seconds after the warm-up in which requests became due, for an open loop that was not stopped.
+  /// 0: the load has no fixed length.
   double window_s = 0;
-  double wall_s = 0;                    ///< from the start to the last end
-  bool stopped = false;                 ///< by give_up
+  double wall_s = 0;                    ///< from the start to the end of the last request
+  bool stopped = false;                 ///< true: ended early by give_up
   std::vector<RequestRecord> requests;  ///< in order of their ends
-  /// Lateness of the generator: how late it sent requests and looked at its clock, in seconds.
+  /// Lateness of the generator in seconds, of requests sent and of looks at its clock.
   Percentiles lag;
 };
 

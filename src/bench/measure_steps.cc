@@ -24,20 +24,20 @@
 namespace syrinx {
 namespace {
 
-constexpr int kFewest = 5;         // measurements of a point, however long they take
-constexpr int kLongDecode = 4000;  // steps of one batch size
+constexpr int kFewest = 5;         // fewest measurements of a point, however long they take
+constexpr int kLongDecode = 4000;  // most steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
-constexpr size_t kMostRaw = 2000;  // raw points of a batch size
+constexpr size_t kMostRaw = 2000;  // most raw points of a batch size
 constexpr int kQuantiles = 100;
-constexpr size_t kAlone = 32;      // requests that find the engine asleep
-constexpr double kEngine_s = 0.8;  // of a running engine, for each load
+constexpr size_t kAlone = 32;      // number of requests sent to an idle engine
+constexpr double kEngine_s = 0.8;  // seconds of a running engine, for each load
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return percentile(values, 0.5);
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, 16, 24, ... up to `most`, which is always there.
+/// Returns 1, 2, 3, 4, 6, 8, 12, 16, 24, ... up to `most`, which is always included.
 std::vector<int> batch_sizes(int most) {
   std::vector<int> sizes;
   for (int size = 1; size < most; size = size < 3              ? size + 1
@@ -49,7 +49,7 @@ std::vector<int> batch_sizes(int most) {
   return sizes;
 }
 
-/// kQuantiles of the values, scaled so that their mean is 1. Nothing for no values.
+/// Returns kQuantiles of the values, scaled so that their mean is 1. Empty for no values.
 std::vector<double> quantiles(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
@@ -63,7 +63,7 @@ std::vector<double> quantiles(std::vector<double> values) {
   return out;
 }
 
-/// How much longer batches of a stage take in a running engine than alone, by their size.
+/// How much longer batches of a stage take in a running engine than alone, by batch size.
 class Company {
  public:
   void add(int batch, double frames, double seconds, double alone_s) {
@@ -73,7 +73,7 @@ class Company {
     ++cell.count;
   }
 
-  /// Ratio of the nearest sizes that were seen often enough; 1 when none were.
+  /// Returns the ratio at the nearest sizes that were measured often enough; 1 when there are none.
   double factor(int batch, double frames) const {
     const Key at = key(batch, frames);
     const Cell* best = nullptr;
@@ -87,7 +87,7 @@ class Company {
     return best == nullptr ? 1 : std::clamp(best->seconds / best->alone_s, 0.2, 5.0);
   }
 
-  /// Quantiles of single batches around the mean of their size.
+  /// Returns the quantiles of single batches around the mean of their size.
   std::vector<double> spread() const {
     std::vector<double> ratios;
     for (const One& one : batches_) {
@@ -107,7 +107,7 @@ class Company {
 
  private:
   static constexpr int kOften = 10;
-  using Key = std::pair<int, int>;  // sizes and frames, in powers of two
+  using Key = std::pair<int, int>;  // batch size and frames, in powers of two
   struct Cell {
     double seconds = 0, alone_s = 0;
     int count = 0;
@@ -124,7 +124,7 @@ class Company {
   std::vector<One> batches_;
 };
 
-/// Throws for models that a StepProfile cannot describe.
+/// Returns the chunk stages of a pipeline. Throws for models that a StepProfile cannot describe.
 std::vector<Link> links_of(const Pipeline& pipeline) {
   std::vector<Link> links = pipeline.graph().links();
   if (!links.empty()) return links;
@@ -182,13 +182,13 @@ class Measurement {
   }
 
  private:
-  static constexpr int kPositions = 2048;  // as far as costs are measured
+  static constexpr int kPositions = 2048;  // most positions at which costs are measured
 
   void say(const std::string& what) const {
     if (options_.progress) options_.progress(what);
   }
   Runner open(size_t text, bool endless);
-  /// Runs rows of all runners; returns seconds.
+  /// Runs up to `most_rows` rows of each runner in one batch; returns seconds.
   double step(std::span<Runner> runners, int most_rows);
   void advance(Runner& runner, int emitted);
   void utterances();
@@ -212,8 +212,9 @@ class Measurement {
 
   StepProfile profile_;
   nlohmann::json raw_ = {{"decode", nlohmann::json::array()}, {"chunks", nlohmann::json::array()}};
-  std::vector<Runner> donors_;              ///< their frames feed the chunk stages
-  std::vector<std::vector<float>> values_;  ///< what the link before made of them
+  std::vector<Runner> donors_;  ///< their frames feed the chunk stages
+  std::vector<std::vector<float>>
+      values_;  ///< inputs of the present link: outputs of the link before
 };
 
 Runner Measurement::open(size_t text, bool endless) {
@@ -252,7 +253,7 @@ double Measurement::step(std::span<Runner> runners, int most_rows) {
   return batch_.ended_s - batch_.began_s;
 }
 
-/// Row `emitted` of the batch is the runner's.
+/// Applies row `emitted` of the batch, which belongs to the runner.
 void Measurement::advance(Runner& runner, int emitted) {
   StepOutput out(runner.frames, runner.words, nullptr, nullptr, batch_.values_of(emitted));
   const Verdict verdict = runner.state->advance(batch_.codes_of(emitted), out);
@@ -271,7 +272,7 @@ void give_pages(std::vector<Runner>& runners, int each) {
   }
 }
 
-/// What requests for the texts are made of: each is run to its end, alone.
+/// Records the lengths of a request for each text; each is run to its end, alone.
 void Measurement::utterances() {
   const size_t width = links_.front().stage->in_width();
   for (size_t text = 0; text < options_.texts.size(); ++text) {
@@ -307,7 +308,8 @@ void Measurement::utterances() {
         frames_before = runner.frames.size();
       }
       if (runner.kv + 1 >= pages_each_ * KvPool::kPageRows) {
-        throw LoadError("a text needs more positions than are measured");
+        throw LoadError(concat("a text needs more than ", pages_each_ * KvPool::kPageRows,
+                               " positions, the most that are measured; use shorter texts"));
       }
     }
     profile_.utterances.push_back(utterance);
@@ -319,7 +321,7 @@ void Measurement::decode(int size) {
   std::vector<Runner> runners;
   for (int i = 0; i < size; ++i) runners.push_back(open(i, true));
   give_pages(runners, pages_each_);
-  for (Runner& runner : runners) {  // prompts, one by one
+  for (Runner& runner : runners) {  // runs the prompts, one after another
     while (runner.steps == 0) step({&runner, 1}, options_.load.engine.max_prefill_rows);
   }
   std::map<int, std::vector<std::pair<double, double>>> by_length;  // kv, seconds
@@ -341,7 +343,7 @@ void Measurement::decode(int size) {
     const double seconds = step(runners, ar_.max_positions);
     if (prompts && std::any_of(runners.begin(), runners.end(),
                                [](const Runner& r) { return r.state->prompt_rows() > 1; })) {
-      continue;  // rows of prompts are another table
+      continue;  // costs of prompt rows are in `prefill`
     }
     int bin = 0;
     while ((32 << bin) < kv) ++bin;
@@ -361,7 +363,7 @@ void Measurement::decode(int size) {
   if (donors_.size() < runners.size()) donors_ = std::move(runners);
 }
 
-/// Parts of prompts that are not their ends, of as many requests as are needed for the rows.
+/// Measures parts of prompts without their last rows, from as many requests as give the rows.
 void Measurement::prefill() {
   const int limit = options_.load.engine.max_prefill_rows;
   int longest = 0;
@@ -370,7 +372,7 @@ void Measurement::prefill() {
     runners.push_back(open(i, true));
     longest = std::max(longest, runners.back().state->prompt_rows());
   }
-  if (longest <= 1) return;  // a prompt row costs what a decode row costs
+  if (longest <= 1) return;  // a prompt row costs as much as a decode row
   give_pages(runners, pages_each_);
   for (int rows = 1; rows <= limit; rows *= 2) {
     say(concat("prompts of ", rows, " rows"));
@@ -394,7 +396,7 @@ void Measurement::prefill() {
   }
 }
 
-/// One batch of chunks from the middle of streams; returns what came out, chunk after chunk.
+/// Runs one batch of chunks from the middle of streams; returns their outputs, one after another.
 std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, double& seconds) {
   const Link& of = links_[link];
   const size_t width = of.stage->in_width();
@@ -404,7 +406,7 @@ std::vector<float> Measurement::run_chunks(size_t link, int jobs, int frames, do
   for (int j = 0; j < jobs; ++j) {
     const Runner& donor = donors_[j % donors_.size()];
     streams.push_back(open_stream(*of.stage, *donor.state));
-    // Frames are taken round and round: what they say does not matter to the cost.
+    // Frames are used again and again: their values do not change the cost.
     const auto take = [&](const auto& from) {
       auto part = from;
       part.clear();
@@ -467,7 +469,7 @@ void Measurement::chunks(size_t link) {
   values_ = {run_chunks(link, 1, most_frames(of.policy), ignored)};
 }
 
-/// Runs requests through an engine and compares what its batches took with what was measured alone.
+/// Runs requests through an engine and compares the time of its batches with the stages alone.
 void Measurement::in_engine() {
   batch_ = {};
   donors_.clear();
@@ -482,7 +484,7 @@ void Measurement::in_engine() {
     double batches, members, overhead_s;
   };
   std::vector<Sample> samples;
-  std::vector<double> first_audio;  // of requests that find the engine asleep
+  std::vector<double> first_audio;  // of requests sent to an idle engine
   {
     EngineOptions engine_options = options_.load.engine;
     engine_options.trace_file = trace;
@@ -534,7 +536,7 @@ void Measurement::in_engine() {
   const std::string text = read_file(trace, kMostTraceBytes);
   unlink(trace.c_str());
   compare(text);
-  // overhead = batches * a + members * b, from two loads.
+  // overhead = batches * a + members * b; two loads give a and b.
   const Sample &one = samples.front(), &many = samples.back();
   const double determinant = one.batches * many.members - many.batches * one.members;
   double b = determinant != 0
@@ -545,7 +547,7 @@ void Measurement::in_engine() {
   profile_.batch_overhead_s =
       many.batches > 0 ? std::max(0.0, (many.overhead_s - b * many.members) / many.batches) : 0;
 
-  // What the stages do not explain of a request that finds all threads asleep.
+  // The part of first audio that the stages do not explain: all threads were asleep.
   SimulationOptions simulation;
   simulation.noise = false;
   TrafficOptions traffic;
@@ -601,7 +603,7 @@ void Measurement::compare(const std::string& trace) {
   }
 }
 
-/// Positions that a decoding sequence of the texts has in the cache on average.
+/// Returns the mean number of cached positions of a sequence while it decodes a text.
 double Measurement::typical_kv() const {
   double sum = 0, steps = 0;
   for (const UtteranceProfile& utterance : profile_.utterances) {

@@ -1,6 +1,6 @@
-// Measures a StepProfile of a loaded model in this process: each stage alone, with an executor of
-// the engine, and then a running engine, to see what the stages cost in each other's company.
-// Blocks for some tens of seconds. One call at a time.
+// Measures a StepProfile of a loaded model in this process: first each stage alone with an
+// executor, then a running engine, which shows how the stages slow each other down. Blocks for some
+// tens of seconds. One call at a time.
 #pragma once
 
 #include <functional>
@@ -14,14 +14,14 @@
 namespace syrinx {
 
 struct MeasureOptions {
-  LoadOptions load;       ///< its engine options say threads and the largest batch
-  SpeechRequest request;  ///< what every request takes; text and seed are filled in
+  LoadOptions load;       ///< its engine options give the threads and the largest batch
+  SpeechRequest request;  ///< options of every request; text and seed are filled in
   std::vector<std::string> texts;
-  double seconds = 0.4;  ///< for each batch size; at least a few steps are taken
+  double seconds = 0.4;  ///< time for each batch size; a few steps are always measured
   std::function<void(const std::string&)> progress = {};
 };
 
-/// Throws LoadError when the model cannot be loaded or refuses the texts.
+/// Measures the model. Throws LoadError when the model cannot be loaded or refuses the texts.
 StepProfile measure_steps(const MeasureOptions& options);
 
 }  // namespace syrinx

@@ -28,7 +28,7 @@ TEST(Meter, TimesAreSinceTheRequestWasDue) {
   EXPECT_DOUBLE_EQ(*record.first_byte_s, 1);
   EXPECT_DOUBLE_EQ(*record.first_audio_s, 2);
   EXPECT_NEAR(record.silence_s, 0.15, 1e-9);
-  EXPECT_NEAR(*record.audible_s, 2.15, 1e-9);  // though it came at 2.02
+  EXPECT_NEAR(*record.audible_s, 2.15, 1e-9);  // though its samples arrived at 2.02
   EXPECT_NEAR(record.playback.audio_s, 0.3, 1e-9);
   EXPECT_EQ(record.playback.underruns, 1);
   EXPECT_NEAR(record.playback.max_underrun_s, 0.8, 1e-9);
@@ -65,7 +65,7 @@ std::string wav(int rate, uint16_t kind, uint16_t bits, const std::string& extra
          u32(rate * 2) + u16(2) + u16(bits) + extra + "data" + u32(0xffffffff) + data;
 }
 
-/// Samples that come out when `bytes` go in `step` at a time.
+/// Returns the samples read from `bytes` when they arrive in pieces of `step` bytes.
 std::vector<int16_t> read_all(PcmReader& reader, const std::string& bytes, size_t step) {
   std::vector<int16_t> samples;
   for (size_t at = 0; at < bytes.size(); at += step) {

@@ -19,8 +19,8 @@ uint32_t u16(std::string_view bytes, size_t at) {
 
 }  // namespace
 
-/// Looks for the data chunk in pending_; leaves the samples after it there. Waits for more bytes
-/// when the header is not complete.
+/// Looks for the data chunk in pending_ and removes everything before its samples. Does nothing
+/// while the header is incomplete.
 void PcmReader::read_header() {
   const std::string_view bytes = pending_;
   if (bytes.size() < 12) return;

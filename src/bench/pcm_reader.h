@@ -1,5 +1,5 @@
-// Bytes of an answer to 16-bit mono samples, in whatever pieces they come. Servers that send a WAV
-// file though bare samples were asked for are understood. One thread.
+// Converts the bytes of an answer to 16-bit mono samples, for pieces of any size. Accepts a WAV
+// file, which some servers send although PCM without a header was requested. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace syrinx {
 
 class PcmReader {
  public:
-  /// `rate_hz` of bare samples.
+  /// `rate_hz`: the sample rate of PCM without a header.
   explicit PcmReader(int rate_hz) : rate_hz_(rate_hz) {}
 
-  /// The samples that are complete now; valid until the next call. None once there is a fault().
+  /// Returns the samples that are complete now; valid until the next call. Empty after a fault().
   std::span<const int16_t> take(std::string_view bytes);
   int rate_hz() const { return rate_hz_; }
-  /// Why the bytes cannot be read; empty: they can.
+  /// Returns why the bytes cannot be read; empty: they can.
   const std::string& fault() const { return fault_; }
 
  private:

@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// The value below which a share p in [0, 1] of `sorted` lies, between ranks by linear
-/// interpolation (numpy's default, which the peers' benchmarks use). 0 for no values.
+/// Returns the value below which a share p in [0, 1] of `sorted` lies, with linear interpolation
+/// between ranks (numpy's default, also used by benchmarks of other servers). 0 for no values.
 double percentile(std::span<const double> sorted, double p);
 
 /// Percentiles of one list of values, in their unit.
@@ -17,7 +17,7 @@ struct Percentiles {
   double mean = 0, p50 = 0, p90 = 0, p95 = 0, p99 = 0, max = 0;
 };
 
-/// All zeros for no values.
+/// Computes the percentiles; all zeros for no values.
 Percentiles percentiles(std::vector<double> values);
 
 }  // namespace syrinx

@@ -1,5 +1,6 @@
-// What a listener hears of one stream: a player that starts with the first sample it gets, plays in
-// real time and waits when it runs dry. Knows times and durations only. Plain data, one thread.
+// Models what a listener hears of one stream: the player starts with the first sample, plays in
+// real time and waits when it has no samples. Uses times and durations only. Plain data, one
+// thread.
 //
 //   underrun    a chunk came after the player had run dry; the player waits and goes on from there
 //               (SGLang-Omni's audio_underrun_s is the longest of them)
@@ -13,13 +14,13 @@
 
 namespace syrinx {
 
-/// Pieces that come closer together than this are one chunk: TCP cuts where it likes.
+/// Pieces that arrive within this time are one chunk, because TCP may cut anywhere.
 inline constexpr double kSameChunk_s = 0.001;
 
 /// How a stream would have sounded to a player that starts with the first sample.
 struct PlaybackFigures {
   int chunks = 0;
-  int viable_chunks = 0;  ///< of the chunks after the first
+  int viable_chunks = 0;  ///< viable chunks after the first one
   int underruns = 0;
   double max_underrun_s = 0;
   double stall_s = 0;
@@ -31,12 +32,12 @@ struct PlaybackFigures {
 /// The player of one stream, and its counts of waits in seconds.
 class Playback {
  public:
-  /// Audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never goes back). Returns when its
-  /// first sample is heard.
+  /// Notes that audio of `audio_s` > 0 arrived at `at_s` (any fixed origin; never decreases).
+  /// Returns when its first sample is heard.
   double arrive(double at_s, double audio_s);
 
   const PlaybackFigures& figures() const { return figures_; }
-  /// When all that arrived so far has been played; 0 before the first audio.
+  /// Returns when all audio that has arrived has been played; 0 before the first audio.
   double ends_s() const { return ends_s_; }
 
  private:

@@ -44,12 +44,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"one", {{5, 0.2}}, {1, 0, 0, 0, 0, 0.2}, 5.2},
         Case{"ahead", {{0.1, 0.5}, {0.2, 0.5}, {0.9, 0.5}}, {3, 2, 0, 0, 0, 1.5}, 1.6},
         Case{"just_in_time", {{0, 0.1}, {0.1, 0.1}, {0.2, 0.1}}, {3, 2, 0, 0, 0, 0.3}, 0.3},
-        // Late by 0.1; the next is in time for a player that waited (until 0.4), and late for one
-        // that did not (until 0.3).
+        // The second chunk is 0.1 s late. The third is in time for a player that waited (until
+        // 0.4), and late for a player that did not wait (until 0.3).
         Case{"waits", {{0, 0.1}, {0.2, 0.2}, {0.35, 1}}, {3, 0, 1, 0.1, 0.1, 1.3}, 1.4},
         Case{"twice", {{0, 0.1}, {0.15, 0.1}, {0.55, 0.1}}, {3, 0, 2, 0.3, 0.35, 0.3}, 0.65},
         Case{"longest_first", {{0, 0.1}, {0.4, 0.1}, {0.55, 0.1}}, {3, 0, 2, 0.3, 0.35, 0.3}, 0.65},
-        // A pause, and then enough for a player that never waits to be in time again.
+        // After a pause, the chunk is long enough for a player that never waits to be in time
+        // again.
         Case{"recovers", {{0, 0.1}, {0.2, 5}, {0.3, 1}}, {3, 1, 1, 0.1, 0.1, 6.1}, 6.2},
         Case{"pieces_of_one_chunk",
              {{0, 0.1}, {0.0005, 0.1}, {0.3, 0.1}, {0.3009, 0.1}},

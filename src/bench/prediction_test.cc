@@ -1,5 +1,6 @@
-// What prediction promises, on the real scheduler and a virtual clock: a small text model of
-// tests/parity writes, the toy speaks. SYRINX_TURNS=10000 runs 10,000 turns (./check long).
+// Properties of prediction, on the real scheduler and a virtual clock: a small text model of
+// tests/parity writes, the toy pipeline speaks. SYRINX_TURNS=10000 runs 10,000 turns (./check
+// long).
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,7 +33,7 @@ class Hearing : public Audience {
   TurnCounts counts;
 };
 
-/// Another client, which only listens or reads.
+/// A sink of another client.
 class Other : public Sink {
  public:
   void audio(std::span<const float>) override {}
@@ -50,7 +51,8 @@ class PredictionTest : public testing::Test {
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(); }
 
-  /// A text model of some billions on a GPU, and a voice for some hundred listeners.
+  /// Costs of a text model with some billions of parameters on a GPU, and of a voice for some
+  /// hundred listeners.
   static PairCosts costs() {
     return {{{20e-3, 0.1e-3}}, {{1e-3, 2e-5}, {2e-4, 1e-5}, {2e-4, 1e-5}}};
   }
@@ -66,7 +68,7 @@ class PredictionTest : public testing::Test {
     out.answer.sampling.temperature = 0.f;
     out.answer.writing.max_tokens = 24;
     out.voice.sampling.seed = 5;
-    out.sentence.max_chars = 12;  // nothing that this model writes has an end
+    out.sentence.max_chars = 12;  // this model never writes the end of a sentence
     out.prediction.rule = rule;
     out.prediction.drafts = {.first = 16, .more = 3, .most = 24, .most_wasted = 200};
     return out;
@@ -90,7 +92,7 @@ class PredictionTest : public testing::Test {
     }
     return ear;
   }
-  /// Something like the question: its beginning, often with words that are heard wrong.
+  /// Returns a beginning of the question, often with words that were misheard.
   static std::string known_of(const std::string& question, std::mt19937& dice) {
     std::string out = question.substr(0, dice() % (question.size() + 1));
     if (dice() % 2 == 0 && !out.empty()) {
@@ -107,8 +109,8 @@ const std::vector<std::string> kQuestions = {"What is the time?", "Who is there,
                                              "Tell me more.", "Hm",
                                              "How long is a minute in hours?"};
 
-/// 200 questions that grow, shrink and are rewritten, few pages, and others that want an answer
-/// and spoken to: the answer and its samples are those without prediction.
+/// 200 questions that grow, shrink and are rewritten, with few pages and other clients' requests:
+/// the answer and its samples equal those without prediction.
 TEST_F(PredictionTest, GreedyIsTheAnswerWithoutForEverySplit) {
   std::map<std::string, std::shared_ptr<Hearing>> plain;
   {
@@ -165,7 +167,7 @@ TEST_F(PredictionTest, GreedyIsTheAnswerWithoutForEverySplit) {
   EXPECT_GT(pair.preemptions(), 0) << "the test forced nothing";
 }
 
-/// Thousands of turns by every rule, of which some are left in the middle.
+/// Thousands of turns by every rule; some turns are cancelled.
 TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
   const char* wanted = std::getenv("SYRINX_TURNS");
   const int turns = wanted ? std::max(600, std::atoi(wanted)) : 600;
@@ -193,7 +195,7 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
     turn_of->hear(said("too late?"));
     while (!ear->over && pair.next()) {
     }
-    if (!ear->over) turn_of->cancel();  // not asked
+    if (!ear->over) turn_of->cancel();  // cancels the turn: its question is never asked
     EXPECT_TRUE(ear->over);
     EXPECT_EQ(ear->counts.drafted, ear->counts.accepted + ear->counts.wasted);
     EXPECT_LE(ear->counts.wasted, 20 + 2 * 8);
@@ -206,8 +208,8 @@ TEST_F(PredictionTest, TurnsLeaveNothingBehind) {
   EXPECT_GT(answered, turns / 8);
 }
 
-/// A first sentence is spoken ahead as far as it may be and no further, however long the question
-/// goes on; the rest is spoken from there when it is heard, and sounds the same.
+/// A first sentence is spoken ahead up to the limit, however long the question continues. The rest
+/// is spoken once the question is asked, and the audio is the same.
 TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
   struct Heard {
     std::shared_ptr<Hearing> ear;
@@ -246,8 +248,8 @@ TEST_F(PredictionTest, SpeaksAheadAsFarAsItMayAndGoesOnFromThere) {
   EXPECT_NEAR(little.first_s, most.first_s, 1e-9);
 }
 
-/// A hundred listeners hear the same at the same time, whether another client's answer is drafted
-/// meanwhile or not.
+/// A hundred listeners hear the same audio at the same times, whether or not another client's
+/// answer is drafted meanwhile.
 TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
   struct Heard {
     std::vector<std::shared_ptr<Other>> others;
@@ -267,7 +269,7 @@ TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
       EXPECT_TRUE(pair.speaker()->submit(request, other).ok());
       return other;
     };
-    for (int i = 0; i < 6; ++i) {  // costs are learned
+    for (int i = 0; i < 6; ++i) {  // lets the engine learn costs
       stream(5);
       answer(pair, turn(), "Hm");
       run_out(pair);
@@ -305,7 +307,7 @@ TEST_F(PredictionTest, AHundredOthersKeepTheirDeadlines) {
     EXPECT_EQ(beside.frames, alone.frames);
     EXPECT_LE(beside.first_audio_s, alone.first_audio_s + 0.025) << "listener " << i;
   }
-  // 5 s, of which drafts may have a twentieth.
+  // Drafts may use a twentieth of the 5 s.
   EXPECT_GT(with.background_s, 1);
   EXPECT_GT(little.background_s, 0.1);
   EXPECT_LE(little.background_s, 0.05 * 8 + TimeShare::kBurst_s + 0.03);

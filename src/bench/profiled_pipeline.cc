@@ -12,8 +12,8 @@ namespace {
 
 constexpr double kLongestFrame_s = 10;
 
-/// One AR node's side of an utterance. `node` 0 reads the client's text, every other one the ids of
-/// the node before it.
+/// The sequence of one AR node for an utterance. Node 0 reads the client's text, every other node
+/// the ids of the node before it.
 class ProfiledSequence : public Sequence {
  public:
   ProfiledSequence(const StepProfile& profile, const UtteranceProfile& utterance, size_t node,
@@ -45,7 +45,7 @@ class ProfiledSequence : public Sequence {
     return ok_status();
   }
 
-  /// Frames of a segment come evenly from first_frame_step to its last step.
+  /// Distributes the frames of a segment evenly from first_frame_step to its last step.
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override {
     const SegmentProfile& of = segment();
     ++steps_, ++all_steps_;
@@ -80,14 +80,14 @@ class ProfiledSequence : public Sequence {
   const bool fed_, writes_, whole_;
   bool guided_ = false, all_taken_ = false;
   size_t at_ = 0;
-  int steps_ = 0;          ///< of the segment
-  int64_t all_steps_ = 0;  ///< of all segments
-  int64_t taken_ = 0;      ///< ids
+  int steps_ = 0;          ///< steps of the segment so far
+  int64_t all_steps_ = 0;  ///< steps of all segments so far
+  int64_t taken_ = 0;      ///< ids taken so far
   int64_t frames_ = 0;     ///< frames of the segment that were emitted
   const SampleParams sampling_;
 };
 
-/// One code a step; the cache has pages but no bytes.
+/// AR stage that samples one code a step; its cache has pages but no bytes.
 class ProfiledAr : public ArStage {
  public:
   ProfiledAr(const StepProfile& profile, size_t node, bool away) : away_(away) {
@@ -172,7 +172,7 @@ class ProfiledPipeline : public Pipeline {
   }
 
  private:
-  /// client -> ar -> ... -> ar -> link -> ... -> link -> client.
+  /// Joins the nodes: client -> ar -> ... -> ar -> link -> ... -> link -> client.
   void join(int samples, const std::vector<std::string>& apart) {
     std::vector<Node> nodes;
     std::vector<Edge> edges;

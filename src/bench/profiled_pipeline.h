@@ -1,6 +1,5 @@
-// A model that takes what a StepProfile says: its requests have the profile's prompts, steps and
-// frames, its frames and samples are silence. Its stages are never run; what that would take, the
-// profile knows.
+// A model made from a StepProfile: its requests have the profile's prompts, steps and frames; its
+// frames and samples are silence. Its stages are never run; the profile gives their cost.
 #pragma once
 
 #include <memory>
@@ -11,11 +10,11 @@
 
 namespace syrinx {
 
-/// A request whose seed is u is utterance u of the profile, which outlives the pipeline. Audio has
-/// as few samples a second as give a frame a whole number of them. Throws LoadError for a profile
-/// whose links do not make a frame of each. `whole`: every node waits for all of what feeds it.
-/// `apart`: names of nodes that run in another process. Throws LoadError where there is no such
-/// node.
+/// Makes the pipeline. A request with seed u is utterance u of the profile, which must outlive the
+/// pipeline. The sample rate is the lowest that gives each frame a whole number of samples.
+/// `whole`: every node waits for all frames of its input. `apart`: names of nodes that run in
+/// another process. Throws LoadError when a link of the profile does not make one frame of each
+/// frame, or for an unknown node.
 std::shared_ptr<const Pipeline> make_profiled_pipeline(const StepProfile& profile,
                                                        bool whole = false,
                                                        const std::vector<std::string>& apart = {});

@@ -14,7 +14,7 @@ namespace syrinx {
 namespace {
 
 constexpr double kWordsASecond = 2.5;  // 150 a minute
-constexpr double kPause_s = 0.5;       // after which a turn has ended
+constexpr double kPause_s = 0.5;       // pause after which a turn has ended
 
 std::vector<std::string> words_of(const std::string& text) {
   std::vector<std::string> out;
@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& words, size_t count) {
   return out;
 }
 
-/// Another vowel: what is heard is like what was said.
+/// Returns the word with another vowel, as a recogniser could mishear it.
 std::string misheard(std::string word, std::mt19937& dice) {
   constexpr std::string_view kVowels = "aeiou";
   for (char& letter : word) {
@@ -73,7 +73,7 @@ TimedQuestion typed_question(const std::string& text, double characters_a_second
   int typed = 0;
   for (size_t end = 1; end <= text.size(); ++end) {
     const bool inside = end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80;
-    if (inside) continue;  // of a character
+    if (inside) continue;  // continuation byte of a character
     out.updates.push_back({++typed / characters_a_second, text.substr(0, end)});
   }
   out.end_s = typed / characters_a_second;

@@ -1,6 +1,5 @@
-// Questions as they come in, for `bench --predict`: what is known of each at which time. Typed at
-// with a speed in characters a second, heard by a recogniser that takes words back, or read from a
-// file.
+// Questions that arrive over time, for `bench --predict`: typed with a speed in characters a
+// second, recognised by a recogniser that corrects earlier words, or read from a file.
 #pragma once
 
 #include <string>
@@ -9,36 +8,37 @@
 
 namespace syrinx {
 
-/// A question and how it became known. Seconds from the moment the question begins; times never
-/// fall.
+/// A question and its partial texts. Times are seconds from the beginning of the question and never
+/// decrease.
 struct TimedQuestion {
   struct Update {
     double at_s = 0;
-    std::string text;  ///< all that is known by then; it may differ from before in any way
+    std::string text;  ///< the partial text; it may differ from the last one in any way
   };
   std::vector<Update> updates;
-  std::string text;  ///< all of it
-  double end_s = 0;  ///< when it has ended, and is asked
+  std::string text;  ///< the whole text
+  double end_s = 0;  ///< when the question has ended and is asked
 };
 
 /// A few dozen built-in questions.
 std::vector<std::string> built_in_questions();
 
-/// An update a character; the end comes with the last one.
+/// Returns a question with an update for each character; it ends with the last update.
 TimedQuestion typed_question(const std::string& text, double characters_a_second = 10);
 
-/// Word by word as a recogniser hears a voice of 150 words a minute; the end comes half a second
-/// after the last word. With each new word one of the last two may be heard wrong, until later
-/// words make it clear: more than half of the updates rewrite something (of PredGen's own traces 52
-/// %). What is heard wrong follows from the seed.
+/// Returns a question as a recogniser hears a voice of 150 words a minute: an update for each word,
+/// and the end half a second after the last word. In each update one of the last two words may be
+/// wrong; later updates correct it. More than half of the updates change earlier words (in
+/// PredGen's own traces 52 %). The errors follow from the seed.
 TimedQuestion heard_question(const std::string& text, unsigned seed);
 
-/// JSON Lines, a question each:
+/// Reads JSON Lines, one question each:
 ///   {"updates": [[0.0, "What"], [0.4, "What is"]], "text": "What is it?", "end": 1.2}
-/// Without "end" it ends with its last update. Throws LoadError with file and line: no such file,
-/// another shape, times that fall or are no numbers, more than kMostUpdates or kMostBytes.
+/// Without "end" the question ends with its last update. Throws LoadError with file and line for a
+/// missing file, another shape, decreasing times, times that are not numbers, or more than
+/// kMostUpdates or kMostBytes.
 std::vector<TimedQuestion> load_questions(const std::string& path);
-/// The same from the content of such a file; `path` is for errors.
+/// Reads the content of such a file; `path` is for errors.
 std::vector<TimedQuestion> parse_questions(std::string_view lines, const std::string& path);
 
 inline constexpr size_t kMostUpdates = 100'000, kMostBytes = size_t{64} << 20;

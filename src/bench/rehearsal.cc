@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// Notes when the answer came; its clock is the turn's.
+/// Notes when the answer arrived, on the clock of the turn.
 class Hearer : public Audience {
  public:
   Hearer(std::function<double()> clock, std::function<int()> forwards, SentenceOptions sentence)
@@ -80,7 +80,7 @@ Chat chat_of(const std::string& system, const std::string& question) {
   return {messages.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), ""};
 }
 
-/// The number behind "top-" in "top-3"; 0: not a number between 1 and `most`.
+/// Returns the number after "top-" in "top-3"; 0: not a number between 1 and `most`.
 int number_behind(const std::string& name, const std::string& what, int most) {
   if (!name.starts_with(what) || name.size() > what.size() + 4) return 0;
   int value = 0;

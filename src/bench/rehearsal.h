@@ -1,5 +1,5 @@
-// What prediction is worth: questions that come in over time, answered with it and without, by the
-// same models. On a VirtualPair, where figures are the same every time, or in real time.
+// Measures what prediction saves: the same models answer questions that arrive over time, with
+// prediction and without. Runs on a VirtualPair, with the same figures every time, or in real time.
 #pragma once
 
 #include <functional>
@@ -12,29 +12,28 @@
 
 namespace syrinx {
 
-/// Waiting times of a question. Seconds from its end, which is the last update's
-/// time or TimedQuestion::end_s.
+/// Waiting times of a question, in seconds from its end (TimedQuestion::end_s).
 struct Rehearsal {
   std::string question, answer;
   double sentence_s = 0;  ///< until the answer's first sentence was written
   double audio_s = 0;     ///< until its first audio
-  /// Batches of the text model until that sentence was written, its own end included and rejected
-  /// guesses not; 1: it was spoken at once. 0: not known (in real time).
+  /// Batches of the text model from the question's end until that sentence was written, without
+  /// rejected drafts. 1: the sentence was spoken at once. 0: unknown (in real time).
   int forwards = 0;
   TurnCounts counts;
-  Error error;  ///< with a message: it failed
+  Error error;  ///< has a message if the question failed
 };
 
-/// Options of the turns, and the prompt that all of them have.
+/// Options of all turns of a run.
 struct RehearsalOptions {
   TurnOptions turn;    ///< its `predict` is set for each run
   std::string system;  ///< the text model's system prompt
 };
 
-/// All questions, one after another, on one pair.
+/// Runs all questions, one after another, on one pair.
 std::vector<Rehearsal> rehearse(VirtualPair& pair, const std::vector<TimedQuestion>& questions,
                                 const RehearsalOptions& options);
-/// The same on engines that run, at the speed of the clock on the wall. `progress` before each.
+/// Runs all questions on real engines in real time. Calls `progress` before each.
 std::vector<Rehearsal> rehearse(Engine& writer, Engine& speaker,
                                 const std::vector<TimedQuestion>& questions,
                                 const RehearsalOptions& options,
@@ -46,24 +45,24 @@ struct RehearsalRun {
   std::vector<Rehearsal> turns;
 };
 
-/// A rule of drafting, and what tables call it.
+/// Drafting options and their name in tables.
 struct NamedPrediction {
   std::string name;
   Prediction how;
 };
-/// "greedy,top-3,reflection,jacobi-10": each with `base` for the rest. The last is greedy with
-/// guesses by Jacobi iteration. Throws LoadError for another name.
+/// Parses "greedy,top-3,reflection,jacobi-10": options that differ from `base` only by the rule.
+/// "jacobi" is greedy with drafts from Jacobi iteration. Throws LoadError for another name.
 std::vector<NamedPrediction> parse_rules(const std::string& list, const Prediction& base);
 
-/// A table; the first run is what the others are compared with.
+/// Returns a table that compares all runs with the first one.
 std::string rehearsal_text(const std::vector<RehearsalRun>& runs);
-/// {"costs", "runs": [{"rule", "sentence_ms": {...}, ..., "turns": [...]}]}; `costs` null: in real
-/// time.
+/// Returns {"costs", "runs": [{"rule", "sentence_ms": {...}, ..., "turns": [...]}]}. `costs` null:
+/// the runs were in real time.
 std::string rehearsal_json(const std::vector<RehearsalRun>& runs, const PairCosts* costs);
 
-/// {"writer": [{"fixed_ms", "unit_ms"}...], "speaker": [...]}: a batch takes the one and, for each
-/// row or frame in it, the other. Throws LoadError naming what is wrong; `json` may be what
-/// rehearsal_json() wrote.
+/// Parses {"writer": [{"fixed_ms", "unit_ms"}...], "speaker": [...]}: a batch takes fixed_ms, plus
+/// unit_ms for each of its rows or frames. Also reads the output of rehearsal_json(). Throws
+/// LoadError naming what is wrong.
 PairCosts parse_costs(const std::string& json, const std::string& path);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// A run of bench --predict in one line. Plain data; any thread.
+// The summary of a run of `bench --predict`, and its HTML page. Plain data; any thread.
 #pragma once
 
 #include <vector>
@@ -11,22 +11,22 @@ namespace syrinx {
 struct Spread {
   double mean = 0, median = 0, p90 = 0;
 };
-/// Nearest rank; of nothing, nothing.
+/// Computes the spread by nearest rank; zeros for no values.
 Spread spread_of(std::vector<double> values);
 
-/// Sums over the turns of one run; times in seconds.
+/// Figures of all turns of one run; times in seconds.
 struct RehearsalSummary {
   int turns = 0, failed = 0, silent = 0;
   Spread sentence_s, audio_s, forwards;
   double at_once = 0, ready = 0;  ///< shares of the turns
-  double same = 0;                ///< of the turns, those with the answer that `first` has
+  double same = 0;  ///< share of the turns whose answer equals that of the run `first`
   DraftCounts tokens;
   int reflections = 0, spoken_ahead = 0, spoken_in_vain = 0;
 };
-/// `first` is the run without prediction.
+/// Computes the figures; `first` is the run without prediction.
 RehearsalSummary summary_of(const RehearsalRun& run, const RehearsalRun& first);
 
-/// One page with a table and charts that needs nothing else.
+/// Returns an HTML page with a table and charts, without external files.
 std::string rehearsal_html(const std::vector<RehearsalRun>& runs, const std::string& title);
 
 }  // namespace syrinx

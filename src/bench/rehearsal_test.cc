@@ -88,10 +88,10 @@ class RehearsalTest : public testing::Test {
     out.turn.answer.sampling.temperature = 0.f;
     out.turn.answer.writing.max_tokens = 20;
     out.turn.voice.sampling.seed = 5;
-    out.turn.sentence.max_chars = 12;  // nothing that this model writes has an end
+    out.turn.sentence.max_chars = 12;  // this model never writes the end of a sentence
     return out;
   }
-  /// Costs of a model of some billions on a GPU.
+  /// Returns the costs of a model with some billions of parameters on a GPU.
   static PairCosts costs() {
     return {{{20e-3, 0.1e-3}}, std::vector<StageCost>(speaker_->graph().nodes().size(), {3e-3, 0})};
   }
@@ -141,7 +141,7 @@ TEST_F(RehearsalTest, PredictionChangesTimeAndNothingElse) {
   }
   EXPECT_GE(ready, 2);
   EXPECT_LT(ahead_s, plain_s);
-  // The same to the letter, whenever it runs.
+  // Two runs give the same text, byte for byte.
   const PairCosts what = costs();
   const std::string json = rehearsal_json({without, greedy}, &what);
   EXPECT_EQ(json, rehearsal_json({run(false), run(true)}, &what));

@@ -1,5 +1,5 @@
-// Measurements for people and programs: a table for terminals, JSON, and one HTML file that needs
-// nothing else. Plain data to text; any thread.
+// Reports of measurements: a table for terminals, JSON, and one HTML file without external files.
+// Plain data to text; any thread.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// Everything of one call of `syrinx bench` or `syrinx simulate`.
+/// All results of one call of `syrinx bench` or `syrinx simulate`.
 struct Report {
   std::string title;                                       ///< "finch in this process"
   std::vector<std::pair<std::string, std::string>> facts;  ///< "arrivals": "Poisson, seed 0"
@@ -19,30 +19,30 @@ struct Report {
   std::vector<LoadResult> runs;
   std::vector<LoadSummary> summaries;  ///< one for each run
   bool searched = false;
-  SearchOutcome search;  ///< when searched
+  SearchOutcome search;  ///< the result of a search, if there was one
 };
 
-/// "8.2 ms", "1.25 s", "38 s"; "-" for times beyond measure.
+/// Formats seconds: "8.2 ms", "1.25 s", "38 s"; "-" for infinite times.
 std::string time_text(double seconds);
-/// "99.5 %"; never rounds up to 100 % or down to 0 %.
+/// Formats a share: "99.5 %"; never rounds up to 100 % or down to 0 %.
 std::string share_text(double share);
 
-/// One line per run under a heading, aligned.
+/// Returns a table with a heading and one line for each run.
 std::string table_text(const std::vector<LoadSummary>& summaries, const ServiceTargets& targets);
-/// What a table has no room for: failures, a late generator, the result of a search.
+/// Returns what the table does not show: failures, a late generator, the result of a search.
 std::string remarks_text(const Report& report);
 
-/// With every request when `requests`.
+/// Returns the report as JSON; `requests`: with the record of every request.
 std::string report_json(const Report& report, bool requests);
-/// A page with tables and charts, without external files.
+/// Returns a page with tables and charts, without external files.
 std::string report_html(const Report& report);
 
-/// A whole page in the style of all reports; `body` is HTML.
+/// Returns a page in the style of all reports; `body` is HTML.
 std::string html_page(const std::string& title, const std::string& program,
                       const std::vector<std::pair<std::string, std::string>>& facts,
                       const std::string& body);
 
-/// Text as it may stand in HTML, attributes included.
+/// Escapes text for HTML and for its attributes.
 std::string html_escaped(const std::string& text);
 
 }  // namespace syrinx

@@ -9,8 +9,8 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMostDots = 3000;    // of a chart; more are thinned
-constexpr size_t kCurvePoints = 200;  // of a distribution
+constexpr size_t kMostDots = 3000;    // most dots of a chart; beyond that only some are drawn
+constexpr size_t kCurvePoints = 200;  // points of the curve of a distribution
 constexpr size_t kMostCurves = 5;
 
 const char* kStyle = R"(
@@ -75,7 +75,7 @@ std::string table(const Report& report) {
   return out + "</table></div>\n";
 }
 
-/// The runs by load, for curves over it.
+/// Returns the runs sorted by load, for curves over the load.
 std::vector<const LoadSummary*> by_level(const Report& report) {
   std::vector<const LoadSummary*> out;
   for (const LoadSummary& summary : report.summaries) out.push_back(&summary);
@@ -131,7 +131,7 @@ std::string over_load(const Report& report) {
   return out;
 }
 
-/// Share of requests whose value is at most x, as a curve of few points.
+/// Returns the curve of the share of requests whose value is at most x, with few points.
 Series distribution(const std::string& name, std::vector<double> values, int colour) {
   std::sort(values.begin(), values.end());
   Series out{name, {}, colour};
@@ -146,7 +146,7 @@ Series distribution(const std::string& name, std::vector<double> values, int col
 std::string distributions(const Report& report) {
   Chart chart{
       .title = "First audio, share of requests", .x_label = "ms", .y_label = "%", .y_most = 100};
-  // The heaviest loads when there are too many.
+  // Shows the heaviest loads when there are too many.
   const size_t first = report.runs.size() > kMostCurves ? report.runs.size() - kMostCurves : 0;
   for (size_t i = first; i < report.runs.size(); ++i) {
     std::vector<double> values;
@@ -189,7 +189,7 @@ std::string over_time(const LoadResult& run) {
          chart_svg(flight) + "</div>\n";
 }
 
-/// The run that the time charts show: the last one, which in a search is the confirmation.
+/// Draws charts over time for the last run, which in a search is the confirmation.
 std::string charts(const Report& report) {
   std::string out = "<h2>Charts</h2>\n<div class=\"charts\">\n";
   if (report.summaries.size() > 1) out += over_load(report);

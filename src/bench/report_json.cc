@@ -115,7 +115,7 @@ std::string report_json(const Report& report, bool requests) {
     runs.back()["each_request"] = list;
   }
   out["runs"] = runs;
-  // What came from a server may be no UTF-8.
+  // Text from a server may be invalid UTF-8.
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kBeyondMeasure_s = 1e9;
 
-/// Three digits that count.
+/// Formats a value with three significant digits.
 std::string brief(double value) { return fixed(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0); }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kSmallest = 0.01;
 
-/// Three digits are more than any measurement is worth, and read well.
+/// Rounds a load to three digits; more would exceed the precision of any measurement.
 double tidy(double load, bool whole) {
   if (whole) return std::max(1.0, std::floor(load));
   const double unit = std::pow(10.0, std::floor(std::log10(load)) - 2);
@@ -25,7 +25,7 @@ SearchOutcome search_highest(const SearchOptions& options,
   const double smallest = options.whole ? 1 : kSmallest;
   const double most = options.whole ? tidy(options.most, true) : options.most;
   SearchOutcome out;
-  double low = 0, high = 0;  // held; failed
+  double low = 0, high = 0;  // highest load that held; lowest that failed
   for (double load = tidy(options.start, options.whole); high == 0 || low == 0;) {
     if (holds(load, false)) {
       low = load;

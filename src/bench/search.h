@@ -1,5 +1,4 @@
-// Finds the highest load that a server holds. A pure algorithm: how a load is tried is the
-// caller's.
+// Finds the highest load that a server holds. A pure algorithm: the caller tries the loads.
 #pragma once
 
 #include <functional>
@@ -7,24 +6,25 @@
 
 namespace syrinx {
 
-/// Where a search goes, and how finely.
+/// Range and precision of a search.
 struct SearchOptions {
   double start = 1;         ///< the first load that is tried; > 0
-  double most = 100'000;    ///< never more than this
-  double precision = 0.05;  ///< of the answer, as a share of it
-  bool whole = false;       ///< loads are whole numbers (clients)
-  int confirmations = 6;    ///< how often the load is lowered when a confirmation fails
+  double most = 100'000;    ///< highest load that is tried
+  double precision = 0.05;  ///< precision of the result, as a share of it
+  bool whole = false;       ///< true: loads are whole numbers (of clients)
+  int confirmations = 6;    ///< how often the load is lowered after a failed confirmation
 };
 
-/// The highest load that held, as far as it was looked for.
+/// The result of a search.
 struct SearchOutcome {
   double best = 0;         ///< 0: not even the smallest load was held
-  bool confirmed = false;  ///< by a run of its own, after the search
-  bool limited = false;    ///< `most` was held; the server may hold more
+  bool confirmed = false;  ///< `best` held in a separate run after the search
+  bool limited = false;    ///< `most` held; the server may hold more
 };
 
-/// `holds(load, confirm)` tries one load; `confirm` asks for the longer run that the answer rests
-/// on. Doubles from `start` until a load fails (or halves until one holds), bisects, confirms.
+/// Searches for the highest load: doubles `start` until a load fails (or halves it until a load
+/// holds), bisects, and confirms the result. `holds(load, confirm)` tries one load; with `confirm`,
+/// in a longer run.
 SearchOutcome search_highest(const SearchOptions& options,
                              const std::function<bool(double load, bool confirm)>& holds);
 

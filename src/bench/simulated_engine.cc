@@ -29,16 +29,16 @@ EngineOptions engine_options(const StepProfile& profile, const SimulationOptions
   out.max_prefill_rows = options.max_prefill_rows;
   out.max_requests = options.max_requests;
   out.max_wait_s = options.max_wait_s;
-  // Pages of the profile may have other sizes; here one costs a byte.
+  // The profile's pages may have another size; here a page of 1 row takes 1 byte.
   const int64_t rows =
       int64_t{options.pages > 0 ? options.pages : profile.pages} * profile.page_rows;
   out.kv_bytes = std::max<int64_t>(1, rows / KvPool::kPageRows);
   out.share_prefixes = false;
-  out.repetition_s = 0;  // all frames are alike
+  out.repetition_s = 0;  // frames of silence are all alike
   return out;
 }
 
-/// What an executor would leave; the samples are there already.
+/// Writes the outputs of a batch; samples are already zero.
 void write_silence(Batch& batch) {
   if (batch.kind() != Plan::kAr) return;
   const auto sampled = std::count_if(batch.sequences().begin(), batch.sequences().end(),
@@ -139,7 +139,7 @@ std::string SimulatedEngine::submit(size_t utterance, std::shared_ptr<Sink> sink
 
 double SimulatedEngine::next_event_s() const {
   const double back_s = platform_.next_s();
-  // An engine that runs batches on its own thread looks at its mail between them.
+  // An engine that runs batches on its own thread takes new requests between them.
   if (unfinished_ == 0 || (spec_.inline_run && std::isfinite(back_s))) return back_s;
   return std::min({back_s, look_again_s_, mail_.empty() ? INFINITY : mail_.front().first});
 }
@@ -151,7 +151,7 @@ void SimulatedEngine::turn(double now) {
     scheduler_.take_in(std::move(mail_.front().second));
     mail_.pop_front();
   }
-  // With batches away, planning again would find what it has just found.
+  // While batches run elsewhere, planning again would give the same result.
   while (scheduler_.dispatch() && scheduler_.away() == 0) {
   }
   scheduler_.take_ended(ended_);

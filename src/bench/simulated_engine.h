@@ -1,5 +1,5 @@
-// One worker on virtual time: the engine's own scheduler on a clock of its own, its batches as long
-// as a StepProfile says. What goes round the scheduler mirrors engine/machine.cc and
+// One worker on virtual time: the engine's scheduler on a virtual clock, with batches whose times
+// come from a StepProfile. The code around the scheduler mirrors engine/machine.cc and
 // Engine::submit(). One thread.
 #pragma once
 
@@ -20,10 +20,10 @@ namespace syrinx {
 
 class SimulatedEngine {
  public:
-  /// The profile outlives it. `began_s`: where its clock begins.
+  /// Makes an engine whose clock begins at `began_s`. The profile must outlive it.
   SimulatedEngine(const StepProfile& profile, const SimulationOptions& options, uint64_t seed,
                   double began_s = 0);
-  /// Requests that are not over are forgotten; their sinks may hear finished(kCancelled).
+  /// Drops unfinished requests; their sinks may get finished(kCancelled).
   ~SimulatedEngine();
   SimulatedEngine(const SimulatedEngine&) = delete;
   SimulatedEngine& operator=(const SimulatedEngine&) = delete;
@@ -31,19 +31,19 @@ class SimulatedEngine {
   int unfinished() const { return unfinished_; }
   const Platform& clock() const { return platform_; }
   int rate_hz() const { return pipeline_->info().speech.sample_rate; }
-  /// Requests by the streams that the learned costs allow, as the agent port counts it; 0 while
-  /// nothing is known.
+  /// Returns streams / streams that the learned costs allow, as the agent port computes it; 0
+  /// before costs are known.
   double used() const;
-  /// What its agent says: the share that is free, by streams and by how newcomers wait.
+  /// Returns the free share that its agent reports: from streams and the waits of new requests.
   double free() const;
   double predicted_wait_s() const;
 
-  /// A request arrives; its prompt is made first, one after another. Empty: it was let in; else why
-  /// not, and the sink is never called.
+  /// Submits a request. Prompts are made one after another, before the request enters the engine.
+  /// Returns the reason of a refusal (the sink is then never called); empty: accepted.
   std::string submit(size_t utterance, std::shared_ptr<Sink> sink, double now);
-  /// When something happens next; infinite: nothing will.
+  /// Returns the time of the next event; infinite: there is none.
   double next_event_s() const;
-  /// Does what is due.
+  /// Handles the events that are due.
   void turn(double now);
 
  private:
@@ -66,7 +66,8 @@ class SimulatedEngine {
   ResidentModel model_;
   Scheduler scheduler_;
 
-  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< when it is ready
+  std::deque<std::pair<double, std::unique_ptr<Active>>>
+      mail_;  ///< time at which the prompt is ready, request
   double prompts_free_s_ = 0;
   RequestId next_id_ = 1;
   int unfinished_ = 0;

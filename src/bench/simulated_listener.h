@@ -1,4 +1,4 @@
-// A request on its way through a simulated fleet, and the client that hears its answer. One thread.
+// A request in a simulated fleet, and the client that hears its answer. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 namespace syrinx {
 
-/// A request on its way through the fleet.
+/// A request in the fleet.
 struct Asked {
   RequestRecord record;
   int client = -1;
   size_t utterance = 0;
   std::optional<uint64_t> voice;
-  int tries = 0;   ///< that failed
-  int avoid = -1;  ///< the worker of the last one
+  int tries = 0;   ///< failed tries
+  int avoid = -1;  ///< the worker of the last try; -1: none
 };
 
-/// A client: notes when audio came, since the request was due.
+/// A client that notes when audio arrived, in seconds since the request was due.
 class Listener : public Sink {
  public:
   using Done = std::function<void(Asked asked, double heard_until_s)>;
@@ -35,7 +35,7 @@ class Listener : public Sink {
 
   const Asked& asked() const { return asked_; }
   bool answered() const { return asked_.record.first_byte_s.has_value(); }
-  /// The connection is gone: what still comes is not heard.
+  /// Ends the connection: later audio is ignored. Returns the request.
   Asked cut() {
     gone_ = true;
     asked_.record.playback = heard_.figures();

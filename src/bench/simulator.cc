@@ -16,19 +16,20 @@
 namespace syrinx {
 namespace {
 
-constexpr double kAgain_s = 0.1;    // after a refusal
-constexpr double kMostWait_s = 10;  // of a predicted wait, which may be infinite
+constexpr double kAgain_s = 0.1;  // seconds until a refused listener tries again
+constexpr double kMostWait_s =
+    10;  // largest predicted wait that is counted; predictions may be infinite
 
-/// A place for a worker, there or not.
+/// A place for a worker, which may be empty.
 struct Worker {
   std::unique_ptr<SimulatedEngine> engine;  ///< unset: absent, starting or dead
-  bool wanted = false;                      ///< part of the fleet, maybe on its way
-  int life = 0;                             ///< changes when it is killed or sent away
+  bool wanted = false;                      ///< part of the fleet, perhaps still starting
+  int life = 0;                             ///< changes when the worker is killed or stopped
   std::map<uint64_t, std::shared_ptr<Listener>> listeners;
 };
 
-/// Traffic and workers on one virtual clock. The traffic follows bench/load.cc: same seed, same
-/// arrivals, same order of texts.
+/// Traffic and workers on one virtual clock. The traffic equals that of bench/load.cc: the same
+/// seed gives the same arrivals and the same order of texts.
 class Simulation {
  public:
   Simulation(const StepProfile& profile, const SimulationOptions& options, const LoadPoint& point,
@@ -38,18 +39,19 @@ class Simulation {
   const FleetUse& use() const { return use_; }
 
  private:
-  /// A request that is to be made; of a client when there are clients.
+  /// A request to be sent; `client` is -1 in an open loop.
   struct Due {
     double at_s;
     int client;
-    std::shared_ptr<Asked> again = {};  ///< of another worker
+    std::shared_ptr<Asked> again =
+        {};  ///< a request that failed on another worker; unset: a new one
     bool operator>(const Due& other) const { return at_s > other.at_s; }
   };
-  /// Something that the fleet does.
+  /// An event of the fleet.
   struct Turn {
     enum Kind { kLook, kFail, kReady, kUp, kScale } kind;
     double at_s;
-    int which = 0;  ///< worker, or failure
+    int which = 0;  ///< number of a worker or a failure
     int life = 0;
     bool operator>(const Turn& other) const {
       return at_s != other.at_s ? at_s > other.at_s : kind > other.kind;
@@ -80,13 +82,13 @@ class Simulation {
   const Day* const day_;
   Rounds rounds_;
   std::mt19937_64 voice_random_;
-  std::vector<double> voices_;  // cumulative
+  std::vector<double> voices_;  // cumulative shares of the cloned voices
   std::vector<Worker> workers_;
   Balancer balancer_;
   std::optional<Autoscaler> autoscaler_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::priority_queue<Turn, std::vector<Turn>, std::greater<>> turns_;
-  std::vector<int> made_;  // by each client
+  std::vector<int> made_;  // requests made by each client
   uint64_t next_id_ = 0, engines_made_ = 0;
   LoadResult result_;
   FleetUse use_;
@@ -204,7 +206,7 @@ void Simulation::refused(Asked asked, const std::string& why, double now) {
   ask_again(asked.client, now + kAgain_s);
 }
 
-/// No audio of it was made yet: another worker gets it.
+/// Sends a request that has no audio yet to another worker.
 void Simulation::retry(Asked asked, int worker, double now) {
   ++asked.tries, ++use_.retried;
   asked.avoid = worker;
@@ -278,7 +280,7 @@ void Simulation::make(int worker, double now) {
       std::make_unique<SimulatedEngine>(profile_, options_, traffic_.seed + engines_made_++, now);
 }
 
-/// A request that is heard is cut off, all others are served elsewhere.
+/// Kills a worker: requests whose audio plays are cut off, all others are served elsewhere.
 void Simulation::kill(int number, double now) {
   Worker& worker = workers_[static_cast<size_t>(number)];
   balancer_.down(number);
@@ -299,7 +301,7 @@ void Simulation::kill(int number, double now) {
   worker.engine.reset();
 }
 
-/// The balancer's look at all agents, and ours.
+/// Reads all agents, for the balancer and for the figures.
 void Simulation::look(double now) {
   FleetLook look{.at_s = now};
   for (int i = 0; i < static_cast<int>(workers_.size()); ++i) {
@@ -307,7 +309,7 @@ void Simulation::look(double now) {
     look.there += worker.wanted || worker.engine;
     if (!worker.engine) continue;
     if (!worker.wanted && worker.engine->unfinished() == 0) {
-      worker.engine.reset();  // it has drained
+      worker.engine.reset();  // all requests of the stopped worker have ended
       continue;
     }
     const double used = worker.engine->used();

@@ -1,8 +1,8 @@
-// The engine on virtual time: the scheduler of src/engine runs as it is
-// (engine/virtual_platform.h); what its batches cost comes from a StepProfile. Hours of traffic
-// take seconds. What it leaves out: shared prefixes, late text, readers that pause, and that
-// kernels of several executors compete for memory bandwidth. Several engines stand behind the
-// balancer of bench/balancer.h, die and come back, and follow the load. Free of state; any thread.
+// The engine on virtual time: the scheduler of src/engine is the real one
+// (engine/virtual_platform.h); the times of its batches come from a StepProfile. Hours of traffic
+// take seconds. Not simulated: shared prefixes, late text, readers that pause, and executors that
+// compete for memory bandwidth. Several engines may run behind the balancer of bench/balancer.h,
+// die and come back, and follow the load. Free of state; any thread.
 #pragma once
 
 #include <cstdint>
@@ -15,49 +15,50 @@
 
 namespace syrinx {
 
-/// The engine, the clients and the fleet that are computed.
+/// The simulated engine, clients and fleet.
 struct SimulationOptions {
   std::string policy = "streaming";
-  int executors = 1;   ///< of an engine; each runs any stage as fast as the profile says
+  int executors = 1;   ///< executors of an engine; each runs any stage as fast as the profile says
   bool split = false;  ///< two executors: the AR stage on one, chunk stages on the other
-  /// Every node waits for all of what feeds it, as where stages hand on whole results; otherwise
-  /// frames go on as they come.
+  /// Every node waits for all frames of its input, as in systems whose stages pass on whole
+  /// results; otherwise frames are passed on one by one.
   bool whole = false;
   std::vector<std::string> apart;  ///< nodes that run in another process, each on its own device
-  double link_s = 0;               ///< there and back, for each of their batches
-  int replicas = 1;                ///< whole engines (workers)
-  Fleet fleet;                     ///< how they are balanced, fail and follow the load
+  double link_s = 0;  ///< time to another process and back, for each batch of these nodes
+  int replicas = 1;   ///< number of engines (workers)
+  Fleet fleet;        ///< balancer, failures and autoscaling
   int max_batch = 32, max_prefill_rows = 128;
-  int max_requests = 256;   ///< of an engine
+  int max_requests = 256;   ///< most requests of an engine
   double max_wait_s = 0.5;  ///< predicted wait past which requests are refused
-  int pages = 0;            ///< of an engine's KV cache; 0: as the profile
-  double delivery_s = 0;    ///< from the engine to the client's ear: the network
-  bool noise = true;        ///< batches vary in time as they did when they were measured
+  int pages = 0;            ///< pages of an engine's KV cache; 0: as in the profile
+  double delivery_s = 0;    ///< network delay from the engine to the client
+  bool noise = true;        ///< true: times of batches vary as they did when they were measured
 };
 
-/// The most that there may be at once.
+/// Returns the most workers that the fleet may have at once.
 int most_workers(const SimulationOptions& options);
 
-/// The workers at one moment. Sums are over those that take requests (`up`).
+/// State of the workers at one moment. Sums include only workers that take requests (`up`).
 struct FleetLook {
   double at_s = 0;
-  int there = 0;  ///< also those that start, are dead or end what they have
+  int there = 0;  ///< all workers, also those that start, are dead or drain
   int up = 0;
-  double used = 0, most_used = 0;  ///< of what each can feed: the sum, and the fullest
-  double free = 0;                 ///< what their agents say, the sum
-  double wait_s = 0;               ///< predicted
-  double in_flight = 0;            ///< requests
-  double playing = 0;              ///< of them, those that have had something
+  double used = 0,
+         most_used = 0;  ///< streams / streams that the costs allow: sum; of the fullest worker
+  double free = 0;       ///< free shares that the agents report: sum
+  double wait_s = 0;     ///< predicted waits: sum
+  double in_flight = 0;  ///< unfinished requests: sum
+  double playing = 0;    ///< unfinished requests that have received something: sum
 };
 
-/// What the workers did, beside what the listeners heard.
+/// What happened to the workers during a simulation.
 struct FleetUse {
-  std::vector<FleetLook> looks;  ///< Fleet::agent_s apart, after the warm-up
-  int64_t retried = 0;           ///< how often a request was made of another worker
+  std::vector<FleetLook> looks;  ///< states at intervals of Fleet::agent_s, after the warm-up
+  int64_t retried = 0;           ///< how often a request was sent to another worker
 };
 
-/// Times of the result are virtual. Throws LoadError for an unknown policy. With `day`, a rate is
-/// that of its highest level, and the load follows it.
+/// Simulates a load. Times of the result are virtual. Throws LoadError for an unknown policy. With
+/// `day`, the rate of `point` is that of level 1, and the load follows the day's levels.
 LoadResult simulate(const StepProfile& profile, const SimulationOptions& options,
                     const LoadPoint& point, const TrafficOptions& traffic, const Day* day = nullptr,
                     FleetUse* use = nullptr);

@@ -28,13 +28,13 @@ LoadSummary run(const SimulationOptions& options, const LoadPoint& point,
 TEST(Profile, InterpolatesBetweenMeasurements) {
   EXPECT_DOUBLE_EQ(along_curve({1, 3}, {10, 20}, 2), 15);
   EXPECT_DOUBLE_EQ(along_curve({1, 3}, {10, 20}, 5), 30);
-  EXPECT_DOUBLE_EQ(along_curve({1, 3}, {10, 20}, 0), 10);  // never below the smallest
+  EXPECT_DOUBLE_EQ(along_curve({1, 3}, {10, 20}, 0), 10);  // not below the smallest value
   EXPECT_DOUBLE_EQ(along_curve({1, 3, 4}, {10, 20, 20}, 9), 20);
   EXPECT_DOUBLE_EQ(along_curve({7}, {3}, 100), 3);
   StepProfile profile = toy_profile();
   ArProfile& ar = profile.ars.front();
   EXPECT_NEAR(ar.step_s(16, 50, 0), 2.6e-3, 1e-9);
-  EXPECT_NEAR(ar.step_s(3, 50, 2), 1.5e-3, 1e-9);  // prompt rows as decode rows
+  EXPECT_NEAR(ar.step_s(3, 50, 2), 1.5e-3, 1e-9);  // prompt rows cost as much as decode rows
   EXPECT_NEAR(profile.chunks_s(0, 1, 16), 2.6e-3, 1e-9);
   ar.prefill = {{1, 2e-3}, {101, 12e-3}};
   EXPECT_NEAR(ar.step_s(0, 0, 51), 7e-3, 1e-9);
@@ -93,11 +93,11 @@ TEST(Simulator, OneRequestTakesWhatItsBatchesTake) {
   const LoadResult result = simulate(toy_profile(), {}, {LoadKind::kStreams, 1}, once);
   ASSERT_EQ(result.requests.size(), 1u);
   const RequestRecord& record = result.requests[0];
-  // Prompt 0.5 ms, two steps of 1.1 ms (one frame and its lookahead), one chunk of 1.1 ms.
+  // Prompt 0.5 ms, two steps of 1.1 ms (a frame and its lookahead), a chunk of 1.1 ms.
   EXPECT_NEAR(*record.first_audio_s, 0.0005 + 2 * 0.0011 + 0.0011, 1e-9);
   EXPECT_NEAR(record.playback.audio_s, 2, 1e-9);
   EXPECT_EQ(record.playback.underruns, 0);
-  // At least 40 steps, and chunks that together have 40 frames.
+  // At least 40 steps, and chunks with 40 frames together.
   EXPECT_GT(record.total_s, 40 * 0.0011 + 40 * 0.0001);
   EXPECT_LT(record.total_s, 40 * 0.0011 + 40 * 0.0011 + 0.01);
 }
@@ -165,7 +165,7 @@ TEST(Simulator, GuidancePairsCostTwice) {
   EXPECT_GT(pairs.audio_per_s, alone.audio_per_s / 2.5);
 }
 
-/// A writer of 20 steps that feeds the toy's 40: a step of either takes 1.1 ms alone.
+/// A writer of 20 steps that feeds the toy's node of 40 steps; a step of either takes 1.1 ms alone.
 StepProfile duet_profile() {
   StepProfile profile = toy_profile();
   ArProfile writer = profile.ars.front();
@@ -189,11 +189,12 @@ TEST(Simulator, FramesGoOnAsTheyComeOrWhole) {
     return result.requests[0];
   };
   const RequestRecord whole = one(true), flowing = one(false);
-  // The text begins after the prompt and a step. Whole: all of the steps of both, then one chunk.
+  // The text begins after the prompt and a step. `whole`: first all steps of both nodes, then a
+  // chunk.
   EXPECT_NEAR(*whole.first_byte_s, 0.0005 + 0.0011, 1e-9);
   EXPECT_NEAR(*whole.first_audio_s, 0.0005 + (20 + 40) * 0.0011 + 0.001 + 0.0001 * 40, 1e-9);
   EXPECT_NEAR(*flowing.first_byte_s, *whole.first_byte_s, 1e-9);
-  // Two ids, two frames, one chunk; the writer goes on between them.
+  // Two ids, two frames, one chunk; the writer continues between them.
   EXPECT_GE(*flowing.first_audio_s, 0.0005 + (2 + 2) * 0.0011 + 0.0011 - 1e-9);
   EXPECT_LT(*flowing.first_audio_s, 0.0005 + 12 * 0.0011);
 }

@@ -192,7 +192,7 @@ double ArProfile::step_s(int decodes, double kv_len, int prompt_rows) const {
     std::vector<double> rows, prompt;
     for (const auto& [count, cost] : prefill) rows.push_back(count), prompt.push_back(cost);
     double extra = along_curve(rows, prompt, prompt_rows);
-    // What a step costs before its first row is there once.
+    // Both costs include the fixed cost of a step; it counts once.
     if (decodes > 0) extra = std::max(0.0, extra - prompt.front());
     seconds += extra;
   } else if (prompt_rows > 0) {

@@ -49,7 +49,7 @@ TEST(Summary, CountsWhatItSays) {
   EXPECT_EQ(out.failures.at("status 503"), 1);
   EXPECT_EQ(out.failures.at("cut"), 1);
   EXPECT_EQ(out.first_failure, "status 503: why");
-  EXPECT_DOUBLE_EQ(out.seconds, 4);  // 2 to 6
+  EXPECT_DOUBLE_EQ(out.seconds, 4);  // from 2 to 6
   EXPECT_EQ(out.most_in_flight, 2);
   EXPECT_DOUBLE_EQ(out.first_audio.p50, 0.09);
   EXPECT_DOUBLE_EQ(out.rtf.max, 1);
@@ -62,7 +62,7 @@ TEST(Summary, CountsWhatItSays) {
   EXPECT_DOUBLE_EQ(out.in_time, 2.0 / 5);
   EXPECT_DOUBLE_EQ(out.good, 1.0 / 5);
   EXPECT_DOUBLE_EQ(out.goodput, 0.25);
-  // Failed requests never got audio: the median of five is the third.
+  // Failed requests count as infinite: the median of five is the third.
   EXPECT_DOUBLE_EQ(out.target_first_audio_s, 0.2);
   EXPECT_FALSE(out.holds);
 }
@@ -82,8 +82,7 @@ TEST(Summary, RatesCountOverTheWindow) {
   EXPECT_DOUBLE_EQ(out.goodput, 0.2);
   EXPECT_DOUBLE_EQ(out.requests_per_s, 0.2);
   EXPECT_DOUBLE_EQ(out.audio_per_s, 0.4);
-  // What is still spoken after the window takes its time; goodput stays a share of what was
-  // offered.
+  // Speech after the window takes longer; goodput stays a share of the offered requests.
   result.requests.push_back(record(11.5, 0.05, 8.5));
   out = summarize(result, targets);
   EXPECT_DOUBLE_EQ(out.seconds, 18);
@@ -96,15 +95,15 @@ TEST(Summary, HoldsNeedsAllTargets) {
   for (int i = 0; i < 10; ++i) result.requests.push_back(record(i, 0.05, 1));
   const ServiceTargets targets{.first_audio_s = 0.1, .percentile = 0.8, .viable = 0.9};
   EXPECT_TRUE(summarize(result, targets).holds);
-  result.requests[0] = record(0, 0.5, 1);  // one late first audio is fine
+  result.requests[0] = record(0, 0.5, 1);  // one late first audio is permitted
   result.requests[1] = record(1, 0.05, 1, 0.3);
   EXPECT_TRUE(summarize(result, targets).holds);
-  result.requests[2] = failed(2, Failure::kTimeout, 0);  // not smooth either
+  result.requests[2] = failed(2, Failure::kTimeout, 0);  // the failed request is not smooth either
   EXPECT_FALSE(summarize(result, targets).holds);
   EXPECT_FALSE(summarize({}, targets).holds);
 }
 
-/// A listener that heard nothing has not heard smoothly, however smooth the others' audio was.
+/// A request without audio is not smooth, however smooth the audio of the others was.
 TEST(Summary, FailuresAreNotSmooth) {
   LoadResult result;
   for (int i = 0; i < 8; ++i) result.requests.push_back(record(i, 0.05, 1));

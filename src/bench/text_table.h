@@ -10,7 +10,8 @@ struct Column {
   std::string title;
   std::vector<std::string> cells;
 };
-/// The first column to the left, all others to the right. At least one column, all as long.
+/// Formats a table: the first column is left-aligned, all others right-aligned. Needs at least one
+/// column, all of the same length.
 std::string aligned(const std::vector<Column>& columns);
 
 /// Formats a number with `digits` digits after the point.

@@ -5,8 +5,9 @@
 
 namespace syrinx {
 
-/// One code a frame, 20 frames a second: a step of B takes 1 + 0.1 B ms, a chunk 1 ms and 0.1 ms a
-/// frame, all of it `slower` times as long. An utterance of 40 frames is 2 s.
+/// Returns a profile with one code a frame and 20 frames a second. A step of B sequences takes 1 +
+/// 0.1 B ms, a chunk 1 ms and 0.1 ms a frame, all multiplied by `slower`. Its utterance has 40
+/// frames, 2 s.
 inline StepProfile toy_profile(double slower = 1) {
   StepProfile profile;
   profile.model = "toy";

@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// One of the two models. What is asked of it arrives at the next turn, as in the machine.
+/// The service of one of the two models. Calls take effect at the next turn, as in the machine.
 class VirtualPair::Party : public Service {
  public:
   Party(VirtualPair& pair, ResidentModel& model) : pair_(pair), model_(model) {}
@@ -62,8 +62,9 @@ VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
     std::vector<std::string> names;
     for (const Node& node : pipeline->graph().nodes()) names.push_back(node.name);
     if (costed != names.size()) {
-      throw LoadError(concat("there are costs of ", costed, " stages, but '",
-                             pipeline->info().model, "' has ", names.size()));
+      throw LoadError(concat("the profile has costs of ", costed, " stages, but '",
+                             pipeline->info().model, "' has ", names.size(),
+                             "; measure a profile with this model"));
     }
     metrics_.emplace_back(names);
     models_.emplace_back(std::move(pipeline), options_, metrics_.back());

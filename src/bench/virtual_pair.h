@@ -1,6 +1,6 @@
-// A text model and a voice on a machine whose clock is virtual. The engine's scheduler and the
-// models run as they are, so what is written and said is real; what a batch takes is what such
-// batches were measured to cost, so when it is said is the same on every machine. One thread.
+// A text model and a voice model on a machine with a virtual clock. The engine's scheduler and the
+// models are real, and so are the text and the samples. The time of a batch is the measured cost of
+// such batches, so all times are the same on every machine. One thread.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@
 
 namespace syrinx {
 
-/// Costs of each node of the two, in the order of their graphs.
+/// Costs of each node of the two models, in the order of their graphs.
 struct PairCosts {
   std::vector<StageCost> writer, speaker;
 };
 
-/// The two models' engines on one virtual clock, which run() moves on.
+/// The engines of two models on one virtual clock, which run_until() and next() advance.
 class VirtualPair {
  public:
-  /// Throws LoadError where the costs are not those of these graphs.
+  /// Throws LoadError when the numbers of costs and nodes differ.
   VirtualPair(std::shared_ptr<const Pipeline> writer, std::shared_ptr<const Pipeline> speaker,
               const EngineOptions& options, PairCosts costs);
-  /// Ends what is left.
+  /// Ends all requests.
   ~VirtualPair();
   VirtualPair(const VirtualPair&) = delete;
   VirtualPair& operator=(const VirtualPair&) = delete;
@@ -40,19 +40,18 @@ class VirtualPair {
 
   double now() const { return platform_.now(); }
   void run_until(double at_s);
-  /// Goes on to what happens next; false: nothing will.
+  /// Advances to the next event; false: there is none.
   bool next();
 
-  /// Batches of the text model since count_forwards() in which a request took part that was not in
-  /// the background.
+  /// Starts to count batches of the text model that contain a foreground request.
   void count_forwards() { forwards_ = 0; }
   int forwards() const { return forwards_; }
-  /// Requests that have not ended, and pages that are not free, of both.
+  /// Returns the unfinished requests; pages_taken() returns the used pages. Both of both models.
   int requests() const;
   int pages_taken() const;
-  /// Caches that were dropped for want of pages so far, of both.
+  /// Returns how often caches were dropped for lack of pages, in both models.
   int preemptions() const;
-  /// Seconds of batches for requests in the background, of both.
+  /// Returns seconds of batches for background requests, of both models.
   double background_s() const;
 
  private:
@@ -73,7 +72,7 @@ class VirtualPair {
   std::deque<std::function<void()>> mail_;
   int forwards_ = 0;
   RequestId next_id_ = 0;
-  Scheduler scheduler_;  // ends first
+  Scheduler scheduler_;  // destroyed first
 };
 
 }  // namespace syrinx

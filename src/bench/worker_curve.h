@@ -1,5 +1,5 @@
-// What one worker of a fleet does at every steady rate of requests, measured in the exact simulator
-// on a small fleet behind the same balancer. Seconds; const after calibrate(), any thread.
+// Results of one worker of a fleet at every steady rate of requests, simulated exactly with a small
+// fleet behind the same balancer. Seconds; const after calibrate(), any thread.
 #pragma once
 
 #include <functional>
@@ -10,33 +10,34 @@
 
 namespace syrinx {
 
-/// How a worker does at one rate of requests.
+/// The results of a worker at one rate of requests.
 struct CurvePoint {
-  double rate = 0;                  ///< requests a second that come to a worker
-  double ok = 1;                    ///< share that ends well; the others are refused
-  double good = 1;                  ///< share that is in time and without an underrun
-  std::vector<double> first_audio;  ///< of good ends: kQuantiles + 1 quantiles, evenly apart
-  double audio_s = 0;               ///< of a request that ends well, mean
-  double used = 0, wait_s = 0;      ///< what the worker says of itself, mean
-  double free = 1;                  ///< what its agent says, mean
+  double rate = 0;  ///< requests a second for this worker
+  double ok = 1;    ///< share of requests that end well; the others are refused
+  double good = 1;  ///< share of requests that are in time and without an underrun
+  std::vector<double>
+      first_audio;              ///< quantiles of successful requests: kQuantiles + 1, evenly spaced
+  double audio_s = 0;           ///< mean audio of a successful request
+  double used = 0, wait_s = 0;  ///< means of used() and of the predicted wait
+  double free = 1;              ///< mean of the free share that its agent reports
   double in_flight = 0, playing = 0;
-  int requests = 0;  ///< that this rests on
+  int requests = 0;  ///< number of requests that were measured
 };
 
-/// Measured points of one worker, and values between them by straight lines.
+/// Measured points of one worker, joined by straight lines.
 class WorkerCurve {
  public:
   static constexpr int kQuantiles = 200;
-  /// Where a rate lies: between points `below` and `below` + 1, `part` of the way.
+  /// A position on the curve: between points `below` and `below` + 1, at the fraction `part`.
   struct Place {
     size_t below = 0;
     double part = 0;
   };
 
-  /// At least two points, rates rising from 0.
+  /// Takes at least two points, with rates rising from 0.
   explicit WorkerCurve(std::vector<CurvePoint> points);
   const std::vector<CurvePoint>& points() const { return points_; }
-  /// Rates past the last point are as that one; it takes no more.
+  /// Returns the position of a rate; rates past the last point get the last point.
   Place find(double rate) const;
   double most_rate() const { return points_.back().rate; }
   double used(Place at) const { return between(at, &CurvePoint::used); }
@@ -56,14 +57,14 @@ class WorkerCurve {
 /// Options of the simulations that make a curve.
 struct CurveOptions {
   int workers = 4;                    ///< of the small fleet
-  int requests = 4000;                ///< for each rate
-  double least_s = 20, most_s = 600;  ///< and the time that these take
+  int requests = 4000;                ///< requests for each rate
+  double least_s = 20, most_s = 600;  ///< bounds of the simulated time for each rate
   ServiceTargets targets;
   uint64_t seed = 0;
 };
 
-/// Looks for the rate at which a worker is full, then runs rates from idle to twice that.
-/// `progress(rate)` is called before each.
+/// Finds the rate at which a worker is full, then simulates rates from idle to twice that rate.
+/// Calls `progress(rate)` before each.
 WorkerCurve calibrate(const StepProfile& profile, const SimulationOptions& options,
                       const CurveOptions& how,
                       const std::function<void(double rate)>& progress = {});

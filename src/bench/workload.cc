@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Calls take(line, its number) for every line that is not blank.
+/// Calls take(line, line number) for every line that is not blank.
 template <typename F>
 void each_line(std::string_view file, const std::string& path, F&& take) {
   if (file.size() > kMaxWorkloadBytes) {

@@ -1,5 +1,6 @@
-// What is asked for: texts of varied lengths, built in or from a file, and traces of real traffic.
-// Files are bounded; faults throw LoadError naming file and line. Const after loading.
+// Texts and traces for requests: texts of varied lengths, built in or from a file, and traces of
+// real traffic. Files are bounded; faults throw LoadError naming file and line. Const after
+// loading.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +12,7 @@
 
 namespace syrinx {
 
-/// One thing to be spoken. Empty strings take the target's defaults.
+/// A text to be spoken, with its options. Empty strings mean the target's defaults.
 struct Utterance {
   std::string text, voice, language, instructions;
   std::optional<uint64_t> seed;
@@ -29,15 +30,15 @@ inline constexpr size_t kMaxWorkloadLines = 1'000'000;
 inline constexpr size_t kMaxTextBytes = size_t{1} << 20;
 inline constexpr double kMaxTrace_s = 7 * 86400;
 
-/// English sentences and short paragraphs of 1 to about 60 words, 1 to 20 s of speech.
+/// Returns English sentences and short paragraphs of 1 to about 60 words, 1 to 20 s of speech.
 std::vector<std::string> built_in_texts();
 
-/// One text per line; empty lines are skipped. `path` is for messages.
+/// Reads one text per line; skips empty lines. `path` is for messages.
 std::vector<std::string> parse_texts(std::string_view file, const std::string& path);
 
-/// JSON Lines: {"time": seconds, "text" (or "input"): string, "voice", "language", "instructions",
-/// "seed", and any further fields for the body of the request}. Sorted by time; empty lines are
-/// skipped. `path` is for messages.
+/// Reads JSON Lines: {"time": seconds, "text" (or "input"): string, "voice", "language",
+/// "instructions", "seed", and any further fields for the body of the request}. Sorted by time;
+/// empty lines are skipped. `path` is for messages.
 std::vector<TracedUtterance> parse_trace(std::string_view file, const std::string& path);
 
 }  // namespace syrinx

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// What parse_trace() says about a file that it does not take.
+/// Returns the message of parse_trace() for an invalid file.
 std::string fault(const std::string& file) {
   try {
     parse_trace(file, "t.jsonl");

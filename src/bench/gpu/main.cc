@@ -1,10 +1,10 @@
-// The engine on this machine's GPU with random weights of published shapes: time of a decode step
-// beside the time that reading its bytes takes, of a codec chunk, first audio when idle, and how
-// many listeners can be served at the speed of playback. Needs no checkpoint and no network.
+// Runs the engine on this machine's GPU with random weights of published shapes. Measures a decode
+// step (and the time to read its bytes), a codec chunk, first audio when idle, and how many
+// listeners can be served in real time. Needs no checkpoint and no network.
 //   gpu_engine_bench OUT.json [SECONDS [MODEL ...]]
 // MODEL is the name of a published shape (bench/gpu/published.h) or NAME=DIR, a folder with a
-// config.json; all published shapes by default. SECONDS is for everything, loading apart; each
-// model gets its share. OUT.json is written again after each model and each part of a model.
+// config.json; all published shapes by default. SECONDS is the time for all models together,
+// without loading. OUT.json is written again after each part of a model.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,11 +45,12 @@ using nlohmann::json;
 constexpr const char* kText =
     "The ferry leaves at seven in the morning, and the captain waits for nobody, not even for the "
     "mayor, who is always late on Mondays.";
-constexpr int kPositions = 1024;  // of each sequence, where steps are timed
+constexpr int kPositions = 1024;  // positions of each sequence when steps are timed
 constexpr int kSizes[] = {1, 8, 32, 64};
 constexpr double kStreamS = 10;       // audio of each concurrent stream
-constexpr double kLateShare = 0.002;  // of streams that may run dry
-constexpr double kLeastSeconds = 10;  // of a model; less is for trying this program out
+constexpr double kLateShare = 0.002;  // share of streams that may have an underrun
+constexpr double kLeastSeconds =
+    10;  // least seconds of a model; with less, this program only tries its code
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -70,8 +71,8 @@ std::shared_ptr<const Pipeline> load(const std::string& dir, const std::string& 
   return orpheus::load(spec);
 }
 
-/// Bytes that a decode step reads of the weights: all parts once but tables and codec, and the
-/// depth transformer's layers again for every further code of the step.
+/// Returns the bytes of weights that a decode step reads: all parts once, except tables and codec;
+/// the depth transformer's layers once for every further code.
 double step_bytes(const Pipeline& pipeline, const std::string& dir) {
   const Config config = Config::load(dir + "/config.json");
   double bytes = 0, again = 0;
@@ -90,7 +91,7 @@ double step_bytes(const Pipeline& pipeline, const std::string& dir) {
   return bytes + std::max(0.0, inner) * again;
 }
 
-/// Bytes a second of a copy within the GPU's memory, read and written.
+/// Returns bytes read and written per second by a copy within the GPU's memory.
 double copy_rate(size_t bytes) {
   const Shape shape{static_cast<int64_t>(bytes)};
   const Tensor from(shape, DType::kU8, Device::kCuda), to(shape, DType::kU8, Device::kCuda);
@@ -103,7 +104,7 @@ double copy_rate(size_t bytes) {
   return 2.0 * static_cast<double>(bytes) / median(times);
 }
 
-/// Sequences stepped together without an engine.
+/// Sequences that are stepped together without an engine.
 class Steps {
  public:
   Steps(const Pipeline& pipeline, int most)
@@ -118,9 +119,9 @@ class Steps {
     batch_.warm_steps(most, pages_each_);
   }
 
-  /// Median time of a decode step of `size` sequences.
+  /// Measures the median time of a decode step of `size` sequences.
   json decode(int size, double seconds, double weights, double rate);
-  /// Median time of a chunk of each of `size` streams.
+  /// Measures the median time of a batch with a chunk of each of `size` streams.
   json chunk(int size, double seconds);
 
  private:
@@ -136,7 +137,7 @@ class Steps {
   const Pipeline& pipeline_;
   const ArTraits& ar_;
   const int pages_each_;
-  double kv_bytes_ = 0;  // of a position
+  double kv_bytes_ = 0;  // bytes of a position in the cache
   std::vector<KvPool> kv_;
   std::unique_ptr<Executor> executor_;
   Batch batch_;
@@ -198,7 +199,7 @@ json Steps::decode(int size, double seconds, double weights, double rate) {
   while (times.size() < 200 && (times.size() < 5 || now_s() - began_s < seconds)) {
     if (sequences_[0].cached + 2 >= pages_each_ * KvPool::kPageRows) break;
     const double took_s = step();
-    if (sequences_[0].cached == 0 || sequences_[0].steps < 2) continue;  // a prompt's rows
+    if (sequences_[0].cached == 0 || sequences_[0].steps < 2) continue;  // a step of prompt rows
     times.push_back(took_s);
     positions += sequences_[0].cached;
     replayed += batch_.replayed;
@@ -250,7 +251,7 @@ json Steps::chunk(int size, double seconds) {
     if (!batch_.fault.empty()) throw LoadError("a chunk failed: " + batch_.fault);
     times.push_back(batch_.ended_s - batch_.began_s);
   }
-  times.erase(times.begin());  // the first one warms memory up
+  times.erase(times.begin());  // the first run warms up memory
   const double audio_s = link.policy.steady / pipeline_.info().speech.frame_rate;
   std::printf("  codec, %3d streams: %7.3f ms for %.0f ms of audio each\n", size,
               median(times) * 1e3, audio_s * 1e3);
@@ -315,7 +316,7 @@ json first_audio(const std::shared_ptr<const Pipeline>& pipeline, double seconds
   return {{"ms", ms(median(times))}, {"p95_ms", ms(percentile(times, 0.95))}};
 }
 
-/// `count` requests at once.
+/// Measures `count` requests at once.
 json together(const std::shared_ptr<const Pipeline>& pipeline, int count, double audio_s) {
   Engine engine(pipeline, options_for(count));
   std::vector<std::shared_ptr<Waiter>> sinks;
@@ -344,7 +345,7 @@ json together(const std::shared_ptr<const Pipeline>& pipeline, int count, double
           {"audio_per_second", audio / took_s}};
 }
 
-/// Twice as many each time, while all are served at the speed of playback and time is left.
+/// Doubles the requests while all are served in real time and time is left.
 json streams(const std::shared_ptr<const Pipeline>& pipeline, double seconds, double audio_s) {
   json runs = json::array();
   int most = 0;
@@ -360,7 +361,7 @@ json streams(const std::shared_ptr<const Pipeline>& pipeline, double seconds, do
   return {{"all_in_time", most}, {"runs", runs}};
 }
 
-/// What an engine served in a run of `took_s` seconds.
+/// Returns what an engine served in a run of `took_s` seconds.
 json served(const EngineMetrics& metrics, const std::vector<Outcome>& outcomes, double took_s) {
   std::vector<double> first;
   double audio = 0;
@@ -390,7 +391,7 @@ void print(const char* what, const json& run) {
       run["audio_per_second"].get<double>(), 100 * run["executors_busy"].get<double>());
 }
 
-/// Requests of `audio_s` seconds that arrive at random (Poisson), `rate` a second.
+/// Measures requests of `audio_s` seconds that arrive at random (Poisson), `rate` a second.
 json arrivals(const std::shared_ptr<const Pipeline>& pipeline, double rate, double seconds,
               double audio_s) {
   Engine engine(pipeline, options_for(256));
@@ -417,7 +418,7 @@ json arrivals(const std::shared_ptr<const Pipeline>& pipeline, double rate, doub
   return run;
 }
 
-/// `clients` clients, each of which sends its next request when the last one has ended.
+/// Measures `clients` clients; each sends its next request when the last one has ended.
 json closed_loop(const std::shared_ptr<const Pipeline>& pipeline, int clients, double seconds,
                  double audio_s) {
   Engine engine(pipeline, options_for(clients));
@@ -502,7 +503,9 @@ int run(int argc, char** argv) {
     if (at != std::string::npos) {
       models.emplace_back(item.substr(0, at), item.substr(at + 1));
     } else if (add_published(item); models.size() == before) {
-      throw LoadError(item + ": neither a published shape nor NAME=DIR");
+      std::string names;
+      for (const PublishedModel& known : kPublished) names += std::string(" ") + known.name;
+      throw LoadError("unknown model '" + item + "': expected NAME=DIR or one of" + names);
     }
   }
   if (models.empty()) add_published("");
@@ -518,7 +521,7 @@ int run(int argc, char** argv) {
     json& model = out["models"].back();
     try {
       measure(model, name, dir, seconds, rate, keep);
-    } catch (const std::exception& fault) {  // the others are measured all the same
+    } catch (const std::exception& fault) {  // continue with the other models
       failed = true;
       std::printf("  failed: %s\n", fault.what());
       model["failed"] = fault.what();

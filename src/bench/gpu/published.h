@@ -1,11 +1,11 @@
-// Shapes of published checkpoints as their config.json has them, for measuring with random weights.
+// Configurations of published checkpoints, for measuring with random weights.
 #pragma once
 
 namespace syrinx {
 
 struct PublishedModel {
   const char* name;
-  const char* config;  ///< config.json, with what the families read of it
+  const char* config;  ///< the parts of config.json that the families read
 };
 
 inline constexpr PublishedModel kPublished[] = {
