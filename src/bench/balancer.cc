@@ -7,8 +7,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kPoints =
-    1600;  // points of a worker on the ring: HAProxy takes 16 for each unit of weight, here 100
+constexpr int kPoints = 1600;  // on the ring, of a worker: HAProxy has 16 per unit of weight (100)
 constexpr double kLeastShare = 0.01;
 
 /// The mixer of SplitMix64 (Steele, Lea, Flood 2014).

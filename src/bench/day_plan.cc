@@ -19,9 +19,7 @@ struct Member {
   double up_since_s = 0;
   double rate = 0;  ///< requests a second in the last tick
   WorkerCurve::Place place;
-  double wish = 0, share = 0,
-         voice_share =
-             0;  ///< shares of requests without a voice: desired, actual; share of those with one
+  double wish = 0, share = 0, voice_share = 0;  ///< shares; voice_share: with a voice
 };
 
 /// The number of requests that were answered as at each point of the curve.

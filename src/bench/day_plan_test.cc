@@ -13,8 +13,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kSlower =
-    5;  // times slower than the toy profile: 11 requests a second fill a worker
+constexpr double kSlower = 5;  // times the toy's costs: 11 requests a second fill a worker
 constexpr ServiceTargets kTargets{.first_audio_s = 0.1};
 
 struct Both {

@@ -14,8 +14,7 @@ struct DayReport {
   std::vector<std::pair<std::string, std::string>> facts;
   ServiceTargets targets;
   DayResult day;
-  std::vector<CurvePoint>
-      curve;  ///< the curve of a computed day; empty: simulated request by request
+  std::vector<CurvePoint> curve;  ///< of a computed day; empty: a day simulated exactly
 };
 
 /// The report as a table for a terminal.

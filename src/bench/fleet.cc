@@ -10,8 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kTolerance =
-    0.1;  // relative distance from its target within which the autoscaler does nothing
+constexpr double kTolerance = 0.1;  // relative distance from the target that is ignored
 constexpr double kFarthest_s = 1e9;
 
 /// Reads a number; unset: the text is not a number.

@@ -33,9 +33,8 @@ struct TrafficOptions {
   int repeats = 0;         ///< kStreams: requests of each client, instead of duration_s; 0: unset
   uint64_t seed = 0;  ///< seed of arrivals and of the order of texts; request i asks with seed + i
   double audible_level = 0.01;
-  double ramp_s = 2;  ///< kRealtime: seconds within which all clients begin
-  int max_in_flight =
-      4096;  ///< most unfinished requests; further ones are not sent (Failure::kSkipped)
+  double ramp_s = 2;         ///< kRealtime: seconds within which all clients begin
+  int max_in_flight = 4096;  ///< most unfinished requests; more are not sent (kSkipped)
   std::vector<std::string> texts;
   std::vector<TracedUtterance> trace;  ///< the utterances of kTrace
   /// Called after every counted request; returning true ends the arrivals early

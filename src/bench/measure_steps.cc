@@ -212,9 +212,8 @@ class Measurement {
 
   StepProfile profile_;
   nlohmann::json raw_ = {{"decode", nlohmann::json::array()}, {"chunks", nlohmann::json::array()}};
-  std::vector<Runner> donors_;  ///< their frames feed the chunk stages
-  std::vector<std::vector<float>>
-      values_;  ///< inputs of the present link: outputs of the link before
+  std::vector<Runner> donors_;              ///< their frames feed the chunk stages
+  std::vector<std::vector<float>> values_;  ///< inputs of the present link
 };
 
 Runner Measurement::open(size_t text, bool endless) {

@@ -66,8 +66,7 @@ class SimulatedEngine {
   ResidentModel model_;
   Scheduler scheduler_;
 
-  std::deque<std::pair<double, std::unique_ptr<Active>>>
-      mail_;  ///< time at which the prompt is ready, request
+  std::deque<std::pair<double, std::unique_ptr<Active>>> mail_;  ///< when the prompt is ready
   double prompts_free_s_ = 0;
   RequestId next_id_ = 1;
   int unfinished_ = 0;

@@ -16,9 +16,8 @@
 namespace syrinx {
 namespace {
 
-constexpr double kAgain_s = 0.1;  // seconds until a refused listener tries again
-constexpr double kMostWait_s =
-    10;  // largest predicted wait that is counted; predictions may be infinite
+constexpr double kAgain_s = 0.1;    // seconds until a refused listener tries again
+constexpr double kMostWait_s = 10;  // larger predictions (even infinite) count as this
 
 /// A place for a worker, which may be empty.
 struct Worker {
@@ -43,8 +42,7 @@ class Simulation {
   struct Due {
     double at_s;
     int client;
-    std::shared_ptr<Asked> again =
-        {};  ///< a request that failed on another worker; unset: a new one
+    std::shared_ptr<Asked> again = {};  ///< failed on another worker; unset: new
     bool operator>(const Due& other) const { return at_s > other.at_s; }
   };
   /// An event of the fleet.

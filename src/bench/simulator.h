@@ -43,12 +43,11 @@ struct FleetLook {
   double at_s = 0;
   int there = 0;  ///< all workers, also those that start, are dead or drain
   int up = 0;
-  double used = 0,
-         most_used = 0;  ///< streams / streams that the costs allow: sum; of the fullest worker
-  double free = 0;       ///< free shares that the agents report: sum
-  double wait_s = 0;     ///< predicted waits: sum
-  double in_flight = 0;  ///< unfinished requests: sum
-  double playing = 0;    ///< unfinished requests that have received something: sum
+  double used = 0, most_used = 0;  ///< streams / possible streams: sum; fullest worker
+  double free = 0;                 ///< free shares that the agents report: sum
+  double wait_s = 0;               ///< predicted waits: sum
+  double in_flight = 0;            ///< unfinished requests: sum
+  double playing = 0;              ///< unfinished requests that have received something: sum
 };
 
 /// What happened to the workers during a simulation.

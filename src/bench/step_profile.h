@@ -69,10 +69,9 @@ struct StepProfile {
   /// to the client; the last node feeds the links.
   std::vector<ArProfile> ars;
   std::vector<LinkProfile> links;
-  double batch_overhead_s = 0;  ///< time of the engine's thread for a batch
-  double sequence_overhead_s =
-      0;              ///< time of the engine's thread for each sequence or chunk of a batch
-  double wake_s = 0;  ///< additional wait of a request that arrives at an idle engine
+  double batch_overhead_s = 0;     ///< time of the engine's thread for a batch
+  double sequence_overhead_s = 0;  ///< the same for each sequence or chunk in the batch
+  double wake_s = 0;               ///< additional wait of a request that arrives at an idle engine
   std::vector<UtteranceProfile> utterances;
   /// Raw measurements as JSON: {"decode": [[batch, kv, s]], "chunks": [[link, jobs, frames, s]],
   /// "in_engine": [[stage, batch, frames, ratio to the time alone, batches]]}. The first two are of

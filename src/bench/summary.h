@@ -29,13 +29,11 @@ struct LoadSummary {
 
   // Requests that ended well:
   Percentiles first_byte, first_audio, audible, silence, total, rtf;
-  Percentiles
-      longest_underrun;  ///< longest underrun of each request; 0 for requests without an underrun
-  Percentiles stall;     ///< sum of the underruns of each request
+  Percentiles longest_underrun;  ///< longest underrun of each request, or 0
+  Percentiles stall;             ///< sum of the underruns of each request
   int64_t underruns = 0;
   double smooth = 0;  ///< share of requests without any underrun: per-stream viability
-  double smooth_50ms = 0, smooth_100ms = 0,
-         smooth_200ms = 0;   ///< shares with a longest underrun of at most this
+  double smooth_50ms = 0, smooth_100ms = 0, smooth_200ms = 0;  ///< longest underrun at most this
   double viable_chunks = 0;  ///< viable chunks / all chunks, without first chunks
   double audio_s = 0;
   double audio_per_s = 0;     ///< seconds of audio received per second

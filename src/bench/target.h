@@ -32,14 +32,13 @@ class BenchTarget {
 
 /// A server and the fixed parts of each request.
 struct HttpTargetOptions {
-  std::string url = {};      ///< http://host:port[/base]; the path of the API is appended
-  std::string model = {};    ///< sent as "model" unless empty
-  std::string api_key = {};  ///< sent as a bearer token unless empty
-  std::string fields = {};   ///< a JSON object merged into every body, or empty
-  int sample_rate_hz =
-      24000;               ///< sample rate of PCM without a header, where the answer states no rate
-  double timeout_s = 60;   ///< longest time of a request
-  bool keep_alive = true;  ///< use a connection for several requests
+  std::string url = {};        ///< http://host:port[/base]; the path of the API is appended
+  std::string model = {};      ///< sent as "model" unless empty
+  std::string api_key = {};    ///< sent as a bearer token unless empty
+  std::string fields = {};     ///< a JSON object merged into every body, or empty
+  int sample_rate_hz = 24000;  ///< of PCM without a header, if the answer states none
+  double timeout_s = 60;       ///< longest time of a request
+  bool keep_alive = true;      ///< use a connection for several requests
 };
 
 /// Makes a target for POST /v1/audio/speech with response_format pcm. Throws LoadError for an

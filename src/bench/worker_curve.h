@@ -12,14 +12,13 @@ namespace syrinx {
 
 /// The results of a worker at one rate of requests.
 struct CurvePoint {
-  double rate = 0;  ///< requests a second for this worker
-  double ok = 1;    ///< share of requests that end well; the others are refused
-  double good = 1;  ///< share of requests that are in time and without an underrun
-  std::vector<double>
-      first_audio;              ///< quantiles of successful requests: kQuantiles + 1, evenly spaced
-  double audio_s = 0;           ///< mean audio of a successful request
-  double used = 0, wait_s = 0;  ///< means of used() and of the predicted wait
-  double free = 1;              ///< mean of the free share that its agent reports
+  double rate = 0;                  ///< requests a second for this worker
+  double ok = 1;                    ///< share of requests that end well; the others are refused
+  double good = 1;                  ///< share of requests that are in time and without an underrun
+  std::vector<double> first_audio;  ///< of successful requests: kQuantiles + 1 quantiles
+  double audio_s = 0;               ///< mean audio of a successful request
+  double used = 0, wait_s = 0;      ///< means of used() and of the predicted wait
+  double free = 1;                  ///< mean of the free share that its agent reports
   double in_flight = 0, playing = 0;
   int requests = 0;  ///< number of requests that were measured
 };

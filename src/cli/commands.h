@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// In the order of the help.
+/// Returns the commands in the order of the help.
 std::span<const AddCommand> all_commands();
 
 }  // namespace syrinx

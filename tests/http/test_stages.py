@@ -36,10 +36,10 @@ class Holder:
                                         stderr=subprocess.STDOUT, text=True,
                                         env=dict(os.environ, **(env or {})))
         first = self.process.stdout.readline()
-        if not first.startswith("Syrinx holds"):
+        if not first.startswith("Syrinx serves "):
             self.process.wait()
             raise RuntimeError("it did not start: " + first + self.process.stdout.read())
-        self.address = first.split(" for servers at ")[1].split(" (ready")[0]
+        self.address = first.split("; servers connect to ")[1].split(" (ready")[0]
 
     def __enter__(self):
         return self

@@ -120,7 +120,7 @@ class Kubernetes(unittest.TestCase):
 
             command = here(container_of(only("StatefulSet", STAGES))["args"], "grpc://127.0.0.1:0")
             with subprocess.Popen([harness.BIN, *command], stdout=subprocess.PIPE, text=True) as holder:
-                address = holder.stdout.readline().split(" for servers at ")[1].split(" (ready")[0]
+                address = holder.stdout.readline().split("; servers connect to ")[1].split(" (ready")[0]
                 serve, *options = here(container_of(self.server_with_stages())["args"], address)
                 remote = options[options.index("--remote"):]
                 del remote[2:4]  # both holders are one here

@@ -1,4 +1,4 @@
-// `syrinx doctor`: what this machine can do and what to install for what is missing.
+// `syrinx doctor`: reports what works on this machine and what to install for the rest.
 #pragma once
 
 #include "cli/line/command.h"

@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30;
-/// The built-in voice with its server takes a tenth of that.
+/// The built-in voice with its server takes a tenth of this.
 constexpr int64_t kLittleMemory = kGiB;
-/// Every listener takes a descriptor, and libraries some dozen.
+/// Every listener takes a descriptor, libraries take some dozen.
 constexpr int64_t kFewFiles = 512;
 constexpr int64_t kLittleDisk = 2 * kGiB;
 

@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-/// A machine on which all works.
+/// Returns the facts of a machine on which everything works.
 MachineFacts good_machine() {
   MachineFacts out;
   out.distribution = "debian";
@@ -76,7 +76,7 @@ TEST(Doctor, DistinguishesBrokenFromMissing) {
 
 TEST(Doctor, SeesLimits) {
   MachineFacts facts = good_machine();
-  facts.free_bytes = int64_t{256} << 20;  // in a small container
+  facts.free_bytes = int64_t{256} << 20;  // as in a small container
   EXPECT_EQ(finding(facts, "memory").health, Health::kLimited);
   EXPECT_EQ(finding(facts, "memory").detail, "256.0 MiB may be taken of 8.00 GiB");
   facts.open_files = 64;

@@ -31,7 +31,7 @@
 namespace syrinx {
 namespace {
 
-/// Files of /proc have no size, so they are read to their end; "" where there is none.
+/// Reads a file of /proc to its end, because such files have no size; "" if it is missing.
 std::string text_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -41,7 +41,7 @@ std::string first_line(std::string_view text) {
   return std::string(text.substr(0, text.find('\n')));
 }
 
-/// "model name : X" of the first processor.
+/// Returns the name of the first processor, from a line "model name : X".
 std::string processor_name() {
   const std::string text = text_of("/proc/cpuinfo");
   const size_t line = text.find("model name");
@@ -70,7 +70,7 @@ void speak(MachineFacts& facts) {
   }
 }
 
-/// What open() throws, or "".
+/// Returns the message of what open() throws, or "".
 template <typename Open>
 std::string fault_of(Open&& open) {
   try {
@@ -81,7 +81,7 @@ std::string fault_of(Open&& open) {
   }
 }
 
-/// Whether an address can be listened on; why not.
+/// Returns why a socket cannot listen on the address; "" if it can.
 std::string listen_fault(int family, const sockaddr* address, socklen_t size) {
   const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return std::strerror(errno);
@@ -105,7 +105,7 @@ void ask_ports(MachineFacts& facts) {
   facts.ipv6 = listen_fault(AF_INET6, reinterpret_cast<sockaddr*>(&six), sizeof six).empty();
 }
 
-/// The nearest folder of a path that exists decides.
+/// Checks the cache folder, or its nearest parent that exists.
 void ask_cache(MachineFacts& facts) {
   facts.cache = default_weights_cache();
   if (facts.cache.empty()) return;
@@ -137,7 +137,7 @@ std::string os_release_value(std::string_view text, std::string_view name) {
 
 MachineFacts gather_facts(int port) {
   MachineFacts facts;
-  try {  // before there are threads, as the server does it
+  try {  // before there are threads, as in the server
     const DecodeHelper helper;
     facts.confined = helper.filtered();
     facts.confinement = helper.confinement();

@@ -1,4 +1,5 @@
-// Gathers what `syrinx doctor` reports: asks the system, opens what is optional, speaks a sentence.
+// Gathers the facts for `syrinx doctor`: reads the system's state, tries optional features, speaks
+// a sentence.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace syrinx {
 
-/// Takes about a second. `port`: that `syrinx serve` is to listen on. One thread.
+/// Gathers the facts; takes about a second. `port`: the port for `syrinx serve`. One thread.
 MachineFacts gather_facts(int port);
 
-/// The value of a line NAME=value of /etc/os-release, without quotes; "" where there is none.
+/// Returns the value of a line NAME=value of /etc/os-release, without quotes; "" if it is missing.
 std::string os_release_value(std::string_view text, std::string_view name);
 
 }  // namespace syrinx

@@ -46,27 +46,27 @@ namespace syrinx {
 namespace {
 
 struct BatchOptions {
-  LoadOptions load;  ///< without servers: what speaks
+  LoadOptions load;  ///< options of the engine, used without `servers`
   std::string list;  ///< JSON Lines; "-": the standard input
   std::string output;
   std::vector<std::string> servers;
   std::string api_key_file;
   std::string shard;        ///< "2/8"
-  std::string fields;       ///< a JSON object: what a line does not say itself
-  SpeechRequest request;    ///< options of lines that do not say them themselves
+  std::string fields;       ///< a JSON object with defaults for all lines
+  SpeechRequest request;    ///< options for lines that do not set them
   std::string format;       ///< "wav", "flac", ...; empty: wav
-  std::string voice_store;  ///< without servers
-  int jobs = 32;            ///< requests at a time, of each server
-  double timeout_s = 600;   ///< of a request
-  double patience_s = 60;   ///< without any server that takes requests, before it ends
+  std::string voice_store;  ///< directory of voices, used without `servers`
+  int jobs = 32;            ///< most unfinished requests of each server
+  double timeout_s = 600;   ///< longest time of a request
+  double patience_s = 60;   ///< time without any answering server after which the command ends
   bool retry_failed = false;
   bool quiet = false;
 };
 
-constexpr int kTries = 4;  // of an item that fails by no fault of its own
+constexpr int kTries = 4;  // most tries of an item, when servers answer with errors of their own
 
-/// A server of this process, on a free port and with a secret key: what a batch says and
-/// what comes of it is the same with servers elsewhere.
+/// A server in this process, on a free port and with a secret key, so that the same code serves
+/// this and other servers.
 class OwnServer {
  public:
   OwnServer(const BatchOptions& options, const std::string& key)
@@ -88,7 +88,7 @@ std::string random_key() {
   return concat("batch-", random(), "-", random(), "-", random(), "-", random());
 }
 
-/// "2:03:04" or "3:04".
+/// Formats a duration: "2:03:04" or "3:04".
 std::string batch_clock(double seconds) {
   const auto all = static_cast<long long>(seconds + 0.5);
   char out[48];
@@ -100,7 +100,7 @@ std::string batch_clock(double seconds) {
   return out;
 }
 
-/// What an error's body says, on one line.
+/// Returns the message in an error's body, on one line.
 std::string fault_of(const HttpAnswer& answer) {
   if (!answer.failure.empty()) return answer.failure;
   const auto body = nlohmann::json::parse(answer.body, nullptr, false);
@@ -118,17 +118,17 @@ std::string encoded(const Wav& wav, AudioFormat format) {
   std::string bytes;
   encoder.value()->encode(wav.samples, bytes);
   encoder.value()->flush(bytes);
-  const std::string first = encoder.value()->first_bytes();  // now the length is known
+  const std::string first = encoder.value()->first_bytes();  // now with the length
   return first + bytes.substr(std::min(first.size(), bytes.size()));
 }
 
-/// An answer's audio, or why there is none.
+/// Returns the audio of an answer; on failure nothing, with the reason in `why`.
 std::optional<Wav> audio_of(const HttpAnswer& answer, const std::string& name,
                             std::string& why) try {
   if (answer.ok()) return parse_wav(answer.body, name);
   why = fault_of(answer);
   return std::nullopt;
-} catch (const LoadError& error) {  // from something between here and the server, most likely
+} catch (const LoadError& error) {  // most likely not from the server, but from a proxy
   why = error.what();
   return std::nullopt;
 }
@@ -146,7 +146,7 @@ class BatchWork {
         key_(std::move(key)),
         threads_(std::min(items_.size(), urls.size() * static_cast<size_t>(options.jobs))) {}
 
-  /// Empty: to the end. Otherwise why not.
+  /// Runs all items. Returns ""; if it stopped early, the reason.
   std::string run();
   size_t spoken() const { return done_ - failed_; }
   double audio_s() const { return audio_s_; }
@@ -173,9 +173,9 @@ class BatchWork {
   std::atomic<size_t> next_ = 0, done_ = 0, failed_ = 0;
   std::atomic<bool> stopped_ = false;
   std::atomic<double> audio_s_ = 0;
-  mutable std::mutex mutex_;  // of the manifest and what follows
+  mutable std::mutex mutex_;  // protects the manifest and the members below
   std::string why_;
-  std::string trouble_;           // what the last server that took nothing said
+  std::string trouble_;           // last error of a server that took no request
   std::set<std::string> absent_;  // servers that were reported
 };
 
@@ -185,8 +185,8 @@ void BatchWork::stop(const std::string& why) {
   stopped_ = true;
 }
 
-/// Reports a server that is absent for the first time: a name with a slip in it is not waited for
-/// in silence.
+/// Notes that a server took no request. Reports it the first time that it is absent, so that a
+/// misspelt name is noticed.
 void BatchWork::took_nothing(const std::string& server, const std::string& why, bool absent) {
   const std::lock_guard lock(mutex_);
   trouble_ = server + ": " + why;
@@ -212,7 +212,7 @@ void BatchWork::fail(const BatchItem& item, const std::string& why) {
   ++failed_, ++done_;
 }
 
-/// The file first, then the entry that says so.
+/// Writes the file first, then its entry in the manifest.
 void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer, const Wav& wav) {
   const std::string name = item.id + "." + ending_;
   NewFile file(join_path(options_.output, name));
@@ -230,7 +230,8 @@ void BatchWork::keep(const BatchItem& item, const HttpAnswer& answer, const Wav&
   ++done_;
 }
 
-/// False: no server takes requests any more. A seed in the item makes every try the same audio.
+/// Speaks an item. Returns false when no server takes requests any more. A seed in the item makes
+/// every try give the same audio.
 bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
   std::string why;
   for (int tries = 0; tries < kTries && !stopped_;) {
@@ -248,11 +249,11 @@ bool BatchWork::speak(const BatchItem& item, HttpClient& client) {
       return true;
     }
     if (stopped_) break;
-    if (answer.status == 401) {  // so it would go with every item
+    if (answer.status == 401) {  // the key is invalid for every item
       stop(concat(lease->url, ": ", why, " (--api-key-file, SYRINX_API_KEY)"));
       break;
     }
-    // Full, draining or busy with too many: no try of the item's own. Dead or failing: one.
+    // Answers of a busy (503, 429) or absent server do not count as a try; other failures do.
     const bool later = answer.status == 503 || answer.status == 429;
     const bool never = answer.status >= 400 && answer.status < 500 && !later;
     if (never) {
@@ -280,7 +281,7 @@ void BatchWork::work() {
         stop(nobody_takes());
       }
     }
-  } catch (const std::exception& error) {  // a full disk, most likely
+  } catch (const std::exception& error) {  // most likely a full disk
     stop(error.what());
   }
 }
@@ -308,7 +309,7 @@ std::string BatchWork::run() {
     for (size_t i = 0; i < threads_; ++i) {
       threads.emplace_back([this, &ended] { work(), ++ended; });
     }
-  } catch (const std::system_error&) {  // there may be no more: these do all
+  } catch (const std::system_error&) {  // no more threads: these do the work
     if (threads.empty()) throw;
   }
   std::exception_ptr signal;
@@ -334,7 +335,7 @@ std::string manifest_name(const BatchShard& shard) {
   return concat("manifest-", shard.index + 1, "-of-", shard.count, ".jsonl");
 }
 
-/// What files depend on besides their lines; which model a server has is the server's matter.
+/// Returns everything that the audio depends on, apart from its line and the servers' model.
 std::string made_by(const BatchOptions& options) {
   const LoadOptions& load = options.load;
   std::string out = concat('\0', options.format);
@@ -462,7 +463,7 @@ void add_batch(CLI::App& app, Chosen& chosen) {
   add_store(*sub, batch.voice_store);
   add_request(*sub, batch.request);
   add_model(*sub, batch.load);
-  // No listener: batches as large as they get, and a seat for each request.
+  // There is no listener: use large batches, and a seat for each request.
   batch.load.engine.policy = "throughput";
   batch.load.engine.max_requests = 1'000'000;
   batch.load.engine.max_wait_s = 1e9;

@@ -1,5 +1,5 @@
-// `syrinx batch`: speaks every line of a list into a file, by an engine in this process or by any
-// number of servers, and goes on where it was when it is begun again.
+// `syrinx batch`: speaks every line of a list into a file, with an engine in this process or with
+// any number of servers. A second start continues unfinished work.
 #pragma once
 
 #include "cli/line/command.h"

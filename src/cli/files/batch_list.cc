@@ -41,7 +41,7 @@ bool is_id(const std::string& id) {
   load_fault(path, concat("line ", line), what);
 }
 
-/// The id and the body of a line.
+/// Reads the id and the body from a line.
 std::pair<std::string, std::string> read_item(const std::string& path, size_t number,
                                               const std::string& text, const ordered_json& fields) {
   ordered_json line = ordered_json::parse(mend_halves(text).value_or(text), nullptr, false);
@@ -155,7 +155,7 @@ std::vector<BatchItem> read_batch(const std::string& path, const std::string& fi
 BatchManifest::BatchManifest(std::string path) : path_(std::move(path)) {
   std::string text;
   if (is_file(path_)) text = read_file(path_, kMaxManifestBytes);
-  const size_t whole = text.rfind('\n') + 1;  // 0 without any
+  const size_t whole = text.rfind('\n') + 1;  // 0: there is no line feed
   size_t number = 0;
   for (size_t at = 0; at < whole;) {
     const size_t end = text.find('\n', at);

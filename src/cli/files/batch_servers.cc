@@ -15,7 +15,7 @@ std::optional<BatchServers::Lease> BatchServers::take(double now_s) {
   if (last_good_s_ < 0) last_good_s_ = now_s;
   Server* best = nullptr;
   for (Server& server : servers_) {
-    // After a failure one request tries it out.
+    // After a failure, only one request at a time tests the server.
     const int most = server.failures > 0 ? 1 : jobs_;
     if (server.running >= most || server.rests_until_s > now_s) continue;
     if (best == nullptr || server.running < best->running) best = &server;
@@ -37,7 +37,7 @@ void BatchServers::failed(const Lease& lease, double rest_s, double now_s) {
   const std::lock_guard lock(mutex_);
   Server& server = servers_[lease.index];
   --server.running;
-  // Those that were under way together failed together: they count once.
+  // Failures of simultaneous requests count once.
   if (rest_s <= 0 && server.rests_until_s <= now_s) {
     server.failures = std::min(server.failures + 1, 6);
     rest_s = std::min(15.0, 0.25 * std::exp2(server.failures));

@@ -1,5 +1,5 @@
-// Which of several servers the next request goes to: the one with the fewest under way that is not
-// resting after a failure. Thread-safe; time is given.
+// Chooses among several servers for the next request: the server with the fewest unfinished
+// requests, unless it rests after a failure. Thread-safe; the caller gives the time.
 #pragma once
 
 #include <mutex>
@@ -11,21 +11,21 @@ namespace syrinx {
 
 class BatchServers {
  public:
-  /// At most `jobs` requests at a time to each.
+  /// `jobs`: most unfinished requests of each server.
   BatchServers(std::vector<std::string> urls, int jobs);
 
   struct Lease {
     size_t index;
     std::string url;
   };
-  /// Nothing: all are full or resting; try again soon.
+  /// Chooses a server. Returns nothing when all are full or rest; try again soon.
   std::optional<Lease> take(double now_s);
-  /// It answered, also with an error that is the request's own.
+  /// Ends a request that the server answered, also with an error of the request.
   void give_back(const Lease& lease, double now_s);
-  /// It takes nothing now: not for `rest_s`, or, where that is 0, for longer after each failure in
-  /// a row, from half a second to 15 s.
+  /// Ends a request that the server could not take. The server rests for `rest_s`. If that is 0, it
+  /// rests for 0.5 s to 15 s, longer after each failure in a row.
   void failed(const Lease& lease, double rest_s, double now_s);
-  /// When a request was last answered, or the first one asked for.
+  /// Returns when a request was last answered; before that, when the first take() was called.
   double last_good_s() const;
 
  private:

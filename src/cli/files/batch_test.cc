@@ -96,7 +96,7 @@ TEST_F(BatchListTest, ManifestRemembers) {
                        .finish_reason = "length"});
   }
   std::ofstream(path, std::ios::app)
-      << R"({"id": "b", "key": "k2", "fi)";  // cut by the end of power
+      << R"({"id": "b", "key": "k2", "fi)";  // an incomplete line, as after a power failure
   {
     BatchManifest manifest(path);
     ASSERT_TRUE(manifest.find(a));
@@ -129,7 +129,7 @@ TEST(BatchServers, TheLeastBusyOneThatDoesNotRest) {
   EXPECT_TRUE(servers.take(0));
   EXPECT_FALSE(servers.take(0)) << "both are full";
   servers.failed(*first, 0, 10);
-  servers.failed(*third, 0, 10);  // of the same failure
+  servers.failed(*third, 0, 10);  // counts as the same failure
   EXPECT_FALSE(servers.take(10.1));
   EXPECT_EQ(servers.take(10.6)->url, "a");
   EXPECT_FALSE(servers.take(10.6)) << "one tries it out";

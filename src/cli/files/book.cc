@@ -36,20 +36,20 @@ namespace {
 
 struct BookOptions {
   LoadOptions load;
-  SpeechRequest request;  ///< its text is not used
+  SpeechRequest request;  ///< options of every part; the text is filled in
   VoiceChoice voice;
   std::string text_file;  ///< "-": the standard input
-  std::string output;     ///< a file, or a directory; empty: a directory named as the text
-  std::string format;     ///< "wav", "mp3", ...; empty: as the output's name ends
-  double volume = 1;      ///< as change_volume(); of files that are finished from now on
-  bool restart = false;   ///< begin anew, whatever was spoken before
+  std::string output;     ///< a file or a directory; empty: a directory named after the text
+  std::string format;     ///< "wav", "mp3", ...; empty: from the ending of the output's name
+  double volume = 1;      ///< as change_volume(); applies to files finished in this run
+  bool restart = false;   ///< begin again, although parts are already spoken
   int jobs = 4;           ///< parts that are spoken at the same time
 };
 
-/// What is in the file; of a plain text nothing but that.
+/// The text of the file; only SSML also gives marks.
 struct Manuscript {
   Ssml ssml;
-  bool marked = false;  ///< it is SSML
+  bool marked = false;  ///< the file is SSML
 };
 
 Manuscript read_book(const BookOptions& options) {
@@ -68,7 +68,7 @@ Manuscript read_book(const BookOptions& options) {
 
 constexpr const char* kPlaylist = "book.m3u8";  // written last
 
-/// "1:02:33" or "2:33".
+/// Formats a duration: "1:02:33" or "2:33".
 std::string clock_text(double seconds) {
   const auto all = static_cast<int64_t>(seconds + 0.5);
   char out[32];
@@ -82,7 +82,7 @@ std::string clock_text(double seconds) {
   return out;
 }
 
-/// Where a book goes: a file with all chapters, or a directory with a file for each.
+/// Output of a book: a file with all chapters, or a directory with a file for each.
 struct Target {
   bool directory = false;
   std::string path;
@@ -90,7 +90,7 @@ struct Target {
   std::string work() const { return directory ? join_path(path, ".book") : path; }
 };
 
-/// Hours of work are not done again without a word. A book that is not finished has its journal.
+/// Refuses to overwrite a finished book unless `restart`. An unfinished book has a journal.
 void refuse_finished(const Target& target, bool restart) {
   if (restart || is_file(target.work() + ".journal")) return;
   if (!is_file(target.directory ? join_path(target.path, kPlaylist) : target.path)) return;
@@ -107,7 +107,7 @@ Target find_target(const BookOptions& options) {
   if (path.empty()) {
     const std::string name = options.text_file.substr(options.text_file.rfind('/') + 1);
     const size_t dot = name.rfind('.');
-    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // the dot of .notes begins no ending
+    path = (dot == 0 ? name : name.substr(0, dot)) + "/";  // ".notes" has no ending
   }
   if (path == "-") throw UsageError("a book does not go to the standard output; 'say' does that");
   const bool directory = path.ends_with('/') || is_directory(path);
@@ -134,7 +134,7 @@ AudioFormat find_format(const BookOptions& options, const Target& target) {
   return format_of_file(target.path);
 }
 
-/// How far a book is.
+/// Shows how much of the book is spoken and the time left.
 class Progress {
  public:
   Progress(size_t all_bytes, size_t done_bytes) : all_(all_bytes), begun_(done_bytes) {}
@@ -153,7 +153,7 @@ class Progress {
 
  private:
   ProgressLine line_;
-  const size_t all_, begun_;  // bytes of text: all, and those that were spoken earlier
+  const size_t all_, begun_;  // bytes of text: of the book; spoken in earlier runs
   const double began_s_ = now_s();
 };
 
@@ -173,7 +173,7 @@ class Book {
  private:
   struct Running {
     std::shared_ptr<Collector> collector;
-    bool silent = false;  ///< nothing in it that can be spoken
+    bool silent = false;  ///< nothing in the part can be spoken
   };
   std::string identity() const;
   void take_markup(const PipelineInfo& info);
@@ -202,10 +202,10 @@ class Book {
   const AudioFormat format_;
   BookWork work_;
   int rate_ = 0;           // Hz
-  SpeechRequest request_;  // of every part, with its voice
+  SpeechRequest request_;  // options of every part, voice included
 };
 
-/// The options that are set, each with its value.
+/// Returns the options that are set, each with its value.
 std::string options_identity(const SpeechRequest& request) {
   std::string out;
   for_set_options(request, [&out](const RequestOption& option, const auto& value) {
@@ -214,12 +214,12 @@ std::string options_identity(const SpeechRequest& request) {
   return out;
 }
 
-/// What a lexicon says; "" without one.
+/// Returns the content of a lexicon; "" without a lexicon.
 std::string lexicon_identity(const std::string& file) {
   return file.empty() ? "" : concat('\0', read_text(file));
 }
 
-/// How the parts of a text in SSML are said.
+/// Returns how the parts of a text in SSML are spoken.
 std::string markup_identity(const Ssml& ssml) {
   std::string out;
   for (const Saying& saying : ssml.sayings) {
@@ -231,7 +231,7 @@ std::string markup_identity(const Ssml& ssml) {
   return out;
 }
 
-/// Everything that the samples depend on.
+/// Returns everything that the samples depend on.
 std::string Book::identity() const {
   return fingerprint_of(
       concat(manuscript_.ssml.text, '\0', options_.load.model, '\0', options_.load.weights, '\0',
@@ -259,14 +259,14 @@ Book::Running Book::submit(Engine& engine, const BookPart& part) const {
   Running running{std::make_shared<Collector>()};
   const Result<RequestId> id = engine.submit(request, running.collector);
   if (id) return running;
-  // A row of stars between two scenes does not end it.
+  // A part without words, e.g. a row of stars between two scenes, does not end the book.
   const bool nothing = id.error().code == ErrorCode::kInvalid && id.error().param == "input";
   if (!nothing) throw LoadError(id.error().message);
   running.silent = true;
   return running;
 }
 
-/// Waits for a part and puts it where it belongs.
+/// Waits for the audio of a part and appends it to the file.
 void Book::keep(size_t index, Running running) {
   bool cut_short = false;
   if (!running.silent) {
@@ -309,7 +309,7 @@ void Book::write_playlist() const {
   list.commit();
 }
 
-/// What the model cannot do with a text in SSML is reported and left out.
+/// Removes and reports the SSML elements that the model does not support.
 void Book::take_markup(const PipelineInfo& info) {
   if (!manuscript_.marked) return;
   const Markup markup = take_ssml(info, manuscript_.ssml, request_);
@@ -333,7 +333,7 @@ int Book::speak() {
     std::fprintf(stderr, "going on after %s of audio\n",
                  clock_text(static_cast<double>(place.all_samples) / rate_).c_str());
   }
-  // Ended between a file's last part and its end: its end is made now.
+  // The last run ended after a file's last part, but before the file was finished: finish it now.
   if (place.samples > 0 && ends_file(place.parts - 1)) finish_file(parts_[place.parts - 1].chapter);
 
   Progress progress(bytes_until(parts_.size()), bytes_until(place.parts));
@@ -387,7 +387,7 @@ void add_book(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--restart", book.restart,
                 "begin anew instead of going on, or although it is finished");
   add_model(*sub, book.load);
-  // No listener: a part that waits for its turn does not stop the book.
+  // There is no listener: a part may wait for its turn.
   book.load.engine.policy = "throughput";
   book.load.engine.max_wait_s = 1e9;
   add_request(*sub, book.request);

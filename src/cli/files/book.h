@@ -1,5 +1,5 @@
-// `syrinx book`: speaks a whole book into files, a chapter each or all in one, and goes on where it
-// was when it is begun again.
+// `syrinx book`: speaks a whole book into files, one for each chapter or one for all. A second
+// start continues unfinished work.
 #pragma once
 
 #include "cli/line/command.h"

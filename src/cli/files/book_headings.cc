@@ -11,8 +11,8 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMaxHeading = 90;  // bytes of a line
-constexpr size_t kTitleLines = 2;   // under a line that has only a number
+constexpr size_t kMaxHeading = 90;  // most bytes of a line
+constexpr size_t kTitleLines = 2;   // most title lines under a line with only a number
 constexpr int kPartLevel = 1, kChapterLevel = 2, kNumeralLevel = 3;
 
 struct HeadingWord {
@@ -32,15 +32,15 @@ constexpr std::array<HeadingWord, 25> kHeadingWords = {{
 }};
 
 struct Line {
-  size_t begin = 0, end = 0;  // without the line feed
+  size_t begin = 0, end = 0;  // `end` excludes the line feed
   std::string_view words = {};
 };
 
-/// What stands behind the word at the beginning of a heading.
+/// The rest of a heading after its first word ("Chapter").
 struct NamedLine {
   int level = 0;
-  bool alone = false;     // nothing
-  bool numbered = false;  // a number and nothing else
+  bool alone = false;     // nothing follows the word
+  bool numbered = false;  // only a number follows the word
 };
 
 std::vector<Line> split_lines(std::string_view text) {
@@ -54,7 +54,7 @@ std::vector<Line> split_lines(std::string_view text) {
 }
 
 bool is_empty(const std::vector<Line>& lines, size_t i) {
-  return i >= lines.size() || lines[i].words.empty();  // also before the first one
+  return i >= lines.size() || lines[i].words.empty();  // true also before the first line
 }
 
 std::optional<NamedLine> named_line(std::string_view text) {
@@ -63,13 +63,14 @@ std::optional<NamedLine> named_line(std::string_view text) {
   for (char& c : folded) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const auto& [word, level] : kHeadingWords) {
     if (!folded.starts_with(word)) continue;
-    // "Part of the reason ..." is not a heading: after the word comes nothing, a number or a mark.
+    // "Part of the reason ..." is not a heading: only nothing, a number or a mark may follow the
+    // word.
     const std::string_view rest = trimmed(text.substr(word.size()));
     const auto is_mark = [](char c) { return std::ispunct(static_cast<unsigned char>(c)) != 0; };
     if (rest.empty()) return NamedLine{level, true, false};
     if (text[word.size()] != ' ') {
       if (is_mark(rest[0])) return NamedLine{level, false, false};
-      continue;  // another word that begins like this one
+      continue;  // a longer word with this beginning
     }
     const size_t end = std::min(rest.find_first_of(" .:,-"), rest.size());
     const std::string_view next = rest.substr(0, end);
@@ -81,7 +82,7 @@ std::optional<NamedLine> named_line(std::string_view text) {
   return {};
 }
 
-/// "XIV" is 14; 0 for what is not written as Romans would, or beyond 199.
+/// Returns the value of a Roman numeral ("XIV": 14); 0 for invalid numerals and values beyond 199.
 int roman(std::string_view text) {
   constexpr std::array<std::pair<int, std::string_view>, 9> kDigits = {{
       {100, "C"},
@@ -106,20 +107,21 @@ int roman(std::string_view text) {
   return 0;
 }
 
-/// Under line i, which has only a number, up to an empty line: the line after a title, or i + 1
-/// where there is none.
+/// Returns the line after the title that follows line i, which has only a number. The title ends at
+/// an empty line. Returns i + 1 if there is no title.
 size_t after_title(const std::vector<Line>& lines, size_t i) {
   size_t end = i + 1;
   while (!is_empty(lines, end) && end - i <= kTitleLines + 1) ++end;
   for (size_t at = i + 1; at < end; ++at) {
-    const auto named = named_line(lines[at].words);  // "Preface" may be a title
+    const auto named = named_line(lines[at].words);  // a word like "Preface" may be a title
     const bool heading = (named && !named->alone) || roman(lines[at].words) > 0;
     if (heading || lines[at].words.size() > kMaxHeading) return i + 1;
   }
   return end - i <= kTitleLines + 1 ? end : i + 1;
 }
 
-/// A line in capitals, or one whose long words begin with capitals and that no mark ends.
+/// Returns whether a line is a title: in capitals, or with capitals at its long words and no mark
+/// at its end.
 bool is_title(std::string_view text) {
   constexpr size_t kMaxTitle = 60, kShortWord = 3;
   if (text.empty() || text.size() > kMaxTitle || named_line(text) || roman(text) > 0) return false;
@@ -139,8 +141,7 @@ bool is_title(std::string_view text) {
   return true;
 }
 
-/// after_title(), or where an empty line lies between the number and its title, the line after
-/// that.
+/// Like after_title(); also accepts one empty line between the number and its title.
 size_t after_apart_title(const std::vector<Line>& lines, size_t i) {
   const size_t end = after_title(lines, i), at = i + 2;
   const bool apart = end == i + 1 && is_empty(lines, i + 1) && at < lines.size() &&
@@ -153,7 +154,7 @@ std::string joined(std::string title, std::string_view more) {
   return title.append(closed ? " " : ". ").append(more);
 }
 
-/// Lines [i, end) as a heading.
+/// Makes a heading of lines [i, end).
 Heading heading_of(const std::vector<Line>& lines, size_t i, size_t end, int level) {
   Heading out{lines[i].begin, lines[end - 1].end, std::string(lines[i].words), level};
   bool titled = false;
@@ -193,8 +194,8 @@ std::vector<Heading> named_headings(const std::vector<Line>& lines) {
   return out;
 }
 
-/// Numerals that count from I and may begin again; a single one is not a list of chapters.
-/// `titled`: those with a title in capitals on their line.
+/// Returns the headings that are Roman numerals. They count from I and may begin again; a single
+/// one does not count. `titled`: only lines with a title in capitals after the numeral.
 std::vector<Heading> numeral_headings(const std::vector<Line>& lines, bool titled) {
   std::vector<Heading> out;
   int last = 0;

@@ -36,28 +36,28 @@ TEST(BookText, Chapters) {
             (Names{"CHAPTER I", "Chapter 2: Two"}));
   const std::string foreword(300, 'x');
   EXPECT_EQ(titles(foreword + "\n\nKapitel 1\n\nEins.\n"), (Names{"", "Kapitel 1"}));
-  // Words of a sentence are no heading.
+  // A sentence that begins with such a word is not a heading.
   EXPECT_EQ(titles("x\n\nPart of the reason is this.\n\ny\n\nChapter and verse\n\n"), Names{""});
   EXPECT_EQ(titles("x\n\nThe end\nChapter 3\nof it\n"), Names{""});
 }
 
 TEST(BookText, GutenbergsHeadings) {
-  // A list of contents, then a number with the title under it.
+  // A table of contents, then each number with its title on the next line.
   EXPECT_EQ(titles("Alice\n\nContents\n\n CHAPTER I.     Down the Rabbit-Hole\n CHAPTER II.    The "
                    "Pool of Tears\n\n\nCHAPTER I.\nDown the Rabbit-Hole\n\n\nAlice was.\n\n"
                    "CHAPTER II.\nThe Pool of Tears,\nand more\n\nCuriouser.\n"),
             (Names{"CHAPTER I. Down the Rabbit-Hole", "CHAPTER II. The Pool of Tears, and more"}));
-  // What follows a number without an empty line and is long is text.
+  // Many lines directly after a number are text, not a title.
   EXPECT_EQ(titles("x\n\nChapter 3\nof it\nall\nhere\n\ny\n"), Names{""});
   EXPECT_EQ(titles("Chapter 1\nChapter 2\n\nText of it.\n"), Names{""});
-  // Contents line by line: the last one is followed by text.
+  // A table of contents with one line for each chapter: only the last line has text after it.
   EXPECT_EQ(titles("CHAPTER I\n\nCHAPTER II\n\nCHAPTER I\n\nOne.\n\nCHAPTER II\n\nTwo.\n"),
             (Names{"CHAPTER I", "CHAPTER II"}));
   EXPECT_EQ(titles("PART ONE\n\nCHAPTER 1\n\nOne.\n\nCHAPTER 2\n\nTwo.\n"),
             (Names{"PART ONE. CHAPTER 1", "CHAPTER 2"}));
 }
 
-// An empty line may lie between a number and its title, which differs from a first line of text.
+// An empty line may separate a number from its title; a first line of text looks different.
 TEST(Book, TitlesStandApart) {
   EXPECT_EQ(titles("CHAPTER I\n\nJONATHAN HARKER'S JOURNAL\n\n(_Kept in shorthand._)\n\n3 May.\n\n"
                    "CHAPTER II\n\nThe End of the Castle\n\nOne.\n\nCHAPTER III\n\nNo.\n\nTwo.\n\n"
@@ -74,7 +74,8 @@ TEST(BookText, RomanNumerals) {
             (Names{"I. Introduction", "II. The Machine"}));
   EXPECT_EQ(titles("BOOK ONE\n\nI.\nTHE EVE\n\nOne.\n\nII.\nTHE STAR\n\nTwo.\n"),
             (Names{"BOOK ONE. I. THE EVE", "II. THE STAR"}));
-  // Sections of a story with a title are none, nor is a letter, nor what does not count from I.
+  // Not headings: numbered sections within a titled story, a single letter, numerals that do not
+  // count from I.
   EXPECT_EQ(titles("I. A SCANDAL\n\nI.\n\nOne.\n\nII.\n\nTwo.\n\nII. THE LEAGUE\n\nThree.\n"),
             (Names{"I. A SCANDAL", "II. THE LEAGUE"}));
   EXPECT_EQ(titles("x\n\nI\n\ny\n"), Names{""});
@@ -124,7 +125,7 @@ TEST(BookText, PartsEndWithThePausesOfTheLayout) {
   const auto chapters = find_chapters(text);
   const auto parts = cut_book(text, chapters);
   ASSERT_EQ(parts.size(), 4u);
-  EXPECT_EQ(parts[0].text.substr(0, 10), "One\n\nText.");  // a paragraph of its own
+  EXPECT_EQ(parts[0].text.substr(0, 10), "One\n\nText.");  // a heading is a paragraph of its own
   std::vector<float> pauses;
   for (const BookPart& part : parts) pauses.push_back(part.pause_s);
   EXPECT_EQ(pauses, (std::vector<float>{0.4f, 0.4f, 0.7f, 0.7f}));
@@ -152,7 +153,7 @@ class BookFiles : public testing::Test {
     std::ifstream file(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
-  // A directory of its own for each test: they run side by side.
+  // Each test has its own directory, because tests run in parallel.
   const std::string path_ = concat(testing::TempDir(), "syrinx_",
                                    testing::UnitTest::GetInstance()->current_test_info()->name());
   const std::vector<float> one_ = {0.25f, -0.25f}, two_ = {0.5f};
@@ -163,7 +164,7 @@ TEST_F(BookFiles, GoesOnAfterAnInterruption) {
     BookWork work(path_, "f", false);
     work.add(one_, true, false);
   }
-  // Half of a part that was being written when the program ended.
+  // Half a part, as if the program ended while it wrote.
   std::ofstream(path_ + ".part", std::ios::binary | std::ios::app) << "rest";
   BookWork work(path_, "f", false);
   EXPECT_EQ(work.place().parts, 1u);

@@ -12,10 +12,10 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kForeword = 200;   // bytes before the first heading that are a chapter
+constexpr size_t kForeword = 200;   // fewest bytes before the first heading that make a chapter
 constexpr size_t kPart = 800;       // bytes after which a part ends with its paragraph
-constexpr size_t kLongPart = 2000;  // and with its sentence
-constexpr size_t kNameBytes = 48;   // of a title in a file's name
+constexpr size_t kLongPart = 2000;  // bytes after which a part ends with its sentence
+constexpr size_t kNameBytes = 48;   // most bytes of a title in a file's name
 constexpr float kChapterPause = 0.7f;
 }  // namespace
 
@@ -24,7 +24,7 @@ std::vector<Chapter> find_chapters(std::string_view text) {
   const auto between = [text](size_t begin, size_t end) {
     return trimmed(text.substr(begin, end - begin));
   };
-  Heading last;  // of the chapter at the end of the list, where it has one
+  Heading last;  // heading of the last chapter in the list, if it has one
   for (Heading& heading : find_headings(text)) {
     Chapter& before = chapters.back();
     const bool first = chapters.size() == 1 && before.title.empty();
@@ -32,9 +32,9 @@ std::vector<Chapter> find_chapters(std::string_view text) {
     if (first && between(0, heading.begin).size() < kForeword) {
       before.title = heading.title;
     } else if (bare && heading.level > last.level) {
-      before.title += ". " + heading.title;  // a part and its first chapter
+      before.title += ". " + heading.title;  // the title of a part and its first chapter
     } else if (bare) {
-      before.title = heading.title;  // a list of contents, whose last line is the heading itself
+      before.title = heading.title;  // a table of contents; its last line is the heading itself
     } else {
       before.end = heading.begin;
       chapters.push_back({heading.title, heading.begin, text.size()});
@@ -85,7 +85,7 @@ std::string chapter_file_name(const Chapter& chapter, size_t number, size_t coun
       gap = !words.empty();
       continue;
     }
-    if (words.size() >= kNameBytes && (byte & 0xC0) != 0x80) break;  // between characters
+    if (words.size() >= kNameBytes && (byte & 0xC0) != 0x80) break;  // only between characters
     if (std::exchange(gap, false)) words += '-';
     words += byte < 0x80 ? static_cast<char>(std::tolower(byte)) : c;
   }

@@ -8,30 +8,32 @@
 
 namespace syrinx {
 
-/// Bytes [begin, end) of the text, heading included. The title is one line, without marks.
+/// A chapter: bytes [begin, end) of the text, heading included. The title is one line, without
+/// marks.
 struct Chapter {
   std::string title;
   size_t begin = 0, end = 0;
 };
 
-/// Chapters lie end to end and hold the whole text, and there is at least one; they begin with the
-/// headings of book_headings.h. What comes before the first heading is a chapter of its own without
-/// a title, unless it is shorter than 200 bytes: then it belongs to the first. A heading right
-/// under a greater one (a chapter under its part) is not a chapter of its own.
+/// Returns at least one chapter; chapters begin with the headings of book_headings.h and together
+/// hold the whole text. Text before the first heading is a chapter without a title; if it is
+/// shorter than 200 bytes, it belongs to the first chapter. A heading directly under a higher one
+/// (a chapter under its part) does not begin another chapter.
 std::vector<Chapter> find_chapters(std::string_view text);
 
-/// What is spoken by one request. Parts end with sentences, if possible with paragraphs.
+/// The text of one request. Parts end with sentences, if possible with paragraphs.
 struct BookPart {
   size_t chapter = 0;
   std::string text = {};
-  size_t begin = 0;   ///< byte of the book, where its marks of Markdown are not taken out
-  float pause_s = 0;  ///< of silence behind it, as the layout asks for; before a chapter longer
+  size_t begin = 0;   ///< first byte in the book, before Markdown marks are removed
+  float pause_s = 0;  ///< silence after the part; longer before a chapter
 };
-/// `markdown`: marks of headings are taken out, and a line of that kind is a paragraph.
+/// Cuts the chapters into parts. `markdown`: removes marks of headings; a heading line is a
+/// paragraph.
 std::vector<BookPart> cut_book(std::string_view text, const std::vector<Chapter>& chapters,
                                bool markdown = true);
 
-/// "03-the-pool-of-tears": a file's name for a chapter, `number` counts from 1, of `count`.
+/// Returns a chapter's file name: "03-the-pool-of-tears". `number` counts from 1 to `count`.
 std::string chapter_file_name(const Chapter& chapter, size_t number, size_t count);
 
 }  // namespace syrinx

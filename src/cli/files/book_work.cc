@@ -70,7 +70,7 @@ void BookWork::open() {
   if (status.st_size < bytes) {
     throw LoadError(part_path_ + " holds less than its journal says; --restart begins anew");
   }
-  // What came after the last entry of the journal is half a part.
+  // Removes bytes after the last entry of the journal: they are an incomplete part.
   if (ftruncate(fd_, bytes) != 0) fail("shorten", part_path_);
 }
 
@@ -93,13 +93,13 @@ void BookWork::add(std::span<const float> samples, bool begins_chapter, bool cut
     rest.remove_prefix(static_cast<size_t>(done));
     at += done;
   }
-  if (fdatasync(fd_) != 0) fail("write", part_path_);  // before the journal says that it is there
+  if (fdatasync(fd_) != 0) fail("write", part_path_);  // before the journal names these bytes
   if (begins_chapter) place_.marks.push_back(place_.samples);
   ++place_.parts;
   place_.samples += samples.size();
   place_.all_samples += samples.size();
   place_.cut_short += cut_short ? 1 : 0;
-  const InterruptGuard guard;  // a file that is half written is taken along
+  const InterruptGuard guard;  // a signal waits until the journal is written
   write_journal();
   guard.check();
 }
@@ -108,7 +108,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
                            const std::vector<BookMark>& marks) {
   auto encoder = make_encoder(audio);
   if (!encoder) throw LoadError(encoder.error().message);
-  const InterruptGuard guard;  // as above
+  const InterruptGuard guard;  // as in add()
   NewFile out(file);
   const uint64_t size = 2 * place_.samples;
   std::vector<int16_t> block(kBlock);
@@ -121,7 +121,7 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
     const size_t count = static_cast<size_t>(got) / 2;
     std::vector<float> samples(count);
     for (size_t i = 0; i < count; ++i)
-      samples[i] = static_cast<float>(block[i]) / 32767;  // as append_s16
+      samples[i] = static_cast<float>(block[i]) / 32767;  // inverse of append_s16
     std::string bytes;
     encoder.value()->encode(samples, bytes);
     out.append(bytes.data(), bytes.size());
@@ -130,9 +130,9 @@ void BookWork::finish_file(const std::string& file, const EncoderOptions& audio,
   std::string rest;
   encoder.value()->flush(rest);
   out.append(rest.data(), rest.size());
-  const std::string first = encoder.value()->first_bytes();  // now the length is known
+  const std::string first = encoder.value()->first_bytes();  // now with the length
   if (!first.empty()) out.overwrite(0, first.data(), first.size());
-  out.commit();  // it is on disk before its samples are thrown away
+  out.commit();  // on disk before its samples are deleted
   if (marks.size() > 1) {
     const size_t ending = ending_of(file).empty() ? file.size() : file.rfind('.');
     write_new(file.substr(0, ending) + ".cue",
@@ -156,7 +156,7 @@ std::string cue_sheet(const std::string& file_name, int sample_rate_hz,
     std::replace(text.begin(), text.end(), '"', '\'');
     return "\"" + text + "\"";
   };
-  const bool mp3 = file_name.ends_with(".mp3");  // the other kinds go by the name of WAVE
+  const bool mp3 = file_name.ends_with(".mp3");  // a cue sheet calls all other formats WAVE
   std::string out = "FILE " + quoted(file_name) + (mp3 ? " MP3\n" : " WAVE\n");
   for (size_t i = 0; i < marks.size(); ++i) {
     const uint64_t frames = marks[i].sample * 75 / static_cast<uint64_t>(sample_rate_hz);

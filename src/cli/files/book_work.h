@@ -1,6 +1,6 @@
-// The unfinished files of a book: what was spoken so far and a journal of it, so that the program
-// may be ended at any moment and goes on where it was. The main thread; faults are LoadErrors, and
-// what writes may throw Interrupted.
+// The unfinished files of a book: the samples spoken so far and a journal, so that the program may
+// end at any moment and continue later. The main thread; faults are LoadErrors; calls that write
+// may throw Interrupted.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace syrinx {
 
-/// How far a book is.
+/// How much of a book is spoken.
 struct BookPlace {
-  size_t parts = 0;             ///< spoken, from the first on
-  uint64_t samples = 0;         ///< of the file that is being made
-  uint64_t all_samples = 0;     ///< of the whole book
+  size_t parts = 0;             ///< parts that are spoken, from the first on
+  uint64_t samples = 0;         ///< samples in the unfinished file
+  uint64_t all_samples = 0;     ///< samples of the whole book
   size_t cut_short = 0;         ///< parts that reached a bound before their end
-  std::vector<uint64_t> marks;  ///< sample at which each chapter in the file begins
+  std::vector<uint64_t> marks;  ///< first sample of each chapter in the file
 };
 
 /// A chapter's place in a finished file.
@@ -30,21 +30,21 @@ struct BookMark {
 /// The two unfinished files of one book.
 class BookWork {
  public:
-  /// Files PATH.part and PATH.journal. A journal of the same book (`fingerprint`) is continued;
-  /// one of another book is a LoadError, unless `restart` is said.
+  /// Opens the files PATH.part and PATH.journal. Continues a journal of the same book
+  /// (`fingerprint`); a journal of another book is a LoadError, unless `restart`.
   BookWork(const std::string& path, std::string fingerprint, bool restart);
   ~BookWork();
   BookWork(const BookWork&) = delete;
   BookWork& operator=(const BookWork&) = delete;
 
   const BookPlace& place() const { return place_; }
-  /// One more part; `begins_chapter` sets a mark before it. On disk when the call returns.
+  /// Adds a part, which is on disk when the call returns. `begins_chapter`: sets a mark before it.
   void add(std::span<const float> samples, bool begins_chapter, bool cut_short);
-  /// Writes what there is as `file` and begins an empty one. With more than one mark a cue sheet is
-  /// written beside it.
+  /// Writes the samples so far as `file` and begins an empty file. With several marks also writes a
+  /// cue sheet.
   void finish_file(const std::string& file, const EncoderOptions& audio,
                    const std::vector<BookMark>& marks);
-  /// Removes both files: the book is whole.
+  /// Removes both files when the book is complete.
   void finish();
 
  private:
@@ -56,11 +56,11 @@ class BookWork {
   int fd_ = -1;
 };
 
-/// A cue sheet for a file with marks.
+/// Returns the text of a cue sheet for a file with marks.
 std::string cue_sheet(const std::string& file_name, int sample_rate_hz,
                       const std::vector<BookMark>& marks);
 
-/// 64 bits in hex that change with the text (FNV-1a); there is no reason to forge it.
+/// Returns a hash of the text (FNV-1a, 64 bits, in hex); not safe against forgery.
 std::string fingerprint_of(std::string_view text);
 
 }  // namespace syrinx

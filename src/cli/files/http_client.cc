@@ -29,7 +29,7 @@ struct HttpClient::Impl {
     curl = curl_easy_init();
     if (curl == nullptr) throw LoadError("libcurl cannot be used");
     headers = curl_slist_append(headers, "Content-Type: application/json");
-    headers = curl_slist_append(headers, "Expect:");  // nothing to wait for before the body
+    headers = curl_slist_append(headers, "Expect:");  // no wait before the body
     if (!options.api_key.empty()) {
       headers = curl_slist_append(headers, ("Authorization: Bearer " + options.api_key).c_str());
     }
@@ -50,7 +50,7 @@ struct HttpClient::Impl {
   const HttpClientOptions options;
   CURL* curl = nullptr;
   curl_slist* headers = nullptr;
-  HttpAnswer answer;  // that is being read
+  HttpAnswer answer;  // the answer that is being read
   const std::function<bool()>* give_up = nullptr;
 };
 
@@ -87,7 +87,7 @@ HttpAnswer HttpClient::Impl::run(const std::string& url, const std::string* body
                                  const std::function<bool()>& ask) {
   answer = {};
   give_up = &ask;
-  curl_easy_reset(curl);  // connections stay
+  curl_easy_reset(curl);  // keeps connections open
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);

@@ -1,9 +1,9 @@
-// Limits of the process. Main thread.
+// The limit of open files. Main thread.
 #pragma once
 
 namespace syrinx {
 
-/// Every connection needs a file descriptor, and the usual limit is small.
+/// Raises the limit of open files: every connection needs a descriptor, and the usual limit is low.
 void allow_many_files();
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// The options of a request on the command line as fields of the body of a request for speech, for
-// commands that send bodies to servers. Free function; any thread.
+// Converts request options of the command line to fields of a request body, for commands that send
+// requests to servers. Free function; any thread.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace syrinx {
 
-/// The options that are set and what `extra` says, a JSON object or "", as one object; "" when
-/// neither says anything. A seed is left out unless `with_seed`. Throws UsageError where `extra` is
-/// not an object or says what an option says, and for options that no body has.
+/// Returns a JSON object with the options that are set and the fields of `extra` (a JSON object or
+/// ""); "" when both are empty. Leaves the seed out unless `with_seed`. Throws UsageError when
+/// `extra` is not an object or repeats an option, and for options that are not allowed in bodies.
 std::string request_fields(const SpeechRequest& request, const std::string& extra, bool with_seed);
 
 }  // namespace syrinx

@@ -31,24 +31,24 @@
 namespace syrinx {
 namespace {
 
-/// What is said in recordings.
+/// Options of `syrinx transcribe`.
 struct TranscribeOptions {
   std::vector<std::string> files;  ///< "-": the standard input
   std::string ears = "pocketsphinx";
-  LoadOptions load;  ///< of a model
-  std::string vad;   ///< Silero's weights; empty: all is listened to
+  LoadOptions load;  ///< how to load a model that recognises speech
+  std::string vad;   ///< Silero's weights; empty: everything is recognised, also silence
   std::string language;
   std::string prompt;
-  std::optional<float> temperature;  ///< of the first attempt; else as the recogniser does it
-  bool no_fallback = false;          ///< no further attempts
-  bool no_condition = false;         ///< what was written before is not given to later windows
+  std::optional<float> temperature;  ///< of the first attempt; unset: the recogniser's
+  bool no_fallback = false;          ///< make only one attempt
+  bool no_condition = false;         ///< do not give earlier text to later windows
   bool translate = false, word_times = false;
-  std::string format;  ///< txt, srt, vtt or json; empty: as the output's name ends, or txt
+  std::string format;  ///< txt, srt, vtt or json; empty: by the output's ending, or txt
   std::string output;  ///< a file, or a directory for several; empty or "-": the standard output
   bool quiet = false;  ///< no progress
 };
 
-// One's own files: bounds only against accidents.
+// The user's own files: these bounds only prevent accidents.
 constexpr RecordingLimits kOwnFiles{.max_bytes = size_t{8} << 30, .max_s = 48 * 3600};
 constexpr size_t kMaxPipe = size_t{1} << 30;
 constexpr double kGivenAheadS = 90, kGivenAtOnceS = 10;
@@ -72,7 +72,7 @@ class TranscriptNotes : public TranscriptSink {
     changed_.notify_all();
   }
 
-  /// Waits a little for news.
+  /// Waits a little for new segments.
   void wait() {
     std::unique_lock lock(mutex_);
     if (!result_) changed_.wait_for(lock, std::chrono::milliseconds(100));
@@ -98,7 +98,7 @@ class TranscriptNotes : public TranscriptSink {
   double heard_s_ = 0;
 };
 
-/// "1:02:03".
+/// Formats a duration: "1:02:03".
 std::string clock_time(double seconds) {
   const auto all = static_cast<long>(seconds);
   char out[40];
@@ -110,7 +110,7 @@ std::string clock_time(double seconds) {
   return out;
 }
 
-/// The bytes of a file, or of the standard input.
+/// The bytes of a file or of the standard input.
 class InputBytes {
  public:
   explicit InputBytes(const std::string& path) {
@@ -136,8 +136,8 @@ class InputBytes {
   std::string read_;
 };
 
-/// As the authors of Whisper: where an attempt fails the next one is 0.2 warmer, up to 1. None:
-/// the recogniser's own.
+/// Returns the temperatures of the attempts, as in the authors' Whisper: each is 0.2 above the
+/// failed one, up to 1. Empty: the recogniser's own.
 std::vector<float> temperatures(const TranscribeOptions& options) {
   constexpr float kStep = 0.2f, kLast = 1;
   if (!options.temperature && !options.no_fallback) return {};
@@ -171,7 +171,7 @@ class Transcriber {
     if (const Status fit = check_listen(info, listen_); !fit) throw UsageError(fit.error().message);
   }
 
-  /// Writes what is said in `file` to `output`, "" being the standard output. Throws LoadError.
+  /// Writes the transcript of `file` to `output`; "" is the standard output. Throws LoadError.
   void transcribe(const std::string& file, const std::string& output, const InterruptGuard& guard);
 
  private:
@@ -254,7 +254,7 @@ void Transcriber::transcribe(const std::string& file, const std::string& output,
     } else {
       notes->wait();
     }
-    result = notes->take_result();  // before the segments: those come first
+    result = notes->take_result();  // before the segments, which are then complete
     for (const TranscriptSegment& segment : notes->take_segments()) {
       if (!lines()) continue;
       progress.clear();
@@ -288,7 +288,7 @@ std::string wanted_format(const TranscribeOptions& options, bool directory) {
                           "and json (--format)"));
 }
 
-/// Where each file's transcript goes; "" is the standard output.
+/// Returns the output file of each file; "" is the standard output.
 std::vector<std::string> output_names(const TranscribeOptions& options, bool directory,
                                       const std::string& format) {
   const bool standard = options.output.empty() || options.output == "-";

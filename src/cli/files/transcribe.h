@@ -1,4 +1,4 @@
-// `syrinx transcribe`: what is said in recordings.
+// `syrinx transcribe`: writes down the speech in recordings.
 #pragma once
 
 #include "cli/line/command.h"

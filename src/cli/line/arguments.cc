@@ -17,7 +17,7 @@
 namespace syrinx {
 namespace {
 
-/// Declares a value that may be 0 or -1 where that means "not set".
+/// Declares a number whose value 0 or -1 (`unset`) means "not set".
 template <typename T>
 CLI::Option* add_number(CLI::App& app, const RequestOption& option, T& value, double unset) {
   CLI::Option* out = app.add_option(std::string(option.argument), value, std::string(option.help));
@@ -26,7 +26,7 @@ CLI::Option* add_number(CLI::App& app, const RequestOption& option, T& value, do
   return out->check(between(low, option.bounds.high));
 }
 
-/// Declares one option of a request, with the bounds and the help of the table.
+/// Declares one option of a request, with the bounds and the help of the table of options.
 CLI::Option* add_option_of(CLI::App& app, const RequestOption& option, SpeechRequest& request) {
   const std::string argument(option.argument), help(option.help);
   CLI::Option* out = std::visit(

@@ -1,4 +1,4 @@
-// A command of a program: a function that declares it, and what runs when it is chosen.
+// A command of a program: a function that declares it and a function that runs it.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,11 @@ class App;
 
 namespace syrinx {
 
-/// What runs once the command line has been read, on the main thread; its result is the exit code.
+/// Runs the chosen command on the main thread, after the command line has been read; returns the
+/// exit code.
 using Chosen = std::function<int()>;
 
-/// Declares a command and its options in `app`. When it is chosen, `chosen` becomes what it does.
+/// Declares a command and its options in `app`. Sets `chosen` when the user chooses the command.
 using AddCommand = void (*)(CLI::App& app, Chosen& chosen);
 
 }  // namespace syrinx

@@ -11,14 +11,14 @@ std::string join(const std::vector<std::string>& words, const char* between = " 
   return out;
 }
 
-/// In single quotes, for any of the three shells' scripts.
+/// Quotes text with single quotes, for any of the three shells.
 std::string in_quotes(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
 
-/// Commands below others become words and options of those: shells need to know no more.
+/// Merges subcommands into their commands, as words and options; shells need no more.
 std::vector<CommandFacts> merged(const std::vector<CommandFacts>& all) {
   std::vector<CommandFacts> out;
   for (const CommandFacts& command : all) {
@@ -81,7 +81,7 @@ std::string bash_script(const std::vector<CommandFacts>& all) {
   return out;
 }
 
-/// A description inside a specification of _arguments, where brackets and colons mean something.
+/// Escapes a description for _arguments, where brackets and colons are special.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {
@@ -156,7 +156,7 @@ std::string fish_script(const std::vector<CommandFacts>& all) {
       if (!option.choices.empty()) {
         line += (option.names.empty() ? " -f -a " : " -x -a ") + in_quotes(join(option.choices));
       } else if (option.names.empty()) {
-        continue;  // a path, as fish does on its own
+        continue;  // a path; fish completes it without help
       } else if (option.takes_value) {
         line += " -r";
       }

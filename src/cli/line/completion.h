@@ -1,4 +1,4 @@
-// Completion scripts for shells, made from the command line itself. Free function; any thread.
+// Completion scripts for shells, made from the declared commands. Free function; any thread.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// `shell` is bash, zsh or fish. Commands, options and the values of options with few are completed
-/// by name, everything else as a path.
+/// Returns the script for `shell`: bash, zsh or fish. It completes commands, options and the values
+/// of options with few values by name, everything else as a path.
 std::string completion_script(const CLI::App& app, const std::string& shell);
 
 }  // namespace syrinx

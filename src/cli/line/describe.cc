@@ -7,7 +7,7 @@
 namespace syrinx {
 namespace {
 
-/// From a type name like "TEXT:{auto,f32}".
+/// Returns the values in a type name like "TEXT:{auto,f32}".
 std::vector<std::string> choices_of(const std::string& type) {
   const size_t begin = type.find('{'), end = type.find('}');
   std::vector<std::string> choices;
@@ -33,7 +33,7 @@ OptionFacts facts_of(const CLI::Option& option) {
   return facts;
 }
 
-/// `prefix` is "" or ends with a space.
+/// Adds the facts of a command and its subcommands. `prefix` is "" or ends with a space.
 void add_facts(const CLI::App& app, const std::string& prefix, std::vector<CommandFacts>& all) {
   CommandFacts facts{prefix + app.get_name(), app.get_description(), app.get_footer(), {}, {}};
   for (const CLI::Option* option : app.get_options()) facts.options.push_back(facts_of(*option));

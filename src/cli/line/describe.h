@@ -1,5 +1,5 @@
-// The command line as data, so that help, completion and manual come from one source.
-// Free functions; any thread.
+// The commands and options as data, the source of help, completion and manual. Free functions; any
+// thread.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -8,26 +8,26 @@
 
 namespace syrinx {
 
-/// Facts of an option for texts.
+/// Texts and names of an option.
 struct OptionFacts {
   std::vector<std::string> names;  ///< "-v", "--voice"; empty for a positional
   std::string positional;          ///< "text"; empty for an option
   std::string description;
-  std::string standard;              ///< the default, when there is one
-  std::vector<std::string> choices;  ///< the only values that are taken, when they are few
+  std::string standard;              ///< the default value, if there is one
+  std::vector<std::string> choices;  ///< the permitted values, when they are few
   bool takes_value = false, required = false;
 };
 
-/// Facts of a command for texts.
+/// Texts and options of a command.
 struct CommandFacts {
-  std::string name;  ///< "say"; of a command below another one "hub pull"
+  std::string name;  ///< "say"; for a subcommand both words: "hub pull"
   std::string description, footer;
   std::vector<OptionFacts> options;
-  std::vector<std::string> commands;  ///< names of those below, the first part left out
+  std::vector<std::string> commands;  ///< names of its subcommands, without the first word
 };
 
-/// The program's own options come first, under the program's name; then its commands, each followed
-/// by those below it.
+/// Returns the program's own options first, under the program's name, then its commands, each
+/// followed by its subcommands.
 std::vector<CommandFacts> describe(const CLI::App& app);
 
 }  // namespace syrinx

@@ -1,18 +1,18 @@
-// How commands end. What goes wrong is thrown as LoadError or UsageError, in one line for people.
+// How commands end. Errors are thrown as LoadError or UsageError, with a message of one line.
 #pragma once
 
 #include <stdexcept>
 
 namespace syrinx {
 
-/// The command line asks for something that makes no sense: exit code 2.
+/// An invalid command line: exit code 2.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Exit codes of every command. kExitIncomplete: spoken, but a bound was reached before the end of
-/// the text, or the voice repeated itself and was stopped.
+/// Exit codes of every command. kExitIncomplete: the audio ends before the text, because a bound
+/// was reached or the voice repeated itself.
 enum ExitCode { kExitOk = 0, kExitFailed = 1, kExitUsage = 2, kExitIncomplete = 3 };
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// How --help looks: descriptions in a column of their own, broken between words where the terminal
-// ends. Main thread.
+// The layout of --help: descriptions in a column of their own, with line breaks between words at
+// the width of the terminal. Main thread.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// Two columns: `head`, and `text` in lines so short that all of it takes at most `width` columns.
+/// Formats two columns, `head` and `text`, of at most `width` columns together.
 std::string help_entry(const std::string& head, const std::string& text, size_t width);
 
 /// CLI11's formatter with the layout above.

@@ -6,7 +6,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
-volatile std::sig_atomic_t interrupted_by = 0;  // a handler reaches nothing else
+volatile std::sig_atomic_t interrupted_by = 0;  // global, because a signal handler needs it
 
 void note_interrupt(int signal) { interrupted_by = signal; }
 
@@ -19,7 +19,7 @@ InterruptGuard::InterruptGuard() {
     action.sa_handler = note_interrupt;
     action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
     sigaction(kInterrupts[i], nullptr, &before_[i]);
-    // A process that was started with it ignored (nohup) goes on ignoring it.
+    // A signal that was ignored at the start of the process (nohup) stays ignored.
     if (before_[i].sa_handler != SIG_IGN) sigaction(kInterrupts[i], &action, nullptr);
   }
 }

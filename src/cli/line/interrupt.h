@@ -1,19 +1,19 @@
-// SIGINT, SIGTERM and SIGHUP while there is something to clean up: they are noticed instead of
-// ending the process at once. Unlike StopSignal nothing is blocked, so that a program that was
-// started to play the audio hears of them too. Main thread.
+// Handles SIGINT, SIGTERM and SIGHUP while something must be cleaned up: they are noted instead of
+// ending the process at once. Unlike StopSignal, no signal is blocked, so that a child (the audio
+// player) receives them too. Main thread.
 #pragma once
 
 #include <csignal>
 
 namespace syrinx {
 
-/// Thrown on the way out; end_by() finishes it in main().
+/// Thrown after a signal; main() catches it and calls end_by().
 struct Interrupted {
   int signal = 0;
 };
 
-/// While it lives, the first signal is kept for check(); a second one of the same kind ends the
-/// process as if it had not been caught. One at a time.
+/// While this object lives, the first signal is kept for check(). A second signal of the same kind
+/// ends the process as if it had not been caught. One object at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -21,14 +21,14 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  /// Throws Interrupted once a signal has come.
+  /// Throws Interrupted if a signal has arrived.
   void check() const;
 
  private:
   struct sigaction before_[3] = {};
 };
 
-/// Ends the process by the signal itself, so that a shell sees why.
+/// Ends the process by the signal itself, so that a shell sees the cause.
 [[noreturn]] void end_by(const Interrupted& interrupted);
 
 }  // namespace syrinx

@@ -12,12 +12,12 @@
 namespace syrinx {
 namespace {
 
-constexpr double kShownFrom_s = 1;  // shorter loads show nothing
+constexpr double kShownFrom_s = 1;  // loads that take less time show nothing
 
 }  // namespace
 
 std::string load_text(const ModelProgress& progress, double passed_s) {
-  // Files may hold tensors that are not taken, so the total is what may come at most.
+  // Some tensors of the files may be skipped, so the total is an upper bound.
   const int64_t done = std::min(progress.done_bytes, progress.total_bytes);
   std::string text =
       concat("loading ", progress.model, ": ", size_text(static_cast<uint64_t>(done)), " of ",
@@ -40,7 +40,7 @@ std::function<void(const ModelProgress&)> show_load() {
 
 std::function<void(const ModelProgress&)> log_load(std::function<void(const std::string&)> log,
                                                    double every_s) {
-  // A later load begins later than the last line of an earlier one.
+  // last_s may belong to an earlier load: then it is less than began_s.
   return
       [log = std::move(log), every_s, last_s = double{0}](const ModelProgress& progress) mutable {
         const double at_s = now_s();

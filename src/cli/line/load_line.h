@@ -1,4 +1,4 @@
-// What the loading of a model says: how much of the checkpoint has been taken, and the time left.
+// Progress of loading a model: how much of the checkpoint has been read, and the time left.
 #pragma once
 
 #include <functional>
@@ -8,14 +8,16 @@
 
 namespace syrinx {
 
-/// "loading llama: 1.2 GB of 3.8 GB, 14 s left", `passed_s` seconds after the load began.
+/// Formats the progress `passed_s` seconds after the load began: "loading llama: 1.2 GB of 3.8 GB,
+/// 14 s left".
 std::string load_text(const ModelProgress& progress, double passed_s);
 
-/// Returns what shows a load in the line of the terminal (progress_line.h) after its first second.
+/// Returns a function that shows the progress on the terminal (progress_line.h), from the first
+/// second on.
 std::function<void(const ModelProgress&)> show_load();
 
-/// Returns what logs a load every `every_s` seconds, for servers. Copies of it may be
-/// called at once, one copy by one load at a time.
+/// Returns a function that logs the progress every `every_s` seconds, for servers. Each load needs
+/// its own copy; copies may run at the same time.
 std::function<void(const ModelProgress&)> log_load(std::function<void(const std::string&)> log,
                                                    double every_s = 5);
 

@@ -1,4 +1,4 @@
-// The manual page, made from the command line itself. Free function; any thread.
+// The manual page, made from the declared commands. Free function; any thread.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -6,7 +6,7 @@
 
 namespace syrinx {
 
-/// syrinx(1) in the language of man(7).
+/// Returns syrinx(1) in the language of man(7).
 std::string manual_page(const CLI::App& app, const std::string& version);
 
 }  // namespace syrinx

@@ -24,7 +24,7 @@ namespace {
 int run(const Program& program, int argc, char** argv) {
   CLI::App app("Syrinx: a streaming server for speech language models", "syrinx");
   app.require_subcommand(1);
-  app.fallthrough();  // lets --config stand after the command
+  app.fallthrough();  // allows --config after the command
   app.formatter(std::make_shared<HelpFormatter>());
   app.set_version_flag("--version", SYRINX_VERSION);
   app.allow_config_extras(CLI::config_extras_mode::error);
@@ -33,11 +33,11 @@ int run(const Program& program, int argc, char** argv) {
   app.config_formatter(config);
   Chosen chosen;
   for (const AddCommand add : program.commands) add(app, chosen);
-  // Last, because commands inherit what is there when they are made.
+  // At the end, because commands inherit the settings that exist when they are added.
   app.footer(program.footer);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& wish) {  // --help, --version
+  } catch (const CLI::Success& wish) {  // for --help and --version
     return app.exit(wish);
   } catch (const CLI::ParseError& error) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
@@ -51,9 +51,9 @@ int run(const Program& program, int argc, char** argv) {
   return chosen();
 }
 
-/// A pipe that was closed and a file that reached its largest size (`ulimit -f`) are errors of a
-/// write, which are reported; they do not end the program. A handler and not SIG_IGN, which
-/// programs that are started from here would inherit.
+/// Makes a closed pipe (SIGPIPE) and the largest file size (SIGXFSZ) errors of write(), which are
+/// reported, instead of ending the program. Uses a handler, because child programs would inherit
+/// SIG_IGN.
 void survive_failed_writes() {
   struct sigaction action {};
   action.sa_handler = [](int) {};
@@ -61,7 +61,8 @@ void survive_failed_writes() {
   for (const int signal : {SIGPIPE, SIGXFSZ}) sigaction(signal, &action, nullptr);
 }
 
-/// A full disk behind the standard output is reported nowhere else.
+/// Returns the exit code; reports a failed write to the standard output (a full disk), which
+/// nothing else notices.
 int written(int code) {
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.flush()) return code;
   std::fprintf(stderr, "syrinx: cannot write to the standard output: %s\n", std::strerror(errno));

@@ -1,4 +1,5 @@
-// A command line: reads it, runs one command, turns what is thrown into one line and an exit code.
+// The main program: reads the command line, runs one command, and turns an exception into one line
+// and an exit code.
 #pragma once
 
 #include <span>
@@ -9,10 +10,10 @@ namespace syrinx {
 
 struct Program {
   std::span<const AddCommand> commands;
-  const char* footer;  ///< of its help
+  const char* footer;  ///< last lines of the help
 };
 
-/// main() of a program called `syrinx`.
+/// Runs the program; called by main().
 int run_program(const Program& program, int argc, char** argv);
 
 }  // namespace syrinx

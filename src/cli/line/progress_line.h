@@ -1,5 +1,5 @@
-// What a command is doing, in one line of the terminal behind the standard error that is written
-// over; where there is no terminal, nothing. One thread at a time.
+// Shows the progress of a command in one line of the terminal, by the standard error. Without a
+// terminal shows nothing. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -8,25 +8,25 @@
 
 namespace syrinx {
 
-/// Columns of the terminal behind `fd`; 80 where that is unknown.
+/// Returns the columns of the terminal of `fd`; 80 if unknown.
 size_t terminal_columns(int fd);
 
-/// The beginning of a text in UTF-8 that takes at most `columns` columns. Characters of three bytes
-/// and more count as two columns, as most of them are.
+/// Returns the beginning of a text in UTF-8 that takes at most `columns` columns. Characters of
+/// three or more bytes count as two columns, which most of them take.
 std::string_view first_columns(std::string_view text, size_t columns);
 
-/// The line of one command; it is cleared at the end.
+/// The progress line of one command; the destructor clears it.
 class ProgressLine {
  public:
-  /// Not `wanted`: nothing is shown.
+  /// `wanted` false: nothing is shown.
   explicit ProgressLine(bool wanted = true);
   ~ProgressLine() { clear(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  /// At most five times a second; cut where the terminal ends, so that it stays one line.
+  /// Shows the line, at most five times a second; cuts it at the width of the terminal.
   void show(std::string_view line);
-  /// Before anything else is written.
+  /// Clears the line; call it before writing anything else.
   void clear();
 
  private:

@@ -11,7 +11,7 @@ namespace {
 
 std::string as_written(double number) {
   std::ostringstream out;
-  out.precision(12);  // no exponent for a million, no tail for 0.1
+  out.precision(12);  // so that 1000000 has no exponent and 0.1 no further digits
   out << number;
   return out.str();
 }

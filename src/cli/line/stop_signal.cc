@@ -18,7 +18,7 @@ struct StopSignal::State {
 
 namespace {
 
-/// The next signal's event, on the thread that takes them.
+/// Waits for the next signal and returns its event; on the thread that receives signals.
 StopSignal::Event next_event(const sigset_t& signals) {
   int signal = 0;
   sigwait(&signals, &signal);

@@ -12,13 +12,13 @@ namespace syrinx {
 namespace {
 
 struct TomlLine {
-  std::string text;        ///< without a comment
-  size_t equals = 0;       ///< where the value begins: behind '='; 0: nowhere
-  int depth = 0;           ///< lists that were begun, less those that were ended
-  bool in_quotes = false;  ///< at its end
+  std::string text;        ///< the line without its comment
+  size_t equals = 0;       ///< first byte of the value, after '='; 0: there is no '='
+  int depth = 0;           ///< number of '[' minus number of ']'
+  bool in_quotes = false;  ///< the line ends within quotes
 };
 
-/// `in_value`: it goes on with a list.
+/// Reads a line. `in_value`: the line continues a list.
 TomlLine read_toml_line(std::string_view line, bool in_value) {
   TomlLine out;
   char quote = 0;
@@ -49,7 +49,7 @@ std::string toml_lines(std::string_view text, const std::string& file) {
   const auto fault = [&](size_t line, const std::string& what) {
     return CLI::ConfigError(concat(file, ":", line, ": ", what));
   };
-  size_t first = 0;  // where an open list began, from 1
+  size_t first = 0;  // line at which an open list began, from 1; 0: no open list
   int depth = 0;
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));

@@ -1,4 +1,4 @@
-// A config file as the command line's library reads it, which knows less of TOML than people write.
+// Simplifies a config file for the command line's library, which accepts only a part of TOML.
 #pragma once
 
 #include <string>
@@ -6,10 +6,10 @@
 
 namespace syrinx {
 
-/// `text` without comments (a '#' within quotes is not one), carriage returns and a mark of the
-/// order of bytes; a list over several lines stands on its first one, so that line numbers stay.
-/// Throws CLI::ConfigError that names `file` and the line where there is no NAME = VALUE, or where
-/// a text in quotes or a list does not end.
+/// Returns `text` without comments (a '#' within quotes does not begin one), carriage returns and a
+/// byte order mark. A list over several lines is put on its first line; line numbers stay. Throws
+/// CLI::ConfigError naming `file` and the line for a line without NAME = VALUE, and for a text in
+/// quotes or a list without an end.
 std::string toml_lines(std::string_view text, const std::string& file);
 
 }  // namespace syrinx

@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Letters to be changed, added, left out or swapped with their neighbour.
+/// Returns how many letters must be changed, added, removed or swapped with the next one.
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
   for (size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -42,7 +42,7 @@ const CLI::App* command_named(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-/// With their hyphens.
+/// Returns the names of all options, with hyphens.
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> out;
   for (const CLI::Option* option : app.get_options()) {
@@ -56,7 +56,7 @@ std::string meant(const std::string& word, const std::vector<std::string>& known
   return near.empty() ? "" : "; did you mean '" + near + "'?";
 }
 
-/// The command that was named last, as far as the words name commands.
+/// Returns the last command that the words name.
 const CLI::App& command_of(const CLI::App& app) {
   const CLI::App* at = &app;
   for (auto below = at->get_subcommands(); !below.empty(); below = at->get_subcommands()) {
@@ -82,7 +82,7 @@ std::string place_name(const std::vector<std::string>& parents, const std::strin
   return out + name;
 }
 
-/// Where each key stands, as "section.key"; the first of those that are repeated.
+/// Returns the line of each key, named "section.key"; the first line of a repeated key.
 std::map<std::string, size_t> lines_of(const std::string& text) {
   std::map<std::string, size_t> out;
   std::string section;
@@ -103,7 +103,8 @@ std::map<std::string, size_t> lines_of(const std::string& text) {
   return out;
 }
 
-/// "--port" of "--port: 70000 is not ..." and "Could not convert: --port = many".
+/// Returns the option in a message: "--port" in "--port: 70000 is not ..." and "Could not convert:
+/// --port = many".
 std::string option_at_fault(const std::string& what) {
   const size_t begin = what.find("--");
   if (begin == std::string::npos) return "";
@@ -111,8 +112,8 @@ std::string option_at_fault(const std::string& what) {
   return what.substr(begin, end - begin);
 }
 
-/// "--threads: '1.5' is not a whole number" of "Could not convert: --threads = 1.5": numbers with a
-/// fraction have bounds, which are checked before.
+/// Rewrites "Could not convert: --threads = 1.5" as "--threads: '1.5' is not a whole number".
+/// Options that accept fractions have bounds, whose messages come first.
 std::string in_words(const std::string& what, const CLI::App& command) {
   constexpr std::string_view kCould = "Could not convert: ";
   const size_t equals = what.find(" = ");
@@ -143,11 +144,11 @@ std::vector<CLI::ConfigItem> LocatedConfig::from_config(std::istream& in) const 
       std::string{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()}, file);
   std::istringstream again(text);
   CLI::ConfigTOML toml;
-  toml.comment('\x01');  // there are none any more, and a '#' within quotes is not a comment
+  toml.comment('\x01');  // comments are already removed; a '#' within quotes must stay
   std::vector<CLI::ConfigItem> told = toml.from_config(again);
   const std::map<std::string, size_t> lines = lines_of(text);
   for (const CLI::ConfigItem& item : told) {
-    if (item.name == "++" || item.name == "--") continue;  // a section begins or ends
+    if (item.name == "++" || item.name == "--") continue;  // begin or end of a section
     const auto line = lines.find(place_name(item.parents, item.name));
     const std::string place =
         line == lines.end() ? file : file + ":" + std::to_string(line->second);

@@ -1,5 +1,5 @@
 // clang-format off
-#include "bench/asio.h"  // first: see there
+#include "bench/asio.h"  // first: see the header
 // clang-format on
 #include <cstdio>
 #include <cstdlib>
@@ -76,7 +76,7 @@ std::unique_ptr<BenchTarget> engine_target(const BenchOptions& options, net::io_
   return make_engine_target(io, *engine, request, options.timeout_s);
 }
 
-/// One request first: it says early what is wrong, and what is slow only once is not measured.
+/// Sends one request before the measurement: reports errors early and keeps slow first steps out.
 void probe(net::io_context& io, BenchTarget& target, TrafficOptions traffic) {
   traffic.repeats = 1;
   traffic.warmup_s = 0;

@@ -1,4 +1,4 @@
-// `syrinx bench` and `syrinx simulate`: loads, what is measured of them, and what they would meet.
+// `syrinx bench` and `syrinx simulate`: options and entry points.
 #pragma once
 
 #include <string>
@@ -10,42 +10,42 @@
 
 namespace syrinx {
 
-/// `bench --predict`: what drafting answers while their questions come is worth.
+/// Options of `bench --predict`, which measures what drafted answers save while a question arrives.
 struct PredictBench {
   bool on = false;
   std::string speaker = "finch";
-  std::string questions = "typed";  ///< or heard, or a file
-  double characters_a_second = 10;  ///< typed
+  std::string questions = "typed";  ///< "typed", "heard" or a file
+  double characters_a_second = 10;  ///< speed of "typed"
   std::string system;
-  int max_tokens = 100;                           ///< of an answer
-  int sentence_chars = 0;                         ///< a sentence is cut there; 0: as everywhere
-  std::string rules = "greedy,top-3,reflection";  ///< each a run of its own
+  int max_tokens = 100;                           ///< most tokens of an answer
+  int sentence_chars = 0;                         ///< most characters of a sentence; 0: the default
+  std::string rules = "greedy,top-3,reflection";  ///< each rule is a separate run
   std::string hint;                               ///< Prediction::hint
   int draft_tokens = 30;
   bool real_time = false;
-  std::string costs_file;  ///< of batches, for the virtual clock; empty: measured first
+  std::string costs_file;  ///< costs of batches for the virtual clock; empty: measured first
 };
 
-/// A load on a server (url) or on an engine in this process. At most one of rates, streams,
-/// listeners and trace is given; each of their values is a run of its own.
+/// Options of a load on a server (`url`) or on an engine in this process. At most one of rates,
+/// streams, listeners and trace may be set; each value is a separate run.
 struct BenchOptions {
   LoadOptions load;
-  SpeechRequest request;  ///< what every request takes; text and seed are the run's
-  std::string url;        ///< http://host:port; empty: in this process
+  SpeechRequest request;  ///< options of every request; text and seed are filled in
+  std::string url;        ///< http://host:port; empty: an engine in this process
   std::string api_key_file;
   std::string fields;  ///< a JSON object added to every body
   int sample_rate_hz = 24000;
   double timeout_s = 60;
   bool new_connections = false;
 
-  std::vector<double> rates;  ///< requests a second, open loop
+  std::vector<double> rates;  ///< requests a second of an open loop
   std::vector<int> streams, listeners;
   std::string trace;
   double trace_speed = 1;
   std::string text, text_file;  ///< instead of the built-in texts
-  double duration_s = 0;        ///< 0: 30, or by repeats where they count
-  double warmup_s = -1;         ///< negative: 2, but 0 for counted repeats and traces
-  int repeats = 0;              ///< of streams; 0: 3, unless a duration is given
+  double duration_s = 0;        ///< 0: 30 s, except when `repeats` count
+  double warmup_s = -1;         ///< negative: 2 s, except 0 for counted repeats and traces
+  int repeats = 0;              ///< requests of each stream; 0: 3, unless a duration is set
   double audible_dbfs = -40;
 
   bool search = false;
@@ -55,7 +55,7 @@ struct BenchOptions {
 
   std::string json_file, html_file;
   bool json_requests = false;
-  std::string profile_file;  ///< measure the costs of steps instead
+  std::string profile_file;  ///< file for a step profile, which is measured instead of a load
   PredictBench predict;
 };
 /// Runs the loads that the options ask for and prints the report. Returns the exit code.
@@ -63,25 +63,25 @@ int run_bench(const BenchOptions& options);
 /// Runs `bench --predict` and prints the report. Returns the exit code.
 int run_bench_predict(const BenchOptions& options);
 
-/// `simulate --day`: a day of a fleet.
+/// Options of `simulate --day`, which computes a day of a fleet.
 struct DayCommand {
-  double listeners = 0;      ///< at the peak; 0: no day
-  double asks_every_s = 30;  ///< each of them
+  double listeners = 0;      ///< listeners at the peak; 0: no day
+  double asks_every_s = 30;  ///< interval of each listener's requests
   double day_s = 86400;
   std::vector<double> levels;  ///< empty: usual_day()
   int rows = 24;
-  bool exact = false;  ///< every request through the engine's scheduler
+  bool exact = false;  ///< simulate every request with the engine's scheduler
 };
 
-/// What `syrinx simulate` is asked for.
+/// Options of `syrinx simulate`.
 struct SimulateOptions {
   std::string profile_file;
   SimulationOptions how;
   std::vector<std::string> failures;  ///< as read_failure()
-  std::vector<int> autoscale;         ///< least, most
+  std::vector<int> autoscale;         ///< least and most workers
   Autoscaling scaling;
   DayCommand day;
-  BenchOptions load;  ///< the load, targets and results of it
+  BenchOptions load;  ///< load, targets and report
 };
 /// Runs the simulation and prints the report. Returns the exit code.
 int run_simulate(const SimulateOptions& options);

@@ -40,7 +40,7 @@ void write(const std::string& path, const std::string& text) {
   }
 }
 
-/// What batches cost on this machine, learned from a few answers without prediction.
+/// Measures the costs of batches on this machine, with a few answers without prediction.
 PairCosts measure(Engine& writer, Engine& speaker, RehearsalOptions options,
                   const std::vector<TimedQuestion>& questions) {
   options.turn.predict = false;

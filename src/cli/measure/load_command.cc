@@ -126,7 +126,7 @@ const LoadSummary& LoadCommand::measure(const LoadPoint& point, const TrafficOpt
   return report_.summaries.back();
 }
 
-/// A rate that is far too high is not tried to its end: the backlog would take as long again.
+/// Stops a run when too many requests are late: the backlog of a far too high rate would take long.
 void LoadCommand::give_up_when_hopeless(TrafficOptions& traffic, const LoadPoint& point) const {
   if (point.kind != LoadKind::kRate) return;
   const double expected = point.level * traffic.duration_s;

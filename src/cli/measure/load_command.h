@@ -1,5 +1,5 @@
-// Runs loads one after another, or searches for the highest, and publishes what came out. Shared by
-// `bench`, which measures, and `simulate`, which computes. Main thread.
+// Runs loads one after another, or searches for the highest load, and publishes the results. Shared
+// by `bench`, which measures, and `simulate`, which computes. Main thread.
 #pragma once
 
 #include <functional>
@@ -16,14 +16,15 @@ using ShowProgress = std::function<void(const LoadProgress&)>;
 using RunLoad =
     std::function<LoadResult(const LoadPoint&, const TrafficOptions&, const ShowProgress&)>;
 
-/// The texts that the options ask for. Throws LoadError when a file cannot be used.
+/// Returns the texts of the options. Throws LoadError for an unusable file.
 std::vector<std::string> texts_of(const BenchOptions& options);
-/// Writes the file whole or not at all. Throws LoadError.
+/// Writes the whole file or nothing. Throws LoadError.
 void write_text(const std::string& path, const std::string& text);
-/// Throws LoadError where --json or --html cannot be written, before the measurement.
+/// Checks before the measurement that the files of --json and --html can be written; else throws
+/// LoadError.
 void need_results(const BenchOptions& options);
 
-/// What a command that runs loads is made of: traffic, texts, loads and results.
+/// A command that runs loads: its traffic, texts, loads and results.
 class LoadCommand {
  public:
   /// Throws UsageError when the options contradict each other, LoadError for files.
@@ -35,7 +36,7 @@ class LoadCommand {
     report_.facts.emplace_back(name, value);
   }
 
-  /// Runs everything and publishes it; the exit code.
+  /// Runs all loads and publishes the results. Returns the exit code.
   int run(RunLoad run_load);
 
  private:

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-constexpr double kMostExact = 2'000'000;  // requests: each is kept
+constexpr double kMostExact = 2'000'000;  // requests; each is kept in memory
 
 using Facts = std::vector<std::pair<std::string, std::string>>;
 

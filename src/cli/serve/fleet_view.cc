@@ -26,7 +26,7 @@ std::optional<double> read_number(std::string_view text) {
   return value;
 }
 
-/// The value of label `name` in `a="x",le="0.5"`; a quote in a value is escaped there.
+/// Returns the value of label `name` in `a="x",le="0.5"`; quotes in values are escaped.
 std::string_view label_value(std::string_view labels, std::string_view name) {
   const std::string begin = std::string(name) + "=\"";
   const size_t at = labels.find(begin);
@@ -35,7 +35,7 @@ std::string_view label_value(std::string_view labels, std::string_view name) {
   return labels.substr(0, labels.find('"'));
 }
 
-/// Printable columns of UTF-8, as far as this table needs it.
+/// Returns the columns that UTF-8 text takes in this table.
 size_t width_of(std::string_view text) {
   return static_cast<size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
@@ -53,7 +53,7 @@ std::string fixed(double value, int digits) {
   return out;
 }
 
-/// Ten cells, each filled by eighths.
+/// Draws a bar of ten cells, each in eighths.
 std::string bar(double share) {
   static constexpr const char* kEighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
   std::string out;
@@ -102,7 +102,7 @@ std::vector<std::string> cells_of(const WorkerView& worker) {
           names_of(worker.models)};
 }
 
-/// What all of those that answer have together; latencies are those of the slowest.
+/// Returns the sums of all workers that answer; latencies are those of the slowest worker.
 WorkerView total_of(const std::vector<WorkerView>& workers) {
   WorkerView all;
   int ready = 0;
@@ -158,7 +158,7 @@ std::optional<double> quantile(const std::map<double, double>& buckets, double s
   double low = 0, below = 0;
   for (const auto& [bound, count] : buckets) {
     if (count >= wanted) {
-      if (std::isinf(bound)) return low;  // all that is known: longer than the last bound
+      if (std::isinf(bound)) return low;  // the value is beyond the last bound
       const double part = count > below ? (wanted - below) / (count - below) : 1;
       return low + part * (bound - low);
     }
@@ -181,7 +181,7 @@ WorkerView view_worker(const std::string& url, const std::string& health, const 
     if (id == model.end() || !id->is_string() || loaded == model.end() || *loaded != true) continue;
     view.models.push_back(shown(id->get<std::string>(), 40));
   }
-  // A worker that began again counts from 0.
+  // A restarted worker counts from 0 again.
   const bool again = before != nullptr && now.value("syrinx_http_uptime_seconds") <
                                               before->value("syrinx_http_uptime_seconds");
   const Scrape none;
@@ -225,7 +225,7 @@ std::string draw_workers(const std::vector<WorkerView>& workers, bool colour) {
   for (size_t c = 0; c < std::size(kColumns); ++c) {
     size_t width = width_of(kColumns[c].title);
     for (const auto& row : rows) {
-      // A fault may run on into the columns behind it.
+      // The text of a fault may extend over the columns after it.
       if (c < row.size() && row.size() == std::size(kColumns))
         width = std::max(width, width_of(row[c]));
       if (c < 2) width = std::max(width, width_of(row[c]));

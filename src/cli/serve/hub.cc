@@ -22,7 +22,7 @@ struct HubPullOptions {
   bool dry_run = false;
 };
 
-/// A file on its way, with the speed since it began or went on and the time that is left.
+/// Progress of a file's download: its speed since it began or was resumed, and the time left.
 class Arrival {
  public:
   std::string line(const std::string& path, int64_t have, int64_t size) {
@@ -68,7 +68,7 @@ std::string pull(const std::string& repository, const std::vector<std::string>& 
   return directory;
 }
 
-/// Downloads a model of the table after what it needs; returns where the model lies.
+/// Downloads what a model of the table needs, and then the model; returns its directory.
 std::string pull_known(const KnownModel& model, const HubPullOptions& options) {
   for (const std::string& name : model.needs) {
     const auto part = find_known_model(name);

@@ -20,7 +20,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Columns aligned to their longest cell, two spaces apart.
+/// Prints columns as wide as their longest cell, separated by two spaces.
 void print_table(const Rows& rows) {
   std::vector<size_t> width;
   for (const auto& row : rows) {
@@ -64,7 +64,7 @@ std::string codes_text(const std::vector<int>& vocab) {
   return comma_list(sizes);
 }
 
-/// What the client's edges of one direction carry, in people's words.
+/// Names what the client sends (`sends`) or receives, in words for people.
 std::string client_text(const Graph& graph, bool sends) {
   std::vector<std::string> what;
   for (const Edge& edge : graph.edges()) {

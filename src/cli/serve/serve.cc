@@ -35,10 +35,10 @@
 namespace syrinx {
 namespace {
 
-/// Takes a line of the log; any thread.
+/// Takes a line of the log; called from any thread.
 using LogLine = std::function<void(const std::string&)>;
 
-/// Those of a file, or else the one in a variable of the environment.
+/// Reads the keys of a file or, without a file, the key in an environment variable.
 ApiKeys read_keys(const std::string& file, const char* variable) {
   if (!file.empty()) return ApiKeys::from_file(file);
   const char* key = std::getenv(variable);
@@ -61,13 +61,14 @@ AccessRules access_rules(const ServeOptions& options, bool loopback) {
     rules.origins.push_back(origin.take());
   }
   if (!loopback) return rules;
-  // Also when names are listed: a page of a stranger must not reach this machine by its own name.
+  // Always the list of allowed hosts, so that a foreign page cannot reach this machine by its own
+  // host name (DNS rebinding).
   for (const char* name : {"localhost", "127.0.0.1", "[::1]"}) rules.hosts.emplace_back(name);
   rules.hosts.push_back(options.host);
   return rules;
 }
 
-/// "NAME=MEANING".
+/// Splits "NAME=MEANING".
 std::pair<std::string, std::string> read_alias(const char* option, const std::string& pair) {
   const size_t equals = pair.find('=');
   if (equals == 0 || equals == std::string::npos || equals + 1 == pair.size()) {
@@ -76,7 +77,7 @@ std::pair<std::string, std::string> read_alias(const char* option, const std::st
   return {pair.substr(0, equals), pair.substr(equals + 1)};
 }
 
-/// The same, each name once.
+/// Splits all pairs; each name may occur once.
 std::map<std::string, std::string, std::less<>> read_aliases(
     const char* option, const std::vector<std::string>& pairs) {
   std::map<std::string, std::string, std::less<>> out;
@@ -100,7 +101,7 @@ std::shared_ptr<VoiceDesk> voice_desk(const ServeOptions& options, const DecodeH
 std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
                                       const std::shared_ptr<const SileroVad>& vad) {
   std::vector<std::shared_ptr<Recogniser>> out;
-  LoadOptions how = options.load;  // as the models, but on an engine of their own
+  LoadOptions how = options.load;  // as for the models, but on a separate engine
   how.engine.trace_file.clear();
   bool asked_for = false;
   for (const std::string& name : options.ears) {
@@ -112,14 +113,14 @@ std::shared_ptr<const Ears> open_ears(const ServeOptions& options,
     }
     try {
       out.push_back(open_recogniser("pocketsphinx", {}, vad));
-    } catch (const LoadError&) {  // it was not named by the user
+    } catch (const LoadError&) {  // not an error: the user did not ask for PocketSphinx
     }
   }
   return std::make_shared<Ears>(std::move(out), asked_for);
 }
 
-/// Drafts run where the engine has no other request, but recognisers are outside of it: on the
-/// same cores they would hear later.
+/// Returns when to draft. Drafts run only when the engine has no other request, but recognisers are
+/// outside of the engine: drafts on the same cores would delay them.
 PredictWhen predict_when(const ServeOptions& options) {
   if (options.predict == "on") return PredictWhen::kUnlessNot;
   if (options.predict == "ask") return PredictWhen::kAsked;
@@ -187,7 +188,8 @@ std::vector<Placement> placements(const ServeOptions& options) {
   return out;
 }
 
-/// Gives the processes that hold stages a moment, so that the first listener finds all warm.
+/// Waits a moment for processes that hold stages, so that they are connected for the first
+/// listener.
 void wait_for_stages(const Engine& engine, const LogLine& report) {
   constexpr double kPatience_s = 2;
   const double until_s = now_s() + kPatience_s;
@@ -223,8 +225,8 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   common.engine.away_places = away_places(common.placements);
   common.log = report;
   common.progress = options.quiet ? nullptr : log_load(report);
-  // All models share one machine: its executors, and one scheduler that knows every deadline. One
-  // model alone gets a machine that suits it when it is loaded, and keeps it when loaded again.
+  // All models share one machine: its executors, and one scheduler that knows every deadline. A
+  // single model gets a machine made for it at its first load, and the same machine at later loads.
   const auto machine = std::make_shared<std::shared_ptr<Machine>>();
   if (models.size() > 1) *machine = std::make_shared<Machine>(common.engine);
   std::vector<ModelSource> out;
@@ -232,7 +234,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
     LoadOptions load = common;
     load.model = model;
     std::string trouble;
-    try {  // those behind the first are loaded much later: a slip in a name is reported now
+    try {  // later models are loaded on demand, but a misspelt name is reported now
       if (!out.empty()) find_checkpoint(load);
     } catch (const LoadError& error) {
       trouble = error.what();
@@ -268,11 +270,11 @@ std::string url_of(const std::string& host, int port, bool tls) {
          std::to_string(port);
 }
 
-/// Returns the end of a curl command behind the address: a first request that the model answers.
+/// Returns the arguments of a curl command after the address, for a first request to the model.
 std::string first_request(const Backend& model, bool keys) {
   const PipelineInfo& info = model.info();
   const std::string key = keys ? "    -H \"Authorization: Bearer $SYRINX_API_KEY\" \\\n" : "";
-  // Whisper writes down what it hears, and answers no messages.
+  // Whisper only transcribes; it does not answer messages.
   if (!info.speaks && info.hearing.seconds == 0 && model.recogniser()) {
     return concat("/v1/audio/transcriptions \\\n", key, "    -F file=@talk.mp3");
   }
@@ -294,8 +296,8 @@ std::string welcome(const ServeOptions& options, const ModelTable& models, int p
                 "/v1. Ctrl-C stops the server.");
 }
 
-/// What a client sent at once goes back to the system when it is done with. Left alone, glibc
-/// counts blocks of up to 32 MB as small once one was freed, and keeps some for every thread.
+/// Returns large freed blocks (bodies that clients sent) to the system. By default glibc keeps
+/// blocks of up to 32 MB for every thread once such a block was freed.
 void give_large_blocks_back() {
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 16 << 20);
@@ -314,7 +316,7 @@ int run_serve(const ServeOptions& options) {
     throw UsageError("Wyoming has no keys: to serve it on " + options.wyoming_host +
                      " say --allow-public.");
   }
-  // Before threads, keys and models: its children start with a copy of what is in memory now.
+  // Before threads, keys and models: the decoder's processes start as copies of this process.
   std::optional<DecodeHelper> decoder;
   if (!options.decode_in_server) {
     try {
@@ -324,7 +326,7 @@ int run_serve(const ServeOptions& options) {
     }
   }
   StopSignal stop;
-  // Neither waits for the program that reads it. First here, and so written last.
+  // Writing to these logs never waits for their reader. `out` is made first and so destroyed last.
   LineLog out({.descriptor = STDOUT_FILENO});
   const auto log = std::make_shared<LineLog>();
   const LogLine report = [log](const std::string& line) { log->add(line); };

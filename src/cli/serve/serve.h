@@ -1,4 +1,4 @@
-// `syrinx serve`: a server of models, or of stages of one for other servers.
+// `syrinx serve`: serves models, or stages of a model for other servers.
 #pragma once
 
 #include <string>
@@ -11,56 +11,56 @@
 namespace syrinx {
 
 struct ServeOptions {
-  LoadOptions load;                 ///< of every model; `model` is not used
-  std::vector<std::string> models;  ///< the first is loaded at once, others when asked for
-  std::string voices_dir;           ///< of Piper voices, which stand behind `models`
+  LoadOptions load;                 ///< options for every model; `model` is not used
+  std::vector<std::string> models;  ///< the first is loaded at the start, others on demand
+  std::string voices_dir;           ///< directory of Piper voices, which are appended to `models`
   double model_keep_s = 600;
   double first_keep_s = 0;
   size_t model_memory_mib = 0;
   std::string host = "127.0.0.1";
   int port = 8080;
   std::string api_key_file;
-  std::string metrics_key_file;  ///< keys that may read /metrics
+  std::string metrics_key_file;  ///< file of keys that may read /metrics
   bool allow_public = false;
   std::string tls_cert, tls_key;           ///< PEM files
-  std::vector<std::string> cors_origins;   ///< pages that may use the server
-  std::vector<std::string> allowed_hosts;  ///< further names that the server goes by
-  int client_requests_per_min = -1;        ///< -1: no limit on this machine, 600 beyond
-  int client_concurrency = -1;             ///< -1: no limit on this machine, 32 beyond
-  bool quiet = false;                      ///< no line per request
+  std::vector<std::string> cors_origins;   ///< origins of pages that may use the server
+  std::vector<std::string> allowed_hosts;  ///< further host names of the server
+  int client_requests_per_min = -1;        ///< -1: no limit for this machine, 600 for others
+  int client_concurrency = -1;             ///< -1: no limit for this machine, 32 for others
+  bool quiet = false;                      ///< no log line per request
   double drain_timeout_s = 30;
   double stall_timeout_s = 30;
   size_t max_body_bytes = size_t{1} << 20;
   size_t max_upload_bytes = size_t{25} << 20;
-  /// What recognises speech. "auto": PocketSphinx where it is installed; "none".
+  /// Speech recognisers. "auto": PocketSphinx if it is installed; "none".
   std::vector<std::string> ears = {"auto"};
-  std::string vad;         ///< Silero's weights; empty: WebRTC's detector hears turns
+  std::string vad;         ///< Silero's weights; empty: WebRTC's detector finds turns
   std::string smart_turn;  ///< Smart Turn's weights; empty: words and pitch alone end a turn
   double max_heard_s = 4 * 3600;
   std::string predict = "auto";   ///< on, ask, off or auto
-  Prediction prediction = {};     ///< and how
-  bool decode_in_server = false;  ///< recordings, instead of in confined children
-  std::string voice_store;        ///< empty: where it lies by default
-  bool no_voice_upload = false;   ///< clients may neither add nor remove voices
-  bool strict = false;            ///< refuse what a model cannot honour
+  Prediction prediction = {};     ///< drafting, if it is on
+  bool decode_in_server = false;  ///< decode recordings in the server, not in confined processes
+  std::string voice_store;        ///< directory of voices; empty: the default
+  bool no_voice_upload = false;   ///< clients may not add or remove voices
+  bool strict = false;            ///< refuse options that a model does not support
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
   int max_connections = 1024;
   int max_connections_per_address = 256;
   double header_timeout_s = 10, body_timeout_s = 30, idle_timeout_s = 75;
-  int wyoming_port = -1;  ///< for Home Assistant; 0: any free one; -1: off
+  int wyoming_port = -1;  ///< port for Home Assistant; 0: any free port; -1: off
   std::string wyoming_host = "127.0.0.1";
   std::vector<std::string> remote;  ///< "NODE=ADDRESS": nodes in other processes
-  std::string placement;            ///< a file with all nodes, instead
-  std::vector<std::string> stages;  ///< to hold only these nodes, for servers that come to
-  std::string listen_stage;         ///< this address
-  int agent_port = -1;              ///< for load balancers; 0: any free one; -1: off
+  std::string placement;            ///< file with all nodes, instead of `remote`
+  std::vector<std::string> stages;  ///< hold only these nodes, for other servers
+  std::string listen_stage;         ///< address for these servers to connect to
+  int agent_port = -1;              ///< port for load balancers; 0: any free port; -1: off
   std::string agent_host = "127.0.0.1";
 };
 
 /// Serves until a signal ends the process. Returns the exit code; throws LoadError.
 int run_serve(const ServeOptions& options);
-/// The process that holds stages for others (ServeOptions::stages).
+/// Holds stages for other servers (ServeOptions::stages) until a signal. Returns the exit code.
 int run_stages(const ServeOptions& options);
 
 /// Adds the command `serve`, which sets what `chosen` runs.

@@ -1,16 +1,16 @@
-// Options of `serve` about clients: where they reach the server, which are admitted, what they may
-// take. Each function declares its options in `app`; `serve` outlives it.
+// Options of `serve` about clients: addresses, keys and limits. Each function declares its options
+// in `app`; `serve` must outlive `app`.
 #pragma once
 
 #include "cli/serve/serve.h"
 
 namespace syrinx {
 
-/// Addresses and ports, keys for listening beyond this machine.
+/// Adds addresses and ports, and the keys that are needed to listen beyond this machine.
 void add_listening(CLI::App& app, ServeOptions& serve);
-/// Certificates, pages of other origins, limits for each client.
+/// Adds certificates, allowed pages of other origins, and limits for each client.
 void add_access(CLI::App& app, ServeOptions& serve);
-/// Sizes, counts and times of requests and connections.
+/// Adds limits of sizes, counts and times of requests and connections.
 void add_bounds(CLI::App& app, ServeOptions& serve);
 
 }  // namespace syrinx

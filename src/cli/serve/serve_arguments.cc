@@ -1,4 +1,4 @@
-// What `serve` serves: models, voices, recognition, stages.
+// Options of `serve` about models, voices, recognition and stages.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -45,7 +45,7 @@ void add_served_models(CLI::App& app, ServeOptions& serve) {
   add_load(app, serve.load);
 }
 
-/// Stages in other processes, or held here for those.
+/// Adds options for stages in other processes, and for holding stages for other servers.
 void add_stages(CLI::App& app, ServeOptions& serve) {
   CLI::Option* remote = app.add_option(
       "--remote", serve.remote,
@@ -124,7 +124,7 @@ void add_served_voices(CLI::App& app, ServeOptions& serve) {
       ->capture_default_str();
 }
 
-/// Every option and its value as a config file; those without a value as comments.
+/// Prints every option with its value as a config file; options without a value as comments.
 int print_config(const CLI::App& command) {
   std::istringstream lines(command.config_to_str(true, true));
   std::printf("[%s]\n", command.get_name().c_str());

@@ -1,4 +1,4 @@
-// `syrinx serve --stage`: holds stages of a model for servers of this host or of others.
+// `syrinx serve --stage`: holds stages of a model for servers on this or other hosts.
 #include <unistd.h>
 
 #include <chrono>
@@ -20,7 +20,7 @@
 namespace syrinx {
 namespace {
 
-/// Until servers have no streams here any more, but no longer than that.
+/// Waits until no server has streams here, at most `most_s` seconds.
 void drain(StageServer& server, double most_s) {
   const double until_s = now_s() + most_s;
   server.leave();
@@ -42,7 +42,7 @@ int run_stages(const ServeOptions& options) {
   allow_many_files();
   LoadOptions load = options.load;
   if (!options.models.empty()) load.model = options.models.front();
-  // Neither waits for the program that reads it.
+  // Writing to these logs never waits for their reader.
   LineLog out({.descriptor = STDOUT_FILENO});
   const auto lines = std::make_shared<LineLog>();
   const auto log = [lines](const std::string& line) { lines->add(line); };
@@ -63,11 +63,11 @@ int run_stages(const ServeOptions& options) {
   StageServer running(pipeline, server);
   char ready_s[32];
   std::snprintf(ready_s, sizeof ready_s, "%.2f", now_s() - began_s);
-  out.add(concat("Syrinx holds ", names, " of '", pipeline->info().model, "' for servers at ",
+  out.add(concat("Syrinx serves ", names, " of '", pipeline->info().model, "'; servers connect to ",
                  running.address(), " (ready after ", ready_s, " s). Ctrl-C stops it."));
   stop.arm();
   while (stop.wait() == StopSignal::Event::kReload) log("there is nothing to reload");
-  if (!options.quiet) log("stopping: what servers have here is finished");
+  if (!options.quiet) log("stopping: finishing the streams of connected servers");
   drain(running, options.drain_timeout_s);
   return 0;
 }

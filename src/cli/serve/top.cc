@@ -28,10 +28,10 @@ struct TopOptions {
   std::string api_key_file;
   double every_s = 1;
   bool once = false;
-  bool json = false;  ///< one line of JSON for each look
+  bool json = false;  ///< print a line of JSON for each look
 };
 
-/// One worker, looked at again and again.
+/// A worker with its last metrics.
 class Watched {
  public:
   Watched(const std::string& url, const std::string& api_key)
@@ -66,15 +66,15 @@ class Watched {
   std::optional<Scrape> before_;
 };
 
-/// The terminal without its cursor and without lines that go on below, as long as this lives.
+/// The terminal, without cursor and line wrapping while this object lives.
 class Screen {
  public:
-  // Lines that are too long end where the terminal does.
+  // Without line wrapping, long lines end at the terminal's edge.
   explicit Screen(bool used) : used_(used) { put("\033[?25l\033[?7l\033[2J"); }
   ~Screen() { put("\033[?7h\033[?25h"); }
   Screen(const Screen&) = delete;
   Screen& operator=(const Screen&) = delete;
-  /// From the top left, over what was there.
+  /// Draws the text over the old one, from the top left.
   void draw(const std::string& text) const {
     std::string out = "\033[H";
     for (const char c : text) out += c == '\n' ? std::string("\033[K\n") : std::string(1, c);
@@ -98,7 +98,7 @@ std::string clock_now() {
   return out;
 }
 
-/// All at the same time: one that does not answer does not delay the others.
+/// Asks all workers at the same time: one without an answer does not delay the others.
 std::vector<WorkerView> look_at(std::vector<std::unique_ptr<Watched>>& workers) {
   std::vector<std::future<WorkerView>> looks;
   for (const auto& worker : workers) {

@@ -1,4 +1,4 @@
-// `syrinx top`: what all workers of a fleet are doing, drawn again and again.
+// `syrinx top`: shows the state of all workers of a fleet, again and again.
 #pragma once
 
 #include "cli/line/command.h"

@@ -1,4 +1,4 @@
-// `syrinx voice`: keeps voices, shows them, gives them away.
+// `syrinx voice`: stores voices, lists them, exports them.
 #include "cli/serve/voice.h"
 
 #include <CLI/CLI.hpp>
@@ -22,8 +22,8 @@ struct VoiceOptions {
   std::string store;
   NewVoice wish;
   bool trim = false;               ///< silence at both ends of a recording
-  std::string file;                ///< what is added, or written
-  std::vector<std::string> names;  ///< of those to be removed
+  std::string file;                ///< file of the voice to add or to export
+  std::vector<std::string> names;  ///< names of the voices to remove
 };
 
 VoiceStore& need_store(const std::unique_ptr<VoiceStore>& store) {
@@ -57,7 +57,8 @@ std::string made_text(const StoredVoice& voice) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : text; }
 
-/// Encoded now, where a model is named: errors are reported at once, and the first use is quick.
+/// Encodes a recording at once if a model is named: errors are reported now, and the first use is
+/// quick.
 Voice encode_now(const VoiceOptions& options, const RecordedAudio& audio, VoiceEncoderInfo& info) {
   const std::unique_ptr<Engine> engine = load_engine(options.load);
   const VoiceEncoder* encoder = engine->pipeline().voice_encoder();

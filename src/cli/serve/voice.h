@@ -1,4 +1,4 @@
-// `syrinx voice`: keeps voices, shows them, gives them away.
+// `syrinx voice`: stores voices, lists them, exports them.
 #pragma once
 
 #include "cli/line/command.h"

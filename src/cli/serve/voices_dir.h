@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// Paths of every NAME.onnx in `dir` that has NAME.onnx.json beside it, sorted by name. Reports
-/// each that has none. Throws UsageError where the directory cannot be read or has no voice.
+/// Returns the paths of every NAME.onnx in `dir` with a NAME.onnx.json, sorted by name. Reports
+/// each NAME.onnx without one. Throws UsageError for an unreadable directory or one without voices.
 std::vector<std::string> voice_files(const std::string& dir,
                                      const std::function<void(const std::string& line)>& report);
 

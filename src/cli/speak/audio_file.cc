@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// The place in a file that was opened by another program, or -1 where writing is only forward.
+/// Returns the position in an open stream; -1 if it is not seekable.
 int64_t place_in(std::FILE* stream) {
   struct stat status {};
   const int fd = fileno(stream);
@@ -23,7 +23,7 @@ int64_t place_in(std::FILE* stream) {
   return (fcntl(fd, F_GETFL) & O_APPEND) != 0 ? -1 : lseek(fd, 0, SEEK_CUR);
 }
 
-/// A pipe or a device, whose names say nothing.
+/// Returns whether the path is a pipe or a device, whose name has no format.
 bool is_special(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
@@ -81,7 +81,7 @@ void AudioFile::put(const std::string& bytes) {
   }
 }
 
-/// Writes over the first bytes where that is possible.
+/// Overwrites the first bytes if the target is seekable.
 void AudioFile::put_first(const std::string& bytes) {
   if (file_) return file_->overwrite(0, bytes.data(), bytes.size());
   if (begin_ < 0) return;

@@ -14,17 +14,16 @@
 
 namespace syrinx {
 
-/// What follows the last dot of a file's name, in lower case; "" where nothing does.
+/// Returns the text after the last dot of a file's name, in lower case; "" without a dot.
 std::string ending_of(const std::string& path);
-/// The format that a file's name asks for by its ending. Without a name, and where a pipe or a
-/// device has it, WAV. Throws LoadError for endings that mean nothing here, and for a file without
-/// one.
+/// Returns the format for the ending of a file's name; WAV for an empty name, a pipe or a device.
+/// Throws LoadError for an unknown or missing ending.
 AudioFormat format_of_file(const std::string& path);
 
-/// Under its name the file appears whole, with its true length, or not at all; until finish() it
-/// grows beside that name, and an object that ends earlier takes it along. What is not a regular
-/// file (the standard output, a pipe, a device) gets the bytes as they are made. Every method
-/// throws LoadError when the file cannot be written.
+/// Writes a file that appears under its name only when it is complete; before finish() it has a
+/// temporary name beside it, and the destructor removes it. Other targets (the standard output, a
+/// pipe, a device) get the bytes at once. Every method throws LoadError when the file cannot be
+/// written.
 class AudioFile {
  public:
   /// `path` "-" is the standard output.
@@ -42,8 +41,8 @@ class AudioFile {
   std::unique_ptr<Encoder> encoder_;
   bool open_ = false;
   std::optional<NewFile> file_;
-  std::FILE* stream_ = nullptr;  // the standard output, instead of file_
-  int64_t begin_ = -1;           // where it began, if one can go back there
+  std::FILE* stream_ = nullptr;  // the standard output, used instead of file_
+  int64_t begin_ = -1;           // where the audio begins in stream_; -1: not seekable
 };
 
 }  // namespace syrinx

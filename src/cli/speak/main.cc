@@ -1,4 +1,4 @@
-// The program that only speaks, with the voice that is built in: quick to build.
+// `syrinx-say`: a program with only the built-in voice, quick to build.
 #include "cli/line/program.h"
 #include "cli/speak/say.h"
 

@@ -18,8 +18,8 @@ struct Known {
   const char* command;
 };
 
-/// Each reads WAV of unknown length from its standard input. pw-play is not among them: older ones
-/// want a file that they can seek in; aplay and ffplay reach PipeWire as well.
+/// All read WAV of unknown length from the standard input. pw-play is missing because older
+/// versions need a seekable file; aplay and ffplay reach PipeWire as well.
 constexpr Known kPlayers[] = {
     {"aplay", "aplay -q -"},
     {"ffplay", "ffplay -nodisp -autoexit -loglevel error -i -"},

@@ -1,4 +1,4 @@
-// Audio to the loudspeaker, through a program that the system has for it. One thread.
+// Plays audio through a player program of the system. One thread.
 #pragma once
 
 #include <cstdio>
@@ -8,19 +8,19 @@
 
 namespace syrinx {
 
-/// Runs a player as a child and feeds it WAV on its standard input. Every method throws LoadError
-/// when the player cannot be run, has ended or fails; its own words are on the standard error. A write
-/// to a player that has ended must not end the process: run_program() sees to that.
+/// Runs a player as a child and writes WAV to its standard input. Every method throws LoadError
+/// when the player cannot be run, has ended or fails; its messages go to the standard error.
+/// Writing to a player that has ended must not end the process: run_program() prevents that.
 class Player {
  public:
-  /// `command` is for the shell.
+  /// `command` is a shell command.
   Player(std::string command, int sample_rate_hz);
   ~Player();
   Player(const Player&) = delete;
   Player& operator=(const Player&) = delete;
 
   void write(std::span<const float> samples);
-  /// Waits until the last sample was played.
+  /// Waits until the last sample has been played.
   void finish();
 
  private:
@@ -29,10 +29,11 @@ class Player {
   std::FILE* pipe_ = nullptr;
 };
 
-/// SYRINX_PLAYER, or the command of the first known player in PATH; nothing when there is none.
+/// Returns SYRINX_PLAYER, or the command of the first known player in PATH; nothing if there is
+/// none.
 std::optional<std::string> find_player();
 
-/// Whether a program of this name can be run.
+/// Returns whether a program of this name is in PATH.
 bool in_path(const std::string& program);
 
 }  // namespace syrinx

@@ -31,14 +31,14 @@ namespace {
 struct SayOptions {
   LoadOptions load;
   VoiceChoice voice;
-  SpeechRequest request;           ///< its text is filled from the two below
+  SpeechRequest request;           ///< its text comes from `words` or `text_file`
   std::vector<std::string> words;  ///< the text, or "-" for the standard input
   std::string text_file;
   std::string output;  ///< "-": the standard output; empty: a player, or else speech.wav
-  std::string format;  ///< "wav", "mp3", ...; empty: as the output's name ends
-  bool play = false;   ///< also when there is an output
+  std::string format;  ///< "wav", "mp3", ...; empty: by the output's ending
+  bool play = false;   ///< play the audio even with an output
   double volume = 1;   ///< as change_volume()
-  bool quiet = false;  ///< no progress and no sum
+  bool quiet = false;  ///< no progress and no summary
   bool print_words = false, print_phones = false;
   std::string srt_file;
 };
@@ -54,7 +54,7 @@ std::string gather_text(const SayOptions& options) {
   return text;
 }
 
-/// Where the audio goes: a file, the loudspeaker, or both.
+/// Where the audio goes: a file, the player, or both.
 class Outputs {
  public:
   Outputs(std::optional<std::string> player, double volume)
@@ -81,11 +81,11 @@ class Outputs {
       if (player_) player_->finish();
     });
   }
-  /// Nothing was lost but what a player should have played.
+  /// Returns whether the player failed; a file, if any, is complete.
   bool silent() const { return silent_; }
 
  private:
-  /// A loudspeaker that fails shall not cost the file.
+  /// Runs a task of the player; if it fails, the file is still written.
   template <typename Task>
   void with_player(Task task) try {
     task();
@@ -105,8 +105,8 @@ class Outputs {
 
 constexpr const char* kDefaultFile = "speech.wav";
 
-/// Settles where the audio goes before a model is loaded for it. Without -o a user at a
-/// terminal hears it; scripts get a file.
+/// Chooses where the audio goes, before a model is loaded. Without -o, the player if a terminal is
+/// used, else a file.
 AudioFormat choose_output(SayOptions& options, const std::optional<std::string>& player) {
   if (options.output == "-" && isatty(STDOUT_FILENO) != 0) {
     throw UsageError("'-o -' would write audio to the terminal; send it to a file or a player.");
@@ -125,7 +125,7 @@ AudioFormat choose_output(SayOptions& options, const std::optional<std::string>&
   return format_of_file(options.output);
 }
 
-/// Moves audio from the engine to where it goes until the request ends.
+/// Writes audio from the engine to the outputs until the request ends.
 Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz, bool quiet,
                     const InterruptGuard& guard) {
   ProgressLine progress(!quiet);
@@ -147,7 +147,7 @@ Outcome write_audio(Collector& collector, Outputs& outputs, int sample_rate_hz, 
   return outcome;
 }
 
-/// A text in SSML becomes plain; what the model cannot do with it is reported.
+/// Converts SSML to plain text; reports elements that the model does not support.
 std::vector<TextMark> read_markup(const PipelineInfo& info, SpeechRequest& request) {
   if (!is_ssml(request.say.text)) return {};
   Result<Markup> markup = take_ssml(info, request);
@@ -195,7 +195,7 @@ void print_summary(const SayOptions& options, const std::string& voice, const Ou
                destination(options).c_str());
 }
 
-/// The exit code, and a word to people when the end of the text was not reached.
+/// Returns the exit code; prints a line when the audio ends before the text.
 int judge(const Outcome& outcome) {
   if (outcome.reason == FinishReason::kLength) {
     std::fputs("syrinx: the length limit was reached before the end of the text\n", stderr);
@@ -224,7 +224,7 @@ int run_say(SayOptions options) {
   std::string voice = choose_voice(*engine, options.voice, options.request);
   if (voice.empty()) voice = info.speech.default_voice;
   const std::vector<TextMark> marks = read_markup(info, options.request);
-  const InterruptGuard guard;  // outlives what is to be cleaned up
+  const InterruptGuard guard;  // destroyed after what it protects
   Outputs outputs(std::move(player), options.volume);
   if (!options.output.empty())
     outputs.file.emplace(options.output, info.speech.sample_rate, format);

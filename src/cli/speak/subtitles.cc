@@ -23,7 +23,7 @@ std::string_view bytes(std::string_view text, const WordMark& word) {
   return text.substr(static_cast<size_t>(word.begin), static_cast<size_t>(word.end - word.begin));
 }
 
-/// "00:01:02,345".
+/// Formats a time: "00:01:02,345".
 std::string srt_time(double seconds) {
   const auto ms = static_cast<long long>(std::llround(seconds * 1000));
   std::array<char, 40> out{};
@@ -32,7 +32,7 @@ std::string srt_time(double seconds) {
   return out.data();
 }
 
-/// What stands between a word and the next one belongs to it: punctuation, quotes.
+/// Returns the word with the characters before the next word: punctuation, quotes.
 std::string with_tail(std::string_view text, const WordMark& word, int64_t next_begin) {
   const auto begin = static_cast<size_t>(word.begin);
   std::string_view out = text.substr(begin, static_cast<size_t>(next_begin) - begin);
@@ -46,7 +46,8 @@ bool ends_sentence(const std::string& word) {
          word.find_last_of(".!?") + 2 >= word.size();
 }
 
-/// "    1.24  what\n".
+/// Formats a line: "    1.24  what
+/// ".
 std::string line_at(int64_t frame, double frame_rate, std::string_view what) {
   std::array<char, 32> time{};
   std::snprintf(time.data(), time.size(), "%8.2f  ", static_cast<double>(frame) / frame_rate);

@@ -9,14 +9,14 @@
 
 namespace syrinx {
 
-/// SubRip text: cues of at most 42 characters or one sentence. frame_rate in frames a second,
-/// audio_s ends the last cue. Marks outside the text are skipped.
+/// Returns SubRip text, with cues of at most 42 characters or one sentence. `frame_rate`: frames a
+/// second; `audio_s`: end of the last cue. Ignores marks outside the text.
 std::string to_srt(std::string_view text, std::span<const WordMark> words, double frame_rate,
                    double audio_s);
 
-/// One line per word or phone: when it begins, in seconds, and what it is.
+/// Returns a line for each word: its start in seconds, and the word.
 std::string word_lines(std::string_view text, std::span<const WordMark> words, double frame_rate);
-/// One line per phone, as for words; frame_rate in frames a second.
+/// Returns a line for each phone: its start in seconds, and the phone.
 std::string phone_lines(std::span<const PhoneMark> phones, double frame_rate);
 
 }  // namespace syrinx

@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kAccidents = 8;  // strange characters that even a short text may have
+constexpr size_t kAccidents = 8;  // strange bytes that even a short text may have
 
 std::string read_stream(std::FILE* in, const std::string& name) {
   std::string out;

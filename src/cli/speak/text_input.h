@@ -1,4 +1,4 @@
-// Texts that people give as files or on the standard input. Free functions; faults are LoadErrors.
+// Reads texts from files or the standard input. Free functions; faults are LoadErrors.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace syrinx {
 
-/// The whole of a file, a pipe, or of the standard input ("-"), in UTF-8 without a byte order mark.
-/// Windows-1252 is read as such, which one line of `report` says (null: nothing does). Other bytes
-/// that are no text are refused, and so is more than kMaxTextFileBytes.
+/// Returns the whole content of a file, a pipe or the standard input ("-"), in UTF-8 without a byte
+/// order mark. Converts Windows-1252, and says so in one line of `report` (null: no line). Refuses
+/// other bytes that are not text, and more than kMaxTextFileBytes.
 std::string read_text(const std::string& path, std::ostream* report = nullptr);
 inline constexpr size_t kMaxTextFileBytes = size_t{64} << 20;
 
-/// Why `bytes` are no text that could be spoken, or "". A zero byte says so, and many control
-/// characters or bytes that are not UTF-8 (more than one in ten); a few are an accident.
+/// Returns why `bytes` are not text that could be spoken, or "". Reasons: a zero byte, or more than
+/// one control character or byte outside UTF-8 in ten; a few are accepted.
 std::string why_no_text(std::string_view bytes);
 
 }  // namespace syrinx

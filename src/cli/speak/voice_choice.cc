@@ -34,7 +34,7 @@ VoiceWish recording_of(const Speaker& speaker, const std::string& file, const st
                           .trim = trim})};
 }
 
-/// The turns of a conversation into the request, and wishes for what they sound like.
+/// Puts the turns of a conversation into the request, and adds voice requests for their audio.
 void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest& request,
                std::vector<VoiceWish>& wishes) {
   for (const auto& [number, file, text] : choice.turns) {
@@ -52,7 +52,7 @@ std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Spe
   std::vector<std::shared_ptr<const Voice>> fetched;
   for (const VoiceWish& wish : wishes) {
     if (!wish.source) continue;
-    // With several recordings the message says which; a kept voice has no file.
+    // With several recordings the message names the file; a kept voice has no file.
     const std::string file = wish.turn < 0
                                  ? choice.ref_audio
                                  : std::get<1>(choice.turns[static_cast<size_t>(wish.turn)]);
@@ -152,7 +152,7 @@ std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechReques
         recording_of(speaker, choice.ref_audio, choice.ref_text, choice.ref_mode, choice.ref_trim));
   } else if (!request.voice.name.empty()) {
     auto found = find_voices(speaker, request.voice.name);
-    // The model knows best what it has, and says so.
+    // A name that the store does not have is left to the model, which reports unknown names.
     const bool plain = request.voice.name.find_first_of("+(") == std::string::npos;
     if (found || found.error().code != ErrorCode::kNotFound || !plain) {
       wishes = need(std::move(found));

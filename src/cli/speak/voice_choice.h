@@ -1,5 +1,5 @@
-// What the command line's options say of the voice, made into a request: names of the model and of
-// the store, mixes, recordings and embeddings in files. Main thread; throws LoadError.
+// Puts the voice that the options name into a request: a name of the model or the store, a mix, a
+// recording or an embedding in a file. Main thread; throws LoadError.
 #pragma once
 
 #include <memory>
@@ -16,40 +16,40 @@ class App;
 
 namespace syrinx {
 
-/// A voice of one's own, instead of one of the model's.
+/// A voice of the user, instead of a voice of the model.
 struct VoiceChoice {
-  std::string store;  ///< directory of kept voices; empty: where they lie by default
+  std::string store;  ///< directory of kept voices; empty: the default
   std::string ref_audio = {}, ref_text = {}, ref_mode = {};  ///< a recording to clone
-  bool ref_trim = false;                                     ///< of its silence at both ends
-  std::string embedding_file = {};                           ///< of a speaker
-  /// What was said before, oldest first: speaker, file with its sound ("-": none), words.
+  bool ref_trim = false;                                     ///< remove silence at both ends
+  std::string embedding_file = {};                           ///< a speaker's embedding
+  /// Earlier turns, oldest first: speaker, file of its audio ("-": none), words.
   std::vector<std::tuple<int, std::string, std::string>> turns = {};
 };
 
-/// What a result holds; its error is thrown as a LoadError.
+/// Returns the value of a result; throws its error as a LoadError.
 template <typename T>
 T need(Result<T> result) {
   if (!result) throw LoadError(result.error().message);
   return result.take();
 }
 
-/// The store in `directory`, or where it lies by default; null when there is no such place.
+/// Opens the store in `directory` or the default directory; null if there is no default.
 std::unique_ptr<VoiceStore> open_store(const std::string& directory);
 
-/// Puts what `choice` and request.voice.name ask for into the request, encoding a recording if need
-/// be, and says on the standard error what people should know of it. Returns the voice's name for
-/// people; empty: the model's default.
+/// Puts the voice of `choice` and request.voice.name into the request, encoding a recording if
+/// necessary. Prints notes about it to the standard error. Returns the voice's name for people;
+/// empty: the model's default.
 std::string choose_voice(Engine& engine, const VoiceChoice& choice, SpeechRequest& request);
 
-/// Waits for a recording to be encoded; shows that on a terminal.
+/// Waits until a recording is encoded; shows progress on a terminal.
 Voice encode_recording(Engine& engine, Recording recording);
 
-/// Arguments: the directory of kept voices; and it with a recording, a vector or earlier turns.
+/// Adds the option for the directory of kept voices.
 void add_store(CLI::App& app, std::string& directory);
-/// Adds the options of a voice: a recording, a vector or earlier turns, and the directory.
+/// Adds the options of a voice: a recording, an embedding or earlier turns, and the directory.
 void add_voice_choice(CLI::App& app, VoiceChoice& voice);
 
-/// A JSON list of numbers, or a safetensors file with one tensor of f32.
+/// Reads an embedding: a JSON list of numbers, or a safetensors file with one tensor of f32.
 std::vector<float> read_embedding_file(const std::string& path);
 
 }  // namespace syrinx

@@ -35,23 +35,23 @@ namespace syrinx {
 namespace {
 
 struct ChatOptions {
-  LoadOptions load;               ///< of the text model
-  std::string speaker = "finch";  ///< the model that speaks its answers
+  LoadOptions load;               ///< how to load the text model
+  std::string speaker = "finch";  ///< the model that speaks the answers
   VoiceChoice voice;
-  SpeechRequest request;  ///< how they are spoken
+  SpeechRequest request;  ///< options for speaking the answers
   std::string system, once, output;
-  SpeechRequest answers;  ///< how they are written: sampling, their length
+  SpeechRequest answers;  ///< options for writing the answers: sampling, length
   bool no_predict = false;
   Prediction prediction = {};
-  bool listen = false;  ///< questions are spoken, not typed
+  bool listen = false;  ///< the user speaks the questions instead of typing
   std::string ears = "pocketsphinx";
 };
 
 using Json = nlohmann::json;
 
-constexpr double kPlayerDelayS = 0.3;  // of players and loudspeakers
+constexpr double kPlayerDelayS = 0.3;  // delay of players and loudspeakers
 
-/// Carries an answer from the engine's thread to the main one.
+/// Carries an answer from the engine's thread to the main thread.
 class Mailbox : public Audience {
  public:
   explicit Mailbox(int rate_hz) : rate_hz_(rate_hz) {}
@@ -85,7 +85,7 @@ class Mailbox : public Audience {
     const std::lock_guard lock(mutex_);
     return draft_;
   }
-  /// What came since; waits a little for something.
+  /// Returns what has arrived since the last call; if nothing, waits a little.
   News take() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::milliseconds(50),
@@ -123,7 +123,7 @@ class Conversation {
     }
   }
 
-  /// Ends with the input, or interrupted: what was said until then is kept.
+  /// Answers typed questions until the input ends or a signal arrives; keeps the conversation.
   void talk() try {
     Typing typing;
     for (;;) {
@@ -140,7 +140,7 @@ class Conversation {
     keep();
     throw;
   }
-  /// Ends with the recorder, or interrupted, as talk().
+  /// Answers spoken questions until the recorder ends or a signal arrives, as talk().
   void listen(Listening& ears) try {
     for (;;) {
       begin_turn();
@@ -170,7 +170,7 @@ class Conversation {
   Chat with(const std::string& question) const {
     Json all = messages_;
     all.push_back({{"role", "user"}, {"content", question}});
-    // Thoughts would be said aloud, before the answer.
+    // Without thoughts, which would be spoken before the answer.
     return {all.dump(-1, ' ', false, Json::error_handler_t::replace), "", false};
   }
 
@@ -186,7 +186,7 @@ class Conversation {
     turn_ = Turn::begin(writer_, speaker_, std::move(turn), ear_);
   }
 
-  /// `heard`: when the question was spoken; null where it was typed.
+  /// Answers a question. `heard`: times of a spoken question; null for a typed one.
   void answer(const std::string& question, const HeardTurn* heard = nullptr) {
     const double asked_s = now_s();
     turn_->ask(with(question));
@@ -220,7 +220,7 @@ class Conversation {
     say("assistant", text);
   }
 
-  /// Times of the answer since the question was asked; of a spoken one since its last voice, too.
+  /// Prints times of the answer since the question was asked and, if spoken, since its last voice.
   static void report(const HeardTurn* heard, double text_s, double audio_s,
                      const TurnCounts& counts) {
     std::fprintf(stderr, "first text %.0f ms, first audio %.0f ms", 1e3 * text_s, 1e3 * audio_s);
@@ -240,7 +240,7 @@ class Conversation {
     std::fputs("\n", stderr);
   }
 
-  /// The player has taken the answer before it has played it.
+  /// Waits until the answer has been played; the player takes it earlier.
   void wait_for_player() const {
     const InterruptGuard guard;
     while (player_ && now_s() < played_until_s_ + kPlayerDelayS) {
@@ -249,7 +249,7 @@ class Conversation {
     }
   }
 
-  /// Where nothing was said, what the file was stays.
+  /// Writes the conversation; without any turn the file stays as it was.
   void keep() {
     turn_->cancel();
     if (file_ && played_until_s_ > 0) file_->finish();

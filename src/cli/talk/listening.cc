@@ -17,7 +17,7 @@
 namespace syrinx {
 namespace {
 
-/// What a recogniser has found so far; its thread fills it.
+/// Collects what a recogniser has found so far; its thread fills it.
 class Hearsay : public TranscriptSink {
  public:
   void partial(std::string_view text) override {
@@ -54,7 +54,7 @@ class Hearsay : public TranscriptSink {
   std::optional<Result<Transcript>> result_;
 };
 
-/// The end of what was heard, as much as belongs to a turn that begins at `from` samples.
+/// Returns the end of the recording, from the sample `from` where a turn begins.
 std::vector<float> since(const std::vector<float>& latest, int64_t heard, int64_t from) {
   const int64_t kept = std::min<int64_t>(std::ssize(latest), std::max<int64_t>(heard - from, 0));
   return {latest.end() - kept, latest.end()};
@@ -68,7 +68,7 @@ std::optional<HeardTurn> Listening::turn(const std::function<void(const std::str
   Microphone microphone(recorder_);
   const auto hearsay = std::make_shared<Hearsay>();
   std::unique_ptr<Listener> listener;
-  std::vector<float> samples, latest;  // `latest`: a second, for a turn's beginning
+  std::vector<float> samples, latest;  // the last second, in which a turn may begin
   int64_t heard = 0;
   std::string told;
   HeardTurn turn;

@@ -1,5 +1,5 @@
-// What a user says into the microphone, a turn at a time: it begins with a voice, ends with a
-// pause, and is recognised while it is spoken. Main thread.
+// Speech from the microphone, turn by turn: a turn begins with a voice, ends with a pause, and is
+// recognised while it is spoken. Main thread.
 #pragma once
 
 #include <functional>
@@ -11,24 +11,24 @@
 
 namespace syrinx {
 
-/// What was said in a turn, and when; seconds of now_s().
+/// The words of a turn and its times; seconds of now_s().
 struct HeardTurn {
   std::string words;
-  double voice_end_s = 0;  ///< the last voice came out of the recorder
-  double turn_end_s = 0;   ///< the pause was long enough
-  double words_s = 0;      ///< the words were there
+  double voice_end_s = 0;  ///< when the last voice was recorded
+  double turn_end_s = 0;   ///< when the pause was long enough
+  double words_s = 0;      ///< when the words were recognised
 };
 
-/// A microphone and its recogniser, for one turn after another.
+/// A microphone with its recogniser, for one turn after another.
 class Listening {
  public:
-  /// `recorder` is a command for the shell (cli/microphone.h).
+  /// `recorder` is a shell command (cli/microphone.h).
   Listening(std::shared_ptr<Recogniser> ears, std::string recorder)
       : ears_(std::move(ears)), recorder_(std::move(recorder)) {}
 
-  /// Waits for the next turn and returns it; its words may be none. Returns nothing when the
-  /// recorder ended without one. `so_far` hears what seems to be said, as it changes. Between two
-  /// turns the microphone is off, so that an answer is not heard. Throws LoadError.
+  /// Waits for the next turn and returns it; its words may be empty. Returns nothing if the
+  /// recorder ended before a turn. Calls so_far(words) when the words so far change. Between two
+  /// turns the microphone is off, so that an answer is not recorded. Throws LoadError.
   std::optional<HeardTurn> turn(const std::function<void(const std::string&)>& so_far);
 
  private:

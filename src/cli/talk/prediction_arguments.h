@@ -1,4 +1,4 @@
-// How answers are drafted ahead of their questions' end, as arguments.
+// Options for drafting answers before their questions end.
 #pragma once
 
 #include "predict/prediction.h"
@@ -9,7 +9,7 @@ class App;
 
 namespace syrinx {
 
-/// As add_load() and its kin (cli/line/arguments.h).
+/// Adds the options, like add_load() (cli/line/arguments.h).
 void add_prediction(CLI::App& app, Prediction& how);
 
 }  // namespace syrinx

@@ -13,12 +13,12 @@
 namespace syrinx {
 namespace {
 
-constexpr int kRest_ms = 200;  // keys that rest for this time may be read
+constexpr int kRest_ms = 200;  // pause of the keys after which the line is passed on
 constexpr char kEnd = 4, kBackspace = 8, kErase = 127, kEraseLine = 21, kEscape = 27;
 
 bool continues(char byte) { return (static_cast<unsigned char>(byte) & 0xc0) == 0x80; }
 
-/// The last characters of a text, as many as there is room for, line feeds as blanks.
+/// Returns the last `most` characters of a text, with spaces for line feeds.
 std::string last_of(std::string text, size_t most) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');
@@ -58,7 +58,7 @@ std::optional<std::string> Typing::plain_line() {
   return line;
 }
 
-/// The line after "> ", what is below it, and the cursor behind the line again.
+/// Draws the line after "> ", the text below it, and puts the cursor at the end of the line.
 void Typing::show(const std::string& line, const std::string& below) {
   const size_t room = std::max<size_t>(20, terminal_columns(STDOUT_FILENO)) - 4;
   const std::string text = last_of(line, room);
@@ -94,7 +94,7 @@ std::optional<std::string> Typing::line(const std::function<void(const std::stri
         remove_character(line);
       } else if (key == kEraseLine) {
         line.clear();
-      } else if (key == kEscape) {  // arrows and the like: three bytes, of which none is text
+      } else if (key == kEscape) {  // arrows and similar keys: three bytes that are not text
         char rest[8];
         (void)!read(STDIN_FILENO, rest, sizeof rest);
       } else if (static_cast<unsigned char>(key) >= ' ') {

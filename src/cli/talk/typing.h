@@ -1,4 +1,4 @@
-// A line that is read while it is being typed. Main thread; one at a time.
+// Reads a line while the user types it. Main thread; one object at a time.
 #pragma once
 
 #include <termios.h>
@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// On a terminal keys come one by one while it lives; elsewhere lines do.
+/// Reads single keys from a terminal while this object lives; from other inputs, lines.
 class Typing {
  public:
   Typing();
@@ -18,8 +18,8 @@ class Typing {
   Typing& operator=(const Typing&) = delete;
 
   bool terminal() const { return terminal_; }
-  /// The next line; nothing at the end of the input. On a terminal `typed` hears what stands in the
-  /// line whenever a word has ended or the keys have rested, and `below` is shown dimmed under it.
+  /// Returns the next line; nothing at the end of the input. On a terminal calls typed(line so far)
+  /// when a word has ended or the keys pause, and shows the text of below() dimmed under the line.
   std::optional<std::string> line(const std::function<void(const std::string&)>& typed,
                                   const std::function<std::string()>& below);
 
