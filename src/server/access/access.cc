@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// "name:80" and "[::1]:80" without the port.
+/// Removes the port from "name:80" and "[::1]:80".
 std::string_view without_port(std::string_view host) {
   if (host.starts_with('[')) return host.substr(0, host.find(']') + 1);
   return host.substr(0, host.find(':'));
@@ -27,7 +27,7 @@ bool same_site(const BrowserFacts& facts) {
          same_but_case(facts.origin.substr(scheme + 3), facts.host);
 }
 
-/// Whether "https://*.example.org" stands for an origin; a name has no colon or slash.
+/// Returns whether "https://*.example.org" matches an origin; a name has no colon or slash.
 bool below(std::string_view pattern, std::string_view origin) {
   const size_t star = pattern.find("://*.");
   if (star == pattern.npos) return false;

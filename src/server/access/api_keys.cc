@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Takes the same time for every `given` of one length.
+/// Compares in a time that depends only on the length of `given`.
 bool equal_in_constant_time(std::string_view key, std::string_view given) {
   size_t difference = key.size() ^ given.size();
   for (size_t i = 0; i < given.size(); ++i) {
@@ -33,7 +33,7 @@ ApiKeys ApiKeys::from_file(const std::string& path) {
   bool first = true;
   for (std::string line; std::getline(file, line);) {
     std::string_view key = line;
-    if (first && key.starts_with("\xEF\xBB\xBF")) key.remove_prefix(3);  // an editor's mark
+    if (first && key.starts_with("\xEF\xBB\xBF")) key.remove_prefix(3);  // a byte order mark
     first = false;
     key = trimmed(key);
     if (!key.empty() && key.front() != '#') keys.emplace_back(key);

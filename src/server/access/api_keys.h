@@ -1,4 +1,4 @@
-// Which keys may use the server. Const after construction; any thread.
+// The keys that may use the server. Const after construction; any thread.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ class ApiKeys {
   ApiKeys() = default;
   /// Empty keys are ignored.
   explicit ApiKeys(std::vector<std::string> keys);
-  /// One key per line; empty lines and lines that begin with '#' are skipped. Throws LoadError
-  /// when the file cannot be read or holds no key.
+  /// Reads one key per line; skips empty lines and lines that begin with '#'. Throws LoadError when
+  /// the file cannot be read or has no key.
   static ApiKeys from_file(const std::string& path);
 
-  /// Without keys each request is admitted.
+  /// Returns whether there are no keys; then every request is admitted.
   bool empty() const { return keys_.empty(); }
-  /// Which of the keys an Authorization header carries. The time that this takes does not depend on
-  /// how much of a key was right, or on which one.
+  /// Returns the index of the key in an Authorization header. The time does not depend on which key
+  /// matches or on how many of its bytes are right.
   std::optional<size_t> find(std::string_view authorization) const;
   bool admits(std::string_view authorization) const {
     return empty() || find(authorization).has_value();

@@ -1,5 +1,5 @@
-// How much one client may ask for: requests a minute and requests at a time. A client is a hash of
-// its key or address. Memory is bounded. One thread.
+// Limits of one client: requests a minute and simultaneous requests. A client is a hash of its key
+// or address. Memory is bounded. One thread.
 #pragma once
 
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace syrinx {
 
-/// What a client may have.
+/// The limits of each client.
 struct LimitOptions {
-  double requests_per_min = 0;   ///< that many may also come at once; 0: no limit
-  int concurrent = 0;            ///< requests of a client at a time; 0: no limit
-  size_t max_clients = 100'000;  ///< remembered; past it newcomers share one account
+  double requests_per_min = 0;   ///< also the most that may come at once; 0: no limit
+  int concurrent = 0;            ///< most simultaneous requests of a client; 0: no limit
+  size_t max_clients = 100'000;  ///< clients with an account; further clients share one
 };
 
-/// A hash for `client` fields: of a key or an address. `salt` keeps strangers from choosing whose
-/// account they share.
+/// Returns a hash of a key or an address, for `client` fields. The secret `salt` prevents clients
+/// from choosing another client's account.
 uint64_t hash_client(std::string_view name, uint64_t salt);
 
 class ClientLimits {
  public:
   explicit ClientLimits(LimitOptions options) : options_(options) {}
 
-  /// A client's place among those being served: given back when the last copy is gone, on the
-  /// thread of ClientLimits, which must outlive it.
+  /// A client's place among the running requests. It is returned when the last copy is destroyed,
+  /// on the thread of ClientLimits, which must outlive it.
   using Place = std::shared_ptr<void>;
   struct Verdict {
     std::optional<ApiError> refusal;  ///< 429 with Retry-After

@@ -22,12 +22,12 @@ TEST(ClientLimits, RequestsAMinute) {
   EXPECT_EQ(refused.refusal->code, "rate_limit_exceeded");
   EXPECT_EQ(refused.refusal->retry_after_s, 10);
   EXPECT_EQ(refused.headers[2].second, "60s");
-  EXPECT_FALSE(limits.admit(2, now_s).refusal);  // others are not touched
+  EXPECT_FALSE(limits.admit(2, now_s).refusal);  // other clients are not affected
   EXPECT_TRUE(limits.admit(1, now_s + 9.9).refusal);
   EXPECT_FALSE(limits.admit(1, now_s + 10.1).refusal);
   EXPECT_TRUE(limits.admit(1, now_s + 10.2).refusal);
   for (int i = 0; i < 6; ++i) EXPECT_FALSE(limits.admit(1, now_s + 3600).refusal);
-  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // no more than a minute's worth is saved up
+  EXPECT_TRUE(limits.admit(1, now_s + 3600).refusal);  // at most a minute is saved up
 }
 
 TEST(ClientLimits, RequestsAtATime) {
@@ -49,7 +49,7 @@ TEST(ClientLimits, ManyStrangersTakeNoMemory) {
     held.push_back(limits.admit(client, 0).place);
     EXPECT_TRUE(held.back()) << client;
   }
-  EXPECT_TRUE(limits.admit(99, 0).refusal);  // they share an account
+  EXPECT_TRUE(limits.admit(99, 0).refusal);  // both share an account
   held.clear();
   EXPECT_FALSE(limits.admit(99, 1).refusal);
   EXPECT_FALSE(limits.admit(1, 600).refusal);
@@ -59,7 +59,7 @@ TEST(ClientLimits, WhoRunsIsNotForgotten) {
   ClientLimits limits({.requests_per_min = 60, .concurrent = 1, .max_clients = 2});
   const auto running = limits.admit(1, 0).place;
   limits.admit(2, 0);
-  // A minute later both have all of their requests again; only one of them is idle.
+  // A minute later both clients have all of their requests again; only one of them is idle.
   EXPECT_FALSE(limits.admit(3, 60).refusal);
   EXPECT_TRUE(limits.admit(1, 60).refusal);
 }

@@ -14,10 +14,10 @@ using jinja::Value;
 
 constexpr size_t kMaxTools = 128;
 
-/// Whether tools may or must be called.
+/// Whether the answer may or must call tools.
 struct ToolChoice {
   bool none = false, must = false;
-  std::optional<std::string> name = {};  ///< of the one that must be; absent: any
+  std::optional<std::string> name = {};  ///< the tool that must be called; unset: any
 };
 
 ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
@@ -45,7 +45,7 @@ ToolChoice read_tool_choice(const ChatFields& fields, bool calls_tools) {
   return out;
 }
 
-/// Returns those of the tools of these names of which one must be called.
+/// Returns the tools of which the answer must call one; empty: it need not call any.
 std::vector<std::string> must_call(const ChatFields& fields, const ToolChoice& choice,
                                    std::vector<std::string> names) {
   if (!choice.must) return {};
@@ -58,7 +58,7 @@ std::vector<std::string> must_call(const ChatFields& fields, const ToolChoice& c
   return {*choice.name};
 }
 
-/// The tools that the answer may call, as JSON; "" when it may call none.
+/// Returns the tools that the answer may call, as JSON; "" if it must not call any.
 std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
                        std::vector<std::string>& names) {
   const auto* tools = fields.list("tools");
@@ -79,7 +79,7 @@ std::string read_tools(const ChatFields& fields, const ToolChoice& choice,
   return json_of(*fields.find("tools"));
 }
 
-/// Switches of the model's template, as other servers take them.
+/// Reads whether the model thinks first, from the template switches of other servers' APIs.
 std::optional<bool> read_thinks(const ChatFields& fields) {
   const auto switches = fields.object("chat_template_kwargs");
   if (!switches) return {};

@@ -1,5 +1,5 @@
-// The fields of a chat's body that say what the answer may be: tools and which of them must be
-// called, a JSON schema, thoughts. Throws ApiError. Any thread.
+// Reads the fields that limit the answer of a chat: tools and whether one must be called, a JSON
+// schema, thoughts. Throws ApiError. Any thread.
 #pragma once
 
 #include "server/chat/chat_call.h"
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// Reads them into `chat` and the names of the tools.
+/// Reads these fields into `chat`, and the names of the tools into `tool_names`.
 void read_answer_shape(const ChatFields& fields, const ChatAbility& model, Chat& chat,
                        std::vector<std::string>& tool_names);
 

@@ -19,7 +19,7 @@ using jinja::Value;
 constexpr size_t kMaxStops = 4, kMaxStopBytes = 1000;
 constexpr int kMaxLogprobs = 20;
 
-/// Fields that must say nothing but what they say by default.
+/// Refuses fields that may only have their default value.
 void refuse_others(const ChatFields& fields) {
   if (const auto n =
           fields.integer("n", std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
@@ -42,12 +42,12 @@ void refuse_others(const ChatFields& fields) {
     fields.unsupported("best_of", "'best_of' must be 1.");
 }
 
-/// "pcm16" is what OpenAI's chats call "pcm".
+/// Parses a format; OpenAI's chats call "pcm" "pcm16".
 std::optional<AudioFormat> spoken_format(const std::string& name) {
   return name == "pcm16" ? AudioFormat::kPcm : audio_format(name);
 }
 
-/// How the answer is given: read, or heard with its text as the transcript.
+/// Reads whether the answer is text, or speech with its text as the transcript.
 void read_modalities(const ChatFields& fields, bool can_speak, ChatCall& call) {
   bool text = false;
   const auto* kinds = fields.list("modalities");
@@ -133,7 +133,7 @@ void read_completion(const ChatFields& fields, ChatCall& call) {
     fields.unsupported("modalities", "A text is gone on with in text only.");
   call.request.say.text = prompt->text();
   call.request.writing.text_only = true;
-  constexpr int kDefaultTokens = 16;  // as OpenAI's API
+  constexpr int kDefaultTokens = 16;  // as in OpenAI's API
   if (call.request.writing.max_tokens == 0) call.request.writing.max_tokens = kDefaultTokens;
   call.request.writing.top_logprobs =
       static_cast<int>(fields.integer("logprobs", 0, kMaxLogprobs).value_or(-1));
@@ -168,14 +168,14 @@ std::variant<ChatCall, ApiError> ChatBody::call(const ChatAbility& model) const 
   fields.text("model");
   ChatCall call;
   call.kind = kind_;
-  call.request.writing.text_only = true;  // nothing here takes what is heard
+  call.request.writing.text_only = true;  // this API cannot return audio
   refuse_others(fields);
   read_stops(fields, call.request);
   call.request.sampling.seed = random_seed();
   read_options(fields, kind_ == ChatKind::kChat ? kChatBody : kCompletionBody, call.request);
   if (const auto most = fields.integer("max_completion_tokens", 1, std::numeric_limits<int>::max()))
     call.request.writing.max_tokens =
-        static_cast<int>(*most);  // before "max_tokens", its older name
+        static_cast<int>(*most);  // instead of its older name "max_tokens"
   call.request.terms.ignore_stop = fields.flag("ignore_eos").value_or(false);
   call.request.writing.expected = read_prediction(fields);
   call.stream = fields.flag("stream").value_or(false);

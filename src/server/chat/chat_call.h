@@ -1,6 +1,6 @@
-// The bodies of POST /v1/chat/completions and /v1/completions: OpenAI's fields and some that others
-// have added, checked and turned into a SpeechRequest. Knows no sockets; any thread. Every refusal
-// names the field at fault.
+// Parses and checks the bodies of POST /v1/chat/completions and /v1/completions: OpenAI's fields
+// and some of other servers become a SpeechRequest. Uses no sockets; any thread. Every refusal
+// names the invalid field.
 #pragma once
 
 #include <functional>
@@ -21,30 +21,30 @@ namespace syrinx {
 
 class DecodeHelper;
 
-/// An answer of this server that a client names by its id.
-constexpr size_t kMaxRecordings = 64;  ///< of a conversation
+constexpr size_t kMaxRecordings = 64;  ///< most recordings in a conversation
 
+/// An earlier answer of this server, which a client refers to by its id.
 struct NamedAnswer {
   EarlierAnswer made;  ///< without ids: only the text is known
   std::string text = {};
 };
-/// The answer of an id; nothing: there is none, or none of this client. Any thread.
+/// Returns this client's answer with an id; nothing: unknown. Any thread.
 using FindAnswer = std::function<std::optional<NamedAnswer>(const std::string& id)>;
-/// Those of a list.
+/// Returns a function that finds answers in a map.
 FindAnswer find_among(std::map<std::string, NamedAnswer> answers);
 
-/// Which of the two routes was asked.
+/// The route of the call.
 enum class ChatKind { kChat, kCompletion };
 
-/// What a model can do beyond reading and writing.
+/// What a model can do beyond reading and writing text.
 struct ChatAbility {
-  bool speaks = false;         ///< answers aloud
+  bool speaks = false;         ///< answers with speech
   double hears_s = 0;          ///< as PipelineInfo
   bool first_channel = false;  ///< HearingFacts::first_channel
-  /// Whose children decode recordings; null: this process does.
+  /// Its processes decode recordings; null: this process decodes them.
   const DecodeHelper* decoder = nullptr;
   bool recalls = false;         ///< WritingFacts::recalls
-  FindAnswer find_answer = {};  ///< empty: there are none
+  FindAnswer find_answer = {};  ///< empty: no answers are kept
   bool calls_tools = false;     ///< WritingFacts::calls_tools
   bool writes_json = false;     ///< WritingFacts::writes_json
 
@@ -61,12 +61,12 @@ struct ChatCall {
   ChatKind kind = ChatKind::kChat;
   SpeechRequest request;
   bool stream = false;
-  bool usage = false;   ///< a last event with the usage
-  bool speaks = false;  ///< the answer is heard, its text the transcript
+  bool usage = false;   ///< send a last event with the usage
+  bool speaks = false;  ///< the answer is speech; its text is the transcript
   AudioFormat format = AudioFormat::kWav;
-  /// Told as vLLM-Omni does: what is heard is a choice of its own, or chunks of its own kind.
+  /// Send speech as vLLM-Omni does: as a separate choice, or in separate chunks.
   bool apart = false;
-  std::vector<std::string> tool_names;  ///< that the answer may call; empty: none
+  std::vector<std::string> tool_names;  ///< tools that the answer may call; empty: none
 };
 
 /// A body that is a JSON object. Cheap to copy.
@@ -74,10 +74,10 @@ class ChatBody {
  public:
   static std::variant<ChatBody, ApiError> parse(ChatKind kind, std::string_view body);
 
-  /// The field "model" where it is a text, or "".
+  /// Returns the field "model", or "" if it is not a text.
   const std::string& model() const { return model_; }
-  /// Checks the fields. Unknown ones are ignored and null counts as absent.
-  /// Recordings are decoded, which takes its time.
+  /// Checks the fields. Unknown fields are ignored and null counts as absent. Decodes recordings,
+  /// which takes time.
   std::variant<ChatCall, ApiError> call(const ChatAbility& model = {}) const;
 
  private:
@@ -86,8 +86,8 @@ class ChatBody {
   std::string model_;
 };
 
-/// Why a model cannot answer at this route: one that speaks is asked to write, or the other way
-/// round. Nothing: it can.
+/// Returns why a model cannot answer at this route: it only speaks, or only writes. Nothing: it
+/// can.
 std::optional<ApiError> refuse_kind(const PipelineInfo& info, bool asked_to_write);
 
 }  // namespace syrinx

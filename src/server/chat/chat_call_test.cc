@@ -275,7 +275,7 @@ TEST(ChatCallBody, AnswersAreNamedByTheirIds) {
   EXPECT_EQ(call.request.writing.answers[0].ids, ids);
   EXPECT_EQ(call.request.writing.answers[0].heard_s, 1.5);
   EXPECT_EQ(said("audio_2"), R"([{"role": "assistant", "content": "Only text."}])");
-  // Clients name answers, and make none.
+  // Clients refer to answers by id; they cannot send the part that stands for one.
   EXPECT_EQ(
       bad_call(R"({"messages": [{"role": "assistant", "content": [{"type": "answer"}]}]})").param,
       "messages[0].content[0].type");
@@ -334,7 +334,7 @@ TEST(ChatCallBody, ReadsCompletions) {
   EXPECT_EQ(bad_call(R"({"prompt": "a", "best_of": 3})", ChatKind::kCompletion).param, "best_of");
 }
 
-/// Mutations of good bodies: each is read, or refused with a status and a message.
+/// Mutations of valid bodies are either read, or refused with a status and a message.
 TEST(ChatFuzz, Bodies) {
   const std::string silence = base64(recording_wav(std::vector<float>(800), 8000));
   Mutator mutator(
@@ -371,7 +371,7 @@ TEST(ChatFuzz, Bodies) {
   EXPECT_GT(good, inputs / 100);
 }
 
-/// Work grows with the messages, not with their square.
+/// The time grows linearly with the number of messages.
 TEST(ChatCallBody, TakesManyMessages) {
   std::string body = R"({"messages": [{"role": "user", "content": ""})";
   for (int i = 1; i < 100'000; ++i) body += R"(,{"role":"user","content":""})";
@@ -441,7 +441,7 @@ struct Parsed {
   std::vector<ToolCall> calls;
 };
 
-/// The text in pieces of `size` bytes.
+/// Parses the text in pieces of `size` bytes.
 Parsed parsed_calls(const std::string& text, size_t size) {
   ToolCallFinder finder({"f", "get"});
   Parsed out;
@@ -532,14 +532,13 @@ TEST(ToolCalls, AreFoundHoweverTheTextIsCut) {
       EXPECT_TRUE(none.calls.empty()) << text;
     }
   }
-  // The end of the answer stands for the tag's end.
+  // The end of the answer replaces a missing closing tag.
   EXPECT_EQ(parsed_calls("<tool_call>{\"name\": \"f\", \"arguments\": {}}", 4).calls.size(), 1u);
   EXPECT_EQ(parsed_calls("<tool_call>function\nf\n{}", 4).calls.size(), 1u);
   EXPECT_TRUE(parsed_calls("<tool_call>function\nf", 4).calls.empty()) << "a name that was cut";
 }
 
-/// Answers of any text: what is found does not depend on how it comes, and what is not a call is
-/// text.
+/// For any text, the calls do not depend on how the text is cut, and text outside of calls is kept.
 TEST(ToolCallFuzz, HoweverTheTextIsCut) {
   Mutator mutator(
       {"Let me see.\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"b\": 1}}\n</tool_call>\n"

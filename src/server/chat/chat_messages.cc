@@ -39,8 +39,8 @@ std::shared_ptr<const Recording> read_recording_part(const ChatFields& part, con
   sent.refuse("data", concat("'", sent.path("data"), "': ", recording.error().message, "."));
 }
 
-/// The content of parts: their text as one, or, for a model that hears, parts as templates know
-/// them, in which the type marks the places of recordings.
+/// Reads a content of parts. Returns their text as one; for a model that hears, returns parts in
+/// the templates' form, in which the type marks the places of recordings.
 Value read_parts(const std::vector<Value>& parts, const std::string& path, bool user,
                  Heard& heard) {
   const bool hears = heard.limits.max_s > 0 && user;
@@ -71,7 +71,7 @@ Value read_parts(const std::vector<Value>& parts, const std::string& path, bool 
   return hears ? make_list(std::move(out)) : Value(std::move(text));
 }
 
-/// Tool calls with their arguments as objects, which is what templates expect.
+/// Reads tool calls; converts their arguments to objects, which templates expect.
 Value read_tool_calls(const std::vector<Value>& calls, const std::string& path) {
   std::vector<Value> out;
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -97,8 +97,8 @@ Value read_tool_calls(const std::vector<Value>& calls, const std::string& path) 
   return make_list(std::move(out));
 }
 
-/// An answer that the client names: its place, where the model takes it as it was made, else its
-/// text. Nothing: it is not known.
+/// Reads a reference to an earlier answer. Returns a marker of its place if the model takes the
+/// answer's ids, else its text. Nothing: the answer is unknown.
 std::optional<Value> read_named_answer(const ChatFields& message, Heard& heard) {
   const auto audio = message.object("audio");
   if (!audio || !heard.find_answer) return std::nullopt;

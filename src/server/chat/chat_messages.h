@@ -1,6 +1,6 @@
-// The messages of a chat's body: roles, parts, recordings, calls of tools, answers that are named
-// by their id. Throws ApiError, and jinja::Fault where something is nested too deeply. Any thread;
-// recordings are decoded, which takes time.
+// Reads the messages of a chat's body: roles, parts, recordings, tool calls, references to earlier
+// answers. Throws ApiError, and jinja::Fault for deep nesting. Any thread; recordings are decoded,
+// which takes time.
 #pragma once
 
 #include <memory>
@@ -14,9 +14,9 @@
 
 namespace syrinx {
 
-/// What the messages hold beside text.
+/// The content of the messages beside text.
 struct Heard {
-  RecordingLimits limits;  ///< max_s is of all recordings; 0: the model does not hear
+  RecordingLimits limits;  ///< max_s: of all recordings together; 0: the model does not hear
   bool recalls = false;
   FindAnswer find_answer = {};
   std::vector<std::shared_ptr<const Recording>> recordings = {};
@@ -26,10 +26,10 @@ struct Heard {
 /// Returns the messages as JSON for templates.
 std::string read_messages(const ChatFields& fields, Heard& heard);
 
-/// Returns what the client expects of the answer: a text, or the parts of one.
+/// Returns the expected answer that the client predicts, as text.
 std::string read_prediction(const ChatFields& fields);
 
-/// JSON text of a value that came as such, so that its size is bounded.
+/// Returns JSON text of a value that came as JSON, so that its size is bounded.
 std::string json_of(const jinja::Value& value);
 
 }  // namespace syrinx

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kOpen = "<tool_call>", kClose = "</tool_call>";
 constexpr std::string_view kFence = "```";
 constexpr std::string_view kBlanks = " \t\r\n";
-/// What the object of a call may begin with.
+/// Keys that the object of a call may begin with.
 constexpr std::string_view kFirstKeys[] = {"\"name\"", "\"arguments\"", "\"parameters\"",
                                            "\"type\"", "\"id\""};
 
@@ -22,7 +22,7 @@ std::string_view trimmed_blanks(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
-/// The end of the object that begins at `at`; npos: it is not there yet.
+/// Returns the end of the object that begins at `at`; npos: it is not complete yet.
 size_t object_end(std::string_view text, size_t at) {
   int depth = 0;
   bool quoted = false;
@@ -42,10 +42,10 @@ size_t object_end(std::string_view text, size_t at) {
   return text.npos;
 }
 
-/// Whether one of two texts begins with the other.
+/// Returns whether one of two texts is a prefix of the other.
 bool alike(std::string_view a, std::string_view b) { return a.starts_with(b) || b.starts_with(a); }
 
-/// Whether an object may be a call, as far as it is there.
+/// Returns whether an incomplete object may still become a call.
 bool may_be_call(std::string_view object) {
   const size_t key = object.find_first_not_of(kBlanks, 1);
   if (key == object.npos) return true;
@@ -53,7 +53,7 @@ bool may_be_call(std::string_view object) {
                      [&](std::string_view first) { return alike(object.substr(key), first); });
 }
 
-/// A call as it is written.
+/// A call as the model wrote it, unchecked.
 struct WrittenCall {
   std::string name;
   std::optional<jinja::Value> arguments;
@@ -65,7 +65,7 @@ std::optional<jinja::Value> read_object(std::string_view json) {
   return parsed.take();
 }
 
-/// {"name", "arguments"}, or "parameters".
+/// Reads a call in JSON: {"name", "arguments"}, or "parameters" for "arguments".
 std::optional<WrittenCall> read_json_call(std::string_view body) {
   const auto object = read_object(body);
   if (!object) return std::nullopt;
@@ -78,7 +78,7 @@ std::optional<WrittenCall> read_json_call(std::string_view body) {
   return call;
 }
 
-/// A line "function", one with the name, and the arguments as JSON, if there are any.
+/// Reads a call in lines: "function", the name, and the arguments as JSON, if there are any.
 std::optional<WrittenCall> read_lined_call(std::string_view body) {
   std::string_view lines[2];
   for (std::string_view& line : lines) {
@@ -94,10 +94,10 @@ std::optional<WrittenCall> read_lined_call(std::string_view body) {
   return call.arguments ? std::optional(call) : std::nullopt;
 }
 
-/// The object that a call's arguments must be, as JSON; nothing where they are something else.
+/// Returns a call's arguments as a JSON object; nothing if they are something else.
 std::optional<std::string> arguments_object(const std::optional<jinja::Value>& given) {
   if (!given || given->is_none()) return "{}";
-  if (given->is_text()) {  // JSON in a string
+  if (given->is_text()) {  // JSON within a string
     if (trimmed_blanks(given->text()).empty()) return "{}";
     return read_object(given->text()) ? std::optional(given->text()) : std::nullopt;
   }
@@ -116,7 +116,7 @@ void ToolCallFinder::tell(size_t size, Found& found) {
   waiting_.erase(0, size);
 }
 
-/// False when the text is not a call.
+/// Adds the call to `found`; returns false if the text is not a call.
 bool ToolCallFinder::add_call(std::string_view body, bool known_only, Found& found) {
   body = trimmed_blanks(body);
   const auto written = body.starts_with('{') ? read_json_call(body) : read_lined_call(body);
@@ -136,7 +136,7 @@ bool ToolCallFinder::begins_line(size_t at) const {
   return last == waiting_.npos ? line_ : waiting_[last] == '\n';
 }
 
-/// Where a call may begin; npos: nowhere.
+/// Returns the first position where a call may begin; npos: there is none.
 size_t ToolCallFinder::candidate(size_t from) const {
   for (size_t at = from; at < waiting_.size(); ++at) {
     const std::string_view rest = std::string_view(waiting_).substr(at);
@@ -169,7 +169,7 @@ ToolCallFinder::Look ToolCallFinder::look_tagged(size_t at, bool ended, Found& f
     const bool call = add_call(all.substr(inside, close - inside), false, found);
     return {call ? Look::kCall : Look::kText, end};
   }
-  if (object == all.npos) {  // the end of the answer stands for the tag's
+  if (object == all.npos) {  // the end of the answer replaces the closing tag
     if (!ended) return {Look::kWait};
     return add_call(all.substr(inside), true, found) ? Look{Look::kCall, all.size()}
                                                      : Look{Look::kText, inside};
@@ -183,7 +183,7 @@ ToolCallFinder::Look ToolCallFinder::look_tagged(size_t at, bool ended, Found& f
   return {add_call(call, true, found) ? Look::kCall : Look::kText, object};
 }
 
-/// An object at `object` of a text that begins at `at`.
+/// Checks the object at `object`, in a text that begins at `at` (the fence, if there is one).
 ToolCallFinder::Look ToolCallFinder::look_bare(size_t at, size_t object, bool ended, Found& found) {
   const std::string_view all = waiting_;
   if (!may_be_call(all.substr(object))) return {Look::kText, object + 1};
@@ -226,7 +226,7 @@ ToolCallFinder::Found ToolCallFinder::find(bool ended) {
     tell(waiting_.size(), found);
     return found;
   }
-  /// The end of what stands before `at`, without blanks: those before a call belong to it.
+  /// Returns the end of the text before `at`, without blanks, which belong to the call.
   const auto before = [&](size_t at) {
     const size_t last = at == 0 ? waiting_.npos : waiting_.find_last_not_of(kBlanks, at - 1);
     return last == waiting_.npos ? 0 : last + 1;

@@ -1,10 +1,12 @@
-// Finds calls of tools in the text of an answer while it comes. A call is
-// - what stands between <tool_call> and </tool_call>: JSON {"name", "arguments"}, as Qwen and Hermes
-//   write them, or lines ("function", the name, the arguments as JSON), as Step-Audio 2 does; where
-//   the JSON ends and the closing tag does not follow, the JSON alone;
-// - a JSON object {"name", "arguments"} or {"name", "parameters"} that begins a line, bare, as Llama
-//   3 writes it, or in a fence (``` or ```json), of a known tool.
-// What turns out to be no call stays text. One thread.
+// Finds calls of tools in the text of an answer while it arrives. A call is one of these:
+// - the text between <tool_call> and </tool_call>: JSON {"name", "arguments"}, which Qwen and
+// Hermes
+//   write, or lines ("function", the name, the arguments as JSON), which Step-Audio 2 writes; if
+// the
+//   closing tag does not follow the JSON, the JSON alone;
+// - a JSON object {"name", "arguments"} or {"name", "parameters"} of a known tool at the beginning
+//   of a line: bare, as Llama 3 writes it, or in a fence (``` or ```json).
+// Text that proves not to be a call stays text. One thread.
 #pragma once
 
 #include <string>
@@ -19,28 +21,28 @@ struct ToolCall {
   std::string arguments;  ///< a JSON object
 };
 
-/// Finds calls in a text as it is written.
+/// Finds calls in a text while it is written.
 class ToolCallFinder {
  public:
-  /// Without names everything is text.
+  /// Without names, all text stays text.
   explicit ToolCallFinder(std::vector<std::string> names) : names_(std::move(names)) {}
 
   struct Found {
     std::string text;
     std::vector<ToolCall> calls;
   };
-  /// What is certain with this text; text that may belong to a call waits.
+  /// Returns what is certain after this text; text that may belong to a call is held back.
   Found push(std::string_view text);
-  /// The rest, once the answer has ended.
+  /// Returns the rest when the answer has ended.
   Found finish();
-  /// How many there were.
+  /// Returns the number of calls so far.
   int calls() const { return calls_; }
 
  private:
-  /// What begins at a place of the text that waits.
+  /// What begins at a position of waiting_.
   struct Look {
     enum Kind { kText, kWait, kCall } kind = kText;
-    size_t end = 0;  ///< of the call, or of what is text for sure
+    size_t end = 0;  ///< end of the call, or of what is certainly text
   };
   Found find(bool ended);
   size_t candidate(size_t from) const;
@@ -54,7 +56,7 @@ class ToolCallFinder {
 
   const std::vector<std::string> names_;
   std::string waiting_;
-  bool line_ = true;  // waiting_ begins a line, but for blanks
+  bool line_ = true;  // only blanks precede waiting_ on its line
   int calls_ = 0;
 };
 

@@ -22,7 +22,7 @@ std::string chat_event(const ordered_json& json) { return "data: " + dumped(json
 
 constexpr auto kKept_s = static_cast<int64_t>(KeptAnswers::kKept_s);
 
-/// -inf is no JSON; this is what OpenAI's API says instead.
+/// Replaces -inf, which JSON does not have, by the value that OpenAI's API sends.
 double shown_logprob(float logprob) { return std::max(logprob, -9999.f); }
 
 ordered_json scored_object(const ScoredToken::Choice& choice) {
@@ -42,7 +42,7 @@ ordered_json chat_logprobs(const std::vector<ScoredToken>& tokens) {
   return {{"content", std::move(content)}, {"refusal", nullptr}};
 }
 
-/// `offset`: of the first token in the answer's text.
+/// `offset`: position of the first token in the answer's text.
 ordered_json completion_logprobs(const std::vector<ScoredToken>& tokens, int64_t offset) {
   ordered_json out = {{"tokens", ordered_json::array()},
                       {"token_logprobs", ordered_json::array()},
@@ -60,7 +60,7 @@ ordered_json completion_logprobs(const std::vector<ScoredToken>& tokens, int64_t
   return out;
 }
 
-/// What is heard counts by its frames.
+/// Returns the usage; speech counts in frames.
 ordered_json usage_object(const Outcome& outcome, bool spoken) {
   const int64_t heard = spoken ? outcome.frames : 0, written = outcome.completion_tokens;
   return {{"prompt_tokens", outcome.prompt_tokens},
@@ -81,7 +81,7 @@ ordered_json call_object(const ToolCall& call, const std::string& id, int index)
           {"function", {{"name", call.name}, {"arguments", call.arguments}}}};
 }
 
-/// An event with one choice, or with none.
+/// Returns an event without choices yet.
 ordered_json chunk(bool chat, const std::string& id, int64_t created_s, const std::string& model) {
   return {{"id", (chat ? "chatcmpl-" : "cmpl-") + id},
           {"object", chat ? "chat.completion.chunk" : "text_completion"},
@@ -155,7 +155,7 @@ std::string ChatWire::first() const {
   if (!chat_) return "";
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json delta = {{"role", "assistant"}, {"content", ""}};
-  // The id is sent once, like the end: clients join the pieces.
+  // The first event has the id; clients join it with the later pieces.
   if (apart_) out["modality"] = "text";
   if (spoken_ && !apart_)
     delta = {{"role", "assistant"}, {"audio", {{"id", audio_id()}, {"transcript", ""}}}};
@@ -167,7 +167,7 @@ std::string ChatWire::first() const {
   return chat_event(out);
 }
 
-/// An event of an answer that is heard.
+/// Returns an event of a spoken answer.
 std::string ChatWire::audio_delta(const char* field, const std::string& value) const {
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   ordered_json audio = {{field, value}};
@@ -180,7 +180,7 @@ std::string ChatWire::audio_delta(const char* field, const std::string& value) c
   return chat_event(out);
 }
 
-/// A WAV file of its own.
+/// Returns an event with a complete WAV file.
 std::string ChatWire::audio_chunk(const std::string& samples) const {
   ordered_json out = chunk(chat_, id_, created_s_, model_);
   out["modality"] = "audio";

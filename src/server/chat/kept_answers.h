@@ -1,5 +1,5 @@
-// Spoken answers of chats, kept for a while so that clients can name them by their ids in later
-// requests, as OpenAI's API has it. Bounded: the oldest go first. Thread-safe.
+// Keeps spoken answers of chats for a while, so that clients can refer to them by id in later
+// requests, as in OpenAI's API. Bounded: the oldest answers are dropped first. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,15 @@ namespace syrinx {
 
 class KeptAnswers {
  public:
-  static constexpr double kKept_s = 3600;  ///< as OpenAI's API says of its own
+  static constexpr double kKept_s = 3600;  ///< as in OpenAI's API
   static constexpr size_t kMostBytes = size_t{16} << 20;
 
   explicit KeptAnswers(size_t most_bytes = kMostBytes) : most_bytes_(most_bytes) {}
 
-  /// `client` is the client's hash; `ids` are those of Sink::answer_ids(), of `model`.
+  /// Keeps an answer. `client`: the client's hash; `ids`: those of Sink::answer_ids(), for `model`.
   void keep(std::string id, uint64_t client, std::string model, std::string text,
             std::vector<int32_t> ids, double now_s);
-  /// Returns an answer of this client; without ids where another model made it.
+  /// Returns an answer of this client; without ids if another model made it.
   std::optional<NamedAnswer> find(const std::string& id, uint64_t client, const std::string& model,
                                   double now_s);
   size_t bytes() const;
@@ -46,7 +46,7 @@ class KeptAnswers {
 
   const size_t most_bytes_;
   mutable std::mutex mutex_;
-  std::list<Entry> entries_;  // oldest first
+  std::list<Entry> entries_;  // the oldest is the first
   std::unordered_map<std::string, std::list<Entry>::iterator> by_id_;
   size_t bytes_ = 0;
 };

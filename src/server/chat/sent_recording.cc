@@ -31,7 +31,7 @@ Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
   recording->samples = std::move(decoded.value().samples);
   recording->sample_rate = decoded.value().sample_rate;
   for (float& sample : recording->samples) {
-    // Files of floats may hold anything.
+    // Files of floats may contain any value.
     sample = std::isfinite(sample) ? std::clamp(sample, -1.f, 1.f) : 0.f;
   }
   return std::shared_ptr<const Recording>(std::move(recording));

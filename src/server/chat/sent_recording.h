@@ -1,5 +1,5 @@
-// A recording in a message of a chat, as bytes of any common file format in base64. Free function;
-// any thread. It is heard as it is: nothing is cut away or made louder.
+// Decodes a recording in a message of a chat: bytes of any common file format in base64. Nothing is
+// cut off or made louder. Free function; any thread.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-/// Decodes at most `limits.max_s` seconds, at its own rate, by the helper's children where there
-/// is one. Errors say what is wrong with it, without a field.
+/// Decodes at most `limits.max_s` seconds, at the recording's own rate, in the helper's processes
+/// if there is a helper. Errors say what is wrong, without naming a field.
 Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
                                                         RecordingLimits limits);
 

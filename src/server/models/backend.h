@@ -1,4 +1,4 @@
-// What the server speaks with: an Engine in the program, a stand-in in tests. Every method is safe
+// The server's view of a model: an Engine in the program, a fake in tests. Every method is safe
 // from any thread; all but submit() and prompt_tokens() return at once.
 #pragma once
 
@@ -12,16 +12,16 @@
 
 namespace syrinx {
 
-/// Numbers of a speaker embedding that a client may send.
+/// Most numbers of a speaker embedding that a client sends.
 constexpr size_t kMaxEmbedding = 8192;
 
-/// A Service with all else that the server shows and does of a model.
+/// A Service with everything else that the server shows or does with a model.
 class Backend : public Service {
  public:
-  /// Tokens of a request's prompt. May take a while for a long one.
+  /// Counts the tokens of a request's prompt. May take a while for a long prompt.
   virtual Result<int64_t> prompt_tokens(const SpeechRequest& request) const;
   virtual EngineStats stats() const = 0;
-  /// Counters since the start; null where there is no engine.
+  /// Counters since the start; null without an engine.
   virtual const EngineMetrics* metrics() const = 0;
   /// As Pipeline::remote_nodes().
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
@@ -29,12 +29,13 @@ class Backend : public Service {
   virtual const VoiceEncoderInfo* voice_encoder() const { return nullptr; }
   virtual Result<uint64_t> encode_voice(Recording recording, uint64_t client, VoiceDone done);
   virtual void cancel_voice(uint64_t /*id*/) {}
-  /// What the model recognises speech with; null where it does not. It goes on without the backend.
+  /// The recogniser of the model; null if it has none. It stays usable after the backend is
+  /// destroyed.
   virtual std::shared_ptr<Recogniser> recogniser() const { return nullptr; }
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
-/// A Backend around one engine; `vad` as for recogniser_of().
+/// Makes a Backend around one engine; `vad` as for recogniser_of().
 std::shared_ptr<Backend> make_backend(std::unique_ptr<Engine> engine,
                                       std::shared_ptr<const SileroVad> vad = nullptr);
 

@@ -1,13 +1,14 @@
-// A Backend for tests that makes tones instead of speech and fails on demand. The text decides:
-//   "busy"        submit() says kOverloaded       "broken"     submit() throws
-//   "fail early"  kError before any audio         "fail late"  kError after 0.4 s of audio
-//   "warn..."     warns before its audio
-//   "silent"      ends without audio              "endless"    goes on until it is cancelled
-//   anything else: 0.1 s of audio per byte of text, late text included; a mark for each word of
+// A Backend for tests that makes tones instead of speech and fails on demand, depending on the
+// text:
+//   "busy"        submit() returns kOverloaded   "broken"     submit() throws
+//   "fail early"  kError before any audio        "fail late"  kError after 0.4 s of audio
+//   "warn..."     a warning before the audio
+//   "silent"      ends without audio             "endless"    audio until it is cancelled
+//   other texts: 0.1 s of audio per byte of text, late text included; a mark for each word of
 //   the first text, if the info has word times.
-// One thread per request; chunks of 80 ms; the seed decides the samples.
-// With clone(): recordings are encoded by the toy's encoder in an engine's VoiceQueue; the text
-// "slow" of a recording makes that wait until it is cancelled.
+// One thread per request; chunks of 80 ms; the samples depend on the seed. With clone(), the toy's
+// encoder encodes recordings in an engine's VoiceQueue; a recording with the text "slow" waits
+// until it is cancelled.
 #pragma once
 
 #include <array>
@@ -26,7 +27,7 @@ namespace syrinx {
 
 class FakeBackend : public Backend {
  public:
-  /// step_s: time that a chunk of 80 ms takes to make.
+  /// step_s: time to make a chunk of 80 ms.
   explicit FakeBackend(double step_s = 0);
   ~FakeBackend() override;
   const PipelineInfo& info() const override { return info_; }
@@ -40,38 +41,38 @@ class FakeBackend : public Backend {
   void cancel_voice(uint64_t id) override;
   Result<Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
-  /// From now on voices are cloned and mixed.
+  /// From now on voices can be cloned and mixed.
   void clone();
-  /// Recordings that were encoded, and those that were cancelled.
+  /// Returns the number of encoded recordings; the next function, of cancelled recordings.
   int64_t encoded() const;
   int64_t cancelled() const;
-  /// While true, what is to be encoded gets the answer kOverloaded.
+  /// While true, encoding a recording fails with kOverloaded.
   void refuse_voices(bool refuse) { refuse_voices_ = refuse; }
 
-  /// The info may be changed before the first request.
+  /// May be changed before the first request.
   PipelineInfo& mutable_info() { return info_; }
-  /// All texts so far, those that came late joined to their requests, in the order of submit().
+  /// Returns all texts so far, late text included, in the order of submit().
   std::vector<std::string> texts() const;
-  /// What submit() got last.
+  /// Returns the last request that submit() received.
   SpeechRequest last_request() const;
-  /// Steps made, over all requests.
+  /// Returns the steps of all requests.
   int64_t steps() const;
   /// Waits until no request runs; false after timeout_s.
   bool wait_idle(double timeout_s) const;
-  /// Audio made ahead of the slowest reader so far.
+  /// Returns the most audio so far that was made ahead of a reader.
   double max_unread_s() const;
 
  private:
   struct Running {
     bool cancelled = false;
     bool open = false;  // more text may follow
-    double want_s = 0;  // of audio
+    double want_s = 0;  // seconds of audio that the text needs
     std::string text;
   };
   void run(RequestId id, const SpeechRequest& request, Sink& sink);
-  /// Waits for text; false when all of it was spoken.
+  /// Waits for text; returns false when all text has been spoken.
   bool wants_more(RequestId id, double audio_s);
-  /// False when the request was cancelled.
+  /// Waits for the time of a chunk; returns false when the request was cancelled.
   bool pace(RequestId id, const Sink& sink);
   void end(RequestId id, Sink& sink, Outcome outcome);
 
@@ -83,15 +84,15 @@ class FakeBackend : public Backend {
   std::map<RequestId, Running> running_;
   std::vector<std::thread> threads_;
   SpeechRequest last_;
-  std::vector<std::string> texts_;  // of request i + 1
+  std::vector<std::string> texts_;  // i: text of request i + 1
   EngineStats stats_;
   double max_unread_s_ = 0;
-  std::shared_ptr<const Pipeline> toy_;  // whose encoder it is
+  std::shared_ptr<const Pipeline> toy_;  // owns the encoder
   std::atomic<bool> refuse_voices_ = false;
   std::atomic<int64_t> cancelled_ = 0;
   std::map<uint64_t, VoiceDone> slow_;  // encodings that wait for their cancellation
   uint64_t next_slow_ = uint64_t{1} << 32;
-  std::unique_ptr<VoiceQueue> voices_;  // ends first
+  std::unique_ptr<VoiceQueue> voices_;  // destroyed first
 };
 
 }  // namespace syrinx

@@ -1,8 +1,8 @@
-// A Backend for tests that writes. What it writes is set before; the last message (or the prompt)
-// may ask for more:
-//   "busy"         submit() says kOverloaded     "fail early"   kError before any text
-//   "fail late"    kError after the text         "endless"      goes on until it is cancelled
-//   "fail told"    kError after the text, once the test says fail_now()
+// A Backend for tests that writes text. The test sets the text; the last message (or the prompt)
+// may change the behaviour:
+//   "busy"         submit() returns kOverloaded   "fail early"   kError before any text
+//   "fail late"    kError after the text          "endless"      text until it is cancelled
+//   "fail told"    kError after the text, once the test calls fail_now()
 // One thread per request.
 #pragma once
 
@@ -26,32 +26,32 @@ class FakeWriter : public Backend {
   void raise_priority(RequestId) override;
   void append_text(RequestId, std::string, bool) override {}
   EngineStats stats() const override { return {}; }
-  /// A token is a byte of the messages.
+  /// Counts a token for each byte of the messages.
   Result<int64_t> prompt_tokens(const SpeechRequest& request) const override {
     return static_cast<int64_t>(request.writing.chat->messages.size());
   }
   std::shared_ptr<Recogniser> recogniser() const override { return recogniser_; }
   const EngineMetrics* metrics() const override { return nullptr; }
 
-  /// The pieces of the next answers, and how they end.
+  /// Sets the pieces of the next answers, and how the answers end.
   void say(std::vector<std::string> pieces, FinishReason reason = FinishReason::kStop);
   void fail_now();
-  /// Before the server: from now on it hears, and answers that are heard have kSamplesAPiece
-  /// samples after each piece of text.
+  /// Call before the server starts: makes the model hear, and speak kSamplesAPiece samples after
+  /// each piece of text.
   void speak();
-  /// Before the server: prompt and answer have at most this number of tokens together.
+  /// Call before the server starts: limits prompt and answer together to this number of tokens.
   void bound(int64_t positions) { info_.writing.positions = positions; }
   static constexpr int kSamplesAPiece = 480;
-  /// Before the server: from now on it writes recordings down as this one does.
+  /// Call before the server starts: makes the model transcribe recordings, with this recogniser.
   void write_down(std::shared_ptr<Recogniser> how) { recogniser_ = std::move(how); }
   SpeechRequest last_request() const;
-  /// Before the server: recordings are heard while they go on, by stretches of this length in
-  /// seconds.
+  /// Call before the server starts: makes the model hear recordings while they arrive, in stretches
+  /// of `each_s` seconds.
   void hear_ahead(double each_s) { info_.hearing.ahead = {.each_s = each_s}; }
-  /// How many requests came, and how many of them were hurried.
+  /// Returns the number of requests; the next function, of hurried requests.
   int asked() const;
   int hurried() const;
-  /// How many requests have ended: their sinks have all that they get.
+  /// Returns how many requests have ended: their sinks have received everything.
   int ended() const;
   /// Waits until `count` requests were cancelled; false after 10 s.
   bool wait_cancelled(int count) const;

@@ -19,7 +19,8 @@ std::string_view last_part(std::string_view name) {
   return name.substr(name.rfind('/') + 1);  // npos + 1 is 0
 }
 
-/// Waiting helps where memory was short, not where files are wrong.
+/// Returns the error of a failed load. Waiting helps when memory was short, but not when files are
+/// invalid.
 Error load_failure(std::string_view why, bool waiting_helps) {
   return {ErrorCode::kOverloaded, concat("The model cannot be loaded: ", why, "."), "model",
           waiting_helps ? kRetryLoadS : std::numeric_limits<double>::infinity()};
@@ -134,7 +135,7 @@ Result<std::shared_ptr<Backend>> ModelTable::find(std::string_view name) {
 Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
   const std::lock_guard one(loading_);
   Result<std::shared_ptr<Backend>> there = find(name);
-  if (!there || there.value()) return there;  // unknown, or loaded while we waited
+  if (!there || there.value()) return there;  // unknown, or loaded while this thread waited
   Slot* wanted = slot(name);
   if (now_s() - wanted->failed_s < kRetryLoadS) return wanted->failure;
   try {
@@ -144,7 +145,7 @@ Result<std::shared_ptr<Backend>> ModelTable::load(std::string_view name) {
     log(concat("model ", wanted->source.name, " loaded in ", now_s() - began_s, " s"));
     make_room(wanted);
     return backend;
-  } catch (const std::exception& error) {  // out of memory, too
+  } catch (const std::exception& error) {  // includes std::bad_alloc
     log(concat("model ", wanted->source.name, " cannot be loaded: ", error.what()));
     const std::lock_guard lock(mutex_);
     wanted->failed_s = now_s();
@@ -165,7 +166,7 @@ void ModelTable::put(Slot& slot, std::shared_ptr<Backend> backend) {
     slot.used_s = now_s();
     slot.failure = {};
   }
-  // What was there before ends here, without the lock, or with its last stream.
+  // The old backend is destroyed here, without the lock, or with its last stream.
 }
 
 void ModelTable::reload() {
@@ -178,7 +179,7 @@ void ModelTable::reload() {
     try {
       put(slot, slot.source.load());
       log(concat("model ", slot.source.name, " loaded again"));
-    } catch (const std::exception& error) {  // out of memory, too
+    } catch (const std::exception& error) {  // includes std::bad_alloc
       log(concat("model ", slot.source.name, " stays as it was: ", error.what()));
     }
   }

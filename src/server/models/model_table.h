@@ -1,7 +1,7 @@
-// The models of one server, by name: the first is loaded at the start, others are loaded when
-// a request names them, kept for a while after their last use, and let go when memory is short.
-// A stream holds on to the backend that it began with, so unloading and reloading disturb no
-// stream. Every method is safe from any thread; load(), reload() and sweep() may take long.
+// The models of one server, by name. The first model is loaded at the start. Others are loaded when
+// a request names them, kept for a while after their last use, and unloaded when memory is short. A
+// stream keeps the backend that it began with, so unloading and reloading never disturb it. Every
+// method is safe from any thread; load(), reload() and sweep() may take long.
 #pragma once
 
 #include <functional>
@@ -20,63 +20,63 @@ namespace syrinx {
 
 /// A model that is loaded when a request names it.
 struct ModelSource {
-  std::string name;  ///< what clients ask for
+  std::string name;  ///< the name in requests
   /// Throws LoadError.
   std::function<std::shared_ptr<Backend>()> load;
-  std::string trouble = {};  ///< why it cannot be loaded as its files are now; empty: not known
-  /// What is known of it before it is loaded; null: nothing.
+  std::string trouble = {};  ///< why its files cannot be loaded now; empty: unknown
+  /// Facts of the model before it is loaded; null: unknown.
   std::shared_ptr<const PipelineInfo> facts = {};
 };
 
-/// When models are let go, and what else they are called.
+/// When models are unloaded, and their aliases.
 struct ModelTableOptions {
   double keep_s = 600;      ///< seconds without use after which a model is unloaded; 0: never
-  double keep_first_s = 0;  ///< the same of the first model
-  size_t memory_bytes = 0;  ///< of weights; past it models out of use are let go; 0: no bound
+  double keep_first_s = 0;  ///< the same for the first model
+  size_t memory_bytes = 0;  ///< of weights; beyond it unused models are unloaded; 0: no bound
   std::function<void(const std::string& line)> log = {};
-  std::map<std::string, std::string, std::less<>> aliases = {};  ///< what else models are called
+  std::map<std::string, std::string, std::less<>> aliases = {};  ///< further names of models
 };
 
 class ModelTable {
  public:
   /// Loads the first source at once. Throws LoadError.
   ModelTable(std::vector<ModelSource> sources, ModelTableOptions options);
-  /// A table of one model that is there already.
+  /// Makes a table of one loaded model.
   explicit ModelTable(std::shared_ptr<Backend> backend);
 
   struct Entry {
     std::string name;
     std::shared_ptr<const Backend> backend;  ///< null while it is not loaded
-    std::string trouble = {};  ///< why it cannot be loaded as its files are; empty: not known
-    /// What is known of the model as it was loaded last, or of its source; null: nothing.
+    std::string trouble = {};                ///< why its files cannot be loaded; empty: unknown
+    /// Facts of the model when it was last loaded, or of its source; null: unknown.
     std::shared_ptr<const PipelineInfo> facts = {};
   };
-  /// In the order given.
+  /// Returns the models in the order of the sources.
   std::vector<Entry> list() const;
-  /// Null while it is let go.
+  /// Returns the first model; null while it is unloaded.
   std::shared_ptr<Backend> first() const;
 
-  /// The model that a client calls `name`: an alias, one of the names, the last part of one
-  /// ("Org/Name" for "Name" and the other way round), or "" and vendors' names for the first. Null:
-  /// known, to be loaded. kNotFound names all there are.
+  /// Returns the model that a client calls `name`: an alias, a name, the last part of a name
+  /// ("Name" for "Org/Name" and the other way round), or for the first model "" and vendors' names.
+  /// Null: a known model that is not loaded. The message of kNotFound lists all models.
   Result<std::shared_ptr<Backend>> find(std::string_view name);
-  /// The same, loaded if need be. A model that failed to load is tried again after some seconds.
-  /// kOverloaded: it cannot be loaded, and waiting does not help (retry_after_s is infinite), or
-  /// memory was short.
+  /// Like find(), but loads the model if necessary. A model that failed to load is tried again
+  /// after some seconds. kOverloaded: memory was short, or the model cannot be loaded (then
+  /// retry_after_s is infinite).
   Result<std::shared_ptr<Backend>> load(std::string_view name);
 
-  /// The same without using it: what is in list() under that name.
+  /// Returns the entry of list() with that name; does not count as a use.
   std::optional<Entry> look_up(std::string_view name) const;
 
-  /// Why find() gave null for that name: kOverloaded, as load() says it once it was tried.
+  /// Returns why find() gave null for that name: kOverloaded, as returned by the last load().
   Error not_loaded(std::string_view name) const;
 
-  /// The first that is loaded and recognises speech.
+  /// Returns the first loaded model that recognises speech.
   std::optional<Entry> hearer() const;
 
-  /// Loads again what is loaded and puts it in place; what fails to load stays as it was.
+  /// Loads all loaded models again and replaces them; a model that fails to load stays as it was.
   void reload();
-  /// Lets go what was not used for too long.
+  /// Unloads models that have not been used for too long.
   void sweep(double now_s);
 
  private:
@@ -85,21 +85,22 @@ class ModelTable {
     std::shared_ptr<Backend> backend;
     double used_s = 0;
     double failed_s = -1e9;
-    Error failure = {};  // of the last load, or known beforehand; no message: none
+    Error failure = {};  // of the last load, or known before any; without a message: none
     size_t bytes = 0;
   };
   Slot* slot(std::string_view name);
   const Slot* slot(std::string_view name) const;
   Entry entry(const Slot& slot) const;
   void put(Slot& slot, std::shared_ptr<Backend> backend);
-  /// Models that may go, least recently used first, until the rest fit; destroyed by the caller.
+  /// Returns the models to unload, least recently used first, until the others fit; the caller
+  /// destroys them.
   std::vector<std::shared_ptr<Backend>> make_room(const Slot* keep);
   void log(const std::string& line) const;
 
   const ModelTableOptions options_;
   std::mutex loading_;        // one load at a time; taken before mutex_
-  mutable std::mutex mutex_;  // of slots_, held shortly
-  std::vector<Slot> slots_;   // never grows or shrinks
+  mutable std::mutex mutex_;  // protects slots_; held for short times
+  std::vector<Slot> slots_;   // its size is constant
 };
 
 }  // namespace syrinx

@@ -89,13 +89,13 @@ TEST_F(ModelTableTest, LetsGoWhatIsNotUsed) {
   ModelTable table({source("a"), source("b")}, {.keep_s = 10});
   auto held = table.load("b").value();
   table.sweep(now_s() + 1000);
-  EXPECT_TRUE(loaded(table, "b"));  // a request speaks with it
+  EXPECT_TRUE(loaded(table, "b"));  // a request uses it
   held.reset();
   table.sweep(now_s() + 1005);
-  EXPECT_TRUE(loaded(table, "b"));  // it was used until just now
+  EXPECT_TRUE(loaded(table, "b"));  // its last use is recent
   table.sweep(now_s() + 1020);
   EXPECT_FALSE(loaded(table, "b"));
-  EXPECT_TRUE(loaded(table, "a"));  // the first stays
+  EXPECT_TRUE(loaded(table, "a"));  // the first model stays
   EXPECT_TRUE(table.load("b").value());
 }
 
@@ -120,7 +120,7 @@ TEST_F(ModelTableTest, KeepsWithinItsMemory) {
   ModelTable table({source("a"), source("b"), source("c")}, {.memory_bytes = 250});
   auto held = table.load("b").value();
   table.load("c").value();
-  EXPECT_TRUE(loaded(table, "b"));  // in use: more memory for a while
+  EXPECT_TRUE(loaded(table, "b"));  // in use: memory may exceed the bound for a while
   held.reset();
   table.sweep(now_s());
   EXPECT_FALSE(loaded(table, "b"));

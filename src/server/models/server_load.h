@@ -1,22 +1,21 @@
-// How full a server is, for a balancer that chooses between several. Any thread.
+// The load of a server, for a balancer that chooses among several servers. Any thread.
 #pragma once
 
 #include "server/models/model_table.h"
 
 namespace syrinx {
 
-/// Over all models that are loaded.
+/// The load over all models that are loaded.
 struct ServerLoad {
-  int running = 0, waiting = 0;  ///< requests with a place, and queued for one
-  double streams = 0;  ///< that the learned costs allow, of the fullest model; 0: not known
-  double used = 0;     ///< share of that taken, may be above 1; 0 while not known
-  /// Latency of first outputs relative to an idle server, of the model where it is
-  /// worst.
+  int running = 0, waiting = 0;  ///< requests with a seat; requests that wait for one
+  double streams = 0;  ///< streams that the learned costs allow, of the fullest model; 0: unknown
+  double used = 0;     ///< used share of `streams`, may be above 1; 0 while unknown
+  /// Latency of first outputs relative to an idle server, of the slowest model.
   double slowdown = 1;
-  double wait_s = 0;      ///< predicted for one more request, of the model where it is longest
-  double cache_used = 0;  ///< share of the KV pages in use, of the model where it is largest
+  double wait_s = 0;      ///< predicted wait of a further request, of the model with the longest
+  double cache_used = 0;  ///< share of KV pages in use, of the fullest model
 
-  /// Share that is free for more (free_share).
+  /// Returns the share of the capacity that is free for further requests (free_share).
   double free() const;
 };
 

@@ -1,15 +1,14 @@
-// What clients of other vendors call models and voices, whatever is served. Free functions; any
-// thread.
+// Names of models and voices that other vendors' clients send. Free functions; any thread.
 #pragma once
 
 #include <string_view>
 
 namespace syrinx {
 
-/// Whether a model's name is one of another vendor's (OpenAI's, ElevenLabs', Cartesia's,
-/// Deepgram's), which existing clients ask for: it means the first model.
+/// Returns whether a model's name is one of another vendor (OpenAI, ElevenLabs, Cartesia,
+/// Deepgram), which existing clients send: it means the first model.
 bool is_vendor_model(std::string_view name);
-/// The same for voices, of OpenAI and Deepgram: they mean the default voice.
+/// Returns whether a voice's name is one of OpenAI or Deepgram: it means the default voice.
 bool is_vendor_voice(std::string_view name);
 
 }  // namespace syrinx

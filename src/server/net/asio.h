@@ -2,7 +2,7 @@
 #pragma once
 
 // clang-format off
-#include <utility>  // first: Boost 1.74 uses std::exchange without saying so
+#include <utility>  // first: Boost 1.74 uses std::exchange without including its header
 #include <boost/asio/awaitable.hpp>
 // clang-format on
 #include <boost/asio/io_context.hpp>

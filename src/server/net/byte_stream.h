@@ -1,8 +1,7 @@
-// A client's bytes, with or without TLS, as one type for Asio and Beast. Inside the server only;
-// io thread only. Deadlines are those of lowest(), a tcp_stream, either way.
-// Asio and Beast make every layer below once more for each type of handler above it. Here that
-// ends: handlers and buffers become one type each; sockets and TLS are compiled in byte_stream.cc
-// alone.
+// A stream of a client's bytes, with or without TLS, as one type for Asio and Beast. Inside the
+// server only; io thread only. In both cases deadlines are set on lowest(), a tcp_stream.
+// Asio and Beast instantiate every layer below for each type of handler. This class prevents that:
+// handlers and buffers have one type each, and sockets and TLS are compiled only in byte_stream.cc.
 #pragma once
 
 // clang-format off
@@ -22,13 +21,14 @@ namespace syrinx {
 
 using TlsContext = boost::asio::ssl::context;
 
-/// A handler whose type is forgotten. Called at most once; destroyed unused where nothing runs it.
+/// A type-erased handler. Called at most once; destroyed without a call if the operation never
+/// ends.
 template <typename... Args>
 class Completion {
  public:
   using executor_type = net::any_io_executor;
 
-  /// `otherwise`: where a handler without an executor of its own runs.
+  /// `otherwise`: the executor of a handler without an executor of its own.
   template <typename Handler>
   Completion(Handler handler, const executor_type& otherwise)
       : executor_(net::get_associated_executor(handler, otherwise)),
@@ -40,7 +40,7 @@ class Completion {
  private:
   struct Base {
     virtual ~Base() = default;
-    /// Deletes this first: the handler may begin the next operation.
+    /// Calls the handler after deleting this, because the handler may begin the next operation.
     virtual void run(Args... args) = 0;
   };
   template <typename Handler>
@@ -58,8 +58,7 @@ class Completion {
   std::unique_ptr<Base> handler_;
 };
 
-/// The first buffers of a sequence that hold anything: as many as one call to the kernel takes
-/// here.
+/// The first nonempty buffers of a sequence, as many as one system call takes here.
 template <typename Buffer>
 class FewBuffers {
  public:
@@ -87,18 +86,18 @@ class ByteStream {
  public:
   using next_layer_type = boost::beast::tcp_stream;
   using executor_type = next_layer_type::executor_type;
-  using Moved = Completion<SystemError, size_t>;  ///< hears how many bytes were read or written
+  using Moved = Completion<SystemError, size_t>;  ///< gets the number of bytes read or written
   using Done = Completion<SystemError>;
 
-  /// Without a context the bytes are plain.
+  /// `context` null: no TLS.
   ByteStream(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> context);
 
   executor_type get_executor() { return tcp_.get_executor(); }
   next_layer_type& lowest() { return tcp_; }
   net::ip::tcp::socket& socket() { return tcp_.socket(); }
   bool has_tls() const { return tls_.has_value(); }
-  /// When the last piece was given to be written, as now_s(): while something is, the
-  /// client took the one before at that time.
+  /// Returns when the last piece was passed to the socket, on the clock of now_s(). While a write
+  /// is unfinished, this is when the client took the piece before.
   double piece_began_s() const { return piece_began_s_; }
 
   template <typename Buffers, typename Token>
@@ -117,7 +116,7 @@ class ByteStream {
         },
         token, FewBuffers<net::const_buffer>(buffers));
   }
-  /// With TLS only: agrees on keys as the server; ends TLS in order.
+  /// With TLS only: the handshake as the server; the orderly end of TLS.
   template <typename Token>
   auto async_handshake(Token&& token) {
     return net::async_initiate<Token, void(SystemError)>(
@@ -146,7 +145,7 @@ class ByteStream {
   double piece_began_s_ = 0;
 };
 
-// How Beast ends a stream of ours; found by the type of the stream.
+// How Beast ends such a stream; found by argument-dependent lookup.
 void beast_close_socket(ByteStream& stream);
 void teardown(boost::beast::role_type role, ByteStream& stream, SystemError& error);
 template <typename Handler>
@@ -154,7 +153,7 @@ void async_teardown(boost::beast::role_type role, ByteStream& stream, Handler&& 
   stream.tear_down(role, ByteStream::Done(std::forward<Handler>(handler), stream.get_executor()));
 }
 
-/// A server's context from PEM files: TLS 1.2 and newer. Throws LoadError.
+/// Makes a server's context from PEM files, for TLS 1.2 and newer. Throws LoadError.
 std::shared_ptr<TlsContext> make_tls_context(const std::string& certificate_file,
                                              const std::string& key_file);
 

@@ -12,12 +12,12 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kReadBytes = 4096;
-constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // of requests sent before an answer ended
-constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // thrown away after a refusal
+constexpr size_t kMaxEarlyBytes = size_t{64} << 10;  // sent before an answer has ended
+constexpr size_t kMaxLingerBytes = size_t{8} << 20;  // dropped after a refusal
 constexpr double kLingerS = 2;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
-/// Small, so that what a client has not read is known here and not hidden in the kernel; the
-/// kernel doubles it. 128 KiB are 2.7 s of 24 kHz audio.
+/// Small, so that unread data stays in this process, which counts it, instead of the kernel; the
+/// kernel doubles the value. 128 KiB are 2.7 s of 24 kHz audio.
 constexpr int kSendBufferBytes = 128 << 10;
 
 std::chrono::steady_clock::duration seconds(double value) {
@@ -135,8 +135,8 @@ bool Connection::left() {
   return poll(&state, 1, 0) > 0 && (state.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
 }
 
-/// What came is not looked at while TLS is writing. Whether the client has hung up behind it, the
-/// kernel knows; it is asked now and then.
+/// While TLS writes, received data is not read. So the kernel is asked at intervals whether the
+/// client has closed the connection.
 void Connection::poll_later() {
   if (left()) return report_gone();
   poll_timer_.expires_after(kPollEvery);

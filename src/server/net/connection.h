@@ -1,5 +1,5 @@
-// One client's socket with deadlines on everything, and a way to sleep until there is news.
-// Inside the server only; io thread only, unless said otherwise.
+// A client's socket with deadlines on all operations, and a way to sleep until an event. Inside the
+// server only; io thread only, unless stated otherwise.
 #pragma once
 
 // clang-format off
@@ -14,13 +14,13 @@
 
 namespace syrinx {
 
-/// Lets one coroutine sleep until it is notified. News that comes early is not lost.
+/// Lets one coroutine sleep until it is notified. A notification before the sleep is not lost.
 class Wakeup : public std::enable_shared_from_this<Wakeup> {
  public:
   explicit Wakeup(net::io_context& io) : io_(io), timer_(io) {}
   net::awaitable<void> wait();
   void notify();
-  /// As notify(), from any thread.
+  /// Notifies from any thread.
   void post();
 
  private:
@@ -31,36 +31,37 @@ class Wakeup : public std::enable_shared_from_this<Wakeup> {
 
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
-  /// `tls` null: plain bytes.
+  /// `tls` null: no TLS.
   Connection(net::ip::tcp::socket socket, std::shared_ptr<TlsContext> tls);
 
   ByteStream& stream() { return stream_; }
-  /// What was read and not yet parsed.
+  /// Returns the bytes that were read but not yet parsed.
   boost::beast::flat_buffer& buffer() { return buffer_; }
 
-  /// Deadline of what is read or written next.
+  /// Sets the deadline of the next reads and writes.
   void expires_after_s(double seconds);
-  /// Writes all of it; false when the client is gone or reads nothing for timeout_s. `bytes` stay
-  /// with the caller, which waits.
+  /// Writes all bytes; returns false when the client is gone or reads nothing for timeout_s. The
+  /// caller keeps `bytes` until then.
   net::awaitable<bool> write(const std::string& bytes, double timeout_s);
-  /// With TLS, agrees on keys; false when that fails or takes longer. Without, nothing to do.
+  /// With TLS, makes the handshake; returns false when it fails or takes longer. Without TLS
+  /// returns true.
   net::awaitable<bool> handshake(double timeout_s);
-  /// Waits for the first byte of a request.
+  /// Waits for the first byte of a request; returns false if none arrives.
   net::awaitable<bool> wait_for_bytes(double timeout_s);
-  /// Says goodbye so that a client that is still sending gets to read the answer.
+  /// Closes the connection so that a client that is still sending can read the answer.
   net::awaitable<void> linger();
 
-  /// Ends TLS in order, so that the client knows that nothing is missing.
+  /// Ends TLS in order, so that the client knows that the answer is complete.
   net::awaitable<void> shut_tls();
 
-  /// Watches for the end of the client until unwatch(); then gone() is true and `wakeup` hears of
-  /// it. A client that closes only its sending side counts as gone.
+  /// Watches for the end of the client until unwatch(); then gone() is true and `wakeup` is
+  /// notified. A client that closes only its sending side counts as gone.
   void watch(std::shared_ptr<Wakeup> wakeup);
   void unwatch();
   bool gone() const { return gone_; }
-  /// Whether it is known without reading that the client has hung up, or sends no more.
+  /// Returns, without reading, whether the client has closed the connection or its sending side.
   bool left();
-  /// Ends everything that is under way.
+  /// Closes the socket, which ends all operations.
   void close();
 
  private:

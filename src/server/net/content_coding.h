@@ -1,5 +1,5 @@
-// Bodies that a client compressed (RFC 9110, 8.4). Nothing is trusted: what a body decodes to is
-// bounded before it is made. Free functions; any thread.
+// Decodes bodies that a client compressed (RFC 9110, 8.4). Bodies are not trusted: the decoded size
+// is bounded before memory is taken. Free functions; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,20 @@
 
 namespace syrinx {
 
-/// How the bytes of a body are coded.
+/// The coding of a body.
 enum class ContentCoding { kNone, kGzip };
 
-/// Reads a Content-Encoding header; nothing for codings that the server does not decode.
+/// Reads a Content-Encoding header; returns nothing for unsupported codings.
 std::optional<ContentCoding> content_coding(std::string_view header);
 
-/// What a gzip file decodes to.
+/// The result of decoding a gzip file.
 struct Gunzipped {
   std::string bytes = {};              ///< empty after a fault
   bool too_large = false;              ///< more bytes than the limit
-  std::optional<ApiError> error = {};  ///< what is wrong with the file
+  std::optional<ApiError> error = {};  ///< why the file is invalid
 };
 
-/// Decodes a gzip file of one member or more. It stops as soon as there are more than `limit`
-/// bytes.
+/// Decodes a gzip file of one or more members. Stops when there are more than `limit` bytes.
 Gunzipped gunzip(std::string_view bytes, size_t limit);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// For tests of compressed bodies.
+// Compresses bodies for tests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// A gzip file of one member.
+/// Returns a gzip file with one member.
 inline std::string gzipped(const std::string& text) {
   z_stream stream{};
   EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY), Z_OK);

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// Without a free file descriptor none comes in: let some close.
+/// Pause when there is no free file descriptor, so that some connections can close.
 constexpr auto kDescriptorPause = std::chrono::milliseconds(100);
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A port that connections come in at, on an io thread. Inside the server only.
+// A port that accepts connections on an io thread. Inside the server only.
 #pragma once
 
 // clang-format off
@@ -11,21 +11,22 @@
 
 namespace syrinx {
 
-/// The IP address `host`, or `localhost`, means; LoadError where it is neither.
+/// Parses `host`, an IP address or `localhost`; throws LoadError for anything else.
 net::ip::address parse_address(const std::string& host);
 
-/// Listens from its making on; all but the constructor on the io thread.
+/// Listens from its construction on; all methods but the constructor on the io thread.
 class ListeningPort {
  public:
-  /// Port 0 is any free one. LoadError names the address and what the system says. `breath`:
-  /// between two connections, so that however many come, they get a bounded share of one core.
+  /// Port 0 means any free port. Throws LoadError with the address and the system's message.
+  /// `breath`: pause between two connections, so that a flood of connections takes only a bounded
+  /// share of a core.
   ListeningPort(net::io_context& io, const std::string& host, int port,
                 std::chrono::milliseconds breath = {});
 
   int number() const { return number_; }
-  /// Gives every connection to `take`, until close(). The listener outlives it.
+  /// Passes every connection to `take`, until close(). This object must outlive the coroutine.
   net::awaitable<void> accept_all(std::function<void(net::ip::tcp::socket)> take);
-  /// Accepts no more connections; those that are open go on.
+  /// Accepts no more connections; open connections continue.
   void close();
 
  private:

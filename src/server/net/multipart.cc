@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxParts = 32, kMaxHeaderBytes = 4096, kMaxBoundaryBytes = 70;
 constexpr std::string_view kType = "multipart/form-data";
 
-/// The parameter `name` of "value; a=1; b=\"two\""; nothing when it is absent or malformed.
+/// Returns the parameter `name` of "value; a=1; b=\\"two\\""; nothing if it is absent or malformed.
 std::optional<std::string> parameter(std::string_view header, std::string_view name) {
   size_t at = header.find(';');
   while (at != std::string_view::npos) {
@@ -29,7 +29,7 @@ std::optional<std::string> parameter(std::string_view header, std::string_view n
     std::string value;
     if (header.starts_with('"')) {
       size_t i = 1;
-      // Browsers escape a quote as %22; a backslash is one only before a quote or a backslash.
+      // Browsers escape a quote as %22; a backslash escapes only a quote or a backslash.
       for (; i < header.size() && header[i] != '"'; ++i) {
         const bool escape = header[i] == '\\' && i + 1 < header.size() &&
                             (header[i + 1] == '"' || header[i + 1] == '\\');
@@ -50,7 +50,7 @@ ApiError malformed(std::string what) {
   return {.message = concat("The form is malformed: ", what, "."), .code = "invalid_form"};
 }
 
-/// Reads the header lines of a part; false when it is not part of a form.
+/// Reads the header lines of a part; returns false if it is not a part of a form.
 bool read_headers(std::string_view headers, FormPart& part) {
   bool named = false;
   while (!headers.empty()) {
@@ -84,7 +84,7 @@ std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view b
       boundary->size() > kMaxBoundaryBytes) {
     return malformed("Content-Type has no usable boundary");
   }
-  // Every delimiter but the first comes after a line.
+  // Every delimiter but the first follows a line end.
   const std::string delimiter = "\r\n--" + *boundary;
   const std::string_view first = std::string_view(delimiter).substr(2);
   size_t at = body.starts_with(first) ? 0 : body.find(delimiter);
@@ -99,14 +99,14 @@ std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view b
       return malformed("a boundary does not end its line");
     }
     const std::string_view part = rest.substr(line + 2);
-    // Found within the bound: an attacker's megabytes are not searched for each part.
+    // Searches only within the bound: an attacker's megabytes are not searched for each part.
     const size_t headers = part.substr(0, kMaxHeaderBytes + 4).find("\r\n\r\n");
     if (headers == std::string_view::npos) {
       return malformed(
           concat("a part has no end of its headers within ", kMaxHeaderBytes, " bytes"));
     }
     const size_t data = headers + 4;
-    const size_t end = part.find(delimiter, data - 2);  // an empty part shares its line's end
+    const size_t end = part.find(delimiter, data - 2);  // an empty part may have no line of its own
     if (end == std::string_view::npos) return malformed("the last boundary is missing");
     FormPart out;
     if (!read_headers(part.substr(0, headers), out)) {

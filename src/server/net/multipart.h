@@ -1,6 +1,6 @@
-// multipart/form-data (RFC 7578) of a body that was read whole. Parts borrow from it. Nothing is
-// trusted: parts, headers and boundaries are bounded, and anything malformed is refused. Free
-// functions; any thread.
+// Parses multipart/form-data (RFC 7578) from a complete body, from which the parts borrow. Bodies
+// are not trusted: parts, headers and boundaries are bounded, and anything malformed is refused.
+// Free functions; any thread.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct FormPart {
   std::string_view data;
 };
 
-/// Whether a Content-Type is that of a form with files.
+/// Returns whether a Content-Type is that of a form with files.
 bool is_multipart(std::string_view content_type);
-/// At most 32 parts, with at most 4 KiB of headers each.
+/// Parses at most 32 parts, with at most 4 KiB of headers each.
 std::variant<std::vector<FormPart>, ApiError> parse_multipart(std::string_view body,
                                                               std::string_view content_type);
 

@@ -7,13 +7,13 @@
 
 namespace syrinx {
 
-/// A target in the form that routes are compared with.
+/// A target in the form that routes use.
 struct RequestTarget {
-  std::string host = {};  ///< of "http://host/path", with its port; empty for "/path"
-  std::string path = {};  ///< with its query, without a slash at the end of a longer path
+  std::string host = {};  ///< host of "http://host/path", with its port; empty for "/path"
+  std::string path = {};  ///< path with its query; without a slash at its end, except "/"
 };
 
-/// Reads "http://host/path?query", "/path/" and "/path"; other targets stay as they are.
+/// Parses "http://host/path?query", "/path/" and "/path"; leaves other targets unchanged.
 RequestTarget request_target(std::string_view target);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Work handed to other threads and coroutines. Asio makes its machinery once more for each type of
-// task; here tasks are of one type, and it is made once (run_on.cc). Inside the server only.
+// Runs work on other threads and in coroutines. Asio instantiates code for each type of task; here
+// all tasks have one type, so that this happens once (run_on.cc). Inside the server only.
 #pragma once
 
 // clang-format off
@@ -12,21 +12,22 @@
 
 namespace syrinx {
 
-/// Runs `task` on a thread of `pool`, since it would hold up the io thread, and comes back there.
+/// Runs `task`, which would block the io thread, on a thread of `pool`; then resumes on the io
+/// thread.
 net::awaitable<void> run_function_on(net::thread_pool& pool, std::function<void()> task);
 
-/// The same for any task. Not a coroutine, so that the function is not a temporary of a co_await
-/// expression, which GCC 12 loses.
+/// The same for any task. Not a coroutine, because GCC 12 loses temporaries in a co_await
+/// expression, which the function would be.
 template <typename Task>
 net::awaitable<void> run_on(net::thread_pool& pool, Task task) {
   return run_function_on(pool, std::function<void()>(std::move(task)));
 }
 
-/// Has `task` run on a thread of `pool`, or on the io thread, later; from any thread.
+/// Runs `task` later, on a thread of `pool` or on the io thread; call from any thread.
 void run_later(net::thread_pool& pool, std::function<void()> task);
 void run_later(net::io_context& io, std::function<void()> task);
 
-/// Runs `task` on the io thread and waits for its result; from any other thread.
+/// Runs `task` on the io thread and returns its result; call from any other thread.
 template <typename Task>
 auto ask_of(net::io_context& io, Task task) {
   std::packaged_task<decltype(task())()> packaged(std::move(task));
@@ -35,10 +36,10 @@ auto ask_of(net::io_context& io, Task task) {
   return result.get();
 }
 
-/// Whether what `count` counts on the io thread came to nothing before `timeout_s` had passed.
+/// Waits until count(), called on the io thread, returns 0; returns false after `timeout_s`.
 bool emptied(net::io_context& io, const std::function<size_t()>& count, double timeout_s);
 
-/// Starts a coroutine of its own on the io thread; from any thread. It must not throw.
+/// Starts a separate coroutine on the io thread; call from any thread. It must not throw.
 void spawn(net::io_context& io, std::function<net::awaitable<void>()> coroutine);
 
 }  // namespace syrinx

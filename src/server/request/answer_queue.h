@@ -1,6 +1,6 @@
-// Carries an answer, its text and what is heard of it, from the engine's thread to a connection:
-// a TextQueue and an AudioQueue, which say what is whose. Their order is kept: text that came
-// behind sound which has not been taken is delivered after it.
+// Carries an answer, its text and its audio, from the engine's thread to a connection, with a
+// TextQueue and an AudioQueue, which document the threads. Keeps the order: text that followed
+// audio is delivered after this audio.
 #pragma once
 
 #include <deque>
@@ -17,7 +17,7 @@ namespace syrinx {
 
 class AnswerQueue : public Sink {
  public:
-  /// As AudioQueue, whose rate is that of the model.
+  /// As AudioQueue(); `sample_rate_hz` is that of the model.
   AnswerQueue(int sample_rate_hz, const std::function<void()>& wake)
       : text_(wake), audio_(sample_rate_hz, wake) {}
 
@@ -31,13 +31,13 @@ class AnswerQueue : public Sink {
   double unread_s() const override { return audio_.unread_s(); }
 
   struct News : TextQueue::News {
-    std::vector<float> samples;  ///< behind the text
+    std::vector<float> samples;  ///< audio after the text
     bool empty() const { return TextQueue::News::empty() && samples.empty(); }
   };
-  /// What came since the last call, or the oldest of it; with the outcome, the last of all. Needs
-  /// no memory.
+  /// Returns what has arrived since the last call, or its oldest part. The last part includes the
+  /// outcome. Does not allocate memory.
   News take();
-  /// So many samples that were taken have been given to the client.
+  /// Notes that `samples` of the taken samples were sent to the client.
   void written(size_t samples) { audio_.written(samples); }
   void detach();
 
@@ -45,8 +45,8 @@ class AnswerQueue : public Sink {
   TextQueue text_;
   AudioQueue audio_;
   std::mutex order_;
-  std::deque<std::vector<float>> sounds_;  // behind each part of the text but the last
-  size_t sound_ = 0;                       // samples behind the last
+  std::deque<std::vector<float>> sounds_;  // audio after each part of the text but the last
+  size_t sound_ = 0;                       // number of samples after the last part
 };
 
 }  // namespace syrinx

@@ -30,7 +30,7 @@ nlohmann::ordered_json to_json(const ApiError& error) {
   return out;
 }
 
-/// Names that came from a client may hold any bytes.
+/// Formats JSON; names from clients may contain any bytes.
 std::string dump(const nlohmann::ordered_json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -65,7 +65,7 @@ ApiError to_api_error(const Error& error) {
       out.code = "unsupported_value";
       break;
     case ErrorCode::kOverloaded:
-    case ErrorCode::kCancelled:  // only a server that stops cancels a request before its audio
+    case ErrorCode::kCancelled:  // only a stopping server cancels a request before its audio
       out.status = 503;
       if (std::isinf(error.retry_after_s)) {
         out.code = "model_unavailable";

@@ -71,7 +71,7 @@ size_t AudioQueue::take(std::vector<float>& out, size_t most) {
 }
 
 size_t AudioQueue::Sound::take(std::vector<float>& out, size_t most) {
-  if (out.empty() && begin == 0 && most >= samples.size()) {  // all: nothing is copied
+  if (out.empty() && begin == 0 && most >= samples.size()) {  // all samples: moves the vector
     out.swap(samples);
     in_flight += out.size();
     return out.size();
@@ -84,7 +84,7 @@ size_t AudioQueue::Sound::take(std::vector<float>& out, size_t most) {
   if (begin == samples.size()) {
     samples.clear();
     begin = 0;
-  } else if (begin > (size_t{1} << 19)) {  // keeps the cost of moving the rest small
+  } else if (begin > (size_t{1} << 19)) {  // keeps later moves of the rest small
     samples.erase(samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(begin));
     begin = 0;
   }

@@ -17,7 +17,7 @@ TEST(AudioQueue, CountsWhatIsUnread) {
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);
   std::vector<float> out;
   EXPECT_EQ(queue.take(out, 300), 300u);
-  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);  // taken is not yet written
+  EXPECT_DOUBLE_EQ(queue.unread_s(), 0.5);  // taken, but not yet written
   queue.written(300);
   EXPECT_DOUBLE_EQ(queue.unread_s(), 0.2);
   queue.finished({});
@@ -59,7 +59,7 @@ TEST(AudioQueue, DetachedDropsAudio) {
   EXPECT_EQ(queue.unread_s(), 0);
 }
 
-/// A look before there is anything to send must not take the ids away.
+/// Calling take() before there is text or audio must not lose the ids.
 TEST(AnswerQueue, KeepsTheOrderOfTextAndSound) {
   AnswerQueue queue(24000, [] {});
   queue.text("a", {});

@@ -1,2 +1,2 @@
-// This program's operator new, which fails on demand.
+// The operator new of this test program, which fails on demand.
 #include "engine/failing_new_test.cc"

@@ -27,7 +27,7 @@ const JsonIn* value_at(const JsonIn& object, const char* name) {
 }
 
 struct FormatName {
-  std::string_view name, format, encoding;  // encoding: empty where the format has its own
+  std::string_view name, format, encoding;  // encoding is empty if the format implies it
 };
 constexpr std::array<FormatName, 10> kFormatNames = {{
     {"pcm", "pcm", ""},
@@ -47,7 +47,7 @@ constexpr std::array<FormatName, 10> kFormatNames = {{
 std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone) {
   const std::optional<std::string> mended = mend_halves(bytes, lone);
   if (mended) bytes = *mended;
-  // Depth is bounded before anything is built.
+  // Limits the depth before anything is built.
   bool too_deep = false;
   const auto bounded = [&too_deep](int depth, JsonIn::parse_event_t, JsonIn&) {
     if (depth > kMaxDepth) too_deep = true;
@@ -57,7 +57,7 @@ std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone) {
     JsonIn parsed = JsonIn::parse(bytes, bounded, false);
     if (too_deep || !parsed.is_object()) return {};
     return parsed;
-  } catch (const JsonIn::exception&) {  // a number out of every range
+  } catch (const JsonIn::exception&) {  // a number beyond all ranges
     return {};
   }
 }

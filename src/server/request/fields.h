@@ -1,5 +1,5 @@
-// Reading what clients send: JSON messages, queries, vendors' names. Nothing throws, whatever the
-// bytes. Free functions and plain data; any thread.
+// Reads what clients send: JSON messages, queries, vendors' names. Never throws, for any bytes.
+// Free functions and plain data; any thread.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,23 +13,24 @@
 
 namespace syrinx {
 
-using JsonIn = nlohmann::json;           ///< of clients: many keys must not take long
-using JsonOut = nlohmann::ordered_json;  ///< for clients: in the order of writing
+using JsonIn = nlohmann::json;           ///< input: fast also with many keys
+using JsonOut = nlohmann::ordered_json;  ///< output: keeps the order of keys
 
-/// A JSON object nested at most 32 deep, or nothing. `lone`: what a half of a character in its
-/// strings becomes; marks are for texts whose other half may come with the next message.
+/// Parses a JSON object nested at most 32 deep; otherwise returns nothing. `lone`: the replacement
+/// for half of a surrogate pair in a string. Marks are for texts whose next message may bring the
+/// other half.
 std::optional<JsonIn> parse_object(std::string_view bytes, LoneHalf lone = LoneHalf::kReplace);
-/// One line; bytes that are no UTF-8 are replaced.
+/// Returns one line; replaces invalid UTF-8.
 std::string dump_json(const JsonIn& json);
 std::string dump_json(const JsonOut& json);
 
-/// The string at `name`; nothing when it is absent, null or of another type.
+/// Returns the string at `name`; nothing if it is absent, null or of another type.
 std::optional<std::string> string_at(const JsonIn& object, const char* name);
-/// The same for a number and a yes or no.
+/// The same for a number and a boolean.
 std::optional<double> number_at(const JsonIn& object, const char* name);
 bool true_at(const JsonIn& object, const char* name);
 
-/// Parameters of a query, decoded; the first of each name, at most 64.
+/// Parameters of a query, decoded: at most 64, the first of each name.
 class Query {
  public:
   explicit Query(std::string_view query);
@@ -38,17 +39,17 @@ class Query {
  private:
   std::vector<std::pair<std::string, std::string>> parameters_;
 };
-/// "%20" and "+" are spaces; anything malformed stays as it is.
+/// Decodes "%20" and "+" as spaces; leaves malformed escapes as they are.
 std::string url_decode(std::string_view text);
-/// The same of a path, where "+" is a plus.
+/// Decodes a path, where "+" is a plus.
 std::string percent_decoded(std::string_view text);
 
-/// "pcm_24000", "mp3_44100_128", "ulaw_8000", ... into response_format, encoding and sample_rate of
-/// `fields`; false when there is no such format.
+/// Splits "pcm_24000", "mp3_44100_128", "ulaw_8000", ... into response_format, encoding and
+/// sample_rate of `fields`; returns false for an unknown format.
 bool parse_output_format(std::string_view name, JsonIn& fields);
 
-/// Whether `name` means the model of this connection: its own name or the last part of it, nothing,
-/// or a vendor's name.
+/// Returns whether `name` means the model of this connection: empty, its name, the last part of its
+/// name, or a vendor's name.
 bool names_model(const PipelineInfo& info, std::string_view name);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// How a queue keeps the end of a request. Never throws: a connection that does not hear of the end
-// waits for it for ever.
+// Copies the outcome of a request without throwing: a connection that never receives the outcome
+// would wait forever.
 #pragma once
 
 #include <exception>
@@ -8,14 +8,14 @@
 
 namespace syrinx {
 
-/// A copy; where there is no memory for one, an outcome that says so.
+/// Returns a copy; if memory is short, an outcome that reports this.
 inline Outcome kept(const Outcome& outcome) noexcept {
   try {
     return outcome;
   } catch (const std::exception&) {
     Outcome lost;
     lost.reason = FinishReason::kError;
-    lost.error.message = "no memory";  // short enough to need none
+    lost.error.message = "no memory";  // short enough to need no allocation
     return lost;
   }
 }

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Further figures, under names of our own or of vLLM where it has them.
+/// A further figure, with Syrinx's name or, if there is one, vLLM's.
 struct NamedMetric {
   const char* name;
   double value;

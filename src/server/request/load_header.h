@@ -1,5 +1,5 @@
-// The load of a server in its answers: the header `endpoint-load-metrics` of ORCA (Open Request
-// Cost Aggregation), as Envoy, gRPC and vLLM know it. Free functions; any thread.
+// The load of a server as a header of its answers: `endpoint-load-metrics` of ORCA (Open Request
+// Cost Aggregation), which Envoy, gRPC and vLLM support. Free functions; any thread.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@
 
 namespace syrinx {
 
-/// A request asks for the load with this header: "TEXT" or "JSON".
+/// The header by which a request asks for the load: "TEXT" or "JSON".
 inline constexpr const char* kLoadFormatHeader = "endpoint-load-metrics-format";
 
-/// Name and value of the header in the answer; nothing for another format.
+/// Returns name and value of the header; nothing for another format.
 std::optional<std::pair<std::string, std::string>> load_header(std::string_view format,
                                                                const ServerLoad& load);
 

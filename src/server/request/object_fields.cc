@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// What the reader asks of a value of JSON. Numbers do not include true and false.
+/// How the reader accesses a JSON value. true and false are not numbers.
 template <typename Json>
 struct JsonView;
 
@@ -33,7 +33,7 @@ struct JsonView<JsonIn> {
   static std::optional<double> number(const JsonIn& value) {
     return value.is_number() ? std::optional(value.get<double>()) : std::nullopt;
   }
-  /// Reads a number without a fraction that is kept as an integer.
+  /// Reads a number that is stored as an integer.
   static std::optional<uint64_t> bits(const JsonIn& value) {
     if (value.is_number_unsigned()) return value.get<uint64_t>();
     if (value.is_number_integer()) return static_cast<uint64_t>(value.get<int64_t>());

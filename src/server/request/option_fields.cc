@@ -16,7 +16,7 @@ void take(T& to, const auto& from) {
   if (from) to = static_cast<T>(*from);
 }
 
-/// Reads the field of one option into its place in the request.
+/// Reads the field of one option into the request.
 template <typename Json>
 class OptionReader {
  public:

@@ -8,16 +8,16 @@
 
 namespace syrinx {
 
-/// Reads the fields that a body of that kind has in the table, but for those with a reader of their
-/// own, and `service_tier`. What the body lacks stays as it is.
+/// Reads the options that bodies of this kind have, and `service_tier`; without the options that
+/// have a reader of their own. Options that the body lacks stay unchanged.
 template <typename Json>
 void read_options(const ObjectFields<Json>& fields, RequestBody body, SpeechRequest& request);
 
 extern template void read_options(const JsonFields&, RequestBody, SpeechRequest&);
 extern template void read_options(const ChatFields&, RequestBody, SpeechRequest&);
 
-/// A seed for a request that has none. Below 2^53, so that a client that keeps numbers as doubles
-/// can send it back.
+/// Returns a random seed, below 2^53, so that a client that stores numbers as doubles can send it
+/// back.
 uint64_t random_seed();
 
 }  // namespace syrinx

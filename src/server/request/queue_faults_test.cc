@@ -1,5 +1,5 @@
-// When memory runs out between the engine's thread and a connection, at whichever allocation: what
-// was given arrives, and the connection hears of the end.
+// Memory runs out between the engine's thread and a connection, at each allocation: data already
+// passed on arrives, and the connection receives an end.
 #include <gtest/gtest.h>
 
 #include <new>
@@ -21,7 +21,7 @@ Outcome long_outcome() {
   return outcome;
 }
 
-/// True when `call` ran out of memory.
+/// Returns whether `call` ran out of memory.
 template <typename Call>
 bool runs_out(Call call) {
   try {
@@ -55,7 +55,7 @@ TEST(QueueFaults, AnAnswerArrivesWhicheverAllocationFails) {
       failed = runs_out([&] { queue.audio(samples), queue.text(piece, tokens); });
       if (i % 2 == 1) take();
     }
-    // What the engine does with a client that throws, and with one that does not.
+    // The engine calls finished() whether or not the sink threw.
     EXPECT_FALSE(runs_out([&] { queue.finished(whole); })) << n;
     for (int i = 0; i <= kGiven && !last.outcome; ++i) take();
     failures += allocations::fail_after(0) ? 1 : 0;

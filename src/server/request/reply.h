@@ -1,5 +1,5 @@
-// Answers as bytes: the head of an HTTP/1.1 response, and whole small answers.
-// Plain data and free functions; any thread.
+// Answers as bytes: the head of an HTTP/1.1 response, and complete small answers. Plain data and
+// free functions; any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,7 +14,7 @@ namespace syrinx {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
-/// An answer that is known as a whole.
+/// A complete answer.
 struct Reply {
   int status = 200;
   std::string content_type = "application/json";
@@ -23,19 +23,19 @@ struct Reply {
 };
 
 Reply reply_of(const ApiError& error);
-/// One line; bytes that are no UTF-8 are replaced.
+/// Returns an answer with one line of JSON; replaces invalid UTF-8.
 Reply json_reply(const nlohmann::ordered_json& body, int status = 200);
 
-/// "OK", "Not Found", ...; static storage.
+/// Returns "OK", "Not Found", ...; static storage.
 const char* status_text(int status);
 
-/// Status line and headers with the empty line after them. Control characters in values are
-/// dropped, so that no value can begin a header of its own.
+/// Returns the status line and headers with the empty line after them. Drops control characters in
+/// values, so that no value can start another header.
 std::string response_head(int status, const Headers& headers);
 
-/// A chunk of a chunked body. `data` must not be empty: that would end the body.
+/// Returns a chunk of a chunked body. `data` must not be empty: that would end the body.
 std::string http_chunk(std::string_view data);
-/// The chunk that ends a body, with trailers.
+/// Returns the chunk that ends a body, with trailers.
 std::string last_http_chunk(const Headers& trailers);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// OpenAI's field `service_tier`: how soon a request is to be answered.
+// OpenAI's field `service_tier`, the priority of a request.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@ namespace syrinx {
 inline constexpr const char* kServiceTiers =
     "'service_tier' may be auto, default, priority or flex.";
 
-/// Whether requests of that tier run in the background; nothing: there is no such tier.
+/// Returns whether requests of the tier run in the background; nothing: unknown tier.
 inline std::optional<bool> in_background(std::string_view tier) {
   if (tier == "flex") return true;
   if (tier == "auto" || tier == "default" || tier == "priority") return false;

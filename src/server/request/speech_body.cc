@@ -1,4 +1,4 @@
-// SpeechBody: bytes to fields, and a batch to its items.
+// SpeechBody: parses a body, and splits a batch into items.
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Values in a body: each takes far more memory than its bytes.
+/// Most values in a body: each takes far more memory than its bytes.
 constexpr size_t kMaxValues = 200'000;
 
 /// Returns about as many values as the parser would make.
@@ -51,7 +51,7 @@ std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
     return ApiError{
         .message = concat("The body is not valid JSON in UTF-8 (near byte ", error.byte, ")."),
         .code = "invalid_json"};
-  } catch (const json::exception&) {  // a number too large for any type
+  } catch (const json::exception&) {  // a number beyond all types
     return ApiError{.message = "The body holds a number that is out of range.",
                     .code = "invalid_json"};
   }
@@ -76,8 +76,8 @@ std::variant<std::vector<SpeechBody>, ApiError> SpeechBody::items() const {
     for (const auto& [name, value] : item.items()) {
       if (!value.is_null()) fields[name] = value;
     }
-    fields["model"] = common.value("model", json());  // one model speaks a batch
-    fields["stream"] = false;                         // and it is not heard before its end
+    fields["model"] = common.value("model", json());  // all items use the model of the batch
+    fields["stream"] = false;                         // and each is answered only when complete
     out.push_back(SpeechBody(std::move(fields)));
   }
   return out;

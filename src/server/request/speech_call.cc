@@ -1,4 +1,4 @@
-// SpeechBody::call(): fields to a SpeechCall.
+// SpeechBody::call(): converts fields to a SpeechCall.
 #include "server/request/speech_call.h"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void read_format(const JsonFields& fields, const PipelineInfo& info, SpeechCall&
       static_cast<int>(fields.integer("sample_rate", kMinHz, kMaxHz).value_or(default_hz));
 }
 
-/// Times come in the last event: a body that asks for them asks for events.
+/// Checks a field that asks for times: they come in the last event, so events are necessary.
 void check_times(const JsonFields& fields, const char* name, const char* what, bool known,
                  const PipelineInfo& info, bool events) {
   if (!known) {
@@ -83,8 +83,8 @@ void check_times(const JsonFields& fields, const char* name, const char* what, b
   }
 }
 
-/// Reads fields of other servers that ask for what no model here can do, or that change nothing
-/// here, and how the answer comes.
+/// Reads how the answer is sent. Also checks fields of other servers that are unsupported here or
+/// have no effect.
 void read_answer(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   const PipelineInfo& info = *speaker.info;
   if (const auto task = fields.text("task_type")) {
@@ -106,7 +106,7 @@ void read_answer(const JsonFields& fields, const Speaker& speaker, SpeechCall& c
   }
 }
 
-/// Clients of OpenAI's send instructions whatever the model is.
+/// Reads "instructions", which OpenAI's clients send for every model.
 void read_instructions(const JsonFields& fields, const PipelineInfo& info, bool strict,
                        SpeechCall& call) {
   auto text = fields.text("instructions");
@@ -125,7 +125,7 @@ void read_instructions(const JsonFields& fields, const PipelineInfo& info, bool 
   call.request.say.instructions = std::move(*text);
 }
 
-/// How words are said: an object of words, each with /IPA/, {ARPAbet} or other words.
+/// Reads pronunciations: an object of words, each with /IPA/, {ARPAbet} or other words.
 void read_pronunciations(const JsonFields& fields, SpeechRequest& request) {
   const JsonIn* given = fields.find("pronunciations");
   if (given == nullptr) return;
@@ -144,7 +144,7 @@ void read_pronunciations(const JsonFields& fields, SpeechRequest& request) {
   request.say.lexicon = lexicon.take();
 }
 
-/// A text in SSML, marked by "ssml" or by how it begins.
+/// Reads SSML, marked by "ssml" or by the beginning of the text.
 void read_markup(const JsonFields& fields, const PipelineInfo& info, bool strict,
                  SpeechCall& call) {
   if (!fields.flag("ssml").value_or(is_ssml(call.request.say.text))) return;
@@ -158,8 +158,8 @@ void read_markup(const JsonFields& fields, const PipelineInfo& info, bool strict
   for (const std::string& warning : markup.value().warnings) call.warnings.push_back(warning + ".");
 }
 
-/// A "language_hint" comes from clients that always send a language: it is left out with a warning
-/// where the model lacks it. Such a "language" is refused.
+/// Reads the language. A "language_hint" that the model does not support is ignored with a warning,
+/// because its clients always send one; such a "language" is refused.
 void take_language(const JsonFields& fields, const PipelineInfo& info, SpeechCall& call) {
   const std::string asked = fields.text("language").value_or("");
   const std::string hint = fields.text("language_hint").value_or("");
@@ -187,7 +187,7 @@ std::variant<SpeechCall, ApiError> SpeechBody::call(const Speaker& speaker, bool
   const PipelineInfo& info = *speaker.info;
   const JsonFields fields(*fields_);
   SpeechCall call;
-  fields.text("model");  // only its type is of interest here
+  fields.text("model");  // checks only its type
   read_input(fields, info, call.request);
   read_voice_fields(fields, speaker, call);
   read_instructions(fields, info, strict, call);

@@ -1,5 +1,5 @@
-// The body of POST /v1/audio/speech: OpenAI's fields and Syrinx's extensions, checked and turned
-// into a SpeechRequest. Knows no sockets; any thread. Every refusal names the field at fault.
+// Parses and checks the body of POST /v1/audio/speech: OpenAI's fields and Syrinx's extensions
+// become a SpeechRequest. Uses no sockets; any thread. Every refusal names the invalid field.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +21,38 @@ namespace syrinx {
 /// A checked call. Without "seed" in the body the request has a random one.
 struct SpeechCall {
   SpeechRequest request;
-  /// Not in the request yet, because some of them must be fetched first (VoiceDesk); else empty.
+  /// Voices to fetch (VoiceDesk) before they can be put into the request; often empty.
   std::vector<VoiceWish> voices;
-  /// How audio goes over the wire. Without "sample_rate" in the body, pcm is at 24 kHz, as OpenAI's
-  /// clients take for granted, and other formats, which contain their rate, as near as they can to
-  /// the model's.
+  /// Format of the audio in the answer. Without "sample_rate" in the body, pcm has 24 kHz, as
+  /// OpenAI's clients expect; other formats state their rate and get one close to the model's.
   EncoderOptions audio;
-  bool ssml = false;  ///< the text came as SSML; what is left of it is in the request
-  std::vector<TextMark> marks = {};  ///< of its, whose times come in the last event
-  bool words = true;                 ///< word times in the last event, where the model knows them
-  bool sse = false;    ///< stream_format "sse": events with base64 audio instead of the bare bytes
-  bool whole = false;  ///< "stream": false, without events: one body whose length is known
-  std::vector<std::string> warnings = {};  ///< what the model cannot do and was left out
+  bool ssml = false;                 ///< the text came as SSML; the request has it as plain text
+  std::vector<TextMark> marks = {};  ///< marks of the SSML, whose times are in the last event
+  bool words = true;                 ///< word times in the last event, if the model provides them
+  bool sse = false;    ///< stream_format "sse": events with base64 audio instead of plain bytes
+  bool whole = false;  ///< "stream": false, without events: one body with a known length
+  std::vector<std::string> warnings = {};  ///< about fields that were ignored
 };
 
-/// Has the model do as much of audio.speed as it can; the rest stays for the encoder.
+/// Moves as much of audio.speed to the model as it supports; the encoder applies the rest.
 void share_speed(const PipelineInfo& info, SpeechCall& call);
 
-/// A body that is a JSON object, or an item of a batch with the batch's fields for what it lacks.
-/// Cheap to copy.
+/// A body that is a JSON object, or an item of a batch, completed with the batch's fields. Cheap to
+/// copy.
 class SpeechBody {
  public:
   static std::variant<SpeechBody, ApiError> parse(std::string_view body);
-  /// Items that a batch may have.
+  /// Most items of a batch.
   static constexpr size_t kMaxItems = 32;
 
-  /// The field "model" where it is a string, or "".
+  /// Returns the field "model", or "" if it is not a string.
   const std::string& model() const { return model_; }
-  /// Checks the fields. Unknown ones are ignored and null counts as absent; "model" and "voice" may
-  /// be left out. Whether the model is served is not asked here. `strict`: what clients send
-  /// whatever the model is, such as "instructions", is refused where it cannot be honoured;
-  /// otherwise it is left out with a warning.
+  /// Checks the fields. Unknown fields are ignored and null counts as absent; "model" and "voice"
+  /// may be left out. Does not check whether the model is served. `strict`: refuses fields that
+  /// clients send for every model, such as "instructions", if this model does not support them;
+  /// otherwise ignores them with a warning.
   std::variant<SpeechCall, ApiError> call(const Speaker& speaker, bool strict = false) const;
-  /// The bodies in "items", 1 to kMaxItems.
+  /// Returns the bodies in "items", 1 to kMaxItems.
   std::variant<std::vector<SpeechBody>, ApiError> items() const;
 
  private:

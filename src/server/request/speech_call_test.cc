@@ -161,7 +161,7 @@ TEST(SpeechCall, SsmlBecomesPlain) {
   EXPECT_EQ(call.marks[0].at, 2);
   ASSERT_EQ(call.request.say.deliveries.size(), 1u);
   EXPECT_FLOAT_EQ(call.request.say.deliveries[0].rate, 0.5f);
-  ASSERT_EQ(call.warnings.size(), 1u);  // the pitch
+  ASSERT_EQ(call.warnings.size(), 1u);  // about the pitch
   EXPECT_NE(call.warnings[0].find("pitch"), std::string::npos);
   const std::string body = R"({"input": "<speak><voice>a</voice></speak>"})";
   const auto strict = std::get<SpeechBody>(SpeechBody::parse(body)).call(info, true);
@@ -259,7 +259,7 @@ TEST(SpeechCall, EarlierTurns) {
   const std::string body = R"({"input": "a", "voice": "ben", "context": [{"text": "b"},
       {"speaker": 2, "text": "c", "audio": ")" +
                            sound + R"("}]})";
-  EXPECT_EQ(fault(body, info).param, "context");  // it cannot clone
+  EXPECT_EQ(fault(body, info).param, "context");  // this model cannot clone
   const VoiceEncoderInfo encoder{.family = "test", .version = "1", .modes = {{"x", true}}};
   auto parsed = SpeechBody::parse(body);
   auto heard = std::get<SpeechBody>(parsed).call({info, &encoder});
@@ -269,7 +269,7 @@ TEST(SpeechCall, EarlierTurns) {
   ASSERT_EQ(with.voices.size(), 1u);
   EXPECT_EQ(with.voices[0].turn, 1);
   EXPECT_EQ(with.voices[0].source->text, "c");
-  // What was fetched goes to the turn, and the voice stays.
+  // The fetched voice goes into the turn; the request's voice stays.
   const std::shared_ptr<const Voice> made[] = {std::make_shared<const Voice>()};
   put_voices(with.voices, made, with.request);
   EXPECT_EQ(with.request.voice.name, "Ben");

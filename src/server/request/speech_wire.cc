@@ -30,7 +30,7 @@ class OpenAiWire : public SpeechWire {
   std::optional<std::string> fault(const ApiError& error) override { return error_event(error); }
 };
 
-/// The messages of Cartesia's WebSocket as events.
+/// Sends the messages of Cartesia's WebSocket as events.
 class CartesiaWire : public SpeechWire {
  public:
   CartesiaWire(const VendorCall& vendor, std::string request_id)
@@ -85,8 +85,8 @@ class CartesiaWire : public SpeechWire {
   double stepped_s_ = now_s();
 };
 
-/// JSON of audio and its times: an object in all, or a line with one for each piece. `alignment` is
-/// null where there are no words to report.
+/// Sends JSON of audio and its times: one object for all, or a line with an object for each piece.
+/// `alignment` is null when there are no words.
 class ElevenLabsWire : public SpeechWire {
  public:
   explicit ElevenLabsWire(bool by_piece) : by_piece_(by_piece) {}

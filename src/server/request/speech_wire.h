@@ -1,5 +1,5 @@
-// What the audio of an answer, and the times of its words, look like in the body: bare bytes, or
-// OpenAI's, Cartesia's or ElevenLabs' JSON. Knows no sockets. One thread at a time.
+// The form of audio and word times in the body of an answer: plain bytes, or JSON of OpenAI,
+// Cartesia or ElevenLabs. Uses no sockets. One thread at a time.
 #pragma once
 
 #include <memory>
@@ -19,20 +19,20 @@ namespace syrinx {
 class SpeechWire {
  public:
   virtual ~SpeechWire() = default;
-  /// Content type of the body; empty: the audio's own.
+  /// Returns the content type of the body; empty: that of the audio.
   virtual std::string content_type() const { return ""; }
-  /// Whether piece() wants words, as soon as their end is known; otherwise it gets none.
+  /// Returns whether piece() gets words, as soon as their end is known; otherwise it gets none.
   virtual bool wants_words() const { return false; }
-  /// Encoded audio, words, or both; all of them for a whole answer.
+  /// Formats encoded audio, words, or both; a complete answer is one piece.
   virtual std::string piece(std::string_view audio, std::span<const TimedWord> words) = 0;
-  /// What follows the last piece of speech that ended well.
+  /// Returns the end of the body for speech that ended well.
   virtual std::string end(const SpeechCall&, const Outcome&, const PipelineInfo&) { return ""; }
-  /// What follows the last piece of speech that failed. Nothing: the body cannot say it and must be
-  /// cut off instead of ended.
+  /// Returns the end of the body for speech that failed. Nothing: the format has no error, so the
+  /// body must be cut off.
   virtual std::optional<std::string> fault(const ApiError&) { return {}; }
 };
 
-/// `vendor` may be null: OpenAI's request.
+/// Makes the form for a call; `vendor` null: OpenAI's.
 std::unique_ptr<SpeechWire> make_speech_wire(const SpeechCall& call, const VendorCall* vendor,
                                              const std::string& request_id);
 

@@ -1,6 +1,6 @@
-// Carries the text of an answer from the engine's thread to a connection. text() and finished() are
-// the engine's; everything else is the connection's, on one thread at a time. Bounded by the length
-// of an answer.
+// Carries the text of an answer from the engine's thread to a connection. The engine calls text()
+// and finished(); the connection calls everything else, on one thread at a time. Bounded by the
+// length of an answer.
 #pragma once
 
 #include <deque>
@@ -16,8 +16,8 @@ namespace syrinx {
 
 class TextQueue : public Sink {
  public:
-  /// `wake` is called on the engine's thread when there is something new, until detach(). It must
-  /// not block and must not call back.
+  /// Calls `wake` on the engine's thread when something new has arrived, until detach(). `wake`
+  /// must not block and must not call this object.
   explicit TextQueue(std::function<void()> wake) : box_(std::move(wake), Parts(1)) {}
 
   void audio(std::span<const float>) override {}
@@ -28,19 +28,19 @@ class TextQueue : public Sink {
   struct News {
     std::string text;
     std::vector<ScoredToken> tokens;
-    std::vector<int32_t> ids;        ///< as Sink::answer_ids(); they are no news by themselves
-    std::optional<Outcome> outcome;  ///< set with the last of the text
+    std::vector<int32_t> ids;        ///< as Sink::answer_ids(); ids alone are not reported
+    std::optional<Outcome> outcome;  ///< set with the last text
     bool empty() const { return text.empty() && tokens.empty() && !outcome; }
   };
-  /// Parts an answer: what comes from here on is returned by a later take().
+  /// Begins a new part of the answer: a later take() returns it separately.
   void part();
-  /// What came since the last call, of one part.
+  /// Returns what has arrived since the last call, of one part.
   News take();
-  /// No further wake; text that still comes is dropped.
+  /// Stops calling `wake`; drops text that still arrives.
   void detach();
 
  private:
-  using Parts = std::deque<News>;  ///< the last takes what comes
+  using Parts = std::deque<News>;  ///< the last element receives new text
   Outbox<Parts> box_;
 };
 

@@ -1,5 +1,5 @@
-// The times of words and characters, made from where an engine says that words begin. Free
-// functions over plain data; any thread.
+// Computes times of words and characters from the engine's marks of word beginnings. Free functions
+// over plain data; any thread.
 #pragma once
 
 #include <span>
@@ -10,24 +10,24 @@
 
 namespace syrinx {
 
-/// A word of an utterance and when it sounds; seconds from the utterance's first sample.
+/// A word of an utterance and its time in seconds from the utterance's first sample.
 struct TimedWord {
-  std::string text;  ///< the word, with what follows it up to the next one in `tail`
+  std::string text;  ///< the word; `tail`: the characters between it and the next word
   std::string tail = {};
   double begin_s = 0, end_s = 0;
 };
 
-/// The words at `marks`, bytes of `text`, each with what follows it up to the next. A word ends
-/// where the next begins, the last one at end_s. Marks outside the text are skipped.
+/// Returns the words at `marks` (bytes of `text`), each with the characters up to the next word. A
+/// word ends where the next one begins, the last one at end_s. Ignores marks outside the text.
 std::vector<TimedWord> timed_words(const std::string& text, std::span<const WordMark> marks,
                                    double frames_per_s, double end_s);
 
-/// Takes from `marks` the words whose end is known: all but the last one, or with `all` that too,
-/// at end_s.
+/// Removes from `marks` and returns the words whose end is known: all but the last one; with `all`
+/// also the last one, which ends at end_s.
 std::vector<TimedWord> take_finished_words(const std::string& text, std::vector<WordMark>& marks,
                                            double frames_per_s, double end_s, bool all);
 
-/// The characters of a word, and what follows it, share its time evenly.
+/// A character; the characters of a word and its tail share its time evenly.
 struct TimedCharacter {
   std::string text;
   double begin_s = 0, end_s = 0;

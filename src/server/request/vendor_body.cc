@@ -14,7 +14,7 @@ void take_model(const JsonIn& message, JsonIn& fields) {
   if (!model.empty()) fields["model"] = model;
 }
 
-/// Copies the numbers `names` of the settings.
+/// Copies the numbers `names` from the object `settings`.
 void take_numbers(const JsonIn& message, const char* settings,
                   std::initializer_list<const char*> names, JsonIn& fields) {
   const auto at = message.find(settings);
@@ -40,7 +40,7 @@ std::optional<ApiError> read_elevenlabs(const JsonIn& message, const VendorCall&
                                              "'; mp3_44100_128, pcm_24000, wav_24000, ulaw_8000, "
                                              "opus_48000_64 and others of these kinds are."));
   }
-  // WAV is theirs only for answers that are not streamed, which have a length.
+  // These APIs use WAV only for answers that are not streamed, which have a length.
   if (call.answer == VendorCall::kTimes || fields["response_format"] == "wav") {
     fields["stream"] = false;
   }
@@ -82,7 +82,7 @@ std::optional<ApiError> read_cartesia(const JsonIn& message, VendorCall& call, J
   return {};
 }
 
-/// A number in the query: an integer or a fraction, as JSON writes them.
+/// Parses a number in the query: an integer or a fraction, as in JSON.
 std::optional<JsonIn> number_in(const std::string& text) {
   const JsonIn number = JsonIn::parse(text, nullptr, false);
   if (!number.is_number()) return {};
@@ -91,7 +91,7 @@ std::optional<JsonIn> number_in(const std::string& text) {
 
 std::optional<ApiError> read_deepgram(const JsonIn& message, const Query& query, JsonIn& fields) {
   fields["input"] = string_at(message, "text").value_or("");
-  // Their model is a voice.
+  // Deepgram's model is a voice.
   const std::string model = query.find("model").value_or("");
   if (!model.empty()) fields["voice"] = model;
   for (const char* name : {"sample_rate", "speed"}) {
@@ -165,7 +165,7 @@ std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_vi
   }
   if (fault) return std::move(*fault);
   if (call.answer == VendorCall::kEvents || call.answer == VendorCall::kTimesByPiece) {
-    fields["stream_format"] = "sse";  // pieces in JSON, in the vendor's words
+    fields["stream_format"] = "sse";  // JSON for each piece, in the vendor's form
   }
   return dump_json(fields);
 }

@@ -1,6 +1,5 @@
-// Requests for speech as other vendors' clients send them over HTTP, in the words of
-// POST /v1/audio/speech: the whole of these dialects is this translation. Knows no sockets; any
-// thread; nothing throws, whatever the bytes.
+// Translates speech requests of other vendors' HTTP APIs into bodies of POST /v1/audio/speech. All
+// knowledge about these APIs is here. Uses no sockets; any thread; never throws, for any bytes.
 #pragma once
 
 #include <optional>
@@ -12,7 +11,7 @@
 
 namespace syrinx {
 
-/// Which vendor's request a path is for, and what the answer looks like.
+/// The vendor of a request's path, and the form of the answer.
 struct VendorCall {
   enum Vendor {
     kElevenLabs,  ///< POST /v1/text-to-speech/VOICE and .../stream, each with /with-timestamps
@@ -20,23 +19,23 @@ struct VendorCall {
     kDeepgram,    ///< POST /v1/speak
   };
   enum Answer {
-    kAudio,         ///< the bare bytes
+    kAudio,         ///< plain bytes
     kEvents,        ///< Cartesia's server-sent events
     kTimes,         ///< ElevenLabs' JSON object of audio and times of characters
     kTimesByPiece,  ///< a line with such an object for each piece
   };
   Vendor vendor = kElevenLabs;
   Answer answer = kAudio;
-  std::string voice = {};  ///< in the path, decoded
-  // In the body:
-  std::string context_id = {};  ///< of Cartesia's events
-  bool words = false;           ///< Cartesia: with the times of words
+  std::string voice = {};  ///< voice in the path, decoded
+  // From the body:
+  std::string context_id = {};  ///< id in Cartesia's events
+  bool words = false;           ///< Cartesia: the answer includes word times
 };
-/// Nothing where the path is not a vendor's.
+/// Finds the vendor of a path; nothing for other paths.
 std::optional<VendorCall> find_vendor_call(std::string_view path);
 
-/// The body for POST /v1/audio/speech; the rest of it goes into `call`. `query` without its
-/// question mark. An ApiError names what cannot be honoured, in the client's words.
+/// Returns the body for POST /v1/audio/speech; values that do not belong there go into `call`.
+/// `query` has no question mark. An ApiError names an unsupported field as the client calls it.
 std::variant<std::string, ApiError> native_body(VendorCall& call, std::string_view query,
                                                 std::string_view body);
 

@@ -19,7 +19,7 @@ constexpr size_t kMaxReferenceTextBytes = 16 << 10;
 constexpr size_t kMaxTurns = 32;
 constexpr size_t kMinAudioBytes = 64;
 
-/// A voice of the model, of the store, or a mix; vendors' names mean the default.
+/// Reads a name of the model, of the store, or a mix; vendors' names mean the default voice.
 void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   const JsonIn* voice = fields.find("voice");
   if (voice == nullptr) return;
@@ -32,7 +32,7 @@ void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& ca
   }
   if (!voice->is_string()) fields.wrong_type("voice", "a string or {\"id\": string}", *voice);
   const auto name = voice->get<std::string>();
-  if (trimmed(name).empty()) return;  // as unset: the default
+  if (trimmed(name).empty()) return;  // empty: the default voice
   auto wishes = find_voices(speaker, name);
   if (!wishes && is_vendor_voice(name)) {
     call.request.voice.name = speaker.info->speech.default_voice;
@@ -47,8 +47,8 @@ void read_voice(const JsonFields& fields, const Speaker& speaker, SpeechCall& ca
   call.voices.clear();
 }
 
-/// The bytes of a recording in a data: URI or in base64. Nothing else is opened: not files of this
-/// machine, not addresses.
+/// Returns the bytes of a recording in a data: URI or in base64. Never opens files of this machine
+/// or network addresses.
 std::string read_audio(const JsonFields& fields, const char* name, const JsonIn& value) {
   if (!value.is_string()) fields.wrong_type(name, "a string", value);
   std::string_view text = value.get_ref<const std::string&>();
@@ -59,7 +59,7 @@ std::string read_audio(const JsonFields& fields, const char* name, const JsonIn&
     text = base64 ? text.substr(comma + 1) : std::string_view();
   }
   auto bytes = base64_decoded(text);
-  // A path such as "/etc/motd" is base64 too, but no recording is as short as that.
+  // A path such as "/etc/motd" is valid base64, too, but shorter than any recording.
   if (!bytes || bytes->size() < kMinAudioBytes) {
     fields.refuse(name, concat("'", fields.path(name),
                                "' must be a recording in base64, bare or as a data: URI. This "
@@ -69,7 +69,7 @@ std::string read_audio(const JsonFields& fields, const char* name, const JsonIn&
   return std::move(*bytes);
 }
 
-/// The only item of a list, or the value itself.
+/// Returns the only item of a list, or the value itself.
 const JsonIn* only_one(const JsonFields& fields, const char* name) {
   const JsonIn* value = fields.find(name);
   if (value == nullptr || !value->is_array()) return value;
@@ -101,7 +101,7 @@ void refuse_where_nothing_clones(const JsonFields& fields, const Speaker& speake
   }
 }
 
-/// The first way to clone that needs no text.
+/// Returns the first mode of cloning that needs no text.
 std::string mode_without_text(const JsonFields& fields, const Speaker& speaker) {
   for (const VoiceMode& mode : speaker.encoder->modes) {
     if (!mode.needs_text) return mode.name;
@@ -110,7 +110,7 @@ std::string mode_without_text(const JsonFields& fields, const Speaker& speaker) 
                      concat("The model '", speaker.info->model, "' clones only with 'ref_text'."));
 }
 
-/// A voice that comes with the request. False: there is none.
+/// Reads a voice that the request contains. Returns false if there is none.
 bool read_reference(const JsonFields& fields, const Speaker& speaker, SpeechCall& call) {
   refuse_where_nothing_clones(fields, speaker);
   const bool only_speaker = fields.flag("x_vector_only_mode").value_or(false);

@@ -1,5 +1,5 @@
-// The fields of a body of speech that say which voice speaks, and which voices spoke before: names,
-// recordings, embeddings, earlier turns. Throws ApiError. Any thread.
+// Reads the fields that say which voice speaks, and the earlier turns with their voices: names,
+// recordings, embeddings. Throws ApiError. Any thread.
 #pragma once
 
 #include "server/request/object_fields.h"
@@ -7,11 +7,12 @@
 
 namespace syrinx {
 
-/// Reads a voice that comes with the request, in the words of vLLM-Omni and SGLang-Omni, or else
-/// "voice", into `call`.
+/// Reads a voice that the request contains, with the field names of vLLM-Omni and SGLang-Omni, or
+/// else "voice", into `call`.
 void read_voice_fields(const JsonFields& fields, const Speaker& speaker, SpeechCall& call);
 
-/// Reads the earlier turns of the conversation; their recordings are fetched beside the voices.
+/// Reads the earlier turns of the conversation; their recordings are fetched together with the
+/// voices.
 void read_context(const JsonFields& fields, const Speaker& speaker, SpeechCall& call);
 
 }  // namespace syrinx

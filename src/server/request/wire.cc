@@ -14,7 +14,7 @@ using nlohmann::ordered_json;
 
 std::string event(const ordered_json& data) { return "data: " + dump_json(data) + "\n\n"; }
 
-/// Code points of valid UTF-8.
+/// Counts the code points of valid UTF-8.
 int64_t characters(std::string_view text) {
   return std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; });
 }
@@ -44,7 +44,7 @@ std::optional<std::string> base64_decoded(std::string_view text) {
     if (c >= 'A' && c <= 'Z') return c - 'A';
     if (c >= 'a' && c <= 'z') return c - 'a' + 26;
     if (c >= '0' && c <= '9') return c - '0' + 52;
-    if (c == '+' || c == '-') return 62;  // '-' and '_': the alphabet for URLs
+    if (c == '+' || c == '-') return 62;  // '-' and '_' are in base64 for URLs
     return c == '/' || c == '_' ? 63 : -1;
   };
   std::string out;
@@ -73,7 +73,7 @@ std::optional<std::string> base64_decoded(std::string_view text) {
 }
 
 std::string audio_event(std::string_view bytes) {
-  // By hand: base64 needs no escapes, and this is the hot path.
+  // Without the JSON library: base64 needs no escapes, and this code runs for every chunk.
   return "data: {\"type\":\"speech.audio.delta\",\"audio\":\"" + base64(bytes) + "\"}\n\n";
 }
 

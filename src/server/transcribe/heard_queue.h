@@ -1,6 +1,6 @@
-// Carries a transcript from a recogniser's thread to a connection. The sink's calls are the
-// recogniser's; everything else is the connection's, on one thread at a time. Bounded by the length
-// of a transcript.
+// Carries a transcript from a recogniser's thread to a connection. The recogniser calls the sink's
+// methods; the connection calls everything else, on one thread at a time. Bounded by the length of
+// a transcript.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@ namespace syrinx {
 
 class HeardQueue : public TranscriptSink {
  public:
-  /// `wake` is called on the recogniser's thread when there is something new, until detach(). It
-  /// must not block and must not call back.
+  /// Calls `wake` on the recogniser's thread when something new has arrived, until detach(). `wake`
+  /// must not block and must not call this object.
   explicit HeardQueue(std::function<void()> wake);
 
   void partial(std::string_view text) override;
@@ -27,13 +27,13 @@ class HeardQueue : public TranscriptSink {
 
   struct News {
     std::vector<TranscriptSegment> segments;
-    std::optional<std::string> partial;        ///< the newest after them, of live listeners
-    std::optional<Result<Transcript>> result;  ///< with the last segments
+    std::optional<std::string> partial;        ///< newest text after them (live listeners)
+    std::optional<Result<Transcript>> result;  ///< set with the last segments
   };
-  /// What came since the last call.
+  /// Returns what has arrived since the last call.
   News take();
   double heard_s() const;
-  /// No further wake; what still comes is dropped.
+  /// Stops calling `wake`; drops what still arrives.
   void detach();
 
  private:

@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 
 constexpr size_t kMaxFieldBytes = 16 << 10;
 
-/// Reads fields and remembers the first that is wrong.
+/// Reads fields and notes the first invalid field.
 class FormReader {
  public:
   explicit FormReader(const std::vector<FormPart>& form) : form_(form) {}
@@ -30,7 +30,7 @@ class FormReader {
     return at == form_.end() ? nullptr : &*at;
   }
 
-  /// "" when it is absent.
+  /// Returns the text of a field; "" if it is absent.
   std::string_view text(const char* name) {
     const FormPart* found = part(name);
     if (found == nullptr) return {};
@@ -41,7 +41,7 @@ class FormReader {
     return found->data;
   }
 
-  /// All values of a list, whose name clients write bare, as "name[]" or as "name[0]".
+  /// Returns all values of a list, which clients name "name", "name[]" or "name[0]".
   std::vector<std::string_view> list(const std::string& name) {
     std::vector<std::string_view> out;
     for (const FormPart& each : form_) {
@@ -132,11 +132,11 @@ void read_temperature(FormReader& form, TranscriptionCall& call) {
   if (fault != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 1)) {
     return form.fail("temperature", "'temperature' is a number from 0 to 1.");
   }
-  // 0 is the default of OpenAI's, where it means: try rising ones as far as is needed.
+  // OpenAI's default is 0, which means to try rising temperatures as far as necessary.
   if (value > 0) call.listen.temperatures = {value};
 }
 
-/// Recognisers find their own boundaries; what a client says of them is checked and left at that.
+/// Checks a client's chunking strategy and ignores it: recognisers find boundaries themselves.
 void read_chunking(FormReader& form) {
   const std::string_view text = form.text("chunking_strategy");
   if (text.empty() || text == "auto") return;
@@ -171,7 +171,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
     const auto languages = form.list("languages");
     if (const std::string_view one = form.text("language"); !one.empty()) {
       call.listen.language = language_code(one.substr(0, 40));
-    } else if (languages.size() == 1) {  // of several, the recogniser finds out which
+    } else if (languages.size() == 1) {  // with several languages, the recogniser chooses
       call.listen.language = language_code(languages.front().substr(0, 40));
     }
     for (const std::string_view word : form.list("keywords")) {
@@ -235,7 +235,7 @@ const char* transcription_type(TranscriptionCall::Format format) {
 
 std::string transcript_accepted_event(double duration_s, bool scores) {
   ordered_json event = {{"type", "transcript.text.delta"}, {"delta", ""}};
-  if (scores) event["logprobs"] = ordered_json::array();  // clients go through it in every event
+  if (scores) event["logprobs"] = ordered_json::array();  // clients expect the list in every event
   event["duration"] = std::round(1000 * duration_s) / 1000;
   return sse(event);
 }

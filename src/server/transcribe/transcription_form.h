@@ -1,5 +1,6 @@
-// A request to write down a recording: POST /v1/audio/transcriptions and /v1/audio/translations, as
-// forms of OpenAI's API. Knows no sockets and no recogniser. Free functions; any thread.
+// Parses requests to transcribe a recording: POST /v1/audio/transcriptions and
+// /v1/audio/translations, as forms of OpenAI's API. Uses no sockets and no recogniser. Free
+// functions; any thread.
 #pragma once
 
 #include <string>
@@ -18,27 +19,27 @@ struct TranscriptionCall {
 
   std::string_view file;  ///< borrowed from the form
   std::string model;
-  ListenOptions listen;  ///< without the client
+  ListenOptions listen;  ///< options of the listener, without its client
   Format format = Format::kJson;
-  bool segments = true, words = false;  ///< of verbose JSON
+  bool segments = true, words = false;  ///< parts of verbose JSON
   bool stream = false;
 };
 
-/// Reads every field that OpenAI's API has; what it does not have is left unread, what cannot be
-/// done here is refused.
+/// Reads every field of OpenAI's API; ignores unknown fields and refuses unsupported values.
 std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<FormPart>& form,
                                                              bool translate);
 
-/// The answer in the format that was asked for, and its type.
+/// Returns the answer in the requested format; the next function, its content type.
 std::string transcription_body(const TranscriptionCall& call, const Transcript& transcript);
 const char* transcription_type(TranscriptionCall::Format format);
 
-/// The first event of a streamed answer: the recording is accepted, and `duration` seconds long. A
-/// delta without text, which every client reads. `scores`: with empty log probabilities.
+/// Returns the first event of a streamed answer, which says that the recording is accepted, and its
+/// duration in seconds. It is a delta without text, which every client can read. `scores`: adds
+/// empty log probabilities.
 std::string transcript_accepted_event(double duration_s, bool scores);
 
-/// Server-sent events of a streamed answer. `first`: nothing was said before; `scores`: with
-/// log-probabilities.
+/// Returns server-sent events of a streamed answer. `first`: no text was sent before; `scores`:
+/// adds log probabilities.
 std::string transcript_delta_event(const TranscriptSegment& segment, bool first, bool scores);
 std::string transcript_done_event(const Transcript& transcript, bool scores);
 std::string transcript_error_event(const ApiError& error);

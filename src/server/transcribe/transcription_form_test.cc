@@ -22,7 +22,7 @@ TranscriptionCall read_call(std::vector<FormPart> form, bool translate = false) 
   return std::get<TranscriptionCall>(call);
 }
 
-/// The field that is refused, or "".
+/// Returns the field that is refused, or "".
 std::string refused_field(std::vector<FormPart> form) {
   form.push_back({.name = "file", .filename = "a.wav", .data = "RIFF"});
   const auto call = read_transcription(form, false);
@@ -105,7 +105,7 @@ TEST(TranscriptionForm, Events) {
   EXPECT_EQ(transcript_json(whole, true), "{\"text\":\"H\u00e9\"" + scores + usage);
 }
 
-/// Fields of any bytes: read or refused, and what is read is within its bounds.
+/// Fields of any bytes are either refused or read with values within their bounds.
 TEST(TranscriptionFormFuzz, AnyFields) {
   const int runs = fuzz_inputs(20'000);
   const std::vector<std::string> names = {"file",

@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view kElevenVoices = "/v1/voices", kElevenVoicesPaged = "/v2/voices";
 constexpr std::string_view kCartesiaVoices = "/voices";
-constexpr size_t kPageVoices = 10, kMaxPageVoices = 100;  // by both vendors' default
+constexpr size_t kPageVoices = 10, kMaxPageVoices = 100;  // defaults of both vendors
 
-/// ID in PREFIX/ID, decoded; empty: another path.
+/// Returns the decoded ID of a path PREFIX/ID; empty: another path.
 std::string voice_id_in(std::string_view path, std::string_view prefix) {
   if (path.size() <= prefix.size() + 1 || !path.starts_with(prefix)) return "";
   path.remove_prefix(prefix.size());
@@ -78,7 +78,7 @@ JsonOut cartesia_voice(const ListedVoice& voice, const Speaker& speaker) {
 
 Reply json_answer(const JsonOut& out) { return {.status = 200, .body = dump_json(out) + "\n"}; }
 
-/// Those that a search asks for: `text` in id, name or description, in any case.
+/// Returns the voices with `text` in their id, name or description; ignores case.
 std::vector<ListedVoice> matching(std::vector<ListedVoice> voices, const std::string& text) {
   const std::string wanted = lower_ascii(text);
   std::erase_if(voices, [&](const ListedVoice& voice) {
@@ -88,7 +88,7 @@ std::vector<ListedVoice> matching(std::vector<ListedVoice> voices, const std::st
   return voices;
 }
 
-/// A number of the query in [0, most], or `otherwise`.
+/// Returns a number of the query in [0, most], or `otherwise`.
 size_t count_in(const Query& query, const char* name, size_t otherwise, size_t most) {
   const std::string text = query.find(name).value_or("");
   size_t out = 0;
@@ -97,7 +97,7 @@ size_t count_in(const Query& query, const char* name, size_t otherwise, size_t m
   return good ? std::min(out, most) : otherwise;
 }
 
-/// Voices [begin, begin + size) in the way of one of the vendors.
+/// Returns voices [begin, begin + size) in a vendor's form.
 template <typename Write>
 JsonOut page_of(const std::vector<ListedVoice>& voices, size_t begin, size_t size, Write write) {
   JsonOut out = JsonOut::array();
@@ -121,7 +121,7 @@ Reply eleven_page(const std::vector<ListedVoice>& all, const Query& query, const
        {"next_page_token", more ? JsonOut(std::to_string(begin + size)) : JsonOut()}});
 }
 
-/// From behind the voice `starting_after`, or up to the one that is `ending_before`.
+/// Returns the page after the voice `starting_after`, or before the voice `ending_before`.
 Reply cartesia_page(const std::vector<ListedVoice>& all, const Query& query,
                     const Speaker& speaker) {
   const std::vector<ListedVoice> voices = matching(all, query.find("q").value_or(""));

@@ -1,6 +1,6 @@
-// The voices in the words of other vendors' clients, which look a voice up before they speak: for
-// ElevenLabs GET /v1/voices, /v2/voices and /v1/voices/ID, for Cartesia GET /voices and /voices/ID.
-// Free functions; any thread.
+// Lists voices for other vendors' clients, which look a voice up before they speak: for ElevenLabs
+// GET /v1/voices, /v2/voices and /v1/voices/ID, for Cartesia GET /voices and /voices/ID. Free
+// functions; any thread.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 
 namespace syrinx {
 
-/// Whether a path is one of them.
+/// Returns whether a path is one of these.
 bool is_vendor_voices(std::string_view path);
-/// The answer to GET there; `query` without its question mark.
+/// Answers GET at such a path; `query` has no question mark.
 Reply answer_vendor_voices(std::string_view path, std::string_view query, const Speaker& speaker);
 
 }  // namespace syrinx

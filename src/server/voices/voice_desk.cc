@@ -17,7 +17,7 @@ namespace {
 
 using SharedVoice = std::shared_ptr<const Voice>;
 
-/// What a fetch and the desk's threads have in common.
+/// State shared by a fetch and the desk's threads.
 class Basket {
  public:
   Basket(size_t count, std::function<void()> wake) : voices_(count), wake_(std::move(wake)) {}
@@ -43,7 +43,7 @@ class Basket {
     if (!all) return {};
     return ok_status();
   }
-  /// Nothing is put in any more.
+  /// Accepts no more voices.
   void give_up() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
@@ -56,20 +56,20 @@ class Basket {
 
  private:
   mutable std::mutex mutex_;
-  std::vector<SharedVoice> voices_;  // of the wishes with a source, in order
+  std::vector<SharedVoice> voices_;  // voices of the wishes with a source, in order
   std::optional<Error> fault_;
   std::function<void()> wake_;
 };
 
-/// A place of a basket that waits for a voice.
+/// A place in a basket that waits for a voice.
 struct Waiter {
   std::shared_ptr<Basket> basket;
   size_t index = 0;
 };
 
-/// A recording with the encoder, and all requests that wait for it.
+/// A recording that is being encoded, and all requests that wait for it.
 struct Encoding {
-  std::string name;  ///< model and key: requests for the same join
+  std::string name;  ///< model and key: requests for the same voice share it
   std::shared_ptr<Backend> backend;
   PreparedVoice prepared;
   std::vector<Waiter> waiters;
@@ -101,15 +101,15 @@ struct VoiceDesk::Impl : std::enable_shared_from_this<VoiceDesk::Impl> {
   const std::shared_ptr<VoiceStore> store;
   const VoiceDeskOptions options;
   VoiceCache cache;
-  std::mutex mutex;  // of what is below
+  std::mutex mutex;  // protects the members below
   std::map<uint64_t, Encoding> encodings;
-  std::map<std::string, uint64_t> joinable;  // encodings by name, those that are not cancelled
+  std::map<std::string, uint64_t> joinable;  // encodings by name, without cancelled ones
   uint64_t next_number = 1;
   int waiting = 0;
   net::thread_pool worker{1};
 };
 
-/// Without reading or decoding anything; nothing: it takes longer.
+/// Returns the voice without reading or decoding; nothing if that is not possible.
 std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backend,
                                                             const VoiceSource& source) {
   if (!source.embedding.empty()) {
@@ -123,7 +123,7 @@ std::optional<Result<SharedVoice>> VoiceDesk::Impl::at_hand(const Backend& backe
   return {};
 }
 
-/// On the desk's thread.
+/// Looks a voice up, on the desk's thread.
 void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const VoiceSource& source,
                               Waiter waiter, uint64_t client) try {
   if (!waiter.basket->wanted()) return;
@@ -142,7 +142,7 @@ void VoiceDesk::Impl::look_up(const std::shared_ptr<Backend>& backend, const Voi
   waiter.basket->take(waiter.index, Error{ErrorCode::kInternal, error.what(), "voice"});
 }
 
-/// On the desk's thread. Joins an encoding of the same recording; false: there is none.
+/// Joins an encoding of the same recording, on the desk's thread; returns false if there is none.
 bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   const std::lock_guard lock(mutex);
   const auto at = joinable.find(name);
@@ -151,7 +151,7 @@ bool VoiceDesk::Impl::join(const std::string& name, const Waiter& waiter) {
   return true;
 }
 
-/// On the desk's thread, where no request waits for the same.
+/// Starts an encoding, on the desk's thread, when there is none of the same recording.
 void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVoice prepared,
                              Waiter waiter, uint64_t client) {
   const std::string name = encoding_name(*backend, prepared.key);
@@ -167,7 +167,7 @@ void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVo
     encoding.backend = backend;
     encoding.prepared = std::move(prepared);
   }
-  // The answer comes on a thread of the engine, which must not be the one to let go of the engine.
+  // The answer arrives on a thread of the engine, which must not destroy the engine.
   auto id = backend->encode_voice(std::move(recording), client,
                                   [weak = weak_from_this(), number](Result<Voice> voice) {
                                     const auto self = weak.lock();
@@ -179,10 +179,10 @@ void VoiceDesk::Impl::encode(const std::shared_ptr<Backend>& backend, PreparedVo
                                   });
   if (!id) return encoded(number, id.error());
   const std::lock_guard lock(mutex);
-  encodings[number].id = id.value();  // its end is reported on this thread, so it is still there
+  encodings[number].id = id.value();  // still there: its end is reported on this thread
 }
 
-/// On the desk's thread.
+/// Passes an encoded voice to all waiting requests, on the desk's thread.
 void VoiceDesk::Impl::encoded(uint64_t number, Result<Voice> voice) {
   Encoding encoding;
   {
@@ -201,7 +201,7 @@ void VoiceDesk::Impl::encoded(uint64_t number, Result<Voice> voice) {
   for (const Waiter& waiter : encoding.waiters) waiter.basket->take(waiter.index, *out);
 }
 
-/// Ends encodings that no request waits for.
+/// Cancels encodings that no request waits for.
 void VoiceDesk::Impl::forget_unwanted() {
   const std::lock_guard lock(mutex);
   for (auto& [number, encoding] : encodings) {
@@ -216,7 +216,7 @@ void VoiceDesk::Impl::forget_unwanted() {
 
 namespace {
 
-/// All of what is not at hand is looked up and encoded at the same time.
+/// A fetch; voices that are not in the cache are looked up and encoded in parallel.
 class Fetch : public VoiceFetch {
  public:
   Fetch(std::vector<VoiceWish> wishes, std::shared_ptr<Basket> basket,
@@ -250,7 +250,7 @@ VoiceDesk::~VoiceDesk() {
     }
   }
   impl_->worker.join();
-  // If a backend ends with its last encoding, then on this thread and without the lock.
+  // A backend that is destroyed with its last encoding is destroyed here, without the lock.
   std::map<uint64_t, Encoding> unfinished;
   const std::lock_guard lock(impl_->mutex);
   unfinished.swap(impl_->encodings);

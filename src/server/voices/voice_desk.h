@@ -1,6 +1,6 @@
-// Fetches voices as data for requests: of the cache, of the store, or encoded by the model, once
-// for all requests for the same one. Reading and writing are on a thread of its own, encoding on
-// the engine's. Public methods are safe from any thread.
+// Fetches voices as data for requests: from the cache, from the store, or encoded by the model,
+// once for all requests for the same voice. Files are read and written on the desk's thread,
+// recordings are encoded by the engine. Public methods are safe from any thread.
 #pragma once
 
 #include <functional>
@@ -13,22 +13,22 @@
 
 namespace syrinx {
 
-/// What is kept and what may wait.
+/// Limits, and further names of voices.
 struct VoiceDeskOptions {
   size_t cache_bytes = size_t{256} << 20;
-  int max_waiting = 256;  ///< fetches that are not done; more get kOverloaded
+  int max_waiting = 256;  ///< most unfinished fetches; further ones get kOverloaded
   RecordingLimits recordings = {.max_bytes = size_t{16} << 20};
-  VoiceAliases aliases = {};  ///< what else voices are called here
+  VoiceAliases aliases = {};  ///< further names of voices
 };
 
-/// The voices of one request on their way. Given up when destroyed: then nothing is encoded for it
-/// any more, and `wake` is not called again.
+/// The fetch of one request's voices. Destroying it cancels it: its encodings stop, and `wake` is
+/// not called again.
 class VoiceFetch {
  public:
   virtual ~VoiceFetch() = default;
-  /// Nothing while they are on the way.
+  /// Returns the result; nothing while voices are being fetched.
   virtual std::optional<Status> status() const = 0;
-  /// Puts them into the request; once status() says ok.
+  /// Puts the voices into the request; call it once status() is ok.
   virtual void put(SpeechRequest& request) const = 0;
 };
 
@@ -36,21 +36,21 @@ class VoiceDesk {
  public:
   /// `store` may be null.
   explicit VoiceDesk(std::shared_ptr<VoiceStore> store, VoiceDeskOptions options = {});
-  /// Cancels what is under way.
+  /// Cancels all fetches.
   ~VoiceDesk();
   VoiceDesk(const VoiceDesk&) = delete;
   VoiceDesk& operator=(const VoiceDesk&) = delete;
 
-  /// Whose voices are at hand with this model. Borrows from both.
+  /// Returns the voices that are available with this model. Borrows from both.
   Speaker speaker(const Backend& backend) const;
   VoiceStore* store() const;
   const RecordingLimits& recordings() const;
 
-  /// Done at once when all is in the cache. `wake` is called when something changed, on any thread,
-  /// and must not block.
+  /// Fetches voices; done at once if all are in the cache. Calls `wake` on any thread when
+  /// something has changed; `wake` must not block.
   std::unique_ptr<VoiceFetch> fetch(std::shared_ptr<Backend> backend, std::vector<VoiceWish> wishes,
                                     uint64_t client, std::function<void()> wake);
-  /// Runs `task` on the desk's thread, after what waits there.
+  /// Runs `task` on the desk's thread, after all earlier tasks.
   void post(std::function<void()> task);
 
  private:

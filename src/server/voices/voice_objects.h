@@ -1,4 +1,4 @@
-// Voices and consents as clients are shown them. Free functions; any thread.
+// Voices and consents as JSON for clients. Free functions; any thread.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,19 +10,19 @@
 
 namespace syrinx {
 
-/// A voice that can be asked for.
+/// A voice that requests may name.
 struct ListedVoice {
   std::string id, name, description;
   bool is_default = false;
-  std::optional<StoredVoice> kept = {};  ///< nothing: the model's own
+  std::optional<StoredVoice> kept = {};  ///< a stored voice; unset: a voice of the model
 };
-/// The model's voices, then the kept ones that it can speak with. `aliases`: then what else they
-/// are called, where that is one voice.
+/// Returns the model's voices, then the stored voices that the model can use. `aliases`: then also
+/// the aliases of single voices.
 std::vector<ListedVoice> list_voices(const Speaker& speaker, bool aliases);
 
-/// As in "uploaded_voices" of vLLM-Omni's list.
+/// Returns a voice as in "uploaded_voices" of vLLM-Omni's list.
 nlohmann::ordered_json stored_voice_object(const StoredVoice& voice);
-/// As OpenAI's "audio.voice_consent".
+/// Returns a consent as OpenAI's "audio.voice_consent".
 nlohmann::ordered_json consent_object(const StoredConsent& consent);
 
 }  // namespace syrinx
