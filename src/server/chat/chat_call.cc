@@ -168,7 +168,7 @@ std::variant<ChatCall, ApiError> ChatBody::call(const ChatAbility& model) const 
   fields.text("model");
   ChatCall call;
   call.kind = kind_;
-  call.request.writing.text_only = true;  // this API cannot return audio
+  call.request.writing.text_only = true;  // read_modalities() may change it
   refuse_others(fields);
   read_stops(fields, call.request);
   call.request.sampling.seed = random_seed();

@@ -1,6 +1,6 @@
-// /tts/websocket, as Cartesia's clients speak it. Every message names its context and carries all
-// settings; those of a context's first message count. Transcripts of a context are joined as they
-// are; one without "continue" is the last.
+// /tts/websocket of Cartesia's API. Every message names its context and carries all settings; the
+// settings of a context's first message apply. The transcripts of a context are concatenated
+// unchanged; a transcript without "continue" is the last one.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMaxCartesiaContexts = 16;
 
-/// Settings of a message in the words of POST /v1/audio/speech. A refusal is in `error`.
+/// Returns the settings of a message as options; a refusal is in `error`.
 std::optional<ContextOptions> read_options(const JsonIn& message, const Speaker& speaker,
                                            ApiError& error) {
   JsonIn fields = JsonIn::object();
@@ -122,9 +122,9 @@ class CartesiaDialect : public Dialect {
 
  private:
   struct Open {
-    bool closed = false;  ///< its last transcript has come
+    bool closed = false;  ///< its last transcript has arrived
     int64_t flushed = 0;
-    double audio_s = 0;  ///< of the utterances that have ended
+    double audio_s = 0;  ///< seconds of its finished utterances
     double stepped_s = 0;
   };
 
@@ -152,7 +152,7 @@ class CartesiaDialect : public Dialect {
     if (open_.erase(context) > 0) done(context, out);
   }
 
-  /// Times count from the beginning of the context.
+  /// Sends times, counted from the beginning of the context.
   static void say_times(const char* type, const char* field, const char* names,
                         const SpeechEvent& event, const Open& state, Actions& out) {
     JsonOut words = JsonOut::array(), starts = JsonOut::array(), ends = JsonOut::array();

@@ -11,10 +11,10 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
                                                        bool strict) {
   const PipelineInfo& info = *speaker.info;
   JsonIn body = fields;
-  body["input"] = "text";  // what is checked elsewhere
+  body["input"] = "text";  // a placeholder: texts are checked elsewhere
   const auto format = string_at(body, "response_format");
   if (!format) body["response_format"] = "pcm";
-  std::optional<bool> ssml;  // of the text, which is not here yet
+  std::optional<bool> ssml;  // applies to the text, which arrives later
   if (const auto at = body.find("ssml"); at != body.end() && at->is_boolean()) {
     ssml = at->get<bool>();
     body.erase(at);
@@ -30,7 +30,7 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
                     .code = "model_not_found"};
   }
   const std::string text = dump_json(body);
-  auto parsed = SpeechBody::parse(HalfJoiner().push(text));  // halves are joined in texts alone
+  auto parsed = SpeechBody::parse(HalfJoiner().push(text));  // joins halves in texts only
   if (auto* error = std::get_if<ApiError>(&parsed)) return std::move(*error);
   auto call = std::get<SpeechBody>(parsed).call(speaker, strict);
   if (auto* error = std::get_if<ApiError>(&call)) return std::move(*error);

@@ -1,4 +1,4 @@
-// How a context speaks, read from a client's message. A free function; any thread.
+// Reads the options of a context from a client's message. A free function; any thread.
 #pragma once
 
 #include <variant>
@@ -9,8 +9,9 @@
 
 namespace syrinx {
 
-/// Checks `fields`, named as in POST /v1/audio/speech without "input", as that endpoint does.
-/// Without "sample_rate" raw audio is at the model's rate. A "model" must be the connection's.
+/// Checks `fields`, which have the names of POST /v1/audio/speech without "input", as that endpoint
+/// does. Without "sample_rate", raw audio has the model's rate. "model" must be that of the
+/// connection.
 std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, const Speaker& speaker,
                                                        bool strict = false);
 

@@ -13,8 +13,8 @@
 namespace syrinx {
 namespace {
 
-/// Whether there is a letter or a digit. Marks and white space alone are skipped, not refused: they
-/// are what is left over between the flushes of a language model.
+/// Returns whether there is a letter or a digit. Text with only marks and white space is skipped,
+/// not refused: it is often left between the flushes of a language model.
 bool speakable(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const CodePoint point = utf8_at(text, at);
@@ -79,7 +79,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   if (context == nullptr || !context->ahead_s) return {};
   look_ahead(*context);
   context = find(name);
-  if (context == nullptr) {  // it failed just now: as if it had never been
+  if (context == nullptr) {  // it has just failed: the same as if it had never existed
     std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
     return {};
   }
@@ -107,7 +107,7 @@ void SpeechContexts::add_text(const std::string& name, std::string_view text) {
   add_whole(*context, context->halves.push(text));
 }
 
-/// Text without halves of characters.
+/// Adds text without surrogate halves.
 void SpeechContexts::add_whole(Context& context, const std::string& text) {
   context.text_bytes += text.size();
   std::vector<SsmlStream::Piece> pieces;
@@ -116,7 +116,7 @@ void SpeechContexts::add_whole(Context& context, const std::string& text) {
   take(name, std::move(pieces));
 }
 
-/// The context, unless it has failed.
+/// Adds pieces; returns the context unless it has failed.
 SpeechContexts::Context* SpeechContexts::take(const std::string& name,
                                               std::vector<SsmlStream::Piece> pieces) {
   Context* context = find(name);
@@ -172,7 +172,7 @@ void SpeechContexts::add_plain(Context& context, std::string_view text) {
   advance(context);
 }
 
-/// The utterance that takes text: the last one, or a new one.
+/// Returns the utterance that takes text: the last one, or a new one.
 SpeechContexts::Utterance& SpeechContexts::growing(Context& context) {
   if (context.utterances.empty() || context.utterances.back().closed) {
     context.utterances.emplace_back();
@@ -189,7 +189,7 @@ void SpeechContexts::add_sentences(Context& context,
   check_count(context);
 }
 
-/// Goes on with it, unless there is too much of it.
+/// Submits further utterances, or fails if there are too many.
 void SpeechContexts::check_count(Context& context) {
   if (static_cast<int>(context.utterances.size()) > limits_.max_utterances) {
     return fail(context, too_much(concat("More than ", limits_.max_utterances,
@@ -208,7 +208,7 @@ void SpeechContexts::flush(const std::string& name) {
                                           " flushes wait to be spoken.")));
   }
   if (context->utterances.empty() || context->utterances.back().flushes) {
-    context->utterances.push_back({.closed = true});  // without text: only the answer
+    context->utterances.push_back({.closed = true});  // without text: only kFlushed
   }
   context->utterances.back().flushes = true;
 }
@@ -222,7 +222,7 @@ void SpeechContexts::finish(const std::string& name) {
   if (context != nullptr) context->finishing = true;
 }
 
-/// No text follows for now. The context, unless it has failed.
+/// Ends the last utterance. Returns the context unless it has failed.
 SpeechContexts::Context* SpeechContexts::close_last(const std::string& name) {
   std::vector<SsmlStream::Piece> pieces;
   find(name)->ssml.finish(pieces);
@@ -255,7 +255,7 @@ void SpeechContexts::cancel(const std::string& name) {
 
 // ---------------------------------------------------------------------------- the engine
 
-/// Gives the engine what it may have: the first utterance, and the second once the first is heard.
+/// Submits the first utterance to the engine, and the second when the first has audio.
 void SpeechContexts::advance(Context& context) {
   if (!has_voice(context)) return;
   bool heard = true;
@@ -268,7 +268,7 @@ void SpeechContexts::advance(Context& context) {
   }
 }
 
-/// Text ahead of its turn may fail without consequence.
+/// Submits text of a context that is ahead; its failure is not an error of the client.
 void SpeechContexts::look_ahead(Context& context) {
   if (context.utterances.empty()) return;
   const std::string name = context.name;
@@ -282,7 +282,7 @@ void SpeechContexts::look_ahead(Context& context) {
   }
 }
 
-/// Whether the context's voice is there; if it cannot be had, the context fails.
+/// Returns whether the context's voice is available; if it cannot be fetched, the context fails.
 bool SpeechContexts::has_voice(Context& context) {
   if (!context.fetch) return true;
   const auto status = context.fetch->status();
@@ -299,8 +299,8 @@ bool SpeechContexts::has_voice(Context& context) {
 std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utterance) try {
   SpeechRequest request = context.options.call.request;
   request.say.text = utterance.text;
-  // Text that is complete already is given like text that is not, so that speech does not depend on
-  // which came first. A document of SSML is always complete.
+  // Complete text is submitted in the same way as incomplete text, so that the speech does not
+  // depend on timing. A document of SSML is always complete.
   request.say.open = !utterance.said && (!utterance.closed || !context.sentences);
   if (utterance.said) {
     request.say.sayings = utterance.said->say.sayings;
@@ -345,7 +345,7 @@ SpeechContexts::Context* SpeechContexts::find(const std::string& name) {
   return at == contexts_.end() ? nullptr : &*at;
 }
 
-/// Gives up the first `most` utterances; they stay in the list.
+/// Cancels the first `most` utterances; they stay in the list.
 void SpeechContexts::drop(Context& context, size_t most) {
   for (size_t i = 0; i < std::min(most, context.utterances.size()); ++i) {
     Utterance& utterance = context.utterances[i];

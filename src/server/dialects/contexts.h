@@ -1,8 +1,8 @@
-// The contexts of one connection: text goes in, piece by piece; the audio of their utterances comes
-// out in order. Where the model takes late text, an utterance is an open request that grows with
-// every piece; elsewhere each sentence is a request of its own. One utterance of a context is with
-// the engine at a time, and the next one from the moment that the first is heard.
-// Nothing goes on after the destructor. One thread, but for `wake`.
+// The contexts of one connection: text arrives piece by piece, and the audio of utterances is
+// returned in order. If the model takes late text, an utterance is an open request, to which every
+// piece is appended; otherwise each sentence is a request of its own. The engine has one utterance
+// of a context at a time; it gets the next one when the first has audio. The destructor cancels
+// everything. One thread, except for `wake`.
 #pragma once
 
 #include <deque>
@@ -26,16 +26,16 @@
 
 namespace syrinx {
 
-/// What a connection may have, and on whose behalf it asks.
+/// Limits of a connection, and its client.
 struct ContextLimits {
   int max_contexts = 1;
-  int max_utterances = 64;                    ///< of a context, that wait or are spoken
-  size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
+  int max_utterances = 64;                    ///< most unfinished utterances of a context
+  size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
   uint64_t client = 0;                        ///< as in SpeechRequest
   VoiceDesk* voices = nullptr;                ///< fetches voices; null: unsupported
 };
 
-/// The contexts of a connection: texts that come in pieces, and their audio in turn.
+/// The contexts of a connection: texts that arrive in pieces, and their audio in order.
 class SpeechContexts {
  public:
   /// `wake` is called on the engine's thread when next() may have something.
@@ -45,57 +45,59 @@ class SpeechContexts {
   SpeechContexts(const SpeechContexts&) = delete;
   SpeechContexts& operator=(const SpeechContexts&) = delete;
 
-  // What actions ask for. Faults come out of next() as kFailed.
+  // The actions of a dialect. next() reports faults as kFailed.
   void open(const std::string& name, ContextOptions options);
-  /// As open(), on suspicion: it is spoken in the background, no more than `ahead_s` of it, and
-  /// nothing but kFailed comes of it until release().
+  /// Opens a context whose text may never be wanted. It is spoken in the background, at most
+  /// `ahead_s` seconds, and next() returns only kFailed for it until release().
   void open_ahead(const std::string& name, ContextOptions options, double ahead_s);
-  /// It is wanted, and called `as` from now on. The seconds that its first audio has taken (so far,
-  /// where it is not there yet); nothing: there is no such context any more.
+  /// Makes a context that is ahead an ordinary one with the name `as`. Returns the seconds from its
+  /// request to its first audio (or to now, if there is no audio yet); nothing if the context does
+  /// not exist any more.
   std::optional<double> release(const std::string& name, const std::string& as);
   void add_text(const std::string& name, std::string_view text);
   void flush(const std::string& name);
   void finish(const std::string& name);
   void cancel(const std::string& name);
 
-  /// The next event, if there is one; contexts take turns. Audio comes in pieces of at most 0.4 s.
+  /// Returns the next event, if there is one; contexts take turns. Audio comes in pieces of at most
+  /// 0.4 s.
   std::optional<SpeechEvent> next();
-  /// The client took everything that next() gave.
+  /// The client has received everything that next() returned.
   void written();
 
-  /// With the connection's own model, what is added to a text is spoken from where the text ended,
-  /// whatever comes then; otherwise a sentence waits for what makes its end certain.
+  /// Returns whether the connection's model speaks added text at once, whatever follows. Otherwise
+  /// a sentence waits for the text that makes its end certain.
   bool takes_late_text() const { return backend_->info().speech.late_text == LateText::kToken; }
-  /// Nothing is spoken or waits to be.
+  /// Returns whether no utterance is spoken or waits.
   bool quiet() const;
   int64_t utterances() const { return utterances_; }
-  /// Inner faults since the last call, for the log; never texts.
+  /// Returns inner faults since the last call, for the log; never texts.
   std::vector<std::string> take_troubles() { return std::exchange(troubles_, {}); }
 
  private:
   struct Utterance {
-    std::string text = {};  // all of it
-    bool closed = false;    // no text follows
-    bool flushes = false;   // kFlushed after it
+    std::string text = {};  // complete text so far
+    bool closed = false;    // no further text will follow
+    bool flushes = false;   // kFlushed follows the utterance
     bool speakable = false;
-    std::shared_ptr<AudioQueue> queue = {};  // once submitted
+    std::shared_ptr<AudioQueue> queue = {};  // set when submitted
     std::optional<RequestId> id = {};
-    double asked_s = 0;                     // when
-    std::unique_ptr<Encoder> encoder = {};  // from the first audio on
-    double audio_s = 0;                     // as taken
-    std::vector<WordMark> marks = {};       // whose times were not sent yet
+    double asked_s = 0;                     // time of the request
+    std::unique_ptr<Encoder> encoder = {};  // set from the first audio on
+    double audio_s = 0;                     // seconds of audio taken so far
+    std::vector<WordMark> marks = {};       // words whose times were not sent yet
     // For a document of SSML:
-    std::shared_ptr<const SpeechRequest> said = {};  // how its text is said; null: it is plain
+    std::shared_ptr<const SpeechRequest> said = {};  // how its text is spoken; null: plain text
     Markup markup = {};
-    size_t markup_bytes = 0;  // of the document, beyond its text
+    size_t markup_bytes = 0;  // bytes of the document without its text
     size_t bytes() const { return text.size() + markup_bytes; }
   };
   struct Context {
     std::string name;
-    ContextOptions options;  // with a backend
+    ContextOptions options;  // `backend` is always set
     const PipelineInfo& info() const { return options.backend->info(); }
-    std::unique_ptr<VoiceFetch> fetch = {};  // while its voice is on the way
-    std::optional<double> ahead_s = {};      // while it is ahead of its turn
+    std::unique_ptr<VoiceFetch> fetch = {};  // set while its voice is fetched
+    std::optional<double> ahead_s = {};      // set while the context is ahead
     bool sentences = false;
     bool finishing = false;
     SentenceStream splitter{SentenceOptions{}};
@@ -135,7 +137,7 @@ class SpeechContexts {
   const std::shared_ptr<Backend> backend_;
   const ContextLimits limits_;
   const std::function<void()> wake_;
-  std::list<Context> contexts_;  // the front one is next
+  std::list<Context> contexts_;  // the first one is asked next
   std::deque<SpeechEvent> events_;
   std::vector<std::pair<std::shared_ptr<AudioQueue>, size_t>> taken_;
   std::vector<std::string> troubles_;

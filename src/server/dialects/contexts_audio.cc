@@ -1,4 +1,4 @@
-// What comes out of the contexts: audio, words, marks and ends, in the order of the text.
+// The output of the contexts: audio, words, marks and ends, in the order of the text.
 #include <algorithm>
 #include <utility>
 
@@ -32,8 +32,8 @@ std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
     if (!first.queue && first.speakable) {
       const std::string name = context.name;
       advance(context);
-      if (find(name) == nullptr) return {};  // it failed; the event is queued
-      if (!first.queue) return {};           // its voice is on the way
+      if (find(name) == nullptr) return {};  // it failed; its event is queued
+      if (!first.queue) return {};           // its voice is still being fetched
     }
     if (first.queue) return audio_of(context, first);
     if (!first.closed) return {};
@@ -79,11 +79,11 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance&
                     .text = utterance.closed ? utterance.text : "",
                     .warnings = std::move(utterance.markup.warnings)};
   events_.push_back(std::move(audio));
-  advance(context);  // the next one may begin
+  advance(context);  // submits the next utterance
   return start;
 }
 
-/// Words whose end is known: that of the last one is the audio's.
+/// Returns the words whose end is known; the last word ends with the audio.
 std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance& utterance,
                                                     bool all) {
   if (!context.options.words) return {};
@@ -97,7 +97,7 @@ std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance&
   return event;
 }
 
-/// Each phone lasts until the next one begins, the last one until the audio ends.
+/// Returns the phones. Each lasts until the next one begins, the last one until the audio ends.
 std::optional<SpeechEvent> SpeechContexts::phones_of(const Context& context, const Outcome& outcome,
                                                      double audio_s) const {
   const SpeechCall& call = context.options.call;
@@ -126,7 +126,7 @@ std::vector<TimedWord> SpeechContexts::marks_of(const Context& context, const Ut
   return out;
 }
 
-/// Pops the utterance. Queues the rest of its audio and what follows it; returns the first of that.
+/// Removes the utterance. Queues the rest of its audio and the events after it; returns the first.
 SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const Outcome& outcome) {
   const std::string name = context.name;
   if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
@@ -148,7 +148,7 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
     rest.rate_hz = utterance.encoder->rate_hz();
   }
   const bool flushes = utterance.flushes;
-  drop(context, 1);  // past its length bound the engine may still be at work
+  drop(context, 1);  // at a length bound the engine may still run the request
   context.text_bytes -= std::min(context.text_bytes, utterance.bytes());
   context.utterances.pop_front();
   if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});

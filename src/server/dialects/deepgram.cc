@@ -1,5 +1,5 @@
-// /v1/speak, as Deepgram's clients speak it: Speak, Flush, Clear, Close; the audio in binary
-// frames. One context for each stretch between two Clears.
+// /v1/speak of Deepgram's API: Speak, Flush, Clear, Close; the audio in binary frames. The text
+// between two Clears is one context.
 #include <utility>
 
 #include "server/dialects/context_options.h"
@@ -94,7 +94,7 @@ std::unique_ptr<Dialect> make_deepgram_dialect(const Query& query, const std::st
                                                const Speaker& speaker, ApiError& error) {
   const PipelineInfo& info = *speaker.info;
   JsonIn fields = JsonIn::object();
-  // Their model is a voice.
+  // Deepgram's model is a voice.
   const std::string model = query.find("model").value_or("");
   if (is_vendor_voice(model) || !names_model(info, model)) fields["voice"] = model;
   const std::string encoding = query.find("encoding").value_or("linear16");

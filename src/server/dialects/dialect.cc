@@ -11,7 +11,7 @@ constexpr std::string_view kElevenLabs = "/v1/text-to-speech/";
 constexpr std::string_view kSingle = "/stream-input", kMulti = "/multi-stream-input";
 constexpr std::string_view kCartesia = "/tts/websocket", kDeepgram = "/v1/speak";
 
-/// The voice in /v1/text-to-speech/VOICE/END; empty when the path is another.
+/// Returns the voice in /v1/text-to-speech/VOICE/END; empty for another path.
 std::string_view voice_in(std::string_view path, std::string_view end) {
   if (!path.starts_with(kElevenLabs) || !path.ends_with(end)) return {};
   const std::string_view rest = path.substr(kElevenLabs.size());

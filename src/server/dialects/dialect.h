@@ -1,7 +1,7 @@
-// Text in while audio comes out: what every WebSocket dialect (and Wyoming) has in common. A
-// dialect is a pure state machine. Messages of the client and events of the speech go in, actions
-// come out; it knows no sockets, no engine and no clock, and may throw nothing whatever it is fed.
-// One thread at a time.
+// The common interface of all WebSocket dialects (and Wyoming), in which text arrives while audio
+// is returned. A dialect is a pure state machine: it turns a client's messages and the events of
+// the speech into actions. It has no sockets, engine or clock, and never throws, for any input. One
+// thread at a time.
 #pragma once
 
 #include <memory>
@@ -21,40 +21,40 @@
 
 namespace syrinx {
 
-/// How a context speaks; fixed when it is opened.
+/// Options of a context; fixed when it is opened.
 struct ContextOptions {
   SpeechCall call;           ///< its text is empty
-  bool words = false;        ///< send the times of words, where the model knows them
-  bool by_sentence = false;  ///< one utterance for each sentence even if the model takes late text
-  // Text in SSML (text/ssml_stream.h): each document is an utterance of its own.
+  bool words = false;        ///< send the times of words, if the model provides them
+  bool by_sentence = false;  ///< an utterance for each sentence, even if the model takes late text
+  // Text in SSML (text/ssml_stream.h); each document is a separate utterance:
   std::optional<bool> ssml = {};  ///< as the field of POST /v1/audio/speech
-  bool bare_ssml = false;         ///< with ssml true: a document may lack its <speak>
+  bool bare_ssml = false;         ///< with ssml true: a document may omit its <speak>
   bool strict = false;            ///< as for SpeechBody::call()
-  /// The model that speaks; null: the connection's.
+  /// The model that speaks; null: the model of the connection.
   std::shared_ptr<Backend> backend = {};
 };
 
-// ---- What a dialect asks for. A context is one voice with one stream of text; its audio comes in
-// the order of the text. Names of contexts are the client's. Contexts that do not exist are
+// ---- Actions of a dialect. A context is one voice with one stream of text; its audio is in the
+// order of the text. The client chooses the names of contexts. Actions on unknown contexts are
 // ignored.
 
-/// Goes to the client as it is.
+/// Sends a message to the client, unchanged.
 struct SendMessage {
   std::string bytes;
   bool binary = false;
 };
 
-/// A context begins.
+/// Opens a context.
 struct OpenContext {
   std::string context;
   ContextOptions options;
 };
 
-/// More text of it.
+/// Adds text to a context.
 struct AddText {
   std::string context, text;
 };
-/// All text so far is complete: speak it. Answered by kFlushed once its audio is out.
+/// Marks the text so far as complete, so that it is spoken. Answered by kFlushed after its audio.
 struct FlushContext {
   std::string context;
 };
@@ -62,16 +62,16 @@ struct FlushContext {
 struct FinishContext {
   std::string context;
 };
-/// Ends at once: audio that was not sent is dropped, and no event follows.
+/// Ends a context at once: drops audio that was not sent; no event follows.
 struct CancelContext {
   std::string context;
 };
-/// Ends the connection when all messages before it were sent.
+/// Ends the connection when all earlier messages were sent.
 struct CloseConnection {
   int code = 1000;
   std::string reason = {};
 };
-/// Loads a model of the table. Answered by model_loaded(), before which no message is read.
+/// Loads a model of the table. Answered by model_loaded(); until then no message is read.
 struct LoadModel {
   std::string model;
 };
@@ -79,53 +79,54 @@ using Action = std::variant<SendMessage, OpenContext, AddText, FlushContext, Fin
                             CancelContext, CloseConnection, LoadModel>;
 using Actions = std::vector<Action>;
 
-// ---- What becomes of it.
+// ---- Events of the speech.
 
-/// News of a context. An utterance is what the engine speaks in one piece.
+/// An event of a context. An utterance is the text of one request to the engine.
 struct SpeechEvent {
   enum Kind {
-    kStarted,   ///< the first audio of an utterance comes next
+    kStarted,   ///< the first audio of an utterance follows
     kAudio,     ///< `bytes`
-    kWords,     ///< `words` of the utterance, in order, if wanted and known; may be ahead of audio
-    kPhones,    ///< `words` are the utterance's phones, if wanted; just before its kSpoken
+    kWords,     ///< `words` of the utterance, in order, if wanted and known; may precede audio
+    kPhones,    ///< `words` are the utterance's phones, if wanted; directly before its kSpoken
     kSpoken,    ///< an utterance has ended
     kFlushed,   ///< everything up to a flush has been sent
-    kFinished,  ///< the context is gone, all its audio has been sent
-    kFailed,    ///< the context is gone; `error` says why
+    kFinished,  ///< the context has ended, all its audio was sent
+    kFailed,    ///< the context has ended; `error` has the reason
   };
   Kind kind = kAudio;
   std::string context = {};
   std::string bytes = {};
-  int rate_hz = 0;        ///< of the audio as sent
-  std::string text = {};  ///< kStarted: of the utterance, where it is complete already
+  int rate_hz = 0;        ///< sample rate of the audio as it is sent
+  std::string text = {};  ///< kStarted: text of the utterance, if it is already complete
   std::vector<TimedWord> words = {};
-  double audio_s = 0;                 ///< kSpoken: length of the utterance
-  std::vector<TimedWord> marks = {};  ///< kSpoken: of its SSML, where the model knows their times
-  std::vector<std::string> warnings = {};  ///< kStarted: what of its text was left out
+  double audio_s = 0;                      ///< kSpoken: length of the utterance
+  std::vector<TimedWord> marks = {};       ///< kSpoken: of its SSML, if the model has their times
+  std::vector<std::string> warnings = {};  ///< kStarted: parts of its text that were ignored
   ApiError error = {};
-  double at_s = 0;  ///< when, on the caller's clock
+  double at_s = 0;  ///< time of the event on the caller's clock
 };
 
-/// A connection's protocol.
+/// The protocol of a connection.
 class Dialect {
  public:
   virtual ~Dialect() = default;
-  /// The connection stands.
+  /// The connection has been opened.
   virtual void opened(Actions&) {}
   virtual void message(std::string_view bytes, bool binary, Actions& out) = 0;
   virtual void event(const SpeechEvent& event, Actions& out) = 0;
-  /// What became of LoadModel.
+  /// The result of LoadModel.
   virtual void model_loaded(const Status&, Actions&) {}
-  /// Seconds without a message and without audio after which idle() is called; may change.
+  /// Returns the seconds without a message and without audio after which idle() is called; may
+  /// change.
   virtual double idle_timeout_s() const = 0;
-  /// Says goodbye.
+  /// Ends an idle connection.
   virtual void idle(Actions& out) = 0;
-  /// Contexts that may be open at once.
+  /// Returns the most contexts that may be open at once.
   virtual int max_contexts() const { return 1; }
 };
 
-/// A Speaker with facts of its own: a dialect may outlive the model that it refers to. Encoder,
-/// store and aliases live on.
+/// A Speaker with its own copy of the model's facts, because a dialect may outlive the model.
+/// Encoder, store and aliases stay valid.
 struct OwnSpeaker {
   explicit OwnSpeaker(const Speaker& speaker)
       : info(*speaker.info),
@@ -139,22 +140,22 @@ struct OwnSpeaker {
   const VoiceAliases* aliases;
 };
 
-/// What a connection began with.
+/// The request that opened a connection.
 struct DialectRequest {
   std::string path = {};   ///< without the query
   std::string query = {};  ///< after the question mark
-  std::string id = {};     ///< of the connection, for messages that carry one
+  std::string id = {};     ///< id of the connection, for messages that contain one
   bool strict = false;     ///< as for SpeechBody::call()
 };
 
-/// The dialect that is spoken at a path. Null when there is none, or when parameters of the query
-/// make no sense: `error` says what is wrong.
+/// Makes the dialect of a path. Returns null for an unknown path or invalid parameters of the
+/// query; `error` says what is wrong.
 std::unique_ptr<Dialect> make_dialect(const DialectRequest& request, const Speaker& speaker,
                                       ApiError& error);
-/// Whether a path is that of a WebSocket and of nothing else.
+/// Returns whether a path is only used for WebSockets.
 bool is_websocket_path(std::string_view path);
 inline constexpr std::string_view kRealtimePath = "/v1/realtime";
-/// "token", "sentence" or "none"; static storage.
+/// Returns "token", "sentence" or "none"; static storage.
 const char* late_text_name(LateText late);
 
 }  // namespace syrinx

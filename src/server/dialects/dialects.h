@@ -1,4 +1,4 @@
-// The dialects, one by one; dialect.h has what they share. Each throws nothing.
+// The functions that make each dialect; dialect.h has the common interface. None of them throws.
 #pragma once
 
 #include <cmath>

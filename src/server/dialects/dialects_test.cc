@@ -1,5 +1,5 @@
-// The dialects as state machines: what a client sends and what becomes of the speech on one side,
-// what is asked for and answered on the other.
+// Tests of the dialects as state machines: a client's messages and events of the speech on one
+// side, actions on the other.
 #include "server/dialects/dialects.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ PipelineInfo model(LateText late = LateText::kToken) {
   return info;
 }
 
-/// One line for each action, in order.
+/// Returns a line for each action, in order.
 std::string told(const Actions& actions) {
   struct {
     std::string operator()(const SendMessage& send) const {
@@ -101,7 +101,7 @@ TEST(WsDialects, NativeSpeaks) {
             "\n");
   EXPECT_EQ(hear(*d, R"({"type":"input.text","text":"Hello "})"),
             "open speech high 24000\ntext speech Hello \n");
-  EXPECT_TRUE(tells(hear(*d, R"({"type":"session.config"})"), "\"error\""));  // in the middle
+  EXPECT_TRUE(tells(hear(*d, R"({"type":"session.config"})"), "\"error\""));  // within a text
   EXPECT_EQ(hear(*d, R"({"type":"input.text","text":"you"})"), "text speech you\n");
   EXPECT_EQ(hear(*d, R"({"type":"input.done"})"), "flush speech\n");
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kStarted, .context = "speech", .rate_hz = 24000}),
@@ -117,7 +117,7 @@ TEST(WsDialects, NativeSpeaks) {
   EXPECT_EQ(happen(*d, {.kind = SpeechEvent::kFlushed, .context = "speech"}),
             R"({"type":"session.done","utterance_index":0,"total_sentences":1})"
             "\n");
-  // Between utterances the voice may change: the next text is a context of its own.
+  // Between utterances the voice may change: the next text gets a new context.
   EXPECT_TRUE(tells(hear(*d, R"({"type":"session.config","voice":"low"})"), "cancel speech\n"));
   EXPECT_EQ(hear(*d, R"({"type":"input.text","text":"Bye"})"),
             "open speech low 24000\ntext speech Bye\n");
@@ -224,22 +224,22 @@ TEST(WsDialects, ElevenLabsAlignmentsAddUp) {
   happen(*d, {.kind = SpeechEvent::kSpoken, .audio_s = 1.5});
   const SpeechEvent next{.kind = SpeechEvent::kWords,
                          .words = {{.text = "x", .begin_s = 0.2, .end_s = 0.3}}};
-  // Half a second of the utterance before was without words.
+  // The utterance before had half a second without words.
   EXPECT_TRUE(tells(happen(*d, next), R"("charStartTimesMs":[700])"));
 }
 
 TEST(WsDialects, ElevenLabsMulti) {
   const auto d = dialect_at("/v1/text-to-speech/low/multi-stream-input", "output_format=pcm_24000");
-  EXPECT_EQ(hear(*d, R"({"text":""})"), "");  // keeps alive, opens nothing
+  EXPECT_EQ(hear(*d, R"({"text":""})"), "");  // keeps the connection alive, opens no context
   EXPECT_EQ(hear(*d, R"({"text":" ","context_id":"a"})"), "open a low 24000\ntext a  \n");
   EXPECT_EQ(hear(*d, R"({"text":"Hi.","context_id":"a"})"), "text a Hi.\n");
   EXPECT_EQ(hear(*d, R"({"text":"","context_id":"a"})"), "");
   EXPECT_TRUE(tells(happen(*d, {.kind = SpeechEvent::kAudio, .context = "a", .bytes = "abc"}),
                     R"("contextId":"a")"));
-  // Text that was not flushed: an interruption.
+  // With text that was not flushed it is an interruption.
   EXPECT_EQ(hear(*d, R"({"context_id":"a","close_context":true})"),
             "cancel a\n{\"isFinal\":true,\"contextId\":\"a\"}\n");
-  // Text that was: the end of a turn.
+  // With only flushed text it is the end of a turn.
   hear(*d, R"({"text":"Hi.","context_id":"b"})");
   EXPECT_EQ(hear(*d, R"({"context_id":"b","flush":true})"), "flush b\n");
   EXPECT_EQ(hear(*d, R"({"context_id":"b","close_context":true})"), "finish b\n");

@@ -1,7 +1,7 @@
-// ElevenLabs' stream-input (one text, then the end) and multi-stream-input (contexts, as Pipecat
-// uses it). Audio goes in base64; `alignment` gives times of characters, made from those of words:
-// the characters of a word, and what follows it up to the next, share its time evenly. It comes
-// with an empty "audio" at the end of each utterance and counts from that utterance's beginning.
+// ElevenLabs' stream-input (one text) and multi-stream-input (contexts, which Pipecat uses). Audio
+// is sent in base64. `alignment` gives times of characters, computed from those of words: the
+// characters of a word, and those up to the next word, share its time evenly. It is sent with an
+// empty "audio" at the end of each utterance and counts from the utterance's beginning.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr int kMaxElevenLabsContexts = 5;
 
-/// The times of characters, from origin_s on. Leading white space of an utterance has none and is
-/// left out.
+/// Returns the times of characters, from origin_s on. Leading white space of an utterance has no
+/// time and is left out.
 JsonOut alignment(const std::vector<TimedWord>& words, double origin_s) {
   JsonOut chars = JsonOut::array(), starts = JsonOut::array(), lengths = JsonOut::array();
   for (const TimedCharacter& character : timed_characters(words)) {
@@ -67,7 +67,7 @@ class ElevenLabsDialect : public Dialect {
       send(event.context, "", alignment(event.words, told_s), out);
       told_s = event.words.back().end_s;
     } else if (event.kind == SpeechEvent::kSpoken) {
-      open_[event.context].told_s -= event.audio_s;  // the next one counts from its own beginning
+      open_[event.context].told_s -= event.audio_s;  // the next utterance counts from 0
     } else if (event.kind == SpeechEvent::kFinished) {
       open_.erase(event.context);
       final(event.context, out);
@@ -81,16 +81,16 @@ class ElevenLabsDialect : public Dialect {
   void idle(Actions& out) override {
     fail("No text came for too long.", "input_timeout_exceeded", out);
   }
-  /// One more than there may be, so that an excess is answered here.
+  /// One more than the limit, so that open() can refuse the excess.
   int max_contexts() const override { return multi_ ? kMaxElevenLabsContexts : 1; }
 
  private:
   struct Open {
-    bool unflushed = false;  ///< there is text that no flush of the client's followed
-    double told_s = 0;       ///< up to where alignments went, in the utterance being spoken
+    bool unflushed = false;  ///< text has arrived after the last flush
+    double told_s = 0;       ///< end of the last alignment, in the present utterance
   };
 
-  /// Opens the context with the first message that it gets; false after a refusal.
+  /// Opens the context with its first message; returns false after a refusal.
   bool open(const std::string& context, const JsonIn& message, Actions& out) {
     if (open_.contains(context)) return true;
     if (static_cast<int>(open_.size()) >= max_contexts()) {
@@ -116,7 +116,8 @@ class ElevenLabsDialect : public Dialect {
     out.push_back(CloseConnection{1000});
   }
 
-  /// What was flushed is still spoken; text that was not means an interruption: silence at once.
+  /// Closes a context. Flushed text is still spoken; other text means an interruption: silence at
+  /// once.
   void close_context(const std::string& context, Actions& out) {
     const auto at = open_.find(context);
     if (at == open_.end()) return final(context, out);
@@ -168,7 +169,7 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
                                                  bool multi, const Speaker& speaker,
                                                  ApiError& error) {
   JsonIn fields = {{"voice", voice}};
-  // The connection has been given the model that the query names.
+  // The connection already has the model that the query names.
   const std::string format = query.find("output_format").value_or("mp3_44100_128");
   if (!parse_output_format(format, fields)) {
     error =
@@ -196,9 +197,10 @@ std::unique_ptr<Dialect> make_elevenlabs_dialect(const std::string& voice, const
   auto& good = std::get<ContextOptions>(options);
   good.words = true;
   if (const auto wish = query.find("enable_ssml_parsing")) {
-    good.ssml = good.bare_ssml = *wish == "true";  // theirs is tags without a <speak> around them
+    good.ssml = good.bare_ssml = *wish == "true";  // here tags need no <speak> around them
   }
-  // A model that takes tokens speaks them as they come; elsewhere what came is a whole sentence.
+  // With auto_mode a model that takes tokens speaks them at once; for others each message is a
+  // sentence.
   const bool auto_mode =
       query.find("auto_mode") == "true" && speaker.info->speech.late_text != LateText::kToken;
   return std::make_unique<ElevenLabsDialect>(std::move(good), multi, auto_mode, timeout_s);

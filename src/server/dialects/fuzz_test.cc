@@ -1,6 +1,6 @@
-// Mutated messages against the state machine of every dialect, with the events that an engine could
-// send meanwhile, and mutated bytes against the Wyoming parser. Deterministic: SYRINX_FUZZ_INPUTS
-// says how many of each (default 4000). tests/fuzz has the seeds.
+// Mutated messages for the state machine of every dialect, mixed with events that an engine could
+// send, and mutated bytes for the Wyoming parser. Deterministic: SYRINX_FUZZ_INPUTS is the number
+// of each (default 4000). tests/fuzz has the seeds.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -29,7 +29,7 @@ std::vector<std::string> seeds(const std::string& name) {
 
 size_t below(Random& random, size_t count) { return random() % count; }
 
-/// One seed with a few changes, or none.
+/// Returns a seed with a few changes, or without changes.
 std::string mutated(const std::vector<std::string>& lines, Random& random) {
   static const std::vector<std::string> kPieces = {
       "null",    "true",      "-1",   "1e999",  "\"\"",         "[]", "{}",
@@ -56,7 +56,7 @@ std::string mutated(const std::vector<std::string>& lines, Random& random) {
       case 4:
         out.insert(at, std::string(below(random, 300), static_cast<char>(random())));
         break;
-      default: {  // a value in the place of another
+      default: {  // replaces a value by another one
         const size_t colon = out.find(':', at);
         if (colon == std::string::npos) break;
         const size_t end = std::min(out.find_first_of(",}", colon), out.size());
@@ -78,7 +78,7 @@ PipelineInfo model(Random& random) {
   return info;
 }
 
-/// Plays the engine: remembers contexts, checks every action, makes events that could come.
+/// Stands in for the engine: remembers contexts, checks every action, makes possible events.
 class Stage {
  public:
   Stage(std::unique_ptr<Dialect> dialect, Random& random, bool bytes)
@@ -178,7 +178,7 @@ TEST_P(WsFuzz, StateMachine) {
         continue;
       }
       stage = std::make_unique<Stage>(std::move(dialect), random, false);
-      // Most conversations begin well, or none would get far.
+      // Most conversations begin correctly; otherwise few would get far.
       if (below(random, 4) > 0) stage->message(lines[0]);
     }
     stage->message(mutated(lines, random));
@@ -214,7 +214,7 @@ TEST(WyomingFuzz, ParserAndStateMachine) {
     }
     std::string bytes =
         below(random, 4) == 0 ? mutated({whole}, random) : mutated(lines, random) + "\n";
-    while (!bytes.empty() && !stage->closed()) {  // as a socket would cut them
+    while (!bytes.empty() && !stage->closed()) {  // in pieces, as from a socket
       const size_t count = 1 + below(random, bytes.size());
       stage->message(bytes.substr(0, count));
       bytes.erase(0, count);

@@ -1,6 +1,6 @@
-// /v1/audio/speech/stream, as vLLM-Omni and SGLang speak it: session.config, then input.text and
-// input.done again and again. Our own: session.configured has the configuration in effect,
-// and input.clear drops what is being said.
+// /v1/audio/speech/stream of vLLM-Omni and SGLang: session.config, then input.text and input.done
+// repeatedly. Syrinx adds session.configured, which has the configuration in effect, and
+// input.clear, which drops the present speech.
 #include <utility>
 
 #include "base/check.h"
@@ -13,7 +13,7 @@ namespace syrinx {
 namespace {
 
 constexpr const char* kNativeContext = "speech";
-constexpr size_t kMaxTextBytes = size_t{128} << 10;  // of a message
+constexpr size_t kMaxTextBytes = size_t{128} << 10;  // most bytes of a message
 
 class NativeDialect : public Dialect {
  public:
@@ -223,12 +223,12 @@ class NativeDialect : public Dialect {
   std::optional<ContextOptions> options_;
   std::string format_;
   bool open_ = false;
-  bool dirty_ = false;    // there is text after the last input.done
-  bool started_ = false;  // audio.start was sent, audio.done was not
-  int flushes_ = 0;       // that were not answered yet
+  bool dirty_ = false;    // text has arrived after the last input.done
+  bool started_ = false;  // audio.start was sent, but not audio.done
+  int flushes_ = 0;       // flushes that were not answered yet
   int64_t utterance_ = 0, sentence_ = 0, chunk_ = 0;
   size_t total_bytes_ = 0;
-  // Words of the utterance: sent at its end, words as vLLM-Omni does.
+  // Times of the utterance, sent at its end, words in vLLM-Omni's form:
   JsonOut words_ = JsonOut::array(), phones_ = JsonOut::array(), marks_ = JsonOut::array();
 };
 

@@ -1,7 +1,7 @@
-// A conversation in a dialect, without its socket: feeds messages to the dialect, carries out what
-// it asks for, gives the frames for the client in order. Audio is only made into frames when the
-// socket has taken those before, so that a cancel drops everything that was not on its way.
-// One thread, but for `wake`.
+// A conversation in a dialect, without its socket: passes messages to the dialect, executes its
+// actions, and returns the frames for the client in order. Audio becomes frames only when the
+// socket has sent the earlier ones, so that a cancel drops everything not yet sent. One thread,
+// except for `wake`.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,23 @@
 
 namespace syrinx {
 
-/// What a connection may have, and on whose behalf it asks.
+/// Limits of a connection, and its client.
 struct SessionLimits {
-  size_t max_text_bytes = size_t{256} << 10;  ///< of a context, that wait or are spoken
+  size_t max_text_bytes = size_t{256} << 10;  ///< most text of a context that is not finished
   uint64_t client = 0;                        ///< as in SpeechRequest
   VoiceDesk* voices = nullptr;                ///< as in ContextLimits
 };
 
 class TextSession : public WireSession {
  public:
-  /// `now_s`: of the caller's clock, as in tick().
+  /// `now_s`: time of the caller's clock, as in tick().
   TextSession(std::shared_ptr<Backend> backend, std::unique_ptr<Dialect> dialect,
               const SessionLimits& limits, std::function<void()> wake, double now_s);
 
   void message(std::string_view bytes, bool binary, double now_s);
 
   Step read(std::string_view bytes, bool binary) override;
-  /// Replies pile up at a client that does not read.
+  /// Returns whether many replies wait because the client does not read.
   bool full() const override { return backlog_bytes_ > kMaxBacklogBytes; }
   size_t max_message_bytes() const override { return size_t{256} << 10; }
   void tick(double now_s, bool stopping) override;
@@ -44,11 +44,12 @@ class TextSession : public WireSession {
   std::vector<std::string> take_troubles() override { return contexts_.take_troubles(); }
   std::string summary() const override;
 
-  /// The model that must be loaded before more messages are read, once; then model_loaded().
+  /// Returns, once, the model that must be loaded before more messages are read; then call
+  /// model_loaded().
   std::optional<std::string> take_wanted_model() { return std::exchange(wanted_model_, {}); }
   void model_loaded(const Status& loaded, double now_s);
 
-  /// Bytes of replies that wait.
+  /// Returns the bytes of replies that wait.
   size_t backlog_bytes() const { return backlog_bytes_; }
   const SpeechContexts& contexts() const { return contexts_; }
 

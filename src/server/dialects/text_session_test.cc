@@ -1,4 +1,4 @@
-// A conversation without a socket, with a stand-in for the engine.
+// Conversations without a socket, with a fake engine.
 #include "server/dialects/text_session.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class WsSessionTest : public testing::Test {
   }
   void send(const std::string& message) { session_->message(message, false, now_s()); }
 
-  /// The next frame, waiting for it; empty after 10 s or at the end.
+  /// Waits for the next frame and returns it; empty after 10 s or at the end.
   std::string next() {
     const double deadline_s = now_s() + 10;
     while (now_s() < deadline_s) {
@@ -60,7 +60,7 @@ class WsSessionTest : public testing::Test {
     }
     return "";
   }
-  /// Frames up to one that holds `part`; bytes of audio before it.
+  /// Reads frames up to one that contains `part`; returns the bytes of audio before it.
   size_t audio_until(const std::string& part) {
     binary_bytes_ = 0;
     for (;;) {
@@ -86,9 +86,9 @@ using Texts = std::vector<std::string>;
 TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
   start(LateText::kToken);
   for (const char* token : {" ", "Hel", "lo ", "you."}) say(token);
-  EXPECT_EQ(backend_->stats().accepted, 1);  // before any flush
+  EXPECT_EQ(backend_->stats().accepted, 1);  // even before a flush
   send(R"({"type":"Flush"})");
-  EXPECT_EQ(audio_until("Flushed"), 14 * 1920 * 2u);  // 1.05 s in whole chunks
+  EXPECT_EQ(audio_until("Flushed"), 14 * 1920 * 2u);  // 1.05 s, in whole chunks
   EXPECT_EQ(backend_->texts(), Texts({" Hello you."}));
   say("Again.");
   send(R"({"type":"Flush"})");
@@ -98,7 +98,7 @@ TEST_F(WsSessionTest, TokensGoIntoOneOpenRequest) {
 
 constexpr const char* kNativeSocket = "/v1/audio/speech/stream";
 
-/// A text for the native dialect, in pieces of seven bytes.
+/// Returns messages with a text for the native dialect, in pieces of seven bytes.
 std::vector<std::string> text_messages(const std::string& text) {
   std::vector<std::string> out;
   for (size_t at = 0; at < text.size(); at += 7) {
@@ -125,7 +125,7 @@ TEST_F(WsSessionTest, DocumentsOfSsmlAreUtterances) {
       ASSERT_FALSE(frame.empty());
       all += frame + "\n";
     }
-    EXPECT_NE(all.find("has no emphasis."), all.npos) << all;  // a warning
+    EXPECT_NE(all.find("has no emphasis."), all.npos) << all;  // as a warning
     EXPECT_NE(all.find(R"("marks":[{"name":"m","start_ms":)"), all.npos) << all;
     EXPECT_EQ(backend_->texts(), Texts({"Plain one. ", "Say two now. So.", " And on."}));
   }
@@ -158,7 +158,7 @@ TEST_F(WsSessionTest, MalformedDocumentsFail) {
   EXPECT_EQ(backend_->stats().accepted, 0);
   send(R"({"type":"input.done"})");
   audio_until("SSML, line 1: the document ends before its </speak>");
-  // As with "ssml" of POST /v1/audio/speech.
+  // As with the field "ssml" of POST /v1/audio/speech.
   send(R"({"type":"session.config","ssml":true})");
   send(R"({"type":"input.text","text":"Plain."})");
   send(R"({"type":"input.done"})");
@@ -212,7 +212,7 @@ TEST_F(WsSessionTest, FlushesAreAnsweredInTurnAndEmptyOnesToo) {
   say("abc");
   send(R"({"type":"Flush"})");
   send(R"({"type":"Flush"})");
-  say("...");  // marks alone are skipped
+  say("...");  // text with only marks is skipped
   send(R"({"type":"Flush"})");
   EXPECT_EQ(audio_until("Flushed"), 0u);
   EXPECT_GT(audio_until("Flushed"), 0u);
@@ -236,7 +236,7 @@ TEST_F(WsSessionTest, ClearDropsAudioThatWasMade) {
   EXPECT_TRUE(backend_->wait_idle(5));
   say("new");
   send(R"({"type":"Flush"})");
-  EXPECT_EQ(audio_until("Flushed"), 4 * 1920 * 2u);  // nothing of the old text
+  EXPECT_EQ(audio_until("Flushed"), 4 * 1920 * 2u);  // without audio of the old text
 }
 
 TEST_F(WsSessionTest, EndOfTheSessionCancels) {
@@ -292,7 +292,7 @@ TEST_F(WsSessionTest, IdleAndStoppingSessionsClose) {
   start(LateText::kToken, "/v1/speak", "", 0.001);
   next();
   say("endless");
-  session_->tick(now_s() + 100, true);  // not while something is spoken
+  session_->tick(now_s() + 100, true);  // does not stop while text is spoken
   EXPECT_FALSE(session_->closing());
   send(R"({"type":"Clear"})");
   next();

@@ -1,5 +1,5 @@
-// What is said on one WebSocket, without its socket: messages go in, frames for the client come out
-// in order. One thread at a time, but for read().
+// The protocol of one WebSocket, without its socket: takes messages and returns frames for the
+// client in order. One thread at a time, except for read().
 #pragma once
 
 #include <functional>
@@ -16,29 +16,29 @@ class WireSession {
  public:
   virtual ~WireSession() = default;
 
-  /// What remains to be done with a message, on the session's thread. True: it was much, and must
-  /// be called again before the next message.
+  /// Handles a message that was read, on the session's thread. True: it took long, and must be
+  /// called again before the next message.
   using Step = std::function<bool(double now_s)>;
-  /// Reads a message, which takes its time where that is long; on any thread, beside everything.
-  /// The step borrows from the session, not from `bytes`.
+  /// Reads a message, which may take long; on any thread, concurrently with all other methods. The
+  /// step borrows from the session, not from `bytes`.
   virtual Step read(std::string_view bytes, bool binary) = 0;
-  /// No further message, nor step, is taken for now.
+  /// Returns whether messages and steps must wait.
   virtual bool full() const = 0;
-  /// Bytes that a message may have.
+  /// Returns the most bytes of a message.
   virtual size_t max_message_bytes() const = 0;
 
-  /// Looks after the time, and after a server that wants to stop. Call about once a second.
+  /// Handles time limits, and a server that stops. Call about once a second.
   virtual void tick(double now_s, bool stopping) = 0;
-  /// The next frame, if there is one. Valid until the next call.
+  /// Returns the next frame, if there is one. Valid until the next call.
   virtual const SendMessage* next(double now_s) = 0;
-  /// The socket has taken every frame that next() gave.
+  /// The socket has sent every frame that next() returned.
   virtual void written() = 0;
-  /// How to close, once next() has nothing more.
+  /// Returns how to close the connection, after next() has returned its last frame.
   virtual const std::optional<CloseConnection>& closing() const = 0;
 
-  /// Inner faults since the last call, for the log; never texts.
+  /// Returns inner faults since the last call, for the log; never texts.
   virtual std::vector<std::string> take_troubles() = 0;
-  /// What was done, for the log.
+  /// Returns a summary of the session, for the log.
   virtual std::string summary() const = 0;
 };
 

@@ -122,7 +122,7 @@ class WyomingDialect : public Dialect {
     } else if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       out.push_back(SendMessage{wyoming_event("audio-chunk", format(event.rate_hz), event.bytes)});
     } else if (event.kind == SpeechEvent::kFinished) {
-      start(rate_hz_, out);  // a text without words is an empty clip
+      start(rate_hz_, out);  // a text without words gives an empty clip
       out.push_back(SendMessage{wyoming_event("audio-stop", JsonOut::object())});
       if (streaming_) {
         out.push_back(SendMessage{wyoming_event("synthesize-stopped", JsonOut::object())});
@@ -160,7 +160,7 @@ class WyomingDialect : public Dialect {
     } else if (event.type == "synthesize-stop" && streaming_) {
       out.push_back(FinishContext{kWyomingContext});
     } else if (event.type == "synthesize" && !streaming_) {
-      // While streaming, this is the whole text again, for servers that cannot stream.
+      // After a streamed text, this is the whole text again, for servers that cannot stream.
       const auto text = string_at(event.data, "text");
       if (!text) return fail("'synthesize' needs a string 'text'", "invalid-event", out);
       if (!open(event, out)) return;
@@ -251,7 +251,8 @@ class WyomingDialect : public Dialect {
     out.push_back(SendMessage{wyoming_event("audio-start", format(rate_hz))});
   }
 
-  /// The connection ends without an audio-stop, so that half a text is not taken for all of it.
+  /// Ends the connection without an audio-stop, so that the client does not take a part for the
+  /// whole.
   void fail(const std::string& text, const std::string& code, Actions& out) {
     if (std::exchange(failed_, true)) return;
     out.push_back(SendMessage{wyoming_event("error", {{"text", text}, {"code", code}})});
@@ -261,8 +262,8 @@ class WyomingDialect : public Dialect {
   const std::shared_ptr<ModelTable> models_;
   VoiceDesk* const desk_;
   WyomingParser parser_;
-  std::optional<WyomingEvent> waiting_;  // for its model
-  int rate_hz_ = 0;                      // of the text that is spoken
+  std::optional<WyomingEvent> waiting_;  // waits for its model to be loaded
+  int rate_hz_ = 0;                      // sample rate of the text that is spoken
   bool speaking_ = false, streaming_ = false, started_ = false, failed_ = false;
 };
 

@@ -1,7 +1,7 @@
-// The Wyoming protocol of Home Assistant, without its socket. Events of a header line, JSON data
-// and a payload come in as bytes; speech goes out as events. Both sides of the border: the parser
-// of the frames, bounded before anything is allocated, and the dialect on top of it. One thread at
-// a time; nothing throws, whatever the bytes.
+// The Wyoming protocol of Home Assistant, without its socket. Events arrive as bytes: a header
+// line, JSON data and a payload; speech is returned as events. Contains the parser, which checks
+// sizes before it allocates memory, and the dialect. One thread at a time; never throws, for any
+// bytes.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@
 
 namespace syrinx {
 
-/// One event of a client; its payload (audio, never wanted here) was thrown away.
+/// An event of a client; its payload (audio, never used here) was dropped.
 struct WyomingEvent {
   std::string type;
   JsonIn data = JsonIn::object();
 };
 
-/// Cuts bytes into events.
+/// Splits bytes into events.
 class WyomingParser {
  public:
   static constexpr size_t kMaxHeaderBytes = size_t{256} << 10;  ///< old clients put data there
@@ -30,27 +30,28 @@ class WyomingParser {
   static constexpr size_t kMaxPayloadBytes = size_t{16} << 20;
 
   void push(std::string_view bytes);
-  /// The next whole event. Nothing when more bytes are needed, or after an error.
+  /// Returns the next whole event. Nothing when more bytes are needed, or after an error.
   std::optional<WyomingEvent> next();
-  /// What was wrong; nothing can be read after it. Empty: all is well.
+  /// Returns the error, after which nothing can be read; empty: no error.
   const std::string& error() const { return error_; }
 
  private:
   bool read_header(std::string_view line);
   std::string bytes_;
-  size_t seen_ = 0;  // bytes_ before it hold no end of a line
-  size_t skip_ = 0;  // of a payload
+  size_t seen_ = 0;  // bytes_ before this position contain no line end
+  size_t skip_ = 0;  // bytes of a payload still to be dropped
   size_t data_bytes_ = 0, payload_bytes_ = 0;
   bool in_data_ = false;  // the header of event_ was read
   WyomingEvent event_;
   std::string error_;
 };
 
-/// An event as bytes; empty data and payload are left out.
+/// Formats an event as bytes; leaves out empty data and an empty payload.
 std::string wyoming_event(const char* type, const JsonOut& data, std::string_view payload = {});
 
-/// Whole requests (synthesize) and streamed ones (synthesize-start, -chunk, -stop), one at a time.
-/// message() takes bytes as they come from the socket. `desk` may be null; it outlives the dialect.
+/// Makes the dialect. It handles whole requests (synthesize) and streamed ones (synthesize-start,
+/// -chunk, -stop), one at a time. message() takes bytes as they arrive from the socket. `desk` may
+/// be null and must outlive the dialect.
 std::unique_ptr<Dialect> make_wyoming_dialect(std::shared_ptr<ModelTable> models, VoiceDesk* desk);
 
 }  // namespace syrinx

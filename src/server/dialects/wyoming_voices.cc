@@ -21,7 +21,7 @@ std::vector<std::string> languages_of(const PipelineInfo& info) {
   return out;
 }
 
-/// Adds the voices of one model.
+/// Adds the voices of a model to the list.
 void add_voices(const ModelTable::Entry& entry, const VoiceDesk* desk,
                 std::unordered_set<std::string>& names, std::vector<WyomingVoice>& out) {
   const PipelineInfo& info = *entry.facts;
@@ -85,7 +85,7 @@ WyomingChoice choose_wyoming_voice(const ModelTable& models, const VoiceDesk* de
     const bool other = !wish.language.empty() && found != voices.end() && found->model != first;
     return {other ? found->model : first, other ? found->voice : ""};
   }
-  // Kept voices are in files: they are read only where no model has one of its own of that name.
+  // Stored voices are in files: they are read only if no model has a voice of that name.
   const auto called_so = [&](const std::string& name) {
     auto own = voice_called(voices, name);
     if (own || desk == nullptr || desk->store() == nullptr) return own;
@@ -100,7 +100,7 @@ WyomingChoice choose_wyoming_voice(const ModelTable& models, const VoiceDesk* de
   if (aliases != nullptr) {
     if (const auto alias = aliases->find(called); alias != aliases->end()) called = alias->second;
   }
-  // A mix is spoken by the model of its first voice.
+  // The model of a mix's first voice speaks the mix.
   const std::string head = called.substr(0, called.find_first_of("(+"));
   if (const auto voice = called_so(head)) return {voice->model, called};
   if (!is_vendor_voice(called) && !is_vendor_model(called)) {

@@ -17,14 +17,14 @@
 namespace syrinx {
 namespace {
 
-/// Between two answers: however many ask, they get a bounded share of one core.
+/// Pause between two answers, so that many connections take only a bounded share of a core.
 constexpr auto kBreath = std::chrono::milliseconds(1);
 
-/// One line, as far as it fits what the kernel has room for, which a line always does.
+/// Sends a line without waiting; it always fits into the kernel's buffer.
 void tell(net::ip::tcp::socket socket, const std::string& line) {
   SystemError ignored;
   socket.non_blocking(true, ignored);
-  // What came already is taken: closing over unread bytes would take the line back.
+  // Reads what has arrived: closing a socket with unread bytes would discard the line.
   std::array<char, 512> asked;
   socket.read_some(net::buffer(asked), ignored);
   socket.write_some(net::buffer(line), ignored);
@@ -43,7 +43,7 @@ std::string agent_answer(const ModelTable* models, bool draining) {
 struct AgentPort::Impl {
   Impl(const std::string& host, int number) : port(io, host, number, kBreath) {}
 
-  // On the io thread.
+  // Only for the io thread:
   std::shared_ptr<const ModelTable> models;
   bool draining = false;
   net::io_context io{1};

@@ -1,7 +1,7 @@
 // Reports the server's load to load balancers in HAProxy's agent-check protocol: each connection
-// gets one line and is closed. Nothing is read, kept or waited for, so a stranger
-// costs nothing and learns nothing but the load. One io thread of its own, so that the answer comes
-// while the others are busy. Public methods are for the thread that owns the object.
+// gets one line and is closed. Connections are not read, kept or waited for, so a foreign client
+// costs nothing and learns only the load. Has its own io thread, so that it answers while the
+// others are busy. Public methods are for the thread that owns the object.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,15 @@
 
 namespace syrinx {
 
-/// "up 75%": requests are taken, and three quarters are free (ServerLoad::free; never 0 %: that
-/// would say to send nothing). "down #loading" and "down #draining":
-/// they are not. Not "drain", which a balancer keeps until it gets "ready", and that
-/// would undo what its operator has set by hand.
+/// Returns the answer. "up 75%": requests are accepted, and 75 % of the capacity is free
+/// (ServerLoad::free; never 0 %, which would stop all requests). "down #loading", "down #draining":
+/// requests are refused. Never "drain": a balancer keeps that state until "ready", which would undo
+/// what its operator has set by hand.
 std::string agent_answer(const ModelTable* models, bool draining);
 
 class AgentPort {
  public:
-  /// Answers "down" until open(). `port` 0: any free one. Throws LoadError when it cannot listen.
+  /// Answers "down" until open(). `port` 0: any free port. Throws LoadError when it cannot listen.
   AgentPort(const std::string& host, int port);
   ~AgentPort();
   AgentPort(const AgentPort&) = delete;
@@ -27,7 +27,7 @@ class AgentPort {
 
   int port() const;
   void open(std::shared_ptr<const ModelTable> models);
-  /// The server takes nothing new from now on.
+  /// From now on the server accepts no new requests.
   void drain();
 
  private:

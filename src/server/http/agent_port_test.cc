@@ -18,7 +18,7 @@
 namespace syrinx {
 namespace {
 
-/// A model that only says how busy it is.
+/// A model that only reports how busy it is.
 class BusyBackend : public Backend {
  public:
   explicit BusyBackend(EngineStats stats) : stats_(stats) { info_.model = "busy"; }
@@ -62,7 +62,7 @@ std::string ask_agent(int port, const std::string& first = "") {
   return said;
 }
 
-/// What is asked until it is so, for a second.
+/// Asks the agent again until it answers `wanted`, for at most a second; returns the last answer.
 std::string ask_agent_until(int port, const std::string& wanted) {
   std::string said;
   for (int i = 0; i < 100 && said != wanted; ++i) {
@@ -75,14 +75,15 @@ std::string ask_agent_until(int port, const std::string& wanted) {
 TEST(AgentAnswer, TellsTheShareThatIsFree) {
   EXPECT_EQ(answer_of(stats_of(0, 40)), "up 100%\n");
   EXPECT_EQ(answer_of(stats_of(10, 40)), "up 75%\n");
-  EXPECT_EQ(answer_of(stats_of(10, 40, 20)), "up 50%\n");  // fewer places than the costs say
-  EXPECT_EQ(answer_of(stats_of(10, 0)), "up 100%\n");      // nothing is known yet
-  // Full is not the same as gone: where all are full, a server must say so to the client.
+  EXPECT_EQ(answer_of(stats_of(10, 40, 20)), "up 50%\n");  // fewer seats than the costs allow
+  EXPECT_EQ(answer_of(stats_of(10, 0)), "up 100%\n");      // costs are not known yet
+  // "Full" differs from "down": when all servers are full, one of them must refuse the client.
   EXPECT_EQ(answer_of(stats_of(40, 40)), "up 1%\n");
   EXPECT_EQ(answer_of(stats_of(400, 40)), "up 1%\n");
 }
 
-/// Newcomers wait four times as long as one alone would, though the streams say 15 %.
+/// New requests wait four times as long as on an idle server, although 15 % of the streams are
+/// used.
 TEST(AgentAnswer, FollowsTheSlowdownWhereThatSaysLess) {
   EngineStats stats = stats_of(6, 40);
   EXPECT_EQ(answer_of(stats), "up 85%\n");
@@ -157,8 +158,7 @@ TEST(AgentPort, StrangersCostNothing) {
   const uint16_t port = static_cast<uint16_t>(agent.port());
   net::io_context io;
   std::vector<net::ip::tcp::socket> strangers;
-  for (int i = 0; i < 50;
-       ++i) {  // peers that never read, never close, and one that sends without end
+  for (int i = 0; i < 50; ++i) {  // peers that never read, never close, or send without end
     strangers.emplace_back(io);
     strangers.back().connect({net::ip::address_v4::loopback(), port});
   }

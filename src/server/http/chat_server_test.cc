@@ -1,4 +1,4 @@
-// Chat and text completions through a real socket, with a stand-in for the engine.
+// Chat and text completions through a real socket, with a fake engine.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -41,7 +41,7 @@ class ChatServerTest : public testing::Test {
     return concat(R"({"model": "writer", "messages": [{"role": "user", "content": ")", content,
                   "\"}]", more, "}");
   }
-  /// The events of a stream; "[DONE]" as a text.
+  /// Returns the events of a stream; "[DONE]" as a text.
   static std::vector<Json> events(const std::string& body) {
     std::vector<Json> out;
     for (size_t at = 0; at < body.size();) {
@@ -124,7 +124,7 @@ TEST_F(ChatServerTest, StreamsAsOpenAi) {
   EXPECT_FALSE(plain[plain.size() - 2].contains("usage"));
 }
 
-/// A model that hears and speaks as well.
+/// A model that both hears and speaks.
 class SpokenChatTest : public ChatServerTest {
  protected:
   SpokenChatTest() { writer_->speak(); }
@@ -245,7 +245,8 @@ TEST_F(SpokenChatTest, HearsRecordings) {
 }
 
 TEST_F(SpokenChatTest, LargeBodiesMayCarryRecordings) {
-  // 24 s at 44.1 kHz: past max_body_bytes, refused for its length, not for the body's.
+  // 24 s at 44.1 kHz: more than max_body_bytes; refused because of the recording's length, not the
+  // body's.
   const std::string wav = recording_wav(std::vector<float>(24 * 44100, 0.5f), 44100);
   const TestAnswer answer =
       ask(concat(R"({"model": "writer", "messages": [{"role": "user", "content": [)",
@@ -304,7 +305,7 @@ TEST_F(ChatServerTest, FindsCallsOfTools) {
   EXPECT_EQ(text, "One moment.");
   EXPECT_EQ(calls, 1);
   EXPECT_EQ(all[all.size() - 2]["choices"][0]["finish_reason"], "tool_calls");
-  // Without tools it is text.
+  // Without tools the answer is text.
   EXPECT_EQ(Json::parse(ask(chat("Time?")).body)["choices"][0]["finish_reason"], "stop");
 }
 

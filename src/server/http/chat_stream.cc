@@ -30,11 +30,11 @@ class ChatStream {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
-  /// However it ended: nothing goes on for a client that is gone.
+  /// Cancels the request in any case: nothing continues for a client that is gone.
   ~ChatStream() {
     if (queue_) queue_->detach();
     if (id_) backend_->cancel(*id_);
-    // A model that was let go meanwhile ends with its last stream, and that takes time.
+    // A model that was unloaded is destroyed with its last stream, which takes time.
     if (backend_) net::post(server_.worker, [backend = std::move(backend_)] {});
     connection_->unwatch();
     --server_.streams;
@@ -71,16 +71,16 @@ class ChatStream {
   ChatCall call_;
   std::shared_ptr<Backend> backend_;
   std::shared_ptr<AnswerQueue> queue_;
-  std::unique_ptr<Encoder> encoder_;  // where the answer is heard
+  std::unique_ptr<Encoder> encoder_;  // set if the answer is spoken
   std::optional<RequestId> id_;
-  std::optional<ApiError> fault_;  // before the status line
-  std::string trouble_;            // of the inside, for the log
+  std::optional<ApiError> fault_;  // error before the status line
+  std::string trouble_;            // inner fault, for the log
   std::optional<ToolCallFinder> tools_;
   std::optional<ChatWire> wire_;
   AnswerQueue::News news_;
-  std::vector<int32_t> answer_ids_;  // of an answer that is heard
-  std::string transcript_;           // of it
-  std::string audio_;                // of news_, encoded
+  std::vector<int32_t> answer_ids_;  // ids of a spoken answer
+  std::string transcript_;           // text of the spoken answer
+  std::string audio_;                // encoded audio of news_
 };
 
 void ChatStream::fail(const Error& error) {
@@ -116,7 +116,7 @@ net::awaitable<bool> ChatStream::run() {
   co_return more;
 }
 
-/// Reads, checks and submits, on other threads: prompts may take a while to make.
+/// Reads, checks and submits on other threads, because making a prompt may take a while.
 net::awaitable<void> ChatStream::start() {
   const auto read = [this] {
     auto parsed = ChatBody::parse(kind_, exchange_.body);
@@ -139,7 +139,8 @@ net::awaitable<void> ChatStream::start() {
   if (!fault_ && !id_) fault_ = unavailable("The model was unloaded; try again.");
 }
 
-/// On a worker thread. Nothing has begun afterwards: the model must be loaded first.
+/// Checks and submits on a worker thread. If nothing has begun afterwards, the model must be
+/// loaded.
 void ChatStream::check() try {
   auto found = server_.models->find(body_->model());
   if (!found) return fail(found.error());
@@ -172,7 +173,7 @@ void ChatStream::check() try {
   }
   queue_ = std::make_shared<AnswerQueue>(info.speech.sample_rate,
                                          [wakeup = wakeup_] { wakeup->post(); });
-  // What is heard is looked through before it becomes a prompt, which is not this thread's work.
+  // Recordings are processed before they become a prompt, which takes too long for this thread.
   const Result<RequestId> accepted = call_.request.writing.recordings.empty()
                                          ? backend_->submit(call_.request, queue_)
                                          : backend_->submit_soon(call_.request, queue_);
@@ -182,7 +183,7 @@ void ChatStream::check() try {
   fail({ErrorCode::kInternal, error.what()});
 }
 
-/// Until there is news, or the client is gone.
+/// Waits until there is news, or the client is gone.
 net::awaitable<void> ChatStream::wait() {
   news_ = queue_->take();
   while (news_.empty() && !connection_->gone()) {
@@ -191,7 +192,7 @@ net::awaitable<void> ChatStream::wait() {
   }
 }
 
-/// The samples of news_, on another thread where that takes time.
+/// Encodes the samples of news_, on another thread if that takes time.
 net::awaitable<void> ChatStream::encode() {
   audio_.clear();
   if (!encoder_ || (news_.samples.empty() && !news_.outcome)) co_return;
@@ -252,7 +253,7 @@ net::awaitable<bool> ChatStream::refuse() {
   co_return sent&& exchange_.keep_alive;
 }
 
-/// news_ holds the first of it.
+/// Sends the whole answer; news_ has its first part.
 net::awaitable<bool> ChatStream::send_whole() {
   AnswerPart whole;
   for (;;) {
@@ -300,7 +301,7 @@ net::awaitable<bool> ChatStream::send_whole() {
   co_return sent&& exchange_.keep_alive;
 }
 
-/// news_ holds the first of it.
+/// Streams the answer; news_ has its first part.
 net::awaitable<bool> ChatStream::stream() {
   Headers all = headers("text/event-stream");
   all.emplace_back("Cache-Control", "no-store");

@@ -1,5 +1,5 @@
-// Answers one chat or text completion on a connection: submits it, holds the status line until
-// there is text, streams it as it is written or sends it whole, cancels when the client goes away.
+// Answers a chat or text completion on a connection. Submits it, delays the status line until there
+// is text, and sends the answer in parts or whole. Cancels the request when the client goes away.
 // Inside the server only; io thread only.
 #pragma once
 
@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-/// True when the connection can take the next request. `exchange` outlives the call; its body is
-/// let go as soon as it has been read.
+/// Answers the request. Returns true when the connection can take another request. `exchange` must
+/// outlive the call; its body is freed as soon as it has been read.
 net::awaitable<bool> answer_chat(ServerState& server, std::shared_ptr<Connection> connection,
                                  SpeechExchange& exchange, ChatKind kind);
 

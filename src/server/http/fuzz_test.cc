@@ -1,5 +1,5 @@
-// What strangers send, mutated: bodies of speech and batches, and heads of requests. The same
-// sequence every time; SYRINX_FUZZ_INPUTS says how much of it (./check runs it under sanitizers).
+// Mutated input of clients: bodies of speech and batches, and heads of requests. Deterministic:
+// SYRINX_FUZZ_INPUTS is the number of inputs (./check runs this with sanitizers).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ PipelineInfo some_info() {
   return info;
 }
 
-/// A refusal must be one that a client can read.
+/// Expects an error that a client can read.
 void expect_refusal(const ApiError& error) {
   EXPECT_TRUE(error.status >= 400 && error.status < 500) << error.message;
   EXPECT_FALSE(error.message.empty());
@@ -53,7 +53,7 @@ void expect_refusal(const ApiError& error) {
   EXPECT_TRUE(nlohmann::json::accept(error_body(error)));
 }
 
-/// What was accepted must be within its bounds, whatever the body said.
+/// Expects that an accepted call is within its bounds.
 void expect_call(const SpeechCall& call) {
   const auto within = [](auto value, auto low, auto high) {
     return !value || (*value >= low && *value <= high);
@@ -109,7 +109,7 @@ TEST(Fuzz, Bodies) {
       if (++batches % 16 == 0) mutator.keep(text);
     }
   }
-  EXPECT_GT(accepted, runs() / 100);  // otherwise only the JSON parser was tested
+  EXPECT_GT(accepted, runs() / 100);  // otherwise the test reaches only the JSON parser
   EXPECT_GT(batches, runs() / 1000);
   EXPECT_GT(clones, runs() / 1000);
 }
@@ -172,7 +172,7 @@ TEST(Fuzz, Heads) {
                                      .access = i % 7 == 0 ? nullptr : &access});
     if (const auto* reply = std::get_if<Reply>(&routed)) {
       const std::string bytes = response_head(reply->status, reply->headers);
-      EXPECT_EQ(bytes.find("\r\n\r\n"), bytes.size() - 4);  // nothing got in between
+      EXPECT_EQ(bytes.find("\r\n\r\n"), bytes.size() - 4);  // no value began another header
       if (reply->status >= 400) {
         EXPECT_TRUE(nlohmann::json::accept(reply->body)) << reply->body;
       }

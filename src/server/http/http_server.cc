@@ -80,12 +80,12 @@ struct HttpServer::Impl {
   ServerState state;
   ListeningPort port;
   net::steady_timer sweep_timer;
-  // Keeps the io thread alive without a connection until the destructor.
+  // Keeps the io thread running without connections until the destructor.
   net::executor_work_guard<net::io_context::executor_type> work;
   std::thread thread;
 };
 
-/// What stands for an address: of IPv6 the first 64 bits, which is what one subscriber has.
+/// Returns a hash of an address; for IPv6, of the first 64 bits, which one subscriber has.
 uint64_t ServerState::hash_address(const net::ip::address& address) const {
   if (address.is_v4()) return hash_client(address.to_string(), salt);
   const auto v6 = address.to_v6();
@@ -113,7 +113,7 @@ void HttpServer::Impl::take(tcp::socket socket) {
     spawn(state.io, [session] { return session->run(); });
     return;
   }
-  if (state.tls) return;  // an answer could not be read
+  if (state.tls) return;  // TLS: the client could not read an answer before the handshake
   const Reply reply = reply_of(unavailable("The server has no free connection."));
   const std::string bytes =
       response_head(reply.status, {{"Content-Type", reply.content_type},
@@ -152,7 +152,7 @@ HttpServer::HttpServer(ServerOptions options) : impl_(std::make_unique<Impl>(std
 }
 
 HttpServer::~HttpServer() {
-  // With every socket closed the coroutines end by themselves, and so does the io thread.
+  // When all sockets are closed, the coroutines end, and then the io thread.
   run_later(impl_->state.io, [impl = impl_.get()] {
     impl->state.draining = true;
     impl->port.close();

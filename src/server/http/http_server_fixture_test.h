@@ -1,4 +1,4 @@
-// For tests of the server: one behind a real socket, with a stand-in for the engine.
+// A fixture for tests: a server with a real socket and a fake engine.
 #pragma once
 
 #include <gtest/gtest.h>

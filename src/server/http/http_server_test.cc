@@ -1,4 +1,4 @@
-// The server through a real socket, with a stand-in for the engine.
+// The server through a real socket, with a fake engine.
 #include "server/http/http_server.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST_F(HttpServerTest, StreamsWav) {
   EXPECT_TRUE(answer.header("x-request-id").starts_with("req_"));
   EXPECT_EQ(answer.body.substr(0, 44), wav_header(24000));
   EXPECT_EQ(answer.body.size(), 44 + 13 * 1920 * 2u);           // 1 s, rounded up to whole chunks
-  const std::string reason = answer.header("X-Finish-Reason");  // where it ended before the head
+  const std::string reason = answer.header("X-Finish-Reason");  // known before the head was sent
   EXPECT_TRUE(reason.empty() || reason == "stop") << reason;
 }
 
@@ -49,11 +49,11 @@ TEST_F(HttpServerTest, WholeAnswersTellTheirLength) {
   EXPECT_TRUE(wav.body.substr(44) == streamed.substr(44));
   const std::string flac = whole("flac").body;
   EXPECT_EQ(static_cast<uint8_t>(flac[24]) << 8 | static_cast<uint8_t>(flac[25]), 13 * 1920);
-  // What would have cut a stream is a proper error here.
+  // Here a fault that would cut a stream is an ordinary error.
   const TestAnswer failed = speak(R"({"input": "fail late", "stream": false})");
   EXPECT_EQ(failed.status, 500);
   EXPECT_TRUE(has(failed.body, "internal_error"));
-  // A client that does not read makes nothing run for ever.
+  // A client that does not read does not keep its request running for ever.
   TestClient gone(port());
   gone.post(R"({"input": "endless", "stream": false})");
   for (int i = 0; i < 500 && backend_->steps() < 20; ++i) {
@@ -164,7 +164,7 @@ TEST_F(HttpServerTest, EveryFormat) {
 
 TEST_F(HttpServerTest, PcmIsAt24kHzUnlessAskedOtherwise) {
   start();
-  backend_->mutable_info().speech.sample_rate = 12000;  // the tones come twice as long
+  backend_->mutable_info().speech.sample_rate = 12000;  // the tones take twice as long
   server_->open(backend_);
   TestAnswer answer = speak(R"({"input": "0123456789", "response_format": "pcm"})");
   EXPECT_EQ(answer.header("Content-Type"), "audio/pcm; rate=24000; channels=1");
@@ -343,13 +343,13 @@ TEST_F(HttpServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   TestClient stalled(port());
   stalled.post(R"({"input": "endless"})");
-  const TestAnswer other = speak(R"({"input": "0123456789"})");  // meanwhile other requests go on
+  const TestAnswer other = speak(R"({"input": "0123456789"})");  // others continue
   EXPECT_TRUE(other.whole);
   EXPECT_TRUE(backend_->wait_idle(5));
   EXPECT_LT(backend_->max_unread_s(), 2.2);
 }
 
-/// What bounds a client is how long it reads nothing, not how long it takes for all.
+/// A client may read slowly: the limit is the time without reading, not the total time.
 TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
   start(0, {.stall_timeout_s = 1});
   TestClient slow(port(), 4096);
@@ -365,8 +365,8 @@ TEST_F(HttpServerTest, AClientThatReadsSlowlyGetsAll) {
   EXPECT_EQ(std::to_string(answer.body.size()), answer.header("Content-Length"));
 }
 
-/// The kernel takes a little of each write, and again a little: nothing is lost or said twice, and
-/// a faster reader does not wait.
+/// The kernel takes each write in small parts: no byte is lost or repeated, and a faster client
+/// does not wait.
 TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   start();
   const std::string body =
@@ -377,7 +377,7 @@ TEST_F(HttpServerTest, AClientThatReadsInCrumbsGetsAll) {
   crumbs.post(body);
   TestAnswer answer = crumbs.read_head();
   EXPECT_TRUE(crumbs.read_more());
-  EXPECT_TRUE(speak(body).body == want);  // while the other has read next to nothing
+  EXPECT_TRUE(speak(body).body == want);  // while the other client has read almost nothing
   crumbs.read_body(answer);
   EXPECT_TRUE(answer.whole);
   EXPECT_TRUE(answer.body == want);
@@ -515,7 +515,7 @@ TEST_F(HttpServerTest, Batch) {
   EXPECT_TRUE(has(answer.body, R"("code":"voice_not_found")"));
   EXPECT_TRUE(has(answer.body, R"("media_type":"audio/mpeg")"));
   EXPECT_TRUE(has(answer.body, R"("total":5,"succeeded":2,"failed":3)"));
-  const TestAnswer warned = post(  // its message would end within a character
+  const TestAnswer warned = post(  // the limit of the message lies within a character
       R"({"items": [{"input": "<speak><say-as interpret-as='aéééééééééééééééééééé'>b</say-as></speak>"}]})");
   EXPECT_EQ(warned.status, 200);
   EXPECT_TRUE(has(warned.body, "warnings"));

@@ -1,4 +1,5 @@
-// A language by any of its names, through every door, to models that name languages differently.
+// Requests with a language by any of its names, through every API, to models that name languages
+// differently.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -25,7 +26,7 @@ class LanguageDoorsTest : public HttpServerTest {
                 "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
     client.read();
   }
-  /// Sends messages to the dialect at a path, or to Wyoming's where it is empty.
+  /// Sends messages to the dialect of a path, or to Wyoming's for an empty path.
   void converse(const std::string& path, const std::string& query,
                 const std::vector<std::string>& messages) {
     ApiError error;
@@ -44,12 +45,12 @@ class LanguageDoorsTest : public HttpServerTest {
   }
 };
 
-constexpr const char* kUnheard = "unheard";  // no request came to the model
+constexpr const char* kUnheard = "unheard";  // no request reached the model
 
 TEST_F(LanguageDoorsTest, AllReadItAlike) {
   struct Door {
     const char* name;
-    bool refuses;  ///< a language that the model lacks; others leave it out
+    bool refuses;  ///< refuses a language that the model lacks; others ignore it
     std::function<void(const std::string& language)> speak;
   };
   const std::vector<Door> doors = {

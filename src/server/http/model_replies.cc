@@ -22,7 +22,7 @@ ordered_json model_object(const ModelTable::Entry& model) {
                       {"loaded", model.backend != nullptr}};
   if (!model.trouble.empty()) out["trouble"] = model.trouble;
   if (!model.backend) return out;
-  // What OpenAI's models lack and a page wants to know before it speaks.
+  // Additional facts for a page that will ask for speech; OpenAI's API has none.
   const PipelineInfo& info = model.backend->info();
   out["speaks"] = info.speaks;
   out["writes"] = info.writes;

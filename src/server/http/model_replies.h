@@ -1,5 +1,4 @@
-// Replies about the models that the server has. Free functions; any thread. The table of
-// models is there.
+// Replies about the models of the server, whose table must exist. Free functions; any thread.
 #pragma once
 
 #include <string_view>
@@ -9,15 +8,15 @@
 
 namespace syrinx {
 
-/// GET /v1/models: those that speak or write, and the recognisers.
+/// Answers GET /v1/models: models that speak or write, and recognisers.
 Reply models_reply(const ServerView& server);
-/// The same as ElevenLabs' clients expect it: the models that speak, in a bare list.
+/// The same in ElevenLabs' form: a list of the models that speak.
 Reply elevenlabs_models_reply(const ServerView& server);
-/// GET /v1/models/NAME, by every name that speech takes; names may hold slashes.
+/// Answers GET /v1/models/NAME; NAME may be any name for speech requests, also with slashes.
 Reply model_reply(std::string_view name, const ServerView& server);
-/// GET /v1/audio/models.
+/// Answers GET /v1/audio/models.
 Reply audio_models_reply(const ServerView& server);
-/// 404.
+/// Returns status 404.
 Reply no_such_model(std::string_view name);
 
 }  // namespace syrinx

@@ -14,13 +14,13 @@ namespace {
 
 using Schema = nlohmann::ordered_json;
 
-/// A whole bound as an integer.
+/// Returns a whole bound as an integer.
 Schema bound_of(double bound) {
   if (std::trunc(bound) == bound) return static_cast<int64_t>(bound);
   return bound;
 }
 
-/// The schema of a value that fits the field; null fits every field.
+/// Returns the schema of a value of the field; null is valid for every field.
 Schema schema_of(const OptionField& field) {
   if (std::holds_alternative<OptionPlace<FlowMode>>(field)) {
     Schema names = Schema::array();

@@ -1,5 +1,5 @@
-// The description of the HTTP API for machines (OpenAPI 3.1): openapi.json beside this file, part
-// of the program, and the options of model/options.h. Any thread.
+// The description of the HTTP API for programs (OpenAPI 3.1): openapi.json of this directory, which
+// is part of the program, and the options of model/options.h. Any thread.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace syrinx {
 
-/// openapi.json as it is.
+/// Returns openapi.json unchanged.
 std::string_view openapi_file();
 
-/// openapi.json, in which the bodies of requests have the options that it does not describe itself.
+/// Returns openapi.json, with all options of model/options.h in the bodies of requests.
 const std::string& openapi_document();
 
 }  // namespace syrinx

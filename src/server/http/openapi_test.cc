@@ -1,4 +1,4 @@
-// The description of the API and the table of docs/guide/http.md against model/options.h.
+// The description of the API and the table of docs/guide/http.md, compared with model/options.h.
 #include "server/http/openapi.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ std::string type_of(const RequestOption& option) {
                 static_cast<int64_t>(option.bounds.high));
 }
 
-/// Lines of the guide that are not as the table says are to be copied from here.
+/// Prints the correct lines of the guide, to be copied where they differ.
 TEST(OpenApi, TheGuideHasTheRowsOfTheTable) {
   std::ifstream file(SYRINX_SOURCE_DIR "/docs/guide/http.md");
   const std::string guide{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

@@ -1,5 +1,4 @@
-// The web page that the server shows at "/": files of web/, part of the program since the build.
-// Static data; any thread.
+// The web page at "/": the files of web/, which are part of the program. Static data; any thread.
 #pragma once
 
 #include <optional>
@@ -10,15 +9,15 @@
 
 namespace syrinx {
 
-/// A file of web/ and its name there ("playground/app.js").
+/// A file of web/ and its path there ("playground/app.js").
 struct WebFile {
   std::string_view name;
   std::string_view bytes;
 };
 std::span<const WebFile> web_files();
 
-/// The answer to a GET of the page ("/") or of one of its parts; nothing for other paths. The page
-/// may run only its own scripts and talk only to this server.
+/// Answers GET of the page ("/") or one of its parts; nothing for other paths. The page may run
+/// only its own scripts and connect only to this server.
 std::optional<Reply> playground_reply(std::string_view path);
 
 }  // namespace syrinx

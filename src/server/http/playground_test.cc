@@ -1,4 +1,4 @@
-// The page as it leaves the server: complete, of the right types, and allowed to do little.
+// The page as the server sends it: complete, with the right types, and with few permissions.
 #include "server/http/playground.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Playground, MayDoLittle) {
     EXPECT_EQ(policy.find("unsafe"), std::string::npos);
     EXPECT_EQ(header(*reply, "X-Content-Type-Options"), "nosniff");
     EXPECT_NE(reply->content_type, "application/octet-stream") << file.name;
-    // Nothing comes from elsewhere; an SVG names its vocabulary by an address.
+    // Nothing is loaded from elsewhere; an SVG names its namespace by an address.
     if (!file.name.ends_with(".svg")) {
       EXPECT_EQ(file.bytes.find("http:"), std::string_view::npos) << file.name;
       EXPECT_EQ(file.bytes.find("https:"), std::string_view::npos) << file.name;

@@ -1,4 +1,4 @@
-// The Realtime API through real sockets, with stand-ins for what hears, writes and speaks.
+// The Realtime API through real sockets, with fake recognisers and models.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -19,10 +19,10 @@ namespace {
 
 constexpr const char* kRealtime = "/v1/realtime?model=gpt-realtime";
 
-/// Not for the compiler to work out.
+/// Returns repeated characters; keeps the compiler from evaluating them.
 std::string filled(size_t bytes, char value) { return std::string(bytes, value); }
 
-/// Hears nothing but how much it is given; says so at the end.
+/// Counts the samples that it is given, and reports the number at the end.
 class CountingListener final : public Listener {
  public:
   CountingListener(std::string name, std::shared_ptr<TranscriptSink> sink)
@@ -80,7 +80,7 @@ class RealtimeServerTest : public testing::Test {
     const auto event = parse_object(text);
     return event ? *event : JsonIn{{"type", text}};
   }
-  /// Up to the first event of a type.
+  /// Reads up to the first event of a type.
   static std::vector<JsonIn> until(WsClient& client, const std::string& type) {
     std::vector<JsonIn> out;
     do {
@@ -128,18 +128,18 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(response["status"], "completed");
   EXPECT_EQ(response["output"][0]["content"][0]["transcript"], "Hello.");
   EXPECT_EQ(response["usage"]["input_tokens"], 7);
-  EXPECT_EQ(audio_bytes(events), 8 * 1920u * 2);  // 0.1 s a byte in chunks of 80 ms
+  EXPECT_EQ(audio_bytes(events), 8 * 1920u * 2);  // 0.1 s a byte, in chunks of 80 ms
   EXPECT_EQ(speaker_->texts(), std::vector<std::string>{"Hello."});
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role":"user","content":"Hi"}])"));
-  // Telephones.
+  // The format of telephones.
   send(client, {{"type", "session.update"},
                 {"session", {{"audio", {{"output", {{"format", {{"type", "audio/pcmu"}}}}}}}}}});
   ask(client, "Hi");
   EXPECT_EQ(audio_bytes(until(client, "response.done")), 8 * 640u);
 }
 
-/// One that takes a place among the long messages and does not go on gives it back.
+/// A client whose long message never ends loses its place among the long messages.
 TEST_F(RealtimeServerTest, LongMessagesThatDoNotEndHoldNobodyUp) {
   start(false, {.max_uploads = 1, .body_timeout_s = 0.5});
   WsClient slow(port(), kRealtime);
@@ -191,7 +191,7 @@ TEST_F(RealtimeServerTest, TheModelWritesDownWhereItIsNamedOrNobodyElseCan) {
   };
   EXPECT_EQ(heard_by("writer"), "writer");
   EXPECT_EQ(heard_by("whisper-1"), "counting");
-  ears_asked_for_ = false;  // they are there because they are installed
+  ears_asked_for_ = false;  // installed, but not asked for by the user
   EXPECT_EQ(heard_by("whisper-1"), "writer");
   EXPECT_EQ(heard_by("counting"), "counting");
   ears_.clear();
@@ -208,7 +208,7 @@ TEST_F(RealtimeServerTest, CancelsWhatIsMade) {
   const auto events = until(client, "response.done");
   EXPECT_EQ(events.back()["response"]["status"], "cancelled");
   EXPECT_TRUE(speaker_->wait_idle(5));
-  // A client that leaves ends all, too.
+  // A client that disconnects also ends its answers.
   ask(client, "endless");
   until(client, "response.output_audio_transcript.delta");
   client.socket().close();

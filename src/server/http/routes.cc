@@ -42,7 +42,7 @@ Reply wrong_method(const RequestHead& head, const char* allowed) {
   return reply;
 }
 
-/// The first value of `name` in "a=1&b=2".
+/// Returns the first value of `name` in "a=1&b=2".
 std::optional<std::string> query_value(std::string_view query, std::string_view name) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
@@ -97,7 +97,7 @@ Speaker speaker_of(const ServerView& server, const Backend& backend) {
   return {backend.info(), backend.voice_encoder()};
 }
 
-/// The model of "model" in the query, or the first one.
+/// Lists the voices of the model "model" in the query, or of the first model.
 Reply answer_voices(const RequestHead& head, const ServerView& server) {
   const std::string name = query_value(head.query, "model").value_or("");
   const auto model = server.models->look_up(name);
@@ -117,7 +117,7 @@ Reply answer_voices(const RequestHead& head, const ServerView& server) {
   return json_reply(out);
 }
 
-/// For other vendors' clients: of the first model, which is the one that speaks for them.
+/// Answers other vendors' clients, for whom the first model speaks.
 Reply answer_vendor(const RequestHead& head, const ServerView& server) {
   if (head.method != "GET" && head.method != "HEAD") return wrong_method(head, "GET, HEAD");
   if (server.models == nullptr) return reply_of(unavailable("The model is still being loaded."));
@@ -144,7 +144,7 @@ Reply answer_consent(const VoiceStore* store, const std::string& id) {
                    .code = "consent_not_found"});
 }
 
-/// POST of a voice or of a consent to clone one.
+/// Returns the refusal to store a voice or a consent.
 Reply refuse_cloning() {
   return reply_of({.status = 400,
                    .message = "No model that is served here can clone a voice, so none can be "
@@ -152,7 +152,7 @@ Reply refuse_cloning() {
                    .code = "unsupported_operation"});
 }
 
-/// Why a voice cannot be deleted, or nothing.
+/// Returns why a voice cannot be deleted, or nothing.
 std::optional<Reply> refuse_delete_voice(const std::string& wanted, const ServerView& server) {
   for (const auto& model : server.models->list()) {
     if (!model.backend) continue;
@@ -179,7 +179,7 @@ Reply answer_openapi(const RequestHead&, const ServerView&) {
   return reply;
 }
 
-/// ElevenLabs has another list at the same path.
+/// Answers GET /v1/models; ElevenLabs has another list at this path.
 Reply answer_models(const RequestHead& head, const ServerView& server) {
   return head.elevenlabs ? elevenlabs_models_reply(server) : models_reply(server);
 }
@@ -192,8 +192,8 @@ Reply of_server(const RequestHead&, const ServerView& server) {
 struct Get {
   std::string_view path;
   Reply (*answer)(const RequestHead&, const ServerView&);
-  enum { kOpen, kClients, kMetrics } keys;  ///< whose key opens it
-  bool needs_model;                         ///< 503 while it is being loaded
+  enum { kOpen, kClients, kMetrics } keys;  ///< which keys are required
+  bool needs_model;                         ///< answer 503 while the model is being loaded
 };
 constexpr std::array<Get, 9> kGets = {{
     {"/", answer_home, Get::kOpen, false},
@@ -212,8 +212,8 @@ Reply unauthorized(
   return reply_of({.status = 401, .message = message, .code = "invalid_api_key"});
 }
 
-/// Also keeps web pages of other origins out: a browser sends JSON only after asking, and no
-/// handler answers that question with yes.
+/// Returns whether the content type is JSON. This keeps out pages of other origins: a browser sends
+/// JSON only after a preflight request, which the server refuses.
 bool is_json(std::string_view content_type) {
   constexpr std::string_view kJson = "application/json";
   if (content_type.size() < kJson.size()) return false;
@@ -225,7 +225,7 @@ bool is_json(std::string_view content_type) {
   return rest.empty() || rest.front() == ';' || rest.front() == ' ';
 }
 
-/// The page is for browsers; other clients of "/" get a list in plain text.
+/// Answers "/": the page for browsers, a list in plain text for other clients.
 std::optional<Reply> answer_playground(const RequestHead& head) {
   if (head.method != "GET" && head.method != "HEAD") return {};
   if (head.path == "/" && head.accept.find("text/html") == std::string_view::npos) return {};
@@ -269,7 +269,7 @@ Reply refuse_voice_change() {
                    .code = "voice_uploads_are_off"});
 }
 
-/// What is asked of the voices and consents that are kept; the path is one of theirs.
+/// Routes a request about stored voices and consents; the path must be one of theirs.
 Route route_voices(const RequestHead& head, const ServerView& server) {
   const VoiceStore* store = server.voices == nullptr ? nullptr : server.voices->store();
   const bool consents = head.path.starts_with(kConsentsPath);
@@ -294,7 +294,7 @@ Route route_voices(const RequestHead& head, const ServerView& server) {
     return VoiceRoute{.kind = consents ? VoiceRoute::kAddConsent : VoiceRoute::kAdd};
   }
   const bool reads = head.method == "GET" || head.method == "HEAD";
-  if (adds) {  // the list of voices was answered before
+  if (adds) {  // GET was answered before
     return reads ? answer_consents(store) : wrong_method(head, "GET, HEAD, POST");
   }
   const std::string_view prefix = consents ? kConsentPrefix : kVoicePrefix;
@@ -368,7 +368,7 @@ Route route(const RequestHead& head, const ServerView& server) {
     return model_reply(percent_decoded(head.path.substr(kModelPrefix.size())), server);
   }
   if (is_websocket_path(head.path)) {
-    // What a proxy makes of it that does not hand the upgrade through.
+    // Some proxies forward a request without its upgrade.
     Reply reply = reply_of({.status = 426,
                             .message = concat("'", head.path.substr(0, 200),
                                               "' is a WebSocket, and this request came without "

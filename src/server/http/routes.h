@@ -1,5 +1,5 @@
-// What the server answers where, apart from speech itself. Knows no sockets: a request's head goes
-// in, an answer comes out. Any thread.
+// Decides how each path is answered, and answers all requests but speech. Uses no sockets: takes
+// the head of a request, returns an answer. Any thread.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// What matters of a request before its body is read. Borrows from the request.
+/// The part of a request's head that routes use. Borrows from the request.
 struct RequestHead {
   std::string_view method;
   std::string_view path;        ///< without the query
@@ -23,30 +23,30 @@ struct RequestHead {
   std::string_view content_type = {};
   std::string_view authorization = {};
   std::string_view accept = {};
-  bool elevenlabs = false;  ///< the key came in the header of ElevenLabs' clients
+  bool elevenlabs = false;  ///< the key was in the header of ElevenLabs' clients
   BrowserFacts browser = {};
 };
 
-/// The request is for speech and may go on: read the body.
+/// The request is for speech and accepted: read the body.
 struct SpeechRoute {
   bool batch = false;
-  std::optional<VendorCall> vendor = {};  ///< whose words the body is in, if not OpenAI's
-  std::optional<ChatKind> chat = {};      ///< an answer in text is wanted instead
+  std::optional<VendorCall> vendor = {};  ///< vendor of the body's format; unset: OpenAI's
+  std::optional<ChatKind> chat = {};      ///< set if the answer is a chat or completion
 };
 
-/// The request changes the voices that are kept and may go on: read the body, if there is one.
+/// The request changes the stored voices and is accepted: read the body, if there is one.
 struct VoiceRoute {
   enum Kind { kAdd, kAddConsent, kRemove, kRemoveConsent } kind = kAdd;
-  std::string name = {};  ///< of what is removed
+  std::string name = {};  ///< name of the voice or consent to delete
 };
 
-/// A recording is to be written down and that may go on: read the body.
+/// The request is to transcribe a recording and accepted: read the body.
 struct TranscriptionRoute {
   bool translate = false;  ///< into English
 };
 
-/// A whole answer, or the word that this is speech, about voices or a recording. HEAD is answered
-/// as GET; the code that writes the answer leaves the body out.
+/// A whole answer, or the kind of request. HEAD is answered as GET; the code that writes the answer
+/// leaves the body out.
 using Route = std::variant<Reply, SpeechRoute, VoiceRoute, TranscriptionRoute>;
 Route route(const RequestHead& head, const ServerView& server);
 

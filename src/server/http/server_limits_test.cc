@@ -1,4 +1,4 @@
-// How much the server takes from a client, and for how long.
+// Limits of what a client may send, and how long it may take.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -98,7 +98,7 @@ TEST_F(HttpServerTest, SlowHeadsAndBodiesAndIdleClientsAreClosed) {
       "Content-Length: 50\r\n\r\n");
   bool head_closed = false, body_closed = false;
   for (int i = 0; i < 40 && !(head_closed && body_closed); ++i) {
-    head.send("G");  // a byte now and then does not help
+    head.send("G");  // single bytes do not extend the time limit
     body.send(" ");
     head_closed = head_closed || head.wait_closed(0.05);
     body_closed = body_closed || body.wait_closed(0.05);

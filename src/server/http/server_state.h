@@ -1,4 +1,4 @@
-// What the connections of one server share. Inside the server only; io thread only.
+// State shared by the connections of a server. Inside the server only; io thread only.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -29,7 +29,7 @@ struct ServerState {
   ServerState& operator=(const ServerState&) = delete;
 
   ServerView view() const;
-  /// "req_" and 16 hex digits, hard to guess and unlikely to repeat.
+  /// Returns "req_" and 16 hex digits, hard to guess and unlikely to repeat.
   std::string new_request_id();
   uint64_t hash_address(const boost::asio::ip::address& address) const;
   void log(const std::string& line) const;
@@ -43,20 +43,20 @@ struct ServerState {
   const std::shared_ptr<KeptAnswers> answers = std::make_shared<KeptAnswers>();
   ApiKeys keys, metrics_keys;
   ClientLimits limits;
-  std::unordered_map<uint64_t, int> addresses;  ///< open connections from each, hashed
+  std::unordered_map<uint64_t, int> addresses;  ///< open connections from each address, by its hash
   bool draining = false;
   int streams = 0;
   int uploads = 0;  ///< large bodies in memory
   int64_t requests = 0;
   std::unordered_set<Session*> sessions;
   std::mt19937_64 random;
-  uint64_t salt;  ///< of client hashes
-  // Destroyed first: handlers that never ran hold sessions, which know the members above.
+  uint64_t salt;  ///< salt of client hashes
+  // Destroyed first: handlers that never ran hold sessions, which use the members above.
   boost::asio::io_context io{1};
-  boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts: one may take long
-  boost::asio::thread_pool loader{1};  ///< of models
-  /// Encodes audio where that takes time. As many threads as cores: streams share them fairly, and
-  /// the engine, which they feed on, keeps its own.
+  boost::asio::thread_pool worker{4};  ///< checks requests and makes prompts, which may take long
+  boost::asio::thread_pool loader{1};  ///< loads models
+  /// Encodes audio when that takes time. As many threads as cores: streams share them fairly, and
+  /// the engine has its own threads.
   boost::asio::thread_pool encoders;
 };
 

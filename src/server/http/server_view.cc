@@ -6,7 +6,7 @@
 namespace syrinx {
 namespace {
 
-/// Whether a stage of the model that answers by default is in other processes, all of them away.
+/// Returns whether the first model has a stage in other processes, none of which is connected.
 bool lacks_stage(const ServerView& server) {
   if (server.models == nullptr) return false;
   const std::shared_ptr<Backend> first = server.models->first();

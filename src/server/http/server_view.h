@@ -1,4 +1,4 @@
-// The server's state at one moment, for replies. Borrows all that it points to; any thread.
+// The server's state at one moment, for replies. Borrows everything; any thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct ServerView {
   const ApiKeys* keys = nullptr;                    ///< null: each request is admitted
   const ApiKeys* metrics_keys = nullptr;            ///< null: /metrics is open to all
   const AccessRules* access = nullptr;              ///< null: every browser is admitted
-  const VoiceDesk* voices = nullptr;                ///< null: none but the models' own
+  const VoiceDesk* voices = nullptr;                ///< null: only the models' own voices
   const Ears* ears = nullptr;                       ///< null: nothing recognises speech
   const PredictionCounters* predictions = nullptr;  ///< null: nothing is predicted
   const DecodeHelper* decoder = nullptr;            ///< null: the server decodes recordings itself
@@ -27,20 +27,20 @@ struct ServerView {
   int connections = 0;  ///< open ones
   int streams = 0;      ///< speech requests that are being answered
   int64_t requests = 0;
-  uint64_t lost_lines = 0;  ///< of the log, dropped because it was not read
+  uint64_t lost_lines = 0;  ///< lines of the log that were dropped because nothing read them
   double uptime_s = 0;
 };
 
-/// Whether speech requests are taken.
+/// Returns whether speech requests are accepted.
 bool is_ready(const ServerView& server);
-/// "loading", "ready", "waiting" (for a stage in other processes) or "draining".
+/// Returns "loading", "ready", "waiting" (for a stage in other processes) or "draining".
 const char* state_name(const ServerView& server);
 
-/// Whether a model that is served clones voices, or may once it is loaded.
+/// Returns whether a model clones voices, or may do so once it is loaded.
 bool may_clone(const ServerView& server);
-/// The same of recordings in a chat.
+/// The same for recordings in a chat.
 bool may_hear(const ServerView& server);
-/// Whether there is a recogniser, or a model that has one or is not loaded yet.
+/// Returns whether there is a recogniser, or a model that has one or is not loaded yet.
 bool may_transcribe(const ServerView& server);
 
 }  // namespace syrinx

@@ -33,7 +33,7 @@ namespace http = boost::beast::http;
 namespace {
 
 // GCC 12 loses temporaries inside a co_await expression: here and in the other coroutines every
-// argument has a name and every co_await its own statement.
+// argument has a name and every co_await is a statement of its own.
 
 bool is_http_fault(const SystemError& error) {
   return error.category() == make_error_code(http::error::bad_method).category() &&
@@ -65,7 +65,8 @@ Reply parse_fault(const SystemError& error, const ServerOptions& options) {
   return reply_of(fault);
 }
 
-/// RFC 9112, 6.1: the body would come to its reader compressed, or its end would not be known.
+/// Refuses a transfer coding other than chunked (RFC 9112, 6.1): the body would be compressed, or
+/// its end unknown.
 std::optional<Reply> refuse_transfer_coding(const http::request<http::string_body>& message) {
   const auto [first, last] = message.equal_range(http::field::transfer_encoding);
   if (first == last) return {};
@@ -78,11 +79,11 @@ std::optional<Reply> refuse_transfer_coding(const http::request<http::string_bod
                    .code = "unsupported_transfer_encoding"});
 }
 
-/// RFC 9112, 3.2: without one name that the client asked for, the site it meant is unknown.
+/// Requires exactly one Host header (RFC 9112, 3.2); otherwise the requested site is unknown.
 std::optional<Reply> refuse_hosts(const http::request<http::string_body>& message) {
   const auto count = std::distance(message.equal_range(http::field::host).first,
                                    message.equal_range(http::field::host).second);
-  // RFC 9110, 7.2: a name and a port, without the user that a URL may have.
+  // RFC 9110, 7.2: a name and a port, but not a user as in a URL.
   const bool strange = count == 1 && message[http::field::host].find_first_of("@/\\?#, \t") !=
                                          std::string_view::npos;
   if (!strange && (count == 1 || (count == 0 && message.version() < 11))) return {};
@@ -92,7 +93,7 @@ std::optional<Reply> refuse_hosts(const http::request<http::string_body>& messag
                    .code = "invalid_http"});
 }
 
-/// The target in the form that routes have; a name in it comes before the Host header's (RFC 9112,
+/// Converts the target to the form of routes; a host in it replaces the Host header (RFC 9112,
 /// 3.2.2).
 void read_target(http::request<http::string_body>& message) {
   const RequestTarget target = request_target(view(message.target()));
@@ -117,10 +118,10 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  bool may_be_large = false;    ///< its body may carry recordings
-  std::string credential;       ///< "Bearer KEY", from wherever the client's vendor has it
-  Headers headers;              ///< that every answer to it carries
-  std::shared_ptr<void> place;  ///< among the large bodies; may be null
+  bool may_be_large = false;    ///< its body may contain recordings
+  std::string credential;       ///< "Bearer KEY", from any vendor's place for keys
+  Headers headers;              ///< headers of every answer to this request
+  std::shared_ptr<void> place;  ///< place among the large bodies; may be null
 
   const http::request<http::string_body>& message() const { return parser.get(); }
   std::string_view header(http::field field) const { return view(message()[field]); }
@@ -160,7 +161,7 @@ Session::~Session() {
   if (--at->second == 0) server_.addresses.erase(at);
 }
 
-/// A client with a key is identified by the key, others by their address.
+/// Returns the hash of the client's key, or of its address if there are no keys.
 uint64_t Session::client(const Incoming& incoming) const {
   const auto key = server_.keys.find(incoming.credential);
   return key ? hash_client(concat("key ", *key), server_.salt) : address_;
@@ -181,7 +182,7 @@ net::awaitable<void> Session::run() {
   connection_->close();
 }
 
-/// True when there may be another request.
+/// Answers a request. Returns true when there may be another one.
 net::awaitable<bool> Session::serve_one() {
   idle_ = true;
   const bool begun = co_await connection_->wait_for_bytes(server_.options.idle_timeout_s);
@@ -224,7 +225,7 @@ net::awaitable<bool> Session::serve_one() {
   add_load(incoming);
   auto routed = route(incoming.head(), server_.view());
   if (Reply* reply = std::get_if<Reply>(&routed)) {
-    if (!incoming.parser.is_done()) {  // its body would be taken for the next request
+    if (!incoming.parser.is_done()) {  // the rest of its body would be taken for the next request
       co_await refuse(incoming, *reply);
       co_return false;
     }
@@ -294,8 +295,7 @@ net::awaitable<bool> Session::serve_one() {
   co_return more && !server_.draining;
 }
 
-/// Where it is asked for, and once there is a model: a balancer wants no news of a server that has
-/// none.
+/// Adds the load if the request asks for it and a model is loaded.
 void Session::add_load(Incoming& incoming) const {
   const std::string_view format = view(incoming.message()[kLoadFormatHeader]);
   if (format.empty() || !server_.models) return;
@@ -306,7 +306,7 @@ void Session::add_load(Incoming& incoming) const {
 
 net::awaitable<bool> Session::read_head(Incoming& incoming) {
   incoming.parser.header_limit(static_cast<uint32_t>(server_.options.max_header_bytes));
-  // Its route has a limit: see make_room(). Boost 1.74 refuses every declared length without one.
+  // make_room() sets the route's limit. Without any limit Boost 1.74 refuses every declared length.
   incoming.parser.body_limit(std::numeric_limits<uint64_t>::max());
   SystemError error;
   connection_->expires_after_s(server_.options.header_timeout_s);
@@ -319,8 +319,8 @@ net::awaitable<bool> Session::read_head(Incoming& incoming) {
   co_return !error;
 }
 
-/// Drops the empty lines that some clients send behind a body (RFC 9112, 2.2); false when nothing
-/// else has come yet.
+/// Drops empty lines that some clients send after a body (RFC 9112, 2.2). Returns false when
+/// nothing else has arrived.
 bool Session::skip_empty_lines() {
   boost::beast::flat_buffer& buffer = connection_->buffer();
   const auto bytes = buffer.cdata();
@@ -335,8 +335,8 @@ size_t Session::max_body_bytes(const Incoming& incoming) const {
                                : options.max_body_bytes;
 }
 
-/// Gives the body a place among the large ones, which are few at a time, since they are kept in
-/// memory until they are understood.
+/// Gives the body a place among the large bodies. Their number is limited, because they stay in
+/// memory until they are parsed.
 std::optional<Reply> Session::take_place(Incoming& incoming) {
   if (incoming.place) return {};
   if (server_.uploads >= server_.options.max_uploads) {
@@ -348,8 +348,8 @@ std::optional<Reply> Session::take_place(Incoming& incoming) {
   return {};
 }
 
-/// Bounds the body by what its route carries. A length that the head declares is judged here, one
-/// that is not known while the body is read.
+/// Sets the limit of the body for its route. A declared length is checked here, others while the
+/// body is read.
 std::optional<Reply> Session::make_room(Incoming& incoming) {
   const std::string_view coding = incoming.header(http::field::content_encoding);
   if (!content_coding(coding)) return unknown_content_coding(coding);
@@ -403,7 +403,7 @@ net::awaitable<bool> Session::read_body(Incoming& incoming) {
   co_return decoded;
 }
 
-/// Puts what a compressed body decodes to in its place; false after a refusal.
+/// Replaces a compressed body by the decoded one; returns false after a refusal.
 net::awaitable<bool> Session::decode_body(Incoming& incoming) {
   const auto coding = content_coding(incoming.header(http::field::content_encoding));
   if (coding != ContentCoding::kGzip) co_return true;
@@ -428,7 +428,7 @@ net::awaitable<bool> Session::decode_body(Incoming& incoming) {
   co_return true;
 }
 
-/// For requests that are not read to their end: the connection is of no more use.
+/// Answers a request that is not read to its end, so the connection must be closed.
 net::awaitable<void> Session::refuse(Incoming& incoming, const Reply& reply) {
   incoming.keep_alive = false;
   const bool sent = co_await send(incoming, reply);

@@ -1,5 +1,5 @@
-// One connection: reads requests one after another, answers each, keeps its deadlines.
-// Inside the server only; io thread only.
+// One connection: reads and answers requests one after another, within time limits. Inside the
+// server only; io thread only.
 #pragma once
 
 #include <memory>
@@ -22,9 +22,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  /// Serves until the client or the server has had enough. Never throws.
+  /// Serves until the client or the server ends the connection. Never throws.
   net::awaitable<void> run();
-  /// Between two requests; may be closed without anybody missing an answer.
+  /// Returns whether the connection is between two requests, so that it may be closed.
   bool idle() const { return idle_; }
   void close();
 
@@ -46,7 +46,7 @@ class Session : public std::enable_shared_from_this<Session> {
   uint64_t client(const Incoming& incoming) const;
 
   ServerState& server_;
-  const uint64_t address_;  // hashed
+  const uint64_t address_;  // hash of the client's address
   std::shared_ptr<Connection> connection_;
   bool idle_ = false;
 };

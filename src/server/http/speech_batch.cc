@@ -77,10 +77,10 @@ std::optional<ApiError> SpeechBatch::add_items() {
   return {};
 }
 
-/// False when nothing had come for the item.
+/// Encodes new audio of the item; returns false if there is none.
 net::awaitable<bool> SpeechBatch::pump(Item& item) {
   const bool came = co_await item.job.pump();
-  item.job.written();  // there is no reader before the end: what bounds the audio is kMaxWholeBytes
+  item.job.written();  // there is no reader yet; kMaxWholeBytes limits the audio
   item.fault = item.job.fault();
   const auto& outcome = item.job.outcome();
   if (!item.fault && outcome && is_bad(*outcome)) {

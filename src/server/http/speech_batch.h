@@ -1,4 +1,5 @@
-// Answers POST /v1/audio/speech/batch: up to 32 texts at once, all of their audio in one JSON body.
+// Answers POST /v1/audio/speech/batch: up to 32 texts at once, with all of their audio in one JSON
+// body.
 // Inside the server only; io thread only.
 #pragma once
 
@@ -9,9 +10,10 @@
 
 namespace syrinx {
 
-/// {"id", "results": [{"index", "status", "audio_data" in base64, "media_type", "sample_rate",
-/// "finish_reason" | "error"}], "total", "succeeded", "failed"}; an item's fault fails that item
-/// alone. True when the connection can take the next request. `exchange` outlives the call.
+/// Answers with {"id", "results": [{"index", "status", "audio_data" in base64, "media_type",
+/// "sample_rate", "finish_reason" | "error"}], "total", "succeeded", "failed"}. A fault fails only
+/// its item. Returns true when the connection can take another request. `exchange` must outlive the
+/// call.
 net::awaitable<bool> answer_batch(ServerState& server, std::shared_ptr<Connection> connection,
                                   const SpeechExchange& exchange);
 

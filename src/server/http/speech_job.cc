@@ -13,8 +13,8 @@
 namespace syrinx {
 namespace {
 
-/// Samples that are encoded and written at once: few, where encoding takes time, so that many
-/// streams take turns on few threads.
+/// Samples that are encoded and written at once: few when encoding takes time, so that many streams
+/// take turns on few threads.
 constexpr size_t kCheapSamples = 32 << 10, kCostlySamples = 8 << 10;
 
 }  // namespace
@@ -27,11 +27,11 @@ SpeechJob::SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64
                      std::function<bool()> gone)
     : server_(server), wakeup_(std::move(wakeup)), client_(client), gone_(std::move(gone)) {}
 
-/// However it ended: nothing goes on for a client that is gone.
+/// Cancels the request in any case: nothing continues for a client that is gone.
 SpeechJob::~SpeechJob() {
   if (queue_) queue_->detach();
   if (id_) backend_->cancel(*id_);
-  // A model that was let go meanwhile ends with its last stream, and that takes time.
+  // A model that was unloaded is destroyed with its last stream, which takes time.
   if (backend_) run_later(server_.worker, [backend = std::move(backend_)] {});
 }
 
@@ -61,13 +61,13 @@ net::awaitable<void> SpeechJob::start(SpeechBody body) {
   co_await go_on();
 }
 
-/// What is left after the first check: a model or a voice that was not there.
+/// Waits for what check() did not find: a model or a voice.
 net::awaitable<void> SpeechJob::go_on() {
   if (!begun()) co_await find_model();
   if (fetch_ && !fault_) co_await wait_for_voice();
 }
 
-/// Loads the model, which was known and not there.
+/// Loads a known model that is not loaded.
 net::awaitable<void> SpeechJob::find_model() {
   const auto load = [this, models = server_.models] {
     if (const auto loaded = models->load(body_->model()); !loaded) fail(loaded.error());
@@ -79,7 +79,7 @@ net::awaitable<void> SpeechJob::find_model() {
   if (!begun()) fault_ = unavailable("The model was unloaded; try again.");
 }
 
-/// The client may go meanwhile; then nothing is encoded for it any more.
+/// Waits for the voice and submits the request. If the client goes away, encoding stops.
 net::awaitable<void> SpeechJob::wait_for_voice() {
   std::optional<Status> status = fetch_->status();
   while (!status && !gone_()) {
@@ -98,7 +98,7 @@ net::awaitable<void> SpeechJob::wait_for_voice() {
   fetch_.reset();
 }
 
-/// On a worker thread. Nothing has begun afterwards: the model must be loaded first.
+/// Checks the body on a worker thread. If nothing has begun afterwards, the model must be loaded.
 void SpeechJob::check() try {
   auto found = server_.models->find(body_->model());
   if (!found) return fail(found.error());
@@ -117,7 +117,7 @@ void SpeechJob::check() try {
   if (call_.voices.empty()) return submit();
   fetch_ = server_.voices->fetch(backend_, std::exchange(call_.voices, {}), client_,
                                  [wakeup = wakeup_] { wakeup->post(); });
-  // A voice that is at hand costs no way over the io thread.
+  // A cached voice is used at once, without a wait on the io thread.
   if (const auto status = fetch_->status(); status && *status) {
     fetch_->put(call_.request);
     fetch_.reset();
@@ -127,7 +127,7 @@ void SpeechJob::check() try {
   fail({ErrorCode::kInternal, error.what()});
 }
 
-/// On a worker thread.
+/// Submits the request; on a worker thread.
 void SpeechJob::submit() try {
   auto encoder = make_encoder(call_.audio);
   if (!encoder) return fail(encoder.error());
@@ -148,7 +148,7 @@ net::awaitable<bool> SpeechJob::pump() {
   taken_ += static_cast<int64_t>(count);
   queue_->take_warnings(call_.warnings);
   outcome_ = queue_->end();
-  if (outcome_ && outcome_->frames == 0) {  // ended by the queue, which knows no frames
+  if (outcome_ && outcome_->frames == 0) {  // the queue made this outcome and does not know frames
     outcome_->frames = std::llround(outcome_->audio_s * info().speech.frame_rate);
   }
   if (samples_.empty() && !outcome_) co_return false;

@@ -1,6 +1,6 @@
-// One text on its way to bytes: checked, submitted to a model, its audio encoded as it is made.
-// Cancelled when destroyed. Inside the server only; one coroutine at a time, on the io thread
-// unless said otherwise.
+// The speech of one text: the request is checked and submitted to a model, its audio is encoded
+// while it is made. The destructor cancels it. Inside the server only; one coroutine at a time, on
+// the io thread unless stated otherwise.
 #pragma once
 
 #include <functional>
@@ -23,13 +23,13 @@ namespace syrinx {
 class Wakeup;
 struct ServerState;
 
-/// Encoded audio that an answer may keep in memory because its length comes first.
+/// Most encoded audio of an answer that is kept in memory, because its length comes first.
 inline constexpr size_t kMaxWholeBytes = size_t{64} << 20;
 
 class SpeechJob {
  public:
-  /// `wakeup` hears of new audio and of the end, and also when `gone` would say that the client is
-  /// gone: then nothing is waited for any more.
+  /// `wakeup` is notified of new audio and of the end. It must also be notified when gone() becomes
+  /// true, i.e. the client is gone: then the job stops waiting.
   SpeechJob(ServerState& server, std::shared_ptr<Wakeup> wakeup, uint64_t client,
             std::function<bool()> gone);
   ~SpeechJob();
@@ -37,36 +37,38 @@ class SpeechJob {
   SpeechJob& operator=(const SpeechJob&) = delete;
 
   using ReadBody = std::function<std::variant<SpeechBody, ApiError>()>;
-  /// Reads and checks the body, finds or loads its model, fetches its voice and submits it;
-  /// afterwards fault() is set or audio will come. Works on other threads: a body may be large and
-  /// its prompt slow to make.
+  /// Reads and checks the body, finds or loads its model, fetches its voice and submits it.
+  /// Afterwards fault() is set or audio will arrive. Works on other threads, because a body may be
+  /// large and making its prompt slow.
   net::awaitable<void> start(ReadBody read);
-  /// The same for a body that was parsed elsewhere.
+  /// The same for a body that is already parsed.
   net::awaitable<void> start(SpeechBody body);
 
-  /// Encodes what has come meanwhile, on another thread where that takes time; at the end of the
-  /// audio, what the encoder holds back too. False when nothing had come: wait for the wakeup.
+  /// Encodes the audio that has arrived, on another thread if that takes time; at the end of the
+  /// audio also the encoder's last bytes. Returns false if nothing had arrived: wait for the
+  /// wakeup.
   net::awaitable<bool> pump();
-  /// Encoded audio for the caller, which calls written() once it is on its way.
+  /// Returns encoded audio; the caller takes it and calls written() when it has been sent.
   std::string& bytes() { return bytes_; }
   const std::string& bytes() const { return bytes_; }
   void written();
 
-  /// Words whose end is known and that were not taken yet; once there is an outcome, all of them.
+  /// Returns new words whose end is known; once there is an outcome, all remaining words.
   std::vector<TimedWord> take_words();
-  /// Once there is an outcome: puts the length into the beginning of `all`, which is everything
-  /// that came out of bytes(), where the format has a place for it.
+  /// Call once there is an outcome. Writes the length into the header of `all`, which must be all
+  /// bytes() so far, if the format has a place for it.
   void state_length(std::string& all) const;
 
-  /// What went wrong before the engine took over or in the encoder. trouble() is for the log.
+  /// Returns the error before the request was submitted or in the encoder. trouble() is for the
+  /// log.
   const std::optional<ApiError>& fault() const { return fault_; }
   const std::string& trouble() const { return trouble_; }
-  /// Set once the engine is done and all of its audio is in bytes().
+  /// Returns the outcome once the engine has finished and all of its audio is in bytes().
   const std::optional<Outcome>& outcome() const { return outcome_; }
-  /// Why there is no audio in an outcome; for outcomes without any bytes.
+  /// Returns the error of an outcome without any audio.
   ApiError no_audio();
 
-  /// Valid without a fault.
+  /// Valid only without a fault.
   const SpeechCall& call() const { return call_; }
   const PipelineInfo& info() const { return backend_->info(); }
   int rate_hz() const { return encoder_->rate_hz(); }
@@ -95,14 +97,14 @@ class SpeechJob {
   std::optional<ApiError> fault_;
   std::string trouble_;
   std::optional<Outcome> outcome_;
-  std::vector<float> samples_;  // being encoded
+  std::vector<float> samples_;  // samples that are being encoded
   std::string bytes_;
   size_t unwritten_ = 0;  // samples in bytes_
-  int64_t taken_ = 0;     // samples so far
+  int64_t taken_ = 0;     // samples taken so far
   std::vector<WordMark> marks_;
 };
 
-/// Whether an outcome is a failure or a cancellation.
+/// Returns whether an outcome is a failure or a cancellation.
 bool is_bad(const Outcome& outcome);
 
 }  // namespace syrinx

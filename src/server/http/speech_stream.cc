@@ -63,14 +63,14 @@ class SpeechStream {
   const std::shared_ptr<Wakeup> wakeup_;
   const double began_s_ = now_s();
   SpeechJob job_;
-  std::optional<ApiError> fault_;  // before the first byte of the answer
+  std::optional<ApiError> fault_;  // error before the first byte of the answer
   std::unique_ptr<SpeechWire> wire_;
 };
 
 net::awaitable<bool> SpeechStream::run() {
   const SpeechJob::ReadBody read = [this] { return read_body(exchange_); };
   co_await job_.start(read);
-  exchange_.body = {};  // it may be large, and the stream long
+  exchange_.body = {};  // frees a large body, because the stream may be long
   exchange_.place.reset();
   co_await hold();
   if (connection_->gone()) {
@@ -94,7 +94,7 @@ net::awaitable<bool> SpeechStream::run() {
   co_return more;
 }
 
-/// Waits for the first audio, so that every failure before it is a proper error.
+/// Waits for the first audio, so that every earlier failure is an ordinary error.
 net::awaitable<void> SpeechStream::hold() {
   fault_ = job_.fault();
   while (!fault_ && !connection_->gone()) {
@@ -125,10 +125,10 @@ net::awaitable<bool> SpeechStream::refuse() {
   co_return sent&& exchange_.keep_alive;
 }
 
-/// All of the audio, so that its length and every failure come first.
+/// Collects all audio, so that its length is known and every failure is an ordinary error.
 net::awaitable<void> SpeechStream::gather() {
   while (!job_.outcome() && !fault_ && !connection_->gone()) {
-    job_.written();  // there is no reader before the end: what bounds the audio is kMaxWholeBytes
+    job_.written();  // there is no reader yet; kMaxWholeBytes limits the audio
     const bool came = co_await job_.pump();
     fault_ = job_.fault();
     if (job_.bytes().size() > kMaxWholeBytes) {
@@ -163,7 +163,7 @@ std::vector<TimedWord> SpeechStream::words() {
   return wire_->wants_words() ? job_.take_words() : std::vector<TimedWord>();
 }
 
-/// The job's bytes hold the first audio.
+/// Streams the audio; the job's bytes contain its beginning.
 net::awaitable<bool> SpeechStream::stream() {
   const double stall_s = server_.options.stall_timeout_s;
   const double first_ms = elapsed_ms();
@@ -196,8 +196,8 @@ net::awaitable<bool> SpeechStream::stream() {
   co_return false;
 }
 
-/// Writes the last audio and what ends the body. A failed request ends without that, so that
-/// a client does not take half a sentence for all of it.
+/// Writes the last audio and the end of the body. After a failure leaves the end out, so that a
+/// client does not take a part for the whole.
 net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& outcome) {
   const bool bad = is_bad(outcome);
   if (bad && !outcome.error.message.empty()) log("failed: " + outcome.error.message);
@@ -215,7 +215,7 @@ net::awaitable<bool> SpeechStream::finish(std::string& bytes, const Outcome& out
   }
   const bool sent = co_await connection_->write(bytes, server_.options.stall_timeout_s);
   if (!whole && !exchange_.chunked) {
-    // Without chunks only a reset connection distinguishes a cut from an end.
+    // Without chunks only a reset of the connection shows that the audio is incomplete.
     SystemError ignored;
     connection_->stream().socket().set_option(net::socket_base::linger(true, 0), ignored);
     connection_->close();
@@ -246,7 +246,7 @@ std::string SpeechStream::head() const {
   Headers headers = common_headers();
   if (exchange_.chunked) headers.emplace_back("Transfer-Encoding", "chunked");
   if (exchange_.trailers) headers.emplace_back("Trailer", "X-Finish-Reason");
-  // A text that is short, or was made before its first audio was due, has ended already.
+  // A short text may already have ended.
   if (const auto& outcome = job_.outcome(); outcome && !is_bad(*outcome)) {
     headers.emplace_back("X-Finish-Reason", finish_reason_name(outcome->reason));
   }

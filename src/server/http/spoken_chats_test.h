@@ -1,4 +1,4 @@
-// For tests: a model that hears and speaks behind the real server's sockets, asked by chat, by
+// Tests of a model that hears and speaks, through the real server's sockets: by chat, by
 // transcription and by the Realtime API.
 #pragma once
 
@@ -23,7 +23,8 @@ namespace syrinx::spoken {
 
 using nlohmann::ordered_json;
 
-/// 16-bit samples, which the goldens' recordings are exactly.
+/// Returns noise as 16-bit samples, of which the golden recordings consist, so that nothing is
+/// rounded.
 inline std::string pcm_of(int64_t count, uint32_t seed) {
   std::string out;
   for (const float value : fixture::golden_signal(count, seed)) {
@@ -33,7 +34,7 @@ inline std::string pcm_of(int64_t count, uint32_t seed) {
   return out;
 }
 
-/// A WAV file of 16 kHz; with two channels the other one is as loud and of something else.
+/// Returns a WAV file of 16 kHz. A second channel has other noise of the same loudness.
 inline std::string wav_of(const std::string& first, int channels = 2) {
   const auto number = [](uint32_t value, size_t bytes) {
     return std::string(reinterpret_cast<const char*>(&value), bytes);
@@ -49,7 +50,7 @@ inline std::string wav_of(const std::string& first, int channels = 2) {
          number(16, 2) + "data" + number(size, 4) + pcm;
 }
 
-/// Seconds of the WAV file in base64 that an answer has.
+/// Returns the seconds of an answer's WAV file, given in base64.
 inline double seconds_of(const std::string& data) {
   constexpr uint32_t kWavBytes = 44;
   const auto sound = base64_decoded(data);
@@ -72,9 +73,9 @@ class Server {
     http_->open(backend_);
   }
   uint16_t port() const { return http_->port(); }
-  /// Requests that have ended.
+  /// Returns how many requests have ended.
   int64_t finished() const { return backend_->stats().finished; }
-  /// More have, and nothing runs any more. False: after a minute not yet.
+  /// Waits until more requests have ended and none runs. Returns false after a minute.
   bool wait_for_more(int64_t finished_before) const {
     for (int i = 0; i < 12'000; ++i) {
       const EngineStats stats = backend_->stats();
@@ -84,7 +85,7 @@ class Server {
     return false;
   }
 
-  /// Greedy; `fields` are besides model, messages and seed.
+  /// Asks greedily; `fields` are added to model, messages and seed.
   TestAnswer chat(const ordered_json& messages, const ordered_json& fields) {
     ordered_json body{{"model", name_}, {"messages", messages}, {"temperature", 0}, {"seed", 7}};
     body.update(fields);
@@ -112,14 +113,14 @@ class Server {
   std::unique_ptr<HttpServer> http_;
 };
 
-/// How an answer is to be heard.
+/// Returns the fields that ask for a spoken answer.
 inline ordered_json aloud(const std::string& voice, int tokens) {
   return {{"modalities", {"text", "audio"}},
           {"audio", {{"voice", voice}, {"format", "wav"}}},
           {"max_completion_tokens", tokens}};
 }
 
-/// The messages of a user with a recording, a WAV file, and nothing else.
+/// Returns the messages of a user that contain only a recording, a WAV file.
 inline ordered_json asked_aloud(const std::string& wav) {
   const ordered_json part{{"type", "input_audio"},
                           {"input_audio", {{"data", base64(wav)}, {"format", "wav"}}}};
@@ -127,7 +128,7 @@ inline ordered_json asked_aloud(const std::string& wav) {
   return ordered_json::array({user});
 }
 
-/// The golden cases by chat: prompts, texts and lengths of what is heard.
+/// Expects the golden cases by chat: prompts, texts and lengths of the audio.
 inline void expect_chats(Server& server, const ordered_json& cases, const std::string& voice,
                          double codes_a_second) {
   for (const auto& [name, c] : cases.items()) {
@@ -159,7 +160,8 @@ inline void expect_chats(Server& server, const ordered_json& cases, const std::s
   }
 }
 
-/// An answer that is named by its id is given as it was made: `more` ids behind those.
+/// Expects that an earlier answer, named by its id, is used with its own ids, followed by `more`
+/// ids.
 inline void expect_recall(Server& server, const std::string& voice, size_t more) {
   const auto ask = [&](const ordered_json& messages) {
     const TestAnswer answer = server.chat(messages, aloud(voice, 60));
@@ -174,7 +176,7 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
     return json["usage"]["prompt_tokens"].get<size_t>();
   };
   const size_t ended =
-      first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;  // by an id of its own
+      first["choices"][0]["finish_reason"] == "stop" ? 1 : 0;  // the end has an id of its own
   const size_t made = first["usage"]["completion_tokens"].get<size_t>() - ended;
   const ordered_json& details = first["usage"]["completion_tokens_details"];
   EXPECT_GT(details["text_tokens"].get<size_t>(), 0u);
@@ -189,7 +191,7 @@ inline void expect_recall(Server& server, const std::string& voice, size_t more)
   EXPECT_EQ(unknown.status, 400) << unknown.body;
 }
 
-/// A conversation in the Realtime API, turns ended by hand.
+/// A conversation in the Realtime API with manual turns.
 class Talk {
  public:
   Talk(Server& server, const std::string& model, int tokens)
@@ -216,7 +218,7 @@ class Talk {
     } while (out.back()["type"] != type);
     return out;
   }
-  /// What is answered to a recording.
+  /// The answer to a recording.
   struct Answer {
     std::string text, item;
     size_t bytes = 0, prompt_tokens = 0, heard_tokens = 0, cached_tokens = 0;
@@ -255,8 +257,8 @@ class Talk {
   WsClient client_;
 };
 
-/// Three turns: each hears those before again and is given their answers as they were made, the
-/// second's as far as it was heard. Every answer takes 90 steps.
+/// Expects three turns, each of which uses the earlier recordings and answers again, the second
+/// answer only as far as it was heard. Every answer takes 90 steps.
 inline void expect_conversation(Server& server, const std::string& model, double codes_a_second) {
   Talk talk(server, model, 90);
   std::vector<Talk::Answer> answers;
@@ -272,21 +274,21 @@ inline void expect_conversation(Server& server, const std::string& model, double
     talk.until("conversation.item.truncated");
   }
   ASSERT_EQ(answers.size(), 3u);
-  const size_t turn = answers[1].prompt_tokens - answers[0].prompt_tokens - 90;  // but its answer
+  const size_t turn = answers[1].prompt_tokens - answers[0].prompt_tokens - 90;  // minus answer
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens + 90);
   EXPECT_LT(turn, 90u);
   EXPECT_GT(answers[2].prompt_tokens, answers[1].prompt_tokens + turn);
   EXPECT_LT(answers[2].prompt_tokens, answers[1].prompt_tokens + turn + 60) << "not all 90";
-  // What was heard and said before is neither heard nor read again.
+  // Earlier recordings are not encoded again, and earlier prompts are still cached.
   EXPECT_GT(answers[0].heard_tokens, 10u);
   EXPECT_EQ(answers[1].heard_tokens, 2 * answers[0].heard_tokens);
   EXPECT_GE(answers[1].cached_tokens, answers[0].prompt_tokens);
   EXPECT_GE(answers[2].cached_tokens, answers[1].prompt_tokens);
 }
 
-/// What is said is heard while it goes on: of a question of several stretches, each of `codes`, the
-/// answer finds one or more read. It is the answer of `fresh`, the same model, which hears all of
-/// it at once.
+/// Expects that a question of several stretches, each of `codes`, is heard while it arrives, so
+/// that the answer finds stretches in the cache. The answer equals that of `fresh`, the same model,
+/// which gets the whole question at once.
 inline void expect_hearing_ahead(Server& server, Server& fresh, const std::string& model,
                                  size_t codes) {
   const std::string pcm = pcm_of(72000, 11);

@@ -30,7 +30,7 @@ ordered_json engine_object(const Backend& backend) {
           {"pages_free", stats.pages_free}};
 }
 
-/// The stages of a model that run in other processes.
+/// Returns the stages of a model that run in other processes.
 ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
   ordered_json out = ordered_json::array();
   for (const RemoteNode& node : nodes) {
@@ -45,7 +45,7 @@ ordered_json stages_object(const std::vector<RemoteNode>& nodes) {
   return out;
 }
 
-/// The same for Prometheus.
+/// Writes the same for Prometheus.
 void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out) {
   struct Metric {
     const char* name;
@@ -84,7 +84,7 @@ void write_stages(const std::vector<ModelTable::Entry>& models, std::string& out
   }
 }
 
-/// The process that decodes recordings, and its limits.
+/// Returns the process that decodes recordings, and its limits.
 ordered_json decoding_object(const DecodeHelper* decoder) {
   if (decoder == nullptr) return {{"where", "server"}};
   return {{"where", "children"},
@@ -105,8 +105,8 @@ ordered_json predictions_object(const PredictionCounters& sum) {
 
 }  // namespace
 
-/// "engine" is the first model's, while that is loaded, as in every earlier version;
-/// "models" has all.
+/// Answers GET /health. "engine" is the first model's, while it is loaded, as in every earlier
+/// version; "models" contains all.
 Reply health_reply(const ServerView& server) {
   ordered_json out = {{"status", "ok"},
                       {"state", state_name(server)},
@@ -131,7 +131,7 @@ Reply health_reply(const ServerView& server) {
   return json_reply(out);
 }
 
-/// In Prometheus' text format: the server's own counters, then the engine's.
+/// Answers GET /metrics in Prometheus' text format: the server's own counters, then the engine's.
 Reply metrics_reply(const ServerView& server) {
   Reply reply;
   reply.content_type = "text/plain; version=0.0.4; charset=utf-8";
@@ -150,7 +150,7 @@ Reply metrics_reply(const ServerView& server) {
   if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
   if (server.models == nullptr) return reply;
   const std::vector<ModelTable::Entry> models = server.models->list();
-  const ServerLoad load = load_of(*server.models);  // brings the predicted wait up to date too
+  const ServerLoad load = load_of(*server.models);  // also updates the predicted wait
   std::vector<NamedMetrics> engines;
   for (const ModelTable::Entry& model : models) {
     const EngineMetrics* metrics = model.backend ? model.backend->metrics() : nullptr;
@@ -158,7 +158,7 @@ Reply metrics_reply(const ServerView& server) {
   }
   write_prometheus(engines, reply.body);
   write_stages(models, reply.body);
-  // What Kubernetes' inference gateway reads of every server, under the names that it looks for.
+  // Metrics that Kubernetes' inference gateway expects of every server, with the names it uses.
   const auto known = [&](const char* name, const char* help, double value) {
     reply.body += concat("# HELP vllm:", name, " ", help, "\n# TYPE vllm:", name,
                          " gauge\nvllm:", name, " ", value, "\n");

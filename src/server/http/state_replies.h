@@ -1,5 +1,5 @@
-// Replies about the server's state: alive, ready, load and counters. Free
-// functions; any thread.
+// Replies about the server's state: liveness, readiness, load and counters. Free functions; any
+// thread.
 #pragma once
 
 #include "server/http/server_view.h"
@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// GET /health, /metrics (for Prometheus), /live and /ready.
+/// Answers GET /health, /metrics (for Prometheus), /live and /ready.
 Reply health_reply(const ServerView& server);
 Reply metrics_reply(const ServerView& server);
 Reply live_reply(const ServerView& server);

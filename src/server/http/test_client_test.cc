@@ -49,7 +49,7 @@ void TestClient::shut_send() { shutdown(fd_, SHUT_WR); }
 void TestClient::send(const std::string& bytes) {
   for (size_t done = 0; done < bytes.size();) {
     const ssize_t n = ::send(fd_, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
-    if (n <= 0) return;  // the server has closed; its answer may still be read
+    if (n <= 0) return;  // the server has closed the connection; its answer may still be read
     done += static_cast<size_t>(n);
   }
 }

@@ -1,4 +1,4 @@
-// A blocking HTTP client on a bare socket, for tests that need to misbehave.
+// A blocking HTTP client on a plain socket, for tests that must break rules.
 #pragma once
 
 #include <string>
@@ -7,33 +7,33 @@ namespace syrinx {
 
 struct TestAnswer {
   int status = 0;
-  std::string head;    ///< with the status line
+  std::string head;    ///< head of the answer, with the status line
   std::string body;    ///< chunks joined
-  bool whole = false;  ///< the body ended as it should
-  /// Value of a header, any case; empty when absent.
+  bool whole = false;  ///< the body ended correctly
+  /// Returns the value of a header, whose name may have any case; empty if absent.
   std::string header(const std::string& name) const;
 };
 
 class TestClient {
  public:
-  /// `window`: bytes that the kernel keeps for it and that it reads at a time; 0: as usual.
+  /// `window`: bytes of the socket's receive buffer and of each read; 0: the system's default.
   explicit TestClient(int port, int window = 0);
   ~TestClient();
   TestClient(const TestClient&) = delete;
   TestClient& operator=(const TestClient&) = delete;
 
   void send(const std::string& bytes);
-  /// POST /v1/audio/speech with this body; `headers` are whole lines.
+  /// Sends POST /v1/audio/speech with this body; `headers` are whole lines.
   void post(const std::string& body, const std::string& headers = "");
   void get(const std::string& path, const std::string& headers = "");
-  /// Reads up to the end of the head; the rest stays for later.
+  /// Reads up to the end of the head; leaves the rest for later.
   TestAnswer read_head();
-  /// Reads the body of `answer` to its end or to the end of the connection.
+  /// Reads the body of `answer` up to its end or the end of the connection.
   void read_body(TestAnswer& answer);
   TestAnswer read();
-  /// At least one byte more of the stream; false at its end or after 60 s.
+  /// Reads at least one more byte of the stream; false at its end or after 60 s.
   bool read_more();
-  /// The server closed the connection (reads and drops what comes before).
+  /// Reads and drops everything; returns whether the server closes the connection in time.
   bool wait_closed(double timeout_s);
   void shut_send();
   void close();
@@ -42,7 +42,7 @@ class TestClient {
   bool fill(size_t bytes);
   int fd_ = -1;
   int window_ = 0;
-  std::string bytes_;  // read, not yet consumed
+  std::string bytes_;  // bytes read but not yet used
 };
 
 }  // namespace syrinx

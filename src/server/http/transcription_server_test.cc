@@ -1,4 +1,4 @@
-// Recordings written down through a real socket, by a recogniser that does what a test says.
+// Recordings that are transcribed through a real socket, by a recogniser that the test controls.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -25,21 +25,21 @@ namespace {
 
 using nlohmann::json;
 
-/// What the test wants, and what happened.
+/// What the recogniser does, and what it received.
 struct EarsScript {
-  std::atomic<bool> holds = false;    ///< hears nothing while it is true
-  bool first_channel = false;         ///< RecogniserInfo, before the server starts
-  std::atomic<int> fails_after = -1;  ///< seconds, then an internal error
-  std::atomic<int> holds_at = -1;     ///< seconds, then nothing while it is set
-  std::atomic<bool> refuses = false;  ///< says kOverloaded
-  std::atomic<int64_t> given = 0;     ///< samples
-  std::atomic<float> loudest = 0;     ///< of them
+  std::atomic<bool> holds = false;    ///< while true, nothing is recognised
+  bool first_channel = false;         ///< of RecogniserInfo; set before the start
+  std::atomic<int> fails_after = -1;  ///< fails with an internal error after these seconds
+  std::atomic<int> holds_at = -1;     ///< recognises nothing from this second on, while it is set
+  std::atomic<bool> refuses = false;  ///< refuses with kOverloaded
+  std::atomic<int64_t> given = 0;     ///< samples received
+  std::atomic<float> loudest = 0;     ///< loudest of these samples
   std::atomic<int> cancelled = 0;
   std::mutex mutex;
   ListenOptions last;
 };
 
-/// A segment for each second of audio, as soon as it is heard.
+/// Reports a segment for each second of audio as soon as it has arrived.
 class ScriptedListener final : public Listener {
  public:
   ScriptedListener(std::shared_ptr<EarsScript> script, std::shared_ptr<TranscriptSink> sink)
@@ -117,7 +117,7 @@ class ScriptedEars final : public Recogniser {
       .name = "scripted", .family = "test", .languages = {"en", "de"}, .translates = true};
 };
 
-/// Writes every recording down as its name.
+/// Transcribes every recording as its own name.
 class NamedEars final : public Recogniser {
  public:
   explicit NamedEars(const std::string& name) : info_{.name = name, .family = "test"} {}
@@ -210,7 +210,7 @@ TEST_F(TranscriptionServerTest, LargeBodiesOfUnknownLength) {
     return out + "0\r\n\r\n";
   };
   for (const char* coding : {"chunked", "gzip"}) {
-    for (int i = 0; i < 3; ++i) {  // each leaves its place among the large ones
+    for (int i = 0; i < 3; ++i) {  // each request returns its place among the large bodies
       const TestAnswer answer = ask(sent_as(coding, 2));
       EXPECT_EQ(answer.status, 200) << coding << answer.body;
     }
@@ -259,13 +259,13 @@ TEST_F(TranscriptionServerTest, Stream) {
   EXPECT_NE(bare.body.find("transcript.text.done"), std::string::npos);
 }
 
-/// The status line and a first event come while nothing is heard yet; what cannot be heard still
-/// has a status of its own.
+/// The status line and a first event are sent before the recogniser has reported anything; an
+/// invalid recording still has its own status.
 TEST_F(TranscriptionServerTest, AStreamBeginsWhenTheRecordingIsAccepted) {
   script_->holds_at = 0;
   TestClient client(server_->port());
   client.send(request(silence(30), field("stream", "true")));
-  TestAnswer streamed = client.read_head();  // nothing was heard
+  TestAnswer streamed = client.read_head();  // the recogniser has not reported anything
   EXPECT_EQ(streamed.status, 200);
   script_->holds_at = -1;
   client.read_body(streamed);
@@ -306,7 +306,7 @@ TEST_F(TranscriptionServerTest, RefusedWithWhenToComeBack) {
   EXPECT_EQ(answer.header("Retry-After"), "7");
 }
 
-/// A file is decoded as it is heard, not all at once.
+/// A file is decoded while it is recognised, not all at once.
 TEST_F(TranscriptionServerTest, NoFurtherAheadThanAMinute) {
   script_->holds = true;
   TestClient client(server_->port());
@@ -364,7 +364,8 @@ TEST_F(TranscriptionServerTest, LengthAndSizeAreBounded) {
   EXPECT_EQ(client.read().status, 413);
 }
 
-/// Any recogniser: one that was asked for, else a model that is loaded, else what is installed.
+/// Chooses the recogniser: one that was asked for, else that of a loaded model, else the installed
+/// one.
 TEST_F(TranscriptionServerTest, AModelThatHearsComesBeforeWhatIsInstalled) {
   for (const bool asked_for : {true, false}) {
     for (const bool hears : {true, false}) {

@@ -19,9 +19,9 @@
 namespace syrinx {
 namespace {
 
-// Seconds that decoding is ahead of the recogniser, and seconds of a piece.
+// Most seconds that decoding is ahead of the recogniser, and seconds of a piece.
 constexpr double kAheadS = 60, kPieceS = 10;
-constexpr size_t kFirstPiece = 48'000;  // samples, before the rate is known
+constexpr size_t kFirstPiece = 48'000;  // samples, read before the rate is known
 
 class TranscriptionStream {
  public:
@@ -35,7 +35,7 @@ class TranscriptionStream {
     ++server_.streams;
     connection_->watch(wakeup_);
   }
-  /// However it ended: nothing goes on for a client that is gone.
+  /// Cancels the work in any case: nothing continues for a client that is gone.
   ~TranscriptionStream() {
     queue_->detach();
     listener_.reset();
@@ -54,7 +54,7 @@ class TranscriptionStream {
   net::awaitable<void> work(net::thread_pool& on, void (TranscriptionStream::*task)());
   void start();
   void load();
-  /// The recogniser that the client named, or the first there is; null: its model is not loaded.
+  /// Returns the recogniser that the client named, or the first one; null: its model is not loaded.
   Result<std::shared_ptr<Recogniser>> find();
   void feed();
   void fail(Error error);
@@ -63,7 +63,7 @@ class TranscriptionStream {
   }
   double given_s() const { return static_cast<double>(given_) / kHearingRate; }
   void take_news();
-  /// Seconds of the recording, once that is known and can be heard; 0: not yet.
+  /// Returns the seconds of the recording when its decoding has begun; 0: not yet known.
   double length_s() const;
   net::awaitable<bool> send(const std::string& bytes);
   net::awaitable<bool> send_whole(int status, const char* type, const std::string& body,
@@ -81,7 +81,7 @@ class TranscriptionStream {
   const std::shared_ptr<HeardQueue> queue_;
   const double began_s_ = now_s();
   TranscriptionCall call_;
-  std::shared_ptr<Backend> backend_;  // whose recogniser it is; null: one beside the models
+  std::shared_ptr<Backend> backend_;  // owns the recogniser; null: it is not a model's
   std::shared_ptr<Recogniser> recogniser_;
   bool unloaded_ = false;  // its model must be loaded first
   std::optional<RecordingReader> reader_;
@@ -92,10 +92,10 @@ class TranscriptionStream {
   bool fed_ = false;
   std::optional<ApiError> fault_;
   std::optional<Transcript> transcript_;
-  std::string trouble_;    // of the inside, for the log
-  std::string events_;     // to be sent
-  bool accepted_ = false;  // the first event is on its way
-  bool begun_ = false;     // the status line of a stream is on its way
+  std::string trouble_;    // inner fault, for the log
+  std::string events_;     // events to send
+  bool accepted_ = false;  // the first event has been sent
+  bool begun_ = false;     // the status line of a stream has been sent
   bool first_ = true;
 };
 
@@ -106,7 +106,7 @@ void TranscriptionStream::fail(Error error) {
   fault_ = to_api_error(error);
 }
 
-/// Runs a member on another thread; what it throws becomes the answer.
+/// Runs a member function on another thread; an exception becomes the answer.
 net::awaitable<void> TranscriptionStream::work(net::thread_pool& on,
                                                void (TranscriptionStream::*task)()) {
   const auto guarded = [this, task] {
@@ -127,7 +127,7 @@ Result<std::shared_ptr<Recogniser>> TranscriptionStream::find() {
   if (server_.models == nullptr || (apart.ok() && (ears.asked_for() || !any))) return apart;
   const auto named = any ? server_.models->hearer() : server_.models->look_up(name);
   if (!named) return apart;
-  auto used = server_.models->find(named->name);  // it is in use from now on
+  auto used = server_.models->find(named->name);  // from now on the model is in use
   if (!used) return used.error();
   backend_ = used.take();
   if (!backend_) return std::shared_ptr<Recogniser>();
@@ -172,7 +172,7 @@ void TranscriptionStream::start() {
                                               .max_s = server_.options.max_heard_s,
                                               .first_channel = info.first_channel,
                                               .helper = server_.options.decoder});
-  // An invalid file takes no place in the queue.
+  // An invalid file must not take a place in the queue.
   const Result<bool> more = reader_->read(kFirstPiece, piece_);
   if (!more) return fail(more.error());
   auto listener = recogniser_->open(call_.listen, queue_);
@@ -185,7 +185,7 @@ void TranscriptionStream::start() {
   feed();
 }
 
-/// Gives piece_ to the recogniser, and fetches the next one.
+/// Passes piece_ to the recogniser, and reads the next piece.
 void TranscriptionStream::feed() {
   if (resampler_) {
     resampled_.clear();

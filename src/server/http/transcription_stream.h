@@ -1,6 +1,6 @@
-// Answers one request to write down a recording: reads the file as fast as it is heard, holds the
-// status line until there is text, sends it as it is settled where the client asked for that, ends
-// the work when the client goes away. Inside the server only; io thread only.
+// Answers one request to transcribe a recording. Decodes the file as fast as it is recognised, and
+// delays the status line until there is text. Sends text as soon as it is final, if the client
+// wants that. Stops when the client goes away. Inside the server only; io thread only.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +15,21 @@ namespace syrinx {
 class Connection;
 struct ServerState;
 
-/// What is left of a request when its body has been read.
+/// The parts of a request that are needed after its body has been read.
 struct TranscriptionExchange {
   std::string request_id;
   std::string body;
   std::string content_type;
   bool translate = false;
   bool keep_alive = true;
-  bool chunked = true;   ///< false: an HTTP/1.0 client, the end of the connection is the end
+  bool chunked = true;   ///< false: an HTTP/1.0 client; closing the connection ends the body
   uint64_t client = 0;   ///< hash of the client
-  Headers headers = {};  ///< that every answer carries
-  std::shared_ptr<void> place = {};  ///< among the large bodies that are in memory; may be null
+  Headers headers = {};  ///< headers of every answer
+  std::shared_ptr<void> place = {};  ///< place among the large bodies in memory; may be null
 };
 
-/// True when the connection can take the next request. `exchange` outlives the call.
+/// Answers the request. Returns true when the connection can take another request. `exchange` must
+/// outlive the call.
 net::awaitable<bool> answer_transcription(ServerState& server,
                                           std::shared_ptr<Connection> connection,
                                           TranscriptionExchange& exchange);

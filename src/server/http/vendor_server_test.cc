@@ -1,4 +1,4 @@
-// What clients of other vendors get from the server.
+// Requests and answers in the form of other vendors' clients.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -59,7 +59,7 @@ TEST_F(HttpServerTest, VendorsEvents) {
   EXPECT_TRUE(answer.whole);
   EXPECT_TRUE(has(answer.body, R"(event: chunk
 data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"));
-  // In an event of its own, or with the word before it where the connection was slow.
+  // In a separate event, or together with the word before on a slow connection.
   EXPECT_TRUE(has(answer.body, R"("cd"],"start":[)") && has(answer.body, R"(0.3],"end":[)"))
       << answer.body;
   EXPECT_TRUE(
@@ -81,7 +81,7 @@ data: {"type":"chunk","status_code":206,"done":false,"context_id":"c","data":")"
   answer = post("/v1/text-to-speech/low/stream/with-timestamps?output_format=pcm_24000", eleven);
   EXPECT_TRUE(answer.whole);
   EXPECT_EQ(answer.header("Content-Type"), "application/x-ndjson") << "several objects are no JSON";
-  // With the blank before it where the connection was slow.
+  // Together with the blank before on a slow connection.
   EXPECT_TRUE(has(answer.body, R"("c"],"character_start_times_seconds")")) << answer.body;
   EXPECT_TRUE(answer.body.ends_with("}\n"));
   EXPECT_EQ(post("/v1/text-to-speech/low/with-timestamps", R"({"text": "fail late"})").status, 500);

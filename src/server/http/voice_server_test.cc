@@ -1,4 +1,4 @@
-// Voices of clients through a real socket: sent along, kept, named, deleted.
+// Clients' voices through a real socket: sent with a request, stored, named, deleted.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -86,7 +86,7 @@ class VoiceServerTest : public testing::Test {
     return text.find(part) != std::string::npos;
   }
 
-  const DecodeHelper decoder_;  // first: it forks
+  const DecodeHelper decoder_;  // first, because it forks
   TestDir dir_;
   std::shared_ptr<FakeBackend> backend_;
   std::unique_ptr<HttpServer> server_;
@@ -98,9 +98,9 @@ TEST_F(VoiceServerTest, SentAlongEncodedOnce) {
   EXPECT_EQ(speak(plain).status, 200);
   const auto voice = backend_->last_request().voice.data;
   ASSERT_TRUE(voice);
-  EXPECT_EQ(voice->mode, "x-vector");  // the best that goes without a text
+  EXPECT_EQ(voice->mode, "x-vector");  // the best mode without a text
   EXPECT_EQ(speak({{"ref_audio", "data:audio/wav;base64," + audio}}).status, 200);
-  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the same object, of the cache
+  EXPECT_EQ(backend_->last_request().voice.data, voice);  // the object in the cache
   EXPECT_EQ(backend_->encoded(), 1);
   EXPECT_EQ(speak({{"ref_audio", {audio}}, {"ref_text", "Hi."}, {"voice", "nobody"}}).status, 200);
   EXPECT_EQ(backend_->last_request().voice.data->mode, "in-context");
@@ -167,7 +167,8 @@ TEST_F(VoiceServerTest, RefusalsAreClear) {
   EXPECT_TRUE(
       part_of(fault({{"references", {{{"audio_path", "/tmp/a.wav"}}}}}), "neither files nor"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", {audio, audio}}}), "must hold one recording"));
-  EXPECT_TRUE(part_of(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "unsupported audio format"));
+  EXPECT_TRUE(
+      part_of(fault({{"ref_audio", base64(std::string(500, 'x'))}}), "unsupported audio format"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(0.4))}}), "needs 0.5 s to 10 s"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", base64(recording(11))}}), "needs 0.5 s to 10 s"));
   EXPECT_TRUE(part_of(fault({{"ref_audio", audio}, {"ref_mode", "in-context"}}), "\"ref_text\""));
@@ -217,7 +218,7 @@ TEST_F(VoiceServerTest, KeptListedSpokenWithDeleted) {
   EXPECT_TRUE(backend_->last_request().voice.mix[0].data);
   EXPECT_EQ(backend_->last_request().voice.mix[1].voice, "low");
   EXPECT_EQ(backend_->encoded(), 1);
-  // After a restart the voice is there, and not encoded again.
+  // After a restart the stored voice is used without encoding it again.
   start({});
   EXPECT_EQ(speak({{"voice", "anna-bell"}}).status, 200);
   EXPECT_EQ(backend_->encoded(), 0);
@@ -235,7 +236,7 @@ TEST_F(VoiceServerTest, KeptListedSpokenWithDeleted) {
 TEST_F(VoiceServerTest, ServersShareADirectory) {
   const auto first = backend_;
   auto first_server = std::move(server_);
-  start({});  // a second worker, running before there is any voice
+  start({});  // a second worker, started before any voice is stored
   int status = 0;
   std::swap(server_, first_server);
   upload({{"name", "anna"}, {"audio_sample", recording()}, {"ref_text", "Hello."}}, &status);
@@ -259,7 +260,7 @@ TEST_F(VoiceServerTest, ServersShareADirectory) {
   EXPECT_EQ(status, 200);
   std::swap(server_, first_server);
   EXPECT_TRUE(part_of(fault({{"voice", "anna"}}), "There is no voice"));
-  server_.reset();  // both before the backends
+  server_.reset();  // before the backends
   first_server.reset();
 }
 
@@ -278,7 +279,7 @@ TEST_F(VoiceServerTest, UploadsAreTrimmedWhereThatIsAskedFor) {
       upload({{"name", "cut"}, {"audio_sample", audio}, {"ref_trim", "true"}}, &status);
   ASSERT_EQ(status, 200) << cut;
   EXPECT_NEAR(cut["voice"]["seconds"].get<double>(), 1.3, 0.1);
-  // What is kept is what was encoded: speech with it encodes nothing anew.
+  // The stored voice contains the encoded data: speech with it encodes nothing again.
   const int encoded = backend_->encoded();
   EXPECT_EQ(speak({{"voice", "cut"}}).status, 200);
   EXPECT_EQ(backend_->encoded(), encoded);
@@ -288,7 +289,7 @@ TEST_F(VoiceServerTest, UploadsAreTrimmedWhereThatIsAskedFor) {
 
 TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
   ASSERT_EQ(upload({{"name", "anna"}, {"audio_sample", recording()}})["id"], "anna");
-  start({});  // nothing in the cache
+  start({});  // with an empty cache
   const auto spoken_with = [&](WsClient& client, const std::vector<std::string>& messages,
                                const std::string& end) {
     EXPECT_EQ(client.status(), 101);
@@ -317,7 +318,7 @@ TEST_F(VoiceServerTest, WebSocketsKnowKeptVoices) {
                   "Flushed"),
       "x-vector");
   EXPECT_EQ(WsClient(server_->port(), "/v1/speak?model=nobody").status(), 400);
-  // A voice that cannot be had ends its context with an error.
+  // A voice that cannot be fetched ends its context with an error.
   start({});
   backend_->refuse_voices(true);
   ASSERT_TRUE(VoiceStore(dir_.path("store"))
@@ -418,11 +419,11 @@ TEST_F(VoiceServerTest, LargeBodiesAreFewAndBounded) {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     EXPECT_EQ(post("/v1/audio/speech", "application/json", large.size())->read().status, 503);
   }
-  for (int i = 0; i < 100; ++i) {  // the place is free again once the first is gone
+  for (int i = 0; i < 100; ++i) {  // the place is free again once the first upload has ended
     const auto next = post("/v1/audio/speech", "application/json", large.size());
     next->send(large);
     const int status = next->read().status;
-    if (status == 400) return;  // no JSON
+    if (status == 400) return;  // 400: the body is not JSON
     EXPECT_EQ(status, 503);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -441,7 +442,7 @@ TEST_F(VoiceServerTest, ModelsThatCannotClone) {
   upload({{"name", "b"}, {"audio_sample", recording()}}, &status);
   EXPECT_EQ(status, 400);
   EXPECT_TRUE(ask("GET", "/v1/audio/voices")["uploaded_voices"].empty());
-  TestClient client(server_->port());  // no room for recordings either
+  TestClient client(server_->port());  // there is no place for recordings either
   client.send(
       "POST /v1/audio/speech HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
       "Content-Length: 2000000\r\n\r\n");

@@ -39,7 +39,7 @@ class VoiceChange {
     connection_->unwatch();
     --server_.streams;
     fetch_.reset();
-    // A model that was let go meanwhile may end here, and that takes time.
+    // A model that was unloaded may be destroyed here, which takes time.
     if (backend_) run_later(server_.worker, [backend = std::move(backend_)] {});
   }
   VoiceChange(const VoiceChange&) = delete;
@@ -50,7 +50,7 @@ class VoiceChange {
  private:
   net::awaitable<void> add();
   net::awaitable<void> find_model();
-  /// Runs a member on the worker thread; what it throws becomes the answer.
+  /// Runs a member function on the worker thread; an exception becomes the answer.
   net::awaitable<void> work(void (VoiceChange::*task)());
   void read_form();
   void read_model();
@@ -196,7 +196,7 @@ void VoiceChange::read_model() {
   backend_ = found.take();
 }
 
-/// The one named in the form, or the first; loaded if need be.
+/// Finds the model named in the form, or the first one; loads it if necessary.
 net::awaitable<void> VoiceChange::find_model() {
   co_await work(&VoiceChange::read_model);
   if (reply_ || backend_) co_return;
@@ -260,7 +260,7 @@ void VoiceChange::begin_voice() {
   source_->trim = trim == "true";
   RecordingLimits limits = desk_.recordings();
   limits.trim = source_->trim;
-  auto audio = read_recording(source_->audio, limits);  // once, to be encoded and to be kept
+  auto audio = read_recording(source_->audio, limits);  // decoded once, to be encoded and stored
   if (!audio) {
     Error error = audio.error();
     error.param = "audio_sample";
@@ -295,7 +295,7 @@ void VoiceChange::keep_embedding(const std::string& json) {
   answer(stored.value(), {});
 }
 
-/// The recording is good and encoded: it is kept, and what was made of it.
+/// The recording has been encoded: stores it with the encoded voice.
 void VoiceChange::end_voice() {
   SpeechRequest made;
   fetch_->put(made);

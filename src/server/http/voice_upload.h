@@ -1,4 +1,4 @@
-// Voices and consents that clients add and remove: POST and DELETE below /v1/audio/voices and
+// Adds and removes clients' voices and consents: POST and DELETE below /v1/audio/voices and
 // /v1/audio/voice_consents. Inside the server only; io thread only.
 #pragma once
 
@@ -22,8 +22,8 @@ struct VoiceExchange {
   uint64_t client = 0;  ///< hash of the client
 };
 
-/// The answer. A client that goes away meanwhile ends the encoding of its recording. `exchange`
-/// outlives the call.
+/// Answers the request. If the client goes away meanwhile, the encoding of its recording stops.
+/// `exchange` must outlive the call.
 net::awaitable<Reply> answer_voice_change(ServerState& server,
                                           std::shared_ptr<Connection> connection,
                                           VoiceExchange& exchange);

@@ -15,7 +15,7 @@ RawSocket::RawSocket(int port, int receive_bytes) : fd_(::socket(AF_INET, SOCK_S
   if (receive_bytes > 0) {
     setsockopt(fd_, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof receive_bytes);
   }
-  const timeval timeout{300, 0};  // a test that hangs ends; a busy machine is slow
+  const timeval timeout{300, 0};  // ends a test that hangs; long, because machines may be busy
   setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
   sockaddr_in at{};
   at.sin_family = AF_INET;
@@ -87,7 +87,7 @@ bool WsClient::send_frame(int opcode, const std::string& bytes) {
   if (bytes.size() < 126) {
     frame += static_cast<char>(0x80 | bytes.size());
   } else {
-    // The shortest form that holds the length: another is an error (RFC 6455, 5.2).
+    // The shortest form of the length; a longer one is an error (RFC 6455, 5.2).
     const bool large = bytes.size() > 0xffff;
     frame += static_cast<char>(0x80 | (large ? 127 : 126));
     for (int shift = large ? 56 : 8; shift >= 0; shift -= 8) {

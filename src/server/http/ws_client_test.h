@@ -1,4 +1,4 @@
-// A blocking WebSocket client on a bare socket, for tests that need to misbehave. It masks with
+// A blocking WebSocket client on a plain socket, for tests that must break rules. It masks with
 // zeros, so that frames can be read in a debugger.
 #pragma once
 
@@ -10,23 +10,23 @@ namespace syrinx {
 /// A socket connected to this machine, with a receive timeout of 20 s.
 class RawSocket {
  public:
-  /// `receive_bytes` > 0: a small receive buffer.
+  /// `receive_bytes` > 0: size of the receive buffer.
   explicit RawSocket(int port, int receive_bytes = 0);
   ~RawSocket();
   RawSocket(const RawSocket&) = delete;
   RawSocket& operator=(const RawSocket&) = delete;
-  /// False when the other side is gone.
+  /// Sends the bytes; returns false when the server has closed the connection.
   bool send(const std::string& bytes);
-  /// Exactly `count` bytes, or fewer at the end of the stream.
+  /// Reads exactly `count` bytes, or fewer at the end of the stream.
   std::string read(size_t count);
-  /// Up to and with `end`.
+  /// Reads up to the end of `end`.
   std::string read_until(const std::string& end);
   void shut_send();
   void close();
 
  private:
   int fd_ = -1;
-  std::string bytes_;  // read, not yet consumed
+  std::string bytes_;  // bytes read but not yet used
 };
 
 struct WsFrame {
@@ -37,17 +37,17 @@ struct WsFrame {
 
 class WsClient {
  public:
-  /// `headers` are whole lines.
+  /// Connects and asks for the upgrade; `headers` are whole lines.
   WsClient(int port, const std::string& target, const std::string& headers = "",
            int receive_bytes = 0);
-  /// Status of the answer to the upgrade: 101 when all is well.
+  /// Returns the status of the answer to the upgrade; 101: success.
   int status() const { return status_; }
   const std::string& head() const { return head_; }
   bool send_text(const std::string& text) { return send_frame(1, text); }
   bool send_frame(int opcode, const std::string& bytes);
-  /// The next frame, control frames included; nothing at the end of the connection.
+  /// Reads the next frame, also control frames; nothing at the end of the connection.
   std::optional<WsFrame> read();
-  /// Text and close frames only, joined binary bytes go to `audio`.
+  /// Reads the next text or close frame; counts bytes of binary frames in `audio`.
   std::string read_text(size_t* audio = nullptr);
   RawSocket& socket() { return socket_; }
 

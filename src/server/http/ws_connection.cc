@@ -33,11 +33,11 @@ namespace websocket = boost::beast::websocket;
 
 namespace {
 
-/// A message of more is read on another thread, and few of them are in memory at a time.
+/// Longer messages are read on another thread, and few of them may be in memory at a time.
 constexpr size_t kLongMessage = size_t{256} << 10;
-constexpr size_t kReadBytes = size_t{64} << 10;  // at once
+constexpr size_t kReadBytes = size_t{64} << 10;  // most bytes of one read
 constexpr auto kTick = std::chrono::milliseconds(250);
-/// A client that sends nothing, not even the answer to a ping, for this long is gone.
+/// A client that sends nothing for this long, not even the answer to a ping, is disconnected.
 constexpr auto kSilence = std::chrono::seconds(60);
 constexpr std::string_view kVoiceAsModel = "/v1/speak";  // its "model" may be a voice
 constexpr auto kHandshake = std::chrono::seconds(10);
@@ -45,13 +45,13 @@ constexpr auto kFarewell = std::chrono::seconds(2);
 
 std::string_view view(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
-/// The model that a query names, in the words of any dialect; "" for the first.
+/// Returns the model that a query names, in any dialect's form; "" for the first model.
 std::string model_in(std::string_view text) {
   const Query query(text);
   return query.find("model_id").value_or(query.find("model").value_or(""));
 }
 
-/// The subprotocol among the client's offers; one of OpenAI's carries its key.
+/// Chooses among the subprotocols that the client offers; one of OpenAI's contains its key.
 std::string_view chosen_protocol(std::string_view offered) {
   constexpr std::string_view kRealtime = "realtime";
   const std::string_view first = trimmed(offered.substr(0, offered.find(',')));
@@ -67,18 +67,18 @@ websocket::stream_base::timeout deadlines(std::chrono::steady_clock::duration si
   return out;
 }
 
-/// What an upgrade is let through with.
+/// What admit() and the following functions find for a connection.
 struct Admission {
   std::string path, query;
   uint64_t client = 0;
-  std::shared_ptr<Backend> backend;  // of a dialect
+  std::shared_ptr<Backend> backend;  // model of a dialect
   std::unique_ptr<Dialect> dialect;
-  std::optional<RealtimeCast> cast;  // instead of those two
-  ClientLimits::Place place;         // among those being served
+  std::optional<RealtimeCast> cast;  // the models of a Realtime session, instead of these two
+  ClientLimits::Place place;         // place among the client's running requests
 };
 
-/// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine
-/// that the caller waits for; it ends after the reader.
+/// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine for
+/// which the caller waits; it ends after the reader.
 class WsConnection : public std::enable_shared_from_this<WsConnection> {
  public:
   WsConnection(ServerState& server, std::shared_ptr<Connection> connection, std::string id)
@@ -112,22 +112,22 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   const std::string id_;
   websocket::stream<ByteStream&> ws_;
   net::steady_timer timer_;
-  net::steady_timer pause_;               // of the reader
-  const std::shared_ptr<Wakeup> wakeup_;  // of the writer
-  const std::shared_ptr<Wakeup> room_;    // of the reader, when replies pile up
+  net::steady_timer pause_;               // sleep() of the reader
+  const std::shared_ptr<Wakeup> wakeup_;  // wakes the writer
+  const std::shared_ptr<Wakeup> room_;    // wakes the reader when replies were sent
   std::shared_ptr<WireSession> session_;
-  std::shared_ptr<void> place_;  // of the message that is read, where it is long
-  bool reading_ = false;         // the reader is at work
-  bool held_ = false;            // but reads nothing, since there is no room for more
+  std::shared_ptr<void> place_;  // place of a long message that is being read
+  bool reading_ = false;         // the reader has not ended
+  bool held_ = false;            // the reader waits because there is no space for more
   bool leaving_ =
       false;           // the client said goodbye: its speech ends, Beast answers and waits for it
   bool over_ = false;  // nothing more is read or written
   bool writing_ = false;
-  double reading_since_s_ = 0;  // a long message, which is not all there
+  double reading_since_s_ = 0;  // when a long message began that is not complete yet
 };
 
 net::awaitable<bool> WsConnection::accept(const UpgradeRequest& request) {
-  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines take over
+  connection_->stream().lowest().expires_never();  // the WebSocket's own deadlines replace it
   ws_.set_option(deadlines(kSilence));
   ws_.auto_fragment(false);
   const std::string_view wish = view(request[http::field::sec_websocket_protocol]);
@@ -170,7 +170,7 @@ net::awaitable<void> WsConnection::run(const UpgradeRequest& request, Admission&
   server_.log(
       concat(id_, " websocket closed after ", now_s() - began_s, " s, ", session_->summary()));
   if (leaving_ && reading_) {
-    session_.reset();  // cancels what is being spoken
+    session_.reset();  // cancels its speech
     cut_after(kFarewell);
   } else {
     over_ = true;
@@ -190,13 +190,15 @@ net::awaitable<void> WsConnection::sleep(std::chrono::milliseconds time) {
   co_await pause_.async_wait(net::redirect_error(net::use_awaitable, ignored));
 }
 
-/// While nothing is read, Beast does not see that the client is there; tick() sees when it leaves.
+/// Stops or restarts Beast's check for silence, which needs reads; meanwhile tick() notices when
+/// the client leaves.
 void WsConnection::hold(bool held) {
   if (std::exchange(held_, held) == held) return;
   ws_.set_option(deadlines(held ? websocket::stream_base::none() : kSilence));
 }
 
-/// False at the end. A long message needs a place among the large bodies of all connections.
+/// Reads a message; returns false at the end. A long message needs a place among the large bodies
+/// of all connections.
 net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffer) {
   do {
     while (buffer.size() > kLongMessage && !place_ && !over_) {
@@ -221,7 +223,7 @@ net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffe
 }
 
 net::awaitable<void> WsConnection::take_message(std::string_view bytes) {
-  const std::shared_ptr<WireSession> session = session_;  // its end may come meanwhile
+  const std::shared_ptr<WireSession> session = session_;  // session_ may be reset meanwhile
   const bool binary = ws_.got_binary();
   WireSession::Step step;
   hold(true);
@@ -236,7 +238,7 @@ net::awaitable<void> WsConnection::take_message(std::string_view bytes) {
     wakeup_->notify();
     while (!over_ && session_ && session_->full()) co_await room_->wait();
     if (over_) co_return;
-    if (more) co_await sleep(std::chrono::milliseconds(0));  // others' turn
+    if (more) co_await sleep(std::chrono::milliseconds(0));  // lets other connections run
   }
 }
 
@@ -292,7 +294,7 @@ net::awaitable<void> WsConnection::write_all() {
   }
 }
 
-/// The closing handshake, after everything was said.
+/// Makes the closing handshake after the last frame.
 net::awaitable<void> WsConnection::say_goodbye() {
   if (over_ || leaving_ || !session_->closing()) co_return;
   const CloseConnection& close = *session_->closing();
@@ -305,7 +307,7 @@ net::awaitable<void> WsConnection::say_goodbye() {
   co_await ws_.async_close(reason, net::redirect_error(net::use_awaitable, error));
 }
 
-/// Why the server stopped waiting for the client; null: it waits.
+/// Returns why the server disconnects the client; null: it does not.
 const char* WsConnection::gives_up(double now) const {
   const ServerOptions& options = server_.options;
   if (writing_ && now - connection_->stream().piece_began_s() > options.stall_timeout_s) {
@@ -318,8 +320,7 @@ const char* WsConnection::gives_up(double now) const {
   return nullptr;
 }
 
-/// Four times a second: a reader that does not read, a client that says nothing, a server that
-/// wants to stop.
+/// Checks four times a second for a client that does not read or send, and for a server that stops.
 void WsConnection::tick() {
   timer_.expires_after(kTick);
   timer_.async_wait([self = shared_from_this()](const SystemError& error) {
@@ -337,10 +338,10 @@ void WsConnection::tick() {
   });
 }
 
-/// Ends reads and writes that are under way.
+/// Ends all reads and writes.
 void WsConnection::cut() { connection_->stream().lowest().close(); }
 
-/// Ends them when the client takes that long to hang up.
+/// Does the same if the client does not close the connection in this time.
 void WsConnection::cut_after(std::chrono::seconds wait) {
   timer_.expires_after(wait);
   timer_.async_wait([self = shared_from_this()](const SystemError& error) {
@@ -348,7 +349,7 @@ void WsConnection::cut_after(std::chrono::seconds wait) {
   });
 }
 
-/// Whether the client may come in at all.
+/// Checks whether the client may connect.
 std::optional<Reply> admit(ServerState& server, const WsUpgrade& upgrade, Admission& admission) {
   const UpgradeRequest& request = upgrade.request;
   const std::string_view target = view(request.target());
@@ -391,7 +392,7 @@ std::optional<ApiError> begin_dialect(ServerState& server, const std::string& id
   return {};
 }
 
-/// Whether the client wants the names of the API's beta; browsers say so by a subprotocol.
+/// Returns whether the client wants the names of the API's beta; browsers ask by a subprotocol.
 bool wants_beta(const UpgradeRequest& request) {
   return view(request["OpenAI-Beta"]).find("realtime=v1") != std::string_view::npos ||
          view(request[http::field::sec_websocket_protocol]).find("openai-beta.realtime-v1") !=
@@ -447,7 +448,7 @@ net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connec
   const bool realtime = admission.path == kRealtimePath;
   const std::string name = model_in(admission.query);
   if (realtime && server.models->look_up(name)) {
-    // A conversation waits for the model that it names; other participants are there or not.
+    // Waits for the session's main model; recognisers and other models are used if they are loaded.
     const auto load = [models = server.models, name] { static_cast<void>(models->load(name)); };
     co_await run_on(server.loader, load);
   }

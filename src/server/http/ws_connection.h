@@ -1,5 +1,6 @@
-// A WebSocket on a connection of the HTTP server: upgrades it, then moves frames between the socket
-// and a TextSession, with deadlines on everything. Inside the server only; io thread only.
+// A WebSocket on a connection of the HTTP server: upgrades the connection, then moves frames
+// between the socket and a WireSession, with deadlines on all operations. Inside the server only;
+// io thread only.
 #pragma once
 
 #include <boost/beast/http/message.hpp>
@@ -22,16 +23,16 @@ struct ServerState;
 using UpgradeRequest = boost::beast::http::request<boost::beast::http::string_body>;
 bool wants_websocket(const UpgradeRequest& request);
 
-/// What is known of an upgrade. Borrows from the session.
+/// The facts of an upgrade. Borrows from the session.
 struct WsUpgrade {
   const UpgradeRequest& request;
-  const std::string& id;  ///< of the connection
+  const std::string& id;  ///< id of the connection
   BrowserFacts browser;
-  uint64_t address = 0;  ///< of the client, hashed
+  uint64_t address = 0;  ///< hash of the client's address
 };
 
-/// Serves the WebSocket until one side has had enough. What speaks against it before the upgrade is
-/// left in `refusal` for the caller to send; nothing was written then. All arguments outlive it.
+/// Serves the WebSocket until one side ends it. A refusal before the upgrade is returned in
+/// `refusal` for the caller to send; nothing was written then. All arguments must outlive the call.
 net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connection> connection,
                                      const WsUpgrade& upgrade, std::optional<Reply>& refusal);
 

@@ -1,4 +1,4 @@
-// WebSockets through real sockets, with a stand-in for the engine.
+// WebSockets through real sockets, with a fake engine.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -39,7 +39,7 @@ TEST_F(WsServerTest, SpeaksAndCloses) {
   start();
   WsClient client(port(), kDeepgram);
   EXPECT_EQ(client.status(), 101);
-  EXPECT_TRUE(mentions(client.head(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));  // of RFC 6455
+  EXPECT_TRUE(mentions(client.head(), "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="));  // the example of RFC 6455
   EXPECT_TRUE(mentions(client.read_text(), "Metadata"));
   client.send_text(R"({"type":"Speak","text":"0123456789"})");
   client.send_text(R"({"type":"Flush"})");
@@ -103,7 +103,7 @@ TEST_F(WsServerTest, ClientThatDoesNotReadIsCutOff) {
   start(0, {.stall_timeout_s = 0.5});
   WsClient stalled(port(), kDeepgram, "", 4096);
   stalled.send_text(R"({"type":"Speak","text":"endless"})");
-  WsClient other(port(), kDeepgram);  // meanwhile other requests go on
+  WsClient other(port(), kDeepgram);  // other requests continue
   other.send_text(R"({"type":"Speak","text":"0123456789"})");
   other.send_text(R"({"type":"Flush"})");
   other.read_text();
@@ -157,7 +157,7 @@ TEST_F(WsServerTest, HalfOpenAndHalfClosedSockets) {
 TEST_F(WsServerTest, FloodsAreBounded) {
   start();
   WsClient client(port(), "/tts/websocket");
-  // Replies pile up at a client that sends and does not read: it is no longer read from.
+  // The server stops reading from a client that sends but does not read its replies.
   std::thread sender([&] {
     for (int i = 0; i < 20'000; ++i) {
       if (!client.send_text("{}")) break;

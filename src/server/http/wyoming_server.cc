@@ -24,9 +24,9 @@ namespace {
 
 using net::ip::tcp;
 
-constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // of replies: past it nothing is read
+constexpr size_t kMaxBacklogBytes = size_t{256} << 10;  // most unsent replies while reading
 constexpr auto kTick = std::chrono::milliseconds(250);
-/// The kernel doubles it. Small, so that what a client has not read is known here.
+/// Small, so that unread data stays in this process, which counts it. The kernel doubles the value.
 constexpr int kWyomingSendBytes = 64 << 10;
 
 class Client;
@@ -41,14 +41,14 @@ struct State {
   const std::shared_ptr<ModelTable> models;
   std::unordered_set<Client*> clients;
   bool stopping = false;
-  net::thread_pool loader{1};  // of models
-  net::io_context io{1};       // destroyed first: its handlers know the members above
+  net::thread_pool loader{1};  // loads models
+  net::io_context io{1};       // destroyed first: its handlers use the members above
 };
 
 // GCC 12 loses temporaries inside a co_await expression: every argument has a name and every
-// co_await its own statement.
+// co_await is a statement of its own.
 
-/// One connection: a reader and a writer, as of a WebSocket but with bare bytes.
+/// One connection: a reader and a writer, as for a WebSocket, but on a plain byte stream.
 class Client : public std::enable_shared_from_this<Client> {
  public:
   Client(State& state, tcp::socket socket)
@@ -85,7 +85,7 @@ class Client : public std::enable_shared_from_this<Client> {
   State& state_;
   tcp::socket socket_;
   net::steady_timer timer_;
-  const std::shared_ptr<Wakeup> wakeup_, room_;  // of the writer; of the reader
+  const std::shared_ptr<Wakeup> wakeup_, room_;  // wake the writer; the reader
   std::unique_ptr<TextSession> session_;
   bool reading_ = false, ended_ = false, over_ = false;
   double writing_since_s_ = 0;
@@ -107,7 +107,7 @@ net::awaitable<void> Client::run() {
   timer_.cancel();
   state_.log(concat("wyoming closed after ", now_s() - began_s,
                     " s, utterances=", session_->contexts().utterances()));
-  session_.reset();  // cancels what is being spoken
+  session_.reset();  // cancels its speech
 }
 
 net::awaitable<void> Client::read_all() {
@@ -150,7 +150,7 @@ net::awaitable<void> Client::load_wanted() {
 net::awaitable<void> Client::write_all() {
   try {
     while (!over_) {
-      // A client that has closed its side gets the answers that exist, and no more audio.
+      // A client that has closed its sending side gets the replies that exist, but no more audio.
       if (ended_ && session_->backlog_bytes() == 0) break;
       const SendMessage* frame = session_->next(now_s());
       for (const std::string& trouble : session_->take_troubles()) {
@@ -222,7 +222,7 @@ WyomingServer::WyomingServer(WyomingOptions options, std::shared_ptr<ModelTable>
 }
 
 WyomingServer::~WyomingServer() {
-  // With every socket closed the coroutines end by themselves, and so does the io thread.
+  // When all sockets are closed, the coroutines end, and then the io thread.
   run_later(impl_->state.io, [impl = impl_.get()] {
     impl->port.close();
     for (Client* client : impl->state.clients) client->close();

@@ -76,11 +76,11 @@ class WyomingServerTest : public testing::Test {
   }
 
   struct Heard {
-    std::string types;  // each with a space
+    std::string types;  // types of the events, each with a space
     std::string last;   // data of the last event
     size_t audio = 0;
   };
-  /// Events up to one of this type, or to the end.
+  /// Reads events up to one of this type, or to the end.
   static Heard hear(RawSocket& socket, const std::string& until) {
     Heard out;
     for (;;) {
@@ -111,8 +111,8 @@ TEST_F(WyomingServerTest, Describes) {
   EXPECT_EQ(hear(socket, "pong").last, R"({"text":"x"})");
 }
 
-/// Two models more: one that is loaded when a text names it, with voices that are speakers, and one
-/// whose voice has a name that the first has as well.
+/// Two more models: one is loaded when a text names it and has speakers as voices; one has a voice
+/// with the same name as the first model's.
 class WyomingModelsTest : public WyomingServerTest {
  protected:
   void start_three() {
@@ -150,7 +150,7 @@ class WyomingModelsTest : public WyomingServerTest {
     out->mutable_info().speech.languages = {"en"};
     return out;
   }
-  /// The event that ends it, after a text with this voice.
+  /// Reads up to the last event of a text that is spoken with this voice.
   Heard speak(RawSocket& socket, const std::string& voice, const std::string& end = "audio-stop") {
     socket.send(event("synthesize", concat("{\"text\":\"0123456789\",\"voice\":", voice, "}")));
     return hear(socket, end);
@@ -196,13 +196,13 @@ TEST_F(WyomingModelsTest, SpeaksWithTheModelThatHasTheVoice) {
   EXPECT_EQ(third_->texts().size(), 3u);
   speak(socket, R"({"name":"low"})");
   EXPECT_EQ(backend_->texts().size(), 1u);
-  // Not loaded yet; a speaker by its name, and then the usual one.
+  // Not loaded yet; first a speaker by name, then the default voice.
   EXPECT_EQ(speak(socket, R"({"name":"second","speaker":"ben"})").audio, 13 * 1920 * 2u);
   EXPECT_EQ(second_->last_request().voice.name, "ben");
   EXPECT_EQ(loads_, 1);
   speak(socket, R"({"name":"second"})");
   EXPECT_EQ(second_->last_request().voice.name, "");
-  // Without a name the first model that speaks the language.
+  // Without a name, the first model with the language speaks.
   speak(socket, R"({"language":"de-DE"})");
   EXPECT_EQ(second_->texts().size(), 3u);
   speak(socket, R"({"language":"en-GB"})");
@@ -216,7 +216,7 @@ TEST_F(WyomingModelsTest, StreamsTextToAModelThatIsLoadedForIt) {
   for (const char* piece : {"01234", "56", "789"}) {
     all += event("synthesize-chunk", concat("{\"text\":\"", piece, "\"}"));
   }
-  socket.send(all + event("synthesize-stop"));  // at once: it waits for the model
+  socket.send(all + event("synthesize-stop"));  // in the same write: it waits for the model
   const Heard heard = hear(socket, "synthesize-stopped");
   EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop synthesize-stopped ");
   EXPECT_EQ(heard.audio, 13 * 1920 * 2u);
@@ -259,7 +259,7 @@ TEST_F(WyomingServerTest, SpeaksTextThatComesInPieces) {
   for (const char* piece : {"01234", "56", "789"}) {
     socket.send(event("synthesize-chunk", concat("{\"text\":\"", piece, "\"}")));
   }
-  socket.send(event("synthesize", R"({"text":"0123456789"})"));  // for old servers
+  socket.send(event("synthesize", R"({"text":"0123456789"})"));  // for servers that cannot stream
   socket.send(event("synthesize-stop"));
   const Heard heard = hear(socket, "synthesize-stopped");
   EXPECT_EQ(heard.types, "audio-start audio-chunk audio-stop synthesize-stopped ");
@@ -272,7 +272,7 @@ TEST_F(WyomingServerTest, FailuresEndTheConnectionWithoutAStop) {
   const std::string bad[] = {
       event("synthesize", R"({"text":"fail late"})"),
       event("synthesize", R"({"text":"x","voice":{"name":"nobody"}})"),
-      event("synthesize", R"({"text":"x","text_format":"ssml"})"),  // it is not SSML
+      event("synthesize", R"({"text":"x","text_format":"ssml"})"),  // the text is not SSML
       event("synthesize", R"({"text":"x","text_format":"html"})"),
       event("synthesize"),
       event("transcribe", R"({"language":"en"})"),
@@ -304,7 +304,7 @@ TEST_F(WyomingServerTest, ClientsThatGoAwayOrDoNotRead) {
   EXPECT_EQ(hear(second, "info").types, "info ");
   RawSocket third(server_->port());
   third.send(event("describe"));
-  EXPECT_EQ(hear(third, "info").types, "");  // no place
+  EXPECT_EQ(hear(third, "info").types, "");  // there is no free connection
   EXPECT_TRUE(backend_->wait_idle(10));
 }
 
