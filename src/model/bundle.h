@@ -1,6 +1,6 @@
-// What a chunk node's stream is opened from: everything that it needs to know of its request, as
-// values under names. Made beside the request (ChunkStage::bundle), taken by the stage
-// (ChunkStage::open), in the same process or as bytes in another one.
+// The values of a request from which a chunk node opens its stream, each under a name. Made in the
+// process of the request (ChunkStage::bundle), read by the stage (ChunkStage::open) there or, as
+// bytes, in another process.
 //
 // Bytes, little-endian: "SYB", version, entries u16; of each: length of the name u8, name, kind u8,
 // then a number u64, or the count u32 of 4-byte values and the values.
@@ -21,7 +21,7 @@ class Bundle {
   static constexpr size_t kMostEntries = 64;
   static constexpr size_t kMostBytes = size_t{64} << 20;
 
-  /// Names have at most 255 bytes; a name that is there already gets the new value.
+  /// Names have at most 255 bytes; a value replaces an earlier one of the same name.
   void set(std::string name, uint64_t number) { values_[std::move(name)] = number; }
   void set(std::string name, std::vector<int32_t> ints) {
     values_[std::move(name)] = std::move(ints);
@@ -39,8 +39,8 @@ class Bundle {
   float single(std::string_view name) { return floats(name, 1)[0]; }
 
   void append_to(std::string& bytes) const;
-  /// Throws LoadError for anything that append_to() does not write. Takes memory for the bytes that
-  /// are there, not for the sizes that they claim.
+  /// Throws LoadError for anything that append_to() does not write. Allocates no more
+  /// than the given bytes need, whatever sizes they state.
   static Bundle parse(std::string_view bytes);
 
   bool operator==(const Bundle&) const = default;

@@ -58,18 +58,19 @@ class DelayedStreams {
   void restart(int steps);
   int steps() const { return static_cast<int>(columns_.front().size()) - 1; }
 
-  /// Whether a mark will stand in stream s at the next step, whatever is sampled.
+  /// Returns whether stream s gets a mark at the next step, whatever code is sampled.
   bool idle(int s) const { return marked(steps(), s); }
 
   /// Ends the speech before `frame`: later frames are dropped. Call it once, before the push() of
   /// the step whose stream 0 would begin that frame, or at it.
   void end_at(int frame) { end_ = frame; }
-  /// The step to be pushed holds the end mark of stream 0: S - 1 streams are still to be drained.
+  /// The next pushed step holds the end mark of stream 0: the other S - 1 streams still have codes.
   void end_now() { end_at(steps()); }
-  /// The model made the tail by itself: only whole frames are spoken, and no step follows.
+  /// The model made the last, incomplete frames by itself: only whole frames are spoken, and no
+  /// step follows.
   void end_with_tail();
-  /// Ends here, with the frames that are whole, if the tail has not ended in `most` steps; returns
-  /// whether it did.
+  /// Ends the speech with the frames that are whole if the tail has taken more than `most` steps;
+  /// returns whether it ended it.
   bool cut_at(int most);
   bool ending() const { return end_ >= 0; }
   /// The number of frames that are spoken, once ending().
@@ -79,7 +80,8 @@ class DelayedStreams {
 
   /// A step's codes [S] as they were sampled.
   void push(std::span<const int32_t> codes);
-  /// The frame that the last push() made whole, into `out` [S]; false: none, or it is not spoken.
+  /// Writes the frame that the last push() completed into `out` [S]; false: it completed none, or
+  /// the frame is not spoken.
   bool frame(std::span<int32_t> out) const;
 
   /// The code of stream s at step `step`, marks where it has no code; -1: before the first step.

@@ -1,4 +1,4 @@
-// Delay patterns: what goes in comes out, at the steps where it should, with ends of every kind.
+// Delay patterns: frames come out as they went in, at the right steps, with ends of every kind.
 #include "model/delay.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ std::vector<int32_t> some_frames(std::mt19937& random, int frames, int streams) 
   return codes;
 }
 
-/// A pattern of any shape whose stream 0 comes first.
+/// Makes a random pattern whose stream 0 has no delay.
 DelayPattern any_pattern(std::mt19937& random) {
   DelayPattern pattern = staggered(1 + static_cast<int>(random() % 9));
   for (size_t s = 1; s < pattern.delays.size(); ++s) pattern.delays[s] = random() % 12;
@@ -49,7 +49,7 @@ TEST(DelayPattern, StepsOfTwoFrames) {
             (std::vector<int32_t>{1, 1000, 1000, 4, 2, 1000, 1001, 5, 3, 1002, 1001, 6}));
 }
 
-/// Feeds steps; what comes out.
+/// Feeds steps; collects the frames that they complete.
 std::vector<int32_t> spoken(DelayedStreams& streams, std::span<const int32_t> steps, int end_step,
                             int* taken = nullptr) {
   const int width = streams.pattern().streams();

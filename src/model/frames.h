@@ -25,8 +25,7 @@ struct FrameType {
   bool operator==(const FrameType&) const = default;
 };
 
-/// Frames on their way into a sequence; borrowed for the call. Which of the spans is set follows
-/// from the type.
+/// Frames for a sequence; borrowed for the call. The type decides which of the spans is set.
 struct Frames {
   FrameType type;
   int64_t count = 0;

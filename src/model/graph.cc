@@ -58,7 +58,7 @@ void Graph::check_edge(const Edge& edge) const {
   if (!from && !to) throw LoadError(name_of(edge) + " joins the client to itself");
   const ChunkPolicy& policy = edge.policy;
   const int wanted = std::max(policy.initial, policy.steady) + policy.multiple - 1;
-  const bool made_here = edge.from.node != kClient;  // only such an edge may run out of credit
+  const bool made_here = edge.from.node != kClient;  // only edges between nodes can be full
   if (to && made_here && nodes_[edge.to.node].chunk && edge.window < wanted + policy.lookahead) {
     throw LoadError(concat(name_of(edge), " holds ", edge.window, " frames, a chunk may want ",
                            wanted + policy.lookahead));

@@ -1,5 +1,5 @@
 // A pipeline's graph: nodes, each a network, and edges that carry frames from an output port to an
-// input port. The client is a node that is not ours: text and audio come from it and go to it. Data
+// input port. The client counts as a node: text and audio come from it and go to it. Data
 // flows one way; nodes are listed in that order. Checked when it is made, const afterwards.
 #pragma once
 
@@ -41,12 +41,12 @@ struct Port {
   int port = 0;
 };
 
-/// From where to where frames go.
+/// A connection of two ports, on which frames go.
 struct Edge {
   Port from, to;
   ChunkPolicy policy = {};  ///< where a chunk node is fed
   /// Frames that may wait in it before its producer leaves the plan (credit); no chunk wants more.
-  /// Text and ids, which max_steps() bounds, never stop anybody.
+  /// Edges of text and ids have no such limit, because max_steps() bounds them.
   int64_t window = 1024;
 };
 

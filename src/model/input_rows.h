@@ -1,6 +1,6 @@
-// What the input rows of an AR stage are made of, as data: each row is a sum of table entries,
-// named by ids, or has a vector that is given. Sequences write it (Sequence::rows), stages make
-// rows of it, and no stage needs to know the class of a sequence. Values; one thread. N rows of a
+// The input rows of an AR stage as data: each row is a sum of table entries, named by ids, or a
+// given vector. Sequences write the data (Sequence::rows), stages compute rows of it, and no stage
+// needs to know the class of a sequence. Values; one thread. N rows of a
 // batch, T tables of the stage.
 #pragma once
 
@@ -13,19 +13,19 @@ namespace syrinx {
 
 struct ArBatch;
 
-/// The vector of a row that ids do not describe; empty: the row has none. What its numbers are (a
-/// row of the model's width, a latent patch) is agreed between a family's sequence and its stage.
+/// The vector of a row that ids do not describe; empty: the row has none. A
+/// family's sequence and stage agree on its meaning (a row of the model's width, a latent patch).
 using GivenRow = std::span<const float>;
 
-/// Rows of one sequence, to be written. Borrowed for one call.
+/// The place for the rows of one sequence. Borrowed for one call.
 class InputRows {
  public:
   InputRows(int tables, std::span<int32_t> ids, std::span<GivenRow> given)
       : tables_(static_cast<size_t>(tables)), ids_(ids), given_(given) {}
 
   int count() const { return static_cast<int>(given_.size()); }
-  /// The ids [T] of row `row` of this range, one per table. -1 adds nothing, and is what stands
-  /// there at first.
+  /// The ids [T] of row `row` of this range, one per table. -1 adds nothing and is
+  /// the initial value.
   std::span<int32_t> ids(int row) {
     return ids_.subspan(static_cast<size_t>(row) * tables_, tables_);
   }

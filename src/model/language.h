@@ -1,4 +1,4 @@
-// The language of a request, read in one way for every family and every door.
+// The language of a request, read in one way for all families and protocols.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace syrinx {
 struct PipelineInfo;
 
 /// Returns the model's name for the language of a request, given as a code, a tag with a region or
-/// an English name, in any case. "" where the model decides ("auto", or none was asked for). An
+/// an English name, in any case. "" where the model decides ("auto" or no language). An
 /// Error names "language" and lists those of the model. A model that lists no languages takes any
 /// name.
 Result<std::string> read_language(const PipelineInfo& info, std::string_view asked);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kRefused = "refused";
 
-/// What languages the families list, and what they make of names that clients send.
+/// The languages that families list, and the result for names that clients send.
 TEST(Language, OneReadingForAllFamilies) {
   using Names = std::vector<std::string>;
   const Names asked = {"",         "auto",  "Auto",    "en",      "EN",     "en-US", "en_us",

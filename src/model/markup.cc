@@ -79,7 +79,7 @@ void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRe
   part.say.text = whole.say.text.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
   part.say.sayings = within(whole.say.sayings, begin, size);
   part.say.deliveries.clear();
-  Delivery now;  // what the part begins with
+  Delivery now;  // at the beginning of the part
   for (Delivery delivery : whole.say.deliveries) {
     if (delivery.begin >= begin + size) break;
     delivery.begin = std::max<int64_t>(0, delivery.begin - begin);

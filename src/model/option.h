@@ -26,7 +26,7 @@ struct Bounds {
   }
 };
 
-/// The place of a value of type T in a request: field(request) is a reference to it.
+/// A reference to a value of type T in a request: field(request).
 template <typename T>
 struct OptionPlace {
   T& (*of)(SpeechRequest&);
@@ -44,7 +44,7 @@ using OptionField =
                  OptionPlace<std::optional<bool>>, OptionPlace<float>, OptionPlace<int>,
                  OptionPlace<uint64_t>, OptionPlace<std::string>, OptionPlace<FlowMode>>;
 
-/// Bodies of HTTP requests, as bits.
+/// Kinds of HTTP bodies, as bits.
 enum RequestBody : unsigned {
   kSpeechBody = 1,
   kChatBody = 2,
@@ -68,7 +68,7 @@ struct RequestOption {
   Bounds bounds = {};             ///< of every model
   unsigned bodies = 0;            ///< RequestBody bits: bodies with this field
   bool own_reader = false;        ///< the field is read by code of its own (voices, languages)
-  bool minus_one_is_off = false;  ///< in bodies -1 means 0, as other servers write "off"
+  bool minus_one_is_off = false;  ///< in bodies -1 means 0: other servers write it for "off"
   std::string_view unit = {};     ///< "frames"
   OptionModels models = OptionModels::kAny;
   /// Bounds of an option of kOffering at a model that does not offer it. Unset: it is refused.

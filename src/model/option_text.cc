@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Writes the value of a text; false: it is not of this type.
+/// Sets the value that a text states; false: the text is not of this type.
 template <typename T>
 bool take_text(std::string_view text, T& value) {
   T got{};

@@ -32,7 +32,7 @@ Error lacks_option(const PipelineInfo& info, size_t row) {
           name};
 }
 
-/// The bounds as floats hold them: 0.01f is less than 0.01.
+/// Returns the bounds rounded to floats: 0.01f is less than 0.01.
 Bounds in_floats(const Bounds& bounds) {
   return {static_cast<float>(bounds.low), static_cast<float>(bounds.high)};
 }
@@ -90,7 +90,7 @@ std::string offered_options(const Offers& offers) {
   std::string out;
   for (size_t row = 0; row < kRequestOptions.size(); ++row) {
     const RequestOption& option = kRequestOptions[row];
-    // Speed is an option of every model: what the model cannot do is done to its audio.
+    // Every model has this option: speeds that a model lacks are made by stretching its audio.
     if (option.models == OptionModels::kAny || option.otherwise || !offers.of_row(row)) continue;
     out += concat(out.empty() ? "'" : ", '", option.name, "'");
   }

@@ -1,5 +1,5 @@
-// What is done with the table of options (kRequestOptions in model/request.h): which ones a model
-// offers, and how a request is compared with that. Plain data and pure functions; any thread.
+// Functions on the table of options (kRequestOptions in model/request.h): the options that a model
+// offers, and the comparison of a request with them. Plain data and pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -33,13 +33,13 @@ class OptionName {
   size_t row_ = 0;
 };
 
-/// An option that a model has, and what it takes of it.
+/// An option that a model has, and the values that it takes.
 struct Offer {
   OptionName name;
   Bounds bounds = {};
 };
 
-/// The options that a model has of those that not every model has (OptionModels::kOffering).
+/// A model's options among those that not every model has (OptionModels::kOffering).
 class Offers {
  public:
   Offers() = default;
@@ -50,11 +50,11 @@ class Offers {
   /// What to do instead of setting an option that the model lacks: "write tags into the text".
   void lack(OptionName name, std::string instead) { instead_[name.row()] = std::move(instead); }
   bool has(OptionName name) const { return bounds_[name.row()].has_value(); }
-  /// Bounds of the model, the table's for models without the offer, or nothing: it lacks the
-  /// option. Infinite of an option that any model may have.
+  /// Returns the model's bounds, else the table's bounds for models without an offer. Nothing: the
+  /// model lacks the option. Infinite bounds: any model may have the option.
   std::optional<Bounds> of(OptionName name) const { return of_row(name.row()); }
   std::optional<Bounds> of_row(size_t row) const;
-  /// Empty: the option is to be left out.
+  /// Empty: the request should leave the option out.
   std::string instead_of_row(size_t row) const;
 
  private:
@@ -64,7 +64,7 @@ class Offers {
 
 /// All options, in the order of the table.
 std::span<const RequestOption> request_options();
-/// The option of a name that is in the table; InternalError for others.
+/// Returns the option of that name; throws InternalError if the table lacks it.
 const RequestOption& request_option(std::string_view name);
 
 /// Names of the modes of a flow, in the order of FlowMode.
@@ -96,7 +96,7 @@ void for_set_options(const SpeechRequest& request, F&& f) {
   }
 }
 
-/// The options that few models have, of those that this one has: "'flow', 'speaker'".
+/// Lists the options of this model that few models have: "'flow', 'speaker'".
 std::string offered_options(const Offers& offers);
 
 /// Compares each option that is set with the table and with the model. kUnsupported: the model
@@ -104,7 +104,7 @@ std::string offered_options(const Offers& offers);
 /// names the option, what the model offers and what to do.
 Status check_options(const PipelineInfo& info, const SpeechRequest& request);
 
-/// Its help as a sentence: "Same seed, same output."
+/// Returns the help of an option as a sentence: "Same seed, same output."
 std::string option_sentence(const RequestOption& option);
 
 /// "between 0 and 2", "at least 1"; numbers with all their digits.

@@ -1,6 +1,6 @@
-// The fault of a prompt with more tokens than its model has positions. Servers give it a code of
-// its own, by which clients know that they must shorten a chat; its words begin as those of
-// OpenAI's API, because many clients look for them. Free functions; any thread.
+// The error of a prompt with more tokens than its model has positions. Servers return it with a
+// code of its own, which asks clients to shorten a chat. Its text begins as in OpenAI's API,
+// because many clients search for these words. Free functions; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace syrinx {
 
 inline constexpr std::string_view kPastContext = "This model's maximum context length is ";
 
-/// kInvalid: a model of `positions` tokens got a prompt of `tokens`; an answer needs `answer` of
-/// them at least. `param` is "messages", "prompt" or "input".
+/// kInvalid: a model of `positions` tokens got a prompt of `tokens`; an answer needs at
+/// least `answer` more. `param` is "messages", "prompt" or "input".
 inline Error past_context(int64_t positions, int64_t tokens, const char* param,
                           int64_t answer = 1) {
   return {ErrorCode::kInvalid,
@@ -25,7 +25,7 @@ inline Error past_context(int64_t positions, int64_t tokens, const char* param,
           param};
 }
 
-/// Whether it is an error of past_context().
+/// Returns whether an error comes from past_context().
 inline bool is_past_context(const Error& error) {
   return error.code == ErrorCode::kInvalid && error.message.starts_with(kPastContext);
 }

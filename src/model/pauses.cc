@@ -13,7 +13,7 @@ constexpr size_t kMaxTag = 64;  // bytes; a longer one is text
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
-/// Reads a tag from its beginning. What was read so far fits; at the end of the text it may go on.
+/// Reads a tag from its beginning; at the end of the text a tag may be incomplete.
 class TagScan {
  public:
   explicit TagScan(std::string_view text) : text_(text) {}
@@ -74,7 +74,7 @@ class TagScan {
 
   const std::string_view text_;
   size_t at_ = 0;
-  bool ended_ = false;  // the text, before the tag did
+  bool ended_ = false;  // whether the text ended before the tag
   double pause_s_ = 0;
 };
 

@@ -11,8 +11,8 @@
 
 namespace syrinx {
 
-constexpr double kMaxPause_s = 10;    ///< of pauses that stand together
-constexpr double kMaxPauses_s = 300;  ///< in a request
+constexpr double kMaxPause_s = 10;    ///< of consecutive pauses together
+constexpr double kMaxPauses_s = 300;  ///< of all pauses of a request
 
 /// A piece of a text: words, or a pause.
 struct PausePiece {
@@ -24,8 +24,8 @@ struct PausePiece {
 /// Cuts a text that arrives in pieces at its tags; the joined output equals the input.
 class PauseReader {
  public:
-  /// Appends what is certain now; `last`: no more text comes. An Error names "input": a pause is
-  /// longer than kMaxPause_s, or all are longer than kMaxPauses_s.
+  /// Appends the pieces whose ends are known now; `last`: no more text comes. An Error names
+  /// "input": a pause is longer than kMaxPause_s, or all are longer than kMaxPauses_s.
   Status push(std::string_view text, bool last, std::vector<PausePiece>& out);
 
  private:
@@ -33,7 +33,7 @@ class PauseReader {
   double together_s_ = 0, all_s_ = 0;
 };
 
-/// Whether a text has something that is spoken: a letter or a digit of any script.
+/// Returns whether a text has a letter or a digit of any script, which is spoken.
 bool is_speakable(std::string_view text);
 
 }  // namespace syrinx

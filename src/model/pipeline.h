@@ -24,7 +24,7 @@ struct VoiceInfo {
   std::string description;
 };
 
-/// How text that arrives late is taken.
+/// The unit in which a model takes text that arrives late.
 enum class LateText { kNone, kSentence, kToken };
 
 /// A part of a model for `inspect`: its kind and its cost.
@@ -40,10 +40,10 @@ struct SpeechFacts {
   double frame_rate = 12.5;  ///< frames a second
   std::vector<VoiceInfo> voices;
   std::string default_voice;
-  /// The voices are speakers of one voice, which is called as the model is.
+  /// The voices are speakers of one voice, which has the name of the model.
   bool voices_are_speakers = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
-  /// Why voice_encoder() is null, for people, e.g. "campplus.onnx is missing".
+  /// The reason why voice_encoder() is null, for users: "campplus.onnx is missing".
   std::string no_cloning = "this model's voices are fixed";
   std::vector<std::string> languages;
   LateText late_text = LateText::kNone;
@@ -53,20 +53,20 @@ struct SpeechFacts {
   bool word_times = false, phone_times = false;
 };
 
-/// What a model can hear in a chat, and write down.
+/// The recordings that a model can hear in a chat and transcribe.
 struct HearingFacts {
-  double seconds = 0;          ///< length of all recordings of a chat, at most; 0: it hears none
-  bool first_channel = false;  ///< of several; false: their mean
-  /// Stretches of a recording that stay as they were heard when more of it comes, so that it may be
-  /// heard while it is spoken. Nothing: only what has ended can be heard.
+  double seconds = 0;  ///< longest length of all recordings of a chat together; 0: it hears none
+  bool first_channel = false;  ///< of several channels only the first is heard; false: their mean
+  /// Stretches of a recording whose result does not change when more of it arrives, so that they
+  /// can be heard while the client speaks. Nothing: only complete recordings can be heard.
   struct Stretches {
     double each_s = 0;
-    double anew_s = 0;  ///< they begin anew after this time; 0: never
-    /// Time by which the recording must go on behind a stretch.
+    double anew_s = 0;  ///< stretches start again after this time; 0: never
+    /// Seconds of the recording that must follow a stretch.
     static constexpr double kAhead_s = 0.02;
   };
   std::optional<Stretches> ahead = {};
-  /// Length of a recording that it writes down (Pipeline::dictation()), at most; 0: it does not.
+  /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it does not.
   double dictates_s = 0;
 };
 
@@ -74,8 +74,8 @@ struct HearingFacts {
 struct WritingFacts {
   bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
   bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
-  bool recalls = false;      ///< takes its earlier answers as it made them: RequestWriting::answers
-  int64_t positions = 0;     ///< tokens of a prompt and its answer together, at most; 0: unknown
+  bool recalls = false;      ///< takes its own earlier answers as ids: RequestWriting::answers
+  int64_t positions = 0;     ///< largest sum of the tokens of prompt and answer; 0: unknown
 };
 
 /// Facts about a loaded model.
@@ -85,8 +85,8 @@ struct PipelineInfo {
   std::string licence;
   bool speaks = true;   ///< answers with audio
   bool writes = false;  ///< answers with text, and takes a chat
-  /// For a model that speaks and writes: it answers chats aloud, and hears the turns of a
-  /// conversation; if false, it reads texts aloud, answers in words and writes down a recording
+  /// For a model that speaks and writes. True: it answers chats with speech, and hears the turns of
+  /// a conversation. False: it reads texts aloud, answers with text, and transcribes a recording
   /// that comes alone.
   bool converses = true;
   SpeechFacts speech = {};
@@ -97,12 +97,12 @@ struct PipelineInfo {
   std::vector<PartInfo> parts = {};
 };
 
-/// The parts of an opened request: a sequence for each AR node of the graph, in their order; null
-/// where the request does not open the node, nor the chunk nodes after it: text alone needs no
+/// The parts of an opened request: a sequence for each AR node of the graph, in their order. Null:
+/// the request opens neither the node nor the chunk nodes after it, as an answer in text opens no
 /// talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
-  /// Samples that the client's edge carries to a chunk node: whole frames, all of them at once.
+  /// Samples that go from the client to a chunk node: whole frames, all at once.
   std::vector<float> samples = {};
 
   Opened() = default;
@@ -111,25 +111,25 @@ struct Opened {
       std::unique_ptr<S> only) {  // NOLINT(google-explicit-constructor)
     sequences.push_back(std::move(only));
   }
-  /// The only one, or the first.
+  /// Returns the only sequence, or the first one.
   Sequence& sequence() const { return *sequences.front(); }
-  /// Takes it.
+  /// Moves that sequence out.
   std::unique_ptr<Sequence> only() { return std::move(sequences.front()); }
 };
 
-/// A node whose stage runs in another process, and how the link to that has done so far.
+/// A node whose stage runs in another process, with the state of the link to that process.
 struct RemoteNode {
   std::string node;
   std::string where;
   bool up = false;
-  std::string trouble;  ///< why it is down
+  std::string trouble;  ///< the reason why the link is down
   uint64_t connections = 0, batches = 0, lost_batches = 0, sent_bytes = 0, received_bytes = 0;
 };
 
 /// A stretch of a recording, for a transcript.
 struct Dictation {
   std::shared_ptr<const Recording> recording;
-  std::string language = {};  ///< in English ("German"), where it is known
+  std::string language = {};  ///< its English name ("German"); empty: unknown
 };
 
 /// A loaded model: its description, its graph, and how a request is opened.
@@ -139,27 +139,28 @@ class Pipeline {
   virtual const PipelineInfo& info() const = 0;
   /// Constant.
   virtual const Graph& graph() const = 0;
-  /// Checks a request and makes its prompts. Any thread. What PipelineInfo says the model cannot do
-  /// has been refused before (check_request), and its language is as the model names it
-  /// (read_language).
+  /// Checks a request and makes its prompts. Any thread. The caller has refused what the model
+  /// cannot do (check_request), and has set the language to the model's name of it (read_language).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
 
-  /// The request that writes a recording down, greedily, where HearingFacts::dictates_s says so.
+  /// Returns the request that transcribes a recording greedily, where HearingFacts::dictates_s is
+  /// above 0.
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
-  /// What of the answer to that is what was said.
+  /// Returns the spoken words in the answer to such a request.
   virtual std::string dictated(std::string_view answer) const { return std::string(answer); }
 
-  /// What makes voices of recordings; null where the model or its checkpoint has none.
+  /// Returns the encoder that makes voices of recordings; null where the model or its checkpoint
+  /// has none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
-  /// Those of the graph's nodes that run in other processes, as they are now.
+  /// Returns the nodes of the graph that run in other processes, with their present state.
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
-  /// A voice of a speaker's embedding that a user brings. kUnsupported where there is no such
-  /// thing.
+  /// Makes a voice of a speaker's embedding from a user. kUnsupported where the model has no such
+  /// voices.
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
-/// Holds a request against what the model says of itself: the length of its text, voices, mixes,
-/// speed, language, earlier turns, chats.
+/// Compares a request with the facts about the model: length of the text, voices, mixes, speed,
+/// language, earlier turns, chats.
 Status check_request(const PipelineInfo& info, const SpeechRequest& request);
 
 }  // namespace syrinx

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The parameter that a request is refused for; "" when it is not.
+/// Returns the parameter that the refusal of a request names; "" when it is accepted.
 std::string request_fault(const PipelineInfo& info, const SpeechRequest& request) {
   const Status status = check_request(info, request);
   return status ? "" : status.error().param;

@@ -1,7 +1,7 @@
-// What a client asks for, as plain values, and the table of the options that it can set by name:
-// fields of HTTP bodies and their schema, arguments of the command line, refusals, the bytes of a
-// request and the table in docs/guide/http.md follow from it (model/options.h). A new option is a
-// field and a row here, and the family that has it.
+// A client's request as plain values, and the table of the options that a client can set by name.
+// HTTP bodies and their schema, arguments of the command line, refusals, the bytes of a request and
+// the table in docs/guide/http.md follow from the table (model/options.h). A new option needs a
+// field and a row here, and code in the families that have it.
 #pragma once
 
 #include <array>
@@ -26,23 +26,22 @@ struct ContextTurn {
   std::string voice = {};           ///< speaker of the turn, as RequestVoice::name
   std::string text = {};            ///< words of the turn
   std::vector<int32_t> codes = {};  ///< its audio: frames [T, C] of the model's codec
-  /// Its audio as VoiceEncoder of the model made it of a recording, instead of `codes`.
+  /// Its audio, instead of `codes`: made by the model's VoiceEncoder from a recording.
   std::shared_ptr<const Voice> recording = nullptr;
 };
 
-/// What a flow that makes mels of codes attends to: chunks that are complete, which can be
-/// streamed, or all of a part of the text, which is heard when it ends.
+/// The attention of a flow that makes mels of codes: to complete chunks, which can be streamed, or
+/// to a whole part of the text, which the client hears when the part ends.
 enum class FlowMode : uint8_t { kAuto, kCausal, kFull };
 
-/// A conversation that a text model is to answer, as JSON of the shape of OpenAI's chat API: what
-/// chat templates are written for.
+/// A conversation for a text model, as JSON of OpenAI's chat API, which chat templates expect.
 struct Chat {
   std::string messages = {};  ///< an array of objects with `role` and `content`
   std::string tools = {};     ///< an array, or empty
-  /// For templates of models that may think before they answer (`enable_thinking`); unset: as the
-  /// template does by itself.
+  /// For templates of models that may think before they answer (`enable_thinking`); unset: the
+  /// template decides.
   std::optional<bool> thinks = {};
-  /// Names of tools: the answer is a call of one of them. Empty: as the model likes.
+  /// Names of tools: the answer is a call of one of them. Empty: the model chooses.
   /// Refused where WritingFacts::calls_tools is not set.
   std::vector<std::string> must_call = {};
   /// The answer is one JSON object that follows this JSON schema; empty: any text. Refused where
@@ -50,11 +49,11 @@ struct Chat {
   std::string schema = {};
 };
 
-/// An answer that the same model gave earlier in a conversation, as it made it: ids of text and of
-/// what was heard, in turn.
+/// An earlier answer of the same model in a conversation, as the ids that it generated: ids of text
+/// and of audio, in order.
 struct EarlierAnswer {
   std::shared_ptr<const std::vector<int32_t>> ids;
-  std::optional<double> heard_s = {};  ///< seconds of it that were heard; unset: all
+  std::optional<double> heard_s = {};  ///< seconds that the client played; unset: all
 };
 
 /// The task that a family's own front end gives its pipeline, in types of that family.
@@ -68,28 +67,29 @@ struct RequestText {
   bool open = false;      ///< more text follows through append_text()
   /// How parts of `text` are said (model/markup.h); in order, apart.
   std::vector<Saying> sayings = {};
-  /// From where on `text` is spoken how; in order. Only of a text that is whole.
+  /// Styles of delivery, each from a byte of `text` on; in order. Only for a whole text.
   std::vector<Delivery> deliveries = {};
-  /// How words are said, also those of late text.
+  /// Pronunciations of words, for late text too.
   std::shared_ptr<const Lexicon> lexicon = {};
   std::string language = {};  ///< see read_language(); empty: the model decides
   std::string instructions = {};
   /// Earlier turns, oldest first; refused where SpeechFacts::context is not set.
   std::vector<ContextTurn> context = {};
-  /// All text in the prompt instead of word by word beside the audio, where the model has both.
+  /// Puts all text into the prompt instead of word by word beside the audio, where the model has
+  /// both ways.
   std::optional<bool> in_prompt = {};
-  /// Numbers of the text become words as the model's authors write them; absent: as they do.
+  /// Whether numbers of the text become words; unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};
 };
 
-/// What speaks: a voice by its name, as data, or several mixed.
+/// The voice of a request: by name, as data, or several mixed.
 struct RequestVoice {
   std::string name = {};
   /// A voice as data instead of one by name; made by VoiceEncoder of the same family.
   std::shared_ptr<const Voice> data = {};
   /// Several voices at once instead of one; refused where SpeechFacts::mixes is not set.
   std::vector<VoiceShare> mix = {};
-  int speaker = -1;  ///< number of a conversation's speaker, whatever the voice; -1: the voice's
+  int speaker = -1;  ///< the speaker's number in a conversation; -1: the voice's own
   float speed = 1;   ///< factor; 1: the model's own
   float pitch = 0;   ///< semitones above the voice's own
   std::optional<float> exaggeration = {};  ///< degree of emotion, 0 to 2
@@ -104,23 +104,23 @@ struct RequestSampling {
   std::optional<int> top_k = {};
   /// Scale of classifier-free guidance, where the model uses it.
   std::optional<float> guidance = {};
-  /// For the codes after a frame's first, which the fields above do not affect.
+  /// For the codes of a frame behind the first code; the fields above do not affect these.
   std::optional<float> inner_temperature = {}, inner_top_p = {};
   std::optional<int> inner_top_k = {};
-  /// Deviations of the noise of frames and of durations, where a model draws those.
+  /// Standard deviations of the noise of frames and of durations, for models with such noise.
   std::optional<float> noise_scale = {}, noise_w = {};
 };
 
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< instead of RequestText::text
-  /// What the answer is likely to be like, in whole or in parts; it changes time, never the answer,
-  /// unless the next two say so.
+  /// The likely answer, in whole or in parts. It changes the time, and changes the answer only by
+  /// the next two fields.
   std::string expected = {};
-  /// While all of the answer so far is what is expected, its next token is taken if it is among so
-  /// many likeliest (top-k verification of a draft). 1: only where it would have been drawn.
+  /// While the answer so far equals the expected one, its next token is accepted if it is among
+  /// this many likeliest (top-k verification of a draft). 1: only if the model would have drawn it.
   int expected_among = 1;
-  /// So many bytes of it the answer begins with, whatever the model thinks of them.
+  /// The number of bytes of the expected answer with which the answer begins in any case.
   size_t expected_settled = 0;
   /// Experimental: the number of tokens that are guessed at a time by Jacobi iteration, each from
   /// the result of the rows of the guesses before, instead of by a look-up. 0: none. Affects time
@@ -132,8 +132,8 @@ struct RequestWriting {
   /// For the parts of `chat` of the type "answer", in their order; refused where
   /// WritingFacts::recalls is not set.
   std::vector<EarlierAnswer> answers = {};
-  bool text_only = false;  ///< no speech, of a model that speaks as well
-  int max_tokens = 0;      ///< 0: as many as the model has positions for
+  bool text_only = false;  ///< no speech from a model that also speaks
+  int max_tokens = 0;      ///< 0: as many as fit the model's positions
   int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and of this many others
 };
 
@@ -147,25 +147,25 @@ struct RequestTerms {
   /// otherwise causal.
   FlowMode flow = FlowMode::kAuto;
   bool offline = false;  ///< the client takes the audio when all of it is made
-  /// Runs only while no other request has work: drafts, or offline work. Takes no place of others,
-  /// costs no other request a deadline, and loses its pages first.
+  /// Runs only while no other request has work: drafts, or offline work. Takes no seat of other
+  /// requests, makes none of them miss a deadline, and loses its pages first.
   bool background = false;
   uint64_t client = 0;  ///< a hash of the client's key or address, for fairness
 };
 
-/// One thing a client wants spoken or written. Empty strings and unset options take the model's
-/// defaults.
+/// One text to be spoken, or one answer to be written, for a client. Empty strings and unset
+/// options take the model's defaults.
 struct SpeechRequest {
   RequestText say = {};
   RequestVoice voice = {};
   RequestSampling sampling = {};
   RequestWriting writing = {};
   RequestTerms terms = {};
-  /// Instead of everything above but seed, bounds and client.
+  /// Replaces all fields above except seed, bounds and client.
   std::shared_ptr<FamilyTask> task = {};
 };
 
-/// The place of a field of one of a request's parts.
+/// Returns the reference to a field in one of the parts of a request.
 template <auto Part, auto Field>
 inline constexpr auto kPlace =
     OptionPlace<std::remove_cvref_t<decltype(SpeechRequest{}.*Part.*Field)>>{

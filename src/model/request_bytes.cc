@@ -27,7 +27,7 @@ class Writer {
     append_number(out, static_cast<uint32_t>(values.size()));
     append_array(out, std::span<const T>(values));
   }
-  /// Whether something stands here.
+  /// Writes or reads whether an optional value is set.
   bool there(bool is) {
     append_number(out, static_cast<uint8_t>(is));
     return is;
@@ -83,7 +83,7 @@ void list(Io& io, std::vector<T>& values, Each&& each) {
   }
 }
 
-/// Others have it, too: a Writer changes nothing in it.
+/// Shared and const: a Writer changes nothing in it.
 template <typename T, typename Each>
 void shared(Writer& io, const std::shared_ptr<const T>& value, Each&& each) {
   if (io.there(value != nullptr)) each(const_cast<T&>(*value));

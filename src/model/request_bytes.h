@@ -1,5 +1,5 @@
-// A request as bytes, for a process that holds some of the nodes that it opens: the same request
-// makes the same sequences there. Pure functions; any thread.
+// A request as bytes, for another process that holds some of its nodes: the same bytes open the
+// same sequences there. Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace syrinx {
 
-/// All that a pipeline reads of it. kUnsupported: a family's own task cannot be written down.
+/// Writes all fields that a pipeline reads. kUnsupported: a family's own task has no bytes.
 Result<std::string> request_bytes(const SpeechRequest& request);
-/// Throws LoadError for anything that request_bytes() does not write. Takes memory for the bytes
-/// that are there, not for the sizes that they claim.
+/// Throws LoadError for anything that request_bytes() does not write. Allocates no
+/// more than the given bytes need, whatever sizes they state.
 SpeechRequest read_request(std::string_view bytes);
 
 }  // namespace syrinx

@@ -23,7 +23,7 @@ std::shared_ptr<const Voice> a_voice(float value) {
   return voice;
 }
 
-/// No field is as it is by itself.
+/// Sets every field to another value than its default.
 SpeechRequest full_request() {
   SpeechRequest r;
   r.say.text = "so it goes, Syrinx";
@@ -77,7 +77,7 @@ TEST(RequestBytes, ThereAndBack) {
   const SpeechRequest want = full_request();
   const std::string bytes = request_bytes(want).take();
   const SpeechRequest got = read_request(bytes);
-  // Whatever is not written the same way again was lost.
+  // A field that was lost makes the second bytes differ.
   EXPECT_EQ(request_bytes(got).take().size(), bytes.size());
   EXPECT_EQ(got.say.text, want.say.text);
   EXPECT_TRUE(got.say.open && got.terms.offline && got.terms.ignore_stop && got.terms.phone_times);

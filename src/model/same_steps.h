@@ -1,5 +1,5 @@
-// For tests of families: two promises of every AR stage with one cache. What a sequence says does
-// not depend on whom it is batched with, and a cache that was taken away is made again to the bit.
+// For tests of families: two promises of every AR stage with one cache. The steps of a sequence do
+// not depend on its batch, and a cache that was dropped is computed again to the bit.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// How a request becomes a track: Runner::open(), or one that passes rows of recordings, too.
+/// Makes a track of a request: Runner::open(), or a function that also passes rows of recordings.
 using OpenTrack = std::function<Track(Runner&, const SpeechRequest&)>;
 inline Track open_track(Runner& runner, const SpeechRequest& request) {
   return runner.open(request);
@@ -48,7 +48,8 @@ inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
   expect_same_alone_and_in_a_batch(model, requests, [least](size_t) { return least; });
 }
 
-/// 30 steps of a request, with its cache taken away at every seventh and without.
+/// Compares 30 steps of a request whose cache is dropped at every seventh with 30 steps where it
+/// is kept.
 inline void expect_a_dropped_cache_made_again(const Pipeline& model, const SpeechRequest& request) {
   Runner runner(model);
   Track kept = runner.open(request), dropped = runner.open(request);

@@ -47,7 +47,7 @@ struct ScoredId {
 /// Log-probabilities of code 0 of a step: of the id that was drawn, and of the likeliest ones.
 struct StepScores {
   ScoredId drawn;
-  std::vector<ScoredId> top;  ///< falling
+  std::vector<ScoredId> top;  ///< the likeliest first
 };
 
 /// A token of an answer, for clients that asked for log-probabilities.
@@ -63,8 +63,8 @@ struct ScoredToken {
 /// The output of one step for a request: complete frames, C codes each, in order, text, and marks.
 class StepOutput {
  public:
-  /// `phones` null: not wanted. `scores`: of this step, where the sequence asked for them.
-  /// `values`: of this step, ArTraits::values numbers. `rows` takes what row() is given.
+  /// `phones` null: the client does not want them. `scores`: of this step, if the sequence wants
+  /// them. `values`: of this step, ArTraits::values numbers. `rows` gets the rows of row().
   StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
              std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr,
              std::span<const float> values = {}, std::vector<float>* rows = nullptr)
@@ -77,27 +77,27 @@ class StepOutput {
   const StepScores* scores() const { return scores_; }
   /// The values that ArStage::values() made for the step; valid during advance().
   std::span<const float> values() const { return values_; }
-  /// For the edges of ids.
+  /// Sends an id along the node's edges of ids.
   void id(int32_t id) { ids_.push_back(id); }
   std::span<const int32_t> ids() const { return ids_; }
-  /// The next id of an answer that a later request may bring back (EarlierAnswer).
+  /// Adds the next id of an answer that a later request may send back (EarlierAnswer).
   void answer_id(int32_t id) { answer_ids_.push_back(id); }
   std::span<const int32_t> answer_ids() const { return answer_ids_; }
-  /// UTF-8, whole characters.
+  /// Writes UTF-8 of whole characters.
   void text(std::string_view piece) { text_ += piece; }
   void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
-  /// The text and tokens given to text() and token().
+  /// Returns the text and tokens that text() and token() collected.
   const std::string& written() const { return text_; }
   std::span<const ScoredToken> tokens() const { return tokens_; }
   void frame(std::span<const int32_t> codes) {
     codes_.insert(codes_.end(), codes.begin(), codes.end());
   }
-  /// A frame of the node's edge of rows, of stages with ArTraits::values.
+  /// Sends a frame along the node's edge of rows; for stages with ArTraits::values.
   void row(std::span<const float> row) {
     if (rows_ != nullptr) rows_->insert(rows_->end(), row.begin(), row.end());
   }
   void word(const WordMark& mark) { words_.push_back(mark); }
-  /// What the client should know of its text, for people, without a full stop; ASCII.
+  /// Adds a warning about the text for the client's user, in ASCII without a full stop.
   void warning(std::string text) { warnings_.push_back(std::move(text)); }
   std::span<const std::string> warnings() const { return warnings_; }
   void phone(const PhoneMark& mark) {
@@ -117,7 +117,7 @@ class StepOutput {
   std::vector<std::string> warnings_;
 };
 
-/// What the engine does with the request after a step.
+/// The engine's next action for the request after a step.
 struct Verdict {
   enum Next {
     kContinue,
@@ -130,17 +130,17 @@ struct Verdict {
   /// inputs equal those of the same positions of the segment before: their cache stays. No stage
   /// may tap them.
   int kept = 0;
-  int companion_kept = kept;  ///< of the companion's, where those are fewer
-  /// With kNextSegment: frames from here on are another stream. The chunk stages that it feeds end
-  /// theirs and begin new ones, and the next step waits until the client has all that they make of
-  /// the old ones: what is written then comes behind it.
+  int companion_kept = kept;  ///< the companion's number, where it is smaller
+  /// With kNextSegment: frames from here on are another stream. The chunk stages behind the
+  /// node end their streams and begin new ones. The next step waits until the client has all audio
+  /// of the old streams, so later text comes behind that audio.
   bool new_streams = false;
 };
 
-/// An AR node's side of one request. The rows that an AR stage is fed are numbered by position:
-/// [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made from the
-/// codes of step t. The state must be able to make the input of any of them again, because the
-/// engine may drop a cache and recompute it.
+/// The state of one request at one AR node. The rows that an AR stage is fed are numbered by
+/// position: [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made
+/// from the codes of step t. The state must be able to write the input of any row again, because
+/// the engine may drop a cache and recompute it.
 class Sequence {
  public:
   virtual ~Sequence() = default;
@@ -149,48 +149,48 @@ class Sequence {
   virtual int prompt_rows() const = 0;
   /// Returns how many of the first `rows` prompt rows stand for recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }
-  /// Steps that the current segment may take at most. The last of them ends the request (kLength)
-  /// unless its advance() begins the next segment, as it should where text waits.
+  /// Returns the largest number of steps of the current segment. The last step ends the
+  /// request (kLength) unless its advance() begins the next segment, as it should where text waits.
   virtual int max_steps() const = 0;
-  /// Whether the next step can be taken now; false while text to speak has not arrived.
+  /// Returns whether the next step can run now; false while its text has not arrived.
   virtual bool ready() const { return true; }
 
-  /// While ready() says no before the first step of a segment: leading rows of its prompt that are
-  /// complete and stay as they are, and so may be run already. Never falls.
+  /// Returns, while ready() is false before the first step of a segment, how many leading rows of
+  /// its prompt are final and may run already. The number never falls.
   virtual int known_rows() const { return 0; }
 
   /// Scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c are the
   /// sequence's logits and u its companion's. Unset or 1: no companion. Constant.
   virtual std::optional<float> guidance() const { return std::nullopt; }
-  /// The scale of code k of the next step, where there is a companion; 1: this code is not guided.
-  /// While no code of a step is, the companion's rows do not fall due: it catches up when one is.
+  /// Returns the scale of code k of the next step, where there is a companion; 1: the code is not
+  /// guided. The companion's rows run only when a code is guided, those of earlier steps then too.
   virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
   /// Rows of the companion's prompt, at least 1. Constant within a segment.
   virtual int companion_rows() const { return prompt_rows(); }
 
-  /// Writes what the rows from position `first` on are made of, as many as `out` has. All of them
-  /// are rows of the prompt or of steps that were taken. Allocates nothing.
+  /// Writes the data of the rows from position `first` on, as many as `out` has. All of them are
+  /// rows of the prompt or of steps that have run. Allocates nothing.
   virtual void rows(int first, bool companion, InputRows& out) const;
 
   /// Appends one key for each leading row of the prompt whose cache may be shared with other
   /// requests: rows with the same keys before and at them must be fed the same input. A token id is
   /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
-  /// The same for rows behind the prompt, when it has a key for each of its rows: of the sequence,
-  /// where a later prompt may begin with what was generated, as conversations do; of the companion,
-  /// which others' companions may be fed as well before the first step that is guided.
+  /// The same for rows behind the prompt, when every row of the prompt has a key. For the sequence:
+  /// a later prompt of a conversation may begin with the generated rows. For the companion: other
+  /// companions may have the same rows before their first guided step.
   virtual void step_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
 
   /// Token ids of the current segment's prompt, for comparing with an original implementation;
   /// empty where a prompt is not made of ids.
   virtual std::span<const int32_t> prompt_ids() const { return {}; }
 
-  /// Whether the row that the node's stage taps at position `pos` of this segment is sent along its
-  /// edges of rows. Such rows are sent once, in order, and are never taken from another request's
-  /// cache: prefix_keys() must end before the first of them.
+  /// Returns whether the tapped row at position `pos` of this segment is sent along the node's
+  /// edges of rows. Such rows are sent once, in order, and never come from another request's cache:
+  /// prefix_keys() must end before the first of them.
   virtual bool tapped(int /*pos*/) const { return false; }
 
-  /// How many log-probabilities each step is to come with (StepScores::top); -1: none. Constant.
+  /// Returns how many log-probabilities each step yields (StepScores::top); -1: none. Constant.
   virtual int scores() const { return -1; }
 
   /// How code k of the next step is sampled. Valid until the next advance().
@@ -200,31 +200,32 @@ class Sequence {
   virtual std::span<const int32_t> history(int /*k*/) const { return {}; }
 
   /// Guesses of code 0 of the next steps, oldest first, where the stage can run them
-  /// (ArTraits::drafts): the rows that they would make are run along with what is due, and the
-  /// engine keeps the steps as far as the sampled codes are the guesses. So they change time, never
-  /// codes. Steps that may be guessed share sampling(0). Valid until the next advance().
+  /// (ArTraits::drafts). The rows of the guesses run with the row that is due, and the engine keeps
+  /// the steps up to the first sampled code that differs from its guess. Guesses change the time,
+  /// never the codes. Steps that may be guessed share sampling(0). Valid until the next advance().
   virtual std::span<const int32_t> draft() const { return {}; }
-  /// rule(0) of the step after `guesses` guesses, if all come true.
+  /// rule(0) of the step after `guesses` guesses, if all are right.
   virtual SampleRule drafted_rule(int /*guesses*/) const { return rule(0); }
-  /// history(0) after `guesses` guesses, if all come true.
+  /// history(0) after `guesses` guesses, if all are right.
   virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
 
-  /// After the advance() of a step that was guessed wrong: what the rows of that guess and of those
-  /// behind it yielded, which are no steps. May change draft().
+  /// Called after the advance() of a step whose guess was wrong, with the codes that the rows of
+  /// this guess and of later guesses yielded; these are not steps. May change draft().
   virtual void missed(std::span<const int32_t> /*codes*/) {}
 
-  /// Takes the sampled codes of a step (one per ArTraits::vocab), emits what became complete.
+  /// Takes the sampled codes of a step (one per ArTraits::vocab) and emits the frames, text and
+  /// marks that they complete.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
 
-  /// More text of an open request; `last` closes it. May take its time (tokenizers, phonemes): it
-  /// runs on a host thread, in no batch. An Error fails the request.
+  /// More text of an open request; `last` closes it. May be slow (tokenizers, phonemes): it
+  /// runs on a host thread, while the sequence is in no batch. An Error fails the request.
   virtual Status append_text(std::string_view text, bool last);
 
-  /// Frames from another node of the graph, at input port `port`. Moves them, nothing slow. An
-  /// Error fails the request.
+  /// Frames from another node of the graph, at input port `port`. Must be
+  /// fast. An Error fails the request.
   virtual Status take(int port, const Frames& frames);
 
-  /// What the family made, where something stands around it.
+  /// Returns the family's sequence, if this one wraps it.
   virtual const Sequence& here() const { return *this; }
 };
 

@@ -1,7 +1,7 @@
 // The two kinds of network that a pipeline is made of. Both are const after load and shared by all
 // requests and executors; a call runs on one executor's thread with that executor's StepContext.
 // A stage runs on one device, the CPU unless device() says otherwise: the context, the cache and
-// the views that it is given lie there; spans are host memory always.
+// the given views lie there; spans are always host memory.
 // E: sequences that yield a step, H: hidden width, K: codes a step, C: codes a frame.
 #pragma once
 
@@ -26,8 +26,8 @@ struct ArSeq {
   Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  /// How many of its last rows yield a step. 0: a part of a prompt that is not its end; more than
-  /// one: those after the first are guesses (Sequence::draft).
+  /// How many of its last rows yield a step. 0: a part of a prompt without its end. More than one:
+  /// the rows after the first are guesses (Sequence::draft).
   int emits = 1;
   bool companion = false;  ///< the rows of the state's guidance companion
 };
@@ -56,12 +56,13 @@ struct ArTraits {
   std::vector<KvSpec> kv;
   int max_positions = 0;
   int tap = 0;  ///< width of the rows that forward() can tap (hidden states); 0: none
-  /// How many numbers a step yields beside its codes (a diffusion head's latent); 0: none. Told to
-  /// the sequence, which may send them on as rows (StepOutput::row); so such a stage taps none.
+  /// How many numbers a step yields beside its codes (a diffusion head's latent); 0: none. The
+  /// sequence gets them and may send them on as rows (StepOutput::row), so such a stage has no
+  /// taps.
   int values = 0;
   bool drafts = false;  ///< a sequence may yield more than one step; needs one code a step
-  /// Whether the stage writes to the sequences that it runs. A copy of a sequence that got the same
-  /// input then differs, so such a stage runs in the process of its sequences only.
+  /// Whether the stage writes to the sequences that it runs. A copy of a sequence in another
+  /// process would then differ, so such a stage runs only in the process of its sequences.
   bool writes = false;
 };
 
@@ -94,9 +95,9 @@ class ArStage {
   virtual void values(StepContext&, const ArBatch&, View /*hidden*/, View /*codes*/,
                       View /*out*/) const {}
 
-  /// Whether steps run in another process, where the cache and copies of the sequences are, too.
-  /// Then nothing above is called, but step(): all of a step (model/step.h), for which it waits.
-  /// Such a stage gets an executor without cores; one thread at a time, steps in order.
+  /// Whether steps run in another process, which also holds the cache and copies of the sequences.
+  /// Then step(), which runs a whole step (model/step.h) and waits for it, replaces all calls
+  /// above. Such a stage gets an executor without cores; one thread at a time, steps in order.
   virtual bool away() const { return false; }
   virtual void step(const Step&, StepResults&) const {}
 };
@@ -117,13 +118,13 @@ struct ChunkJob {
   bool last = false;          ///< no frame follows the window
   std::span<float> out = {};  ///< [made, out_width], to be written
   int made = 0;  ///< fresh * ChunkStage::most_out(); a stage may write fewer and say so
-  /// Why this stream alone cannot go on, while the others of the batch can; an exception fails all
+  /// The error of this stream alone; the other streams of the batch go on. An exception fails all
   /// of them.
   std::optional<Error> fault = {};
 };
 
-/// All frames of a stream that have come and were not fresh yet: codes or values [n, in_width], as
-/// the stage is fed.
+/// All frames of a stream that have arrived and were not in a chunk as fresh ones: codes or values
+/// [n, in_width], by the type of the stage.
 struct WaitingFrames {
   std::span<const int32_t> codes = {};
   std::span<const float> values = {};
@@ -136,35 +137,36 @@ class ChunkStage {
  public:
   virtual ~ChunkStage() = default;
   virtual Device device() const { return Device::kCpu; }
-  /// A frame that comes in, and what comes out for each: constant.
+  /// The types of input and output frames; constant.
   virtual FrameType in() const = 0;
   virtual FrameType out() const = 0;
-  /// How many frames come out for one that comes in, at most.
+  /// The largest number of output frames for one input frame.
   virtual int most_out() const { return 1; }
   int in_width() const { return in().width; }
   int out_width() const { return out().width; }
-  /// What a stream needs to know of its request. `sequence` is the one that feeds this stage,
-  /// directly or through others; where the client feeds it, the first one that it feeds.
+  /// Returns the values of a request that its stream needs. `sequence` is the one that feeds this
+  /// stage, directly or through other stages. Where the client feeds the stage, it is the first
+  /// sequence that the stage feeds.
   virtual Bundle bundle(const Sequence& /*sequence*/) const { return {}; }
   /// Opens a stream from a result of bundle(), made here or in another process. Throws LoadError
   /// for a bundle that does not fit.
   virtual std::unique_ptr<StreamState> open(Bundle bundle) const = 0;
-  /// On a GPU the jobs' outputs are there after synchronize(), which is the caller's.
+  /// On a GPU the outputs of the jobs are complete after synchronize(), which the caller calls.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
   /// How many of the waiting frames the next chunk takes as fresh ones, when the edge's policy
   /// would take `planned`; 0: it waits for more. For stages whose frames come in blocks of their
   /// own. At the end of a stream repeated chunks must take all. No chunk of this stream runs
   /// meanwhile.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
-  /// The chunk was run in another process, on a stream of the same bundle: what cut() must know of
-  /// it is to be noted in the stream here. What the job made is there. Stages whose cut() reads the
+  /// Called when a chunk has run in another process, on a stream of the same bundle: records in the
+  /// stream here what cut() reads. The job has its outputs. Only stages whose cut() reads the
   /// stream need it.
   virtual void follow(StreamState&, const ChunkJob&) const {}
   /// Whether run() only waits for another process. Such a stage gets an executor without cores.
   virtual bool away() const { return false; }
 };
 
-/// A stream of a sequence's request.
+/// Opens a stream for the request of a sequence.
 inline std::unique_ptr<StreamState> open_stream(const ChunkStage& stage, const Sequence& sequence) {
   return stage.open(stage.bundle(sequence.here()));
 }

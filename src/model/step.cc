@@ -38,10 +38,10 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   out.faults.clear();
   results_.assign((emits + emitting_.size()) * out.codes_per_step, 0);
   if (scored_) out.scores.assign(emitting_.size(), {});
-  const bool valued = traits.values > 0;  // into memory that may move
+  const bool valued = traits.values > 0;  // into memory whose address may change
   const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
-  if (ctx.stream && plain && one_row_each) {  // likely to queue what an earlier step did
+  if (ctx.stream && plain && one_row_each) {  // likely to queue the same work as an earlier step
     ctx.stream->repeat([&] { queue(ctx, ar, step, emits, out); });
   } else {
     queue(ctx, ar, step, emits, out);
@@ -50,8 +50,8 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   read_results(out);
 }
 
-/// Everything of a step that a device does; nothing in it waits for the device, but where
-/// log-probabilities are wanted.
+/// Queues all work of a step on a device. Waits for the device only where log-probabilities are
+/// wanted.
 void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int emits,
                      StepResults& out) {
   const ArTraits& traits = ar.traits();
@@ -90,7 +90,7 @@ void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int 
   if (traits.values > 0) fetch_values(ctx, ar, rows, hidden, codes, out);
 }
 
-/// The values of the rows that yield a step, without those of companions.
+/// Fetches the values of the rows that yield a step, without companions.
 void StepWork::fetch_values(StepContext& ctx, const ArStage& ar, const ArBatch& rows, View hidden,
                             View codes, StepResults& out) {
   const int64_t width = ar.traits().values;
@@ -116,7 +116,7 @@ void StepWork::sample_code(StepContext& ctx, int k, View logits, View codes, Vie
   sample_codes(ctx, sampled, rows_, merged_, k, codes, status);
 }
 
-/// The tapped rows of the sequences that asked for them.
+/// Fetches the tapped rows of the sequences that want them.
 void StepWork::fetch_taps(StepContext& ctx, const Step& step, View taps, StepResults& out) {
   const auto width = static_cast<size_t>(taps.shape[1]);
   size_t rows = 0;
@@ -131,7 +131,7 @@ void StepWork::fetch_taps(StepContext& ctx, const Step& step, View taps, StepRes
   }
 }
 
-/// Log-softmax of the rows that asked for it, before temperature and rules.
+/// Computes log-softmax for the rows that want scores, before temperature and rules.
 void StepWork::score(StepContext& ctx, View logits, StepResults& out) {
   const auto vocab = static_cast<size_t>(logits.shape[1]);
   logits_.resize(vocab);

@@ -1,5 +1,5 @@
-// A step of an AR stage as a whole: rows of many sequences run, codes are drawn, and what was asked
-// for beside them is fetched. Values; the same step wherever it runs.
+// A whole step of an AR stage: rows of many sequences run, codes are drawn, and the wanted scores,
+// values and taps are fetched. Values; the same step in any process.
 // E: rows that are sampled, one for each sequence that emits (a guidance pair counts once) and one
 // for each of its guesses. K: codes a step.
 #pragma once
@@ -29,7 +29,7 @@ struct StepSequence {
   int first_pos = 0;
   int rows = 1;
   bool emits = true;
-  int drafts = 0;  ///< how many of its rows, the last ones, are guesses that yield steps too
+  int drafts = 0;  ///< how many of its last rows are guesses, which yield steps too
   bool companion = false;
   bool guided = false;  ///< a companion that emits follows
   uint64_t seed = 0;
@@ -45,9 +45,9 @@ struct Step {
   std::span<const int32_t> page_table;  ///< [sequences, table_width]
   int table_width = 0;
   std::span<const KvPool> kv;  ///< one per ArTraits::kv; empty where the stage is away
-  // For stages in other processes, which hold their cache:
-  std::span<const PageCopy> copies = {};  ///< to be made before
-  int pages = 0;                          ///< that the cache has
+  // For stages in other processes, which hold their own cache:
+  std::span<const PageCopy> copies = {};  ///< to be made before the step
+  int pages = 0;                          ///< of the cache
 };
 
 /// The results of a step, for the E sequences that yielded one.
@@ -58,11 +58,11 @@ struct StepResults {
   std::vector<StepScores> scores;    ///< [E], for rows that asked; empty: no row asked
   std::vector<float> values;         ///< [E, ArTraits::values]
   std::vector<float> taps;  ///< [rows, ArTraits::tap] of the sequences that asked, in order
-  /// [sequences] why one cannot go on, while the others can; empty: all of them can.
+  /// [sequences] the error of each sequence that cannot go on; empty: all of them can.
   std::vector<std::optional<Error>> faults;
 };
 
-/// For callers that watch steps; the engine sets none.
+/// Hooks for tests that look into steps; the engine sets none.
 struct StepOptions {
   bool greedy = false;  ///< the largest logit after the rules, whatever requests say
   /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.
@@ -70,13 +70,13 @@ struct StepOptions {
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
-/// Runs steps of stages that are here. One thread at a time; once warm it does not allocate on the
-/// CPU.
+/// Runs steps of stages in this process. One thread at a time; once warm it does not allocate on
+/// the CPU.
 class StepWork {
  public:
   explicit StepWork(StepOptions options = {}) : options_(std::move(options)) {}
 
-  /// On a GPU all that was queued is over when it returns. Whatever the stage throws comes through.
+  /// On a GPU all queued work has ended when it returns. Passes on exceptions of the stage.
   void run(StepContext& ctx, const ArStage& ar, const Step& step, StepResults& out);
 
  private:
@@ -91,7 +91,7 @@ class StepWork {
 
   const StepOptions options_;
 
-  // The step being run; kept to reuse their memory.
+  // Buffers of the running step, kept to reuse their memory.
   std::vector<ArSeq> seqs_;
   std::vector<int32_t> row_begin_, kv_len_;
   std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]

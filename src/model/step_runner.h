@@ -27,7 +27,7 @@ inline float relative(std::span<const float> got, std::span<const float> want) {
   return worst / top;
 }
 
-/// The root of the mean square of the differences, over that of what is wanted.
+/// Returns the root mean square of the differences divided by that of the wanted values.
 inline double rms_off(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   double off = 0, power = 0;
@@ -38,8 +38,8 @@ inline double rms_off(std::span<const float> got, std::span<const float> want) {
   return std::sqrt(off / power);
 }
 
-/// What a stage computed and what is wanted there: -inf stands where it computes nothing
-/// (StreamHead). At least `least` numbers must have been computed.
+/// Compares computed logits with the wanted ones; where a stage computes nothing (StreamHead) it
+/// writes -inf. At least `least` numbers must have been computed.
 struct Computed {
   std::vector<float> got, want;
 
@@ -74,20 +74,20 @@ inline std::vector<float> every_16th(const View& view) {
   return out;
 }
 
-/// What a model of one AR node makes of a request.
+/// Opens a request at a model of one AR node.
 inline std::unique_ptr<Sequence> open_only(const Pipeline& model, const SpeechRequest& request) {
   auto opened = model.open(request);
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-  return opened.take().only();  // throws where there is none
+  return opened.take().only();  // throws where it was refused
 }
-/// Why it makes nothing.
+/// Returns the reason why a model refuses a request.
 inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
   auto opened = model.open(request);
   EXPECT_FALSE(opened.ok());
   return opened.ok() ? Error{} : opened.error();
 }
 
-/// What a row is made of: its ids, into `ids` [T], and its vector.
+/// Writes the ids of a row into `ids` [T] and returns its vector.
 inline GivenRow row_of(const Sequence& sequence, int pos, bool companion, std::span<int32_t> ids) {
   GivenRow given;
   std::fill(ids.begin(), ids.end(), -1);
@@ -108,10 +108,10 @@ struct Track {
   std::string text;                        // StepOutput::text()
   std::vector<std::vector<float>> logits;  // of codebook 0, each step
   std::vector<std::vector<float>> inner;   // of the others, each step, side by side
-  std::vector<int32_t> codes;              // [steps, codes of a step], as said
-  std::span<const int32_t> follow;         // said instead of what is drawn, as far as it goes
-  std::vector<float> rows;                 // StepOutput::row()
-  std::vector<int32_t> answer_ids;         // StepOutput::answer_id()
+  std::vector<int32_t> codes;              // [steps, codes of a step], as drawn or forced
+  std::span<const int32_t> follow;  // forced codes that replace the drawn ones, while they last
+  std::vector<float> rows;          // StepOutput::row()
+  std::vector<int32_t> answer_ids;  // StepOutput::answer_id()
 };
 
 /// Steps sequences of a stage with one cache together, as the engine would.
@@ -137,7 +137,7 @@ class Runner {
     Track* one[] = {&track};
     step(one);
   }
-  /// Forgets the cache of a track: its rows are made and run again.
+  /// Drops the cache of a track, so that its rows run again.
   void drop(Track& track) {
     track.cached = 0;
     free_.insert(free_.end(), track.pages.begin(), track.pages.end());

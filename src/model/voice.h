@@ -20,10 +20,10 @@ struct Voice {
   std::string family;  ///< the family whose encoders made it; no other family can use it
   std::string
       encoder;       ///< VoiceEncoderInfo::version of them, or "given" for a user's own embedding
-  std::string mode;  ///< how it is used: one of VoiceEncoderInfo::modes
+  std::string mode;  ///< the way to use it: one of VoiceEncoderInfo::modes
   std::string text = {};  ///< the words of the recording; empty: not known
   double seconds = 0;     ///< of the recording
-  /// By names of the family's own, e.g. "speaker" f32 [192], "codes" i32 [T, C].
+  /// Tensors by names that the family chooses, e.g. "speaker" f32 [192], "codes" i32 [T, C].
   std::map<std::string, Tensor> tensors = {};
 
   /// The tensor of that name, or null.
@@ -51,7 +51,7 @@ struct VoiceMode {
   bool needs_text = false;  ///< only with Recording::text
 };
 
-/// A maker of voices, and its bounds for recordings.
+/// Facts about an encoder of voices, with its bounds for recordings.
 struct VoiceEncoderInfo {
   std::string family;
   std::string version;           ///< changes whenever the same recording would yield another voice
@@ -64,7 +64,7 @@ class VoiceEncoding {
  public:
   virtual ~VoiceEncoding() = default;
   virtual bool done() const = 0;
-  /// Once, when done.
+  /// Returns the voice; called once, when done.
   virtual Voice take() = 0;
 };
 
@@ -73,19 +73,19 @@ class VoiceEncoder {
  public:
   virtual ~VoiceEncoder() = default;
   virtual const VoiceEncoderInfo& info() const = 0;
-  /// Begins with a recording for which check() said yes.
+  /// Begins to encode a recording that check() accepted.
   virtual std::unique_ptr<VoiceEncoding> open(const Recording& recording) const = 0;
-  /// Does the next piece of each, all of them unfinished: some tens of milliseconds of work, so
-  /// that an encoding can be cancelled and never holds up an executor for long. What it makes of a
-  /// recording is the same bits in any batch.
+  /// Runs the next piece of each unfinished encoding: some tens of milliseconds of work, so that an
+  /// encoding can be cancelled and holds an executor only briefly. The result of a recording is the
+  /// same bits in any batch.
   virtual void run(StepContext& ctx, std::span<VoiceEncoding* const> batch) const = 0;
 };
 
-/// Whether `recording` is fit for the encoder (length, mode, text), and its mode when it names
-/// none.
+/// Checks that the encoder can take `recording` (length, mode, text), and sets its mode when it
+/// names none.
 Result<std::string> check_recording(const VoiceEncoderInfo& info, const Recording& recording);
 
-/// A piece of a mix: a voice of the model by name, or one as data.
+/// A share of a mix: a voice of the model by name, or a voice as data.
 struct VoiceShare {
   std::string voice;
   std::shared_ptr<const Voice> data;

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kMaxShares = 8;
 constexpr float kMaxWeight = 1000;
 
-/// "anna(2)" or "anna"; nothing when it is neither.
+/// Reads "anna(2)" or "anna"; nothing for other texts.
 std::optional<NamedShare> parse_share(std::string_view text) {
   text = trimmed(text);
   NamedShare share;

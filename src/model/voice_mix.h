@@ -1,4 +1,4 @@
-// Several voices named at once, as people write them wherever a voice is named: "anna(2)+ben(1)".
+// Mixes of voices as users name them in place of a voice: "anna(2)+ben(1)".
 // Free functions; any thread.
 #pragma once
 
@@ -15,8 +15,8 @@ struct NamedShare {
   float weight = 1;
 };
 
-/// The shares of a mix, at most 8; "anna" is one share, "anna+ben" are two equal ones. Errors name
-/// "voice".
+/// Reads the shares of a mix, at most 8; "anna" is one share, "anna+ben" are two equal ones. Errors
+/// name "voice".
 Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// A VoiceEncoding written as one coroutine: what families' encoders derive theirs from.
+// A VoiceEncoding written as one coroutine: the base class of the encodings of families.
 #pragma once
 
 #include <utility>
@@ -20,7 +20,7 @@ class VoiceWork : public VoiceEncoding {
 
   bool done() const override { return pieces_.done(); }
   Voice take() override { return std::move(voice); }
-  /// The next piece.
+  /// Runs the next piece.
   void run(StepContext& ctx) {
     SYRINX_CHECK(!done(), "an encoding that is done was asked to go on");
     ctx_ = &ctx;
@@ -32,7 +32,7 @@ class VoiceWork : public VoiceEncoding {
   void start(Pieces pieces) { pieces_ = std::move(pieces); }
   /// The context of the running piece; do not keep it beyond that piece.
   StepContext& ctx() const { return *ctx_; }
-  /// Where the context of each piece is put, for pieces within pieces.
+  /// The place of the context of the running piece, for pieces within pieces.
   StepContext* const& ctx_slot() const { return ctx_; }
 
   Voice voice;

@@ -12,7 +12,7 @@ namespace {
 constexpr int kWidth = 16, kHeadSize = 8, kTap = 4;
 constexpr int kLetters = 26, kTones = 32, kFramesAnId = 2, kHopSize = 10;
 
-/// The row of a position: what the sequence says of it, kWidth numbers.
+/// Computes the row of a position, kWidth numbers, from the data of the sequence.
 class DuetSequence : public Sequence {
  public:
   virtual void input(int pos, std::span<float> row) const = 0;
@@ -88,7 +88,7 @@ class TalkerSequence : public DuetSequence {
 
  private:
   int step() const { return static_cast<int>(tones_.size()); }
-  /// -1: after the last.
+  /// -1: behind the last byte.
   int id_of(int step) const {
     const int at = step / kFramesAnId;
     return at < std::ssize(ids_) ? ids_[at] : -1;

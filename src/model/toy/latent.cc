@@ -29,7 +29,7 @@ class LatentSequence : public Sequence {
     if (!companion) keys.insert(keys.end(), text_.begin(), text_.end());
     if (companion) keys.resize(keys.size() + static_cast<size_t>(companion_rows()));
   }
-  /// Thoughts, which are fed to both alike; no latent is in them.
+  /// Steps without a latent, the same for the sequence and its companion.
   void step_keys(bool, std::vector<uint64_t>& keys) const override {
     for (int at = 0; at < std::min(step(), kLatentThoughts); ++at) keys.push_back(codes_[at]);
   }
@@ -137,7 +137,7 @@ class LatentStage : public ArStage {
   std::vector<float> w_value_ = toy_noise(kWide * kValues, 42);
 };
 
-/// Each frame leaves a trace in those that follow.
+/// Mixes each frame with the earlier ones.
 class LatentVoice : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kRows, kValues}; }

@@ -1,7 +1,7 @@
 // A toy whose steps yield latents, as models with a diffusion head do: for tests of values beside
-// codes and of guidance by phase. First it thinks for a few steps, which nothing guides, then it
-// speaks three latents for every byte of its text, guided where the request says so; each is fed
-// back, and becomes ten samples.
+// codes and of guidance by phase. First it takes a few steps without guidance, then it
+// makes three latents for every byte of its text, guided if the request asks for guidance. Each
+// latent is fed back and becomes ten samples.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@ constexpr int kHidden = 16, kHeads = 2, kHeadDim = 8;
 constexpr int kVocab[2] = {64, 32};
 constexpr int kFeatures = 4, kHop = 20;
 
-/// The bytes that break things (toy.h).
+/// The bytes that make calls fail (toy.h).
 enum Break : char { kReady = 1, kAdvance, kKeys, kCut, kRun, kRefuse, kAppend };
 
 [[noreturn]] void stumble(const char* where) {
@@ -34,7 +34,7 @@ class ToyState : public Sequence {
       params.top_k = request.sampling.top_k.value_or(0);
       params.repetition_penalty = request.sampling.repetition_penalty.value_or(1.f);
     }
-    sampling_[1].temperature *= 0.5f;  // each code has its own
+    sampling_[1].temperature *= 0.5f;  // each code has a temperature of its own
     max_steps_ = request.terms.max_frames > 0 ? request.terms.max_frames : 1000;
     text_ = request.say.text;
     instructions_ = request.say.instructions;
@@ -85,7 +85,7 @@ class ToyState : public Sequence {
     }
     if (at < text_.size() && text_[at] == '&') {
       gone_on_ = static_cast<int>(step());
-      const int some = static_cast<int>(text_.size() % 4);  // less than there is will do
+      const int some = static_cast<int>(text_.size() % 4);  // fewer than there are, too
       return {Verdict::kNextSegment, FinishReason::kStop, prompt_rows() - 1 - some};
     }
     if (at >= text_.size() && !open_) return {Verdict::kFinished, FinishReason::kStop};
@@ -123,7 +123,7 @@ class ToyState : public Sequence {
   int own_rows(bool companion) const {
     return static_cast<int>(instructions_.size()) + (companion ? 2 : 3);
   }
-  /// The byte of the instructions that the sequence, or its companion, is fed.
+  /// The byte of the instructions in the input of the sequence or its companion.
   static char seen(char byte, bool companion) { return companion && byte == '#' ? '.' : byte; }
   void add_voice(const Voice* voice, float weight) {
     const Tensor* speaker = voice ? voice->find("speaker") : nullptr;
@@ -136,7 +136,7 @@ class ToyState : public Sequence {
   std::optional<float> guidance_;
   bool open_;
   size_t begin_ = 0;  // of the segment
-  int gone_on_ = 0;   // steps that are part of its prompt
+  int gone_on_ = 0;   // steps that the prompt of the segment contains
   int max_steps_;
   SampleParams sampling_[2];
   std::vector<int32_t> codes_, history_[2];
@@ -191,7 +191,7 @@ class ToyAr : public ArStage {
       toy_matvec(h, w_head_[k], kHidden, kVocab[k], row);
       const char byte = static_cast<const ToyState&>(*seq.state)
                             .byte_at(seq.first_pos + seq.rows - 1, seq.companion);
-      // "`": those of the second code only.
+      // "`" affects the logits of the second code only.
       if (byte == '~' || (byte == '`' && k == 1)) row[3] = std::numeric_limits<float>::quiet_NaN();
       ++e;
     }
@@ -250,7 +250,7 @@ class ToyFeatures : public ChunkStage {
       auto& stream = *static_cast<Stream*>(job.state);
       stream.taken += job.fresh;
       if (stream.taken > stream.breaks_run) stumble("run()");
-      for (const int32_t code : job.codes) {  // they may come from another process
+      for (const int32_t code : job.codes) {  // codes may come from another process
         SYRINX_CHECK(code >= 0 && code < kVocab[0], "[toy] code ", code);
       }
       const int frames = job.left + job.fresh + job.ahead;

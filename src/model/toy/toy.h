@@ -5,10 +5,10 @@
 // stream, '&' one whose prompt goes on with the steps so far; "^" makes the AR stage throw,
 // "~" makes its logits NaN, "`" those of the second code. Late text is taken byte by byte.
 // Instructions are further prompt rows, one for each byte, with keys. Guidance: the companion sees
-// the instructions ('.' where they say '#') and the codes, not the text. Bytes that break it: where
-// \1 is to be spoken ready() throws, \2 advance(), \4 the first chunk stage's cut(), \5 its run();
-// a segment that begins with \3 throws in prefix_keys(); late text with \6 is an error, with \7
-// append_text() throws. A cloned voice is four numbers, the loudness of as many parts of a
+// the instructions ('.' where they say '#') and the codes, not the text. Bytes that make calls
+// fail: where \1 is to be spoken ready() throws, \2 advance(), \4 the first chunk stage's cut(), \5
+// its run(); a segment that begins with \3 throws in prefix_keys(); late text with \6 is an error,
+// with \7 append_text() throws. A cloned voice is four numbers, the loudness of as many parts of a
 // recording; it colours the input.
 #pragma once
 
