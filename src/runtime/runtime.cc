@@ -25,6 +25,7 @@
 #include "kernels/cpu/gemm_sets.h"
 #include "kernels/packing.h"
 #include "nn/weights_cache.h"
+#include "runtime/executors.h"
 #include "runtime/fingerprint.h"
 #include "tensor/device.h"
 
@@ -332,13 +333,33 @@ Introduction introduce(const LoadOptions& options) {
   return introduce(options, find_model(options));
 }
 
+namespace {
+
+constexpr int kFewThreads = 4;  // measured with two: docs/measurements.md, "all cores on one step"
+
+/// Whether the client waits for chunks that are longer than any sentence.
+bool chunks_are_utterances(const Pipeline& pipeline) {
+  constexpr double kLong_s = 30;
+  const Graph& graph = pipeline.graph();
+  const int speaker = graph.speaker();
+  if (speaker == kClient || graph.node(speaker).chunk == nullptr) return false;
+  return graph.feeding(speaker).policy.steady > kLong_s * pipeline.info().speech.frame_rate;
+}
+
+}  // namespace
+
+Executors executors_for(const Pipeline& pipeline, int threads) {
+  if (threads < kFewThreads && chunks_are_utterances(pipeline)) return Executors::kShared;
+  return executors_alone(pipeline.info(), threads);
+}
+
 Executors executors_alone(const PipelineInfo& info, int threads) {
   constexpr size_t kMoreThanCaches = size_t{256} << 20;
-  constexpr int kFew = 4;  // measured with two: docs/measurements.md, "All cores on one step"
   size_t bytes = 0;
   for (const PartInfo& part : info.parts) bytes += part.bytes;
   const bool only_hears = !info.speaks && !info.writes;
-  const bool shared = threads == 1 || (threads < kFew && (only_hears || bytes > kMoreThanCaches));
+  const bool shared =
+      threads == 1 || (threads < kFewThreads && (only_hears || bytes > kMoreThanCaches));
   return shared ? Executors::kShared : Executors::kSplit;
 }
 
@@ -350,7 +371,7 @@ std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<
   const bool on_cpu = pipeline->graph().ar().device() == Device::kCpu;
   if (!machine && !engine.executors && engine.away_places == 0 && on_cpu) {
     const int threads = engine.threads > 0 ? engine.threads : usable_cores();
-    engine.executors = executors_alone(pipeline->info(), threads);
+    engine.executors = executors_for(*pipeline, threads);
   }
   return std::make_unique<Engine>(std::move(pipeline), engine, std::move(machine));
 }

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "io/test_dir.h"
+#include "runtime/executors.h"
 #include "runtime/fingerprint.h"
 #include "runtime/trace.h"
 #include "tensor/device.h"
@@ -214,6 +215,21 @@ TEST(Load, ARecogniserAloneHasFewThreadsOnOneBatch) {
   whisper.parts = {{"encoder", "", size_t{20} << 20}, {"decoder", "", size_t{60} << 20}};
   EXPECT_EQ(executors_alone(whisper, 2), Executors::kShared);
   EXPECT_EQ(executors_alone(whisper, 4), Executors::kSplit);
+}
+
+TEST(Load, AModelWhoseChunksAreUtterancesHasFewThreadsOnOneBatch) {
+  LoadOptions options;
+  options.model = SYRINX_SOURCE_DIR "/tests/parity/kokoro/golden/published/checkpoint";
+  options.dummy = true;
+  const auto kokoro = load_pipeline(options);
+  ASSERT_EQ(kokoro->info().family, "kokoro");
+  EXPECT_EQ(executors_for(*kokoro, 2), Executors::kShared);
+  EXPECT_EQ(executors_for(*kokoro, 4), Executors::kSplit);
+  LoadOptions built_in;
+  built_in.voices_dir = SYRINX_SOURCE_DIR "/voices";
+  const auto finch = load_pipeline(built_in);
+  EXPECT_EQ(executors_for(*finch, 2), Executors::kSplit);
+  EXPECT_EQ(executors_for(*finch, 1), Executors::kShared);
 }
 
 TEST(Load, AModelMayBeOneFile) {

@@ -13,7 +13,7 @@
 namespace {
 std::atomic<int64_t> asked_for{0};
 thread_local bool counts = true;  // what this thread asks for
-}
+}  // namespace
 
 void* operator new(size_t size) {
   if (counts) ++asked_for;
