@@ -10,45 +10,29 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPassFrames = 8;  // frames of all streams in a pass; 1 MB of scratch each
-constexpr int64_t kRate = MimiConfig::kLatentRate;
+constexpr int64_t kPassFrames = 8;  // of all streams: bounds the scratch, a megabyte a frame
 
 }  // namespace
 
-MimiDecoder::MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type)
+MimiLatentDecoder::MimiLatentDecoder(const MimiConfig& config, const Weights& weights,
+                                     WeightType type)
     : config_(config) {
-  load_quantizer(weights.scope("quantizer"), type);
-  load_network(weights, type);
-}
-
-void MimiDecoder::load_quantizer(const Weights& weights, WeightType type) {
-  for (int64_t q = 0; q < config_.codebooks; ++q) {
-    codebooks_.push_back(mimi::load_codebook(config_, weights, q));
-  }
-  for (const Tensor& table : codebooks_) tables_.push_back(table.view());
-  const auto out = [&](const char* part) {
-    return mimi::load_projection(weights.scope(part), "output_proj", config_.codebook_dim,
-                                 config_.hidden, type);
-  };
-  semantic_out_ = out(mimi::kSemantic);
-  acoustic_out_ = out(mimi::kAcoustic);
-}
-
-void MimiDecoder::load_network(const Weights& weights, WeightType type) {
   const int64_t hidden = config_.hidden;
   const WeightType conv = for_convolution(type);
-  const View up = weights.scope("upsample.conv").take("weight", {hidden, 1, 2 * kRate});
-  upsample_ = CausalConvTranspose1d(up, {}, kRate, conv, 0, hidden);
-  transformer_ = StreamDecoder(config_.transformer(), weights.scope("decoder_transformer"), type,
-                               static_cast<int>(kPassFrames * kRate));
-  const Weights layers = weights.scope("decoder.layers");
+  const MimiNames& names = config_.names;
+  const int64_t rate = config_.latent_rate;
+  const View up = weights.scope(names.upsample).take("weight", {hidden, 1, 2 * rate});
+  upsample_ = CausalConvTranspose1d(up, {}, rate, conv, 0, hidden);
+  transformer_ = StreamDecoder(config_.transformer(), weights.scope(names.decoder_transformer), type,
+                               static_cast<int>(kPassFrames * rate));
+  const Weights layers = weights.scope("decoder").scope(names.layers);
   int64_t index = 0, width = config_.filters << config_.ratios.size();
   const auto next = [&](int64_t skip) { return layers.scope(std::to_string(index += skip)); };
   CausalConv1dOptions options;
   options.type = conv;
   head_ = mimi::load_conv(next(0), hidden, width, config_.taps, options);
   for (const int64_t ratio : config_.ratios) {
-    const Weights raise = next(2).scope("conv");  // an activation counts as a module, too
+    const Weights raise = next(2).scope(names.raise);  // an activation has a number of its own
     Block block;
     block.up = {raise.take("weight", {width, width / 2, 2 * ratio}),
                 raise.take("bias", {width / 2}), ratio, conv};
@@ -61,7 +45,7 @@ void MimiDecoder::load_network(const Weights& weights, WeightType type) {
   tail_ = mimi::load_conv(next(2), width, 1, config_.last_taps, options);
 }
 
-MimiState MimiDecoder::open() const {
+MimiState MimiLatentDecoder::open() const {
   MimiState state;
   state.kv_ = transformer_.open();
   state.convs_.push_back(upsample_.open());
@@ -74,35 +58,34 @@ MimiState MimiDecoder::open() const {
   return state;
 }
 
-void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
+void MimiLatentDecoder::run(StepContext& ctx, std::span<const MimiOutput> jobs,
+                            Latents latents) const {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const int64_t q = config_.codebooks;
   std::span<int64_t> frames = take_array<int64_t>(ctx, std::ssize(jobs));
   for (size_t i = 0; i < jobs.size(); ++i) {
-    const MimiJob& job = jobs[i];
-    for (const int32_t code : job.codes) {
-      SYRINX_CHECK(code >= 0 && code < config_.codebook_size, "mimi: code ", code);
-    }
-    frames[i] = static_cast<int64_t>(job.codes.size()) / q;
-    SYRINX_CHECK(static_cast<int64_t>(job.codes.size()) == frames[i] * q &&
-                     static_cast<int64_t>(job.out.size()) == frames[i] * config_.hop(),
-                 "mimi: ", job.codes.size(), " codes and ", job.out.size(), " samples");
+    frames[i] = jobs[i].frames;
+    SYRINX_CHECK(std::ssize(jobs[i].out) == frames[i] * config_.hop(), "mimi: ", frames[i],
+                 " frames and ", jobs[i].out.size(), " samples");
   }
   run_passes(
       ctx, frames, kPassFrames,
-      [&](size_t job) { return transformer_.room(ctx, jobs[job].state->kv_) / kRate; },
-      [&](std::span<const PassPart> parts) { run_pass(ctx, jobs, parts); });
+      [&](size_t job) {
+        return transformer_.room(ctx, jobs[job].state->kv_) / config_.latent_rate;
+      },
+      [&](std::span<const PassPart> parts) {
+        const Arena::Mark pass_mark(ctx.arena), pass_host_mark(ctx.host);
+        run_pass(ctx, jobs, parts, latents(parts));
+      });
 }
 
-void MimiDecoder::run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
-                           std::span<const PassPart> parts) const {
-  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+void MimiLatentDecoder::run_pass(StepContext& ctx, std::span<const MimiOutput> jobs,
+                                 std::span<const PassPart> parts, const View& latent) const {
   StreamPass pass(ctx, parts,
                   [&](size_t i) { return std::span<ConvState>(jobs[parts[i].job].state->convs_); });
-  View x = pass.run(ctx, upsample_, dequantise(ctx, jobs, parts));
+  View x = pass.run(ctx, upsample_, latent);
   std::span<StreamRows> rows = take_array<StreamRows>(ctx, std::ssize(parts));
   for (size_t i = 0; i < parts.size(); ++i) {
-    rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames * kRate};
+    rows[i] = {&jobs[parts[i].job].state->kv_, parts[i].frames * config_.latent_rate};
   }
   transformer_.forward(ctx, x, rows);
   x = pass.run(ctx, head_, x);
@@ -121,12 +104,43 @@ void MimiDecoder::run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
   }
 }
 
+MimiDecoder::MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type) {
+  const Weights quantizer = weights.scope("quantizer");
+  for (int64_t q = 0; q < config.codebooks; ++q) {
+    codebooks_.push_back(mimi::load_codebook(config, quantizer, q));
+  }
+  for (const Tensor& table : codebooks_) tables_.push_back(table.view());
+  const auto out = [&](const char* part) {
+    return mimi::load_projection(quantizer.scope(part), "output_proj", config.codebook_dim,
+                                 config.hidden, type);
+  };
+  semantic_out_ = out(mimi::kSemantic);
+  acoustic_out_ = out(mimi::kAcoustic);
+  network_ = MimiLatentDecoder(config, weights, type);
+}
+
+void MimiDecoder::run(StepContext& ctx, std::span<const MimiJob> jobs) const {
+  const Arena::Mark host_mark(ctx.host);
+  const int64_t q = config().codebooks;
+  std::span<MimiOutput> outputs = take_array<MimiOutput>(ctx, std::ssize(jobs));
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const MimiJob& job = jobs[i];
+    for (const int32_t code : job.codes) {
+      SYRINX_CHECK(code >= 0 && code < config().codebook_size, "mimi: code ", code);
+    }
+    SYRINX_CHECK(std::ssize(job.codes) % q == 0, "mimi: ", job.codes.size(), " codes");
+    outputs[i] = {job.state, std::ssize(job.codes) / q, job.out};
+  }
+  network_.run(ctx, outputs,
+               [&](std::span<const PassPart> parts) { return dequantise(ctx, jobs, parts); });
+}
+
 View MimiDecoder::dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
                              std::span<const PassPart> parts) const {
-  const int64_t q = config_.codebooks, first = config_.semantic, rest = q - first;
+  const int64_t q = config().codebooks, first = config().semantic, rest = q - first;
   int64_t n = 0;
   for (const PassPart& part : parts) n += part.frames;
-  const View latent = take_rows(ctx, n, config_.hidden);
+  const View latent = take_rows(ctx, n, config().hidden);
   const Arena::Mark mark(ctx.arena);
   std::span<int32_t> semantic = take_array<int32_t>(ctx, n * first);
   std::span<int32_t> acoustic = take_array<int32_t>(ctx, n * rest);
@@ -137,7 +151,7 @@ View MimiDecoder::dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
       std::copy_n(codes + first, rest, acoustic.begin() + (part.begin + t) * rest);
     }
   }
-  const View sum = take_rows(ctx, n, config_.codebook_dim);
+  const View sum = take_rows(ctx, n, config().codebook_dim);
   embed_sum(ctx, std::span(tables_).first(first), semantic, sum);
   linear(ctx, semantic_out_, sum, latent);
   embed_sum(ctx, std::span(tables_).subspan(first), acoustic, sum);
@@ -150,6 +164,16 @@ void MimiDecoder::move_to(Device device) {
   tables_.assign(codebooks_.begin(), codebooks_.end());
   syrinx::move_to(device, semantic_out_);
   syrinx::move_to(device, acoustic_out_);
+  network_.move_to(device);
+}
+
+size_t MimiDecoder::bytes() const {
+  size_t sum = semantic_out_.bytes() + acoustic_out_.bytes() + network_.bytes();
+  for (const Tensor& table : codebooks_) sum += table.bytes();
+  return sum;
+}
+
+void MimiLatentDecoder::move_to(Device device) {
   upsample_.move_to(device);
   transformer_.move_to(device);
   head_.move_to(device);
@@ -163,10 +187,8 @@ void MimiDecoder::move_to(Device device) {
   }
 }
 
-size_t MimiDecoder::bytes() const {
-  size_t sum = semantic_out_.bytes() + acoustic_out_.bytes() + upsample_.bytes() +
-               transformer_.bytes() + head_.bytes() + tail_.bytes();
-  for (const Tensor& table : codebooks_) sum += table.bytes();
+size_t MimiLatentDecoder::bytes() const {
+  size_t sum = upsample_.bytes() + transformer_.bytes() + head_.bytes() + tail_.bytes();
   for (const Block& block : blocks_) {
     sum += block.up.bytes();
     for (const MimiResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
@@ -174,7 +196,7 @@ size_t MimiDecoder::bytes() const {
   return sum;
 }
 
-size_t MimiDecoder::state_bytes() const {
+size_t MimiLatentDecoder::state_bytes() const {
   size_t sum = transformer_.state_bytes();
   for (const ConvState& conv : open().convs_) sum += conv.past.bytes();
   return sum;

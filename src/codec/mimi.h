@@ -1,5 +1,5 @@
-// The decoder of the Mimi speech codec: frames of Q codes to samples. A state keeps everything that
-// later frames of a stream need. Cutting a stream into chunks anywhere gives the bits of decoding
+// The decoder of the Mimi speech codec: frames of Q codes, or of the latent that they stand for, to
+// samples, with everything a stream needs later kept in its state. Cutting a stream into chunks anywhere gives the bits of decoding
 // it whole, and a stream's samples do not depend on the other streams of a call. Const after
 // construction, shared by threads; a state is used by one call at a time. Layout and names:
 // transformers' MimiModel. Q codebooks, V codes of each, hop samples a frame, T frames, H width of
@@ -23,8 +23,8 @@ class MimiState {
   int64_t frames() const { return frames_; }
 
  private:
-  friend class MimiDecoder;
-  int64_t frames_ = 0;  // frames decoded so far
+  friend class MimiLatentDecoder;
+  int64_t frames_ = 0;  // decoded so far
   StreamKv kv_;
   std::vector<ConvState> convs_;  // in the order of the network
 };
@@ -42,25 +42,32 @@ struct MimiResidualUnit {
   PackedLinear mix;   // C / compress -> C
 };
 
-/// Codes to samples.
-class MimiDecoder {
+/// One stream's samples of a call.
+struct MimiOutput {
+  MimiState* state = nullptr;
+  int64_t frames = 0;    ///< T
+  std::span<float> out;  ///< [T * hop], written; about [-1, 1], not clipped
+};
+
+/// Rows of the latent to samples: what is behind the quantizer.
+class MimiLatentDecoder {
  public:
-  /// `weights` is the scope that holds "quantizer.", "upsample.", "decoder_transformer." and
-  /// "decoder."; `type` is the storage type of the matrices (with 8 bits, convolutions are kept in
-  /// bf16).
-  MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
+  /// Makes the latent [frames, H] of the parts of a pass, in the arena.
+  using Latents = FunctionRef<View(std::span<const PassPart> parts)>;
+
+  MimiLatentDecoder() = default;
+  /// `weights` is the scope that holds the upsampling, "decoder_transformer." and "decoder.";
+  /// `type` is how the matrices are kept (convolutions: bf16 instead of 8 bits).
+  MimiLatentDecoder(const MimiConfig& config, const Weights& weights, WeightType type);
 
   const MimiConfig& config() const { return config_; }
   MimiState open() const;
-  /// Decodes every job's frames; on a GPU the samples are ready after synchronize(). Throws
-  /// InternalError for a code outside [0, V).
-  void run(StepContext& ctx, std::span<const MimiJob> jobs) const;
+  /// On a GPU the samples are there after synchronize().
+  void run(StepContext& ctx, std::span<const MimiOutput> jobs, Latents latents) const;
 
-  /// Moves the network to a GPU; streams opened afterwards live there.
   void move_to(Device device);
   Device device() const { return head_.device(); }
   size_t bytes() const;
-  /// Returns the memory of one open stream in bytes.
   size_t state_bytes() const;
 
  private:
@@ -68,23 +75,44 @@ class MimiDecoder {
     CausalConvTranspose1d up;
     std::vector<MimiResidualUnit> units;
   };
-
-  void load_quantizer(const Weights& weights, WeightType type);
-  void load_network(const Weights& weights, WeightType type);
-  void run_pass(StepContext& ctx, std::span<const MimiJob> jobs,
-                std::span<const PassPart> parts) const;
-  /// Returns the latents of the codes, [frames, H].
-  View dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
-                  std::span<const PassPart> parts) const;
+  void run_pass(StepContext& ctx, std::span<const MimiOutput> jobs, std::span<const PassPart> parts,
+                const View& latent) const;
 
   MimiConfig config_;
-  std::vector<Tensor> codebooks_;  // Q tensors [V, D]
-  std::vector<View> tables_;       // views of codebooks_
-  PackedLinear semantic_out_, acoustic_out_;
   CausalConvTranspose1d upsample_;
   StreamDecoder transformer_;
   CausalConv1d head_, tail_;
   std::vector<Block> blocks_;
+};
+
+/// Codes to samples.
+class MimiDecoder {
+ public:
+  /// `weights` is the scope that holds "quantizer." and what MimiLatentDecoder takes.
+  MimiDecoder(const MimiConfig& config, const Weights& weights, WeightType type = WeightType::kF32);
+
+  const MimiConfig& config() const { return network_.config(); }
+  MimiState open() const { return network_.open(); }
+  /// Decodes every job's frames; on a GPU the samples are there after synchronize(). Throws
+  /// InternalError for a code outside [0, V).
+  void run(StepContext& ctx, std::span<const MimiJob> jobs) const;
+
+  /// Moves the network to a GPU; streams opened from then on lie there.
+  void move_to(Device device);
+  Device device() const { return network_.device(); }
+  size_t bytes() const;
+  /// Memory of one open stream.
+  size_t state_bytes() const { return network_.state_bytes(); }
+
+ private:
+  /// [frames, H].
+  View dequantise(StepContext& ctx, std::span<const MimiJob> jobs,
+                  std::span<const PassPart> parts) const;
+
+  std::vector<Tensor> codebooks_;  // Q of [V, D]
+  std::vector<View> tables_;       // of codebooks_
+  PackedLinear semantic_out_, acoustic_out_;
+  MimiLatentDecoder network_;
 };
 
 }  // namespace syrinx

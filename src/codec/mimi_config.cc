@@ -7,7 +7,7 @@
 namespace syrinx {
 
 int64_t MimiConfig::hop() const {
-  int64_t samples = kLatentRate;
+  int64_t samples = latent_rate;
   for (const int64_t ratio : ratios) samples *= ratio;
   return samples;
 }
@@ -26,7 +26,9 @@ DecoderConfig MimiConfig::transformer() const {
   d.layer_scale = true;
   d.window = static_cast<int>(window);
   d.norm = NormKind::kLayer;
-  d.mlp = MlpKind::kGelu;
+  d.mlp = gelu_tanh ? MlpKind::kGeluTanh : MlpKind::kGelu;
+  d.rope.layout = interleaved ? RopeLayout::kInterleaved : RopeLayout::kHalfSplit;
+  d.names = names.blocks;
   d.final_norm = false;
   return d;
 }
@@ -44,6 +46,7 @@ MimiConfig MimiConfig::load(const Config& config) {
   size("codebook_size", c.codebook_size, 1, 1 << 20);
   size("codebook_dim", c.codebook_dim, 1, 1 << 14);
   size("hidden_size", c.hidden, 1, 1 << 14);
+  c.encoded = c.hidden;
   size("num_filters", c.filters, 1, 1 << 12);
   size("num_residual_layers", c.residual_layers, 0, 16);
   size("dilation_growth_rate", c.dilation_growth, 1, 8);

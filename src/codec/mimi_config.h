@@ -11,6 +11,18 @@
 
 namespace syrinx {
 
+/// What a checkpoint calls the parts beside the blocks of its transformers. Those of transformers,
+/// unless said otherwise.
+struct MimiNames {
+  const char* upsample = "upsample.conv";
+  const char* downsample = "downsample.conv";
+  const char* layers = "layers";  ///< of encoder and decoder
+  const char* raise = "conv";     ///< of a layer that raises the rate
+  const char* encoder_transformer = "encoder_transformer";
+  const char* decoder_transformer = "decoder_transformer";
+  DecoderNames blocks = {};
+};
+
 struct MimiConfig {
   int64_t sample_rate = 24000;   ///< Hz
   int64_t codebooks = 32;        ///< Q
@@ -30,8 +42,11 @@ struct MimiConfig {
   float norm_eps = 1e-5f;
   double rope_theta = 10000;
   bool attention_bias = false;
-
-  static constexpr int64_t kLatentRate = 2;  ///< latent rows a frame
+  int64_t latent_rate = 2;   ///< rows that the transformers see of a frame
+  int64_t encoded = 512;     ///< width of a frame that the encoder makes
+  bool interleaved = false;  ///< RopeLayout::kInterleaved instead of kHalfSplit
+  bool gelu_tanh = false;    ///< the approximation of GELU in the transformers
+  MimiNames names = {};
 
   /// Returns the samples of a frame.
   int64_t hop() const;

@@ -10,8 +10,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kEncodedFrames = 8;  // frames per piece; bounds the scratch
-constexpr int64_t kLatentRate = MimiConfig::kLatentRate;
+constexpr int64_t kEncodedFrames = 8;  // bounds the scratch
 
 /// Appends rows to x until their number is a multiple of `stride`: zeros, or copies of the last
 /// row. Only the end of a recording needs such rows.
@@ -40,22 +39,22 @@ View convolve(StepContext& ctx, const CausalConv1d& conv, ConvState& state, cons
 
 }  // namespace
 
-MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights) : config_(config) {
+MimiEncoder::MimiEncoder(const MimiConfig& config, const Weights& weights)
+    : network_(config, weights) {
   const Weights quantizer = weights.scope("quantizer");
   semantic_ = load_quantizer(quantizer, true);
   acoustic_ = load_quantizer(quantizer, false);
-  load_network(weights);
 }
 
 MimiEncoder::Quantizer MimiEncoder::load_quantizer(const Weights& weights, bool semantic) const {
-  const int64_t size = config_.codebook_size, dim = config_.codebook_dim;
-  const int64_t end = semantic ? config_.semantic : config_.codebooks;
+  const int64_t size = config().codebook_size, dim = config().codebook_dim;
+  const int64_t end = semantic ? config().semantic : config().codebooks;
   Quantizer q;
-  q.first = semantic ? 0 : config_.semantic;
+  q.first = semantic ? 0 : config().semantic;
   q.in = mimi::load_projection(weights.scope(semantic ? mimi::kSemantic : mimi::kAcoustic),
-                               "input_proj", config_.hidden, dim, WeightType::kF32);
+                               "input_proj", config().hidden, dim, WeightType::kF32);
   for (int64_t book = q.first; book < end; ++book) {
-    q.codebooks.push_back(mimi::load_codebook(config_, weights, book));
+    q.codebooks.push_back(mimi::load_codebook(config(), weights, book));
     Tensor bias({size}, DType::kF32);
     for (int64_t v = 0; v < size; ++v) {
       const float* e = q.codebooks.back().f32() + v * dim;
@@ -68,9 +67,10 @@ MimiEncoder::Quantizer MimiEncoder::load_quantizer(const Weights& weights, bool 
   return q;
 }
 
-void MimiEncoder::load_network(const Weights& weights) {
+MimiLatentEncoder::MimiLatentEncoder(const MimiConfig& config, const Weights& weights)
+    : config_(config) {
   const int64_t hidden = config_.hidden;
-  const Weights layers = weights.scope("encoder.layers");
+  const Weights layers = weights.scope("encoder").scope(config.names.layers);
   int64_t index = 0, width = config_.filters;
   const auto next = [&](int64_t skip) { return layers.scope(std::to_string(index += skip)); };
   head_ = mimi::load_conv(next(0), 1, width, config_.taps, {});
@@ -86,14 +86,16 @@ void MimiEncoder::load_network(const Weights& weights) {
     blocks_.push_back(std::move(block));
   }
   tail_ = mimi::load_conv(next(2), width, hidden, config_.last_taps, {});
-  transformer_ = StreamDecoder(config_.transformer(), weights.scope("encoder_transformer"),
-                               WeightType::kF32, static_cast<int>(kEncodedFrames * kLatentRate));
-  downsample_ = {weights.scope("downsample.conv").take("weight", {hidden, hidden, 2 * kLatentRate}),
+  transformer_ = StreamDecoder(config_.transformer(), weights.scope(config.names.encoder_transformer),
+                               WeightType::kF32,
+                               static_cast<int>(kEncodedFrames * config.latent_rate));
+  downsample_ = {weights.scope(config.names.downsample)
+                     .take("weight", {config.encoded, hidden, 2 * config.latent_rate}),
                  {},
-                 {.stride = kLatentRate, .pad = ConvPad::kReplicate}};
+                 {.stride = config.latent_rate, .pad = ConvPad::kReplicate}};
 }
 
-MimiEncoder::Stream MimiEncoder::open() const {
+MimiLatentEncoder::Stream MimiLatentEncoder::open() const {
   Stream stream;
   stream.convs.push_back(head_.open());
   for (const Block& block : blocks_) {
@@ -107,17 +109,16 @@ MimiEncoder::Stream MimiEncoder::open() const {
 }
 
 std::vector<int32_t> MimiEncoder::encode(StepContext& ctx, std::span<const float> samples) const {
-  return encode_whole(ctx, *this, config_, samples);
+  return encode_whole(ctx, *this, config(), samples);
 }
 
-int64_t MimiEncoder::room(StepContext& ctx, Stream& stream) const {
-  // Pieces have whole frames, and so has the room until the transformer shifts its positions back.
-  return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / kLatentRate);
+int64_t MimiLatentEncoder::room(StepContext& ctx, Stream& stream) const {
+  // Pieces are whole frames of latent rows, and so is the room between turns of the positions.
+  return std::min(kEncodedFrames, transformer_.room(ctx, stream.kv) / config_.latent_rate);
 }
 
-void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
-                      std::span<int32_t> codes) const {
-  const Arena::Mark mark(ctx.arena);
+View MimiLatentEncoder::run(StepContext& ctx, Stream& stream,
+                            std::span<const float> samples) const {
   const auto count = static_cast<int64_t>(samples.size());
   View x = take_rows(ctx, count, 1);
   std::copy(samples.begin(), samples.end(), x.f32());
@@ -139,23 +140,30 @@ void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> s
   x = convolve(ctx, tail_, *state++, x);
   const StreamRows rows{&stream.kv, x.shape[0]};
   transformer_.forward(ctx, x, std::span(&rows, 1));
-  x = convolve(ctx, downsample_, *state++, padded(ctx, x, kLatentRate, ConvPad::kReplicate));
-  quantise(ctx, semantic_, x, codes);
-  quantise(ctx, acoustic_, x, codes);
+  return convolve(ctx, downsample_, *state++,
+                  padded(ctx, x, config_.latent_rate, ConvPad::kReplicate));
+}
+
+void MimiEncoder::run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+                      std::span<int32_t> codes) const {
+  const Arena::Mark mark(ctx.arena);
+  const View latent = network_.run(ctx, stream, samples);
+  quantise(ctx, semantic_, latent, codes);
+  quantise(ctx, acoustic_, latent, codes);
 }
 
 void MimiEncoder::quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
                            std::span<int32_t> codes) const {
   const Arena::Mark mark(ctx.arena);
-  const int64_t n = latent.shape[0], q = config_.codebooks, dim = config_.codebook_dim;
+  const int64_t n = latent.shape[0], q = config().codebooks, dim = config().codebook_dim;
   const View rest = take_rows(ctx, n, dim);
-  const View scores = take_rows(ctx, n, config_.codebook_size);
+  const View scores = take_rows(ctx, n, config().codebook_size);
   linear(ctx, quantizer.in, latent, rest);
   for (size_t s = 0; s < quantizer.stages.size(); ++s) {
     linear(ctx, quantizer.stages[s], rest, scores);
     for (int64_t t = 0; t < n; ++t) {
-      const float* row = scores.f32() + t * config_.codebook_size;
-      const int64_t best = std::max_element(row, row + config_.codebook_size) - row;
+      const float* row = scores.f32() + t * config().codebook_size;
+      const int64_t best = std::max_element(row, row + config().codebook_size) - row;
       codes[t * q + quantizer.first + static_cast<int64_t>(s)] = static_cast<int32_t>(best);
       const float* e = quantizer.codebooks[s].f32() + best * dim;
       float* x = rest.f32() + t * dim;
@@ -164,12 +172,17 @@ void MimiEncoder::quantise(StepContext& ctx, const Quantizer& quantizer, const V
   }
 }
 
-size_t MimiEncoder::bytes() const {
+size_t MimiLatentEncoder::bytes() const {
   size_t sum = head_.bytes() + tail_.bytes() + downsample_.bytes() + transformer_.bytes();
   for (const Block& block : blocks_) {
     sum += block.down.bytes();
     for (const MimiResidualUnit& unit : block.units) sum += unit.conv.bytes() + unit.mix.bytes();
   }
+  return sum;
+}
+
+size_t MimiEncoder::bytes() const {
+  size_t sum = network_.bytes();
   for (const Quantizer* quantizer : {&semantic_, &acoustic_}) {
     sum += quantizer->in.bytes();
     for (const Tensor& book : quantizer->codebooks) sum += book.bytes();

@@ -1,8 +1,8 @@
-// The encoder of the Mimi speech codec: samples to frames of Q codes. A recording may be encoded at
-// once or piece by piece, with the same codes. Const after construction, shared by threads; each
-// call has a StepContext of its own, and a stream is used by one call at a time.
-// Layout, names and codes: transformers' MimiModel. Q codebooks, V codes of each, hop samples a
-// frame, T frames, H width of the latent; activations f32 [time, channels].
+// The encoder of the Mimi speech codec: samples to frames of the latent, or of Q codes of it, a recording at once or piece
+// by piece, with the same codes. Const after construction, shared by threads; each call has a
+// StepContext of its own, and a stream is used by one call at a time.
+// Layout and names: transformers' MimiModel, whose codes these are. Q codebooks, V codes of each,
+// hop samples a frame, T frames, H width of the latent; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
@@ -13,32 +13,28 @@
 
 namespace syrinx {
 
-class MimiEncoder {
+/// Samples to the latent: what is before the quantizer.
+class MimiLatentEncoder {
  public:
   /// State of one recording between pieces.
   struct Stream {
     std::vector<ConvState> convs;  // in the order of the network
     StreamKv kv;
   };
-  /// `weights` is the scope that holds "encoder.", "encoder_transformer.", "downsample." and
-  /// "quantizer.". All weights are kept in f32: fewer bits would choose other codes.
-  MimiEncoder(const MimiConfig& config, const Weights& weights);
+  MimiLatentEncoder() = default;
+  /// `weights` is the scope that holds "encoder.", "encoder_transformer." and the downsampling.
+  /// Fewer bits would choose other codes, so all is kept in f32.
+  MimiLatentEncoder(const MimiConfig& config, const Weights& weights);
 
   const MimiConfig& config() const { return config_; }
   /// Returns T: every hop of samples is a frame, even an incomplete last one.
   int64_t frames(int64_t samples) const { return (samples + config_.hop() - 1) / config_.hop(); }
-  /// Encodes samples, mono at config().sample_rate, about [-1, 1] -> codes [T, Q]. Apart from the
-  /// codes, memory does not grow with the length of the recording.
-  std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
-
   Stream open() const;
   /// Returns the most frames that the next piece may have, at least 1. Call it before each piece.
   int64_t room(StepContext& ctx, Stream& stream) const;
-  /// Encodes the next piece: whole frames of samples, or the end of the recording -> codes [frames,
-  /// Q].
-  void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
-           std::span<int32_t> codes) const;
-
+  /// The next piece, mono at config().sample_rate: whole frames of samples, or the end of the
+  /// recording -> [frames, MimiConfig::encoded], in the arena.
+  View run(StepContext& ctx, Stream& stream, std::span<const float> samples) const;
   size_t bytes() const;
 
  private:
@@ -47,6 +43,35 @@ class MimiEncoder {
     CausalConv1d down;
     int64_t stride = 1;
   };
+  MimiConfig config_;
+  CausalConv1d head_, tail_, downsample_;
+  std::vector<Block> blocks_;
+  StreamDecoder transformer_;
+};
+
+/// Samples to codes.
+class MimiEncoder {
+ public:
+  using Stream = MimiLatentEncoder::Stream;
+  /// `weights` is the scope that holds "quantizer." and what MimiLatentEncoder takes.
+  MimiEncoder(const MimiConfig& config, const Weights& weights);
+
+  const MimiConfig& config() const { return network_.config(); }
+  int64_t frames(int64_t samples) const { return network_.frames(samples); }
+  /// samples mono at config().sample_rate, about [-1, 1] -> codes [T, Q]. Memory does not grow with
+  /// the recording but for the codes.
+  std::vector<int32_t> encode(StepContext& ctx, std::span<const float> samples) const;
+
+  Stream open() const { return network_.open(); }
+  /// How many frames the next piece may have, at least 1. Call it before each.
+  int64_t room(StepContext& ctx, Stream& stream) const { return network_.room(ctx, stream); }
+  /// The next piece: whole frames of samples, or the end of the recording -> codes [frames, Q].
+  void run(StepContext& ctx, Stream& stream, std::span<const float> samples,
+           std::span<int32_t> codes) const;
+
+  size_t bytes() const;
+
+ private:
   /// One of the two residual quantizers: codebooks [first, first + stages.size()).
   struct Quantizer {
     int64_t first = 0;
@@ -56,14 +81,10 @@ class MimiEncoder {
   };
 
   Quantizer load_quantizer(const Weights& weights, bool semantic) const;
-  void load_network(const Weights& weights);
   void quantise(StepContext& ctx, const Quantizer& quantizer, const View& latent,
                 std::span<int32_t> codes) const;
 
-  MimiConfig config_;
-  CausalConv1d head_, tail_, downsample_;
-  std::vector<Block> blocks_;
-  StreamDecoder transformer_;
+  MimiLatentEncoder network_;
   Quantizer semantic_, acoustic_;
 };
 
