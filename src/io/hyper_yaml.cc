@@ -35,9 +35,23 @@ std::string_view without_comment(std::string_view line) {
   return line;
 }
 
+/// Where the ':' of a line is that ends its key, which may be quoted.
+size_t end_of_key(const std::string& content) {
+  const bool quoted = content[0] == '\'' || content[0] == '"';
+  size_t end = quoted ? content.find(content[0], 1) : 0;
+  while (quoted && end != content.npos && content.compare(end, 2, "''") == 0)
+    end = content.find(content[0], end + 2);
+  return end == content.npos ? end : content.find(':', end);
+}
+
+/// Without quotes; two single ones within single ones are one.
 std::string unquoted(const std::string& text) {
   const bool quoted = text.size() > 1 && (text[0] == '\'' || text[0] == '"');
-  return quoted && text.back() == text[0] ? text.substr(1, text.size() - 2) : text;
+  if (!quoted || text.back() != text[0]) return text;
+  std::string out = text.substr(1, text.size() - 2);
+  for (size_t at = 0; text[0] == '\'' && (at = out.find("''", at)) != out.npos; ++at)
+    out.erase(at, 1);
+  return out;
 }
 
 template <typename T>
@@ -63,6 +77,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
   std::istringstream lines(text);
   std::string raw;
   int64_t at = 0, open_lists = 0;
+  std::string last;  // the key to which the items of a list belong
   while (std::getline(lines, raw)) {
     ++at;
     const std::string line(without_comment(raw));
@@ -72,7 +87,11 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
       for (const char ch : content) open_lists += (ch == '[') - (ch == ']');
       continue;
     }
-    const size_t colon = content.find(':');
+    if (content[0] == '-' && content.size() > 1 && content[1] == ' ') {
+      out.add_item(last, trimmed(std::string_view(content).substr(1)), at);
+      continue;
+    }
+    const size_t colon = end_of_key(content);
     const bool pair =
         colon != content.npos && (colon + 1 == content.size() || content[colon + 1] == ' ');
     if (!pair || content[0] == '-' || line[0] == '\t') {
@@ -81,7 +100,7 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
     const size_t indent = line.find_first_not_of(' ');
     while (!levels.empty() && levels.back().indent >= indent) levels.pop_back();
     const std::string scope = levels.empty() ? "" : levels.back().scope;
-    const std::string key = scope + content.substr(0, colon);
+    const std::string key = scope + unquoted(content.substr(0, colon));
     const std::string value = trimmed(std::string_view(content).substr(colon + 1));
     for (const char ch : value) open_lists += (ch == '[') - (ch == ']');
     if (open_lists < 0) load_fault(path, concat("line ", at), "a ] without its [");
@@ -89,12 +108,21 @@ HyperYaml HyperYaml::parse(const std::string& text, const std::string& path) {
       load_fault(path, key, "is given twice");
     }
     levels.push_back({indent, key + "."});
+    last = value.empty() ? key : "";
     if (out.values_.size() > kMaxKeys || levels.size() > kMaxDepth) {
       load_fault(path, concat("line ", at), "too many keys or too deep");
     }
   }
   if (open_lists > 0) load_fault(path, "", "a [ without its ]");
   return out;
+}
+
+/// A line "- item" below `key` adds to what then reads as a list on one line.
+void HyperYaml::add_item(const std::string& key, const std::string& item, int64_t line) {
+  if (key.empty()) load_fault(path_, concat("line ", line), "an item without the key of its list");
+  std::string& value = values_[key];
+  value = value.empty() ? "[" + item + "]" : value.substr(0, value.size() - 1) + ", " + item + "]";
+  if (value.size() > kMaxBytes) load_fault(path_, key, "is too long");
 }
 
 void HyperYaml::fail(const std::string& key, const std::string& what) const {

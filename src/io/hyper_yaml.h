@@ -1,7 +1,8 @@
-// The subset of YAML in configs of the hyperpyyaml kind: maps by indentation, scalars, lists on one
-// line. Tags (!new:package.Class) are kept as the value of their key and never executed. "!ref
-// <name>" and products of references are replaced by their values. Lists over several lines are
-// skipped. Faults are LoadErrors with file, line or key.
+// The part of YAML that configs of the hyperpyyaml kind are written in: maps by indentation,
+// scalars, lists on one line. Tags (!new:package.Class) are kept as the value of their key, nothing
+// is ever built from them; "!ref <name>" and products of such are replaced by what they refer to.
+// Lists in brackets over several lines are skipped; lists of scalars, one in a line after "- ", are
+// read. Keys may be quoted. Faults are LoadErrors naming file, line or key.
 // Const after load; may be read by many threads.
 #pragma once
 
@@ -37,6 +38,7 @@ class HyperYaml {
   std::vector<std::string> keys() const;
 
  private:
+  void add_item(const std::string& key, const std::string& item, int64_t line);
   std::string resolve(const std::string& key, const std::string& value) const;
   std::string path_;
   std::map<std::string, std::string> values_;

@@ -55,6 +55,22 @@ TEST(HyperYaml, ReadsWhatConfigsSay) {
   EXPECT_FALSE(c.has("pipeline"));
 }
 
+TEST(HyperYaml, ReadsListsOfLinesAndQuotedKeys) {
+  const HyperYaml c = HyperYaml::parse(
+      "net:\n  ratios:\n  - 6\n  - 5 # five\n  deep:\n    - one\nrewrites:\n  ':': ','\n"
+      "  '\"': ''\n  '\u2019': \"'\"\n  '''': ''''\nlast: 1\n",
+      "c");
+  EXPECT_EQ(c.ints("net.ratios", 1, 10), (std::vector<int64_t>{6, 5}));
+  EXPECT_EQ(c.texts("net.deep"), (std::vector<std::string>{"one"}));
+  EXPECT_EQ(c.s("rewrites.:"), ",");
+  EXPECT_EQ(c.s("rewrites.\""), "");
+  EXPECT_EQ(c.s("rewrites.\u2019"), "'");
+  EXPECT_EQ(c.s("rewrites.'"), "'");
+  EXPECT_EQ(c.i("last", 0, 1), 1);
+  EXPECT_EQ(fault([] { HyperYaml::parse("a: 1\n- 2\n", "c"); }),
+            "c: line 2: an item without the key of its list");
+}
+
 TEST(HyperYaml, ReadsWordsAndKeys) {
   const HyperYaml c = HyperYaml::parse(
       "one: grpc://a:1  # alone\nmore: [ 'b c', grpc://d:2,e ]\nnone: []\nodd: [a,,b]\n", "c");
