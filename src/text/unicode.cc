@@ -112,6 +112,13 @@ bool is_upper(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LU; }
 bool is_lower(char32_t code) { return category(code) == UTF8PROC_CATEGORY_LL; }
 bool is_digit(char32_t code) { return category(code) == UTF8PROC_CATEGORY_ND; }
 
+std::string to_upper(char32_t code) {
+  if (code == 0xdf) return "SS";
+  std::string out;
+  utf8_append(out, static_cast<char32_t>(utf8proc_toupper(static_cast<int32_t>(code))));
+  return out;
+}
+
 std::string to_lower(std::string_view text) {
   constexpr char32_t kSigma = 0x3a3, kSmallSigma = 0x3c3, kLastSigma = 0x3c2;
   std::string out;

@@ -30,6 +30,8 @@ bool is_lower(char32_t code);
 /// General category Nd.
 bool is_digit(char32_t code);
 
+/// Returns a letter as a capital, as Python's str.upper(): one letter but for U+00DF.
+std::string to_upper(char32_t code);
 /// The text in small letters, as Python's str.lower(): one letter each but for U+0130, and a sigma
 /// that ends a word has its own form.
 std::string to_lower(std::string_view text);

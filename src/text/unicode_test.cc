@@ -56,6 +56,13 @@ TEST(Unicode, SmallLettersAreThoseOfPython) {
   EXPECT_EQ(to_lower("日本 ẞ"), "日本 ß");
 }
 
+TEST(Unicode, CapitalsAreOneLetterOrTwo) {
+  EXPECT_EQ(to_upper(U'a'), "A");
+  EXPECT_EQ(to_upper(U'é'), "É");
+  EXPECT_EQ(to_upper(U'ß'), "SS");
+  EXPECT_EQ(to_upper(U'5'), "5");
+}
+
 TEST(Unicode, DisplayColumns) {
   EXPECT_EQ(display_columns(""), 0u);
   EXPECT_EQ(display_columns("abc d"), 5u);
