@@ -24,6 +24,7 @@
 #include "families/orpheus/config.h"
 #include "families/orpheus/pipeline.h"
 #include "families/piper/piper.h"
+#include "families/pocket_tts/pipeline.h"
 #include "families/qwen3_omni/config.h"
 #include "families/qwen3_omni/pipeline.h"
 #include "families/qwen3_tts/config.h"
@@ -53,6 +54,7 @@ std::span<const Family> families() {
       Family{"fish_speech", fish_speech::claims, fish_speech::load, "config.json", false},
       Family{"higgs_audio", higgs::claims, higgs::load, "config.json", false},
       Family{"voxcpm2", voxcpm2::claims, voxcpm2::load, "config.json", false},
+      Family{"pocket_tts", nullptr, pocket_tts::load, pocket_tts::kMarker, false},
       Family{"opuslm", opuslm::claims, opuslm::load, "config.json", false},
       Family{"orpheus", orpheus::claims, orpheus::load},
       Family{"zonos", zonos::claims, zonos::load},
@@ -78,7 +80,8 @@ std::span<const Family> families() {
 
 std::span<const Unfinished> unfinished() {
   static constexpr std::array kUnfinished{Unfinished{opuslm::kWeightsFile, opuslm::kNeeds},
-                                          Unfinished{opuslm::kDialogueFile, opuslm::kNeeds}};
+                                          Unfinished{opuslm::kDialogueFile, opuslm::kNeeds},
+                                          Unfinished{pocket_tts::kPublished, pocket_tts::kNeeds}};
   return kUnfinished;
 }
 

@@ -230,6 +230,18 @@ const Published kWhisper{"whisper",
                          "model.decoder.layers.3.encoder_attn.k_proj.weight",
                          "model.encoder.embed_positions.weight"};
 
+const Published kPocket{"pocket_tts",
+                        "pocket_tts/golden/small/checkpoint",
+                        214,
+                        2,
+                        false,
+                        "model.safetensors",
+                        "flow_lm.out_eos.bias",
+                        "flow_lm.out_norm.weight"};
+const Published kSmallPocket{
+    "pocket_tts",   "pocket_tts/golden/distilled/checkpoint", 224, 2, false, "", "", "",
+    "pocket_tts_2m"};
+
 /// Base checkpoints have a speaker encoder, which is loaded with the first recording.
 const Published kQwenBase{"qwen3_tts",
                           "qwen3_tts/golden/equal_width/checkpoint",
@@ -277,8 +289,8 @@ INSTANTIATE_TEST_SUITE_P(
         kLargeQwen, kLargeQwenBase, kOpusDialogue,
         Published{"fish_speech", "fish_speech/golden/checkpoint", 358, 6, true},
         Published{"higgs_audio", "higgs/golden/checkpoint", 399 + 527, 6, true},
-        Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, 6, true},
-        Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},
+        Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, 6, true}, kPocket,
+        kSmallPocket, Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},
         Published{"zonos", "zonos/golden/checkpoint", 246 + 116, 6, true},
         Published{"bagpiper", "bagpiper/golden/checkpoint", 1382, 12, true},
         Published{"qwen3_omni", "qwen3_omni/golden/published/checkpoint", 28010, 8, true}),
@@ -318,7 +330,8 @@ INSTANTIATE_TEST_SUITE_P(Families, PublishedEncoders, testing::Values(kQwenBase,
                          family_of);
 
 INSTANTIATE_TEST_SUITE_P(Families, PublishedChanges,
-                         testing::Values(kQwen, kChatterbox, kCosyVoice2, kWhisper), family_of);
+                         testing::Values(kQwen, kChatterbox, kCosyVoice2, kWhisper, kPocket),
+                         family_of);
 
 }  // namespace
 }  // namespace syrinx

@@ -35,6 +35,7 @@ inline const std::map<std::string, Small> kSmall{
     {"opuslm", {"opuslm/golden/checkpoint", "default", ""}},
     {"bagpiper", {"bagpiper/golden/checkpoint", "default", ""}},
     {"voxcpm2", {"voxcpm2/golden/checkpoint", "", ""}},
+    {"pocket_tts", {"pocket_tts/golden/distilled/checkpoint", "speech", ""}},
     {"glm4_voice", {"glm4_voice/golden/checkpoint", "", "", true}},
     {"step_audio2", {"step_audio2/golden/checkpoint", "", "", true}},
     {"qwen3_omni", {"qwen3_omni/golden/published/checkpoint", "", "", true}},

@@ -40,7 +40,8 @@ Track spoken(const std::string& family, WeightType weights, std::span<const int3
   }
   request.terms.ignore_stop = true;
   request.sampling.seed = 7;
-  if (family != "voxcpm2") request.sampling.temperature = 0.f;  // of which it makes its noise
+  const bool of_noise = family == "voxcpm2" || family == "pocket_tts";
+  if (!of_noise) request.sampling.temperature = 0.f;
   Runner runner(*model);
   Track track = runner.open(request);
   track.follow = codes;
@@ -93,7 +94,9 @@ TEST_P(Narrow, WeightsOfEveryKindStayClose) {
   EXPECT_LT(far[1], far[2]);  // q8, q8a8
   EXPECT_LT(far[2], far[3]);  // q8a8, mixed
   // For the small Orpheus both are two thirds off, where more error no longer makes more distance.
-  if (far[4] < 50) {
+  // Latents of the small Pocket TTS are a third off, and what the only linear in 8 bits spares is
+  // less than what six steps that hear each other make of the rest.
+  if (far[4] < 50 && family != std::string("pocket_tts")) {
     EXPECT_LT(far[3], far[4]);  // mixed, q4
   }
 }
@@ -106,9 +109,9 @@ INSTANTIATE_TEST_SUITE_P(
         Bounds{"cosyvoice2", {0.3, 0.6, 1.2, 5, 6}}, Bounds{"zonos", {0.05, 2, 4, 18, 20}},
         Bounds{"fish_speech", {0.05, 3, 4, 27, 28}}, Bounds{"higgs_audio", {0.06, 3, 4, 38, 44}},
         Bounds{"opuslm", {0.04, 2, 2.5, 20, 21}}, Bounds{"bagpiper", {0.06, 3, 4, 27, 28}},
-        Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}}, Bounds{"glm4_voice", {0.08, 3, 4, 34, 43}},
-        Bounds{"step_audio2", {1.6, 2.5, 4, 36, 40}}, Bounds{"qwen3_omni", {0.05, 2.5, 4, 27, 29}},
-        Bounds{"llm", {0.1, 4, 6, 43, 44}}),
+        Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}}, Bounds{"pocket_tts", {0.03, 4.7, 6.4, 48, 37}},
+        Bounds{"glm4_voice", {0.08, 3, 4, 34, 43}}, Bounds{"step_audio2", {1.6, 2.5, 4, 36, 40}},
+        Bounds{"qwen3_omni", {0.05, 2.5, 4, 27, 29}}, Bounds{"llm", {0.1, 4, 6, 43, 44}}),
     [](const auto& of) { return std::string(of.param.family); });
 
 }  // namespace

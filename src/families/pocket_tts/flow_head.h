@@ -1,0 +1,34 @@
+// The head of Pocket TTS, which makes a latent of noise and of a row of the language model in one
+// step: an MLP whose blocks are modulated by the row. Const after construction, shared by threads;
+// a row's numbers do not depend on the others. CPU only.
+// Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E rows, W width of the head.
+#pragma once
+
+#include <vector>
+
+#include "families/pocket_tts/config.h"
+#include "nn/layers.h"
+
+namespace syrinx::pocket_tts {
+
+class FlowHead {
+ public:
+  /// `weights` is the scope of "flow_net.".
+  FlowHead(const ModelConfig& config, const Weights& weights, WeightType type);
+  /// condition [E, ModelConfig::condition], noise [E, latent] -> out [E, latent].
+  void run(StepContext& ctx, const View& condition, const View& noise, const View& out) const;
+  size_t bytes() const;
+
+ private:
+  struct Block {
+    LayerNorm norm;
+    PackedLinear modulation, up, down;  // W -> 3 W: shift, scale, gate
+  };
+  ModelConfig config_;
+  PackedLinear in_, condition_, last_modulation_, out_;
+  std::vector<Block> blocks_;
+  Tensor time_;          // [W], of the only step; empty where the head has no times
+  Tensor ones_, zeros_;  // [W], of the last norm
+};
+
+}  // namespace syrinx::pocket_tts

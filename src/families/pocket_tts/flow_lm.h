@@ -1,0 +1,68 @@
+// The language model of Pocket TTS as an AR stage whose steps yield latents: it reads a voice, ids
+// of text and latents, says whether the speech ends, and its head makes the next latent of noise.
+// Const after construction. CPU only. Network: pocket_tts/models/flow_lm.py.
+// E sequences that yield a step, N rows in the batch, H width.
+#pragma once
+
+#include "families/pocket_tts/flow_head.h"
+#include "model/stage.h"
+
+namespace syrinx::pocket_tts {
+
+/// Rows that a prompt begins with: each is a row of the model [H], or what its caches hold at that
+/// position [ModelConfig::cache_row()]: keys, then values, of one layer after another.
+struct VoiceRows {
+  std::vector<float> numbers;  ///< [size, width]
+  int64_t width = 0;
+  std::vector<uint64_t> keys;  ///< [size], Sequence::prefix_keys()
+
+  int size() const { return static_cast<int>(keys.size()); }
+  std::span<const float> row(int at) const {
+    return std::span(numbers).subspan(static_cast<size_t>(at * width), static_cast<size_t>(width));
+  }
+  /// Writes the keys of the numbers.
+  void make_keys();
+};
+
+class FlowLm : public ArStage {
+ public:
+  /// `weights` is the scope of "flow_lm." and must outlive this: the table of ids is not copied.
+  FlowLm(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  const ArTraits& traits() const override { return traits_; }
+  /// hidden [E, ModelConfig::condition].
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  /// Writes those of the one code of a step: 1 says that the end comes.
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+  /// The latent before the first one.
+  std::span<const float> first_latent() const { return {first_.f32(), size_t(config_.latent)}; }
+  /// The row [H] before a voice; empty where the model has none.
+  std::span<const float> voice_begin() const {
+    return {voice_begin_.empty() ? nullptr : voice_begin_.f32(),
+            voice_begin_.empty() ? 0 : size_t(config_.lm.hidden)};
+  }
+  size_t bytes() const { return decoder_.bytes(); }
+  size_t head_bytes() const { return head_.bytes() + narrow_.bytes() + end_.bytes(); }
+  size_t table_bytes() const { return table_.bytes() + project_.bytes() + in_.bytes(); }
+
+ private:
+  struct Rows;
+  Rows embed_rows(StepContext& ctx, const ArBatch& batch) const;
+
+  ModelConfig config_;
+  ArTraits traits_;
+  View table_;            // [vocab + 1, rank or H]; as stored
+  PackedLinear project_;  // rank -> H
+  PackedLinear in_;       // latent -> H
+  Decoder decoder_;
+  LayerNorm norm_;
+  PackedLinear narrow_, end_;
+  FlowHead head_;
+  Tensor first_, voice_begin_;
+};
+
+}  // namespace syrinx::pocket_tts

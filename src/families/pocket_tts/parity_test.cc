@@ -1,0 +1,125 @@
+// Pocket TTS against what the authors' code computes on two small checkpoints with the same noise:
+// chunks and ids, rows of a recording, latents and ends of every step, samples.
+#include "base/worst.h"
+#include "families/pocket_tts/fixture.h"
+
+namespace syrinx::pocket_tts {
+namespace {
+
+class PocketParity : public testing::TestWithParam<const char*> {
+ protected:
+  PocketParity() : golden_(cases_of(GetParam())), model_({path("checkpoint"), "x"}) {}
+  std::string path(const std::string& name) const {
+    return golden_path(std::string(GetParam()) + "/" + name);
+  }
+  Safetensors results(const nlohmann::json& c) const {
+    return Safetensors(path(c["name"].get<std::string>() + ".safetensors"));
+  }
+
+  nlohmann::json golden_;
+  PocketTts model_;
+};
+
+TEST_P(PocketParity, ChunksAndTheirIds) {
+  for (const auto& c : golden_["cases"]) {
+    const std::vector<std::string> chunks = model_.reader().chunks(c["text"]);
+    std::vector<int32_t> ids;
+    for (const std::string& chunk : chunks) {
+      const TextReader::Ids read = model_.reader().read(chunk);
+      ids.push_back(static_cast<int32_t>(read.ids.size()));
+      ids.insert(ids.end(), read.ids.begin(), read.ids.end());
+    }
+    EXPECT_EQ(chunks.size(), c["chunks"].size()) << c["name"] << testing::PrintToString(chunks);
+    EXPECT_EQ(ids, ints(results(c).view("ids"))) << c["name"];
+  }
+}
+
+TEST_P(PocketParity, RowsOfARecording) {
+  const auto voice = encode(*model_.voice_encoder(), speech());
+  const Tensor* rows = voice->find("rows");
+  ASSERT_NE(rows, nullptr);
+  const Safetensors golden(path("voice.safetensors"));
+  EXPECT_LT(relative(floats(*rows), floats(golden.view("rows"))), 2e-5f);
+}
+
+TEST_P(PocketParity, LatentsAndEndsOfEveryStep) {
+  float worst = 0, worst_end = 0;
+  int ended = 0;
+  for (const auto& c : golden_["cases"]) {
+    Runner runner(model_);
+    Track track = runner.open(request_of(c));
+    const int frames = c["frames"];
+    for (int i = 0; i < frames; ++i) {
+      ASSERT_FALSE(track.finished) << c["name"] << " ended before step " << i;
+      runner.step(track);
+    }
+    EXPECT_TRUE(track.finished) << c["name"];
+    ended += track.ended;
+    const Safetensors golden = results(c);
+    const View end = golden.view("end");
+    ASSERT_EQ(std::ssize(track.rows), golden.view("latents").count()) << c["name"];
+    worst = worse(worst, relative(track.rows, floats(golden.view("latents"))));
+    std::vector<float> got;
+    for (const std::vector<float>& logits : track.logits) {
+      EXPECT_EQ(logits[0], model_.config().end_threshold);
+      got.push_back(logits[1]);
+    }
+    worst_end = worse(worst_end, relative(got, floats(end)));
+  }
+  EXPECT_GE(ended, 3);
+  EXPECT_LT(worst, 5e-5f);
+  EXPECT_LT(worst_end, 1e-5f);
+  RecordProperty("worst_latents", std::to_string(worst * 1e6) + "e-6");
+  RecordProperty("worst_ends", std::to_string(worst_end * 1e6) + "e-6");
+}
+
+/// A voice's file holds the caches that its recording's rows would have made.
+TEST_P(PocketParity, AVoiceOfAFileIsThatOfItsRecording) {
+  SpeechRequest file = request_of(golden_["cases"][0]), recording = file;
+  recording.voice.name.clear();
+  recording.voice.data = encode(*model_.voice_encoder(), speech());
+  Runner runner(model_);
+  Track a = runner.open(file), b = runner.open(recording);
+  ASSERT_EQ(a.state->prompt_rows(), b.state->prompt_rows());
+  for (int i = 0; i < 10; ++i) runner.step(a), runner.step(b);
+  EXPECT_LT(relative(a.rows, b.rows), 1e-4f);
+}
+
+TEST_P(PocketParity, SamplesOfLatentsHoweverTheyAreCut) {
+  const ChunkStage& stage = *model_.graph().links()[0].stage;
+  int compared = 0;
+  for (const auto& c : golden_["cases"]) {
+    const Safetensors golden = results(c);
+    if (!golden.find("samples")) continue;
+    Runner runner(model_);
+    const View want = golden.view("samples");
+    const auto frames = static_cast<int>(want.count()) / stage.out_width();
+    std::vector<float> whole;
+    for (const int each : {frames, 1, 3}) {
+      const auto stream = stage.open({});
+      std::vector<float> got(static_cast<size_t>(want.count()));
+      for (int at = 0; at < frames; at += each) {
+        const int n = std::min(each, frames - at);
+        ChunkJob job;
+        job.state = stream.get();
+        job.values = floats(golden.view("latents").slice(at, at + n));
+        job.fresh = n;
+        job.out = std::span(got).subspan(static_cast<size_t>(at * stage.out_width()),
+                                         static_cast<size_t>(n * stage.out_width()));
+        stage.run(runner.context(), std::span(&job, 1));
+      }
+      if (each == frames) {
+        whole = got;
+        EXPECT_LT(relative(got, floats(want)), 1e-4f) << c["name"];
+      }
+      EXPECT_EQ(got, whole) << c["name"] << ", " << each << " frames at a time";
+    }
+    ++compared;
+  }
+  EXPECT_EQ(compared, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, PocketParity, testing::Values("distilled", "small"));
+
+}  // namespace
+}  // namespace syrinx::pocket_tts

@@ -1,0 +1,199 @@
+#include "families/pocket_tts/pipeline.h"
+
+#include <algorithm>
+
+#include "codec/mimi_layers.h"
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "families/pocket_tts/state.h"
+#include "io/file.h"
+
+namespace syrinx::pocket_tts {
+namespace {
+
+/// A frame is 80 ms.
+constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
+constexpr const char* kNoVoice = "default";  // the model makes one up
+/// The authors' (pocket_tts/default_parameters.py), each of a language.
+constexpr const char* kUsuals[] = {"alba",   "giovanni", "lola", "juergen",
+                                   "rafael", "estelle",  "daan"};
+
+struct LatentStream : StreamState {
+  explicit LatentStream(MimiState fresh) : state(std::move(fresh)) {}
+  MimiState state;
+};
+
+/// As torch.linspace(0, 1, count) has it.
+float fade_in(int64_t at, int64_t count) {
+  const float step = 1.f / static_cast<float>(count - 1);
+  return 2 * at < count ? step * static_cast<float>(at)
+                        : 1.f - step * static_cast<float>(count - 1 - at);
+}
+
+/// Returns whether a tensor is missing or all zeros, as the encoder is in the edition without
+/// voice cloning.
+bool all_zeros(const Weights& scope, const std::string& name) {
+  const std::optional<Shape> shape = scope.shape(name);
+  if (!shape) return true;
+  const Tensor numbers = scope.f32(name, *shape);
+  return std::all_of(numbers.f32(), numbers.f32() + shape->count(), [](float x) { return x == 0; });
+}
+
+}  // namespace
+
+LatentStage::LatentStage(const ModelConfig& config, const Weights& root, WeightType type)
+    : config_(config) {
+  const Weights lm = root.scope("flow_lm"), codec = root.scope("mimi");
+  deviation_ = lm.f32("emb_std", {config.latent});
+  mean_ = lm.f32("emb_mean", {config.latent});
+  const WeightType kept = codec_weights(type);
+  out_ = mimi::load_projection(codec.scope("quantizer"), "output_proj", config.latent,
+                               config.decoder.hidden, kept);
+  decoder_ = MimiLatentDecoder(config.decoder, codec, kept);
+}
+
+std::unique_ptr<StreamState> LatentStage::open(Bundle) const {
+  return std::make_unique<LatentStream>(decoder_.open());
+}
+
+void LatentStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<MimiOutput> outputs = take_array<MimiOutput>(ctx, std::ssize(jobs));
+  const std::span<int64_t> begins = take_array<int64_t>(ctx, std::ssize(jobs));  // samples
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    MimiState& state = static_cast<LatentStream*>(jobs[i].state)->state;
+    outputs[i] = {&state, jobs[i].fresh, jobs[i].out};
+    begins[i] = state.frames() * config_.decoder.hop();
+  }
+  const int64_t width = config_.latent;
+  decoder_.run(ctx, outputs, [&](std::span<const PassPart> parts) {
+    int64_t frames = 0;
+    for (const PassPart& part : parts) frames += part.frames;
+    const View latent = take_rows(ctx, frames, config_.decoder.hidden);
+    const Arena::Mark pass_mark(ctx.arena);
+    const View rows = take_rows(ctx, frames, width);
+    for (const PassPart& part : parts) {
+      const ChunkJob& job = jobs[part.job];
+      const float* from = job.values.data() + (job.left + part.from) * width;
+      float* to = rows.f32() + part.begin * width;
+      for (int64_t i = 0; i < part.frames * width; ++i)
+        to[i] = from[i] * deviation_.f32()[i % width] + mean_.f32()[i % width];
+    }
+    linear(ctx, out_, rows, latent);
+    return latent;
+  });
+  const int64_t rising = config_.decoder.sample_rate / 200;
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const int64_t end = std::min(rising, begins[i] + std::ssize(jobs[i].out));
+    for (int64_t at = begins[i]; at < end; ++at)
+      jobs[i].out[size_t(at - begins[i])] *= fade_in(at, rising);
+  }
+}
+
+PocketTts::PocketTts(const LoadSpec& spec)
+    : config_(load_model_config(join_path(spec.dir, kMarker))) {
+  const bool words = !spec.dummy || is_file(join_path(spec.dir, "tokenizer.model")) ||
+                     is_file(join_path(spec.dir, "tokenizer.json"));
+  reader_ = std::make_unique<TextReader>(config_,
+                                         words ? Unigram::load(spec.dir) : Unigram::characters());
+  weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "model.safetensors")));
+  weights_->build(
+      [&] {
+        {
+          const AbsentTensors part = spec.part("ar");
+          lm_ = std::make_unique<FlowLm>(config_, weights_->scope("flow_lm"), spec.weights);
+        }
+        const AbsentTensors part = spec.part("codec");
+        stage_ = std::make_unique<LatentStage>(config_, *weights_, spec.weights);
+      },
+      {"flow_lm.speaker_proj_weight", "mimi.encoder.*", "mimi.encoder_transformer.*",
+       "mimi.downsample.*"});
+  const Link links[] = {{"codec", stage_.get(), kPolicy}};
+  graph_ = chain(*lm_, links);
+  load_voices(spec);
+  describe(spec);
+}
+
+void PocketTts::load_voices(const LoadSpec& spec) {
+  files_ = std::make_unique<VoiceFiles>(config_, spec.dir);
+  const Weights lm = weights_->scope("flow_lm"), codec = weights_->scope("mimi");
+  info_.speech.no_cloning =
+      "model.safetensors has zeros for the encoder of recordings (mimi.encoder, "
+      "flow_lm.speaker_proj_weight): it is the edition without voice cloning";
+  if (!spec.dummy &&
+      (all_zeros(lm, "speaker_proj_weight") || all_zeros(codec, "encoder.model.0.conv.weight"))) {
+    return;
+  }
+  voices_ = make_voices(config_, [root = *weights_, config = config_] {
+    auto networks = std::make_unique<VoiceNetworks>();
+    const Weights encoder = root.scope("mimi"), projection = root.scope("flow_lm");
+    networks->encoder = MimiLatentEncoder(config.encoder, encoder);
+    networks->project = PackedLinear::pack(
+        projection.take("speaker_proj_weight", {config.lm.hidden, config.encoder.encoded}),
+        WeightType::kF32);
+    root.finish({"flow_lm.*", "mimi.*"});
+    return networks;
+  });
+}
+
+void PocketTts::describe(const LoadSpec& spec) {
+  name("pocket_tts", spec, "CC-BY-4.0");
+  info_.speech.sample_rate = static_cast<int>(config_.decoder.sample_rate);
+  info_.speech.frame_rate = config_.frame_rate();
+  for (const std::string& voice : files_->names()) {
+    info_.speech.voices.push_back({voice, "a voice of embeddings/"});
+  }
+  if (info_.speech.voices.empty()) {
+    info_.speech.voices = {{kNoVoice, "a voice that the model makes up"}};
+  }
+  info_.speech.default_voice = info_.speech.voices.front().id;
+  for (const char* usual : kUsuals) {
+    if (!files_->has(usual)) continue;
+    info_.speech.default_voice = usual;
+    break;
+  }
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kSentence;
+  const MimiConfig& codec = config_.decoder;
+  info_.parts = {{"language model", describe_decoder(config_.lm), lm_->bytes()},
+                 {"head",
+                  concat(config_.flow_blocks, " blocks of ", config_.flow_width, ", one step for ",
+                         config_.latent, " numbers"),
+                  lm_->head_bytes()},
+                 {"table",
+                  concat(config_.vocab + 1, " ids x ",
+                         config_.rank > 0 ? config_.rank : int64_t{config_.lm.hidden}),
+                  lm_->table_bytes()},
+                 {"codec",
+                  concat("Mimi, ", config_.latent, " numbers to ", codec.hop(), " samples at ",
+                         codec.sample_rate, " Hz"),
+                  stage_->bytes()}};
+}
+
+Result<std::shared_ptr<const VoiceRows>> PocketTts::voice_of(const RequestVoice& voice) const {
+  if (voice.data) return rows_of(config_, *lm_, *voice.data);
+  const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
+  if (files_->has(name)) {
+    try {
+      return files_->get(name);
+    } catch (const LoadError& fault) {
+      return Error{ErrorCode::kInternal, fault.what(), "voice"};
+    }
+  }
+  if (name == kNoVoice) return std::shared_ptr<const VoiceRows>();
+  return Error{
+      ErrorCode::kNotFound,
+      concat("there is no voice '", name, "'; the model has ", files_->names().size(),
+             " in its folder embeddings; the default is '", info_.speech.default_voice, "'"),
+      "voice"};
+}
+
+Result<Opened> PocketTts::open(const SpeechRequest& request) const {
+  auto voice = voice_of(request.voice);
+  if (!voice) return voice.error();
+  auto opened = State::open(config_, *reader_, *lm_, voice.take(), request);
+  if (!opened) return opened.error();
+  return Opened(opened.take());
+}
+
+}  // namespace syrinx::pocket_tts

@@ -1,0 +1,70 @@
+// Pocket TTS (Kyutai): speech of latents, as a pipeline of its language model and the decoder of
+// Mimi.
+#pragma once
+
+#include <memory>
+
+#include "families/family.h"
+#include "families/loading/loaded_pipeline.h"
+#include "families/pocket_tts/flow_lm.h"
+#include "families/pocket_tts/text.h"
+#include "families/pocket_tts/voice.h"
+#include "io/weights.h"
+
+namespace syrinx::pocket_tts {
+
+/// What directories of the authors' lack, and the file that they are known by.
+inline constexpr const char* kPublished = "embeddings/alba.safetensors";
+inline constexpr const char* kNeeds =
+    "Pocket TTS needs pocket_tts.yaml beside it, the model's file of the Python package pocket-tts "
+    "(of English pocket_tts/config/english.yaml)";
+
+/// Latents to samples; the decoder keeps all of its past. The first 5 ms of a stream rise from
+/// silence, as the authors have them.
+class LatentStage : public ChunkStage {
+ public:
+  LatentStage(const ModelConfig& config, const Weights& root, WeightType type);
+  FrameType in() const override { return {Flow::kRows, static_cast<int>(config_.latent)}; }
+  FrameType out() const override {
+    return {Flow::kSamples, static_cast<int>(config_.decoder.hop())};
+  }
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  size_t bytes() const { return decoder_.bytes() + out_.bytes(); }
+
+ private:
+  ModelConfig config_;
+  Tensor deviation_, mean_;  // [latent]
+  PackedLinear out_;         // latent -> width of the decoder
+  MimiLatentDecoder decoder_;
+};
+
+/// The loaded model.
+class PocketTts : public LoadedPipeline {
+ public:
+  /// Throws LoadError.
+  explicit PocketTts(const LoadSpec& spec);
+  Result<Opened> open(const SpeechRequest& request) const override;
+
+  const ModelConfig& config() const { return config_; }
+  const TextReader& reader() const { return *reader_; }
+  const FlowLm& lm() const { return *lm_; }
+
+ private:
+  void load_voices(const LoadSpec& spec);
+  void describe(const LoadSpec& spec);
+  Result<std::shared_ptr<const VoiceRows>> voice_of(const RequestVoice& voice) const;
+
+  ModelConfig config_;
+  std::unique_ptr<TextReader> reader_;
+  std::unique_ptr<Weights> weights_;  // kept: a table, and what is loaded later
+  std::unique_ptr<FlowLm> lm_;
+  std::unique_ptr<LatentStage> stage_;
+  std::unique_ptr<VoiceFiles> files_;
+};
+
+inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
+  return std::make_shared<PocketTts>(spec);
+}
+
+}  // namespace syrinx::pocket_tts

@@ -1,0 +1,287 @@
+// Promises of the family that need no golden: batches, recomputation, options, bounds, voices,
+// refusals, faults of files.
+#include "families/checkpoint_copy.h"
+#include "families/late_segments.h"
+#include "families/pocket_tts/fixture.h"
+#include "io/edit_safetensors.h"
+#include "model/same_steps.h"
+
+namespace syrinx::pocket_tts {
+namespace {
+
+class PocketTest : public testing::Test {
+ protected:
+  PocketTest() : model_({golden_path("distilled/checkpoint"), "tiny"}) {}
+
+  static SpeechRequest request(const std::string& text, uint64_t seed = 1) {
+    SpeechRequest r;
+    r.say.text = text;
+    r.sampling.seed = seed;
+    return r;
+  }
+  std::vector<float> latents(const SpeechRequest& r, int steps) const {
+    Runner runner(model_);
+    Track track = runner.open(r);
+    for (int i = 0; i < steps && !track.finished; ++i) runner.step(track);
+    return track.rows;
+  }
+  /// A step in which the model made a latent of `value`; `end`: and said that the end comes.
+  Verdict said(Sequence& state, float value, bool end) {
+    const std::vector<float> latent(static_cast<size_t>(model_.config().latent), value);
+    std::vector<int32_t> frames;
+    std::vector<WordMark> words;
+    StepOutput out(frames, words, nullptr, nullptr, latent, &rows_);
+    const int32_t code = end ? 1 : 0;
+    return state.advance(std::span(&code, 1), out);
+  }
+  std::shared_ptr<Voice> voice(int64_t rows) const {
+    auto out = std::make_shared<Voice>(
+        Voice{.family = "pocket_tts", .encoder = "1", .mode = "continuation"});
+    out->tensors.emplace("rows", Tensor({rows, model_.config().lm.hidden}, DType::kF32));
+    return out;
+  }
+
+  PocketTts model_;
+  std::vector<float> rows_;  // latents that were yielded
+};
+
+TEST_F(PocketTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests{request("Hello there.", 3), request("a", 4),
+                                      request("The quick brown fox jumps over", 5),
+                                      request("how are you?", 6), request("fine", 7)};
+  requests[1].voice.data = encode(*model_.voice_encoder(), speech());
+  requests[2].sampling.temperature = 1.f;
+  requests[3].voice.name = "default";
+  requests[4].sampling.temperature = 0.f;
+  expect_same_alone_and_in_a_batch(model_, requests, 8);
+}
+
+TEST_F(PocketTest, ADroppedCacheIsMadeAgain) {
+  for (const char* name : {"speech", "default"}) {
+    SpeechRequest r = request("Hello there, how are you?");
+    r.voice.name = name;
+    r.terms.ignore_stop = true;
+    expect_a_dropped_cache_made_again(model_, r);
+  }
+}
+
+TEST_F(PocketTest, SeedsAndNoiseCount) {
+  const std::vector<float> plain = latents(request("hello"), 4);
+  EXPECT_TRUE(latents(request("hello"), 4) == plain);
+  EXPECT_FALSE(latents(request("hello", 2), 4) == plain);
+  SpeechRequest quiet = request("hello");
+  quiet.sampling.temperature = 0.f;
+  SpeechRequest other = quiet;
+  other.sampling.seed = 99;
+  EXPECT_TRUE(latents(quiet, 4) == latents(other, 4)) << "without noise no seed counts";
+  other.sampling.temperature = model_.config().temperature, other.sampling.seed = 1;
+  EXPECT_TRUE(latents(other, 4) == plain) << "the config's is the default";
+}
+
+TEST_F(PocketTest, TheEndHasATail) {
+  for (const auto& [text, tail] : {std::pair("one two three four", 5), {"a b c d e", 3}}) {
+    rows_.clear();
+    const auto state = open_only(model_, request(text));
+    for (int i = 0; i < State::kStepsBeforeEnd; ++i)
+      EXPECT_EQ(said(*state, 0, true).next, Verdict::kContinue) << "too early to end";
+    for (int i = 0; i < tail - 1; ++i)
+      EXPECT_EQ(said(*state, 0, i == 0).next, Verdict::kContinue) << text << i;
+    EXPECT_EQ(said(*state, 0, false).next, Verdict::kFinished) << text;
+    EXPECT_EQ(std::ssize(rows_), (State::kStepsBeforeEnd + tail) * model_.config().latent);
+  }
+}
+
+TEST_F(PocketTest, BoundsAreTheAuthors) {
+  SpeechRequest r = request("Hello there.");
+  const auto state = open_only(model_, r);
+  const auto ids = std::ssize(state->prompt_ids());
+  EXPECT_EQ(state->max_steps(), std::ceil((static_cast<double>(ids) / 3 + 2) * 12.5));
+  EXPECT_EQ(state->rule(0).ranges, 0);
+  r.terms.max_frames = 7;
+  EXPECT_EQ(open_only(model_, r)->max_steps(), 7);
+  r.terms.ignore_stop = true;
+  EXPECT_EQ(open_only(model_, r)->rule(0).allowed[0].end, 1);
+}
+
+TEST_F(PocketTest, ChunksBeginAnewBehindTheSameVoice) {
+  std::string text;
+  for (int i = 0; i < 20; ++i) text += "The fox number " + std::to_string(i) + " said hello. ";
+  const auto state = open_only(model_, request(text));
+  const auto& own = static_cast<const State&>(*state);
+  const int voice = state->prompt_rows() - static_cast<int>(std::ssize(state->prompt_ids())) - 1;
+  EXPECT_GT(voice, 5);
+  int64_t steps = 0;
+  for (int chunk = 0;; ++chunk) {
+    ASSERT_LT(chunk, 40);
+    int32_t id = -1;
+    const int first = state->prompt_rows() - 1;
+    EXPECT_TRUE(
+        std::ranges::equal(row_of(*state, first, false, {&id, 1}), model_.lm().first_latent()));
+    Verdict verdict;
+    for (int i = 0; i < 12; ++i, ++steps) {
+      EXPECT_EQ(own.steps(), steps) << "noise is of the request's step";
+      verdict = said(*state, static_cast<float>(i), i == 9);
+      if (verdict.next == Verdict::kContinue) {
+        EXPECT_EQ(row_of(*state, first + 1 + i, false, {&id, 1})[0], static_cast<float>(i));
+      }
+    }
+    if (verdict.next == Verdict::kFinished) {
+      EXPECT_GT(chunk, 3);
+      break;
+    }
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+    EXPECT_EQ(verdict.kept, voice);
+    EXPECT_TRUE(verdict.new_streams);
+    EXPECT_LE(std::ssize(state->prompt_ids()), 2 * TextReader::kMostIds);
+  }
+}
+
+TEST_F(PocketTest, WhatDoesNotEndGoesOnAtItsBound) {
+  const auto state =
+      open_only(model_, request(std::string(90, 'a') + ", " + std::string(90, 'b') + "."));
+  EXPECT_EQ(segments_without_ends(*state, [&](int) { return said(*state, 3, false); }), 2);
+}
+
+TEST_F(PocketTest, AVoiceOfAFileIsSharedAndItsKeysDiffer) {
+  std::vector<uint64_t> a, b, c, d;
+  SpeechRequest r = request("hello");
+  open_only(model_, r)->prefix_keys(false, a);
+  open_only(model_, r)->prefix_keys(false, b);
+  r.voice.name = "default";
+  open_only(model_, r)->prefix_keys(false, c);
+  r.voice.name.clear();
+  r.voice.data = voice(4);
+  open_only(model_, r)->prefix_keys(false, d);
+  EXPECT_EQ(a, b);
+  EXPECT_TRUE(std::ranges::equal(c, open_only(model_, r)->prompt_ids())) << "no voice, ids alone";
+  EXPECT_NE(a[0], d[0]);
+  EXPECT_NE(d[0], d[1]) << "the row before a voice and its first";
+  EXPECT_EQ(d[1], d[2]) << "rows of the same numbers";
+}
+
+TEST_F(PocketTest, SaysWhatItIs) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.frame_rate, 12.5);
+  EXPECT_EQ(info.speech.late_text, LateText::kSentence);
+  EXPECT_EQ(info.speech.default_voice, "speech");
+  EXPECT_EQ(info.licence, "CC-BY-4.0");
+  EXPECT_EQ(info.parts.size(), 4u);
+  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
+}
+
+TEST_F(PocketTest, RefusesWhatItCannotDo) {
+  const auto param = [&](auto change) {
+    SpeechRequest r = request("hello");
+    change(r);
+    return refusal_of(model_, r).param;
+  };
+  EXPECT_EQ(param([](SpeechRequest& r) { r.say.text = " \n "; }), "input");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "anna"; }), "voice");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.say.in_prompt = false; }), "text_in_prompt");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.min_p = 0.5f; }), "min_p");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.repetition_penalty = 1.5f; }),
+            "repetition_penalty");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = 2.f; }), "guidance");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = -1.f; }), "temperature");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = NAN; }), "temperature");
+  const auto fault = [&](const std::shared_ptr<Voice>& data) {
+    SpeechRequest r = request("hello");
+    r.voice.data = data;
+    return refusal_of(model_, r).message;
+  };
+  auto wrong = voice(4);
+  wrong->tensors.at("rows").f32()[3] = NAN;
+  EXPECT_NE(fault(wrong).find("not finite"), std::string::npos);
+  wrong->tensors.at("rows") = Tensor({4, 7}, DType::kF32);
+  EXPECT_NE(fault(wrong).find("\"rows\" f32 [frames, 48]"), std::string::npos) << fault(wrong);
+  wrong->tensors.clear();
+  EXPECT_NE(fault(wrong).find("\"rows\""), std::string::npos);
+  EXPECT_NE(fault(voice(2048)).find("too long"), std::string::npos);
+}
+
+/// What loading a changed copy of the checkpoint says.
+class PocketFaults : public testing::Test, protected CheckpointCopy {
+ protected:
+  static constexpr const char* kVoice = "embeddings/speech.safetensors";
+  static constexpr const char* kLayer = "transformer.layers.1.self_attn/";
+  PocketFaults() : CheckpointCopy(golden_path("distilled/checkpoint")) {}
+  std::string fault(bool dummy = false) const {
+    return load_fault_of([&] { PocketTts({dir.path(), "x", WeightType::kF32, dummy}); });
+  }
+  std::string fault_of_voice(const std::function<void(nlohmann::json&)>& change) const {
+    EditableSafetensors edited(golden_path(std::string("distilled/checkpoint/") + kVoice));
+    change(edited.header());
+    edited.write(dir.path(kVoice));
+    return fault();
+  }
+};
+
+TEST_F(PocketFaults, VoicesOfOtherShapesAreNamed) {
+  EXPECT_EQ(fault(), "");
+  const std::string cache = std::string(kLayer) + "cache", offset = std::string(kLayer) + "offset";
+  const auto expect_named = [&](const std::string& message, const std::string& part) {
+    EXPECT_NE(message.find("speech.safetensors"), std::string::npos) << message;
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect_named(fault_of_voice([&](auto& all) { all.erase(cache); }), cache + ": is missing");
+  expect_named(fault_of_voice([&](auto& all) {
+                 nlohmann::json& shape = all[cache]["shape"];
+                 shape = {2, 1, shape[2].template get<int>() * 3, 1, 16};
+               }),
+               "expected floats [2, 1, positions, 3, 16]");
+  expect_named(fault_of_voice([&](auto& all) { all[offset]["dtype"] = "F64"; }), "expected I64");
+  EditableSafetensors edited(golden_path(std::string("distilled/checkpoint/") + kVoice));
+  const int64_t many = 100000;
+  std::memcpy(edited.data(offset), &many, sizeof many);
+  edited.write(dir.path(kVoice));
+  expect_named(fault(), "positions, got 100000");
+}
+
+TEST_F(PocketFaults, ABrokenVoiceFailsItsRequest) {
+  const std::string cache = std::string(kLayer) + "cache";
+  EditableSafetensors edited(golden_path(std::string("distilled/checkpoint/") + kVoice));
+  const float nan = NAN;
+  std::memcpy(edited.data(cache), &nan, sizeof nan);
+  edited.write(dir.path(kVoice));
+  const PocketTts model({dir.path(), "x"});
+  SpeechRequest r;
+  r.say.text = "hello";
+  EXPECT_NE(refusal_of(model, r).message.find("a number is not finite"), std::string::npos);
+}
+
+TEST_F(PocketFaults, TheEditionWithoutCloningSaysSo) {
+  EditableSafetensors edited(dir.path("model.safetensors"));
+  const std::string name = "flow_lm.speaker_proj_weight";
+  const auto size = edited.header()[name]["data_offsets"];
+  std::memset(edited.data(name), 0,
+              size[1].template get<size_t>() - size[0].template get<size_t>());
+  edited.write(dir.path("model.safetensors"));
+  const PocketTts model({dir.path(), "x"});
+  EXPECT_EQ(model.voice_encoder(), nullptr);
+  EXPECT_NE(model.info().speech.no_cloning.find("without voice cloning"), std::string::npos);
+}
+
+TEST_F(PocketFaults, TheEncoderIsTakenWholeWhenARecordingComes) {
+  const std::string name = "mimi.encoder.model.3.conv.bias";
+  EditableSafetensors edited(dir.path("model.safetensors"));
+  ASSERT_EQ(edited.header().erase(name), 1u);
+  edited.write(dir.path("model.safetensors"));
+  const PocketTts model({dir.path(), "x"});
+  const std::string message = load_fault_of([&] { model.voice_encoder()->open(speech()); });
+  EXPECT_NE(message.find(name), std::string::npos) << message;
+}
+
+TEST_F(PocketFaults, RandomWeightsNeedTheYamlAlone) {
+  std::filesystem::remove(dir.path("model.safetensors"));
+  std::filesystem::remove(dir.path("tokenizer.model"));
+  EXPECT_NE(fault(), "");
+  std::filesystem::remove_all(dir.path("embeddings"));
+  replace("pocket_tts.yaml", "n_bins: ", "n_bins: 4");  // room for the letters of ASCII
+  EXPECT_EQ(fault(true), "");
+}
+
+}  // namespace
+}  // namespace syrinx::pocket_tts
