@@ -23,8 +23,8 @@ MimiLatentDecoder::MimiLatentDecoder(const MimiConfig& config, const Weights& we
   const int64_t rate = config_.latent_rate;
   const View up = weights.scope(names.upsample).take("weight", {hidden, 1, 2 * rate});
   upsample_ = CausalConvTranspose1d(up, {}, rate, conv, 0, hidden);
-  transformer_ = StreamDecoder(config_.transformer(), weights.scope(names.decoder_transformer), type,
-                               static_cast<int>(kPassFrames * rate));
+  transformer_ = StreamDecoder(config_.transformer(), weights.scope(names.decoder_transformer),
+                               type, static_cast<int>(kPassFrames * rate));
   const Weights layers = weights.scope("decoder").scope(names.layers);
   int64_t index = 0, width = config_.filters << config_.ratios.size();
   const auto next = [&](int64_t skip) { return layers.scope(std::to_string(index += skip)); };

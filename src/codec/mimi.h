@@ -1,9 +1,9 @@
-// The decoder of the Mimi speech codec: frames of Q codes, or of the latent that they stand for, to
-// samples, with everything a stream needs later kept in its state. Cutting a stream into chunks anywhere gives the bits of decoding
-// it whole, and a stream's samples do not depend on the other streams of a call. Const after
-// construction, shared by threads; a state is used by one call at a time. Layout and names:
-// transformers' MimiModel. Q codebooks, V codes of each, hop samples a frame, T frames, H width of
-// the latent; activations f32 [time, channels].
+// The decoder of the Mimi speech codec: frames of Q codes, or rows of the latent that codes stand
+// for, to samples. A state keeps everything that later frames of a stream need. Cutting a stream
+// into chunks anywhere gives the bits of decoding it whole, and a stream's samples do not depend on
+// the other streams of a call. Const after construction, shared by threads; a state is used by one
+// call at a time. Layout and names: transformers' MimiModel. Q codebooks, V codes of each, hop
+// samples a frame, T frames, H width of the latent; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>

@@ -86,9 +86,9 @@ MimiLatentEncoder::MimiLatentEncoder(const MimiConfig& config, const Weights& we
     blocks_.push_back(std::move(block));
   }
   tail_ = mimi::load_conv(next(2), width, hidden, config_.last_taps, {});
-  transformer_ = StreamDecoder(config_.transformer(), weights.scope(config.names.encoder_transformer),
-                               WeightType::kF32,
-                               static_cast<int>(kEncodedFrames * config.latent_rate));
+  transformer_ =
+      StreamDecoder(config_.transformer(), weights.scope(config.names.encoder_transformer),
+                    WeightType::kF32, static_cast<int>(kEncodedFrames * config.latent_rate));
   downsample_ = {weights.scope(config.names.downsample)
                      .take("weight", {config.encoded, hidden, 2 * config.latent_rate}),
                  {},

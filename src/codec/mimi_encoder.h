@@ -1,8 +1,8 @@
-// The encoder of the Mimi speech codec: samples to frames of the latent, or of Q codes of it, a recording at once or piece
-// by piece, with the same codes. Const after construction, shared by threads; each call has a
-// StepContext of its own, and a stream is used by one call at a time.
-// Layout and names: transformers' MimiModel, whose codes these are. Q codebooks, V codes of each,
-// hop samples a frame, T frames, H width of the latent; activations f32 [time, channels].
+// The encoder of the Mimi speech codec: samples to frames of the latent, or to frames of Q codes. A
+// recording may be encoded at once or piece by piece, with the same codes. Const after
+// construction, shared by threads; each call has a StepContext of its own, and a stream is used by
+// one call at a time. Layout, names and codes: transformers' MimiModel. Q codebooks, V codes of
+// each, hop samples a frame, T frames, H width of the latent; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>
