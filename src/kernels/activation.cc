@@ -9,14 +9,14 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kGrain = 16384;  // elements: a part is worth waking a thread for
+constexpr int64_t kGrain = 16384;  // elements: smallest part that is worth waking a thread
 
 template <typename F>
 void over(StepContext& ctx, int64_t count, F f) {
   ctx.pool.parallel_for(count, kGrain, [&](int64_t begin, int64_t end) { f(begin, end - begin); });
 }
 
-/// f(row) over rows of `width` elements.
+/// Calls f(row) for rows of `width` elements.
 template <typename F>
 void over_rows(StepContext& ctx, int64_t rows, int64_t width, F f) {
   const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(width, 1));
@@ -45,7 +45,7 @@ void check_gate(const char* who, const View& x, const View& out) {
   expect_shape(who, out, {x.shape[0], x.shape[1] / 2});
 }
 
-/// Halves of the rows of x through `loop`.
+/// Passes the two halves of each row of x to `loop`.
 void gate(StepContext& ctx, GateLoop loop, const View& x, const View& out) {
   const int64_t width = x.shape[1] / 2;
   const float* in = x.f32();
@@ -107,7 +107,7 @@ void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out) {
   const float* in = x.f32();
   float* to = out.f32();
   SYRINX_CHECK(slope > 0 && slope <= 1, "[leaky_relu] a slope of ", slope);
-  // For such slopes the larger of both; by value, and so in vectors.
+  // With slope <= 1 the result is the larger of both; std::max by value vectorises.
   over(ctx, x.count(), [in, to, slope](int64_t begin, int64_t n) {
     for (int64_t i = begin; i < begin + n; ++i) {
       const float low = slope * in[i];

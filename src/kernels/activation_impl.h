@@ -1,4 +1,4 @@
-// Element-wise loops on raw pointers, plain and AVX2. See activation.h for what they compute.
+// Element-wise loops on raw pointers, portable and AVX2. activation.h describes the results.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Linears and convolutions allocate nothing once their arena has seen the shapes.
+// Checks that linears and convolutions allocate nothing once their arena has had the same shapes.
 #include <gtest/gtest.h>
 
 #include <atomic>

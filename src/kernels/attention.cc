@@ -36,7 +36,8 @@ void check_ragged(const char* caller, const Ragged& r, const KvPool& pool, int l
                pool.spec().layers);
 }
 
-// The pages that a call touches must exist; anything else is the page manager's fault.
+// Throws InternalError unless the pages of a call exist; other errors are faults of the page
+// manager.
 void check_pages(const char* caller, const Ragged& r, const KvPool& pool, int64_t b,
                  int64_t from_position) {
   const int32_t* table = r.page_table.data() + b * r.max_pages;
@@ -182,7 +183,7 @@ void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, 
 
 namespace {
 
-/// Writes kv head `h` of batch row `i`, a row of sequence `b`.
+/// Writes kv head `h` of row `i` of the batch, which belongs to sequence `b`.
 class KvWriter {
  public:
   KvWriter(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
@@ -210,7 +211,7 @@ class KvWriter {
 };
 
 /// How the rows of a batch are cut into tiles: consecutive rows of one sequence times heads that
-/// share a kv head. Heads that share one are cut evenly when they are more than a tile holds.
+/// share a kv head. If these heads are too many for a tile, they are divided evenly over tiles.
 struct Tiling {
   Tiling(const HeadsView& q, const KvPool& pool) {
     const int shared = q.heads / pool.spec().kv_heads;
@@ -219,9 +220,9 @@ struct Tiling {
     rows = AttentionTile::kMaxVectors / group;
     lanes = int64_t{pool.spec().kv_heads} * parts;
   }
-  int parts = 1;  ///< tiles side by side per kv head
-  int group = 1;  ///< heads in a tile
-  int rows = 1;   ///< rows of a tile at most
+  int parts = 1;  ///< tiles per kv head
+  int group = 1;  ///< heads per tile
+  int rows = 1;   ///< most rows per tile
   int64_t lanes = 1;
 };
 
@@ -231,7 +232,7 @@ int64_t begin_of(const AttentionSpec& spec, int64_t b) {
 int64_t end_of(const AttentionSpec& spec, int64_t b) {
   return spec.end.empty() ? INT64_MAX : spec.end[b];
 }
-/// The first position that any row of the sequence sees.
+/// Returns the first position that any row of the sequence sees.
 int64_t first_seen(const Ragged& ragged, const AttentionSpec& spec, int64_t b) {
   const int64_t begin = begin_of(spec, b);
   if (spec.window == 0) return begin;
@@ -266,7 +267,8 @@ void check_attention(const char* caller, const HeadsView& q, const KvPool& pool,
   }
 }
 
-/// Attention of all tiles; with a writer, a tile first stores the keys and values of its rows.
+/// Runs attention for all tiles; with a writer, each tile first stores the keys and values of its
+/// rows.
 void attend_all(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                 const Ragged& ragged, const AttentionSpec& spec, const View& out,
                 const KvWriter* writer) {
@@ -363,7 +365,7 @@ void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, 
     write_kv(ctx, k, v, pool, layer, once);
     return cuda::paged_attention(ctx, q, pool, layer, once, spec, out);
   }
-  // A tile may write what it reads only if no other tile reads it.
+  // A tile may write the rows that it reads only if other tiles do not read them.
   const Tiling tiling(q, pool);
   bool own = tiling.parts == 1;
   for (int64_t b = 0; b < ragged.sequences(); ++b)

@@ -1,8 +1,8 @@
-// Attention over a paged cache of keys and values. Rows of prefill and one-token decode rows of
-// many sequences go through one call; grouped query heads share the cache rows they read. Promise:
-// the result of a row depends on its own sequence only, bit for bit: not on the batch, nor on how
-// the prompt was cut into chunks, nor on the number of threads. Legend: N rows in the batch, B
-// sequences, D head size (a multiple of 8), L cached positions.
+// Attention over a paged cache of keys and values. One call takes rows of prefill and decode rows
+// of many sequences; query heads of a group share the cache rows they read. The result of a row
+// depends on its own sequence only, bit for bit: not on the batch, on how the prompt was cut into
+// chunks, or on the number of threads. Legend: N rows in the batch, B sequences, D head size (a
+// multiple of 8), L cached positions.
 #pragma once
 
 #include <span>
@@ -12,8 +12,9 @@
 
 namespace syrinx {
 
-/// The type of a cache. dtype is f32, f16, bf16 or i8: 8 bits and one f32 scale per position, head
-/// and part, half the memory traffic of f16 for an error of about 0.4 % of a row's largest number.
+/// The sizes and the type of a cache. dtype is f32, f16, bf16 or i8. i8 has 8 bits and one f32
+/// scale per position, head and part (K or V): half the memory traffic of f16, with an error of
+/// about 0.4 % of a row's largest number.
 struct KvSpec {
   int layers = 0;
   int kv_heads = 0;
@@ -21,20 +22,20 @@ struct KvSpec {
   DType dtype = DType::kF16;
 };
 
-/// Memory of all pages. The caller decides which sequence owns which page. Pages are zero at first
-/// and cost no physical memory before they are written. Layout [layer][page][kv_head]{K
-/// [head_dim][kPageRows], V [kPageRows][head_dim]}: both are read front to back with one vector per
-/// 8 positions (K) or 8 columns (V) and no horizontal sums. i8 keeps pairs together, for products
-/// of pairs: K [head_dim / 2][kPageRows][2], scales [kPageRows], V [kPageRows / 2][head_dim][2],
-/// scales [kPageRows].
+/// The memory of all pages. The caller decides which sequence owns which page. Pages are zero at
+/// first and use no physical memory before they are written. Layout: [layer][page][kv_head]{K
+/// [head_dim][kPageRows], V [kPageRows][head_dim]}. Both are read front to back with one vector per
+/// 8 positions (K) or 8 columns (V), without horizontal sums. i8 stores pairs next to each other,
+/// for products of pairs: K [head_dim / 2][kPageRows][2], scales [kPageRows], V [kPageRows /
+/// 2][head_dim][2], scales [kPageRows].
 class KvPool {
  public:
-  static constexpr int kPageRows = 32;  // one line of f16 keys is one cache line
+  static constexpr int kPageRows = 32;  // positions; a line of f16 keys is a cache line
 
   KvPool() = default;
   KvPool(const KvSpec& spec, int64_t pages, Device device = Device::kCpu);
-  /// Over borrowed memory, on any device, of at least pages * page_bytes(spec), in any state: for
-  /// caches that live for a step (depth transformers).
+  /// Uses borrowed memory on any device, of at least pages * page_bytes(spec) bytes and with any
+  /// contents. For caches that exist during one step (depth transformers).
   KvPool(const KvSpec& spec, int64_t pages, const View& memory);
   ~KvPool();
   KvPool(KvPool&& other) noexcept;
@@ -42,44 +43,44 @@ class KvPool {
 
   const KvSpec& spec() const { return spec_; }
   int64_t pages() const { return pages_; }
-  /// Bytes of one page over all layers.
+  /// Returns the bytes of one page over all layers.
   static size_t page_bytes(const KvSpec& spec);
-  /// Pages that hold `positions` positions.
+  /// Returns the number of pages for `positions` positions.
   static int64_t pages_for(int64_t positions) { return (positions + kPageRows - 1) / kPageRows; }
 
   Device device() const { return device_; }
-  /// A pool of its own with the same content, there. No kernel may be writing this one.
+  /// Returns a copy with its own memory on `device`. No kernel may be writing this pool.
   KvPool copy_to(Device device) const;
   KvPool clone() const { return copy_to(device_); }
-  /// All rows of a page, over all layers. No kernel may be writing either page. Pools of equal
-  /// specs: `from` may be a page of another one.
+  /// Copies all rows of a page, over all layers. No kernel may be writing either page. `from` may
+  /// be a page of another pool with the same spec.
   void copy_page(int64_t from, int64_t to) const { copy_page(*this, from, to); }
   void copy_page(const KvPool& pool, int64_t from, int64_t to) const;
 
-  /// Keys and values of one head; the values follow the keys.
+  /// Return the keys and values of one head; the values follow the keys.
   void* keys(int layer, int64_t page, int kv_head) const;
   void* values(int layer, int64_t page, int kv_head) const;
 
  private:
   KvSpec spec_;
   int64_t pages_ = 0;
-  size_t bytes_ = 0;  // owned; 0: borrowed
+  size_t bytes_ = 0;  // bytes of own memory; 0: borrowed
   Device device_ = Device::kCpu;
   char* memory_ = nullptr;
 };
 
-/// A batch of sequences with different numbers of rows. Borrowed for one call.
-/// The rows of sequence b are row_begin[b] .. row_begin[b + 1] of the batch and are its positions
-/// kv_len[b] - rows .. kv_len[b] - 1. Position p lives in page (p / kPageRows) % max_pages of row b
-/// of the page table: with a window the table may be a ring, as long as
-/// max_pages * kPageRows >= window + rows + kPageRows; without one it must hold kv_len.
+/// A batch of sequences with different numbers of rows. Borrowed for one call. Sequence b has the
+/// rows row_begin[b] .. row_begin[b + 1] of the batch, which are its positions kv_len[b] - rows ..
+/// kv_len[b] - 1. Position p is in page (p / kPageRows) % max_pages of row b of the page table.
+/// With a window the table may be a ring, if max_pages * kPageRows >= window + rows + kPageRows;
+/// without a window it must have pages for kv_len.
 struct Ragged {
-  std::span<const int32_t> row_begin;   ///< [B + 1], rising, from 0 to N
+  std::span<const int32_t> row_begin;   ///< [B + 1], ascending, from 0 to N
   std::span<const int32_t> kv_len;      ///< [B], cached positions including the rows of this call
   std::span<const int32_t> page_table;  ///< [B][max_pages]
   int max_pages = 0;
-  /// row_begin, kv_len and page_table one behind the other in GPU memory; null: every kernel that
-  /// runs there uploads them for itself.
+  /// row_begin, kv_len and page_table, concatenated in GPU memory; null: each kernel on the GPU
+  /// uploads them itself.
   const int32_t* on_device = nullptr;
 
   int64_t sequences() const { return static_cast<int64_t>(kv_len.size()); }
@@ -87,37 +88,38 @@ struct Ragged {
   int32_t first_position(int64_t b) const { return kv_len[b] - (row_begin[b + 1] - row_begin[b]); }
 };
 
-/// `ragged` with its numbers uploaded once for all layers, into ctx.arena; on the CPU unchanged.
+/// Uploads the numbers of `ragged` to ctx.arena, once for all layers; on the CPU returns it
+/// unchanged.
 Ragged resident(StepContext& ctx, const Ragged& ragged);
 
-/// The position of every row of the batch; out [N].
+/// Writes the position of every row of the batch; out [N].
 void ragged_positions(const Ragged& ragged, std::span<int32_t> out);
 
-/// Which positions rows see of their sequences, and how scores are computed.
+/// Options of attention: which positions a row sees, and how scores are computed.
 struct AttentionSpec {
   float scale = 1;     ///< scores are q.k * scale; commonly 1 / sqrt(D)
-  int window = 0;      ///< row i sees positions (i - window, i]; 0: all before it
+  int window = 0;      ///< row i sees positions (i - window, i]; 0: all earlier ones
   bool causal = true;  ///< false: every row sees all kv_len positions of its sequence (encoders)
-  /// For each sequence [B], the positions [begin, end) that its rows may see. Empty: all. Every row
-  /// must see at least one.
+  /// Positions [begin, end) that the rows of each sequence may see, [B]. Empty: all. Every row must
+  /// see at least one position.
   std::span<const int32_t> begin = {}, end = {};
-  /// Scores become cap * tanh(score / cap); 0: they stay as they are. On the CPU only.
+  /// Scores become cap * tanh(score / cap); 0: no cap. CPU only.
   float cap = 0;
 };
 
-/// Stores the rows k and v [N, kv_heads, D] as the last positions of their sequences. Converted to
+/// Writes the rows k and v [N, kv_heads, D] to the last positions of their sequences. Converts to
 /// the type of the pool by rounding to nearest even; f16 saturates at +-65504.
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged);
 
-/// out[i, h] = softmax(q[i, h] . K * scale) V for every row and head. q [N, heads, D]; out
-/// [N, heads * D], which may be the columns of q's own matrix but not overlap others.
-/// Query head h reads kv head h / (heads / kv_heads).
+/// Computes out[i, h] = softmax(q[i, h] . K * scale) V for every row and head. q [N, heads, D]; out
+/// [N, heads * D], which may be the same columns as q's but must not overlap others. Query head h
+/// uses kv head h / (heads / kv_heads).
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
-/// write_kv, then paged_attention, the same bits: in one parallel pass when every sequence brings
-/// only a few rows, as in decoding.
+/// Does write_kv, then paged_attention, with the same bits. If every sequence has only a few rows,
+/// as in decoding, runs both in one parallel pass.
 void write_and_attend(StepContext& ctx, const HeadsView& q, const HeadsView& k, const HeadsView& v,
                       const KvPool& pool, int layer, const Ragged& ragged,
                       const AttentionSpec& spec, const View& out);

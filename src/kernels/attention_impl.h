@@ -1,5 +1,5 @@
-// The work unit of paged attention on raw pointers, plain and AVX2: a few consecutive rows of one
-// sequence times the query heads that share one kv head.
+// The unit of work of paged attention on raw pointers, portable and AVX2: a few consecutive rows of
+// one sequence, for the query heads that share one kv head.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +9,20 @@
 
 namespace syrinx {
 
-/// Heads of some rows that share keys and values.
+/// Query vectors of some rows and heads that share keys and values.
 struct AttentionTile {
-  static constexpr int kMaxVectors = 12;  ///< rows * group at most
+  static constexpr int kMaxVectors = 12;  ///< most rows * group
   static constexpr int kMaxDim = 256;
 
-  const float* q = nullptr;  ///< first row, first head; heads are dim apart
+  const float* q = nullptr;  ///< first row, first head; consecutive heads are dim floats apart
   int64_t q_stride = 0;      ///< floats between rows
-  float* out = nullptr;      ///< laid out like q
+  float* out = nullptr;      ///< same layout as q, with out_stride
   int64_t out_stride = 0;
   int rows = 0, group = 0, dim = 0;
-  int64_t position = 0;        ///< of the first row
-  int64_t kv_len = 0;          ///< of the sequence
+  int64_t position = 0;        ///< position of the first row
+  int64_t kv_len = 0;          ///< positions of the sequence
   const char* head = nullptr;  ///< keys of this kv head in page 0 of this layer
-  int64_t page_bytes = 0;      ///< to the same head of the next page
+  int64_t page_bytes = 0;      ///< distance to the same head of the next page
   const int32_t* table = nullptr;
   int max_pages = 0;
   DType dtype = DType::kF32;
@@ -30,14 +30,15 @@ struct AttentionTile {
   float cap = 0;
   int window = 0;
   bool causal = true;
-  int64_t begin = 0, end = INT64_MAX;  ///< of the positions that are seen at all
+  int64_t begin = 0, end = INT64_MAX;  ///< positions that rows may see
 
-  /// What this thread will probably read next: only asked for, never used. Null: nothing.
+  /// Memory that this thread will probably read next: it is prefetched, but not used here. Null:
+  /// unknown.
   const char* next_head = nullptr;
   const int32_t* next_table = nullptr;
   int64_t next_page = 0, next_end = 0;  ///< pages [next_page, next_end)
 
-  /// Positions [first, last) that row i sees.
+  /// Range [first, last) of the positions that row i sees.
   int64_t last(int i) const { return std::min(causal ? position + i + 1 : kv_len, end); }
   int64_t first(int i) const {
     return window == 0 ? begin : std::max(position + i + 1 - window, begin);
@@ -46,17 +47,18 @@ struct AttentionTile {
   int64_t place(int64_t index) const { return index < max_pages ? index : index % max_pages; }
 };
 
-/// Bytes of the keys (or of the values) of one head in one page; kI8 adds a f32 scale per row.
+/// Returns the bytes of the keys (or of the values) of one head in one page; kI8 includes an f32
+/// scale per row.
 inline int64_t kv_part_bytes(int dim, DType dtype) {
   constexpr int64_t kRows = 32;
   return kRows * (dim * static_cast<int64_t>(dtype_size(dtype)) + (dtype == DType::kI8 ? 4 : 0));
 }
 
-/// Writes one row of keys and values at row `slot` of a page.
+/// One row of keys and values to write to row `slot` of a page.
 struct KvRow {
   const float* k = nullptr;
   const float* v = nullptr;
-  char* keys = nullptr;  ///< the values follow after kv_part_bytes
+  char* keys = nullptr;  ///< keys of the page; its values follow after kv_part_bytes
   int dim = 0;
   int slot = 0;
   DType dtype = DType::kF32;

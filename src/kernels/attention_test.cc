@@ -26,7 +26,7 @@ struct AttentionCase {
   float cap = 0;
 };
 
-// One sequence: its q, k, v for all positions, and what attention should give.
+// One sequence: q, k and v of all positions, and the expected attention.
 struct Sequence {
   Sequence(const AttentionCase& c, int length, unsigned seed)
       : q(fixture::random({length, c.heads * c.dim}, seed)),
@@ -35,7 +35,7 @@ struct Sequence {
   Tensor q, k, v;
 };
 
-/// Straight from the formula, in double, with no cache.
+/// Computes attention from the formula, in double, without a cache.
 Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
   const int64_t length = s.q.shape()[0];
   Tensor out(s.q.shape(), DType::kF32);
@@ -66,8 +66,8 @@ Tensor formula(const AttentionCase& c, const Sequence& s, float scale) {
   return out;
 }
 
-/// Runs the sequences through a pool, `chunk` rows of each per call, all in one batch.
-/// A table shorter than the sequence is a ring.
+/// Runs the sequences through a pool, `chunk` rows of each per call, all in one batch. A table
+/// shorter than the sequence is a ring.
 class Runner {
  public:
   Runner(const AttentionCase& c, std::vector<const Sequence*> sequences, int max_pages,
@@ -77,7 +77,7 @@ class Runner {
         max_pages_(max_pages),
         device_(device),
         table_(sequences_.size() * max_pages) {
-    std::iota(table_.rbegin(), table_.rend(), 2);  // pages in odd places
+    std::iota(table_.rbegin(), table_.rend(), 2);  // pages in descending order, with unused ones
     const KvSpec spec{2, c.kv_heads, c.dim, c.dtype};
     const auto pages = static_cast<int64_t>(table_.size()) + 3;
     Tensor memory({static_cast<int64_t>(KvPool::page_bytes(spec)) * pages}, DType::kU8);
@@ -225,7 +225,7 @@ TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
   }
 }
 
-// Sequences that begin with rows of another network: the rows after them see only each other
+// Sequences that begin with rows of another network (the memory). Later rows see only each other
 // (self), or only the memory (cross).
 struct Remembering {
   Sequence rows;
@@ -233,7 +233,7 @@ struct Remembering {
   int length() const { return static_cast<int>(rows.q.shape()[0]); }
 };
 
-/// What row `i` of a remembering sequence sees, straight from the formula: [heads * dim].
+/// Computes attention of row `i` of a remembering sequence from the formula: [heads * dim].
 std::vector<float> bounded_row(const AttentionCase& c, const Remembering& s, int i, bool cross) {
   int first = cross ? 0 : s.memory;
   if (c.window) first = std::max(first, i + 1 - c.window);
@@ -259,8 +259,8 @@ std::vector<float> bounded_row(const AttentionCase& c, const Remembering& s, int
   return out;
 }
 
-/// Attention of the rows after the memory of all sequences, `chunk` of each per call; [rows, width]
-/// of each.
+/// Runs attention of the rows after the memory of all sequences, `chunk` of each per call; returns
+/// [rows, width] of each.
 std::vector<Tensor> attend_bounded(const AttentionCase& c,
                                    const std::vector<const Remembering*>& all, bool cross,
                                    int chunk, int threads, Device device) {
@@ -410,7 +410,7 @@ TEST(Attention, PlainAndFastAgree) {
     Tensor out = fixture::poisoned({3, 128});
     const std::vector<int32_t> begin{0, 3}, length{100};
     paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 4}, {0.125f}, out);
-    // 8 bits: the cache is the same, but q and the weights are rounded to 15 bits.
+    // With 8 bits the cache is the same, but q and the weights are rounded to 15 bits.
     EXPECT_LT(fixture::difference(out, plain), dtype == DType::kI8 ? 1e-4 : 1e-6)
         << dtype_name(dtype);
   }
@@ -429,7 +429,7 @@ TEST_P(AttentionTest, ANanStaysInItsSequence) {
   }
 }
 
-/// A sequence that fills its pages wants no more.
+/// A sequence that fills its pages needs no further page.
 TEST(Attention, PagesMayBeFull) {
   Bench bench;
   const KvPool pool({1, 2, 32, DType::kF16}, 2);
@@ -446,7 +446,7 @@ TEST(Attention, PagesMayBeFull) {
   }
 }
 
-/// All layers of a page, and no other page.
+/// copy_page() must copy all layers of a page, and no other page.
 TEST(Attention, APageIsCopiedWithAllItsLayers) {
   const KvSpec spec{3, 2, 8, DType::kF32};
   const KvPool from(spec, 2), to(spec, 3);
@@ -489,20 +489,20 @@ TEST(Attention, WrongUseIsNamed) {
                     out);
   };
   attend({0, 1}, 2, 0);
-  EXPECT_THROW(attend({0, 1}, 2, 1), InternalError);   // no such layer
-  EXPECT_THROW(attend({0, 2}, 2, 0), InternalError);   // no such page
-  EXPECT_THROW(attend({0, -1}, 2, 0), InternalError);  // not assigned
-  EXPECT_THROW(attend({0}, 1, 0), InternalError);      // too short
+  EXPECT_THROW(attend({0, 1}, 2, 1), InternalError);   // there is no such layer
+  EXPECT_THROW(attend({0, 2}, 2, 0), InternalError);   // there is no such page
+  EXPECT_THROW(attend({0, -1}, 2, 0), InternalError);  // a page that is not assigned
+  EXPECT_THROW(attend({0}, 1, 0), InternalError);      // the table is too short
   const auto bounded = [&](std::vector<int32_t> from, std::vector<int32_t> to) {
     const std::vector<int32_t> table{0, 1};
     paged_attention(bench.ctx, all_heads(q, 2), pool, 0, {begin, length, table, 2},
                     {.begin = from, .end = to}, out);
   };
   bounded({32}, {});
-  EXPECT_THROW(bounded({33}, {}), InternalError);    // sees nothing
-  EXPECT_THROW(bounded({0}, {0}), InternalError);    // neither
-  EXPECT_THROW(bounded({-1}, {}), InternalError);    // no such position
-  EXPECT_THROW(bounded({0, 0}, {}), InternalError);  // one sequence
+  EXPECT_THROW(bounded({33}, {}), InternalError);    // the row sees no position
+  EXPECT_THROW(bounded({0}, {0}), InternalError);    // no bounds leave a position
+  EXPECT_THROW(bounded({-1}, {}), InternalError);    // there is no such position
+  EXPECT_THROW(bounded({0, 0}, {}), InternalError);  // there is only one sequence
   EXPECT_THROW(KvPool({1, 2, 30, DType::kF16}, 2), InternalError);
   EXPECT_THROW(KvPool({1, 2, 32, DType::kU8}, 2), InternalError);
 }

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kPage = KvPool::kPageRows;
 
-/// Scores of one row with all keys [D][positions], in place of them their softmax.
+/// Computes the scores of one row with all keys [D][positions] and replaces them by their softmax.
 void weigh_row(const float* q, const float* keys, int64_t dim, int64_t stride, float scale,
                std::span<float> out) {
   std::fill(out.begin(), out.end(), 0.f);

@@ -1,6 +1,6 @@
-// The weights that paged_attention() multiplies values with, of one head of one sequence, for those
-// for code that reads them (where in a recording a word was heard). CPU only. N rows, D head size,
-// L positions.
+// The weights with which paged_attention() multiplies values, for one head of one sequence. For
+// code that uses the weights themselves, such as finding the times of words in a recording. CPU
+// only. N rows, D head size, L positions.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// out[i, p] = softmax over p of (q[i] . K[p] * scale): q [N, D] f32, K the keys of `kv_head` at
-/// positions [0, L), which lie in `pages` (32 a page, in order), out [N, L] f32. A row's bits
-/// depend on that row and the keys only. For caches of f32 and f16.
+/// Computes out[i, p] = softmax over p of (q[i] . K[p] * scale). q [N, D] f32; K is the keys of
+/// `kv_head` at positions [0, L), which are in `pages` (32 a page, in order); out [N, L] f32. The
+/// bits of a row depend only on that row and the keys. For caches of f32 and f16.
 void attention_weights(StepContext& ctx, const View& q, const KvPool& pool, int layer, int kv_head,
                        std::span<const int32_t> pages, float scale, const View& out);
 

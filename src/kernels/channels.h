@@ -1,6 +1,6 @@
-// Channels over time: sums over all rows of a matrix, and the functions that they feed. A channel's
-// result depends neither on the other channels nor on the threads. On the CPU only.
-// Legend: x [T, C] f32, T rows, C channels.
+// Sums over all rows of a matrix per channel, and functions that use them. The result of a channel
+// does not depend on other channels or on threads. CPU only. Legend: x [T, C] f32, T rows, C
+// channels.
 #pragma once
 
 #include <span>
@@ -9,17 +9,18 @@
 
 namespace syrinx {
 
-/// mean and biased variance [C] of every channel over all rows; T >= 1. Rows are summed in f32 in
-/// stretches of constant length, around the first row, and stretches in double.
+/// Computes the mean and the biased variance [C] of every channel over all rows; T >= 1.
+/// Differences from the first row are summed in f32 within stretches of constant length; the sums
+/// of stretches are added in double.
 void channel_moments(StepContext& ctx, const View& x, std::span<double> mean,
                      std::span<double> variance);
 
-/// out = x * factor + summand. factor and summand [C]; out [T, C] may be x.
+/// Computes out = x * factor + summand. factor and summand [C]; out [T, C] may be x.
 void scale_channels(StepContext& ctx, const View& x, const View& factor, const View& summand,
                     const View& out);
 
-/// out = snake(x * factor + summand) with alpha and inv_beta [C] (activation.h). out [T, C] may be
-/// x.
+/// Computes out = snake(x * factor + summand) with alpha and inv_beta [C] (activation.h). out [T,
+/// C] may be x.
 void scale_channels_snake(StepContext& ctx, const View& x, const View& factor, const View& summand,
                           const View& alpha, const View& inv_beta, const View& out);
 

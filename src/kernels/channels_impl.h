@@ -1,4 +1,4 @@
-// Loops over channels on raw pointers, plain and in vectors. See channels.h for what they compute.
+// Loops over channels on raw pointers, portable and in vectors. channels.h describes the results.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ void check_segments(const char* caller, std::span<const ConvSegment> segments, i
   }
 }
 
-/// Segments as the product takes them, in the arena.
+/// Returns the segments in the product's form, in the arena.
 std::span<cpu::GemmSegment> gemm_segments(StepContext& ctx, std::span<const ConvSegment> segments,
                                           int64_t phases) {
   const auto bytes = static_cast<int64_t>(segments.size() * sizeof(cpu::GemmSegment));
@@ -167,8 +167,8 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
   phases.in_ = in;
   phases.out_ = stride * out;
   phases.taps_ = window;
-  // Sample t * s + p takes tap p + i * s of input t - i: phase p is a convolution over the window,
-  // oldest input first. The s phases are s * O outputs of one convolution.
+  // Sample t * s + p uses tap p + i * s of input t - i. Phase p is therefore a convolution over the
+  // window, oldest input first. The s phases are s * O outputs of one convolution.
   const auto fill = [&](int64_t row, float* to) {
     const int64_t p = row / out, o = row % out;
     std::vector<float> stored(static_cast<size_t>(taps));
@@ -189,7 +189,7 @@ PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t st
   return w;
 }
 
-/// weight [C, 1, K] f32.
+/// Packs weight [C, 1, K] f32.
 PackedConvTranspose1d PackedConvTranspose1d::pack_depthwise(const View& weight, int64_t stride,
                                                             int64_t window, const View& bias) {
   const int64_t channels = weight.shape[0], taps = weight.shape[2];

@@ -1,7 +1,8 @@
-// 1-D convolutions on channels-last data [time, channels], f32, weights f32 or bf16 packed at load.
-// Only whole windows are computed ("valid"): left context is the caller's, see nn/conv.h.
-// An output row depends on its window alone, bit for bit: chunking, batching and threads change
-// nothing. Packed weights are immutable and may be shared; calls allocate nothing once warm.
+// 1-D convolutions on channels-last data [time, channels], f32; weights are f32 or bf16, packed at
+// load. Only whole windows are computed ("valid"): the caller provides the left context, see
+// nn/conv.h. An output row depends only on its window, bit for bit, not on chunks, batches or
+// threads. Packed weights are immutable and may be shared; calls allocate nothing once the arena is
+// large enough.
 // C input channels, O output channels, K taps, d dilation, s stride.
 #pragma once
 
@@ -13,21 +14,22 @@
 
 namespace syrinx {
 
-/// One stretch of time of a batched call: x [T_in, C], out [T_out, O].
+/// One stretch of time in a batched call: x [T_in, C], out [T_out, O].
 struct ConvSegment {
   View x;
   View out;
 };
 
-/// Any number of groups; groups == channels (depthwise) has its own kernel.
+/// A packed convolution with any number of groups; groups == channels (depthwise) has its own
+/// kernel.
 class PackedConv1d {
  public:
   PackedConv1d() = default;
-  /// weight [O, C / groups, K] f32 | bf16 | f16 (torch's layout), bias [O] or empty.
+  /// Packs weight [O, C / groups, K] f32 | bf16 | f16 (torch's layout); bias [O] or empty.
   static PackedConv1d pack(const View& weight, const View& bias = {}, int64_t groups = 1,
                            WeightType type = WeightType::kF32);
 
-  /// A copy in the memory of a GPU, for operands there.
+  /// Returns a copy in the memory of a GPU, for operands there.
   PackedConv1d on_device(Device device) const;
 
   int64_t in() const { return in_; }
@@ -38,11 +40,12 @@ class PackedConv1d {
   Device device() const { return depthwise_.empty() ? matrix_.data.device() : depthwise_.device(); }
   size_t bytes() const { return matrix_.data.bytes() + depthwise_.bytes() + bias_.bytes(); }
 
-  /// [O rounded up per group, K * C / groups], k = tap * C / groups + channel; empty if depthwise.
+  /// Returns [O rounded up per group, K * C / groups], k = tap * C / groups + channel; empty if
+  /// depthwise.
   const PackedMatrix& matrix() const { return matrix_; }
-  /// [K, O] f32 if depthwise.
+  /// Returns [K, O] f32 if depthwise.
   const Tensor& depthwise_weight() const { return depthwise_; }
-  /// [16 * panels] f32 ([C] if depthwise), or null.
+  /// Returns [16 * panels] f32 ([C] if depthwise), or null.
   const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
 
  private:
@@ -52,32 +55,32 @@ class PackedConv1d {
   int64_t in_ = 0, out_ = 0, taps_ = 0, groups_ = 1;
 };
 
-/// Inputs that one output row sees: d * (K - 1) + 1.
+/// Returns how many inputs an output row depends on: d * (K - 1) + 1.
 inline int64_t conv_window(int64_t taps, int64_t dilation) { return dilation * (taps - 1) + 1; }
-/// Output rows of T_in inputs: (T_in - window) / s + 1, or 0.
+/// Returns the number of output rows for T_in inputs: (T_in - window) / s + 1, or 0.
 inline int64_t conv_rows(int64_t t_in, int64_t taps, int64_t dilation, int64_t stride) {
   const int64_t window = conv_window(taps, dilation);
   return t_in < window ? 0 : (t_in - window) / stride + 1;
 }
 
-/// out[t, o] = b[o] + sum over j, c of w[o, c, j] x[t * s + j * d, c].
-/// T_out of each segment must be conv_rows(T_in, ...). Segments may differ in length.
+/// Computes out[t, o] = b[o] + sum over j, c of w[o, c, j] x[t * s + j * d, c]. T_out of each
+/// segment must be conv_rows(T_in, ...). Segments may have different lengths.
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t dilation = 1, int64_t stride = 1);
 void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& out,
             int64_t dilation = 1, int64_t stride = 1);
 
-/// Transposed convolution as `stride` phases: output row t is the s samples [t * s, t * s + s),
-/// and sees the M = ceil(K / s) inputs t, t + 1, ..., t + M - 1 of x.
+/// A transposed convolution as `stride` phases: output row t is the s samples [t * s, t * s + s),
+/// which depend on the M = ceil(K / s) inputs t, t + 1, ..., t + M - 1 of x.
 class PackedConvTranspose1d {
  public:
   PackedConvTranspose1d() = default;
-  /// weight [C, O, K] f32 | bf16 | f16 (torch's layout), bias [O] or empty. groups is 1, or C with
-  /// weight [C, 1, K] (depthwise, O = C).
+  /// Packs weight [C, O, K] f32 | bf16 | f16 (torch's layout); bias [O] or empty. groups is 1, or C
+  /// with weight [C, 1, K] (depthwise, O = C).
   static PackedConvTranspose1d pack(const View& weight, int64_t stride, const View& bias = {},
                                     WeightType type = WeightType::kF32, int64_t groups = 1);
 
-  /// A copy in the memory of a GPU, for operands there.
+  /// Returns a copy in the memory of a GPU, for operands there.
   PackedConvTranspose1d on_device(Device device) const;
 
   int64_t in() const { return phases_.in(); }
@@ -85,7 +88,7 @@ class PackedConvTranspose1d {
   bool depthwise() const { return phases_.groups() > 1; }
   int64_t stride() const { return stride_; }
   int64_t taps() const { return taps_; }
-  /// M: inputs seen by one output.
+  /// Returns M, the inputs on which an output depends.
   int64_t window() const { return phases_.taps(); }
   size_t bytes() const { return phases_.bytes(); }
   Device device() const { return phases_.device(); }
@@ -94,12 +97,12 @@ class PackedConvTranspose1d {
  private:
   static PackedConvTranspose1d pack_depthwise(const View& weight, int64_t stride, int64_t window,
                                               const View& bias);
-  PackedConv1d phases_;  // [s * O, C, M], or depthwise with s outputs a channel
+  PackedConv1d phases_;  // [s * O, C, M]; depthwise: s outputs per channel
   int64_t stride_ = 1, taps_ = 0;
 };
 
-/// x [T_in, C] -> out [(T_in - M + 1) * s, O]. With M - 1 rows of zeros before x, out is the
-/// first T * s samples of torch's conv_transpose1d of the T rows after them (the causal part).
+/// Computes x [T_in, C] -> out [(T_in - M + 1) * s, O]. With M - 1 rows of zeros before x, out is
+/// the first T * s samples of torch's conv_transpose1d of the T rows after them (the causal part).
 void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w,
                       std::span<const ConvSegment> segments);
 void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w, const View& x,

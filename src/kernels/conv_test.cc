@@ -108,7 +108,7 @@ TEST_P(ConvTest, SegmentsAndThreadsDoNotChangeARow) {
   }
 }
 
-// The products of before stay at hand, to compare both on a machine.
+// The product without tensor cores can be selected, to compare both on one machine.
 TEST_P(ConvTest, TensorCoresCanBeLeftOut) {
   if (GetParam() == Device::kCpu) GTEST_SKIP() << "of a GPU";
   fixture::Bench machine(1, GetParam());
@@ -122,13 +122,13 @@ TEST_P(ConvTest, TensorCoresCanBeLeftOut) {
   conv1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(without));
   unsetenv("SYRINX_GPU_CONVS");
   machine.back();
-  // bf16 weights alone are 1.6e-3 off; x rounded as well makes it half as much again.
+  // bf16 weights alone have an error of 1.6e-3; rounding x, too, increases it by half.
   EXPECT_LT(relative_rms(without, want), 2e-3);
   EXPECT_GT(relative_rms(with, without), 5e-4);
   EXPECT_LT(relative_rms(with, want), 4e-3);
 }
 
-// Rows of x that lie at no multiple of 16 bytes are read one number at a time.
+// Rows of x whose addresses are not multiples of 16 bytes are read one number at a time.
 TEST_P(ConvTest, WhereRowsLieDoesNotChangeThem) {
   fixture::Bench machine(1, GetParam());
   const PackedConv1d packed =
@@ -168,7 +168,8 @@ TEST_P(ConvTest, TransposedAgreesWithReference) {
       conv_transpose1d(machine.ctx, machine.weights(packed), machine.on(x), machine.on(got.view()));
       machine.back();
       ASSERT_TRUE(got.clean());
-      // Where the kernel is shorter than the stride torch stops early; the rest is bias alone.
+      // If K is less than the stride, torch's output ends earlier; the remaining samples are only
+      // bias.
       const int64_t rows = std::min(full.shape()[0], t * c.stride);
       ASSERT_LT(relative_rms(got.view().slice(0, rows), full.view().slice(0, rows)), 2e-6)
           << c.in << " " << c.out << " t " << t;

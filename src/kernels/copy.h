@@ -1,4 +1,4 @@
-// Copies stretches of numbers between operands of one device, for chunks of streams.
+// Copies numbers between operands on one device, for chunks of streams.
 #pragma once
 
 #include <span>
@@ -7,19 +7,20 @@
 
 namespace syrinx {
 
-/// `count` numbers from `from` (null: zeros) to `to`; both lie where the context's kernels work.
+/// A copy of `count` numbers from `from` (null: zeros) to `to`; both are on the context's device.
 struct CopySpan {
   const float* from = nullptr;
   float* to = nullptr;
   int64_t count = 0;
 };
 
-/// Copies all spans, in any order: no span may read or write numbers that another one writes.
+/// Copies all spans in any order: a span must not read or write numbers that another span writes.
 void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
-/// to = from, which have equally many numbers.
+/// Copies `from` to `to`, which must have the same count.
 void copy(StepContext& ctx, const View& from, const View& to);
 
-/// x[i, j] += y[i, j] * factors[i]. x, y [N, H]; factors [N]. (The products are rounded.)
+/// Computes x[i, j] += y[i, j] * factors[i]. x, y [N, H]; factors [N]. (Products are rounded before
+/// the addition.)
 void add_rows_scaled(StepContext& ctx, const View& x, const View& y, const View& factors);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// One table row on raw pointers, plain and AVX2: out = row, or out += row.
+// One table row on raw pointers, portable and AVX2: out = row, or out += row.
 #pragma once
 
 #include <cstdint>

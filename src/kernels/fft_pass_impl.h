@@ -1,5 +1,5 @@
-// What fft_pass.h promises, for the namespace and the instructions of the file that includes it (so
-// no function of the standard library here).
+// The implementation of fft_pass.h, for the namespace and the instruction set of the file that
+// includes it. Therefore it uses no functions of the standard library.
 namespace {
 
 struct Complex {
@@ -20,7 +20,7 @@ Complex twiddle(const float* turns, int i) {
   return {t.re, kInverse ? -t.im : t.im};
 }
 
-/// a times -i, or i in the inverse.
+/// Returns a times -i, or times i in the inverse.
 template <bool kInverse>
 Complex quarter(Complex a) {
   return kInverse ? Complex{-a.im, a.re} : Complex{a.im, -a.re};
@@ -62,8 +62,8 @@ void pass4(const FftPass& f) {
   }
 }
 
-/// Any factor p of `half`, by the definition. What is turned by how much is known outside the inner
-/// loops, which then are vectors.
+/// Runs a pass for any factor p of `half`, by the definition. Twiddle factors are computed outside
+/// the inner loops, which can then be vectorised.
 template <bool kInverse>
 void pass_any(const FftPass& f) {
   for (int j = 0; j < f.left; ++j) {

@@ -1,5 +1,5 @@
-// What the tests of kernels and layers share: a context with its pool, tensors of repeatable
-// pseudo-random numbers, poison, and comparisons. Only included by *_test.cc.
+// For tests of kernels and layers: a context with its pool, tensors of reproducible pseudo-random
+// numbers, poisoned outputs, and comparisons. Only included by *_test.cc.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,8 +18,8 @@
 
 namespace syrinx::fixture {
 
-/// A context of one device, and host tensors as its kernels see them: on(x) is x where the kernels
-/// run, with what x holds, and back() brings home what they wrote. Both do nothing on the CPU.
+/// A context of one device. on(x) returns a copy of the host tensor x on that device; back() copies
+/// all such tensors back to the host. On the CPU, on(x) returns x and back() does nothing.
 class Bench {
  public:
   explicit Bench(int threads = 1, Device device = Device::kCpu)
@@ -28,7 +28,7 @@ class Bench {
         stream_(make_stream(device)),
         ctx(stream_ ? StepContext(pool, arena, host_, *stream_) : StepContext(pool, arena)) {}
 
-  /// The same view gives the same memory until back().
+  /// Returns the same memory for the same view until back().
   View on(const View& host) {
     if (ctx.device == Device::kCpu || host.empty()) return host;
     auto& copy = copies_[{host.data, host.bytes()}];
@@ -40,7 +40,7 @@ class Bench {
     view.shape = host.shape;
     return view;
   }
-  /// Weights, kept until the end.
+  /// Copies weights to the device; the copy exists until the end.
   template <typename Packed>
   const Packed& weights(const Packed& host) {
     if (ctx.device == Device::kCpu) return host;
@@ -79,8 +79,8 @@ class Bench {
   std::deque<std::shared_ptr<void>> kept_;
 };
 
-/// A test that runs once for every device that this build knows, and is skipped on a machine that
-/// lacks one.
+/// A test that runs once for every device of this build; skipped for a device that the machine
+/// lacks.
 class OnDevice : public ::testing::TestWithParam<Device> {
  protected:
   void SetUp() override {
@@ -88,14 +88,14 @@ class OnDevice : public ::testing::TestWithParam<Device> {
   }
 };
 
-/// The CPU, and the GPU where its backend is built.
+/// Returns the CPU and, if its backend is built, the GPU.
 inline std::vector<Device> devices() {
   std::vector<Device> all{Device::kCpu};
   if (device_missing(Device::kCuda).find("this build") == std::string::npos)
     all.push_back(Device::kCuda);
   return all;
 }
-/// Whether the device is the emulated GPU, on which large shapes take minutes.
+/// Returns whether the device is the emulated GPU, on which large shapes take minutes.
 inline bool emulated(Device device) {
   return device == Device::kCuda && Stream::create(device)->native() == nullptr;
 }
@@ -103,7 +103,7 @@ inline std::string device_label(const ::testing::TestParamInfo<Device>& info) {
   return device_name(info.param);
 }
 
-/// Normal numbers times `scale`.
+/// Returns normal numbers times `scale`.
 inline Tensor random(Shape shape, unsigned seed, float scale = 1) {
   Tensor t(shape, DType::kF32);
   std::mt19937 engine(seed);
@@ -112,7 +112,7 @@ inline Tensor random(Shape shape, unsigned seed, float scale = 1) {
   return t;
 }
 
-/// Full of NaN: whatever a kernel forgets to write is seen.
+/// Returns a tensor full of NaN, in which values that a kernel did not write are detected.
 inline Tensor poisoned(Shape shape) {
   Tensor t(shape, DType::kF32);
   std::fill_n(t.f32(), shape.count(), std::numeric_limits<float>::quiet_NaN());
@@ -123,7 +123,7 @@ inline bool same_bits(const View& a, const View& b) {
   return a.shape == b.shape && std::memcmp(a.data, b.data, a.bytes()) == 0;
 }
 
-/// Largest |a - b|, relative to the largest |b|; infinite when a number is not one.
+/// Returns the largest |a - b| relative to the largest |b|; infinite if a number is NaN.
 inline double difference(const View& a, const View& b) {
   double worst = 0, top = 1e-30;
   for (int64_t i = 0; i < b.count(); ++i) {
@@ -135,7 +135,7 @@ inline double difference(const View& a, const View& b) {
   return worst / top;
 }
 
-/// RMS of a - b.
+/// Returns the RMS of a - b.
 inline double rms_error(const View& a, const View& b) {
   double error = 0;
   for (int64_t i = 0; i < b.count(); ++i) {
@@ -145,7 +145,7 @@ inline double rms_error(const View& a, const View& b) {
   return std::sqrt(error / static_cast<double>(std::max<int64_t>(b.count(), 1)));
 }
 
-/// RMS of a - b over RMS of b.
+/// Returns the RMS of a - b divided by the RMS of b.
 inline double relative_rms(const View& a, const View& b) {
   double power = 0;
   for (int64_t i = 0; i < b.count(); ++i) power += double{b.f32()[i]} * b.f32()[i];
@@ -153,8 +153,8 @@ inline double relative_rms(const View& a, const View& b) {
   return rms_error(a, b) / std::sqrt(power + 1e-300);
 }
 
-/// An output full of NaN with NaN on both sides: what a kernel leaves unwritten or writes outside
-/// shows.
+/// An output full of NaN, with NaN before and after it, to detect missing writes and writes
+/// outside.
 class GuardedOutput {
  public:
   explicit GuardedOutput(const Shape& shape)
@@ -164,7 +164,7 @@ class GuardedOutput {
   View view() const {
     return memory_.view().slice(kGuard, kGuard + shape_.count()).reshape(shape_);
   }
-  /// All of the inside written, nothing outside touched.
+  /// Returns whether every number inside was written and none outside.
   bool clean() const {
     for (int64_t i = 0; i < memory_.shape()[0]; ++i) {
       const bool inside = i >= kGuard && i < kGuard + shape_.count();

@@ -10,10 +10,10 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kPanel = FourBits::kPanel, kGroup = FourBits::kGroup;
-constexpr int kLargest = 15;         // of the numbers
-constexpr float kMostEighths = 255;  // of a zero
+constexpr int kLargest = 15;         // largest number
+constexpr float kMostEighths = 255;  // largest zero, in eighths
 
-/// One group of 16 outputs; a lane is an output, so that the loops over lanes vectorise.
+/// One number for each of 16 outputs; lanes are outputs, so that loops over them vectorise.
 using Lanes = float[kPanel];
 struct Group {
   float w[kGroup][kPanel];
@@ -25,15 +25,16 @@ struct Choice {
 
 float nearest_f16(float value) { return f16_to_f32(f32_to_f16(std::min(value, 65504.0f))); }
 
-/// The nearest whole number, for values well below 2^22.
+/// Returns the nearest whole number, for values well below 2^22.
 float rounded(float value) {
   constexpr float kMagic = 12582912.0f;
   return (value + kMagic) - kMagic;
 }
 
-/// Numbers for the scales and zeros of a choice, and the squared errors.
+/// Chooses numbers for a choice's scales and zeros, and computes the squared errors.
 void choose_numbers(const Group& group, Choice& choice, Lanes& error) {
-  Lanes scale, inverse, zero, sum = {};  // of its own: what is written must not seem to be read
+  // Local copies, so that the compiler sees that writes do not change them.
+  Lanes scale, inverse, zero, sum = {};
   for (int o = 0; o < kPanel; ++o) {
     scale[o] = choice.scale[o];
     inverse[o] = scale[o] > 0 ? 1.0f / scale[o] : 0.0f;
@@ -51,7 +52,8 @@ void choose_numbers(const Group& group, Choice& choice, Lanes& error) {
   std::copy_n(sum, kPanel, error);
 }
 
-/// Scales and zeros of the line w = scale * (q - zero) that comes nearest to a choice's numbers.
+/// Computes scales and zeros of the line w = scale * (q - zero) that is nearest to a choice's
+/// numbers.
 void fit_line(const Group& group, Choice& choice) {
   Lanes q1 = {}, q2 = {}, w1 = {}, wq = {};
   for (int i = 0; i < kGroup; ++i) {
@@ -65,7 +67,7 @@ void fit_line(const Group& group, Choice& choice) {
   }
   for (int o = 0; o < kPanel; ++o) {
     const float spread = kGroup * q2[o] - q1[o] * q1[o];
-    if (spread <= 0) continue;  // all numbers are one: as before
+    if (spread <= 0) continue;  // all numbers are equal: keep scale and zero
     const float scale = nearest_f16((kGroup * wq[o] - q1[o] * w1[o]) / spread);
     if (!(scale > 0)) continue;
     const float eighths = (q1[o] - w1[o] / scale) * (8.0f / kGroup);
@@ -74,7 +76,8 @@ void fit_line(const Group& group, Choice& choice) {
   }
 }
 
-/// Whether output o's weights are whole multiples of an f16 scale: then they go into `to` exactly.
+/// If output o's weights are multiples of an f16 scale, puts them into `to` exactly and returns
+/// true.
 bool take_exact(const Group& group, int64_t o, Choice& to) {
   float top = 0, least = INFINITY;
   for (int i = 0; i < kGroup; ++i) {
@@ -86,7 +89,7 @@ bool take_exact(const Group& group, int64_t o, Choice& to) {
   for (int most = 1; top > 0 && most <= kLargest + 1; ++most) {
     const float scale = top / static_cast<float>(most);
     if (nearest_f16(scale) != scale || scale * static_cast<float>(most) != top) continue;
-    float low = 0, high = -INFINITY;  // a zero is not negative
+    float low = 0, high = -INFINITY;  // zeros must not be negative
     int i = 0;
     for (; i < kGroup; ++i) {
       const float n = rounded(group.w[i][o] / scale);
@@ -103,7 +106,7 @@ bool take_exact(const Group& group, int64_t o, Choice& to) {
   return false;
 }
 
-/// The best of a few beginnings.
+/// Searches the best choice from a few initial ones.
 void search(const Group& group, Choice& best) {
   Lanes low = {}, high = {}, least;
   for (int i = 0; i < kGroup; ++i) {
@@ -114,7 +117,7 @@ void search(const Group& group, Choice& best) {
   }
   std::fill_n(least, kPanel, INFINITY);
   Choice choice;
-  // Steps in the whole range: the ends fall away where there are more than 15.
+  // Number of steps in the whole range: with more than 15, the extremes are clipped.
   for (const float steps : {15.0f, 16.5f}) {
     for (int o = 0; o < kPanel; ++o) {
       choice.scale[o] = nearest_f16((high[o] - low[o]) / steps);
@@ -140,7 +143,7 @@ void search(const Group& group, Choice& best) {
 
 void write(const Choice& choice, uint8_t* numbers, uint8_t* scales) {
   for (int64_t i = 0; i < kGroup; ++i) {
-    if (i % 8 >= 4) continue;  // taken with the one 4 before it
+    if (i % 8 >= 4) continue;  // written with the number 4 before it
     for (int64_t o = 0; o < kPanel; ++o) {
       const int both = static_cast<int>(choice.q[i][o] + 16 * choice.q[i + 4][o]);
       numbers[(i / 8 * kPanel + o) * 4 + i % 4] = static_cast<uint8_t>(both);

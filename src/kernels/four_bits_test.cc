@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kK = 96;
 
-/// 16 rows of kK weights packed and read again.
+/// Packs 16 rows of kK weights and reads them back.
 std::vector<float> through_four_bits(const std::vector<float>& rows) {
   std::vector<uint8_t> panel(FourBits::panel_bytes(kK), 0xcc);
   FourBits::pack_panel(rows.data(), kK, panel.data());
@@ -43,7 +43,7 @@ std::vector<float> gaussian(float size, float mean = 0) {
   return rows;
 }
 
-// Numbers in [0, 15] and whole zeros as others publish them, of every kind of group.
+// Numbers in [0, 15] and whole zeros, as in published checkpoints, in every kind of group.
 TEST(FourBits, KeepWhatIsAlreadyOfFourBits) {
   std::mt19937 engine(1);
   std::uniform_int_distribution<int> number(0, 15), zero(0, 16), bits(0x0400, 0x5000);
@@ -67,14 +67,14 @@ TEST(FourBits, KeepConstantsOfEitherSign) {
   }
 }
 
-// Whole multiples, but one step too many for numbers of four bits.
+// Multiples of a scale, but with one step too many for 4 bits.
 TEST(FourBits, SixteenStepsAreOneTooMany) {
   std::vector<float> rows(16 * kK);
   for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i % 17) - 8;
   EXPECT_LT(relative_error(through_four_bits(rows), rows), 0.1);
 }
 
-// Where all numbers of a group are one, there is no line through them to look for.
+// If all numbers of a group are equal, there is no line through them to search for.
 TEST(FourBits, ConstantsThatAreNoHalfFloatsAreNear) {
   for (int i = 1; i <= 60; ++i) {
     for (const float value : {0.1f * static_cast<float>(i), -0.1f * static_cast<float>(i)}) {
@@ -84,7 +84,7 @@ TEST(FourBits, ConstantsThatAreNoHalfFloatsAreNear) {
   }
 }
 
-// What the search promises: better than the plain scale of the range, wherever the mean lies.
+// The search must be better than the scale of the range, wherever the mean is.
 TEST(FourBits, SearchBeatsTheRange) {
   for (const float mean : {0.0f, 0.5f, -0.5f}) {
     const std::vector<float> rows = gaussian(1, mean);

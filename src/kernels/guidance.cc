@@ -16,7 +16,7 @@ void merge_guidance(StepContext& ctx, View logits, std::span<const GuidedRow> ro
   }
   if (logits.device == Device::kCuda) return cuda::merge_guidance(ctx, logits, rows);
   float* data = logits.f32();
-  // Columns are independent, and a row is written only after all that it is made from was read.
+  // Columns are independent, and a row is written only after its inputs were read.
   ctx.pool.parallel_for(width, 4096, [&](int64_t begin, int64_t end) {
     for (size_t i = 0; i < rows.size(); ++i) {
       float* out = data + static_cast<int64_t>(i) * width;

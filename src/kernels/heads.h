@@ -1,5 +1,5 @@
-// How a kernel sees the heads of one operand inside the rows of a wider matrix, so that the output
-// of a fused q|k|v projection needs no splitting. Borrowed for one call.
+// A view of the heads of one operand inside the rows of a wider matrix, so that the output of a
+// fused q|k|v projection need not be split. Borrowed for one call.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Columns [offset, offset + heads * dim) of every row of `rows` [N, stride] f32.
+/// The columns [offset, offset + heads * dim) of every row of `rows` [N, stride] f32.
 struct HeadsView {
   View rows;
   int64_t offset = 0;
@@ -20,7 +20,7 @@ struct HeadsView {
   float* row(int64_t i) const { return rows.f32() + i * stride() + offset; }
 };
 
-/// All columns of x [N, heads * dim] f32.
+/// Returns a view of all columns of x [N, heads * dim] f32.
 inline HeadsView all_heads(const View& x, int heads) {
   return {x, 0, heads, static_cast<int>(x.shape[1] / heads)};
 }

@@ -22,7 +22,7 @@ void check_part(const LinearPart& part, int64_t in) {
   if (!part.gain.empty()) expect_shape("linear gain", part.gain, outputs);
 }
 
-/// The weights [I] of output `o`, with its gain.
+/// Copies the weights [I] of output `o`, multiplied by its gain.
 void copy_weights(const LinearPart& part, int64_t o, float* to) {
   const int64_t in = part.weight.shape[1];
   copy_as_f32(part.weight, o * in, in, to);
@@ -37,14 +37,14 @@ float bias_of(const LinearPart& part, int64_t o) {
   return part.gain.empty() ? bias : bias * part.gain.f32()[o];
 }
 
-/// Shape checks of the inputs; returns N.
+/// Checks the shape of x; returns N.
 int64_t check_x(const PackedLinear& w, const View& x) {
   SYRINX_CHECK(x.shape.dims() == 2 && x.dtype == DType::kF32, "[linear] x ", x.shape.str());
   expect_shape("linear x", x, Shape{x.shape[0], w.in()});
   return x.shape[0];
 }
 
-/// The product on a GPU; the parts say the same as on the CPU.
+/// Runs the product on a GPU; `to` has the same meaning as on the CPU.
 void run_cuda(StepContext& ctx, const PackedLinear& w, const View& x,
               std::span<const cpu::GemmPart> to, cpu::GemmStore store) {
   using Out = cuda::GemmOut;
@@ -77,7 +77,7 @@ void run(StepContext& ctx, const PackedLinear& w, const View& x, std::span<const
   cpu::gemm(ctx, call);
 }
 
-/// One out for all parts, side by side.
+/// Runs all parts into one output, concatenated.
 void run_joined(StepContext& ctx, const PackedLinear& w, const View& x, const View& out,
                 cpu::GemmStore store) {
   expect_shape("linear out", out, Shape{check_x(w, x), w.out()});
@@ -113,7 +113,7 @@ PackedLinear PackedLinear::pack(std::span<const LinearPart> parts, WeightType ty
     panels += panels_of(part.weight.shape[0]);
     any_bias |= !part.bias.empty();
   }
-  // Each part begins a panel; the rows between are zeros.
+  // Each part begins a panel; the rows that fill panels are zeros.
   std::vector<int64_t> begins;
   int64_t row = 0;
   for (const int64_t size : w.part_sizes_) {
@@ -152,7 +152,7 @@ PackedLinear PackedLinear::pack_gated(const LinearPart& gate, const LinearPart& 
   w.gated_ = true;
   w.out_ = out;
   w.part_sizes_ = {out};
-  // Panel 2i of the matrix is panel i of the gate, 2i + 1 that of up.
+  // Panel 2i of the matrix is panel i of the gate, panel 2i + 1 is panel i of up.
   const int64_t rows = 2 * panels_of(out) * kPanel;
   auto source = [&](int64_t o) {
     const int64_t panel = o / kPanel, at = panel / 2 * kPanel + o % kPanel;

@@ -1,13 +1,12 @@
 // out = x W^T + b for weights in f32, bf16, 8 or 4 bits, packed once at load.
-// A row's result is the same bits whatever other rows are in the call and however many threads
-// work on it. PackedLinear is immutable after pack and may be shared by threads; the calls take
-// scratch from the context's arena and allocate nothing once it is warm.
+// A row's result has the same bits regardless of the other rows in the call and of the number of
+// threads. PackedLinear is immutable after pack and may be shared by threads. Calls take scratch
+// from the context's arena and allocate nothing once it is large enough.
 // N rows, I = in(), O = out(); x and outputs are f32.
 //
 // Relative RMS error of the outputs against f32 with I = 1024 (linear_test): kBF16 0.16 %, kBF16A16
-// 0.23 %; for
-// Gaussian weights and inputs kQ8 0.60 %, kQ8A8 0.85 %; for both heavy-tailed (Student t, 3 degrees
-// of freedom) 1.1 % and 1.5 %. kQ4: 7.3 % and 9.4 %.
+// 0.23 %. For Gaussian weights and inputs: kQ8 0.60 %, kQ8A8 0.85 %, kQ4 7.3 %. For heavy-tailed
+// ones (Student t, 3 degrees of freedom): kQ8 1.1 %, kQ8A8 1.5 %, kQ4 9.4 %.
 #pragma once
 
 #include <cstdint>
@@ -19,25 +18,27 @@
 
 namespace syrinx {
 
-/// One torch-style linear: weight [O, I] f32 | bf16 | f16; bias [O] of those types, or empty.
-/// gain [O] f32 or empty: weights and bias of each output are multiplied by it, rounded to f32.
+/// One torch-style linear: weight [O, I] f32 | bf16 | f16; bias [O] of these types, or empty. gain
+/// [O] f32 or empty: weights and bias of each output are multiplied by it and rounded to f32.
 struct LinearPart {
   View weight;
   View bias = {};
   View gain = {};
 };
 
-/// One or several linears of the same input, as the products read them.
+/// One or several packed linears with the same input.
 class PackedLinear {
  public:
   PackedLinear() = default;
   static PackedLinear pack(const View& weight, WeightType type, const View& bias = {});
-  /// Several linears of one input (q, k and v): one pass over x. O is the sum of their outputs.
+  /// Packs several linears of one input (q, k and v), for one pass over x. O is the sum of their
+  /// outputs.
   static PackedLinear pack(std::span<const LinearPart> parts, WeightType type);
-  /// out = silu(gate(x)) * up(x), in one pass; O is the output size of either.
+  /// Packs a gate: out = silu(gate(x)) * up(x), in one pass; O is the output size of `gate` and of
+  /// `up`.
   static PackedLinear pack_gated(const LinearPart& gate, const LinearPart& up, WeightType type);
 
-  /// A copy in the memory of a GPU, for operands there.
+  /// Returns a copy in the memory of a GPU, for operands there.
   PackedLinear on_device(Device device) const;
 
   int64_t in() const { return matrix_.k; }
@@ -46,13 +47,13 @@ class PackedLinear {
   bool gated() const { return gated_; }
   bool empty() const { return out_ == 0; }
   Device device() const { return matrix_.data.device(); }
-  /// Memory held, weights and biases.
+  /// Returns the bytes of weights and biases.
   size_t bytes() const { return matrix_.data.bytes() + bias_.bytes(); }
 
-  /// Output sizes of the parts, in order; each part begins a new panel of the matrix.
+  /// Returns the output sizes of the parts, in order; each part begins a new panel of the matrix.
   std::span<const int64_t> part_sizes() const { return part_sizes_; }
   const PackedMatrix& matrix() const { return matrix_; }
-  /// [16 * panels] f32, or null.
+  /// Returns [16 * panels] f32, or null.
   const float* bias() const { return bias_.empty() ? nullptr : bias_.f32(); }
 
  private:
@@ -63,13 +64,14 @@ class PackedLinear {
   bool gated_ = false;
 };
 
-/// out [N, O] = x [N, I] W^T + b; parts side by side, in order. out must not overlap x.
+/// Computes out [N, O] = x [N, I] W^T + b; the outputs of the parts are concatenated in order. out
+/// must not overlap x.
 void linear(StepContext& ctx, const PackedLinear& w, const View& x, const View& out);
 
-/// out [N, O] += x [N, I] W^T + b: the end of a residual branch.
+/// Computes out [N, O] += x [N, I] W^T + b, for the end of a residual branch.
 void linear_add(StepContext& ctx, const PackedLinear& w, const View& x, const View& out);
 
-/// As linear, each part into its own view: outs[i] [N, part_sizes()[i]].
+/// Computes a linear with the output of each part in its own view: outs[i] [N, part_sizes()[i]].
 void linear_parts(StepContext& ctx, const PackedLinear& w, const View& x,
                   std::span<const View> outs);
 

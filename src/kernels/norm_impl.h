@@ -1,4 +1,4 @@
-// One row of each norm on raw pointers, plain and AVX2. See norm.h for what they compute.
+// One row of each norm on raw pointers, portable and AVX2. norm.h describes the results.
 #pragma once
 
 #include <cstdint>

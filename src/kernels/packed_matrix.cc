@@ -16,27 +16,28 @@ namespace {
 
 constexpr int64_t kPanel = PackedMatrix::kPanel, kGroup = PackedMatrix::kGroup;
 
-/// Smallest bf16 not below a positive value, so that value / scale stays within the int8 range.
+/// Rounds a positive value up to bf16, so that value / scale stays within the int8 range.
 uint16_t round_up_bf16(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0xffff) >> 16);
 }
 
-/// Place of output o among the 16 bf16 of a panel: the halves of a 32-bit lane are 8 outputs apart.
+/// Returns the index of output o among the 16 bf16 of a panel: the halves of a 32-bit lane are
+/// outputs i and i + 8.
 int64_t interleaved(int64_t o) { return o % 8 * 2 + o / 8; }
 
-/// rows [16][padded_k] f32 -> one q8 panel.
+/// Packs rows [16][padded_k] f32 into one q8 panel.
 void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
-  // Adding this leaves the nearest whole number in the low bits, also when loops are vectorised.
+  // Adding this number leaves the nearest integer in the low bits, also in vectorised loops.
   constexpr float kRound = 12582912.0f;
   for (int64_t g = 0; g < padded_k / kGroup; ++g, to += PackedMatrix::kGroupBytes) {
     for (int64_t o = 0; o < kPanel; ++o) {
       const float* w = rows + o * padded_k + g * kGroup;
-      uint32_t top_bits = 0;  // magnitudes order like their bits
+      uint32_t top_bits = 0;  // magnitudes have the same order as their bits
       for (int64_t i = 0; i < kGroup; ++i) {
         top_bits = std::max(top_bits, std::bit_cast<uint32_t>(w[i]) & 0x7fffffffu);
       }
-      // Weights too small for their scale to have an inverse count as zero.
+      // If a scale is too small to have an inverse, its weights count as zero.
       constexpr float kSmallest = 1e-35f;
       const float top = std::bit_cast<float>(top_bits);
       const uint16_t scale = top < kSmallest ? 0 : round_up_bf16(top / 127.0f);
@@ -51,14 +52,14 @@ void pack_q8_panel(const float* rows, int64_t padded_k, uint8_t* to) {
   }
 }
 
-/// rows [16][k] f32 -> one f32 panel.
+/// Packs rows [16][k] f32 into one f32 panel.
 void pack_f32_panel(const float* rows, int64_t k, float* to) {
   for (int64_t i = 0; i < k; ++i) {
     for (int64_t o = 0; o < kPanel; ++o) to[i * kPanel + o] = rows[o * k + i];
   }
 }
 
-/// rows [16][k] f32 -> one bf16 panel; halves [16][k] is scratch.
+/// Packs rows [16][k] f32 into one bf16 panel; halves [16][k] is scratch.
 void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* to) {
   for (int64_t i = 0; i < kPanel * k; ++i) halves[i] = f32_to_bf16(rows[i]);
   for (int64_t i = 0; i < k; ++i) {
@@ -66,7 +67,7 @@ void pack_bf16_panel(const float* rows, int64_t k, uint16_t* halves, uint16_t* t
   }
 }
 
-/// rows [16][k] f32 -> one panel of pairs of bf16.
+/// Packs rows [16][k] f32 into one panel of pairs of bf16.
 void pack_pairs_panel(const float* rows, int64_t k, uint16_t* to) {
   for (int64_t i = 0; i < k; i += 2) {
     for (int64_t o = 0; o < kPanel; ++o) {
@@ -76,7 +77,7 @@ void pack_pairs_panel(const float* rows, int64_t k, uint16_t* to) {
   }
 }
 
-/// rows [16][padded_k] f32 -> one panel of m; halves [16][k] is scratch for bf16.
+/// Packs rows [16][padded_k] f32 into one panel of m; halves [16][k] is scratch for bf16.
 void pack_panel(const PackedMatrix& m, const float* rows, uint16_t* halves, uint8_t* to) {
   switch (m.type) {
     case WeightType::kF32:
@@ -95,7 +96,7 @@ void pack_panel(const PackedMatrix& m, const float* rows, uint16_t* halves, uint
   }
 }
 
-/// A 4-bit panel to 16 rows of bf16, which are `stride` elements apart.
+/// Unpacks a 4-bit panel to 16 rows of bf16, which are `stride` elements apart.
 void unpack_q4_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint16_t* to) {
   for (int64_t o = 0; o < kPanel; ++o) {
     for (int64_t i = 0; i < m.k; ++i) {
@@ -104,8 +105,8 @@ void unpack_q4_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride,
   }
 }
 
-/// One panel to 16 rows of `to`, which are `stride` elements apart; q8 scales to 16 rows of
-/// `scales`, stride / 64 apart.
+/// Unpacks one panel to 16 rows of `to`, which are `stride` elements apart, and q8 scales to 16
+/// rows of `scales`, stride / 64 apart.
 void unpack_panel(const PackedMatrix& m, const uint8_t* from, int64_t stride, uint8_t* to,
                   uint16_t* scales) {
   for (int64_t o = 0; o < kPanel; ++o) {

@@ -1,6 +1,6 @@
-// A weight matrix [out, k] in the order in which the products read it: panels of 16 outputs, and
-// in a panel one k after the other. Vector lanes are outputs, so nothing is ever summed across
-// lanes, and every output adds its k products in the same order however many rows share the call.
+// A weight matrix [out, k] in the order in which products read it: panels of 16 outputs, and in a
+// panel one k after the other. Vector lanes are outputs, so there are no sums across lanes, and
+// every output adds its k products in the same order regardless of the number of rows in the call.
 // Immutable after pack(); safe to read from many threads.
 #pragma once
 
@@ -11,52 +11,52 @@
 
 namespace syrinx {
 
-/// How weights are kept. Activations and sums are f32 for kF32 and kBF16.
-/// kBF16A16: weights and activations of bf16, sums of f32. Takes half the time of f32 with many
-/// rows where the processor has AVX512-BF16, and no more elsewhere. For networks that always have
-/// many rows (codecs, flows); --weights cannot select it. A matrix whose rows are odd stretches is
-/// kBF16 instead, and so is any on a GPU.
-/// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits a weight); activations
-/// become int16 per row, products and sums inside the 64 are exact integers.
-/// kQ8A8: the weights of kQ8; activations become int8 with a scale per row and 64 inputs. This
-/// costs accuracy (linear.h) and is up to twice as fast with many rows where the processor has
-/// VNNI, no faster elsewhere. On a GPU it is kQ8.
-/// kQ4: weights of 4 bits with a scale and a zero per output and 32 inputs (4.75 bits a weight,
-/// four_bits.h); activations become int8 with a scale per row and 32 inputs, which adds little to
+/// How weights are stored. Activations and sums are f32 for kF32 and kBF16.
+/// kBF16A16: weights and activations are bf16, sums are f32. With many rows it takes half the time
+/// of f32 if the processor has AVX512-BF16, and elsewhere no more time than f32. For networks that
+/// always have many rows (codecs, flows); --weights cannot select it. A matrix whose rows are
+/// stretches of odd length is kBF16 instead, and so is every matrix on a GPU.
+/// kQ8: int8 weights with one scale per output and 64 inputs (8.25 bits per weight). Activations
+/// become int16 with a scale per row; products and sums within the 64 inputs are exact integers.
+/// kQ8A8: the weights of kQ8. Activations become int8 with a scale per row and 64 inputs. This
+/// costs accuracy (linear.h). With many rows it is up to twice as fast if the processor has VNNI,
+/// and no faster elsewhere. On a GPU it is kQ8.
+/// kQ4: weights of 4 bits with a scale and a zero per output and 32 inputs (4.75 bits per weight,
+/// four_bits.h). Activations become int8 with a scale per row and 32 inputs, which adds little to
 /// the error of the weights. On a GPU it is kBF16.
-/// kMixed: a choice for whole networks, not for one matrix: those linears of a decoder's blocks
-/// that lose little are kQ4, and a matrix asked for as kMixed is kQ8. nn/mixed_weights.h has the
-/// rule.
+/// kMixed: a choice for whole networks: linears of a decoder's blocks that lose little accuracy are
+/// kQ4 (nn/mixed_weights.h has the rule). A single matrix with the type kMixed is kQ8.
 enum class WeightType : uint8_t { kF32, kBF16, kBF16A16, kQ8, kQ8A8, kQ4, kMixed };
 
-/// "f32", "bf16", "bf16a16", "q8", "q8a8", "q4", "mixed"; static storage.
+/// Returns "f32", "bf16", "bf16a16", "q8", "q8a8", "q4" or "mixed"; static storage.
 const char* weight_type_name(WeightType type);
 
-/// Whether weights are kept in 8 or 4 bits; for linears only.
+/// Returns whether weights are kept in 8 or 4 bits; for linears only.
 constexpr bool is_quantized(WeightType type) { return type >= WeightType::kQ8; }
 
-/// The type for linears whose calls always have many rows.
+/// Returns the type for linears whose calls always have many rows.
 constexpr WeightType for_many_rows(WeightType type) {
   return type == WeightType::kBF16 ? WeightType::kBF16A16 : type;
 }
 
-/// The type for convolutions, which have no form of 8 or 4 bits.
+/// Returns the type for convolutions, which do not support 8 or 4 bits.
 constexpr WeightType for_convolution(WeightType type) {
   return is_quantized(type) ? WeightType::kBF16A16 : for_many_rows(type);
 }
 
-/// The type of a matrix whose rows are stretches of `len`.
+/// Returns the type of a matrix whose rows are stretches of `len` numbers.
 constexpr WeightType pairs_if_even(WeightType type, int64_t len) {
   return type == WeightType::kBF16A16 && len % 2 ? WeightType::kBF16 : type;
 }
 
-/// The type for matrices that need more than 4 bits: all but the blocks of large decoders.
+/// Returns the type for matrices that need more than 4 bits: all except the blocks of large
+/// decoders.
 constexpr WeightType at_least_8_bits(WeightType type) {
   return type == WeightType::kQ4 || type == WeightType::kMixed ? WeightType::kQ8 : type;
 }
 
-/// Layout, K = k rounded up to the group of 8 or 4 bits (zeros), outputs rounded up to kPanel
-/// (zeros):
+/// Layout. K is k rounded up to the group of 8 or 4 bits, outputs are rounded up to kPanel; the
+/// additional numbers are zeros.
 ///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][8][2] bf16, outputs i and i + 8
 ///   kBF16A16 panel p: [k / 2][16][2] bf16, pairs of k
 ///   8 bits panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
@@ -73,18 +73,19 @@ struct PackedMatrix {
   int64_t padded_k() const;
   int64_t panel_bytes() const;
 
-  /// A copy in the memory of a GPU, where it lies in rows: see kernels/cuda/matrix_layout.h.
+  /// Returns a copy in the memory of a GPU, in rows: see kernels/cuda/matrix_layout.h.
   PackedMatrix on_device(Device device) const;
 
-  /// fill(o, row) writes weights [k] of output o; threads may call it at once. On the threads and
-  /// with the store of this thread's PackingScope (kernels/packing.h), if there is one. Throws
-  /// OutOfMemory when they do not fit, and what `fill` throws.
+  /// Packs a matrix; fill(o, row) writes weights [k] of output o and may be called by several
+  /// threads at once. Uses the threads and the store of this thread's PackingScope
+  /// (kernels/packing.h), if there is one. Throws OutOfMemory if the matrix does not fit in memory,
+  /// and what `fill` throws.
   static PackedMatrix pack(int64_t out, int64_t k, WeightType type,
                            FunctionRef<void(int64_t o, float* row)> fill);
 };
 
-/// Copies `count` elements of a f32, bf16 or f16 view, beginning at element `begin`, as f32. Throws
-/// NotFinite when one of them is NaN or infinite.
+/// Copies `count` elements of an f32, bf16 or f16 view, from element `begin` on, as f32. Throws
+/// NotFinite if one of them is NaN or infinite.
 void copy_as_f32(const View& from, int64_t begin, int64_t count, float* to);
 
 }  // namespace syrinx

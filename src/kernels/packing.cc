@@ -11,7 +11,7 @@ namespace {
 
 thread_local PackingScope* innermost_scope = nullptr;
 
-/// All panels of `matrix`; what a thread throws comes out here.
+/// Makes all panels of `matrix`; rethrows what a thread throws.
 void make_all(const PackedMatrix& matrix, MakePanels make, ThreadPool* pool, uint8_t* to) {
   if (!pool) return make(0, matrix.panels(), to);
   std::mutex mutex;

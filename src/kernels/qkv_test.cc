@@ -14,7 +14,7 @@ class QkvTest : public fixture::OnDevice {};
 INSTANTIATE_TEST_SUITE_P(Devices, QkvTest, ::testing::ValuesIn(fixture::devices()),
                          fixture::device_label);
 
-/// Three sequences: a part of a prompt, a decode row, and one whose positions lie past the table.
+/// Three sequences: a part of a prompt, a decode row, and one with positions beyond the rope table.
 TEST_P(QkvTest, IsTheStepsOneByOne) {
   constexpr int kHeads = 6, kKvHeads = 2, kDim = 48, kRows = 9, kWidth = 10 * kDim;
   const std::vector<int32_t> row_begin{0, 6, 7, 9}, kv_len{36, 5, 67};

@@ -1,4 +1,4 @@
-// One head of rope on raw pointers, plain and AVX2. cos and sin hold half = dim / 2 numbers.
+// One head of rope on raw pointers, portable and AVX2. cos and sin have half = dim / 2 numbers.
 #pragma once
 
 #include <cstdint>

@@ -12,10 +12,10 @@
 namespace syrinx {
 namespace {
 
-// Below this the logits divided by the temperature could overflow, and the draw is certain anyway.
+// At lower temperatures the divided logits could overflow; the draw is certain there anyway.
 constexpr float kColdest = 1e-5f;
 
-// Everything one row needs while it is sampled. Memory is the arena's, one set per row of the call.
+// The memory for sampling a row, in the arena; one set per part of the work.
 struct Scratch {
   float* logits;      // [V]
   Candidate* picked;  // [V]
@@ -52,7 +52,7 @@ bool is_allowed(const SampleRule& rule, int32_t id) {
   return false;
 }
 
-/// Divides or multiplies once per distinct id of the history (transformers,
+/// Applies the repetition penalty once per distinct id of the history (transformers,
 /// RepetitionPenaltyLogitsProcessor), or once per occurrence (Zonos:zonos/sampling.py).
 void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
   const float p = row.params.repetition_penalty;
@@ -71,10 +71,12 @@ void penalise(const SampleRow& row, int64_t vocabulary, Scratch& s) {
     if (id >= 0 && id < vocabulary) s.seen[id / 64] = 0;
 }
 
-/// Whether the repetition penalty waits for the filters; the best id is chosen without them.
+/// Returns whether the repetition penalty comes after the filters. It does not if the best id is
+/// chosen, which needs no filters.
 bool penalised_last(const SampleParams& p) { return p.penalty_last && p.temperature > kColdest; }
 
-/// Penalises candidates of the history, each id once, where the penalty comes after the filters.
+/// Applies the repetition penalty to candidates that are in the history, once per id, after the
+/// filters.
 void penalise_picked(const SampleRow& row, int64_t vocabulary, int64_t count, Scratch& s) {
   const float p = row.params.repetition_penalty;
   if (!penalised_last(row.params) || p == 1) return;
@@ -90,7 +92,7 @@ void penalise_picked(const SampleRow& row, int64_t vocabulary, int64_t count, Sc
   each([](uint64_t& word, uint64_t) { word = 0; });
 }
 
-/// Ranges of ids that may be drawn, clipped to the vocabulary.
+/// The ranges of allowed ids, clipped to the vocabulary.
 struct Allowed {
   std::array<IdRange, SampleRule::kMostRanges> range{};
   int count = 0;
@@ -110,8 +112,8 @@ Allowed allowed_ranges(const SampleRule& rule, int64_t vocabulary) {
   return out;
 }
 
-/// The k best and whatever ties with the k-th, unordered. Walks the logits in pieces, raising the
-/// bar whenever enough better ones were found.
+/// Collects the k best ids and those that tie with the k-th, unordered. Scans the logits in pieces
+/// and raises the threshold whenever enough better ids were found.
 int64_t collect_top(const Loops& f, const Allowed& allowed, int64_t k, Scratch& s) {
   constexpr int64_t kPiece = 1024;
   float bar = -INFINITY;
@@ -153,8 +155,9 @@ double mass_of(const Loops& f, const Allowed& allowed, float top, const Scratch&
 
 double weight_of(const Candidate& c, float top) { return std::exp(double{c.logit} - top); }
 
-/// How many of the `count` best-first candidates top-p keeps: those whose betters together weigh
-/// less than p of `total`; at least one. `count` itself when the sum never gets there.
+/// Returns how many of `count` candidates, best first, top-p keeps: each one whose better ones
+/// together weigh less than p of `total`; at least one. Returns `count` if the sum does not reach
+/// p.
 int64_t nucleus(const Candidate* best_first, int64_t count, float top, double total, double p) {
   double before = 0;
   int64_t keep = 0;
@@ -163,14 +166,14 @@ int64_t nucleus(const Candidate* best_first, int64_t count, float top, double to
   return keep;
 }
 
-/// Top-k, top-p and min-p: leaves the survivors in s.picked, best first.
+/// Applies top-k, top-p and min-p; the remaining ids are in s.picked, best first.
 int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed, float top,
                   Scratch& s) {
   const bool use_k = p.top_k > 0 && p.top_k < allowed.ids;
   const bool use_p = p.top_p < 1;
   int64_t count;
   if (p.min_p_first && p.min_p > 0) {
-    // A little lower than needed, the exact test follows.
+    // The threshold is slightly too low; the exact test follows.
     count = collect_all(f, allowed, top + std::log(p.min_p) - 1e-3f, s);
     std::sort(s.picked, s.picked + count, better);
     int64_t keep = 1;
@@ -192,7 +195,7 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
       count = nucleus(s.picked, count, top, total, p.top_p);
     }
   } else if (use_p) {
-    // Sort only as many as the nucleus needs: a few hundred nearly always.
+    // Only as many candidates are sorted as top-p needs: nearly always a few hundred.
     const double total = mass_of(f, allowed, top, s);
     for (int64_t k = 256;; k *= 8) {
       const bool whole = k >= allowed.ids;
@@ -205,7 +208,7 @@ int64_t survivors(const Loops& f, const SampleParams& p, const Allowed& allowed,
       }
     }
   } else {
-    // min-p alone: a little lower than needed, the exact test follows.
+    // With min-p alone: the threshold is slightly too low; the exact test follows.
     const float least =
         p.min_p > 0 && p.ras_window == 0 ? top + std::log(p.min_p) - 1e-3f : -INFINITY;
     count = collect_all(f, allowed, least, s);
@@ -227,10 +230,10 @@ int32_t draw(const Candidate* from, int64_t count, float top, double u) {
     left -= weight_of(from[i], top);
     if (left < 0) return from[i].id;
   }
-  return from[0].id;  // rounding at u near 1: the best is always a fair answer
+  return from[0].id;  // reached only by rounding at u near 1: return the best id
 }
 
-/// No filter at all: finds the piece of the vocabulary first, then the id in it.
+/// Draws without filters: finds the piece of the vocabulary first, then the id in it.
 int32_t draw_from_all(const Loops& f, const Allowed& allowed, float top, double u,
                       const Scratch& s) {
   constexpr int64_t kPiece = 1024;
@@ -253,7 +256,8 @@ int32_t draw_from_all(const Loops& f, const Allowed& allowed, float top, double 
     }
   }
   if (last >= 0) return last;
-  for (int r = 0; r < allowed.count; ++r)  // rounding at u near 1: the best
+  // Reached only by rounding at u near 1: returns the best id.
+  for (int r = 0; r < allowed.count; ++r)
     for (int32_t j = allowed.range[r].begin; j < allowed.range[r].end; ++j)
       if (s.logits[j] == top) return j;
   return -1;
@@ -266,7 +270,7 @@ bool repeats(const SampleRow& row, int32_t id) {
   return std::count(history.begin(), history.end(), id) >= row.params.ras_repeats;
 }
 
-/// Draws from all ids but this one, which stays when there is no other.
+/// Draws from all ids except `id`; returns `id` if there is no other.
 int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row, int32_t id,
                    Scratch& s) {
   s.logits[id] = -INFINITY;
@@ -282,7 +286,7 @@ int32_t draw_other(const Loops& f, const Allowed& allowed, const SampleRow& row,
   return draw_from_all(f, allowed, top, u, s);
 }
 
-/// Takes away what the mask does not allow; returns the largest logit that is left.
+/// Sets the logits outside the mask to -inf; returns the largest remaining logit.
 float apply_mask(std::span<const uint64_t> mask, const Allowed& allowed, Scratch& s) {
   float top = -INFINITY;
   for (int r = 0; r < allowed.count; ++r) {
@@ -295,7 +299,7 @@ float apply_mask(std::span<const uint64_t> mask, const Allowed& allowed, Scratch
   return top;
 }
 
-/// What a row's draw is made from: penalised logits, divided by the temperature, in s.logits.
+/// A row that is ready for its draw: penalised logits, divided by the temperature, are in s.logits.
 struct Ready {
   SampleStatus status = SampleStatus::kOk;
   Allowed allowed;
@@ -348,14 +352,14 @@ Ready prepare(const Loops& f, const float* logits, int64_t vocabulary, const Sam
   return out;
 }
 
-/// Whether no filter takes an id away.
+/// Returns whether the filters keep all ids.
 bool unfiltered(const SampleParams& p, const Allowed& allowed) {
   return (p.top_k <= 0 || p.top_k >= allowed.ids) && p.top_p >= 1 &&
          (p.min_p <= 0 || p.ras_window > 0) && !penalised_last(p);
 }
 
-/// How many survive SampleParams::filter_first, best first in s.picked, their logits divided by the
-/// temperature.
+/// Applies SampleParams::filter_first; the remaining ids are in s.picked, best first, with logits
+/// divided by the temperature. Returns their number.
 int64_t first_survivors(const Loops& f, const Allowed& allowed, const SampleParams& p, float top,
                         float temperature, double top_p, Scratch& s) {
   const int64_t k = p.top_k;
@@ -373,7 +377,7 @@ int64_t first_survivors(const Loops& f, const Allowed& allowed, const SamplePara
   return count;
 }
 
-/// A draw of SampleParams::filter_first; `stream` is of the random number.
+/// Draws with SampleParams::filter_first; `stream` selects the random number.
 int32_t draw_filtered_first(const Loops& f, const Allowed& allowed, const SampleRow& row, float top,
                             float temperature, double top_p, uint32_t stream, Scratch& s) {
   const int64_t count = first_survivors(f, allowed, row.params, top, temperature, top_p, s);
@@ -381,7 +385,7 @@ int32_t draw_filtered_first(const Loops& f, const Allowed& allowed, const Sample
   return draw(s.picked, count, top / temperature, u);
 }
 
-/// Whether the row's wanted id is among the best `wanted_among`, of logits that are ready.
+/// Returns whether the row's wanted id is among the best `wanted_among`; the logits must be ready.
 bool is_among_best(const SampleRule& rule, const Allowed& allowed, int64_t vocabulary,
                    const Scratch& s) {
   const int32_t id = rule.wanted;
@@ -465,7 +469,7 @@ void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> row
   if (logits.device == Device::kCuda) return cuda::sample(ctx, logits, rows, ids, status);
   const int64_t vocabulary = logits.shape[1];
   const int64_t words = vocabulary / 64 + 1;
-  // One set of scratch per part of the work, and no more parts than threads.
+  // Each part of the work has its own scratch; there are at most as many parts as threads.
   const int64_t parts = std::min<int64_t>(ctx.pool.size(), count);
   if (parts == 0) return;
   const Arena::Mark mark(ctx.arena);
@@ -549,7 +553,8 @@ std::vector<double> sample_chances(std::span<const float> logits, const SampleRo
       out[static_cast<size_t>(c.id)] += chance;
       continue;
     }
-    each_allowed([&](int32_t id, double weight) {  // drawn again, from all others
+    // The probability of drawing again, from all other ids.
+    each_allowed([&](int32_t id, double weight) {
       if (id != c.id) out[static_cast<size_t>(id)] += chance * weight / rest;
     });
   }
@@ -606,7 +611,7 @@ void philox_normal(uint64_t seed, uint32_t step, uint32_t stream, std::span<floa
   for (size_t i = 0; i < out.size(); i += 4) {
     const auto bits = philox({step, static_cast<uint32_t>(i / 4), stream, 1}, key_of(seed));
     for (size_t j = 0; j < 4 && i + j < out.size(); ++j) {
-      const double u = (bits[j & ~size_t{1}] + 0.5) * 0x1p-32;  // never 0
+      const double u = (bits[j & ~size_t{1}] + 0.5) * 0x1p-32;  // greater than 0
       const double angle = 2 * std::numbers::pi * bits[j | 1] * 0x1p-32;
       const double radius = std::sqrt(-2 * std::log(u));
       out[i + j] = static_cast<float>(radius * (j % 2 ? std::sin(angle) : std::cos(angle)));

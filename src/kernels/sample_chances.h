@@ -1,4 +1,4 @@
-// For tests: what a draw may yield, without drawing.
+// For tests: the probabilities of a draw, without drawing.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace syrinx {
 
-/// The chance of each id in the draw that sample() makes of this row on the CPU, from the same
-/// filters; its random numbers have no say. All 0 where the row cannot be sampled.
+/// Returns the probability of each id in the draw that sample() makes of this row on the CPU, with
+/// the same filters. Random numbers are not used. All 0 if the row cannot be sampled.
 std::vector<double> sample_chances(std::span<const float> logits, const SampleRow& row);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// The loops of sampling that run over a whole vocabulary, plain and AVX2.
+// The loops of sampling over a whole vocabulary, portable and AVX2.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ int32_t one(Device device, const View& logits, const SampleRow& row,
   return id;
 }
 
-/// The steps of transformers' processors, written as they are there, in double.
+/// Computes the steps of transformers' processors in double.
 std::vector<double> probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   std::vector<double> s(logits.f32(), logits.f32() + n);
@@ -126,12 +126,12 @@ TEST_P(SampleTest, GreedyTakesTheLowestOfEqualIds) {
   const std::vector<int32_t> history{77, 3, 77};
   row.history = history;
   row.params.repetition_penalty = 1e9f;
-  EXPECT_EQ(one(GetParam(), logits, row), 77);  // still above the zeros
+  EXPECT_EQ(one(GetParam(), logits, row), 77);  // still larger than the zeros
   row.rule.forced = 99;
   EXPECT_EQ(one(GetParam(), logits, row), 99);
 }
 
-/// Ids that the mask leaves out are never drawn, whatever their logits, with and without filters.
+/// Ids outside the mask are never drawn, whatever their logits, with and without filters.
 TEST(SampleMask, LeavesNothingElse) {
   constexpr int kIds = 200;
   const Tensor logits = fixture::random({1, kIds}, 5, 2);
@@ -154,8 +154,8 @@ TEST(SampleMask, LeavesNothingElse) {
   }
 }
 
-/// A wanted id is taken where it is among the best `wanted_among`, at any temperature; else nothing
-/// changes.
+/// A wanted id is chosen if it is among the best `wanted_among`, at any temperature; otherwise it
+/// has no effect.
 TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
   constexpr int kIds = 3000;
   const Tensor logits = fixture::random({1, kIds}, 5, 2);
@@ -176,9 +176,9 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
       }
     }
     SampleRow row = plain;
-    row.rule.wanted = kIds, row.rule.wanted_among = kIds;  // no id at all
+    row.rule.wanted = kIds, row.rule.wanted_among = kIds;  // an id outside the vocabulary
     EXPECT_EQ(one(GetParam(), logits, row), otherwise);
-    // Those that are not allowed neither count nor can be wanted.
+    // Ids that are not allowed do not count and cannot be wanted.
     row.rule.ranges = 2;
     row.rule.allowed = {{{0, order[0]}, {order[0] + 1, kIds}}};
     row.rule.wanted = order[1], row.rule.wanted_among = 1;
@@ -186,7 +186,7 @@ TEST_P(SampleTest, AWantedIdIsTakenAmongTheBest) {
     row.rule.wanted = order[0], row.rule.wanted_among = 5;
     EXPECT_NE(one(GetParam(), logits, row), order[0]);
   }
-  // Equal logits are equally good; the repetition penalty comes before.
+  // Equal logits have the same rank; the repetition penalty comes before the comparison.
   Tensor equal({1, 100}, DType::kF32);
   equal.f32()[31] = equal.f32()[77] = 5;
   SampleRow row;
@@ -204,8 +204,8 @@ struct Filter {
   SampleRule rule;
 };
 
-// Observed counts against the probabilities of transformers' formulas; fixed seeds, so that the
-// chi-square bound (mean + 5 sigma) cannot fail by chance on another day.
+// Compares observed counts with the probabilities of transformers' formulas. Seeds are fixed, so
+// that the chi-square bound (mean + 5 sigma) cannot fail by chance.
 TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   const SampleRule some{{{{2, 30}, {33, 34}, {50, 300}}}, 3, -1};
   const std::vector<Filter> filters{
@@ -247,7 +247,7 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
   }
 }
 
-// What the statistics above say of the CPU holds for other devices if they draw the same ids.
+// The statistics above are of the CPU; they hold for other devices if those draw the same ids.
 TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   Bench cpu, bench(1, GetParam());
   const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};
@@ -268,7 +268,7 @@ TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   filters[14].top_p = 0.01f;
   filters[15].temperature = 0;
   const SampleRule some{{{{2, 30}, {33, 34}, {50, 5000}}}, 3, -1};
-  // Flat logits have many survivors and many ties; steep ones have few.
+  // Flat logits leave many ids and many ties; steep ones leave few.
   for (const float spread : {0.f, 0.02f, 2.f, 8.f}) {
     for (const int vocabulary : {300, 3072, 9000}) {
       Tensor logits = fixture::random({32, vocabulary}, 5, spread);
@@ -292,7 +292,7 @@ TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
 }
 
 TEST(Sample, TopKKeepsTies) {
-  Tensor logits({1, 5000}, DType::kF32);  // all equal but one
+  Tensor logits({1, 5000}, DType::kF32);  // all equal except one
   logits.f32()[4000] = 1;
   SampleRow row;
   row.params.top_k = 3;
@@ -403,7 +403,7 @@ TEST_P(SampleTest, BadRowsDisturbNoOther) {
                          SampleStatus::kNothingAllowed, SampleStatus::kNothingAllowed}));
   EXPECT_EQ(ids[0], -1);
   EXPECT_GE(ids[2], 0);
-  // A NaN outside the allowed ids changes nothing.
+  // A NaN outside the allowed ids has no effect.
   rows[0].rule.ranges = 1;
   rows[0].rule.allowed[0] = {11, 64};
   SampleStatus state;
@@ -411,7 +411,7 @@ TEST_P(SampleTest, BadRowsDisturbNoOther) {
   EXPECT_EQ(state, SampleStatus::kOk);
 }
 
-/// The authors' steps, as they are there, in double: probabilities of the id that is drawn.
+/// Computes the authors' steps in double; returns the probability of each id to be drawn.
 std::vector<double> ras_probabilities(const View& logits, const SampleRow& row) {
   const int64_t n = logits.shape[1];
   const SampleParams& p = row.params;
@@ -463,7 +463,7 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
     SampleRow row;
     row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
     row.params.ras_window = c.window, row.params.ras_repeats = c.repeats;
-    row.params.min_p = 0.9f;  // has no say here
+    row.params.min_p = 0.9f;  // has no effect here
     row.history = history;
     row.seed = 3;
     const std::vector<double> want = ras_probabilities(logits, row);
@@ -479,7 +479,7 @@ TEST(Sample, RepetitionAwareAsItsAuthorsDoIt) {
   }
 }
 
-/// What fish-speech's logits_to_probs() gives, in double.
+/// Computes the result of fish-speech's logits_to_probs() in double.
 std::vector<double> filtered_first(const View& logits, int top_k, double top_p,
                                    double temperature) {
   const int64_t n = logits.shape[1];
@@ -513,14 +513,14 @@ TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
                         Case{30, 10, 0.7f, 0.6f}, Case{30, 0, 0.01f, 1}, Case{5, 0, 1, 1.5f}}) {
     SampleRow row;
     row.params = {.temperature = c.temperature, .top_k = c.top_k, .top_p = c.top_p};
-    row.params.filter_first = true, row.params.min_p = 0.9f;  // min-p has no say
+    row.params.filter_first = true, row.params.min_p = 0.9f;  // min-p has no effect
     row.params.ras_window = c.window;
     row.params.ras_temperature = 1.5f, row.params.ras_top_p = 0.9f;
     row.history = history;
     row.seed = 3;
     const int top_k = c.top_k > 0 ? c.top_k : kIds;
     std::vector<double> want = filtered_first(logits, top_k, c.top_p, c.temperature);
-    if (c.window > 0) {  // 12, the best of all, is too long ago
+    if (c.window > 0) {  // 12, the best of all, is not in the window
       const std::vector<double> again = filtered_first(logits, top_k, 0.9, 1.5), first = want;
       for (int id = 0; id < kIds; ++id) {
         if (std::count(history.begin() + 1, history.end(), id) == 0) continue;
@@ -538,7 +538,7 @@ TEST(Sample, TheFilterMayComeBeforeTheTemperature) {
       EXPECT_NEAR(static_cast<double>(seen[i]) / kDraws, want[i], 5 * deviation + 1e-9)
           << i << " at top-p " << c.top_p;
     }
-    row.params.temperature = 0;  // the best, also when it repeats
+    row.params.temperature = 0;  // the best id, even if it repeats
     EXPECT_EQ(one(Device::kCpu, logits, row), 12);
   }
 }
@@ -548,8 +548,8 @@ TEST(Sample, MinPMayComeFirst) {
   const double mass[] = {0.4, 0.2, 0.15, 0.15, 0.1};
   for (int i = 0; i < 5; ++i) logits.f32()[i] = static_cast<float>(std::log(mass[i]));
   SampleRow row;
-  row.params.min_p = 0.3f;  // leaves the first four, 0.9 of the mass
-  row.params.top_p = 0.7f;  // three of those hold 0.75 / 0.9, two only 0.6 / 0.9
+  row.params.min_p = 0.3f;  // keeps the first four, 0.9 of the mass
+  row.params.top_p = 0.7f;  // three of these have 0.75 / 0.9, two only 0.6 / 0.9
   row.seed = 1;
   const auto drawn = [&](bool first) {
     row.params.min_p_first = first;
@@ -560,7 +560,7 @@ TEST(Sample, MinPMayComeFirst) {
   std::map<int32_t, int> seen = drawn(true);
   ASSERT_EQ(seen.size(), 3u);
   for (int i = 0; i < 3; ++i) EXPECT_NEAR(seen[i] / 4000.0, mass[i] / 0.75, 0.04) << i;
-  row.params.top_p = 0.6f;  // of all: two; of what min-p left: two as well, in other shares
+  row.params.top_p = 0.6f;  // two ids, in either order of the filters, but with other probabilities
   EXPECT_EQ(drawn(true).size(), 2u);
   row.params.top_p = 1;
   EXPECT_EQ(drawn(true).size(), 4u);
@@ -576,7 +576,7 @@ TEST_P(SampleTest, RepetitionAwareKeepsTheOnlyId) {
   EXPECT_EQ(one(GetParam(), logits, row), 1);
 }
 
-/// How often each id is drawn by a row.
+/// Returns how often each id is drawn by a row.
 std::map<int32_t, int> drawn(const Tensor& logits, SampleRow row, int draws) {
   std::map<int32_t, int> seen;
   for (row.step = 0; row.step < static_cast<uint32_t>(draws); ++row.step) {
@@ -618,7 +618,8 @@ TEST(Sample, APenaltyIgnoresIdsThatAreNone) {
   EXPECT_EQ(sample_chances({logits.f32(), 100}, row), plain);
 }
 
-/// Exactly the k best of a vocabulary that is walked in pieces, each raising the bar for the next.
+/// Keeps exactly the k best of a vocabulary that is scanned in pieces, each of which raises the
+/// threshold.
 TEST(Sample, TopKKeepsTheBestOfAllPieces) {
   constexpr int kVocabulary = 6000;
   for (const unsigned seed : {1, 2, 3}) {
@@ -637,7 +638,7 @@ TEST(Sample, TopKKeepsTheBestOfAllPieces) {
   }
 }
 
-/// The bar that a piece leaves for the next is its k-th best, and no better one.
+/// The threshold after a piece is its k-th best logit, not a better one.
 TEST(Sample, TopKLetsInWhatIsJustBetterThanTheLast) {
   constexpr int kPiece = 1024, kBest = 300, kLast = kPiece - kBest;
   std::mt19937 engine(1);
@@ -666,7 +667,7 @@ TEST(Sample, TopPEndsWhereItsShareIsMetExactly) {
   EXPECT_EQ(sample_chances(logits, row), (std::vector<double>{1, 0, 0, 0}));
 }
 
-/// With equal weights each id has [id, id + 1) of the sum, the lower edge with it.
+/// With equal weights each id has the interval [id, id + 1) of the sum, including the lower end.
 TEST(Sample, ADrawThatMeetsAnEdgeIsTheNextId) {
   constexpr int kEqual = 4096;
   Tensor logits({1, kEqual + 1}, DType::kF32);
@@ -676,7 +677,7 @@ TEST(Sample, ADrawThatMeetsAnEdgeIsTheNextId) {
     const double place = kEqual * double{philox_uniform(row.seed, row.step, row.codebook)};
     if (place != std::floor(place) || place == 0) continue;
     ++edges;
-    for (const int k : {0, kEqual}) {  // all ids, and those that a filter leaves
+    for (const int k : {0, kEqual}) {  // all ids, and the ids that a filter keeps
       row.params.top_k = k;
       row.params.min_p = k > 0 ? 0.5f : 0;
       EXPECT_EQ(one(Device::kCpu, logits, row), static_cast<int32_t>(place)) << "top " << k;
@@ -697,14 +698,14 @@ TEST(Sample, RangesEndAtTheVocabulary) {
   row.rule.forced = 64;
   EXPECT_EQ(one(Device::kCpu, logits, row, &status), -1);
   EXPECT_EQ(status, SampleStatus::kNothingAllowed);
-  // A range beyond it allows nothing, and takes nothing from another's count.
+  // A range beyond the vocabulary allows no ids and does not reduce the number of other ids.
   for (int i = 0; i < 10; ++i) logits.f32()[i] = 0.1f * static_cast<float>(i);
   row.rule = {{{{0, 10}, {70, 76}}}, 2, -1};
   row.params.top_k = 5;
   for (row.step = 0; row.step < 200; ++row.step) EXPECT_GE(one(Device::kCpu, logits, row), 5);
 }
 
-/// The best lie in several pieces of the vocabulary, or all within one.
+/// The best ids are in several pieces of the vocabulary, or all in one.
 TEST(Sample, TopKAreTheBestOfAllPieces) {
   for (const int vocabulary : {200, 5000}) {
     Tensor logits = fixture::random({1, vocabulary}, 3, 1);
@@ -753,7 +754,7 @@ TEST(Sample, ANucleusMayBeMostOfTheVocabulary) {
   row.params.top_p = 0.9f;
   const auto seen = drawn(logits, row, 4000);
   EXPECT_GT(seen.size(), 1500u);
-  // A tenth of the mass is left out, at the lower end.
+  // A tenth of the mass is filtered out, at the lower end.
   EXPECT_GT(seen.begin()->first, 200);
 }
 
@@ -770,7 +771,7 @@ TEST(Sample, MinPIsHeldAgainstTheBestAtItsTemperature) {
   logits.f32()[0] = 3, logits.f32()[1] = 2;
   SampleRow row;
   row.params.temperature = 0.5f;
-  row.params.min_p = 0.2f;  // the second has e^-2 of the first
+  row.params.min_p = 0.2f;  // the second logit has e^-2 of the best one's weight
   EXPECT_EQ(drawn(logits, row, 200).size(), 1u);
   row.params.temperature = 1;
   EXPECT_EQ(drawn(logits, row, 200).size(), 2u);
@@ -786,8 +787,8 @@ TEST(Sample, LogitsThatOverflowAtTheirTemperatureAreNotFinite) {
   EXPECT_EQ(status, SampleStatus::kNotFinite);
 }
 
-/// Codes [E, K] of a step: a guided sequence's companion gets what was drawn; what could not be
-/// drawn is code 0, beside its status.
+/// Codes [E, K] of a step: a guided sequence's companion gets the drawn code, too. A row that
+/// cannot be sampled gets code 0 and an error status.
 TEST(Sample, CodesGoToTheRowsOfThePair) {
   Bench bench(1, Device::kCpu);
   Tensor logits({3, 8}, DType::kF32);

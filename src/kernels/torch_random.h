@@ -1,4 +1,4 @@
-// Random numbers as torch's CPU generator gives them, for models that fix theirs by a seed.
+// Random numbers of torch's CPU generator, for models with a fixed seed.
 // Formula: pytorch:aten/src/ATen/native/cpu/DistributionTemplates.h (normal_fill) over MT19937.
 #pragma once
 
@@ -7,8 +7,8 @@
 
 namespace syrinx {
 
-/// out = torch.manual_seed(seed); torch.randn(out.size()), within 1e-6. At least 16 numbers, a
-/// multiple of 16: torch makes others in another way.
+/// Computes out = torch.manual_seed(seed); torch.randn(out.size()), within 1e-6. The count must be
+/// a multiple of 16 and at least 16: torch uses another method for other counts.
 void torch_randn(uint32_t seed, std::span<float> out);
 
 }  // namespace syrinx

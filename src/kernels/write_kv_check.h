@@ -1,12 +1,12 @@
-// What write_kv checks of its arguments, for other kernels that write the cache.
+// The checks of write_kv's arguments, for other kernels that write the cache.
 #pragma once
 
 #include "kernels/attention.h"
 
 namespace syrinx {
 
-/// Throws InternalError unless the rows of k and v fit the pool and all pages that they go to
-/// exist.
+/// Throws InternalError unless the rows of k and v fit the pool and all pages that they are written
+/// to exist.
 void check_write_kv(const char* caller, const HeadsView& k, const HeadsView& v, const KvPool& pool,
                     int layer, const Ragged& ragged);
 

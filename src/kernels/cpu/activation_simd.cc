@@ -7,8 +7,8 @@
 namespace syrinx::simd {
 namespace {
 
-// Every element goes through the vector code, the last few masked: an element's bits do not depend
-// on where it lies.
+// Every element is computed by the vector code, the last few with a mask, so that an element's bits
+// do not depend on its position.
 template <typename F>
 SYRINX_INLINE void each(float* out, int64_t count, F f) {
   int64_t i = 0;
@@ -32,7 +32,7 @@ SYRINX_INLINE V8 gelu_tanh(V8 x) {
   return fma(h, tanh(inner), h);
 }
 
-/// x for x > 0, else e^x - 1 without cancellation near 0.
+/// Returns x for x > 0, else e^x - 1 without cancellation near 0.
 SYRINX_INLINE V8 elu(V8 x) {
   V8 p = all(1.f / 5040);  // Taylor to x^7 for |x| < 0.35: error 2e-9
   p = fma(p, x, all(1.f / 720));
@@ -45,7 +45,7 @@ SYRINX_INLINE V8 elu(V8 x) {
   return select(more(x, all(0)), x, select(less(x, all(-0.35f)), far, near));
 }
 
-/// tanh(log(1 + e^x)) = (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x; 1 for large x.
+/// Computes tanh(log(1 + e^x)) = (n^2 + 2n) / (n^2 + 2n + 2) with n = e^x; 1 for large x.
 SYRINX_INLINE V8 mish(V8 x) {
   const V8 n = exp(min(all(20.f), x));
   const V8 m = mul(n, add(n, all(2.f)));

@@ -1,6 +1,6 @@
-// AVX2 and NEON, and all that builds on them, give the same bits: those of these sums, which were
-// taken on x86-64. tools/neon_check runs this for aarch64. A change of a polynomial or an order of
-// sums on purpose takes new ones.
+// AVX2 and NEON, and everything that uses them, must have the same bits: those of these checksums,
+// which were computed on x86-64. tools/neon_check runs this test for aarch64. An intended change of
+// a polynomial or of an order of sums requires new checksums.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace syrinx {
 namespace {
 
-/// Numbers in [-4, 4) that no library has a part in.
+/// Returns numbers in [-4, 4) that do not depend on any library.
 std::vector<float> made_up(int64_t count, uint32_t seed) {
   std::vector<float> x(static_cast<size_t>(count));
   for (float& value : x) {
@@ -34,7 +34,7 @@ std::vector<float> made_up(int64_t count, uint32_t seed) {
   return x;
 }
 
-/// FNV-1a.
+/// Computes an FNV-1a checksum.
 uint64_t sum_of(const void* data, size_t bytes) {
   uint64_t sum = 14695981039346656037u;
   for (size_t i = 0; i < bytes; ++i) {
@@ -171,7 +171,8 @@ TEST_F(Bits, OfAttentionAreTheSameOnEveryProcessor) {
   EXPECT_EQ(got, want);
 }
 
-/// Sums of [kRows] rows times two panels, and what finish makes of them as a gate.
+/// Computes checksums of the sums of [kRows] rows times two panels, and of finish() with these sums
+/// as a gate.
 std::array<uint64_t, 2> product_bits(const cpu::GemmKernels& kernels, const PackedMatrix& m,
                                      const std::vector<float>& x) {
   const auto run = m.type == WeightType::kQ8        ? kernels.products_q8
@@ -230,7 +231,7 @@ TEST_F(Bits, OfProductsAreTheSameOnEveryProcessor) {
     const std::string name = set.name;
     for (size_t type = 0; type < want.size(); ++type) {
       const auto as = static_cast<WeightType>(type);
-      // Portable code does not fuse; of bf16 by bf16 AMX has sums of its own.
+      // Portable code does not fuse multiply and add; for bf16 by bf16, AMX adds in its own order.
       if (name == "portable" || (name == "amx" && as == WeightType::kBF16A16)) continue;
       const PackedMatrix m = PackedMatrix::pack(
           32, kK, as, [&](int64_t o, float* row) { std::copy_n(weight.data() + o * kK, kK, row); });
@@ -239,7 +240,7 @@ TEST_F(Bits, OfProductsAreTheSameOnEveryProcessor) {
   }
 }
 
-/// tools/neon_check knows the processor, and so the best set.
+/// tools/neon_check knows the processor, and therefore the expected set.
 TEST_F(Bits, AreThoseOfTheBestSet) {
   const char* name = std::getenv("SYRINX_BEST_SET");
   EXPECT_STREQ(cpu::gemm_set().name, name ? name : cpu::gemm_sets(cpu_features()).back().name);

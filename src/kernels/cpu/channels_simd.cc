@@ -7,7 +7,8 @@
 namespace syrinx::simd {
 namespace {
 
-/// Sums of N vectors of channels at once, so that the additions of one do not wait for each other.
+/// Adds up N vectors of channels at once, so that additions of one vector do not wait for each
+/// other.
 template <int N>
 SYRINX_INLINE void sum_columns(const float* x, const float* pivot, int64_t rows, int64_t width,
                                float* sums, float* squares) {

@@ -1,4 +1,4 @@
-// Depthwise convolution on the CPU: vector lanes over channels, taps one after the other.
+// Depthwise convolution on the CPU: vector lanes are channels; taps are added one after the other.
 #pragma once
 
 #include <span>
@@ -7,9 +7,8 @@
 
 namespace syrinx::cpu {
 
-/// One channel of input makes `phases` of output: out [T_out, phases * channels],
-/// out[t, p, c] = bias[p, c] + sum over j of w[j, p, c] x[t * stride + j * dilation, c].
-/// bias may be null.
+/// One channel of input yields `phases` channels of output: out [T_out, phases * channels], out[t,
+/// p, c] = bias[p, c] + sum over j of w[j, p, c] x[t * stride + j * dilation, c]. bias may be null.
 struct DepthwiseCall {
   const float* w = nullptr;
   const float* bias = nullptr;

@@ -9,9 +9,9 @@ namespace syrinx::cpu {
 namespace {
 
 constexpr int64_t kPanel = PackedMatrix::kPanel;
-constexpr int kMaxPanels = 4;  // panels of one work item
+constexpr int kMaxPanels = 4;  // most panels per work item
 
-/// The call cut into work items: blocks of rows (outer) times groups of panels (inner).
+/// A call cut into work items: blocks of rows (outer) times groups of panels (inner).
 struct Plan {
   int64_t rows = 0, block_rows = 0, blocks = 0;
   int64_t first_panel = 0, panels = 0, group = 0, groups = 0;
@@ -25,7 +25,7 @@ Plan plan_call(const GemmCall& call, int threads) {
   const int64_t pairs = call.store == GemmStore::kSiluGate ? 2 : 1;
   plan.panels = last.first_panel + (last.width + kPanel - 1) / kPanel * pairs - plan.first_panel;
   if (plan.rows == 0) return plan;
-  // Rows of a block stay in the L2 cache while all panels pass over them.
+  // The rows of a block stay in the L2 cache while all panels are processed.
   constexpr int64_t kCacheFloats = 96 * 1024;
   const int64_t fit =
       std::clamp<int64_t>(kCacheFloats / std::max<int64_t>(call.x_stride, 1), 24, kMaxRows);
@@ -33,17 +33,17 @@ Plan plan_call(const GemmCall& call, int threads) {
   const int64_t even = (plan.rows + plan.blocks - 1) / plan.blocks;
   plan.block_rows = std::min<int64_t>((even + kTileRows - 1) / kTileRows * kTileRows, kMaxRows);
   plan.blocks = (plan.rows + plan.block_rows - 1) / plan.block_rows;
-  // Four streams of weights for one row; but leave enough items for every thread.
+  // One row reads four streams of weights, if enough items remain for every thread.
   const bool enough = plan.panels >= 2 * kMaxPanels * threads;
   plan.group = plan.rows == 1 && (enough || threads == 1) ? kMaxPanels : 2;
   plan.groups = (plan.panels + plan.group - 1) / plan.group;
   return plan;
 }
 
-/// Where the numbers of the rows are: in the segments' x, or rounded in the arena.
+/// The location of the rows' numbers: in the segments' x, or rounded in the arena.
 struct Source {
-  std::span<const char*> rounded;  // of each segment, from its first row's first number on
-  int64_t bytes = sizeof(float);   // of a number
+  std::span<const char*> rounded;  // first number of the first row of each segment
+  int64_t bytes = sizeof(float);   // bytes per number
 
   const void* row(const GemmCall& call, size_t segment, int64_t r) const {
     if (!rounded.empty()) return rounded[segment] + r * call.x_stride * bytes;
@@ -51,10 +51,10 @@ struct Source {
   }
 };
 
-/// Rows [begin, begin + count) of the call: where each is read and written.
+/// Rows [begin, begin + count) of the call, with the addresses of their inputs and outputs.
 struct BlockRows {
   GemmRows rows;
-  float* out[kMaxRows];  // of the segment, column 0; null where parts name their own
+  float* out[kMaxRows];  // column 0 of the segment's row; null if parts have their own `out`
   int64_t begin = 0;
 
   void fill(const GemmCall& call, const Source& source, int64_t first, int count) {
@@ -74,7 +74,7 @@ struct BlockRows {
   }
 };
 
-/// Sums -> out for panels [panel, panel + count) of the matrix.
+/// Writes sums to `out` for panels [panel, panel + count) of the matrix.
 void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows& block,
                int64_t panel, int64_t count, const float* sums) {
   float* out[kMaxRows];
@@ -103,14 +103,14 @@ void write_out(const GemmKernels& kernels, const GemmCall& call, const BlockRows
   }
 }
 
-/// What meets quantised weights, in the arena: see GemmRows.
+/// The activations for quantised weights, in the arena: see GemmRows.
 struct QuantizedRows {
-  const uint8_t* q = nullptr;  // rows of row_bytes
+  const uint8_t* q = nullptr;  // rows of row_bytes bytes
   int64_t row_bytes = 0;
   const float* scale = nullptr;
 };
 
-/// Microseconds on one core, roughly: for deciding whether to wake other threads.
+/// Estimates the microseconds on one core, to decide whether to wake other threads.
 double estimate_us(const GemmCall& call, int64_t rows) {
   const double flops = 2.0 * rows * call.weight->k * call.weight->out;
   const double bytes = static_cast<double>(call.weight->data.bytes());
@@ -148,7 +148,7 @@ QuantizedRows quantize_rows(StepContext& ctx, const GemmKernels& kernels, const 
   return {q, row_bytes, scale};
 }
 
-/// All that the rows of the segments see, rounded: neighbours share most of it.
+/// Rounds all inputs of the segments' rows once, as neighbouring rows share most of them.
 Source round_segments(StepContext& ctx, const GemmKernels& kernels, const GemmCall& call,
                       bool share) {
   constexpr int64_t kPiece = 8192;

@@ -1,7 +1,7 @@
-// The one product behind linears and convolutions on the CPU: rows of activations times a packed
+// The only product behind linears and convolutions on the CPU: rows of activations times a packed
 // matrix. A row is `spans` stretches of `span_len` values, `span_step` apart: one stretch for a
-// linear, one per tap for a dilated convolution. See packed_matrix.h for the weights.
-// A row's bits depend on the row and the weights alone.
+// linear, one per tap for a dilated convolution. packed_matrix.h describes the weights. A row's
+// bits depend only on the row and the weights.
 #pragma once
 
 #include <span>
@@ -11,26 +11,26 @@
 
 namespace syrinx::cpu {
 
-/// Rows that follow one another at a fixed step in x and in out.
+/// Rows that are a fixed step apart in x and in `out`.
 struct GemmSegment {
   const float* x = nullptr;
   float* out = nullptr;
   int64_t rows = 0;
 };
 
-/// Outputs [first_panel * 16, first_panel * 16 + width) of the matrix go to columns
-/// [column, column + width) of out, moved by `offset` floats (another view of the same rows).
+/// Outputs [first_panel * 16, first_panel * 16 + width) of the matrix are written to columns
+/// [column, column + width) of `out`, at `offset` floats (another view of the same rows).
 struct GemmPart {
   int64_t first_panel = 0, width = 0;
-  float* out = nullptr;  // null: the segment's own out, at `column`
+  float* out = nullptr;  // null: the segment's `out`, at `column`
   int64_t out_stride = 0, column = 0;
 };
 
-/// What becomes of a sum.
+/// How a sum is written.
 enum class GemmStore : uint8_t {
   kSet,       // out = sum + bias
   kAdd,       // out += sum + bias
-  kSiluGate,  // panels in pairs: out = silu(sum0 + bias0) * (sum1 + bias1)
+  kSiluGate,  // pairs of panels: out = silu(sum0 + bias0) * (sum1 + bias1)
 };
 
 /// A product of rows and a packed matrix.
@@ -40,7 +40,7 @@ struct GemmCall {
   std::span<const GemmSegment> segments;
   std::span<const GemmPart> parts;  // in order of first_panel, covering all panels
   int64_t x_stride = 0;             // floats between rows of a segment
-  int64_t x_offset = 0;             // added to every row: the group of a grouped convolution
+  int64_t x_offset = 0;  // added to every row: offset of the group of a grouped convolution
   int64_t spans = 1, span_len = 0, span_step = 0;  // spans * span_len == weight->k
   GemmStore store = GemmStore::kSet;
 };

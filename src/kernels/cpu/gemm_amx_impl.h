@@ -1,17 +1,17 @@
-// The products by tiles (AMX), in place of those of gemm_impl.h: written once for T, the tile
-// registers, and V, vectors of 16 lanes; gemm_amx.cc has the processor's, tile_model.h scalar ones.
+// The products by tiles (AMX), which replace those of gemm_impl.h. Written once for T, the tile
+// registers, and V, vectors of 16 lanes: gemm_amx.cc has the processor's, tile_model.h scalar ones.
 //
-// T: constructed from a TileConfig and released by its destructor; with tile numbers as template
-// arguments zero<t>, load<t>(from, step) and store<t>(to, step) (rows `step` bytes apart),
-// dot_bytes<c, a, b> (tdpbssd), dot_unsigned<c, a, b> (tdpbusd: a without sign), dot_bf16<c, a, b>.
-// V, beside what gemm_impl.h names: quads (64 bytes: two pairs of k of 16 outputs -> four k of each
-// output), planes (64 int16, in place -> their low bytes, then their high ones), join (I low + 256
-// high).
+// T is constructed from a TileConfig; its destructor releases the registers. It has, with tile
+// numbers as template arguments: zero<t>, load<t>(from, step) and store<t>(to, step) (rows `step`
+// bytes apart), dot_bytes<c, a, b> (tdpbssd), dot_unsigned<c, a, b> (tdpbusd: a is unsigned),
+// dot_bf16<c, a, b>. V has, in addition to the functions that gemm_impl.h lists: quads (64 bytes:
+// two pairs of k of 16 outputs -> four k of each output), planes (64 int16, in place -> their low
+// bytes, then their high ones), join (I low + 256 high).
 //
-// A tile multiplies up to 16 rows of activations with one panel; rows do not meet, so that a row's
-// bits are the same in a tile of any height. Sums of 8 and 4 bits are exact in a group, and what
-// follows them is done as elsewhere: the same bits as from other instruction sets. Sums of bf16
-// have an order of their own, see BF16Tiles.
+// A tile multiplies up to 16 rows of activations with one panel. Rows are independent, so a row's
+// bits are the same in a tile of any height. Sums of 8 and 4 bits are exact within a group, and
+// later steps are those of other instruction sets, with the same bits. Sums of bf16 have their own
+// order, see BF16Tiles.
 #pragma once
 
 #include <cstdint>
@@ -22,19 +22,19 @@ namespace syrinx::cpu {
 
 constexpr int kTileHeight = 16, kTileBytes = 64;  // rows of a tile, bytes of a row
 
-/// What LDTILECFG reads.
+/// Configuration in the format of LDTILECFG.
 struct alignas(64) TileConfig {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};
   uint16_t row_bytes[16] = {};
   uint8_t rows[16] = {};
 };
 
-// The registers: of everything that is as high as a tile of rows there is one for the higher tiles
-// of a block and one for those with a row less (tile_rows).
+// Numbers of the tile registers. For operands as high as a tile of rows there are two registers:
+// one for the higher tiles of a block and one for tiles with a row less (tile_rows).
 constexpr int kSumTile = 0, kRowTile = 4, kWeightTile = 6;
 
-/// Registers 0, 1 and 4 for the higher tiles, 2, 3 and 5 for the lower; 6 and 7 for weights.
-/// `k_bytes`: how much of a row of activations a product takes.
+/// Configures registers 0, 1 and 4 for the higher tiles, 2, 3 and 5 for the lower ones, 6 and 7 for
+/// weights. `k_bytes`: bytes of a row of activations per product.
 static inline TileConfig tile_config(int rows, int k_bytes) {
   TileConfig config;
   const int high = tile_rows(rows, 0, kTileHeight), low = tile_rows(rows, rows - 1, kTileHeight);
@@ -47,17 +47,17 @@ static inline TileConfig tile_config(int rows, int k_bytes) {
   return config;
 }
 
-/// One group of k of one tile of rows.
+/// One group of k for one tile of rows.
 struct TileGroup {
   const GemmRows* rows;
-  int first, count;  // the tile's rows
+  int first, count;  // rows of the tile
   int64_t step;      // bytes between rows
-  int64_t group;     // of k
+  int64_t group;     // index of the group
   int64_t padded_k;
-  const uint8_t* bytes;   // the weights, unfolded
-  const uint8_t* scales;  // of the group in the panel
+  const uint8_t* bytes;   // unfolded weights
+  const uint8_t* scales;  // scales of the group in the panel
   float* sums;            // [count][16]
-  bool begins;            // the group is the first: sums hold nothing yet
+  bool begins;            // whether this is the first group: sums are not yet set
 
   const uint8_t* row(int r) const { return static_cast<const uint8_t*>(rows->x[first + r]); }
 };
@@ -96,8 +96,8 @@ struct ByteTiles {
   }
 };
 
-/// int8 weights and int16 activations that lie as quantize_planes has them: products of their low
-/// bytes, without sign, and of their high ones.
+/// int8 weights and int16 activations in the layout of quantize_planes: products with their low
+/// bytes (unsigned) and with their high bytes.
 template <class V>
 struct WordTiles : ByteTiles<V> {
   using F = typename V::F;
@@ -167,12 +167,13 @@ struct NibbleTiles {
   }
 };
 
-/// GemmProducts for weights of 8 and 4 bits; K is one of the above.
+/// GemmProducts for weights of 8 and 4 bits; K is one of the classes above.
 template <class K, class T>
 void products_by_group(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                        float* sums) {
-  constexpr int kBlock = 8;          // groups whose unfolded weights stay in L1 while all rows pass
-  constexpr int kTakes = K::kCount;  // bytes of a row that a product takes
+  // Groups whose unfolded weights stay in L1 while all rows are processed.
+  constexpr int kBlock = 8;
+  constexpr int kTakes = K::kCount;  // bytes of a row per product
   T tiles(tile_config(rows.count, kTakes));
   const int high = tile_rows(rows.count, 0, kTileHeight);
   const int64_t groups = w.padded_k / K::kCount;
@@ -180,7 +181,7 @@ void products_by_group(const GemmWeights& w, const GemmRows& rows, int64_t panel
   TileGroup at;
   at.rows = &rows;
   at.padded_k = w.padded_k;
-  // Quantised rows lie side by side.
+  // Quantised rows are adjacent.
   at.step = rows.count > 1
                 ? static_cast<const uint8_t*>(rows.x[1]) - static_cast<const uint8_t*>(rows.x[0])
                 : kTileBytes;
@@ -208,7 +209,7 @@ void products_by_group(const GemmWeights& w, const GemmRows& rows, int64_t panel
   }
 }
 
-/// The same for q8, whose rows have one scale.
+/// GemmProducts for q8, whose rows have one scale.
 template <class V, class T>
 void products_q8_tiles(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                        float* sums) {
@@ -222,7 +223,8 @@ void products_q8_tiles(const GemmWeights& w, const GemmRows& rows, int64_t panel
   }
 }
 
-/// GemmQuantize for products_q8_tiles: in place of each 64 int16 their low bytes, then their high.
+/// GemmQuantize for products_q8_tiles: replaces each 64 int16 by their low bytes, then their high
+/// bytes.
 template <class V>
 float quantize_planes(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
   const float scale = quantize<V>(x, k, padded_k, q);
@@ -230,19 +232,19 @@ float quantize_planes(const float* x, int64_t k, int64_t padded_k, int16_t* q) {
   return scale;
 }
 
-/// GemmProducts of bf16 with bf16. A span is cut into stretches of 32 k from its beginning on; of
-/// each stretch the products of even and of odd k are added up apart, in their order; their sum is
-/// added to what the stretches before gave. What is too small to be a normal number is 0. So says
-/// the manual of tdpbf16ps.
+/// GemmProducts of bf16 with bf16. A span is cut into stretches of 32 k from its beginning. In each
+/// stretch the products of even k and of odd k are summed separately, in order; both sums are then
+/// added to the result of the stretches before. Denormal numbers count as 0. This is the behaviour
+/// in tdpbf16ps's manual.
 template <class T>
 class BF16Tiles {
  public:
   BF16Tiles(const GemmWeights& w, const GemmRows& rows, float* sums)
       : tiles_(tile_config(rows.count, kTileBytes)), w_(w), rows_(rows), sums_(sums) {}
 
-  /// `count` panels, one or two, from `b` on, the first being number `p` of the sums.
+  /// Processes `count` panels, one or two, from `b` on; the first one has index `p` in the sums.
   void run(const uint8_t* b, int p, int count) {
-    constexpr int kBlock = 8;  // stretches whose weights stay in L1 while all rows pass
+    constexpr int kBlock = 8;  // stretches whose weights stay in L1 while all rows are processed
     const int64_t stretches = w_.spans * in_span();
     const int high = tile_rows(rows_.count, 0, kTileHeight);
     for (int64_t begin = 0; begin < stretches; begin += kBlock) {
@@ -264,7 +266,7 @@ class BF16Tiles {
 
   int64_t in_span() const { return (w_.span_len + kStretch - 1) / kStretch; }
 
-  /// Stretches [begin, end) of rows [r, r + n).
+  /// Adds stretches [begin, end) for rows [r, r + n).
   template <int kLower>
   void add(const uint8_t* b, int count, int r, int n, int64_t begin, int64_t end, float* to) {
     constexpr int kFirst = kSumTile + 2 * kLower, kSecond = kFirst + 1, kRow = kRowTile + kLower;
@@ -295,7 +297,7 @@ class BF16Tiles {
 
   const uint8_t* row(int r) const { return static_cast<const uint8_t*>(rows_.x[r]); }
 
-  /// Bytes between rows [first, first + n); 0 if they do not lie at one distance.
+  /// Returns the bytes between rows [first, first + n); 0 if the distance is not constant.
   int64_t step_of(int first, int n) const {
     const int64_t step = n > 1 ? row(first + 1) - row(first) : kTileBytes;
     for (int r = first + 2; r < first + n; ++r) {
@@ -304,8 +306,8 @@ class BF16Tiles {
     return step;
   }
 
-  /// Bytes [offset, offset + bytes) of rows `step` apart, with zeros behind an incomplete
-  /// stretch.
+  /// Loads bytes [offset, offset + bytes) of rows `step` apart; an incomplete stretch is filled
+  /// with zeros.
   template <int kTile>
   void load_rows(int first, int n, int64_t step, int64_t offset, int64_t bytes) {
     if (step && bytes == kTileBytes) {

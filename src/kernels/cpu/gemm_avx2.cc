@@ -1,4 +1,4 @@
-// Built with AVX2, FMA and F16C; called only where the processor has them.
+// Compiled for AVX2, FMA and F16C; called only if the processor has them.
 #include "kernels/cpu/gemm_avx2.h"
 
 namespace syrinx::cpu {

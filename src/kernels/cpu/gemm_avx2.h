@@ -1,4 +1,4 @@
-// Vectors of AVX2, FMA and F16C for gemm_impl.h. Only for files built for them.
+// Vectors of AVX2, FMA and F16C for gemm_impl.h. Only for files compiled for them.
 #pragma once
 
 #include <immintrin.h>
@@ -55,7 +55,8 @@ struct Avx2 {
     __builtin_memcpy(&both, p, 4);
     return _mm256_set1_epi32(both);
   }
-  // Spelled out: from intrinsics GCC computes all products of a tile first and spills the sums.
+  // Written as assembly: with intrinsics, GCC computes all products of a tile first and spills the
+  // sums.
   static I madd(I a, I b, I c) {
     I product;
     asm volatile("vpmaddwd %[b], %[a], %[p]\n\tvpaddd %[p], %[c], %[c]"
@@ -74,7 +75,7 @@ struct Avx2 {
     __builtin_memcpy(&four, p, 4);
     return _mm256_set1_epi32(four);
   }
-  // Sums of pairs in int16: 8 of them reach 30480. Spelled out for the same reason as madd.
+  // Sums of pairs are int16; 8 of them reach at most 30480. Written as assembly like madd.
   static I dot(I w, I x, I c) {
     I product;
     asm volatile("vpmaddubsw %[x], %[w], %[p]\n\tvpaddw %[p], %[c], %[c]"

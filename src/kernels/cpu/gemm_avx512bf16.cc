@@ -1,10 +1,10 @@
-// Built with AVX512-BF16 beside what gemm_avx512.cc has.
+// Compiled for AVX512-BF16 in addition to gemm_avx512.cc's instruction sets.
 #include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// vdpbf16ps: c + a1 b1, rounded, + a0 b0, rounded; what is too small to be a normal number is 0.
+/// vdpbf16ps: c + a1 b1, rounded, + a0 b0, rounded; denormal numbers count as 0.
 struct Dots : Avx512 {
   using X = uint16_t;
   using W = uint16_t;

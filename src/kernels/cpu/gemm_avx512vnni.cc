@@ -1,26 +1,26 @@
-// Built with AVX512-VNNI beside what gemm_avx512.cc has.
+// Compiled for AVX512-VNNI in addition to gemm_avx512.cc's instruction sets.
 #include "kernels/cpu/gemm_avx512.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// vpdpwssd adds the same products of pairs as vpmaddwd and vpaddd do, in one instruction: the same
-/// sums.
+/// vpdpwssd adds the same products of pairs as vpmaddwd and vpaddd in one instruction, with the
+/// same sums.
 struct Words : RowScale<Avx512> {
   static constexpr int kTileRows = 8;
   static I madd(I a, I b, I c) { return _mm512_dpwssd_epi32(c, a, b); }
 };
 
-/// vpdpbusd takes four k: bytes of the weights without sign, here 128 too large, times int8.
+/// vpdpbusd multiplies four k: unsigned bytes of the weights (stored weight + 128) times int8.
 struct Bytes : GroupScales<Avx512> {
   static constexpr int kTileRows = 8, kPairs = 2, kOffset = 128;
   using X = int8_t;
-  /// Two pairs of k of 16 outputs, side by side for each output.
+  /// Loads two pairs of k of 16 outputs; the pairs of an output become adjacent.
   static I pairs(const uint8_t* p) {
     alignas(64) static constexpr uint16_t kOrder[32] = {0,  32, 1,  33, 2,  34, 3,  35, 4,  36, 5,
                                                         37, 6,  38, 7,  39, 8,  40, 9,  41, 10, 42,
                                                         11, 43, 12, 44, 13, 45, 14, 46, 15, 47};
-    // Loaded in halves: every other group lies across cache lines.
+    // Loaded in halves, as every other group crosses a cache line.
     const auto* pair = reinterpret_cast<const __m256i*>(p);
     const I four = _mm512_permutex2var_epi16(_mm512_castsi256_si512(_mm256_loadu_si256(pair)),
                                              _mm512_load_si512(kOrder),
@@ -35,7 +35,7 @@ struct Bytes : GroupScales<Avx512> {
   static I madd(I a, I b, I c) { return _mm512_dpbusd_epi32(c, b, a); }
 };
 
-/// vpdpbusd again, on weights that are small and without sign as they are stored.
+/// vpdpbusd for 4-bit weights, which are stored unsigned.
 struct Nibbles : Avx512 {
   static constexpr int kTileRows = 8;
   static I dot(I w, I x, I c) { return _mm512_dpbusd_epi32(c, w, x); }

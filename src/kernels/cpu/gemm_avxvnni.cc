@@ -1,5 +1,5 @@
-// Built with AVX-VNNI beside what gemm_avx2.cc has, for processors with dot products and without
-// AVX-512. See gemm_avx512vnni.cc.
+// Compiled for AVX-VNNI in addition to gemm_avx2.cc's instruction sets, for processors that have
+// dot products but not AVX-512. See gemm_avx512vnni.cc.
 #include "kernels/cpu/gemm_avx2.h"
 
 namespace syrinx::cpu {
@@ -12,7 +12,7 @@ struct Words : RowScale<Avx2> {
 struct Bytes : GroupScales<Avx2> {
   static constexpr int kPairs = 2, kOffset = 128;
   using X = int8_t;
-  /// Two pairs of k of 8 outputs, side by side for each output.
+  /// Loads two pairs of k of 8 outputs; the pairs of an output become adjacent.
   static I pairs(const uint8_t* p) {
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 2 * kPanel));

@@ -1,35 +1,37 @@
-// What gemm.cc asks of the code built for one instruction set: a block of rows times some panels.
-// Plain data, so that those files share no inline code with the rest of the program.
+// The interface between gemm.cc and the code compiled for one instruction set: a block of rows
+// times some panels. Plain data, so that those files share no inline code with the rest of the
+// program.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::cpu {
 
-constexpr int kMaxRows = 96;  // rows of a block
-constexpr int kTileRows = 6;  // rows of a register tile of f32 sums
+constexpr int kMaxRows = 96;  // most rows of a block
+constexpr int kTileRows = 6;  // most rows of a register tile of f32 sums
 
-/// Rows of one block and where their results go.
+/// The rows of one block.
 struct GemmRows {
   int count = 0;
-  // f32, what `round` wrote for bf16a16, int16 for q8, what quantize_{groups,q4} wrote for q8a8, q4
+  // Row i: f32; for bf16a16 the output of `round`; for q8 int16; for q8a8 and q4 the output of
+  // quantize_{groups,q4}.
   const void* x[kMaxRows];
-  float scale[kMaxRows];  // q8: what one unit of x is worth
+  float scale[kMaxRows];  // q8: value of one unit of x
 };
 
-/// q8a8: behind the numbers of a row, for each group of 64.
+/// q8a8: stored after the numbers of a row, one for each group of 64.
 struct GemmGroup {
-  float scale = 0;    // what one unit of x is worth
-  int32_t start = 0;  // where the group's sums begin
+  float scale = 0;    // value of one unit of x
+  int32_t start = 0;  // initial value of the group's sums
 };
 
-/// q4: behind the int8 numbers of a row, for each group of 32.
+/// q4: stored after the int8 numbers of a row, one for each group of 32.
 struct GemmGroupQ4 {
-  float scale = 0;  // what one unit of x is worth
-  float sum = 0;    // of the group's numbers
+  float scale = 0;  // value of one unit of x
+  float sum = 0;    // sum of the group's numbers
 };
 
-/// See GemmCall; `data` points at panel 0.
+/// The weights of a GemmCall; `data` points to panel 0.
 struct GemmWeights {
   const uint8_t* data = nullptr;
   int type = 0;  // WeightType
@@ -37,42 +39,42 @@ struct GemmWeights {
   int64_t spans = 1, span_len = 0, span_step = 0;
 };
 
-/// Sums without bias of the rows times panels [panel, panel + count), count <= 4, into
-/// sums [count][rows.count][16].
+/// Computes the sums (without bias) of the rows times panels [panel, panel + count), count <= 4,
+/// into sums [count][rows.count][16].
 using GemmProducts = void (*)(const GemmWeights& w, const GemmRows& rows, int64_t panel, int count,
                               float* sums);
 
-/// out[i][0, width) = or += sums[i] + bias, rows `out_stride` apart or at out_rows[i] if given.
-/// If sums1 is given: silu(sums + bias) * (sums1 + bias1). bias null or [16].
+/// Writes out[i][0, width) = sums[i] + bias, or adds it. If sums1 is set: silu(sums + bias) *
+/// (sums1 + bias1). bias is null or [16].
 struct GemmFinish {
   const float *sums = nullptr, *bias = nullptr, *sums1 = nullptr, *bias1 = nullptr;
-  float* const* out = nullptr;  // [rows], already at the column
+  float* const* out = nullptr;  // [rows], addresses of the first column to write
   int rows = 0, width = 16;
   bool add = false;
 };
 
-/// x [k] f32 -> q [padded_k] int16 (the rest 0) in units of the returned scale.
+/// Quantises x [k] f32 -> q [padded_k] int16 (filled up with 0) in units of the returned scale.
 using GemmQuantize = float (*)(const float* x, int64_t k, int64_t padded_k, int16_t* q);
 
-/// x [k] f32 -> numbers up to +-127 [padded_k] in a form that the instruction set likes, and
-/// GemmGroup [padded_k / 64]; row has room for gemm_group_row_bytes.
+/// Quantises x [k] f32 to numbers up to +-127 [padded_k], in the layout of the instruction set, and
+/// GemmGroup [padded_k / 64]; `row` has space for gemm_group_row_bytes.
 using GemmQuantizeGroups = void (*)(const float* x, int64_t k, int64_t padded_k, void* row);
 constexpr int64_t gemm_group_row_bytes(int64_t padded_k) {
   return padded_k * 2 + padded_k / 64 * static_cast<int64_t>(sizeof(GemmGroup));
 }
 
-/// The same for q4: int8 [padded_k], GemmGroupQ4 [padded_k / 32].
+/// Returns the bytes of a row for q4: int8 [padded_k], GemmGroupQ4 [padded_k / 32].
 constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
   return padded_k + padded_k / 32 * static_cast<int64_t>(sizeof(GemmGroupQ4));
 }
 
-/// x [count] f32 -> bf16 numbers by rounding to nearest even, in a form that the instruction set
-/// likes: GemmKernels::rounded_bytes for each.
+/// Rounds x [count] f32 to bf16, to nearest even, in the layout of the instruction set:
+/// GemmKernels::rounded_bytes per number.
 using GemmRound = void (*)(const float* x, int64_t count, void* to);
 
-/// The products of 8 and 4 bits have the same bits from each instruction set that fuses multiply
-/// and add; so have those of bf16a16 as long as no number is too small to be a normal one, but for
-/// those of AMX, whose sums have an order of their own (gemm_amx_impl.h).
+/// Kernels of one instruction set. Products of 8 and 4 bits have the same bits on each instruction
+/// set that fuses multiply and add. Those of bf16a16 do so, too, if all numbers are normal; except
+/// on AMX, which adds in its own order (gemm_amx_impl.h).
 struct GemmKernels {
   GemmProducts products;  // f32 and bf16
   GemmProducts products_bf16a16;
@@ -87,24 +89,24 @@ struct GemmKernels {
   int rounded_bytes;
 };
 
-/// The kernels in plain C++.
+/// Returns the kernels in plain C++.
 const GemmKernels& gemm_kernels_portable();
-/// The kernels for AVX2; call only where the processor has it.
+/// Returns the kernels for AVX2; call it only if the processor has AVX2.
 const GemmKernels& gemm_kernels_avx2();
-/// The kernels for AVX-512; call only where the processor has it.
+/// Returns the kernels for AVX-512; call it only if the processor has AVX-512.
 const GemmKernels& gemm_kernels_avx512();
-/// The kernels for NEON on aarch64.
+/// Returns the kernels for NEON on aarch64.
 const GemmKernels& gemm_kernels_neon();
-/// Puts 8-bit and 4-bit products with dot products in place of those of avx2 and of avx512.
+/// Replaces the 8-bit and 4-bit products of avx2 or avx512 by AVX-VNNI's dot products.
 void use_avxvnni(GemmKernels& kernels);
 /// Replaces the integer products by those of AVX512-VNNI.
 void use_avx512vnni(GemmKernels& kernels);
-/// Puts bf16a16 products with dot products in place.
+/// Replaces the bf16a16 products by AVX512-BF16's dot products.
 void use_avx512bf16(GemmKernels& kernels);
-/// Puts products by tiles in place: those of bf16a16 in both, the others in what is for calls of
-/// many rows.
+/// Replaces products by products with tiles: bf16a16's in both, the others only in `many`, which is
+/// for calls with many rows.
 void use_amx(GemmKernels& few, GemmKernels& many);
-/// Puts q8a8 and q4 products with dot products in place of those of neon.
+/// Replaces the q8a8 and q4 products of neon by dot products.
 void use_neondot(GemmKernels& kernels);
 
 }  // namespace syrinx::cpu

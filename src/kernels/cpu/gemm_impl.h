@@ -1,14 +1,14 @@
-// The body of gemm_{portable,avx2,...}.cc: written once for a vector type V that each of them
-// defines in an unnamed namespace, so that nothing compiled here for one instruction set can be
-// linked into another. No calls into the C++ library for the same reason.
+// The body of gemm_{portable,avx2,...}.cc, written once for a vector type V that each of these
+// files defines in an unnamed namespace. Nothing compiled here for one instruction set can thus be
+// linked into another file. For the same reason it does not call the C++ library.
 //
-// V: kLanes; kUnroll (pairs of k of the 8-bit loop, divides 4); kTileRows (most rows of an 8-bit
-// tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the order of
-// packed_matrix.h), set1, add, mul, fma, div, max, min, round, largest and sum (of
-// the lanes, in any order: for whole numbers that are exact); set1_i, pairs (2 * kLanes int8 ->
+// V has: kLanes; kUnroll (pairs of k per step of the 8-bit loop, a divisor of 4); kTileRows (most
+// rows of an 8-bit tile); F (kLanes floats), I (kLanes int32); load, store, widen (16 bf16 in the
+// order of packed_matrix.h), set1, add, mul, fma, div, max, min, round; largest and sum of the
+// lanes (in any order, as they are used for exact whole numbers); set1_i, pairs (2 * kLanes int8 ->
 // int16), set1_pair, madd (I += sums of products of int16 pairs), to_f, pow2 (2^n of whole n in F);
-// split (kLanes pairs of bf16 -> the second or the first of each as F); and what gemm_q4_impl.h
-// names.
+// split (kLanes pairs of bf16 -> the second or the first of each as F); and the functions that
+// gemm_q4_impl.h lists.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@
 
 namespace syrinx::cpu {
 
-/// A stretch of k: `spans` times `len` values of x, beginning at x + offset.
+/// A stretch of k: `spans` times `len` values of x, from x + offset on.
 struct KBlock {
   int64_t offset, spans, len;
 };
 
-/// What tile asks of a type of weights, beside V: what lies in a row (X) and in a panel (W), how
-/// many k a step of the loop takes and in how many products, the weights of a product in
-/// the lanes of F, a row's number in all of them, and c + their product.
-/// f32, or bf16 that meets f32:
+/// Types of weights, as tile() needs them in addition to V: the type of a row's numbers (X) and of
+/// a panel's (W), the number of k and of products per step of the loop, the weights of a product in
+/// the lanes of F, a row's number in all lanes, and c + their product. Single is f32, or bf16 with
+/// f32 activations.
 template <class V, class S>
 struct Single : V {
   using X = float;
@@ -45,7 +45,7 @@ struct Single : V {
   static F dot(F x, F w, F c) { return V::fma(x, w, c); }
 };
 
-/// Pairs of bf16 that meet bf16, as two products: first that of the second ones, as vdpbf16ps does.
+/// Pairs of bf16 with bf16 activations, as two products: the second numbers first, as in vdpbf16ps.
 template <class V>
 struct Pairs : V {
   using X = float;
@@ -62,10 +62,10 @@ struct Pairs : V {
   static F dot(F x, F w, F c) { return V::fma(x, w, c); }
 };
 
-/// sums [P][sum_step / 16][16] (+)= R rows times P panels over one block of k. The k products of an
-/// output are added one by one in a fixed order: the same bits for every R, P and split into
-/// blocks. T is one of the above. Never inlined: tiles of several heights in one function leave too
-/// few registers for the rows.
+/// Computes sums [P][sum_step / 16][16] (+)= R rows times P panels over one block of k. The k
+/// products of an output are added one by one in a fixed order, with the same bits for every R, P
+/// and split into blocks. T is one of the types above. Never inlined: with tiles of several heights
+/// in one function, too few registers remain for the rows.
 template <class T, int R, int P, Ahead kAhead>
 [[gnu::noinline]] void tile(const void* const* x, KBlock k, int64_t span_step,
                             const typename T::W* b, int64_t panel_step, float* sums,
@@ -92,10 +92,11 @@ template <class T, int R, int P, Ahead kAhead>
   for (int64_t s = 0; s < k.spans; ++s) {
     const int64_t begin = s * span_step, end = begin + k.len;
     for (int64_t i = begin; i < end; i += T::kStep) {
-      // Not at every k: asking again for a line that is on its way costs up to a third.
+      // Not at every k: prefetching a line again while it is loaded costs up to a third of the
+      // speed.
       constexpr int kEvery = 8 / sizeof(W);
       if (kAhead == Ahead::kShare && i % kEvery == 0) {
-        __builtin_prefetch(share.at, 0, 2);  // into L2: in L1 it would push out this block
+        __builtin_prefetch(share.at, 0, 2);  // into L2: in L1 it would evict this block
         share.at += kEvery * share.step;
       }
 #pragma GCC unroll 16
@@ -133,25 +134,25 @@ template <class T, int R, int P, Ahead kAhead>
   }
 }
 
-/// The numbers of a row that meets 8-bit weights: int16 with one scale, two for each lane of I.
+/// Rows for 8-bit weights: int16 with one scale, two numbers per lane of I.
 template <class V>
 struct RowScale : V {
   using X = int16_t;
-  static constexpr int kPairs = 1;  // pairs of k that a step of the loop takes
+  static constexpr int kPairs = 1;  // pairs of k per step of the loop
   static constexpr bool kGroupScales = false;
 };
 
-/// Numbers of 8 bits and scales by group (GemmGroup), here still in int16: for instruction sets
-/// whose products of bytes are no faster or not exact. Others have X = int8_t, kPairs = 2 and
-/// weights that are kOffset larger than they should be.
+/// Rows of 8-bit numbers with scales per group (GemmGroup), here still stored as int16: for
+/// instruction sets whose byte products are not faster or not exact. Others have X = int8_t, kPairs
+/// = 2 and weights to which kOffset is added.
 template <class V>
 struct GroupScales : RowScale<V> {
   static constexpr bool kGroupScales = true;
   static constexpr int kOffset = 0;
 };
 
-/// As tile, for int8 weights: groups [g0, g1), exact sums inside a group, groups added in order.
-/// V is one of the two above.
+/// tile() for int8 weights: groups [g0, g1), with exact sums within a group; groups are added in
+/// order. V is RowScale or GroupScales.
 template <class V, int R, int P, Ahead kAhead>
 inline void tile_q8(const void* const* x, int64_t g0, int64_t g1, const uint8_t* b,
                     const GemmWeights& weights, float* sums, int64_t sum_step, bool first,
@@ -254,8 +255,8 @@ inline void any_tile_q8(int rows, const void* const* x, int64_t g0, int64_t g1, 
   }
 }
 
-/// Calls f(block, k position) for blocks of about 256 k (a panel's part then stays in L1 while all
-/// rows pass), or one block of everything when the rows pass only once.
+/// Calls f(block, k position) for blocks of about 256 k, so that a panel's part stays in L1 while
+/// all rows are processed; or for one block of everything if the rows are processed only once.
 template <class Body>
 inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   constexpr int64_t kBlock = 256;
@@ -278,7 +279,7 @@ inline void for_k_blocks(const GemmWeights& w, bool whole, Body f) {
   }
 }
 
-/// One panel, any number of rows.
+/// Computes one panel for any number of rows.
 template <class T>
 void one_panel(const GemmWeights& w, const GemmRows& rows, const typename T::W* b, float* sums) {
   const bool single = rows.count <= T::kTileRows;
@@ -311,7 +312,7 @@ void one_panel_q8(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
   }
   constexpr int64_t kBlock = 8, kGroupBytes = kPanel * kGroup + kPanel * 2;
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
-  // A tile asks 8 times per group (every 4 pairs of k).
+  // A tile prefetches 8 times per group (every 4 pairs of k).
   const int64_t step = (kGroupBytes / 8 + tiles - 1) / tiles;
   for (int64_t g = 0; g < groups; g += kBlock) {
     const int64_t end = g + kBlock < groups ? g + kBlock : groups;
@@ -335,7 +336,7 @@ void products_of(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel;
   const KBlock all{0, w.spans, w.span_len};
   int p = 0;
-  // With few rows several panels at once keep the FMA units busy and read several streams.
+  // With few rows, several panels at once keep the FMA units busy and read several streams.
   if (rows.count == 1 && count == 4) {
     tile<T, 1, 4, Ahead::kStream>(rows.x, all, w.span_step, b, step, sums, sum_step, true);
     p = 4;
@@ -388,7 +389,7 @@ void products(const GemmWeights& w, const GemmRows& rows, int64_t panel, int cou
   products_of<Single<V, uint16_t>>(w, rows, panel, count, sums);
 }
 
-/// x / (1 + e^-x); e^x to about 2 units in the last place.
+/// Computes x / (1 + e^-x), where e^x has an error of about 2 units in the last place.
 template <class V>
 inline typename V::F silu(typename V::F x) {
   using F = typename V::F;
@@ -478,13 +479,14 @@ void quantize_groups(const float* x, int64_t k, int64_t padded_k, void* row) {
   }
 }
 
-/// To the nearest bf16, ties to even; kept as f32.
+/// Rounds to the nearest bf16, ties to even; stored as f32.
 template <class V>
 void round_to_bf16(const float* x, int64_t count, void* to) {
   for (int64_t i = 0; i < count; ++i) {
     uint32_t bits;
     __builtin_memcpy(&bits, x + i, 4);
-    const bool nan = (bits & 0x7fffffff) > 0x7f800000;  // whose sum could become a number
+    // The addition below could turn NaN into a number.
+    const bool nan = (bits & 0x7fffffff) > 0x7f800000;
     bits = (nan ? bits : bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
     if (nan) bits |= 0x400000;
     __builtin_memcpy(static_cast<float*>(to) + i, &bits, 4);

@@ -1,4 +1,4 @@
-// Vectors of NEON for gemm_impl.h: what every aarch64 has. Only for files built for it.
+// Vectors of NEON for gemm_impl.h, which every aarch64 has. Only for files compiled for it.
 #pragma once
 
 #include <arm_neon.h>
@@ -32,7 +32,7 @@ struct Neon {
   static F add(F a, F b) { return vaddq_f32(a, b); }
   static F mul(F a, F b) { return vmulq_f32(a, b); }
   static F div(F a, F b) { return vdivq_f32(a, b); }
-  // As on x86 where one is NaN: the second.
+  // As on x86: if one is NaN, returns the second.
   static F max(F a, F b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
   static F min(F a, F b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
   static F fma(F a, F b, F c) { return vfmaq_f32(c, a, b); }
@@ -43,8 +43,8 @@ struct Neon {
     return vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(vcvtnq_s32_f32(n), vdupq_n_s32(127)), 23));
   }
   static I set1_i(int32_t v) { return vdupq_n_s32(v); }
-  /// The first of each pair in the lower half, the second in the upper one: products of int16 then
-  /// need no sum across lanes.
+  /// Puts the first number of each pair into the lower half and the second into the upper half:
+  /// products of int16 then need no sum across lanes.
   static I pairs(const uint8_t* p) {
     const int8x8_t order = vcreate_s8(0x0705030106040200);
     const int8x8_t apart = vtbl1_s8(vld1_s8(reinterpret_cast<const int8_t*>(p)), order);
@@ -71,7 +71,7 @@ struct Neon {
     __builtin_memcpy(&four, p, 4);
     return vdupq_n_s32(four);
   }
-  // Sums of pairs in int16: 8 of them reach 30480.
+  // Sums of pairs are int16; 8 of them reach at most 30480.
   static I dot(I w, I x, I c) {
     const int8x16_t a = vreinterpretq_s8_s32(w), b = vreinterpretq_s8_s32(x);
     const int16x8_t first = vmull_s8(vget_low_s8(a), vget_low_s8(b));

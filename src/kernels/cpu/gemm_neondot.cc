@@ -1,14 +1,15 @@
-// Built with dot products beside what gemm_neon.cc has; called only where the processor has them.
+// Compiled for dot products in addition to gemm_neon.cc's instruction set; called only if the
+// processor has them.
 #include "kernels/cpu/gemm_neon.h"
 
 namespace syrinx::cpu {
 namespace {
 
-/// SDOT takes bytes with sign on both sides: the weights as they are.
+/// SDOT multiplies signed bytes, so the weights are used as they are.
 struct Bytes : GroupScales<Neon> {
   static constexpr int kPairs = 2;
   using X = int8_t;
-  /// Two pairs of k of 4 outputs, side by side for each output.
+  /// Loads two pairs of k of 4 outputs; the pairs of an output become adjacent.
   static I pairs(const uint8_t* p) {
     const uint8x8_t first = vld1_u8(p), second = vld1_u8(p + 2 * kPanel);
     return vreinterpretq_s32_u16(

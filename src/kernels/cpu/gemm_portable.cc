@@ -1,6 +1,6 @@
-// For x86-64 without AVX2, and processors other than x86-64 and aarch64: plain loops that the
-// compiler vectorises for the base instruction set. Products are not fused here.
-// Vectors of 32 bytes never leave this file.
+// For x86-64 without AVX2, and for processors other than x86-64 and aarch64: plain loops that the
+// compiler vectorises for the base instruction set. Multiply and add are not fused here. Vectors of
+// 32 bytes are not passed to other files.
 #pragma GCC diagnostic ignored "-Wpsabi"
 
 #include "kernels/cpu/gemm_impl.h"
@@ -9,7 +9,7 @@ namespace syrinx::cpu {
 namespace {
 
 #if defined(__x86_64__) || defined(__aarch64__)
-constexpr int kRows = 3;  // only machines of before 2014 and tests come here: less to compile
+constexpr int kRows = 3;  // used only by machines before 2014 and by tests: less code to compile
 #else
 constexpr int kRows = 6;
 #endif
@@ -45,7 +45,7 @@ struct Portable {
   static F min(F a, F b) { return a < b ? a : b; }
   static F fma(F a, F b, F c) { return a * b + c; }
   static F round(F v) {
-    // Adding 1.5 * 2^23 leaves the nearest whole number in the low bits; |v| < 2^22 here.
+    // Adding 1.5 * 2^23 leaves the nearest integer in the low bits; |v| < 2^22 here.
     const F magic = set1(12582912.0f);
     return (v + magic) - magic;
   }
@@ -62,7 +62,7 @@ struct Portable {
   static F pow2(F n) { return bits((__builtin_convertvector(n, I) + 127) << 23); }
   static I set1_i(int32_t v) { return I{} + v; }
   static I pairs(const uint8_t* p) {
-    // Two int8 side by side as two int16 in one int32, as the vector units see them.
+    // Converts two adjacent int8 to two int16 in one int32, as the vector units do.
     I out;
     for (int i = 0; i < 8; ++i) {
       const auto low = static_cast<int8_t>(p[2 * i]), high = static_cast<int8_t>(p[2 * i + 1]);
@@ -96,7 +96,7 @@ struct Portable {
   }
   static I total(I c) { return c; }
   static F f16(const uint16_t* p) {
-    // Scales are positive and finite: times 2^112 turns the exponent's bias into that of f32.
+    // Scales are positive and finite: the factor 2^112 converts the exponent bias to that of f32.
     I wide;
     for (int i = 0; i < 8; ++i) wide[i] = p[i];
     return bits(wide << 13) * set1(0x1p112f);

@@ -1,9 +1,9 @@
 // The products of 4-bit weights: see packed_matrix.h for their layout. A part of gemm_impl.h.
 //
-// Asked of V beside what is said there: nibbles (kLanes * 4 bytes -> two I of bytes, the low halves
-// and the high ones), set1_quad (four int8 in each lane), dot (c + products of unsigned bytes up to
-// 15 and int8 up to +-127, in whatever form holds 8 of them), total (that form -> I: the sum of a
-// lane's four bytes), f16 (kLanes f16 -> F), u8 (kLanes bytes -> F).
+// In addition to gemm_impl.h's list, V has: nibbles (kLanes * 4 bytes -> two I of bytes, the low
+// halves and the high ones), set1_quad (four int8 in each lane), dot (c + products of unsigned
+// bytes up to 15 and int8 up to +-127, in a type that can hold the sum of 8 of them), total (that
+// type -> I: the sum of a lane's four bytes), f16 (kLanes f16 -> F), u8 (kLanes bytes -> F).
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,13 @@
 namespace syrinx::cpu {
 
 constexpr int kGroupQ4 = 32;                              // inputs that share a scale
-constexpr int kBlocksQ4 = 4, kBlockBytesQ4 = 4 * kPanel;  // of a group: 8 inputs each
+constexpr int kBlocksQ4 = 4, kBlockBytesQ4 = 4 * kPanel;  // blocks per group, of 8 inputs each
 constexpr int kGroupBytesQ4 = kBlocksQ4 * kBlockBytesQ4;
 constexpr int kScaleBytesQ4 = 3 * kPanel;  // f16 scales, then zeros in eighths
 
-/// As tile_q8, for groups [g0, g1) of 32. With q the stored numbers, z the zero, x a
-/// row's numbers, sum(x (q - z)) = sum(x q) - z sum(x) is exact in f32; scales come after it,
-/// groups are added in order.
+/// tile() for groups [g0, g1) of 32. With the stored numbers q, the zero z and a row's numbers x,
+/// sum(x (q - z)) = sum(x q) - z sum(x) is exact in f32. Scales are applied to it, and groups are
+/// added in order.
 template <class V, int R, int P, Ahead kAhead>
 inline void tile_q4(const void* const* x, int64_t g0, int64_t g1, const uint8_t* panel,
                     const GemmWeights& weights, float* sums, int64_t sum_step, bool first,
@@ -110,7 +110,7 @@ inline void any_tile_q4(int rows, const void* const* x, int64_t g0, int64_t g1, 
   }
 }
 
-/// One panel, any number of rows.
+/// Computes one panel for any number of rows.
 template <class V>
 void one_panel_q4(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, float* sums,
                   AheadShare next) {
@@ -119,9 +119,9 @@ void one_panel_q4(const GemmWeights& w, const GemmRows& rows, const uint8_t* b, 
     return any_tile_q4<V, 1, Ahead::kStream>(rows.count, rows.x, 0, groups, b, w, sums, 0, true,
                                              next);
   }
-  constexpr int64_t kBlock = 16;  // groups that stay in L1 while all rows pass
+  constexpr int64_t kBlock = 16;  // groups that stay in L1 while all rows are processed
   const int64_t tiles = (rows.count + V::kTileRows - 1) / V::kTileRows;
-  // A tile asks kBlocksQ4 times per group.
+  // A tile prefetches kBlocksQ4 times per group.
   const int64_t step = (kBlockBytesQ4 + tiles - 1) / tiles;
   for (int64_t g = 0; g < groups; g += kBlock) {
     const int64_t end = g + kBlock < groups ? g + kBlock : groups;
@@ -142,7 +142,7 @@ void products_q4(const GemmWeights& w, const GemmRows& rows, int64_t panel, int 
   const int64_t sum_step = int64_t{rows.count} * kPanel, groups = w.padded_k / kGroupQ4;
   const AheadShare next{nullptr, to_next_item(w, panel, count)};
   int p = 0;
-  // As in products_q8: several panels at once for few rows.
+  // As in products_q8, several panels at once for few rows.
   if (rows.count == 1 && count == 4) {
     tile_q4<V, 1, 4, Ahead::kStream>(rows.x, 0, groups, b, w, sums, sum_step, true, next);
     p = 4;

@@ -1,5 +1,5 @@
-// The code of each instruction set that this machine can run, against plain sums; linear_test and
-// conv_test see only the one that is chosen.
+// Compares the code of each instruction set that this machine can run with plain sums; linear_test
+// and conv_test only run the best set.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -32,7 +32,7 @@ struct TestedSet {
   GemmKernels kernels;
 };
 
-/// What this machine can run, tiles by emulation if need be.
+/// Returns the sets that this machine can run; tiles are emulated if necessary.
 std::vector<TestedSet> runnable() {
   CpuFeatures features = cpu_features();
 #if defined(__x86_64__) && defined(__linux__)
@@ -51,8 +51,8 @@ std::vector<TestedSet> runnable() {
 }
 
 /// The 8-bit products in scalar code with the lanes and tiles of a real instruction set, so that
-/// packing and tiling are tested where a processor lacks it. Here madd is vpdpwssd as its manual
-/// has it, in ModelOfBytes vpdpbusd.
+/// packing and tiling are tested even if a processor lacks it. Here madd is vpdpwssd as in its
+/// manual, in ModelOfBytes vpdpbusd.
 template <int kCount, int kMostRows>
 struct Model {
   static constexpr int kLanes = kCount, kUnroll = 4, kTileRows = kMostRows;
@@ -180,7 +180,7 @@ struct ModelOfBytes : GroupScales<Model<kCount, kMostRows>> {
   }
 };
 
-/// vdpbf16ps as its manual has it, but that numbers too small to be normal ones stay.
+/// vdpbf16ps as in its manual, except that denormal numbers stay.
 struct ModelOfDots : Model<16, 8> {
   using X = uint16_t;
   using W = uint16_t;
@@ -204,7 +204,7 @@ struct ModelOfDots : Model<16, 8> {
   }
 };
 
-/// What the products by tiles ask of vectors, in scalar code.
+/// The vector functions of the products by tiles, in scalar code.
 struct ModelForTiles : Model<16, 8> {
   static void quads(const uint8_t* pairs, uint8_t* to) {
     for (int o = 0; o < 16; ++o) {
@@ -242,7 +242,7 @@ GemmKernels model_of_amx() {
   return model;
 }
 
-/// Sums of all panels, [panels][rows][16].
+/// Computes the sums of all panels, [panels][rows][16].
 std::vector<float> products(const GemmKernels& kernels, const PackedMatrix& m, const View& x) {
   const GemmProducts run = m.type == WeightType::kQ8        ? kernels.products_q8
                            : m.type == WeightType::kQ8A8    ? kernels.products_q8a8
@@ -319,7 +319,7 @@ TEST(Gemm, EveryInstructionSetAgreesWithPlainSums) {
   }
 }
 
-/// What the 8-bit products promise, bit by bit: exact sums of 64, added in order.
+/// Computes the specified bits of 8-bit products: exact sums of 64, added in order.
 std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
   const bool by_group = m.type == WeightType::kQ8A8;
@@ -355,7 +355,7 @@ std::vector<float> sums_8_bit(const PackedMatrix& m, const View& x) {
   return sums;
 }
 
-/// What the 4-bit products promise, bit by bit: exact sums of 32, added in order.
+/// Computes the specified bits of 4-bit products: exact sums of 32, added in order.
 std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0], padded = m.padded_k();
   std::vector<float> sums(static_cast<size_t>(m.panels() * n * 16));
@@ -398,7 +398,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   sets.push_back({"model of amx", model_of_amx()});
   for (const int64_t k : {5, 32, 531, 1100}) {
     Tensor weight = random({80, k}, 1);
-    // The largest sums that there are: every number 15, and activations all of one size.
+    // The largest possible sums: every number is 15, and all activations have the same size.
     for (int64_t i = 0; i < 16 * k; ++i) weight.f32()[i] = 15;
     const PackedMatrix m = PackedMatrix::pack(
         80, k, WeightType::kQ4, [&](int64_t o, float* row) { copy_as_f32(weight, o * k, k, row); });
@@ -415,7 +415,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-// Tiles of every height, alone and after another one, and several blocks of k.
+// Tiles of every height, alone and after another tile, with several blocks of k.
 TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
   sets.erase(sets.begin());  // portable
@@ -447,7 +447,7 @@ TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-/// What bf16a16 promises, bit by bit: of each pair of k the second product first.
+/// Computes the specified bits of bf16a16: in each pair of k, the second product comes first.
 std::vector<float> sums_of_pairs(const PackedMatrix& m, const View& x) {
   const int64_t n = x.shape[0];
   const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
@@ -498,8 +498,8 @@ TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
   }
 }
 
-/// What bf16a16 promises where there are tiles, bit by bit: stretches of 32 k from the beginning of
-/// a span on, even and odd k apart.
+/// Computes the specified bits of bf16a16 with tiles: stretches of 32 k from the beginning of a
+/// span, even and odd k separately.
 std::vector<float> sums_of_stretches(const PackedMatrix& m, const GemmWeights& w, const View& x) {
   const auto* weights = static_cast<const uint16_t*>(m.data.view().data);
   const int64_t n = x.shape[0];
@@ -552,7 +552,7 @@ TEST(Gemm, TilesAddHalvesByStretches) {
       const std::vector<float> want = sums_of_stretches(m, w, x);
       std::vector<uint16_t> rounded(static_cast<size_t>(n * width));
       for (int64_t i = 0; i < n * width; ++i) rounded[i] = f32_to_bf16(x.f32()[i]);
-      // Side by side, then one row out of line: those are gathered.
+      // Adjacent rows, then one row elsewhere, so that the rows are copied.
       for (const bool apart : {false, true}) {
         if (apart && n < 3) continue;
         GemmRows rows;
@@ -577,7 +577,7 @@ TEST(Gemm, TilesTakeWhatIsTooSmallForZero) {
   TileConfig config = tile_config(1, 8);
   tiles.configure(config);
   const float small = std::ldexp(1.0f, -120);
-  // Two products that are too small, an input that is, and one product that remains.
+  // Two products that are denormal, an input that is denormal, and one product that remains.
   const uint16_t x[4] = {f32_to_bf16(small), f32_to_bf16(std::ldexp(1.0f, -130)),
                          f32_to_bf16(small), f32_to_bf16(1.0f)};
   uint16_t weights[2][32] = {};

@@ -1,4 +1,4 @@
-// What the tiles of all weight types share. As gemm_impl.h, only for files that are built for one
+// Code that the tiles of all weight types share. Like gemm_impl.h, only for files compiled for one
 // instruction set.
 #pragma once
 
@@ -10,37 +10,36 @@ namespace syrinx::cpu {
 
 constexpr int kPanel = 16, kGroup = 64;
 
-/// How a tile asks for weights that come later.
-/// kStream: these rows pass once, so the weights come from memory as fast as the tile eats them.
-/// kShare: the first of several tiles that use the same block; each asks for its share of the next
-/// block, which evens out the traffic.
+/// How a tile prefetches later weights. kStream: the rows use the weights only once, so weights
+/// come from memory as fast as the tile reads them. kShare: the first of several tiles that use the
+/// same block; each prefetches a part of the next block, which spreads the memory traffic.
 enum class Ahead { kStream, kShare };
 
-/// kShare: where the tile begins to ask, and bytes to go on per k (at most 16 weights over 2
-/// tiles). kStream, 4 bits: `step` is how far ahead of itself it asks.
+/// kShare: address at which the tile begins to prefetch, and step in bytes per k (at most 16
+/// weights over 2 tiles). kStream with 4 bits: `step` is the distance to prefetch ahead.
 struct AheadShare {
   const char* at;
   int64_t step;
 };
 
-/// Bytes ahead in each stream for kStream: one row reads four streams, for which the processor's
-/// own prefetching is best; with more rows asking far ahead is up to 1.5x as fast.
+/// Bytes to prefetch ahead in each stream for kStream. One row reads four streams, for which the
+/// processor's own prefetching is best; with more rows, prefetching far ahead is up to 1.5x as
+/// fast.
 template <int R>
 constexpr int kStreamAhead = R == 1 ? 0 : 2048;
 
-/// kStream, 4 bits: how far ahead of panels [panel, panel + count) their lines are asked for: those
-/// of the work item after this one, which is the same thread's most of the time; behind the last
-/// one nothing is wanted. Scales lie apart from their numbers, so that the processor's own
-/// prefetching begins anew too often.
+/// Returns the prefetch distance for panels [panel, panel + count) with kStream and 4 bits: the
+/// distance to the next work item, which mostly runs on the same thread; 0 at the end. The scales
+/// are stored apart from the numbers, which interrupts the processor's own prefetching too often.
 static inline int64_t to_next_item(const GemmWeights& w, int64_t panel, int count) {
   constexpr int64_t kItem = 4;  // panels, at most
   return panel + count + kItem <= w.panels ? kItem * w.panel_bytes : 0;
 }
 
-/// Into L2: L1 has room for fewer lines on their way than memory needs.
+/// Prefetches into L2: L1 supports fewer misses in flight than memory needs.
 static inline void ask_for(const uint8_t* at) { __builtin_prefetch(at, 0, 2); }
 
-/// Rows of the tile that begins at `row`: tiles of a block differ by one row at most.
+/// Returns the rows of the tile that begins at `row`: tiles of a block differ by at most one row.
 static inline int tile_rows(int rows, int row, int most) {
   const int tiles = (rows + most - 1) / most;
   const int small = rows / tiles, large = rows % tiles;  // the first `large` have one row more
@@ -54,7 +53,7 @@ struct RoundedBytes {
   float unit = 0, sum = 0;
 };
 
-/// Reads the first `count` values of x, then zeros.
+/// Rounds the first `count` values of x and fills up with zeros.
 template <class V, int kCount>
 inline void round_to_bytes(const float* x, int64_t count, RoundedBytes<V, kCount>& out) {
   using F = typename V::F;

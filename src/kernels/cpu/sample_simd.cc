@@ -53,7 +53,7 @@ int64_t collect(const float* x, int64_t begin, int64_t end, float least, Candida
 }
 
 double exp_sum(const float* x, int64_t count, float shift) {
-  constexpr int64_t kBlock = 1024;  // f32 sums inside, f64 across
+  constexpr int64_t kBlock = 1024;  // sums are f32 within a block and f64 across blocks
   const V8 s = all(shift);
   double total = 0;
   for (int64_t start = 0; start < count; start += kBlock) {

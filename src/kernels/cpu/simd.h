@@ -1,19 +1,19 @@
-// Vectors of 8 floats and the functions on them that kernels share, the same for AVX2 and NEON to
-// the last bit. Include between simd_begin.h and simd_end.h. Everything is deterministic: fixed
-// polynomials, fixed order of sums.
+// Vectors of 8 floats, and functions on them that kernels share, with the same bits on AVX2 and
+// NEON. Include it between simd_begin.h and simd_end.h. Everything is deterministic: polynomials
+// and the order of sums are fixed.
 //
 // What simd_avx2.h and simd_neon.h define: V8 (8 floats), I8 (8 int32), Mask, and on them
 //   load (f32; f16, which are uint16_t; int32), load_bf16, store, store_f16 (to nearest even);
 //   load_part, store_part of the first n lanes (zeros in the others); all, all_int, first (lane);
 //   add, sub, mul, div, fma (a b + c), fnma (c - a b), each rounded once; round (to nearest even);
-//   max, min: b unless a is the larger, the smaller: so b where one is NaN;
-//   sign (that bit alone), magnitude, with_sign (of a magnitude), negative;
+//   max, min: b unless a is larger (smaller), and therefore b if one of them is NaN;
+//   sign (only the sign bit), magnitude, with_sign (of a magnitude), negative;
 //   sum, largest (of the lanes, in a fixed order);
-//   less, more, at_least: false for NaN; not_less: true for it; both; keep (zero elsewhere),
-//   select; lanes_of (a bit for each); first_lanes; lanes_within: those with low <= at + lane <
-//   high; to_int (nearest even), to_float, half (downwards), pow2 (2^n, n of a normal number);
-//   magnitude_bits: which compare like numbers, NaN above all; largest_bits: as a float again;
-//   store_int16, store_int8: nearest even, at the limit where it is beyond;
+//   less, more, at_least: false for NaN; not_less: true for NaN; both; keep (zero in other lanes),
+//   select; lanes_of (a bit per lane); first_lanes; lanes_within (lanes with low <= at + lane <
+//   high); to_int (nearest even), to_float, half (downwards), pow2 (2^n, must be normal);
+//   magnitude_bits (in the order of magnitudes, NaN above all), largest_bits (their largest as a
+//   float); store_int16, store_int8 (nearest even, saturating);
 //   Pair (all_pair: two int16 for all lanes), Pairs (load_pairs: two int8 for each lane),
 //   add_products: c + their products, exactly.
 #pragma once
@@ -21,7 +21,7 @@
 #include <cstdint>
 
 namespace syrinx::simd {
-namespace {  // one copy per file: these must never be merged with code for other machines
+namespace {  // one copy per file, as these must never be merged with code for other machines
 
 #define SYRINX_INLINE inline __attribute__((always_inline))
 #define SYRINX_LAMBDA __attribute__((always_inline))
@@ -32,12 +32,12 @@ namespace {  // one copy per file: these must never be merged with code for othe
 #include "kernels/cpu/simd_avx2.h"
 #endif
 
-/// e^x. Relative error < 2e-7; 0 below -87.3 (no denormals), exp(0) is exactly 1, saturates near
-/// 3.4e38; NaN stays NaN. Degree 6 after reduction to |r| <= ln2 / 2 (Cephes expf).
+/// Computes e^x. Relative error < 2e-7; 0 below -87.3 (no denormals), exp(0) is exactly 1,
+/// saturates near 3.4e38; NaN stays NaN. Degree 6 after reduction to |r| <= ln2 / 2 (Cephes expf).
 SYRINX_INLINE V8 exp(V8 x) {
   const V8 low = all(-87.33654f);
   const Mask alive = not_less(x, low);
-  x = max(low, min(all(88.72283f), x));  // second operand wins on NaN
+  x = max(low, min(all(88.72283f), x));  // returns the second operand for NaN
   const V8 n = round(mul(x, all(1.44269504088896341f)));
   V8 r = fnma(n, all(0.693359375f), x);
   r = fnma(n, all(-2.12194440e-4f), r);
@@ -48,13 +48,13 @@ SYRINX_INLINE V8 exp(V8 x) {
   p = fma(p, r, all(1.6666665459e-1f));
   p = fma(p, r, all(5.0000001201e-1f));
   p = add(fma(p, mul(r, r), r), all(1.f));
-  // 2^n in two steps: n reaches 128, which one exponent field cannot hold.
+  // Multiplies by 2^n in two steps: n may be 128, which one exponent cannot express.
   const I8 e = to_int(n), low_half = half(e);
   return keep(alive, mul(mul(p, pow2(low_half)), pow2(sub(e, low_half))));
 }
 
-/// sin(x - n pi), of n multiples of 1/2 that leave |x - n pi| <= pi / 2, taken off in three parts.
-/// Absolute error < 2e-7 for |x| < 8192.
+/// Computes sin(x - n pi) for multiples n of 1/2 with |x - n pi| <= pi / 2; n pi is subtracted in
+/// three parts. Absolute error < 2e-7 for |x| < 8192.
 SYRINX_INLINE V8 sine_behind(V8 x, V8 n) {
   V8 r = fnma(n, all(3.140625f), x);
   r = fnma(n, all(9.67502593994140625e-4f), r);
@@ -68,19 +68,19 @@ SYRINX_INLINE V8 sine_behind(V8 x, V8 n) {
   return fma(mul(p, z), r, r);
 }
 
-/// sin(x)^2. Absolute error < 4e-7 for |x| < 8192.
+/// Computes sin(x)^2. Absolute error < 4e-7 for |x| < 8192.
 SYRINX_INLINE V8 sin_squared(V8 x) {
   const V8 s = sine_behind(x, round(mul(x, all(0.318309886183790671538f))));
   return mul(s, s);
 }
 
-/// (-1)^n of whole n.
+/// Computes (-1)^n for whole n.
 SYRINX_INLINE V8 alternating(V8 n) {
   const V8 half = mul(n, all(0.5f));
   return fnma(all(4.f), magnitude(sub(half, round(half))), all(1.f));
 }
 
-/// Absolute errors < 2e-7 for |x| < 8192.
+/// Computes sin(x), and below cos(x). Absolute errors < 2e-7 for |x| < 8192.
 SYRINX_INLINE V8 sin(V8 x) {
   const V8 n = round(mul(x, all(0.318309886183790671538f)));
   return mul(alternating(n), sine_behind(x, n));
@@ -90,7 +90,8 @@ SYRINX_INLINE V8 cos(V8 x) {  // sin(x + pi / 2)
   return mul(alternating(n), sine_behind(x, sub(n, all(0.5f))));
 }
 
-/// tanh(x) = 1 - 2 / (e^2x + 1), by a polynomial where that would cancel. Error < 3e-7 relative.
+/// Computes tanh(x) = 1 - 2 / (e^2x + 1), or a polynomial where this would cancel. Relative error <
+/// 3e-7.
 SYRINX_INLINE V8 tanh(V8 x) {
   const V8 a = magnitude(x);
   const V8 big = sub(all(1.f), div(all(2.f), add(exp(add(a, a)), all(1.f))));
@@ -104,11 +105,11 @@ SYRINX_INLINE V8 tanh(V8 x) {
   return select(not_less(a, all(0.625f)), with_sign(big, sign(x)), small);
 }
 
-/// 1 / (1 + exp(-x)) of each number.
+/// Computes 1 / (1 + exp(-x)) of each number.
 SYRINX_INLINE V8 sigmoid(V8 x) { return div(all(1.f), add(all(1.f), exp(negative(x)))); }
 
-/// erf(x), Abramowitz-Stegun 7.1.26 is too coarse; this is the rational form of Eigen/XLA on the
-/// clamped range |x| <= 4. Absolute error < 3e-7.
+/// Computes erf(x) by the rational form of Eigen and XLA on the clamped range |x| <= 4.
+/// (Abramowitz-Stegun 7.1.26 is too inaccurate.) Absolute error < 3e-7.
 SYRINX_INLINE V8 erf(V8 x) {
   x = max(all(-4.f), min(all(4.f), x));
   const V8 z = mul(x, x);

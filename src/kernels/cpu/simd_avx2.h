@@ -1,9 +1,9 @@
-// The vectors of simd.h in AVX2, FMA and F16C. Only simd.h includes it.
+// The vectors of simd.h for AVX2, FMA and F16C. Only simd.h includes it.
 #pragma once
 
 using V8 = __m256;     // 8 floats
 using I8 = __m256i;    // 8 int32
-using Mask = __m256;   // for each lane all ones or all zeros
+using Mask = __m256;   // each lane is all ones or all zeros
 using Pair = __m256i;  // two int16 in all lanes
 using Pairs = __m256i;
 

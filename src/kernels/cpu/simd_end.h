@@ -1,4 +1,4 @@
-// Ends what simd_begin.h began.
+// Ends the section that simd_begin.h began.
 #if defined(__x86_64__)
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,5 +1,5 @@
-// The vectors of simd.h in NEON, in halves of 4 lanes: each function gives the bits of its
-// namesake in simd_avx2.h, but for which NaN a NaN is. Only simd.h includes it.
+// The vectors of simd.h for NEON, as two halves of 4 lanes. Each function has the bits of its
+// namesake in simd_avx2.h, except the bits of a NaN. Only simd.h includes it.
 #pragma once
 
 struct V8 {  // 8 floats
@@ -8,10 +8,10 @@ struct V8 {  // 8 floats
 struct I8 {  // 8 int32
   int32x4_t low, high;
 };
-struct Mask {  // for each lane all ones or all zeros
+struct Mask {  // each lane is all ones or all zeros
   uint32x4_t low, high;
 };
-using Pair = int16x4_t;  // two int16, twice
+using Pair = int16x4_t;  // two int16, repeated
 struct Pairs {
   int16x8_t first, second;
 };
@@ -45,7 +45,7 @@ SYRINX_INLINE V8 add(V8 a, V8 b) { return {vaddq_f32(a.low, b.low), vaddq_f32(a.
 SYRINX_INLINE V8 sub(V8 a, V8 b) { return {vsubq_f32(a.low, b.low), vsubq_f32(a.high, b.high)}; }
 SYRINX_INLINE V8 mul(V8 a, V8 b) { return {vmulq_f32(a.low, b.low), vmulq_f32(a.high, b.high)}; }
 SYRINX_INLINE V8 div(V8 a, V8 b) { return {vdivq_f32(a.low, b.low), vdivq_f32(a.high, b.high)}; }
-// Not NEON's own, which differ where one is NaN or both are zeros.
+// Not NEON's own instructions, which differ if one number is NaN or both are zeros.
 SYRINX_INLINE float32x4_t max(float32x4_t a, float32x4_t b) {
   return vbslq_f32(vcgtq_f32(a, b), a, b);
 }

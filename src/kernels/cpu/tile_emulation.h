@@ -1,5 +1,5 @@
-// Runs AMX instructions on a processor that has none: each raises SIGILL, whose handler does to the
-// registers of tile_model.h what the instruction says. So the very code of gemm_amx.cc is tested,
+// Runs AMX instructions on a processor without AMX. Each instruction raises SIGILL; the signal
+// handler executes it on the registers of tile_model.h. This tests the code of gemm_amx.cc itself,
 // with the operands that the assembler wrote. Only included by tests.
 #pragma once
 
@@ -23,12 +23,12 @@ class TileInstruction {
     if (mod() == 3) return;
     length_ += sib() + (mod() == 1 ? 1 : mod() == 2 || from_rip() || no_base() ? 4 : 0);
   }
-  /// Map 0F38 without W, and one of the opcodes of tiles.
+  /// Returns whether it is in map 0F38 without W and has an opcode of tiles.
   bool known() const {
     return code_[0] == 0xc4 && (code_[1] & 31) == 2 && (code_[2] & 0x84) == 0 &&
            (code_[3] == 0x49 || code_[3] == 0x4b || code_[3] == 0x5c || code_[3] == 0x5e);
   }
-  /// Opcode and the prefix that VEX stands for: 0 none, 1 66, 2 F3, 3 F2.
+  /// Returns the opcode and the prefix that VEX implies: 0 none, 1 66, 2 F3, 3 F2.
   int operation() const { return code_[3] << 4 | (code_[2] & 3); }
   bool names_registers() const { return mod() == 3; }
   int reg() const { return code_[4] >> 3 & 7; }
@@ -36,7 +36,7 @@ class TileInstruction {
   int vvvv() const { return ~code_[2] >> 3 & 15; }
   int length() const { return length_; }
 
-  /// Address of the operand in memory, without the index.
+  /// Returns the address of the operand in memory, without the index.
   const char* address() const {
     const uint8_t* after = code_ + 5 + sib();
     int64_t moved = 0;
@@ -51,7 +51,7 @@ class TileInstruction {
     const int number = (sib() ? code_[5] & 7 : rm()) | (code_[1] & 0x20 ? 0 : 8);
     return reinterpret_cast<const char*>(no_base() ? 0 : general(number)) + moved;
   }
-  /// Bytes between the rows of a tile in memory.
+  /// Returns the bytes between the rows of a tile in memory.
   int64_t step() const {
     const int number = (code_[5] >> 3 & 7) | (code_[1] & 0x40 ? 0 : 8);
     return number == 4 ? 0 : general(number) << (code_[5] >> 6);
@@ -74,7 +74,7 @@ class TileInstruction {
   int length_ = 5;
 };
 
-/// False: the instruction is not one of those.
+/// Executes an instruction; returns false if it is not an instruction of tiles.
 inline bool emulate(TileRegisters& tiles, const TileInstruction& i) {
   if (!i.known()) return false;
   switch (i.operation()) {
@@ -110,7 +110,7 @@ inline bool emulate(TileRegisters& tiles, const TileInstruction& i) {
   }
 }
 
-/// From now on, in every thread, each with registers of its own.
+/// Installs the handler; every thread has its own registers.
 inline void emulate_tiles() {
   struct sigaction act = {};
   act.sa_flags = SA_SIGINFO;
@@ -119,7 +119,7 @@ inline void emulate_tiles() {
     auto* at = static_cast<ucontext_t*>(context);
     const TileInstruction instruction(*at);
     if (!emulate(tiles, instruction)) {
-      signal(SIGILL, SIG_DFL);  // and come here again
+      signal(SIGILL, SIG_DFL);  // on return, the instruction is executed again and ends the program
       return;
     }
     at->uc_mcontext.gregs[REG_RIP] += instruction.length();

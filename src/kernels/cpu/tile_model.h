@@ -1,6 +1,6 @@
 // The tile registers of AMX in scalar code, as Intel's manual describes them: T of gemm_amx_impl.h
-// where a processor has none. What a processor would refuse (shapes that do not fit, an
-// unconfigured tile) fails a check here. Only included by tests.
+// for processors without AMX. Operands that a processor would refuse (shapes that do not fit, a
+// tile that is not configured) fail a check. Only included by tests.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace syrinx::cpu {
 
-/// Denormals are zero before and after each operation.
+/// Replaces denormal numbers by 0, as before and after each operation.
 inline float flushed(float v) {
   return std::fpclassify(v) == FP_SUBNORMAL ? std::copysign(0.f, v) : v;
 }
@@ -50,7 +50,7 @@ class TileRegisters {
       std::memcpy(static_cast<char*>(to) + r * step, tiles_[t][r].data(), config_.row_bytes[t]);
     }
   }
-  /// sums += rows * weights; with `bare` rows have no sign.
+  /// Computes sums += rows * weights; with `bare`, rows are unsigned.
   void dot_bytes(int sums, int rows, int weights, bool bare) {
     check_product(sums, rows, weights);
     for (int m = 0; m < config_.rows[sums]; ++m) {

@@ -1,4 +1,4 @@
-// Element-wise functions. The accurate forms of exp, tanh, erf and sin: no fast-math.
+// Element-wise functions. They use the accurate forms of exp, tanh, erf and sin, without fast-math.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 
@@ -20,7 +20,7 @@ __device__ float apply(Activation f, float x) {
     case Activation::kElu:
       return x > 0 ? x : expm1f(x);
     case Activation::kRelu:
-      return x <= 0 ? 0.f : x;  // NaN stays
+      return x <= 0 ? 0.f : x;  // NaN stays NaN
     case Activation::kTanh:
       return tanhf(x);
     case Activation::kSigmoid:

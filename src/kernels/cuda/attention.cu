@@ -1,4 +1,5 @@
-// The host side of paged attention, and the writing of the cache. The kernels: attention.cuh.
+// The host side of paged attention, and the kernel that writes the cache. The attention kernels are
+// in attention.cuh.
 #include <algorithm>
 #include <bit>
 
@@ -34,7 +35,7 @@ __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCa
   write_cached_row(part, x, call.dim, place.slot, keys, call.dtype);
 }
 
-/// The three arrays of a batch on the device, one behind the other.
+/// The three arrays of a batch, concatenated on the device.
 struct Arrays {
   Arrays(const int32_t* base, const Ragged& r)
       : row_begin(base), kv_len(base + r.sequences() + 1), table(kv_len + r.sequences()) {}
@@ -119,7 +120,8 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
     const int64_t last = std::min<int64_t>(ragged.kv_len[b], end);
     max_groups = std::max(max_groups, group_of(last - 1) - group_of(first.first) + 1);
   }
-  // A launch shape that stays the same while a context grows: blocks without a group leave at once.
+  // The number is rounded up so that the launch shape stays the same while a context grows; blocks
+  // without a group return at once.
   max_groups = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(max_groups)));
   const AttentionSize size{ragged.sequences(), max_rows, max_groups};
   switch (s.dtype) {

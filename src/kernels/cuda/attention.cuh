@@ -1,8 +1,8 @@
-// Paged attention. A block of four warps takes up to kVectors query vectors (rows of one sequence
-// times the heads of one kv head) and a group of four pages, one page a warp. Decoding spreads the
-// groups over blocks and the last block of a row joins them; prefill walks the groups in one block
-// and joins as it goes: the same sums in the same order. Bound by reading the cache, once, in
-// 16-byte pieces.
+// Paged attention. A block of four warps processes up to kVectors query vectors (rows of one
+// sequence times the heads of one kv head) and a group of four pages, one page per warp. In
+// decoding, the groups are spread over blocks and the last block of a row joins their results. In
+// prefill, one block processes the groups in turn and joins the results as it goes, with the same
+// sums in the same order. The time is bound by reading the cache, once, in 16-byte pieces.
 #pragma once
 
 #include "kernels/attention_impl.h"
@@ -15,15 +15,15 @@ namespace syrinx::cuda {
 
 constexpr int kWarps = kGroupPages, kThreads = 32 * kWarps, kMaxDim = AttentionTile::kMaxDim;
 
-/// Sixteen bytes of a cache of 8 or 16 bits, or eight numbers of 32 bits, as they are loaded. Loads
-/// are kept apart from their use: the compiler would wait for each of them otherwise.
+/// Sixteen bytes of a cache of 8 or 16 bits, or eight numbers of 32 bits, as loaded. Loads are
+/// separate from their use, because otherwise the compiler would wait for each load.
 template <DType kType>
 struct Raw {
   uint4 words;
-  __device__ void load(const char* part, int64_t at) {  // `at`: a byte, a multiple of 16
+  __device__ void load(const char* part, int64_t at) {  // `at`: offset in bytes, a multiple of 16
     words = gpu::load_streaming(reinterpret_cast<const uint4*>(part + at));
   }
-  /// Eight numbers of 16 bits.
+  /// Converts eight numbers of 16 bits.
   __device__ void widen(float (&out)[8]) const {
     const uint32_t all[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
@@ -37,7 +37,7 @@ struct Raw {
       }
     }
   }
-  /// Eight pairs of numbers of 8 bits.
+  /// Converts eight pairs of numbers of 8 bits.
   __device__ void widen_pairs(float (&first)[8], float (&second)[8]) const {
     const uint32_t all[4] = {words.x, words.y, words.z, words.w};
 #pragma unroll
@@ -62,11 +62,11 @@ struct Raw<DType::kF32> {
   }
 };
 
-/// Loads that a lane keeps in flight.
+/// Loads in flight per lane.
 template <DType kType>
 constexpr int kInFlight = kType == DType::kF32 ? 4 : 8;
 
-/// Bytes of a number of the cache.
+/// Bytes per number of the cache.
 template <DType kType>
 constexpr int kNumberBytes = kType == DType::kF32 ? 4 : kType == DType::kI8 ? 1 : 2;
 
@@ -75,7 +75,8 @@ struct Partial {
   float top = -INFINITY, total = 0, mix = 0;
 };
 
-/// Joins what comes later to what came before. Nothing (total 0) changes nothing.
+/// Joins the result of later positions to that of earlier ones. An empty result (total 0) has no
+/// effect.
 __device__ inline void join(Partial& a, const Partial& b) {
   if (b.total == 0) return;
   if (a.total == 0) {
@@ -98,13 +99,13 @@ struct Room {
   int64_t first[kVectors], last[kVectors];
 };
 
-/// The score of this lane's position for every vector, before the scale.
+/// Computes the score of this lane's position for every vector, without the scale.
 template <int kVectors, DType kType>
 __device__ inline void scores(const AttentionCall& call, const char* keys,
                               const Room<kVectors>& room, int lane, float (&score)[kVectors]) {
   float s[kVectors][8] = {};
   constexpr int kLoads = kInFlight<kType>;
-  constexpr int kDims = kType == DType::kI8 ? 2 : 1;  // numbers of a position that lie together
+  constexpr int kDims = kType == DType::kI8 ? 2 : 1;  // numbers of a position that are adjacent
   const int64_t column = lane % 4 * 8;
   const int rows = call.dim / kDims;
   for (int d0 = lane / 4; d0 < rows; d0 += 8 * kLoads) {
@@ -140,7 +141,7 @@ __device__ inline void scores(const AttentionCall& call, const char* keys,
       }
     }
   }
-  // Halve the positions three times: keep one half, send the other.
+  // Halves the positions three times: keeps one half and sends the other.
 #pragma unroll
   for (int v = 0; v < kVectors; ++v) {
 #pragma unroll
@@ -158,14 +159,14 @@ __device__ inline void scores(const AttentionCall& call, const char* keys,
   }
 }
 
-/// Which values a lane reads: rows of `lanes` lanes, `rows` of them at a time.
+/// The values that a lane reads: rows of `lanes` lanes, `rows` of them at a time.
 template <DType kType>
 struct ValueLanes {
   static constexpr int kLoads = kInFlight<kType>;
-  static constexpr int kSlots = kType == DType::kI8 ? 2 : 1;  // positions that lie together
+  static constexpr int kSlots = kType == DType::kI8 ? 2 : 1;  // positions that are adjacent
   int lanes, rows, mine, column, first, last;
 
-  /// Positions outside [begin, end) may hold anything and are not read.
+  /// Positions outside [begin, end) may hold anything and are not used.
   __device__ ValueLanes(int dim, int lane, int begin, int end)
       : lanes(dim / 8),
         rows(32 / lanes),
@@ -174,7 +175,8 @@ struct ValueLanes {
         first(begin / kSlots),
         last((end + kSlots - 1) / kSlots) {}
   __device__ bool own(int at) const { return mine < rows && at >= first && at < last; }
-  /// The loads of turns turn .. turn + kLoads - 1. A lane without a value of its own loads another.
+  /// Starts the loads of turns turn .. turn + kLoads - 1. A lane without a value of its own loads
+  /// another.
   __device__ void load(const AttentionCall& call, const char* values, int turn,
                        Raw<kType> (&raw)[kLoads]) const {
 #pragma unroll
@@ -186,8 +188,9 @@ struct ValueLanes {
   }
 };
 
-/// Weighted sums of the values of a page: room.mix of this warp. To load the first values before the
-/// scores was 1 us faster for one sequence and 10 us slower for 64 (H200): it costs registers.
+/// Computes the weighted sums of the values of a page: room.mix of this warp. Loading the first
+/// values before the scores needs more registers; it was 1 us faster for one sequence and 10 us
+/// slower for 64 (H200).
 template <int kVectors, DType kType>
 __device__ inline void mix_values(const AttentionCall& call, const char* values,
                                   Room<kVectors>& room, int warp, int lane,
@@ -238,14 +241,14 @@ __device__ inline void mix_values(const AttentionCall& call, const char* values,
   }
 }
 
-/// One page of a warp: room.top, total and mix.
+/// Processes one page of a warp: room.top, total and mix.
 template <int kVectors, DType kType>
 __device__ inline void attend_page(const AttentionCall& call, const char* head,
                                    const int32_t* table, Room<kVectors>& room, int64_t page,
                                    int warp, int lane) {
   const int64_t start = page * kPage;
   const int64_t low = room.first[0], high = room.last[kVectors - 1];
-  if (start + kPage <= low || start >= high) {  // the same for the whole warp
+  if (start + kPage <= low || start >= high) {  // the condition is the same for the whole warp
     if (lane < kVectors) room.total[warp][lane] = 0;
     return;
   }
@@ -281,8 +284,8 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
   mix_values<kVectors, kType>(call, values, room, warp, lane, inside(low), inside(high));
 }
 
-/// Query vectors of the tile and what they see. Vectors beyond the sequence see what the last one
-/// sees, and are written nowhere.
+/// Loads the query vectors of the tile and the positions that they see. Vectors beyond the sequence
+/// are copies of the last one, and their results are not written.
 template <int kVectors>
 __device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& room, int32_t row0,
                                     int32_t rows, int32_t kv_len, int tile, int kv_head, int b) {
@@ -304,7 +307,7 @@ __device__ inline void load_queries(const AttentionCall& call, Room<kVectors>& r
   __syncthreads();
 }
 
-/// The page results of the four warps, joined: column d of vector v.
+/// Joins the results of the four warps' pages: column d of vector v.
 template <int kVectors>
 __device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
   Partial sum;
@@ -318,14 +321,15 @@ __device__ inline Partial join_warps(const Room<kVectors>& room, int v, int d) {
 /// Grid: groups (spread) or 1, sequences, kv heads x tiles.
 template <int kVectors, DType kType, bool kSpread>
 __global__ void __launch_bounds__(kThreads) attend(const __grid_constant__ AttentionCall call) {
-  constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns of a thread
+  constexpr int kOwn = (kVectors * kMaxDim + kThreads - 1) / kThreads;  // columns per thread
   __shared__ Room<kVectors> room;
   const int b = static_cast<int>(blockIdx.y);
   const int kv_head = static_cast<int>(blockIdx.z) / call.tiles;
   const int tile = static_cast<int>(blockIdx.z) % call.tiles;
   const int32_t row0 = call.row_begin[b], rows = call.row_begin[b + 1] - row0;
   const int32_t kv_len = call.kv_len[b];
-  if (tile * kVectors >= rows * call.group) return;  // the whole block
+  // The condition is the same for the whole block.
+  if (tile * kVectors >= rows * call.group) return;
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const auto thread = static_cast<int>(threadIdx.x);
 
@@ -407,7 +411,8 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
   const auto b = static_cast<unsigned>(sequences);
   const auto z = static_cast<unsigned>(call.kv_heads * call.tiles);
   const int64_t items = sequences * call.kv_heads * call.tiles;
-  // With few rows a sequence the groups are spread, so that a long context keeps many blocks busy.
+  // With few rows per sequence the groups are spread over blocks, so that a long context occupies
+  // many blocks.
   const bool spread = max_rows <= 4 && max_groups > 1 && items <= KernelState::kCounters;
   const Arena::Mark mark(ctx.arena);
   if (spread) {
@@ -421,7 +426,8 @@ void go(StepContext& ctx, AttentionCall call, int64_t sequences, int max_rows, i
   }
 }
 
-/// The kernel of a batch whose sequences have at most max_rows rows and max_groups groups of pages.
+/// Launches the kernel for a batch whose sequences have at most max_rows rows and max_groups groups
+/// of pages.
 template <DType kType>
 void attend_batch(StepContext& ctx, const AttentionCall& call, const AttentionSize& size) {
   if (size.max_rows * call.group <= 2) {

@@ -1,5 +1,5 @@
-// One call of paged attention as the kernels see it; one file per type of cache holds its kernels,
-// so that they compile side by side.
+// The arguments of one call of paged attention. There is one file of kernels per type of cache, so
+// that they compile in parallel.
 #pragma once
 
 #include "tensor/context.h"
@@ -13,7 +13,7 @@ struct AttentionCall {
   const char* cache = nullptr;  // keys of kv head 0 in page 0 of the layer; values follow
   int64_t part_bytes = 0, head_bytes = 0, page_bytes = 0;
   const int32_t *row_begin = nullptr, *kv_len = nullptr, *table = nullptr;
-  const int32_t *begin = nullptr, *end = nullptr;  // [B] as AttentionSpec's; null: no bound
+  const int32_t *begin = nullptr, *end = nullptr;  // [B], as in AttentionSpec; null: no bounds
   int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
   bool causal = true;
   float scale = 1;
@@ -21,11 +21,11 @@ struct AttentionCall {
   unsigned* counters = nullptr;
 };
 
-/// What a launch is sized by.
+/// Sizes of a launch.
 struct AttentionSize {
   int64_t sequences = 0;
-  int max_rows = 0;        ///< of a sequence
-  int64_t max_groups = 0;  ///< of pages that a sequence sees
+  int max_rows = 0;        ///< most rows of a sequence
+  int64_t max_groups = 0;  ///< most groups of pages that a sequence sees
 };
 
 void attend_f32(StepContext& ctx, const AttentionCall& call, const AttentionSize& size);

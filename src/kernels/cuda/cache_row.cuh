@@ -1,4 +1,4 @@
-// One row of keys or values on its way into the cache, by a warp; layouts as in attention.h.
+// Writes one row of keys or values to the cache, by a warp; layouts as in attention.h.
 #pragma once
 
 #include "kernels/cuda/attention_order.h"
@@ -19,7 +19,7 @@ __device__ inline void store_cached(char* part, int64_t at, float x, DType dtype
   }
 }
 
-/// x [dim] becomes row `slot` of `part`, the keys or the values of a head in a page.
+/// Writes x [dim] to row `slot` of `part`, the keys or the values of a head in a page.
 __device__ inline void write_cached_row(char* part, const float* x, int dim, int slot, bool keys,
                                         DType dtype) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -48,7 +48,7 @@ __device__ inline void write_cached_row(char* part, const float* x, int dim, int
   }
 }
 
-/// Where batch row `row` goes: the page and its row there, and the position.
+/// The position of a row of the batch, its page, and its row in the page.
 struct CachePlace {
   int64_t position;
   int32_t page;
@@ -57,7 +57,7 @@ struct CachePlace {
 __device__ inline CachePlace cache_place(const int32_t* row_begin, const int32_t* kv_len,
                                          const int32_t* table, int sequences, int max_pages,
                                          int row) {
-  const int mine =  // the sequence that has the row
+  const int mine =  // the sequence of the row
       gpu::highest(0, sequences - 1, [&](int s) { return row_begin[s] <= row; });
   const int64_t position = int64_t{kv_len[mine]} - row_begin[mine + 1] + row;
   return {position, table[int64_t{mine} * max_pages + position / kPage % max_pages],

@@ -1,8 +1,8 @@
-// Convolutions with bf16 weights on tensor cores, as one product over the rows of all streams: row n
-// of x is the window of an output, gathered from its stream while it is loaded, and rounded to bf16
-// as on the CPU. Sums are f32, over k in order, so the bits of a row depend on nothing beside it.
-// A block of 8 warps makes 64 rows of 64 * kPanels outputs. The next 64 k are loaded into registers
-// while those in shared memory are multiplied.
+// Convolutions with bf16 weights on tensor cores, as one product over the rows of all streams. Row
+// n of x is the window of an output; it is gathered from its stream while it is loaded, and rounded
+// to bf16 as on the CPU. Sums are f32, over k in order, so the bits of a row depend only on the
+// row. A block of 8 warps computes 64 rows of 64 * kPanels outputs. The next 64 k are loaded into
+// registers while those in shared memory are multiplied.
 #include "kernels/cuda/gpu.cuh"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
@@ -11,7 +11,8 @@ namespace syrinx::cuda {
 namespace {
 
 constexpr int kRows = 64, kThreads = 256, kOutWarps = 4;
-// Words of a shared row: 16-byte reads of a quarter of a warp, two rows by 64 bytes, fall on all banks.
+// Words of a row in shared memory. With this length, 16-byte reads by a quarter of a warp (64 bytes
+// of each of two rows) use all banks.
 constexpr int kWords = kChunk / 2 + 16;
 constexpr int kMostPanels = 2;
 
@@ -21,11 +22,11 @@ struct alignas(16) SharedRow {
   __device__ uint4* piece(int i) { return reinterpret_cast<uint4*>(words) + i; }
 };
 
-/// Where a row of the batch comes from and goes to.
+/// The input and output of a row of the batch.
 struct RowPlace {
   const float* x;  // null: beyond the batch
   float* out;
-  int64_t row;  // of its stream
+  int64_t row;  // index in its stream
 };
 
 __device__ inline RowPlace place_of(const TileCall& call, int64_t n, int64_t all) {
@@ -36,8 +37,8 @@ __device__ inline RowPlace place_of(const TileCall& call, int64_t n, int64_t all
   return {segment.x + row * call.x_stride + call.x_offset, segment.out, row};
 }
 
-/// Sixteen values of a row from column `k` on, in pairs of bf16. `kWhole`: they lie together, at a
-/// multiple of 16 bytes, and all are columns or none.
+/// Loads sixteen values of a row, from column `k` on, as pairs of bf16. `kWhole`: they are
+/// contiguous, at a multiple of 16 bytes, and either all or none of them are columns of the matrix.
 template <bool kWhole>
 __device__ inline void load_row(const TileCall& call, const float* x, int k, uint4 (&to)[2]) {
   to[0] = to[1] = uint4{0, 0, 0, 0};
@@ -69,7 +70,7 @@ __device__ inline void load_row(const TileCall& call, const float* x, int k, uin
 
 // Grid: blocks of 64 * kPanels outputs, tiles of 64 rows of all segments, whose first_tile counts
 // rows here. A thread loads 16 columns of one row of x and of kPanels rows of the matrix; a warp
-// makes 16 * kPanels outputs of 32 rows.
+// computes 16 * kPanels outputs of 32 rows.
 template <int kPanels, bool kWhole>
 __global__ void __launch_bounds__(kThreads, 2)
     conv_product(const __grid_constant__ TileCall call, int64_t all) {
@@ -81,7 +82,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   const int64_t first_out = int64_t{blockIdx.x} * kRows * kPanels;
   if (thread < kRows) places[thread] = place_of(call, first_n + thread, all);
   __syncthreads();
-  const int row = thread / 4, piece = thread % 4;  // of what the thread loads
+  const int row = thread / 4, piece = thread % 4;  // row and columns that the thread loads
   const float* x = places[row].x;
   const uint4* weight[kPanels];  // null: beyond the matrix
 #pragma unroll
@@ -100,7 +101,7 @@ __global__ void __launch_bounds__(kThreads, 2)
       next_w[p][1] = weight[p] != nullptr ? weight[p][k / 8 + 1] : uint4{0, 0, 0, 0};
     }
   };
-  // The warp's place in the tile: 16 * kPanels outputs, 32 rows.
+  // The warp's part of the tile: 16 * kPanels outputs, 32 rows.
   const int out = warp % kOutWarps * 16 * kPanels, from = warp / kOutWarps * 32;
   float acc[kPanels][4][4] = {};
   load(0);
@@ -115,7 +116,8 @@ __global__ void __launch_bounds__(kThreads, 2)
     }
     __syncthreads();
     if (k + kChunk < columns) load(k + static_cast<int>(kChunk));
-    // Unrolled it would take more than the 128 registers that let two blocks share a multiprocessor.
+    // Unrolled, it would need more than 128 registers, and two blocks could not share a
+    // multiprocessor.
 #pragma unroll 1
     for (int half = 0; half < 2; ++half) {
       uint4 b[4];

@@ -1,4 +1,4 @@
-// Stretches of numbers from place to place, one thread per number.
+// Copies stretches of numbers, one thread per number.
 #include "kernels/copy.h"
 
 #include <vector>
@@ -13,7 +13,7 @@ struct Copy {
   struct Span {
     const float* from;
     float* to;
-    int64_t begin;  // numbers of the spans before
+    int64_t begin;  // number of elements in earlier spans
   };
   const Span* spans;
   int64_t count;

@@ -1,4 +1,4 @@
-// One thread per element, any functor.
+// Runs any functor with one thread per element.
 #pragma once
 
 #include "kernels/cuda/gpu.cuh"
@@ -12,7 +12,7 @@ __global__ void __launch_bounds__(256) each_element(const __grid_constant__ F f,
   if (i < count) f(i);
 }
 
-/// f(i) for i in [0, count), on the stream.
+/// Runs f(i) for i in [0, count) on the stream.
 template <typename F>
 void for_each(StepContext& ctx, const char* name, int64_t count, F f) {
   gpu::launch(name, each_element<F>, gpu::blocks_for(count, 256), 256, 0, stream_of(ctx), f, count);

@@ -1,4 +1,4 @@
-// Rows of tables, sums over codebooks, conversions, and the merge of guided logits.
+// Rows of tables, sums over codebooks, conversions, and merging of guided logits.
 #include <vector>
 
 #include "kernels/cuda/elementwise.cuh"
@@ -34,7 +34,7 @@ struct Embed {
 
 struct EmbedColumn {
   Table table;
-  const int32_t* codes;  // of the column, first row
+  const int32_t* codes;  // first row of the column
   int64_t stride;
   float* out;
   int64_t width;
@@ -64,7 +64,8 @@ struct Convert {
   __device__ void operator()(int64_t i) const { to[i] = element(from, i); }
 };
 
-/// Columns are independent; in a column the rows are done in order, as they may be in place.
+/// Columns are independent. In a column, rows are merged in order, as the operation may be in
+/// place.
 struct Merge {
   float* logits;
   const GuidedRow* rows;

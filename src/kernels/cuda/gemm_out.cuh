@@ -1,4 +1,4 @@
-// Where products put their numbers: one output of one row at a time.
+// Writes the results of products: one output of one row at a time.
 #pragma once
 
 #include "kernels/cuda/gpu.cuh"
@@ -6,11 +6,11 @@
 
 namespace syrinx::cuda {
 
-/// As the CPU's: silu in a form that is safe at the ends.
+/// Computes silu(gate) * up like the CPU, in a form that does not overflow.
 __device__ inline float silu_gate(float gate, float up) { return gate / (1.f + expf(-gate)) * up; }
 
-/// Writes matrix row `row` of batch row `n`; rows of padding go nowhere. `own` stands for a part's
-/// missing pointer: the segment of a convolution.
+/// Writes `sum` as matrix row `row` of batch row `n`; rows of padding are dropped. `own` is used
+/// for a part without a pointer: the segment of a convolution.
 __device__ inline void put(const GemmOut& to, float* own, int64_t n, int row, float sum) {
   if (to.bias) sum += to.bias[row];
   for (int p = to.count - 1; p >= 0; --p) {
@@ -24,7 +24,7 @@ __device__ inline void put(const GemmOut& to, float* own, int64_t n, int row, fl
   }
 }
 
-/// The same for a gated pair: matrix row `row` of an even panel and the one 16 below it.
+/// Does the same for a gated pair: matrix row `row` of an even panel and the row 16 below it.
 __device__ inline void put_gated(const GemmOut& to, int64_t n, int row, float gate, float up) {
   if (to.bias) gate += to.bias[row], up += to.bias[row + 16];
   const GemmOut::Part& part = to.parts[0];

@@ -1,6 +1,6 @@
-// What a kernel needs of its machine, and how one is launched. The kernels are written against
-// this header alone: nvcc compiles them for a GPU, and where there is none a C++ compiler compiles
-// the same text against an emulation, so that tests run every line of them (emulation/gpu.h).
+// The functions that kernels use of the machine, and their launch. Kernels include only this
+// header: nvcc compiles them for a GPU, and without a GPU a C++ compiler compiles the same source
+// against an emulation, so that tests run every line of them (emulation/gpu.h).
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ constexpr unsigned kFullWarp = 0xffffffffu;
 
 __device__ inline float bf16_to_float(uint32_t bits) { return __uint_as_float(bits << 16); }
 
-/// Sum and maximum over the warp, in every lane. The order is that of the butterfly: fixed.
+/// Return the sum and maximum over the warp, in every lane, in the fixed order of a butterfly.
 __device__ inline float warp_sum(float x) {
   for (int step = 16; step > 0; step /= 2) x += __shfl_xor_sync(kFullWarp, x, step);
   return x;
@@ -30,11 +30,11 @@ __device__ inline float warp_max(float x) {
   return x;
 }
 
-/// Sum over a block of `kWarps` warps, in every thread; `room` holds kWarps numbers.
+/// Returns the sum over a block of `kWarps` warps, in every thread; `room` has kWarps numbers.
 template <int kWarps>
 __device__ inline float block_sum(float x, float* room) {
   x = warp_sum(x);
-  __syncthreads();  // room may still be read from an earlier sum
+  __syncthreads();  // an earlier sum may still be reading `room`
   if (threadIdx.x % 32 == 0) room[threadIdx.x / 32] = x;
   __syncthreads();
   float total = room[0];
@@ -42,8 +42,9 @@ __device__ inline float block_sum(float x, float* room) {
   return total;
 }
 
-/// The last of the blocks that share `counter` to get here, all of whose earlier writes are then
-/// seen by it. Every thread of the block calls this; the counter is zero again afterwards.
+/// Returns true in the last block to arrive of those that share `counter`; that block sees all
+/// earlier writes of the others. Every thread of the block calls this. Afterwards the counter is
+/// zero again.
 __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   __shared__ unsigned place;
   __threadfence();
@@ -58,8 +59,8 @@ __device__ inline bool last_to_arrive(unsigned* counter, unsigned blocks) {
   return last;
 }
 
-/// The highest i in [low, high] for which holds(i); it does for `low`, and where it does it does for
-/// everything lower.
+/// Returns the highest i in [low, high] for which holds(i). holds(low) must be true, and if
+/// holds(i) is true, it must be true for everything lower.
 template <typename T, typename F>
 __device__ inline T highest(T low, T high, F holds) {
   while (low < high) {

@@ -1,4 +1,4 @@
-// The primitives of gpu.cuh on a GPU.
+// The primitives of gpu.cuh for a real GPU.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -17,14 +17,14 @@ __device__ inline uint16_t float_to_f16(float x) { return __half_as_ushort(__flo
 __device__ inline uint16_t float_to_bf16(float x) {
   return __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
-/// low in the lower half.
+/// Packs two bf16, `low` in the lower half.
 __device__ inline uint32_t pack_bf16(float low, float high) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const uint32_t*>(&both);
 }
 
-/// c [16, 8] += a [16, 16] b [16, 8] of a warp, bf16 with f32 sums; the fragments are those of PTX
-/// mma.m16n8k16. Which k a lane's numbers belong to is free, as long as a and b agree.
+/// Computes c [16, 8] += a [16, 16] b [16, 8] in a warp, bf16 with f32 sums; the fragments are
+/// those of PTX mma.m16n8k16. The k of a lane's numbers may be permuted, if a and b agree.
 __device__ inline void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
                                 uint32_t b0, uint32_t b1) {
   asm volatile(
@@ -34,15 +34,15 @@ __device__ inline void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
-/// Four bytes chosen from the eight of (a, b), as PTX prmt.
+/// Returns four bytes selected from the eight of (a, b), as PTX prmt.
 __device__ inline uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   return __byte_perm(a, b, selector);
 }
 
-/// Reads past the first-level cache: what other blocks wrote in this launch.
+/// Reads around the first-level cache, for results that other blocks wrote in this launch.
 __device__ inline float load_shared_result(const float* p) { return __ldcg(p); }
 
-/// Reads once: weights and cache need not stay near.
+/// Reads data that is used once: weights and cache entries need not stay in the cache.
 __device__ inline uint4 load_streaming(const uint4* p) { return __ldcs(p); }
 
 template <typename T>
@@ -51,8 +51,8 @@ __device__ inline T* dynamic_shared() {
   return reinterpret_cast<T*>(syrinx_dynamic_shared);
 }
 
-/// Allows a kernel the largest dynamic shared memory that the device has, once for each kernel: to set
-/// it for each launch would also lower it, while another thread is between setting and launching.
+/// Allows a kernel the largest dynamic shared memory of the device, once per kernel. Setting it per
+/// launch could also lower it while another thread is between setting and launching.
 inline void allow_shared(const char* name, const void* kernel) {
   static std::mutex mutex;
   static std::unordered_set<const void*> allowed;
@@ -75,7 +75,7 @@ void launch(const char* name, void (*kernel)(P...), dim3 grid, dim3 block, size_
   if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
   const auto to = static_cast<cudaStream_t>(stream.native());
   const auto call = [=] {
-    // With a kernel's own arrays it may be more than the usual 48 KB.
+    // Together with the kernel's static arrays it may exceed the default of 48 KB.
     if (shared > 8u << 10) allow_shared(name, reinterpret_cast<const void*>(kernel));
     kernel<<<grid, block, shared, to>>>(P(args)...);
     cuda::check(cudaGetLastError(), name);

@@ -1,8 +1,8 @@
-// The kernels of the CUDA backend behind the functions of kernels/*.h, which check their arguments
-// and then call these when the operands lie on a GPU. Shapes, types and results are theirs; what
-// differs is said here. Work is queued on ctx.stream; scratch is taken from ctx.arena. Spans are
-// host memory and are uploaded by the call. Where the backend is not built, no_cuda/kernels.cc
-// stands for it.
+// The CUDA kernels behind the functions of kernels/*.h, which check their arguments and call these
+// if the operands are on a GPU. Shapes, types and results are described there; comments here
+// describe only differences. Work is queued on ctx.stream; scratch is taken from ctx.arena. Spans
+// are host memory and are uploaded by the call. In builds without the backend, no_cuda/kernels.cc
+// replaces it.
 //
 // A row has the same bits in any batch.
 #pragma once
@@ -21,7 +21,7 @@
 
 namespace syrinx::cuda {
 
-/// delta may be empty; otherwise x += delta first.
+/// delta may be empty; otherwise x += delta comes first.
 void rms_norm(StepContext& ctx, const View& x, const View& delta, const View& weight, float eps,
               const View& out);
 void layer_norm(StepContext& ctx, const View& x, const View& weight, const View& bias, float eps,
@@ -35,7 +35,7 @@ void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_b
 void clamp(StepContext& ctx, const View& x, float low, float high, const View& out);
 void leaky_relu(StepContext& ctx, const View& x, float slope, const View& out);
 void scale(StepContext& ctx, const View& x, float factor);
-/// x[i, j] += y * gain[j]; y is [N, H], or with `one_row` [H]; gain may be empty.
+/// Computes x[i, j] += y * gain[j]; y is [N, H], or with `one_row` [H]; gain may be empty.
 void add(StepContext& ctx, const View& x, const View& y, const View& gain, bool one_row);
 
 void copy_spans(StepContext& ctx, std::span<const CopySpan> spans);
@@ -53,44 +53,44 @@ void merge_guidance(StepContext& ctx, const View& logits, std::span<const Guided
 void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positions,
           const RopeTable& table);
 
-/// Where the rows of a product go; see cpu::GemmPart for the fields of a part.
+/// The destination of a product's rows; see cpu::GemmPart for the fields of a part.
 struct GemmOut {
   static constexpr int kMaxParts = 8;
   struct Part {
-    int first_row = 0, width = 0;  ///< matrix rows, outputs
+    int first_row = 0, width = 0;  ///< first matrix row, number of outputs
     float* out = nullptr;
     int64_t stride = 0, column = 0;
   };
   enum class Store : uint8_t { kSet, kAdd, kSiluGate };
   Part parts[kMaxParts];
   int count = 0;
-  const float* bias = nullptr;  ///< by matrix row; null: none
+  const float* bias = nullptr;  ///< one number per matrix row; null: no bias
   Store store = Store::kSet;
 };
 
-/// x [N, I] times the matrix. Activations become bf16 for weights of bf16 and 8 bits.
+/// Multiplies x [N, I] by the matrix. With weights of bf16 and 8 bits, activations are rounded to
+/// bf16.
 void linear(StepContext& ctx, const PackedMatrix& w, const View& x, const GemmOut& out);
 
 void conv1d(StepContext& ctx, const PackedConv1d& w, std::span<const ConvSegment> segments,
             int64_t phases, int64_t dilation, int64_t stride);
 
-/// One upload of a batch for all layers: what Ragged::on_device points to, valid until the arena
-/// gives it back.
+/// Uploads a batch once for all layers, for Ragged::on_device; valid until the arena releases it.
 const int32_t* upload_ragged(StepContext& ctx, const Ragged& ragged);
 void write_kv(StepContext& ctx, const HeadsView& k, const HeadsView& v, const KvPool& pool,
               int layer, const Ragged& ragged);
 void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, int layer,
                      const Ragged& ragged, const AttentionSpec& spec, const View& out);
 
-/// Waits for the stream: ids and status are host memory.
+/// Waits for the stream, as ids and status are host memory.
 void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
             std::span<int32_t> ids, std::span<SampleStatus> status);
 void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
                   std::span<const GuidedRow> places, int column, const View& codes,
                   const View& status);
 
-/// Frames of spectra [F, bins] complex (as f32 [F, 2 * bins]) to F * hop samples; state [2, n_fft].
-/// The sums of frames are added in the order of fft.h's InverseStft.
+/// Converts spectra [F, bins] complex (as f32 [F, 2 * bins]) to F * hop samples; state [2, n_fft].
+/// Frames are added in the order of fft.h's InverseStft.
 void inverse_stft(StepContext& ctx, const View& spectrum, int n_fft, int hop,
                   std::span<const float> window, const View& state, const View& out);
 

@@ -1,4 +1,4 @@
-// Which product a linear takes: see docs/decisions/0005-cuda-kernels.md.
+// Chooses the product for a linear: see docs/decisions/0005-cuda-kernels.md.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/gemm_out.cuh"
 #include "kernels/cuda/matrix_layout.h"

@@ -1,22 +1,23 @@
-// How a PackedMatrix lies on a GPU, and how the small-batch product cuts it up. Plain arithmetic,
-// shared by host and device.
+// The layout of a PackedMatrix on a GPU, and how the small-batch product divides it. Plain
+// arithmetic, shared by host and device.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::cuda {
 
-/// Row-major [rows][padded_k], zeros in the padding: f32, bf16, or int8 followed by the scales
-/// [rows][padded_k / 64] bf16. rows is 16 * panels, in the order of the panels.
+/// Row-major [rows][padded_k] with zeros as padding: f32, bf16, or int8 followed by the scales
+/// [rows][padded_k / 64] bf16. There are 16 * panels rows, in the order of the panels.
 constexpr int64_t kChunk = 64;
 constexpr int64_t matrix_padded_k(int64_t k) { return (k + kChunk - 1) / kChunk * kChunk; }
 
-/// The small-batch product: a block makes the outputs of some panels of 16 matrix rows; its warps, and
-/// `split` blocks side by side, each take a range of the chunks of k. The split depends on the matrix
-/// alone, so the order of the sums depends neither on the batch nor on the panels of a block.
+/// The small-batch product: a block computes the outputs of some panels of 16 matrix rows. Its
+/// warps, and `split` blocks in parallel, each take a range of the chunks of k. The split depends
+/// only on the matrix, so the order of the sums does not depend on the batch or on the panels per
+/// block.
 constexpr int kSkinnyWarps = 8;
-/// Blocks that share the k of one output. Joining them costs about 2 us (H200), so only matrices with
-/// few rows are split, and only while each warp keeps a chunk.
+/// Returns the number of blocks that share the k of one output. Joining their results takes about 2
+/// us (H200), so only matrices with few rows are split, and only while each warp has a chunk.
 constexpr int skinny_split(int64_t rows, int64_t padded_k) {
   const int64_t panels = (rows + 15) / 16, chunks = padded_k / kChunk;
   int split = 1;
@@ -24,18 +25,20 @@ constexpr int skinny_split(int64_t rows, int64_t padded_k) {
     split *= 2;
   return split;
 }
-/// Panels of a block (1, 2, or 4 for up to 16 rows) for `tiles` tiles of 8 batch rows. More panels read the activations
-/// less often; fewer make more blocks and a shorter end. A gated pair needs two.
+/// Returns the panels per block (1, 2, or 4 for up to 16 rows) for `tiles` tiles of 8 batch rows.
+/// With more panels, activations are read less often; with fewer, there are more blocks and less
+/// idle time at the end. A gated pair needs two panels.
 constexpr int skinny_panels(int64_t rows, int tiles, bool gated) {
   const int64_t panels = (rows + 15) / 16;
   int each = gated ? 2 : 1;
   while (each < (tiles >= 4 ? 2 : 4) && panels / each > (tiles == 1 ? 396 : 264)) each *= 2;
   return each;
 }
-/// First chunk of range `i` of `ranges`.
+/// Returns the first chunk of range `i` of `ranges`.
 constexpr int64_t range_begin(int64_t chunks, int i, int ranges) { return chunks * i / ranges; }
 
-/// The tiled f32 product adds k in stretches of this many; the partial sums are added in order.
+/// The tiled f32 product sums k in stretches of this length; the sums of stretches are added in
+/// order.
 constexpr int64_t kTileStretch = 1024;
 constexpr int64_t tile_stretches(int64_t k) { return (k + kTileStretch - 1) / kTileStretch; }
 

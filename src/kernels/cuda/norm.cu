@@ -1,5 +1,5 @@
-// Norms of rows: one warp for a short row, so that a head and a row of its size give the same bits,
-// one block for a long one. The order of the sums depends on the width alone.
+// Norms of rows: one warp for a short row, so that a head has the bits of a row with the same size,
+// and one block for a long row. The order of the sums depends only on the width.
 #include "kernels/cuda/gpu.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
@@ -15,8 +15,8 @@ struct RmsRows {
   const float* delta;  // null, or [rows, width]
   const float* weight;
   float* out;
-  int64_t x_stride, out_stride;  // between rows
-  int64_t groups, group_stride;  // heads in a row and the step between them
+  int64_t x_stride, out_stride;  // steps between rows
+  int64_t groups, group_stride;  // heads in a row, and the step between them
   int64_t rows, width;
   float eps;
 };
@@ -32,7 +32,8 @@ __device__ float add_delta(float* x, const float* delta, int64_t i) {
   return sum;
 }
 
-/// A row of at most kThreads * kEach numbers, kept in registers: all loads are made at once.
+/// Normalises a row of at most kThreads * kEach numbers, kept in registers: all loads start at
+/// once.
 template <int kEach>
 __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant__ RmsRows a) {
   __shared__ float room[kWarps];
@@ -68,7 +69,7 @@ __global__ void __launch_bounds__(kThreads) rms_long_rows(const __grid_constant_
   }
 }
 
-/// A row of any length.
+/// Normalises a row of any length.
 __global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_constant__ RmsRows a) {
   __shared__ float room[kWarps];
   const int64_t row = blockIdx.x;
@@ -81,14 +82,14 @@ __global__ void __launch_bounds__(kThreads) rms_longest_rows(const __grid_consta
     squares = fmaf(v, v, squares);
   }
   const float factor = rms_factor(gpu::block_sum<kWarps>(squares, room), a.width, a.eps);
-  // Each thread reads again only what it wrote itself: out may be x.
+  // Each thread rereads only numbers that it wrote itself, as `out` may be x.
   for (int64_t i = threadIdx.x; i < a.width; i += kThreads) out[i] = x[i] * factor * a.weight[i];
 }
 
 __global__ void __launch_bounds__(kThreads) rms_short_rows(const __grid_constant__ RmsRows a) {
   const int64_t item = int64_t{blockIdx.x} * kWarps + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
-  if (item >= a.rows * a.groups) return;  // the whole warp
+  if (item >= a.rows * a.groups) return;  // the condition is the same for the whole warp
   const int64_t row = item / a.groups, group = item % a.groups;
   float* x = a.x + row * a.x_stride + group * a.group_stride;
   const float* delta = a.delta ? a.delta + row * a.width : nullptr;
@@ -148,7 +149,7 @@ void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, fl
   float* first = x.rows.f32() + x.offset;
   const RmsRows a{first,   nullptr, weight.f32(), first, x.stride(), x.stride(),
                   x.heads, x.dim,   x.count(),    x.dim, eps};
-  // Always a warp for a head, also for one longer than kShort: a block would be wasted on it.
+  // A head always has one warp, even if it is longer than kShort, as a block would be mostly idle.
   gpu::launch("rms_norm_heads", rms_short_rows, gpu::blocks_for(a.rows * a.groups, kWarps),
               kThreads, 0, stream_of(ctx), a);
 }

@@ -1,4 +1,4 @@
-// The plain arithmetic that device code shares with the host.
+// Checks the plain arithmetic that the device shares with the host.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -42,7 +42,7 @@ TEST(DeviceOrder, LanesCoverThePositionsOfAPage) {
   std::set<int> seen_positions;
   for (int lane = 0; lane < 32; ++lane) {
     seen_positions.insert(lane_position(lane));
-    EXPECT_EQ(lane_position(lane) / 8, lane % 4);  // a lane keeps what it added up
+    EXPECT_EQ(lane_position(lane) / 8, lane % 4);  // a lane keeps a position that it has summed
   }
   EXPECT_EQ(seen_positions.size(), 32u);
   EXPECT_EQ(*seen_positions.rbegin(), 31);
@@ -57,8 +57,8 @@ TEST(DeviceOrder, WhatAQuerySees) {
   EXPECT_EQ(group_of(kGroupPositions), 1);
 }
 
-// Every chunk of k belongs to exactly one range, and no warp of a split stays without work when
-// there is enough.
+// Every chunk of k must be in exactly one range, and if there are enough chunks, every warp of a
+// split must have some.
 TEST(DeviceOrder, RangesCoverK) {
   for (const int64_t rows : {16, 48, 64, 1024, 2048, 3072, 6144, 12288, 151936}) {
     for (const int64_t k : {1, 64, 100, 1024, 2048, 3072, 8192}) {

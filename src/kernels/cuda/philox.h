@@ -6,7 +6,7 @@
 
 namespace syrinx::cuda {
 
-/// sample.h's philox_uniform: in [0, 1), 24 bits.
+/// Computes sample.h's philox_uniform: in [0, 1), 24 bits.
 constexpr float device_uniform(uint64_t seed, uint32_t step, uint32_t codebook, uint32_t stream) {
   uint32_t c[4] = {step, codebook, stream, 0};
   uint32_t key[2] = {static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)};
@@ -22,7 +22,7 @@ constexpr float device_uniform(uint64_t seed, uint32_t step, uint32_t codebook, 
   return static_cast<float>(c[0] >> 8) * 0x1p-24f;
 }
 
-/// Floats in the order of their values as unsigned numbers, and back.
+/// Map the bits of floats to unsigned numbers in the order of the floats' values, and back.
 constexpr uint32_t order_of(uint32_t bits) {
   return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }

@@ -1,5 +1,5 @@
-// Norms of heads, rotary embedding and the cache in one launch, a warp for each head of a row. The
-// steps and the order of the sums are those of norm.cu, rope.cu and attention.cu.
+// Norms of heads, rotary embedding and the cache in one launch, with a warp for each head of a row.
+// The steps and the order of the sums are those of norm.cu, rope.cu and attention.cu.
 #include "kernels/attention_impl.h"
 #include "kernels/cuda/cache_row.cuh"
 #include "kernels/cuda/kernels.h"
@@ -14,11 +14,11 @@ constexpr int kWarps = 4;
 struct QkvCall {
   float* rows;
   int64_t stride;
-  int heads, kv_heads, dim, half;  // half: pairs that turn; 0: none
+  int heads, kv_heads, dim, half;  // half: pairs that are rotated; 0: none
   bool interleaved;
   const float *q_norm, *k_norm, *cos, *sin, *inv_freq;
   float q_eps, k_eps;
-  int64_t cached;  // positions of the table
+  int64_t cached;  // positions in the table
   int64_t part_bytes, head_bytes, page_bytes;
   char* cache;
   const int32_t *row_begin, *kv_len, *table;
@@ -53,17 +53,18 @@ __device__ void turn_head(float* x, const QkvCall& call, int64_t position) {
   }
 }
 
-// Grid: rows, heads of q, k and v by the warps of a block.
+// Grid: rows; heads of q, k and v, divided by the warps of a block.
 __global__ void __launch_bounds__(32 * kWarps) store_heads(const __grid_constant__ QkvCall call) {
   __shared__ float room[kWarps][AttentionTile::kMaxDim];
   const auto row = static_cast<int>(blockIdx.x);
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   const int head = static_cast<int>(blockIdx.y) * kWarps + warp, dim = call.dim;
-  if (head >= call.heads + 2 * call.kv_heads) return;  // the whole warp
+  // The condition is the same for the whole warp.
+  if (head >= call.heads + 2 * call.kv_heads) return;
   float* from = call.rows + row * call.stride + int64_t{head} * dim;
   const CachePlace place =
       cache_place(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
-  const int kv = head - call.heads;  // below 0: q; from kv_heads on: v
+  const int kv = head - call.heads;  // negative: q; from kv_heads on: v
   const bool keys = kv >= 0 && kv < call.kv_heads;
   char* part = call.cache + place.page * call.page_bytes;
   if (kv >= call.kv_heads) {

@@ -1,4 +1,4 @@
-// store_qkv on the GPU's side; what cuda/kernels.h says holds here too.
+// store_qkv on a GPU; the rules in cuda/kernels.h apply here, too.
 #pragma once
 
 #include "kernels/qkv.h"

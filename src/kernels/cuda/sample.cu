@@ -1,9 +1,10 @@
-// Sampling, one block a row. Steps, order and ties are those of kernels/sample.cc, so that equal
-// logits and an equal seed give the same id; sums over candidates are made in the same order in
-// double. Sums over a whole vocabulary are exact integers here (weights as 43-bit fixed point), and
-// rounded floats on the CPU: a draw that falls within about 1e-7 of a boundary may differ.
+// Sampling, with one block per row. Steps, order and ties are those of kernels/sample.cc, so that
+// equal logits and an equal seed yield the same id. Sums over candidates are made in the same order
+// in double. Sums over a whole vocabulary are exact integers here (weights in 43-bit fixed point),
+// and rounded floats on the CPU: a draw within about 1e-7 of a boundary may differ.
 //
-// Work is done on the allowed logits alone, packed: "index" counts allowed ids in rising order.
+// Only the allowed logits are used, packed: "index" counts allowed ids in ascending order. The
+// "order" of a logit is an integer that sorts like the logit.
 #include <vector>
 
 #include "kernels/cuda/gpu.cuh"
@@ -16,9 +17,9 @@ namespace syrinx::cuda {
 namespace {
 
 constexpr int kThreads = 512, kWarps = kThreads / 32;
-constexpr int kCandidates = 2048;          // sorted at most
+constexpr int kCandidates = 2048;          // most candidates that are sorted
 constexpr float kColdest = 1e-5f;          // as in sample.cc
-constexpr double kUnit = 8796093022208.0;  // 2^43: a weight of 1
+constexpr double kUnit = 8796093022208.0;  // 2^43: fixed-point weight of 1
 
 struct Candidate {
   float logit;
@@ -34,7 +35,7 @@ struct Room {
   int answer;
 };
 
-/// Allowed ids, clipped to the vocabulary.
+/// The ranges of allowed ids, clipped to the vocabulary.
 struct Allowed {
   int begin[SampleRule::kMostRanges], end[SampleRule::kMostRanges], ranges, count;
   __device__ int id_of(int index) const {
@@ -93,7 +94,7 @@ __device__ float block_top(float x, Room& room) {
   return top;
 }
 
-/// The order of a logit; adding 0 makes -0 the 0 that it is equal to.
+/// Returns the order of a logit; adding 0 converts -0 to 0.
 __device__ uint32_t order_at(float logit) { return order_of(__float_as_uint(logit + 0.f)); }
 
 __device__ double weight_of(float logit, float top) { return ::exp(double{logit} - top); }
@@ -101,15 +102,14 @@ __device__ unsigned long long mass_of(float logit, float top) {
   return static_cast<unsigned long long>(weight_of(logit, top) * kUnit);
 }
 
-/// The row on its way: packed logits and what is known of them.
+/// The row during sampling: packed logits, their number, and the largest of them.
 struct Row {
   float* x;
   int count;
   float top;
 };
 
-/// A part of the row in which this thread has the indices [begin, end): for draws in order of
-/// ids.
+/// The indices [begin, end) of this thread, for draws in the order of ids.
 struct Share {
   int begin, end;
 };
@@ -120,7 +120,8 @@ __device__ Share share_of(const Row& row) {
           begin + each < row.count ? begin + each : row.count};
 }
 
-/// Sum of what the threads before this one have; total in every thread.
+/// Returns the sum of `mine` over the threads before this one; `total` gets the sum over all
+/// threads, in every thread.
 __device__ unsigned long long sum_before(unsigned long long mine, Room& room,
                                          unsigned long long* total) {
   unsigned long long upto = mine;
@@ -140,7 +141,8 @@ __device__ unsigned long long sum_before(unsigned long long mine, Room& room,
   return before;
 }
 
-/// No filter: the index at which the mass, in order of ids, passes u of the whole.
+/// Draws without filters: returns the index at which the mass, in the order of ids, exceeds u of
+/// the total.
 __device__ int draw_from_all(const Row& row, double u, Room& room) {
   const Share share = share_of(row);
   unsigned long long mine = 0, total;
@@ -163,7 +165,7 @@ __device__ int draw_from_all(const Row& row, double u, Room& room) {
   return answer;
 }
 
-/// The `nth` index (from 0) whose logit has this order.
+/// Returns the `nth` index (from 0) whose logit has this order.
 __device__ int nth_equal(const Row& row, uint32_t order, unsigned long long nth, Room& room) {
   const Share share = share_of(row);
   unsigned long long mine = 0, total;
@@ -194,8 +196,8 @@ __device__ unsigned long long mass_from(const Row& row, uint32_t order, Room& ro
   return block_total(mine, room);
 }
 
-/// All logits at or above an order that holds at least `need`, as few as is quick to find, sorted
-/// best first in room.best; -1 when ties make them too many.
+/// Collects all logits with an order of at least `bar`, sorted best first in room.best. Returns
+/// their number; -1 if they are too many, because of ties.
 __device__ int collect(const Row& row, uint32_t bar, Room& room) {
   if (threadIdx.x == 0) room.found = 0;
   __syncthreads();
@@ -212,7 +214,7 @@ __device__ int collect(const Row& row, uint32_t bar, Room& room) {
   for (int i = found + static_cast<int>(threadIdx.x); i < size; i += kThreads)
     room.best[i] = {-INFINITY, 0x7fffffff};
   __syncthreads();
-  // Bitonic sort: the order in which the atomics came is forgotten.
+  // Bitonic sort: makes the result independent of the order of the atomics.
   for (int width = 2; width <= size; width *= 2) {
     for (int step = width / 2; step > 0; step /= 2) {
       for (int i = static_cast<int>(threadIdx.x); i < size; i += kThreads) {
@@ -231,7 +233,7 @@ __device__ int collect(const Row& row, uint32_t bar, Room& room) {
   return found;
 }
 
-/// An order that at least `need` logits reach, and not many more.
+/// Returns an order that at least `need` logits reach, and not many more.
 __device__ uint32_t bar_for(const Row& row, int need, Room& room) {
   const unsigned long long want = static_cast<unsigned long long>(need);
   const unsigned long long plenty = need < 64 ? 128 : 2 * want;
@@ -249,7 +251,7 @@ __device__ uint32_t bar_for(const Row& row, int need, Room& room) {
   return low;
 }
 
-/// How many of the sorted candidates top-p keeps (sample.cc, nucleus).
+/// Returns how many of the sorted candidates top-p keeps (sample.cc, nucleus).
 __device__ int nucleus(const Room& room, int count, double total, double p) {
   double before = 0;
   int keep = 0;
@@ -272,8 +274,8 @@ __device__ int draw_sorted(const Room& room, int count, double u) {
   return room.best[0].index;
 }
 
-/// Filters and draw among `found` sorted candidates, by one thread. -1: the nucleus needs more.
-/// whole: mass of the whole row, for the filters that look at it.
+/// Filters and draws among `found` sorted candidates, in one thread. Returns -1 if top-p needs more
+/// candidates. whole: mass of the whole row, for filters that need it.
 __device__ int filter_and_draw(const SampleParams& p, const Row& row, const Room& room, int found,
                                double whole, double u) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count, use_p = p.top_p < 1;
@@ -305,17 +307,18 @@ __device__ int filter_and_draw(const SampleParams& p, const Row& row, const Room
   return draw_sorted(room, count, u);
 }
 
-/// The same filters and draw for any number of survivors, by bisection over the values: what
-/// survives is everything above an order and the first `ties` (by id) of those equal to it.
+/// Filters and draws in the same way for any number of remaining ids, by bisection over orders. The
+/// filters keep everything above an order, and the first `ties` (by id) of the logits with that
+/// order.
 __device__ int filter_and_draw_many(const SampleParams& p, const Row& row, double u, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count, use_p = p.top_p < 1;
   const bool min_first = p.min_p_first && p.min_p > 0;
   const uint32_t top = order_at(row.top), lowest = order_at(-INFINITY);
   uint32_t bar = lowest;
-  unsigned long long ties = ~0ull;  // of those at the bar
+  unsigned long long ties = ~0ull;  // logits of order `bar` that are kept
   const auto raise_to_min_p = [&] {
-    // Where the predicate holds it does for everything higher: look from above.
-    uint32_t low = lowest, high = top;  // holds at high
+    // The predicate is monotonic: true for everything above the first order for which it is true.
+    uint32_t low = lowest, high = top;  // true for high
     while (low < high) {
       const uint32_t middle = low + (high - low) / 2;
       if (weight_of(__uint_as_float(bits_of_order(middle)), row.top) >= p.min_p) {
@@ -336,7 +339,7 @@ __device__ int filter_and_draw_many(const SampleParams& p, const Row& row, doubl
   const auto mass_above = [&](uint32_t order) {
     return order >= top ? 0ull : mass_from(row, order + 1, room);
   };
-  /// Mass of the survivors at or above an order.
+  /// Returns the mass of the kept ids with an order of at least `order`.
   const auto surviving = [&](uint32_t order) {
     if (order > bar || ties == ~0ull) return mass_from(row, order > bar ? order : bar, room);
     return mass_above(bar) + ties * mass_of(__uint_as_float(bits_of_order(bar)), row.top);
@@ -363,7 +366,7 @@ __device__ int filter_and_draw_many(const SampleParams& p, const Row& row, doubl
   return nth_equal(row, drawn, each > 0 ? (target - mass_above(drawn)) / each : 0, room);
 }
 
-/// The index drawn with top-k, top-p or min-p.
+/// Returns the index drawn with top-k, top-p or min-p.
 __device__ int draw_filtered(const SampleParams& p, const Row& row, double u, Room& room) {
   const bool use_k = p.top_k > 0 && p.top_k < row.count && !(p.min_p_first && p.min_p > 0);
   const bool use_p = p.top_p < 1;
@@ -375,7 +378,7 @@ __device__ int draw_filtered(const SampleParams& p, const Row& row, double u, Ro
     found = need > kCandidates ? -1 : collect(row, bar_for(row, need, room), room);
     if (use_p && (!use_k || p.ras_window > 0))
       whole = static_cast<double>(mass_from(row, order_at(-INFINITY), room)) / kUnit;
-  } else {  // a little lower than needed, the exact test follows
+  } else {  // the threshold is slightly too low; the exact test follows
     found = collect(row, order_at(row.top + logf(p.min_p) - 1e-3f), room);
   }
   if (found >= 0) {
@@ -388,7 +391,8 @@ __device__ int draw_filtered(const SampleParams& p, const Row& row, double u, Ro
   return filter_and_draw_many(p, row, u, room);
 }
 
-/// Divides or multiplies the logits of the history (sample.cc, penalise). `seen`: a bit per id.
+/// Applies the repetition penalty to the history's logits (sample.cc, penalise). `seen`: a bit per
+/// id.
 __device__ void penalise(const SampleParams& p, const Allowed& allowed, const int32_t* history,
                          int count, int64_t vocabulary, float* x, unsigned* seen) {
   for (int i = static_cast<int>(threadIdx.x); i < (vocabulary + 31) / 32; i += kThreads)
@@ -400,7 +404,7 @@ __device__ void penalise(const SampleParams& p, const Allowed& allowed, const in
     const int index = id >= 0 && id < vocabulary ? allowed.index_of(id) : -1;
     if (index < 0) continue;
     const unsigned bit = 1u << (id % 32);
-    if (atomicOr(&seen[id / 32], bit) & bit) continue;  // another thread does this id
+    if (atomicOr(&seen[id / 32], bit) & bit) continue;  // another thread processes this id
     int times = 1;
     if (p.penalty_each) {
       times = 0;
@@ -420,7 +424,7 @@ __device__ bool repeats(const SampleParams& p, const int32_t* history, int count
   return times >= p.ras_repeats;
 }
 
-/// The index of the wanted id if it is among the best `wanted_among`; else -1.
+/// Returns the index of the wanted id if it is among the best `wanted_among`; else -1.
 __device__ int wanted_index(const SampleRule& rule, const Allowed& allowed, const Row& row,
                             Room& room) {
   if (rule.wanted < 0) return -1;
@@ -435,7 +439,7 @@ __device__ int wanted_index(const SampleRule& rule, const Allowed& allowed, cons
                                                                                         : -1;
 }
 
-/// The index for a row whose logits are ready; -1 when there is none.
+/// Returns the index for a row whose logits are ready; -1 if there is none.
 __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const int32_t* history,
                       Row row, Room& room) {
   const SampleParams& p = spec.params;
@@ -446,7 +450,7 @@ __device__ int choose(const DeviceSampleRow& spec, const Allowed& allowed, const
   const int index = plain ? draw_from_all(row, u, room) : draw_filtered(p, row, u, room);
   if (p.ras_window <= 0 || !repeats(p, history, spec.history_count, allowed.id_of(index)))
     return index;
-  // Repetition-aware: drawn again, from all other ids.
+  // Repetition-aware sampling: draws again, from all other ids.
   __syncthreads();
   if (threadIdx.x == 0) row.x[index] = -INFINITY;
   __syncthreads();
@@ -525,7 +529,7 @@ void launch_sample(StepContext& ctx, const SampleCall& call, int64_t rows) {
 
 namespace {
 
-/// The rows in host scratch, without histories.
+/// Describes the rows in host scratch, without histories.
 std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
   std::span<DeviceSampleRow> specs =
       take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
@@ -540,8 +544,7 @@ std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow>
   return specs;
 }
 
-/// What a row's draw looks at of its history: the last ids, as far as penalise() and repeats() go
-/// back.
+/// Returns the part of a row's history that penalise() and repeats() use: the last ids.
 std::span<const int32_t> looked_at(const SampleRow& row) {
   const SampleParams& p = row.params;
   const size_t all = row.history.size();
@@ -551,7 +554,7 @@ std::span<const int32_t> looked_at(const SampleRow& row) {
   return row.history.last(std::min(all, std::max(punished, counted)));
 }
 
-/// Uploads rows and histories and launches; the call has its outputs already.
+/// Uploads rows and histories and launches the kernel; `call` must have its outputs.
 void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
            std::span<DeviceSampleRow> specs) {
   int64_t total = 0;

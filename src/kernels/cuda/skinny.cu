@@ -1,4 +1,4 @@
-// Launches of skinny.cuh, and the rounding of activations before it.
+// Launches skinny.cuh's kernels, and rounds activations before.
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/products.h"
 #include "kernels/cuda/skinny.cuh"
@@ -78,7 +78,8 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
   call.weight = w.data.view().data;
   call.split = skinny_split(call.rows, call.padded_k);
   call.out = out;
-  // Up to eight rows are rounded as they are read; more would be read, and rounded, too often.
+  // Up to eight rows are rounded when they are read; more rows would be read, and rounded, too
+  // often.
   if (call.n <= 8 && w.k == call.padded_k) {
     call.x_f32 = x.f32();
   } else {

@@ -1,8 +1,9 @@
-// The product for small batches, bound by reading the weights: bf16 or 8-bit weights go from memory
-// to registers once, in 16-byte pieces, straight into tensor-core fragments; 8-bit weights are
-// widened there. No shared memory on the way, so that many loads are in flight.
-// A block of 8 warps makes 16 * kPanels outputs of up to 8 * kTiles rows; each warp sums its own range of
-// k, the ranges are added in order. The bits of a row depend neither on kTiles nor on kPanels.
+// The product for small batches, whose time is bound by reading the weights. bf16 or 8-bit weights
+// are loaded from memory into registers once, in 16-byte pieces, directly as tensor-core fragments;
+// 8-bit weights are converted there. Weights do not pass through shared memory, so that many loads
+// are in flight. A block of 8 warps computes 16 * kPanels outputs of up to 8 * kTiles rows. Each
+// warp sums its own range of k, and the sums are added in order. The bits of a row depend neither
+// on kTiles nor on kPanels.
 #pragma once
 
 #include "kernels/cuda/gemm_out.cuh"
@@ -14,7 +15,7 @@ struct SkinnyCall {
   const void* weight = nullptr;      // [rows][padded_k]
   const uint16_t* scales = nullptr;  // 8 bits: [rows][padded_k / 64] bf16
   const uint16_t* x = nullptr;       // [n][padded_k] bf16
-  const float* x_f32 = nullptr;      // instead of x when k is padded_k: [n][padded_k]
+  const float* x_f32 = nullptr;      // used instead of x if k is padded_k: [n][padded_k]
   int64_t rows = 0, padded_k = 0, n = 0;
   float* partial = nullptr;  // split > 1: [blocks][split][kPanels * 16 * 8 * kTiles]
   unsigned* counters = nullptr;
@@ -22,7 +23,7 @@ struct SkinnyCall {
   GemmOut out;
 };
 
-/// Eight bf16 activations k .. k + 7 of row n; zeros for rows beyond the batch.
+/// Loads eight bf16 activations k .. k + 7 of row n; zeros for rows beyond the batch.
 template <bool kF32>
 __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   if (n >= call.n) return uint4{0, 0, 0, 0};
@@ -36,9 +37,10 @@ __device__ inline uint4 load_x(const SkinnyCall& call, int64_t n, int64_t k) {
   }
 }
 
-/// Two signed bytes of `word`, number `pair`, as bf16: exact, they have seven bits.
+/// Converts the two signed bytes of pair `pair` in `word` to bf16, exactly, as a byte fits the
+/// mantissa.
 __device__ inline uint32_t widen(uint32_t word, int pair) {
-  // 2^23 + (byte + 128) as a float: the byte lies in its lowest bits.
+  // 2^23 + (byte + 128) as a float has the byte in its lowest bits.
   const uint32_t biased = word ^ 0x80808080u;
   const float low =
       __uint_as_float(gpu::pick_bytes(biased, 0x4b000000u, pair ? 0x7442 : 0x7440)) - 8388736.f;
@@ -47,8 +49,9 @@ __device__ inline uint32_t widen(uint32_t word, int pair) {
   return gpu::pack_bf16(low, high);
 }
 
-/// What a warp loads for one chunk of 64 k. bf16 weights: a lane reads k 8t .. 8t + 7 of either half,
-/// of rows g and g + 8. 8 bits: k 16t .. 16t + 15 of both rows; the chunk is one group of the scales.
+/// The loads of a warp for one chunk of 64 k. bf16 weights: a lane reads k 8t .. 8t + 7 of both
+/// halves, of rows g and g + 8. 8 bits: k 16t .. 16t + 15 of both rows; the chunk is one group of
+/// the scales.
 template <int kTiles, int kPanels, bool kQ8, bool kF32>
 struct Chunk {
   static constexpr int kHalves = kQ8 ? 1 : 2;
@@ -130,22 +133,23 @@ struct Chunk {
   }
 };
 
-/// Chunks whose loads a warp has in flight together: what fits 128 registers, so that two blocks share a
-/// multiprocessor and one loads while the other joins its ranges.
+/// Chunks whose loads a warp has in flight together. Limited to 128 registers, so that two blocks
+/// share a multiprocessor and one loads while the other joins its ranges.
 template <int kTiles, int kPanels>
 constexpr int kChunksAtOnce = kPanels == 1 && kTiles == 1 ? 3 : kPanels == 1 && kTiles == 2 ? 2 : 1;
 
-/// Grid: tiles of 8 * kTiles batch rows, so that the blocks that share weights run together; blocks of
+/// Grid: tiles of 8 * kTiles batch rows, so that blocks that share weights run together; blocks of
 /// kPanels panels of the matrix; split.
 template <int kTiles, int kPanels, bool kQ8, bool kF32>
 __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 : 1)
     skinny(const __grid_constant__ SkinnyCall call) {
-  constexpr int kRows = 8 * kTiles;      // batch rows of a block
-  constexpr int kElements = 16 * kRows;  // of one panel
+  constexpr int kRows = 8 * kTiles;      // batch rows per block
+  constexpr int kElements = 16 * kRows;  // elements per panel
   constexpr int kThreads = 32 * kSkinnyWarps;
-  constexpr int kOwn = (kElements + kThreads - 1) / kThreads;  // elements of a thread and panel
+  constexpr int kOwn = (kElements + kThreads - 1) / kThreads;  // elements per thread and panel
   constexpr int kAtOnce = kChunksAtOnce<kTiles, kPanels>;
-  // Batch rows of a panel lie kStride apart: the lanes of a warp then store to 32 different banks.
+  // Batch rows of a panel are kStride apart, so that the lanes of a warp store to 32 different
+  // banks.
   constexpr int kStride = 20;
   __shared__ float room[kSkinnyWarps][kRows * kStride];
 
@@ -153,7 +157,7 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
   const int g = lane / 4, t = lane % 4;
   const int64_t first_row = int64_t{blockIdx.y} * 16 * kPanels;
   const int64_t first_n = int64_t{blockIdx.x} * kRows;
-  int64_t row[kPanels];  // panels beyond the matrix read the last one and write nothing
+  int64_t row[kPanels];  // panels beyond the matrix read its last panel and write nothing
 #pragma unroll
   for (int p = 0; p < kPanels; ++p) {
     const int64_t wanted = first_row + 16 * p;
@@ -169,14 +173,16 @@ __global__ void __launch_bounds__(32 * kSkinnyWarps, kTiles * kPanels <= 4 ? 2 :
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i)
       part[i].load(call, row, first_n, chunk + i < end ? chunk + i : end - 1, g, t);
-    __syncwarp();  // keeps the loads together: the compiler would move each to its use
+    // Keeps the loads together: the compiler would otherwise move each load to its use.
+    __syncwarp();
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       if (chunk + i < end) part[i].add_to(acc);
     }
   }
 
-  // Element e of a panel: matrix row e % 16, batch row e / 16. A thread owns the same in each.
+  // Element e of a panel is matrix row e % 16, batch row e / 16. A thread has the same elements in
+  // each panel.
   float sums[kPanels][kOwn];
 #pragma unroll
   for (int p = 0; p < kPanels; ++p) {

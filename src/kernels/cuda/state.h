@@ -1,4 +1,4 @@
-// What the CUDA kernels keep for a stream, and small helpers of their host sides.
+// State of the CUDA kernels per stream, and small helpers of their host sides.
 #pragma once
 
 #include <memory>
@@ -24,8 +24,8 @@ inline Stream& stream_of(StepContext& ctx) {
   return *ctx.stream;
 }
 
-/// Host numbers on the device until the arena gives their place back; there when the next kernel of
-/// the stream runs.
+/// Uploads host numbers to the device, valid until the arena releases them; complete when the
+/// stream's next kernel runs.
 template <typename T>
 T* upload(StepContext& ctx, std::span<const T> host) {
   if (void* there = stream_of(ctx).staged(host.data(), host.size_bytes()))
@@ -36,7 +36,7 @@ T* upload(StepContext& ctx, std::span<const T> host) {
   return to;
 }
 
-/// Room for `count` of T in the arena.
+/// Takes memory for `count` objects of T in the arena.
 template <typename T>
 T* take(StepContext& ctx, int64_t count) {
   const auto size = static_cast<int64_t>(sizeof(T));

@@ -1,5 +1,6 @@
-// f32 products on the ordinary cores: 64 x 64 outputs a block, 4 x 4 a thread, k in order within
-// stretches of 1024; the stretches are added in order. For what must be f32: codecs, small heads.
+// f32 products without tensor cores: 64 x 64 outputs per block, 4 x 4 per thread, with k in order
+// within stretches of 1024; the sums of stretches are added in order. For products that must be
+// f32: codecs, small heads.
 #include "kernels/cuda/gemm_out.cuh"
 #include "kernels/cuda/matrix_layout.h"
 #include "kernels/cuda/products.h"
@@ -8,7 +9,8 @@ namespace syrinx::cuda {
 namespace {
 
 constexpr int kSide = 64, kStep = 16, kThreads = 256, kEach = 4;
-constexpr int kStride = kSide + 4;  // of shared rows: 16-byte reads without bank conflicts
+// Length of a row in shared memory: 16-byte reads without bank conflicts.
+constexpr int kStride = kSide + 4;
 
 __device__ inline float weight_at(const TileCall& call, int64_t i) {
   return call.bf16 ? gpu::bf16_to_float(static_cast<const uint16_t*>(call.weight)[i])
@@ -17,7 +19,7 @@ __device__ inline float weight_at(const TileCall& call, int64_t i) {
 
 struct Place {
   const TileCall::Segment* segment;
-  int64_t first;  // row of the segment
+  int64_t first;  // index of the first row in the segment
 };
 
 __device__ inline Place find_tile(const TileCall& call, int64_t tile) {
@@ -29,7 +31,7 @@ __device__ inline Place find_tile(const TileCall& call, int64_t tile) {
 
 // Grid: 64 matrix rows, tiles of batch rows, stretches of k.
 __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__ TileCall call) {
-  // Read in pieces of 16 bytes: the compiler aligns an array of floats to 4 bytes only.
+  // Read in pieces of 16 bytes, but the compiler aligns an array of floats to 4 bytes only.
   alignas(16) __shared__ float xs[kStep][kStride];
   alignas(16) __shared__ float ws[kStep][kStride];
   const int64_t first_row = int64_t{blockIdx.x} * kSide;
@@ -39,7 +41,7 @@ __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__
   const int tx = thread % 16, ty = thread / 16;
   const int64_t k_begin = int64_t{blockIdx.z} * kTileStretch;
   const int64_t k_end = k_begin + kTileStretch < call.k ? k_begin + kTileStretch : call.k;
-  // A thread loads column `step` of rows lane, lane + 16, ... of either tile.
+  // A thread loads column `step` of rows lane, lane + 16, ... of both tiles.
   const int step = thread % kStep, lane = thread / kStep;
   const float* rows = at.segment->x + at.first * call.x_stride + call.x_offset;
   float acc[kEach][kEach] = {};
@@ -98,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) tile_product(const __grid_constant__
 #pragma unroll
     for (int o = 0; o < kEach; ++o) {
       const int row = static_cast<int>(first_row) + tx * kEach + o;
-      // A gate and its product lie 16 rows apart: in the lane 4 further on.
+      // A gate and its product are 16 rows apart; the product is in the lane 4 further on.
       const float up = __shfl_sync(gpu::kFullWarp, acc[i][o], static_cast<int>(threadIdx.x) + 4);
       if (n >= at.segment->rows || row >= call.rows) continue;
       if (!gated) {
@@ -117,7 +119,7 @@ void tile_gemm(StepContext& ctx, TileCall call) {
   const unsigned blocks = gpu::blocks_for(call.rows, kSide);
   const auto tiles = static_cast<unsigned>(call.tiles);
   const auto stretches = static_cast<unsigned>(tile_stretches(call.k));
-  // Few blocks fit the counters at a time only when k is long and the batch huge.
+  // The counters are too few for the blocks only if k is long and the batch very large.
   SYRINX_CHECK(tiles <= 65535, "[tile_gemm] ", tiles, " tiles of rows");
   if (stretches > 1) {
     const int64_t count = int64_t{blocks} * tiles;

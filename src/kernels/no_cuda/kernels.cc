@@ -1,5 +1,5 @@
-// What kernels/cuda/kernels.h says where the CUDA backend is not built. No operand can lie on a
-// GPU there, so that none of these is ever reached.
+// Implements kernels/cuda/kernels.h in builds without the CUDA backend. No operand can be on a GPU
+// there, so these functions are never called.
 #include "kernels/cuda/kernels.h"
 
 namespace syrinx::cuda {

@@ -1,16 +1,18 @@
-// The truth for tests of conv.h: plain loops, sums in double, torch's weight layouts; all f32.
+// Reference results for tests of conv.h: plain loops, sums in double, torch's weight layouts; all
+// f32.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace syrinx::ref {
 
-/// x [T_in, C], weight [O, C / groups, K], bias [O] or empty -> out [T_out, O], valid windows only.
+/// Computes x [T_in, C], weight [O, C / groups, K], bias [O] or empty -> out [T_out, O], only valid
+/// windows.
 void conv1d(const View& x, const View& weight, const View& bias, int64_t dilation, int64_t stride,
             int64_t groups, const View& out);
 
-/// torch's conv_transpose1d without padding: x [T, C], weight [C, O / groups, K] ->
-/// out [(T-1)*s + K, O].
+/// Computes torch's conv_transpose1d without padding: x [T, C], weight [C, O / groups, K] -> out
+/// [(T-1)*s + K, O].
 void conv_transpose1d(const View& x, const View& weight, const View& bias, int64_t stride,
                       const View& out, int64_t groups = 1);
 

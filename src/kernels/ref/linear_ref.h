@@ -1,15 +1,14 @@
-// The truth for tests of linear.h: plain loops, sums in double, weights as they were before
-// packing.
+// Reference results for tests of linear.h: plain loops, sums in double, weights before packing.
 #pragma once
 
 #include "tensor/tensor.h"
 
 namespace syrinx::ref {
 
-/// out [N, O] = x [N, I] weight [O, I]^T + bias [O] (bias may be empty); all f32.
+/// Computes out [N, O] = x [N, I] weight [O, I]^T + bias [O] (bias may be empty); all f32.
 void linear(const View& x, const View& weight, const View& bias, const View& out);
 
-/// out = silu(gate) * up, elementwise, f32 of one shape.
+/// Computes out = silu(gate) * up, element-wise, f32 of one shape.
 void silu_gate(const View& gate, const View& up, const View& out);
 
 }  // namespace syrinx::ref

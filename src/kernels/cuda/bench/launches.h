@@ -1,13 +1,14 @@
-// What a launch costs on this machine, without the work of a kernel.
+// Measures the cost of a launch on this machine, without the work of a kernel.
 #pragma once
 
 #include <cstdio>
 
 namespace syrinx::cuda {
 
-/// Writes one line of JSON for each probe to `file` (may be null) and one of text to stdout: time a
-/// node of a graph of empty kernels with and without programmatic dependent launch, time of the host
-/// to launch and to instantiate graphs of 100, 700 and 1,400 nodes, and the latency of an event.
+/// Writes one line of JSON for each probe to `file` (may be null) and one line of text to stdout.
+/// Probes: time per node of a graph of empty kernels with and without programmatic dependent
+/// launch, time of the host to launch and to instantiate graphs of 100, 700 and 1,400 nodes, and
+/// the latency of an event.
 void bench_launches(std::FILE* file);
 
 }  // namespace syrinx::cuda

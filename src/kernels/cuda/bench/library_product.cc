@@ -1,5 +1,5 @@
-// cuBLASLt is column-major: the matrix [rows, k] row-major is its A transposed, x [n, k] its B, and the
-// result [n, rows] its C [rows, n].
+// cuBLASLt is column-major: the row-major matrix [rows, k] is its transposed A, x [n, k] its B, and
+// the result [n, rows] its C [rows, n].
 #include "kernels/cuda/bench/library_product.h"
 
 #include <cublasLt.h>
@@ -26,7 +26,7 @@ cublasLtMatrixLayout_t layout(cudaDataType_t type, int64_t rows, int64_t columns
 
 }  // namespace
 
-/// The descriptors and the algorithm of one shape.
+/// The descriptors and the algorithm for one shape.
 struct LibraryProduct::Plan {
   Plan(cublasLtHandle_t handle, int64_t rows, int64_t k, int64_t n) {
     blas(cublasLtMatmulDescCreate(&op, CUBLAS_COMPUTE_32F, CUDA_R_32F), "operation");

@@ -1,5 +1,5 @@
-// The product of cuBLASLt, a yardstick for the kernels of this project. Only the bench uses it: the
-// order of its sums depends on the number of rows, so the engine cannot.
+// The product of cuBLASLt, as a comparison for this project's kernels. Only the benchmark uses it:
+// the order of its sums depends on the number of rows, so the engine cannot use it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -13,7 +13,7 @@
 
 namespace syrinx::cuda {
 
-/// One handle of cuBLASLt and a plan for each shape. Belongs to one thread.
+/// A handle of cuBLASLt and a plan for each shape. For one thread.
 class LibraryProduct {
  public:
   LibraryProduct();

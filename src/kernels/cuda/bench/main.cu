@@ -1,10 +1,11 @@
 // Times the kernels at the shapes of real models against the ceilings of the same machine:
 //   gpu_bench [OUT.jsonl [PART...]]
-// Parts, in this order when none is named: ceilings launches steps products attention prefill
-// sample conv. A share is the time that the bytes of a kernel (weights or cache once, activations in
-// and out) take at the measured copy bandwidth, over the time of the kernel. Launches are replayed
-// from a graph, over as many copies of the weights as do not fit the cache. Medians of 9 replays.
-// OUT.jsonl has one JSON object a line, so a run that is cut short loses nothing that it measured.
+// Parts, which run in this order if none is named: ceilings launches steps products attention
+// prefill sample conv. A share is the ideal time of a kernel divided by its real time. The ideal
+// time is that of its bytes (weights or cache once, activations in and out) at the measured copy
+// bandwidth. Launches are replayed from a graph, over enough copies of the weights to exceed the
+// cache. Results are medians of 9 replays. OUT.jsonl has one JSON object a line, so an interrupted
+// run keeps the results so far.
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -40,7 +41,7 @@ constexpr Model kModels[] = {
     {"csm-1b", 2048, 16, 32, 8, 64, 8192, 2051},
 };
 
-/// Pseudo-random numbers: bf16 or f32 in +-0.05, or any bytes.
+/// Writes pseudo-random numbers: bf16 or f32 in +-0.05, or any bytes.
 struct Fill {
   void* to;
   DType dtype;
@@ -77,9 +78,10 @@ struct Machine {
   }
 };
 
-/// Median seconds of one `work`, of `repeats` replays of a graph that holds `inside` of them.
+/// Returns the median seconds of one `work`, from `repeats` replays of a graph with `inside` of
+/// them.
 double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
-  work(0);  // handles, plans and the arena are warm before the capture
+  work(0);  // creates handles, plans and the arena's memory before the capture
   m.stream->synchronize();
   m.arena.reset();
   cudaGraph_t graph = nullptr;
@@ -90,7 +92,7 @@ double time_of(Machine& m, int inside, const std::function<void(int)>& work) {
       const Arena::Mark mark(m.arena);
       work(i);
     }
-  } catch (...) {  // a stream left in capture would fail everything after it
+  } catch (...) {  // a stream still in capture would fail all later calls
     cudaStreamEndCapture(m.native(), &graph);
     cudaGraphDestroy(graph);
     throw;
@@ -168,7 +170,7 @@ class Report {
   int failed_ = 0;
 };
 
-/// A matrix straight on the device, without a detour through the host.
+/// Makes a matrix directly on the device.
 PackedMatrix random_matrix(Machine& m, int64_t out, int64_t k, WeightType type) {
   PackedMatrix w;
   w.type = type;
@@ -177,7 +179,7 @@ PackedMatrix random_matrix(Machine& m, int64_t out, int64_t k, WeightType type) 
   const int64_t rows = w.panels() * PackedMatrix::kPanel, stride = matrix_padded_k(k);
   if (type == WeightType::kQ8) {
     w.data = m.random({rows * stride + 2 * rows * (stride / kChunk)}, DType::kU8);
-    // Scales are read as bf16: any bytes would hold NaN.
+    // Scales are read as bf16; random bytes would include NaN.
     View scales{static_cast<char*>(w.data.view().data) + rows * stride,
                 DType::kBF16,
                 {rows * (stride / kChunk)},
@@ -204,11 +206,11 @@ void ceilings(Machine& m, Report& report) {
   check(cudaGetDeviceProperties(&prop, 0), "properties");
   constexpr int64_t kBytes = int64_t{2} << 30;
   const Tensor from = m.random({kBytes}, DType::kU8), to({kBytes}, DType::kU8, Device::kCuda);
-  cudaEvent_t begin = nullptr, end = nullptr;  // no graph: its copies are slower
+  cudaEvent_t begin = nullptr, end = nullptr;  // not in a graph, whose copies are slower
   check(cudaEventCreate(&begin), "event");
   check(cudaEventCreate(&end), "event");
   float ms = 0;
-  for (int i = 0; i < 3; ++i) {  // the last counts
+  for (int i = 0; i < 3; ++i) {  // only the last result is used
     check(cudaEventRecord(begin, m.native()), "record");
     check(cudaMemcpyAsync(to.view().data, from.view().data, kBytes, cudaMemcpyDeviceToDevice,
                           m.native()),
@@ -262,7 +264,7 @@ void bench_linear(Machine& m, Report& report, const Model& model, const char* wh
   }
 }
 
-/// A batch of sequences of kContext positions, one new row each, and their cache.
+/// A batch of sequences of kContext positions, each with one new row, and their cache.
 struct Cache {
   Cache(Machine& m, const Model& model, DType dtype, int layers, int batch)
       : spec{layers, model.kv_heads, model.dim, dtype},
@@ -270,7 +272,7 @@ struct Cache {
         memory(m.random({static_cast<int64_t>(KvPool::page_bytes(spec)) * pages_each * batch / 2},
                         DType::kBF16)),
         pool(spec, int64_t{pages_each} * batch, memory) {
-    // bf16 patterns are harmless as f16 and as int8 with their scales too: small numbers all.
+    // The bf16 patterns are small numbers as f16 and as int8 with scales, too.
     for (int b = 0; b <= batch; ++b) begin.push_back(b);
     length.assign(batch, kContext);
     for (int p = 0; p < pages_each * batch; ++p) table.push_back(p);
@@ -362,7 +364,7 @@ void bench_sample(Machine& m, Report& report, const Model& model) {
   }
 }
 
-/// A whole decode step of the backbone: every layer with weights of its own.
+/// Measures a whole decode step of the backbone, in which every layer has its own weights.
 void bench_step(Machine& m, Report& report, const Model& model, WeightType type) {
   const int64_t q_width = int64_t{model.heads} * model.dim;
   const int64_t kv_width = int64_t{model.kv_heads} * model.dim;
@@ -423,7 +425,7 @@ void bench_conv(Machine& m, Report& report) {
   struct Case {
     int channels, rows;
   };
-  // One second of 24 kHz audio at the stages of a SNAC-like decoder; kernel 7.
+  // One second of 24 kHz audio at the stages of a decoder like SNAC's; taps: 7.
   for (const Case& c : {Case{512, 375}, Case{256, 3000}, Case{128, 12000}, Case{64, 24000}}) {
     Tensor weight({c.channels, c.channels, 7}, DType::kF32);
     for (int64_t i = 0; i < weight.view().count(); ++i)
@@ -432,7 +434,7 @@ void bench_conv(Machine& m, Report& report) {
     const Tensor x = m.random({c.rows + 6, c.channels}, DType::kF32);
     const Tensor out({c.rows, c.channels}, DType::kF32, Device::kCuda);
     const double s = time_of(m, 8, [&](int) { syrinx::conv1d(m.ctx, w, x, out); });
-    // The ceiling of f32 on the ordinary cores: 67 TFLOP/s by the datasheet of an H200.
+    // The limit of f32 without tensor cores: 67 TFLOP/s in the datasheet of an H200.
     const double flops = 2.0 * c.rows * c.channels * c.channels * 7;
     report.row("codec", "conv k7 c" + std::to_string(c.channels) + " f32", 1, s, flops / 67e12);
   }

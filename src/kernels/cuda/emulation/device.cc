@@ -1,4 +1,4 @@
-// tensor/device.h for the emulated GPU: see memory.h.
+// Implements tensor/device.h for the emulated GPU: see memory.h.
 #include "tensor/device.h"
 
 #include <sys/mman.h>
@@ -20,7 +20,8 @@ namespace syrinx {
 namespace gpu::emulated {
 namespace {
 
-/// -1 where the processor or the system has none: then nothing is protected.
+/// Returns a protection key; -1 if the processor or the system has none, in which case memory is
+/// not protected.
 int protection_key() {
   static const int key = pkey_alloc(0, PKEY_DISABLE_ACCESS);
   return key;
@@ -52,10 +53,11 @@ constexpr unsigned char kMark = 0xa5;
 
 size_t room_for(size_t bytes) { return (bytes + 2 * kGuard + kPage - 1) / kPage * kPage; }
 
-/// The backend keeps smaller pieces for itself (tensor/cuda/device.cc).
+/// Larger pieces are returned to the driver; the real backend keeps smaller ones
+/// (tensor/cuda/device.cc).
 constexpr size_t kGivenBack = 16u << 20;
 
-/// How often this process gave device memory back.
+/// Counts how often this process returned device memory.
 std::atomic<uint64_t>& freed() {
   static std::atomic<uint64_t> count{0};
   return count;
@@ -63,7 +65,7 @@ std::atomic<uint64_t>& freed() {
 
 using Work = std::vector<std::function<void()>>;
 
-/// Runs what is queued at once, unless it is being recorded.
+/// Runs queued work at once, unless it is being recorded.
 class HostStream final : public Stream {
  public:
   void* native() const override { return nullptr; }

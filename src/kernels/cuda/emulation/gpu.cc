@@ -10,7 +10,8 @@
 
 #include "kernels/cuda/emulation/memory.h"
 
-// Saves the registers that a function must keep on the stack, changes stacks, takes them back.
+// Saves the registers that a function must preserve on the stack, switches stacks, restores the
+// registers.
 extern "C" void syrinx_switch_stack(void** save, void* to);
 asm(R"(
 .text
@@ -46,10 +47,10 @@ enum class State : uint8_t { kReady, kAtBlock, kAtWarp, kDone };
 struct Fiber {
   void* stack = nullptr;
   State state = State::kReady;
-  int turn = 0;  // of the two exchange rooms
+  int turn = 0;  // which of the two exchange buffers is next
 };
 
-/// How many of a group's fibers are where.
+/// Number of a group's fibers at the barrier, and of ended ones.
 struct Group {
   int at_barrier = 0, done = 0;
 };
@@ -63,7 +64,7 @@ struct Machine {
   char* memory = nullptr;
   std::vector<Fiber> fibers;
   void* scheduler = nullptr;
-  int current = 0, step = 1, end = 0;  // fibers take turns from `current` by `step` before `end`
+  int current = 0, step = 1, end = 0;  // fibers run from `current` by `step` until `end`
   Group block, warps[kThreads / kWarp];
   const std::function<void()>* body = nullptr;
   const char* name = "";
@@ -76,20 +77,20 @@ Machine& machine() {
   return one;
 }
 
-/// The next of this round that can run, from `i` on; `end` where there is none.
+/// Returns the next fiber of this round that can run, from `i` on; `end` if there is none.
 int ready_from(const Machine& m, int i) {
   while (i != m.end && m.fibers[i].state != State::kReady) i += m.step;
   return i;
 }
 
-/// Goes on with fiber i.
+/// Continues fiber i.
 void enter(Machine& m, int i, void** save) {
   m.current = i;
   threadIdx.x = static_cast<unsigned>(i);
   syrinx_switch_stack(save, m.fibers[i].stack);
 }
 
-/// Hands over to the next fiber, or to run_block() at the end of a round.
+/// Switches to the next fiber, or to run_block() at the end of a round.
 void pause(State why) {
   Machine& m = machine();
   Fiber& me = m.fibers[m.current];
@@ -109,7 +110,7 @@ void pause(State why) {
 void entry() {
   (*machine().body)();
   pause(State::kDone);
-  std::abort();  // a finished thread is not run again
+  std::abort();  // an ended fiber must not run again
 }
 
 void prepare(int i) {
@@ -131,7 +132,7 @@ void prepare(int i) {
   std::abort();
 }
 
-/// Lets `count` fibers from `begin` go on when every one of them is at their group's barrier.
+/// Continues `count` fibers from `begin` if all of them are at their group's barrier.
 bool release(Group& group, int begin, int count) {
   if (group.at_barrier == 0) return false;
   if (group.done > 0 && group.at_barrier + group.done == count)
@@ -194,7 +195,7 @@ void run(const char* name, dim3 grid, dim3 block, size_t shared,
     for (unsigned y = 0; y < grid.y; ++y) {
       for (unsigned x = 0; x < grid.x; ++x) {
         blockIdx = dim3(x, y, z);
-        std::memset(m.dynamic, 0xff, shared);  // NaN: unwritten
+        std::memset(m.dynamic, 0xff, shared);  // NaN: memory is uninitialised
         run_block(static_cast<int>(block.x));
       }
     }
@@ -217,7 +218,7 @@ void mma_bf16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t a2, uint32_t a3,
     return bf16_to_f32(static_cast<uint16_t>(word >> (16 * half)));
   };
   const int lane = emulated::lane(), row = lane / 4, column = lane % 4 * 2;
-  for (int i = 0; i < 4; ++i) {  // c[i]: row + 8 * (i / 2), column + i % 2
+  for (int i = 0; i < 4; ++i) {  // c[i] is row + 8 * (i / 2), column + i % 2
     const int high = i / 2, n = column + i % 2;
     double sum = c[i];
     for (int t = 0; t < 4; ++t) {

@@ -1,12 +1,12 @@
-// A GPU's programming model on the CPU, for tests where there is none. Every CUDA thread is a
-// fiber; the fibers of a block take turns on one OS thread, in an order that changes from round to
+// A GPU's programming model on the CPU, for tests on machines without a GPU. Every CUDA thread is a
+// fiber. The fibers of a block take turns on one OS thread, in an order that changes from round to
 // round, until each has reached the next barrier or exchange of its warp. Blocks run one after the
-// other. A barrier or an exchange that not all of its threads reach ends the program with a
-// message. It shows wrong indices, missing and divergent barriers and wrong arithmetic; it does not
-// show what only real concurrency, caches or the hardware's own instructions can.
+// other. If not all threads reach a barrier or an exchange, the program ends with a message. The
+// emulation detects wrong indices, missing and divergent barriers and wrong arithmetic. It does not
+// detect faults that need real concurrency, caches or the hardware's own instructions.
 #pragma once
 
-#include <math.h>  // the functions of C outside std, as in device code
+#include <math.h>  // C's functions outside std, as in device code
 
 #include <algorithm>
 #include <bit>
@@ -42,10 +42,10 @@ inline dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace syrinx::gpu::emulated {
 
-/// Stands still until all threads of the block (or warp) are here.
+/// Waits until all threads of the block (or warp) are here.
 void wait_for_block();
-/// Puts down `bytes` <= 32 bytes for the warp to see and waits for it; lane i's are at 32 * i of
-/// what is returned, until the exchange after the next.
+/// Passes `bytes` <= 32 bytes to the warp and waits for all lanes. Lane i's bytes are at 32 * i of
+/// the result, which is valid until the exchange after the next.
 const unsigned char* exchange(const void* mine, size_t bytes);
 void* dynamic_memory();
 void run(const char* name, dim3 grid, dim3 block, size_t shared,

@@ -1,5 +1,6 @@
-// Memory and streams of the emulated GPU: pages with guards around every piece. Where the processor has
-// protection keys, a host thread that touches it outside of kernels and copies gets a fault.
+// Memory and streams of the emulated GPU: pages with guards around every piece. If the processor
+// has protection keys, a host thread that accesses this memory outside of kernels and copies gets a
+// fault.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +11,8 @@
 
 namespace syrinx::gpu::emulated {
 
-/// Lets this thread touch device memory while it lives. One thread at a time: kernels share the
-/// emulated machine.
+/// Lets this thread access device memory while it exists. One thread at a time, as kernels share
+/// the emulated machine.
 class DeviceAccess {
  public:
   DeviceAccess();
@@ -23,7 +24,7 @@ class DeviceAccess {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// Does it at once, or in its place in what the stream records.
+/// Runs `work` at once, or adds it to the stream's recording.
 void run_on(Stream& stream, std::function<void()> work);
 
 }  // namespace syrinx::gpu::emulated
