@@ -48,7 +48,7 @@ bool set_limit(__rlimit_resource kind, uint64_t soft, uint64_t hard) {
 bool set_limits(const ConfinementLimits& limits, uint64_t now) {
   const uint64_t memory = now + limits.memory_bytes;
   bool all = SYRINX_SANITIZED || (now > 0 && set_limit(RLIMIT_AS, memory, memory));
-  // first SIGXCPU, a second later SIGKILL
+  // First SIGXCPU, a second later SIGKILL.
   all = set_limit(RLIMIT_CPU, limits.cpu_s, limits.cpu_s + 1) && all;
   all = set_limit(RLIMIT_CORE, 0, 0) && all;
   all = set_limit(RLIMIT_FSIZE, 0, 0) && all;

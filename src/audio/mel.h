@@ -97,7 +97,7 @@ void whisper_compress(std::span<float> mel, float largest);
 /// Values of a whole mel that are needed to compress a part of it.
 struct MelExtremes {
   float loudest = 0;  ///< largest value of all frames
-  /// smallest value of each `span` frames; the last part may be shorter
+  /// Smallest value of each `span` frames; the last part may be shorter.
   std::vector<float> quietest;
   /// Returns whether the part has values below the floor, so that it depends on the loudest frame.
   bool floored(size_t part) const;

@@ -244,7 +244,7 @@ std::optional<Error> FileDecoder::open_format() {
   format->interrupt_callback = {
       [](void* source) -> int { return static_cast<const Source*>(source)->late() ? 1 : 0; },
       &source_};
-  // this call frees `format` on failure
+  // This call frees `format` on failure.
   if (avformat_open_input(&format, "", nullptr, nullptr) < 0) {
     av_freep(&io->buffer);
     avio_context_free(&io);

@@ -15,8 +15,8 @@ namespace syrinx {
 /// method of its authors' program.
 enum class Resampling {
   kFfmpeg,  ///< FFmpeg's own filter, round(n * out / in) samples
-  /// as librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples; if FFmpeg was built
-  /// without libsoxr, FFmpeg's own filter
+  /// As librosa: libsoxr's 20 bits through FFmpeg, ceil(n * out / in) samples. If FFmpeg was built
+  /// without libsoxr, FFmpeg's own filter.
   kSoxr,
   kHann,  ///< as torchaudio: audio/hann_resampler.h; for whole recordings only
 };

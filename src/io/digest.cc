@@ -8,7 +8,7 @@ namespace syrinx {
 namespace {
 
 const EVP_MD* sha256() {
-  // kept because fetching is slow
+  // Kept because fetching is slow.
   static const EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   return kSha256;
 }

@@ -58,7 +58,7 @@ HubName parse_hub_name(const std::string& model) {
   if (!is_plain(name.substr(0, slash)) || !is_plain(out.name)) return {};
   for (size_t begin = 0; at != std::string::npos && begin <= out.revision.size();) {
     const size_t end = std::min(out.revision.find('/', begin), out.revision.size());
-    // refs/pr/1 is a valid revision
+    // "refs/pr/1" is a valid revision, so it is checked part by part.
     if (!is_plain(out.revision.substr(begin, end - begin))) return {};
     begin = end + 1;
   }

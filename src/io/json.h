@@ -20,7 +20,7 @@ class Config {
  public:
   static constexpr size_t kMaxBytes = 16 << 20;
   static constexpr int kMaxDepth = 64;
-  /// most items of a list or map that a getter returns
+  /// Most items of a list or map that a getter returns.
   static constexpr size_t kMaxList = 1 << 16;
   static constexpr int64_t kMaxInt = std::numeric_limits<int64_t>::max();
   static constexpr double kMaxFloat = std::numeric_limits<double>::max();

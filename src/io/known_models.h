@@ -13,7 +13,7 @@ struct KnownModel {
   std::string name;                       ///< short name that a user gives: "kokoro"
   std::string repository;                 ///< "Org/Name"
   std::vector<std::string> include = {};  ///< patterns of the files to download; empty: all
-  /// path of the model's file in the repository; empty: the whole repository
+  /// Path of the model's file in the repository; empty: the whole repository.
   std::string file = {};
   int megabytes = 0;                    ///< approximate size of the download, without `needs`
   std::string licence = {};             ///< licence of the weights, as their authors state it

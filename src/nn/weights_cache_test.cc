@@ -255,7 +255,7 @@ TEST(WeightsCache, MatricesOfOtherSizesAreFoundOut) {
   for (int64_t i = 0; i < 10; ++i) {
     fill_cache(dir);
     const int64_t wider = i / 2;
-    // with fewer outputs, the number of panels is the same
+    // With fewer outputs, the number of panels is the same.
     const Model other{.wider = wider, .by = i % 2 == 0 ? 16 : -1};
     const Made made = Start(dir)(other);
     EXPECT_TRUE(made.same_as(make(other, nullptr)));

@@ -13,14 +13,14 @@ namespace syrinx {
 struct TraceOptions {
   int threads = 0;       ///< 0: all cores
   int logit_steps = 32;  ///< number of first steps whose logits are recorded
-  /// true: codes are sampled with the request's settings; false: the most probable ones are taken
+  /// Whether codes are sampled with the request's settings; else the most probable ones are taken.
   bool draws = false;
 };
 
 /// S steps (L <= S with logits) of the pipeline's first AR stage, K codes a step, C codes a frame,
 /// T frames. Row-major.
 struct Trace {
-  /// ids of the first segment's prompt; empty if the family has none
+  /// Ids of the first segment's prompt; empty if the family has none.
   std::vector<int32_t> prompt_ids;
   int prompt_rows = 0;  ///< rows of the first segment's prompt
   int logit_steps = 0;  ///< L

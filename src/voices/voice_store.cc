@@ -142,7 +142,7 @@ std::string voice_id(std::string_view name) {
     }
   }
   while (!out.empty() && out.back() == '-') out.pop_back();
-  // prevents hidden files and ".."
+  // Prevents hidden files and "..".
   out.erase(0, std::min(out.find_first_not_of(".-"), out.size()));
   return out.size() <= kMaxIdBytes ? out : "";
 }
@@ -254,7 +254,7 @@ void VoiceStore::put_recording(const std::string& hash, const RecordedAudio& aud
   const std::string file = path(kRecordings, hash + ".wav");
   const std::string wav = recording_wav(audio.samples, audio.sample_rate);
   std::error_code none;
-  // absent, or truncated by a power cut
+  // Absent, or truncated by a power cut.
   if (fs::file_size(file, none) != wav.size()) write_file(file, wav);
 }
 

@@ -82,7 +82,7 @@ struct PrepareOptions {
   VoiceCache* cache = nullptr;
   bool quick = false;  ///< only searches the cache: decodes nothing and reads no voice file
   RecordingLimits limits = {};
-  /// called with a decoded recording, for remarks
+  /// Called with a decoded recording, for remarks.
   std::function<void(const RecordedAudio&)> heard = {};
   /// Called with a key that is not in the cache, before anything is read. Returns true if another
   /// thread already makes that voice; the result then has neither voice nor recording.
