@@ -1,7 +1,7 @@
-// Confines a process before it handles untrusted bytes: the process permanently gives up files,
-// sockets, other processes, programs, and all memory and time beyond a limit. Resource limits work
-// everywhere on Linux. The filter of system calls (seccomp) works only if kernel and container
-// permit it and the program was built with libseccomp.
+// Confines a process before it handles untrusted bytes: the process permanently loses access to
+// files, sockets, other processes, programs, and all memory and time beyond a limit. Resource
+// limits work everywhere on Linux. The filter of system calls (seccomp) works only if kernel and
+// container permit it and the program was built with libseccomp.
 #pragma once
 
 #include <cstdint>

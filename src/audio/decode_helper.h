@@ -1,9 +1,9 @@
 // Decodes untrusted recordings in other processes. A helper is forked while this process is still
-// small and has one thread. The helper forks a child for each recording. The child gives up
-// everything it does not need (confinement.h), reads the file from a socket and writes samples to
-// it. A file that crashes its decoder only ends one child; a child's output is checked like the
-// file itself. If a helper was killed, a new one is started as a new program, because this process
-// by then has threads and secrets.
+// small and has one thread. The helper forks a child for each recording. The child confines itself
+// (confinement.h), reads the file from a socket and writes samples to it. A file that crashes its
+// decoder only ends one child; a child's output is checked like the file itself. If a helper was
+// killed, a new one is started as a new program, because this process by then has threads and
+// secrets.
 //
 //   DecodeHelper helper;                          // first thing in main
 //   read_recording(bytes, {.helper = &helper});   // any thread

@@ -2,15 +2,15 @@
 // libraries. An encoder has one state from the first sample to the last, so that there are no
 // audible seams. Free functions; any thread.
 //
-// How long the result plays, for n samples at rate_hz():
-//   wav, pcm, flac  n samples exactly
-//   opus            n samples exactly: the stream declares its priming and where it ends
-//   mp3             n samples and up to two frames of silence after them; the priming is declared
-//                   in an Info frame, the end cannot be, because it comes first
-//   aac             1024 samples of priming, n samples, up to a frame of silence: ADTS has no place
-//                   to declare either
-//   m4a             the same samples as aac, in fragments of MP4, a quarter of a second each; an
-//                   edit list declares the priming, which FFmpeg does not read in fragments
+// Length of the decoded result, for n samples at rate_hz():
+//   wav, pcm, flac  exactly n samples
+//   opus            exactly n samples: the stream declares its priming and its end
+//   mp3             n samples and up to two frames of silence after them. An Info frame declares
+//                   the priming; it cannot declare the end, because it is the first frame
+//   aac             1024 samples of priming, n samples, and up to a frame of silence: ADTS cannot
+//                   declare priming or end
+//   m4a             the samples of aac, in MP4 fragments of a quarter of a second. An edit list
+//                   declares the priming, but FFmpeg does not read edit lists in fragments
 #pragma once
 
 #include <memory>

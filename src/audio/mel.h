@@ -43,7 +43,7 @@ struct MelOptions {
   bool area_norm = true;  ///< bands are divided by half their width in Hz (librosa's norm "slaney")
   MelPower power = MelPower::kPower;
   MelLog log = MelLog::kNatural;
-  float floor = 1e-5f;  ///< the logarithm is of max(x + offset, floor)
+  float floor = 1e-5f;  ///< log(max(x + offset, floor)) is computed
   float offset = 0;
   bool remove_mean = false;  ///< each frame's mean is subtracted before the window
   float preemphasis = 0;     ///< applied to each frame after remove_mean

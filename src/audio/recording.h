@@ -1,5 +1,5 @@
 // Recordings from users, in any common file format. They are decoded by libav, mixed to mono (or
-// reduced to one channel) at their own rate, and otherwise unchanged; silence at both ends is
+// reduced to one channel) at their own rate, and otherwise unchanged. Silence at both ends is
 // removed on request. A recording that cannot be used is refused with a message for users. The
 // bytes are untrusted: every size is limited before it is allocated, no other file is opened, and
 // decoding has a deadline. Free functions without state; any thread.

@@ -1,5 +1,5 @@
 // Features of this processor, detected once. Code for more than the base instruction set is in
-// files named after the feature (see cmake/syrinx_library.cmake), and is called only if the feature
+// files named after the feature (see cmake/syrinx_library.cmake). It is called only if the feature
 // is present.
 #pragma once
 

@@ -1,11 +1,10 @@
 // The decoder of VoxCPM2's AudioVAE: latent frames to samples (audio_vae_encoder.h is the way
 // back).
-// The decoder is causal and keeps the past that it needs in a state. Cutting a stream into chunks
-// anywhere gives the bits of decoding it whole, and a stream's samples do not depend on the other
-// streams of a call. Const after construction, shared by threads; a state is used by one call at a
-// time.
-// Networks: VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py.
-// D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
+// The decoder is causal and keeps the past that it needs in a state. A stream has the same bits
+// however it is cut into chunks. Its samples do not depend on the other streams of a call. Const
+// after construction, shared by threads; a state is used by one call at a time. Networks:
+// VoxCPM:src/voxcpm/modules/audiovae/audio_vae_v2.py. D numbers a latent frame, hop samples a
+// frame, T frames; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>

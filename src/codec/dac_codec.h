@@ -1,10 +1,9 @@
 // A codec of the DAC kind from codes to samples: factorised residual quantizers, then DacDecoder,
-// with a stream state. A chunk brings fresh frames and the frames after them, as a link with
-// lookahead() provides them (model/pipeline.h), and returns exactly the samples of the fresh
-// frames. Each frame is decoded only once: samples that are already certain beyond the fresh frames
-// are kept. A stream has the same bits as one whole call.
-// Const after construction, shared by threads; a state is used by one call at a time.
-// Q codebooks, V codes of each, T frames; a frame is hop() samples.
+// with a stream state. A chunk has fresh frames and the frames after them, as a link with
+// lookahead() provides them (model/pipeline.h). It returns the samples of the fresh frames. Each
+// frame is decoded only once: samples that are already certain beyond the fresh frames are kept. A
+// stream has the same bits as one whole call. Const after construction, shared by threads; a state
+// is used by one call at a time. Q codebooks, V codes of each, T frames; a frame is hop() samples.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,11 @@
 // The convolutional decoder of DAC and SNAC: latent frames to samples, through blocks of snake,
 // transposed convolution and dilated residual units. The decoder is not causal: every convolution
 // is padded on both sides, so a sample depends on later frames, delay() samples' worth of them. In
-// a stream each layer keeps the input that it still needs. Nothing is computed twice, and cutting a
-// stream anywhere gives the bits of decoding it whole. A stream's samples do not depend on the
-// other streams of a call.
-// Const after construction, shared by threads; a state is used by one call at a time.
-// Networks: descript-audio-codec:dac/model/dac.py, snac:snac/layers.py.
-// T frames, D latent width; activations f32 [time, channels].
+// a stream each layer keeps the input that it still needs. Nothing is computed twice. A stream has
+// the same bits however it is cut into chunks. Its samples do not depend on the other streams of a
+// call. Const after construction, shared by threads; a state is used by one call at a time.
+// Networks: descript-audio-codec:dac/model/dac.py, snac:snac/layers.py. T frames, D latent width;
+// activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,9 @@
 // The convolutional encoder of DAC: samples to latent frames, through blocks of dilated residual
 // units, a snake and a strided convolution. The encoder is not causal: every convolution is padded
 // on both sides. A recording is encoded piece by piece, and each layer keeps the input that it
-// still needs. Nothing is computed twice, and cutting a recording anywhere gives the bits of
-// encoding it whole. CPU only, in f32: fewer bits would choose other codes. Const after
-// construction, shared by threads; a stream is used by one call at a time. Network:
+// still needs. Nothing is computed twice, and a recording has the same bits however it is cut. CPU
+// only, in f32: fewer bits would choose other codes. Const after construction, shared by threads; a
+// stream is used by one call at a time. Network:
 // transformers:src/transformers/models/dac/modeling_dac.py (DacEncoder), by its names. D latent
 // width; activations f32 [time, channels].
 #pragma once

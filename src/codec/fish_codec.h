@@ -1,10 +1,9 @@
 // The decoder of Fish Audio's codec: frames of Q codes to samples. A state keeps everything that
-// later frames of a stream need. The whole decoder is causal: cutting a stream into chunks anywhere
-// gives the bits of decoding it whole, and a stream's samples do not depend on the other streams of
-// a call.
-// Const after construction, shared by threads; a state is used by one call at a time.
-// Networks: fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py.
-// Q codebooks, hop samples a frame, T frames; activations f32 [time, channels].
+// later frames of a stream need. The whole decoder is causal. A stream has the same bits however it
+// is cut into chunks. Its samples do not depend on the other streams of a call. Const after
+// construction, shared by threads; a state is used by one call at a time. Networks:
+// fish-speech:fish_speech/models/dac/{modded_dac,rvq}.py. Q codebooks, hop samples a frame, T
+// frames; activations f32 [time, channels].
 #pragma once
 
 #include <cstdint>

@@ -101,7 +101,7 @@ FishCodecConfig FishCodecConfig::of(const Weights& weights) {
   if (!has_heads(c.latent)) sizes.refuse("decoder.model.0.conv", c.latent);
 
   const int64_t parts = weights.count("encoder.block"), blocks = parts - 3;
-  // Random weights cannot list their names, so they are asked for one.
+  // Random weights cannot list their names, so one name is looked up.
   c.encodes = parts > 0 || weights.has("encoder.block.0.conv.bias");
   if (!c.encodes) return c;
   transformer("quantizer.pre_module", c.pre_layers, c.pre_ffn);

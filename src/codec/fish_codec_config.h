@@ -24,7 +24,7 @@ struct FishCodecConfig {
   int64_t latent = 1024;  ///< width of a frame
   int64_t post_layers = 8, post_ffn = 3072;
   std::vector<int64_t> upsample{2, 2};  ///< rates, in the decoder's order
-  int64_t channels = 1536;              ///< of the decoder, halved by every block
+  int64_t channels = 1536;              ///< channels of the decoder, halved by every block
   std::vector<int64_t> rates{8, 8, 4, 2};
 
   /// Whether the checkpoint has the encoder, which only cloning needs; its sizes follow.

@@ -1,6 +1,6 @@
 // The encoder of GLM-4-Voice's flow: speech tokens to the mean that the estimator starts from. It
-// has conformer blocks in which a token sees whole blocks of 10 tokens up to its own, a
-// nearest-neighbour interpolation to the mel's rate, and convolutions. The norms of the
+// has conformer blocks, a nearest-neighbour interpolation to the mel's rate, and convolutions. In
+// the conformer blocks a token sees whole blocks of 10 tokens, up to its own. The norms of the
 // convolutions run over the whole sequence, so no result can be reused for a longer sequence.
 // Source: GLM-4-Voice:cosyvoice/{transformer/encoder,flow/length_regulator}.py
 // (BlockConformerEncoder, InterpolateRegulator). Const after construction, shared by threads.

@@ -1,7 +1,7 @@
 // The speech tokenizer of GLM-4-Voice: a recording at 16 kHz to codes, 12.5 a second. It has
-// Whisper's log-mel and encoder, but with causal convolutions and attention by blocks (a row sees
-// its own block of 4 s and all rows before). The mean of 4 rows is then replaced by the index of
-// the nearest row of a codebook.
+// Whisper's log-mel and encoder, but with causal convolutions and attention by blocks. A row sees
+// its own block of 4 s and all rows before. The mean of 4 rows is then replaced by the index of the
+// nearest row of a codebook.
 //
 // A recording is cut into segments of 30 s, which are encoded independently. Within a segment, a
 // block is final once its own samples and half a window after them have arrived. One exception: the
@@ -9,7 +9,7 @@
 // is exact only if the rest of the segment is known not to be louder (keys() distinguishes such
 // blocks).
 // The authors fill a segment up to whole codes. In a batch of several segments they pad the short
-// ones to the longest, which moves the mirrored end of the mel; here a segment is always encoded as
+// ones to the longest, which moves the mirrored end of the mel. Here a segment is always encoded as
 // if it were alone. CPU only. Source: GLM-4-Voice:speech_tokenizer/{modeling_whisper,utils}.py
 // (WhisperVQEncoder). Const after construction, shared by threads; a state is used by one call at a
 // time. M mel bands, W width, R rows of a block (50 a second).
@@ -62,7 +62,7 @@ class GlmSpeechTokenizer {
     int64_t length = 0;  ///< samples of the segment, at least 1
     float loudest = 0;   ///< largest log-mel value of the segment
     int64_t offset = 0;  ///< index in the segment of the first of `samples`; whole rows
-    /// Samples of the block, and those of 4 rows before it and one row after it that exist.
+    /// Samples of the block, of 4 rows before it and of one row after it, as far as these exist.
     std::span<const float> samples;
   };
 

@@ -67,7 +67,7 @@ TEST_P(Qwen3AudioTowerGolden, RowsHaveTheSameBitsOnAnyThreads) {
   EXPECT_TRUE(fixture::same_bits(f.encode(samples, 1), f.encode(samples, 3)));
 }
 
-// A recording of 2.1 windows of two seconds; of each window, only its surroundings are passed.
+// A recording of 2.1 windows of two seconds; only a chunk around each window is passed.
 TEST(Qwen3AudioTower, AWindowNeedsOnlyAChunkAroundIt) {
   const TowerFixture f("published");
   const std::vector<float> samples = golden_signal(67200, 5);

@@ -1,9 +1,9 @@
 // The decoder of the Qwen3 12 Hz speech codec in its two forms, Qwen3-TTS and Qwen3-Omni
 // (code2wav): frames of Q codes to samples. A state keeps everything that later frames of a stream
-// need. Cutting a stream into chunks anywhere gives the bits of decoding it whole, and a stream's
-// samples do not depend on the other streams of a call. Const after construction, shared by
-// threads; a state is used by one call at a time. Q codebooks, V codes of each, hop samples a
-// frame, T frames; activations f32 [time, channels].
+// need. A stream has the same bits however it is cut into chunks. Its samples do not depend on the
+// other streams of a call. Const after construction, shared by threads; a state is used by one call
+// at a time. Q codebooks, V codes of each, hop samples a frame, T frames; activations f32 [time,
+// channels].
 #pragma once
 
 #include <cstdint>

@@ -10,11 +10,11 @@
 namespace syrinx {
 
 struct Qwen3CodecConfig {
-  /// Whether this is Qwen3-Omni's code2wav, which differs in two ways. It has one table per
-  /// codebook, whose rows are averaged, instead of a quantizer, a convolution and projections
-  /// before the transformer; codebook_dim is therefore unused, and `latent` equals `hidden`. Its
-  /// transposed convolutions drop the samples that precede a whole window of input, so a stream
-  /// begins lead() samples late.
+  /// Whether this is Qwen3-Omni's code2wav, which differs in two ways. Before the transformer it
+  /// has one table per codebook, whose rows are averaged, instead of a quantizer, a convolution and
+  /// projections. Therefore codebook_dim is unused, and `latent` equals `hidden`. Its transposed
+  /// convolutions drop the samples that precede a whole window of input, so a stream begins lead()
+  /// samples late.
   bool code2wav = false;
   int64_t codebooks = 16;        ///< Q: one semantic codebook, the others acoustic
   int64_t codebook_size = 2048;  ///< V

@@ -2,13 +2,11 @@
 // whole(), everything attends to the whole utterance. In the streaming form, open() and run(),
 // attention sees whole chunks of 25 tokens and none after its own. A chunk is therefore computed
 // once, when its tokens and 3 more have arrived; the state keeps what later chunks need. (The
-// original runs the whole utterance again for every chunk.) Cutting a stream anywhere gives the
-// bits of one call.
-// Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True;
+// original runs the whole utterance again for every chunk.) A stream has the same bits however it
+// is cut. Source: CosyVoice:cosyvoice/flow/{flow,flow_matching}.py, streaming=False and True;
 // Step-Audio2:cosyvoice2/flow/flow.py (inference, setup_cache, inference_chunk) with
-// S3FlowConfig::whole_prompt.
-// Const after construction, shared by threads; a state is used by one call at a time.
-// P prompt tokens, M mel bands.
+// S3FlowConfig::whole_prompt. Const after construction, shared by threads; a state is used by one
+// call at a time. P prompt tokens, M mel bands.
 #pragma once
 
 #include <memory>

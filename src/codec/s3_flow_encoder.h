@@ -1,7 +1,7 @@
 // The flow's encoder: speech tokens to the mean that the estimator starts from. It has a
 // convolution that looks 3 tokens ahead, conformer blocks at the rate of tokens, an upsampling, and
-// conformer blocks at the rate of mel frames. Attention sees whole chunks, or all of an utterance
-// that is encoded at once; everything else is causal. Source:
+// conformer blocks at the mel's rate. Attention sees whole chunks, or all of an utterance that is
+// encoded at once; everything else is causal. Source:
 // CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder). Const after
 // construction, shared by threads; a state is used by one call at a time.
 #pragma once

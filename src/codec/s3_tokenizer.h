@@ -21,7 +21,7 @@ namespace syrinx {
 class S3Tokenizer {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
-  static constexpr int32_t kCodes = 6561;    ///< tokens lie in [0, 3^8)
+  static constexpr int32_t kCodes = 6561;    ///< tokens are in [0, 3^8)
   static constexpr double kMaxSeconds = 30;  ///< the authors' limit for one pass
 
   /// One recording between calls.

@@ -1,6 +1,6 @@
 // SNAC (hubertsiuzdak/snac_24khz): a codec like DAC whose quantizers run at falling rates.
 // Quantizer q has one code for every strides[q] latent frames. Here a frame is one latent frame
-// with the code of every quantizer that covers it, so that the codec is a DacCodec with noise and
+// with the code of every quantizer that covers it. The codec is therefore a DacCodec with noise and
 // depthwise convolutions. Source: snac:snac/{snac,layers,vq}.py.
 #pragma once
 

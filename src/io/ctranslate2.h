@@ -5,7 +5,7 @@
 // Format: ctranslate2:python/ctranslate2/specs/model_spec.py, Model.save (versions 4 to 6).
 //   u32 version | text spec | u32 revision | u32 count | count x variable | u32 count | aliases
 //   variable: text name | u8 rank | rank x u32 size | u8 type | u32 bytes | numbers
-//   alias: text alias | text name; a text is u16 length, bytes, of which the last is zero
+//   alias: text alias | text name; a text is u16 length, then bytes, the last one zero
 #pragma once
 
 #include <cstdint>

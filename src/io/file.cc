@@ -52,8 +52,8 @@ int open_regular(const std::string& path, uint64_t& size) {
   return fd;
 }
 
-/// Follows links, also to a file that does not exist yet. Stops at a link to a pipe, as a pipe
-/// behind /dev/stdout has no other path.
+/// Follows links, also to a file that does not exist yet. Stops at a link to a pipe, as a pipe that
+/// /dev/stdout leads to has no other path.
 std::string behind_links(std::string path) {
   struct stat info {};
   for (int links = 0; links < 40; ++links) {

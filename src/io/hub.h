@@ -25,8 +25,8 @@ std::string hub_folder(const std::string& cache, const HubName& name);
 /// that of refs/main, or the only one. Empty if the cache does not have it.
 std::string find_snapshot(const std::string& root, const std::string& revision);
 
-/// Returns the directory of `model`, which has a file named like one of `markers`. A LoadError
-/// names the searched places and a remedy. `cache` has the layout models--Org--Name/{refs/main,
+/// Returns the directory of `model`, which must have a file named in `markers`. A LoadError names
+/// the searched places and a remedy. `cache` has the layout models--Org--Name/{refs/main,
 /// snapshots/<hash>}.
 std::string resolve_model(const std::string& model, const std::string& cache = hub_cache(),
                           const std::vector<std::string>& markers = {"config.json"});

@@ -2,14 +2,13 @@
 // (AutoAWQ). Such files have X.qweight, X.qzeros, X.scales and, for GPTQ, X.g_idx in place of
 // X.weight. Here layers see X.weight again. Nothing in the files is trusted.
 //
-// With 8 numbers of 4 bits in an int32, the first in the lowest bits, and G groups of the inputs:
-//   GPTQ  qweight [in / 8, out], words along in; qzeros [G, out / 8], words along out, each one
-//   less
-//         than the zero is (checkpoint_format gptq) or as it is (gptq_v2); scales [G, out];
-//         g_idx [in]: the group of each input, if it is not input / group_size
-//   AWQ   qweight [in, out / 8] and qzeros [G, out / 8], words along out, in the order
+// An int32 word has 8 numbers of 4 bits, the first in the lowest bits. There are G groups of
+// inputs, and weight[o][i] = scale * (number - zero).
+//   GPTQ  qweight [in / 8, out], where a word has 8 inputs; qzeros [G, out / 8], where a word has
+//         8 outputs, each stored as zero - 1 (checkpoint_format gptq) or as zero (gptq_v2);
+//         scales [G, out]; g_idx [in]: the group of each input, if it is not input / group_size
+//   AWQ   qweight [in, out / 8] and qzeros [G, out / 8], where a word has 8 outputs in the order
 //         0 2 4 6 1 3 5 7; scales [G, out]
-// and weight[o][i] = scale * (number - zero).
 #pragma once
 
 #include <memory>

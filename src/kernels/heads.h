@@ -1,5 +1,5 @@
-// A view of the heads of one operand inside the rows of a wider matrix, so that the output of a
-// fused q|k|v projection need not be split. Borrowed for one call.
+// A view of the heads of one operand inside the rows of a wider matrix. The output of a fused q|k|v
+// projection thus need not be split. Borrowed for one call.
 #pragma once
 
 #include <cstdint>

@@ -81,7 +81,7 @@ class CausalConv1d {
 
 /// ConvTranspose1d cut to T * stride rows. Without `crop` the last K - stride rows are cut, as in
 /// causal codecs. With `crop` (torch's padding), the first `crop` rows are cut and the rest at the
-/// end; the first call then returns `crop` rows less and the last call `crop` rows more.
+/// end. The first call then returns `crop` rows less and the last call `crop` rows more.
 class CausalConvTranspose1d {
  public:
   CausalConvTranspose1d() = default;

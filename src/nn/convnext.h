@@ -1,6 +1,6 @@
 // The ConvNeXt block of streaming codecs: x + gamma * pw2(gelu(pw1(norm(depthwise(x))))).
-// Causal: a stream cut into chunks anywhere gives the bits of one whole call. Const after
-// construction; one ConvState per block and stream. T rows of a job, C channels.
+// It is causal: a stream has the same bits however it is cut into chunks. Const after construction;
+// one ConvState per block and stream. T rows of a job, C channels.
 #pragma once
 
 #include "nn/conv.h"

@@ -1,5 +1,5 @@
 // The types that WeightType::kMixed means in a decoder's blocks. In the built-in voice, 4 bits lose
-// most accuracy per saved byte in the last linear of the MLP, and least in queries, keys and values
+// most accuracy per saved byte in the last linear of the MLP, and least in q, k and v
 // (docs/measurements.md). Therefore `down` is kept in 8 bits and the others in 4.
 #pragma once
 

@@ -1,11 +1,11 @@
-// A feed-forward layer of many experts, of which each row uses a few: a router gives every expert a
+// A feed-forward layer of many experts. Each row uses a few of them: a router gives every expert a
 // probability, the most probable ones run, and the weighted outputs are added. Rows are sorted by
 // expert, so that an expert's weights are read once for all of its rows. CPU only. Const after
-// construction, shared by threads; a call allocates nothing once the arena is large enough.
-// A row's result has the same bits in any batch and on any threads: the outputs of its experts are
-// added in the order of expert indices, regardless of other rows.
-// Formulas: transformers' Qwen3MoeSparseMoeBlock and Qwen2MoeSparseMoeBlock (the shared expert).
-// N rows, H width of the model, E experts, F width of an expert.
+// construction, shared by threads; a call allocates nothing once the arena is large enough. A row's
+// result has the same bits in any batch and on any threads: the outputs of its experts are added in
+// the order of expert indices, regardless of other rows. Formulas: transformers'
+// Qwen3MoeSparseMoeBlock and Qwen2MoeSparseMoeBlock (the shared expert). N rows, H width of the
+// model, E experts, F width of an expert.
 #pragma once
 
 #include <vector>

@@ -47,8 +47,7 @@ class WeightsCache : public PackedStore {
 
   Tensor find(const PackedMatrix& matrix, MakePanels make) override;
   void keep(const PackedMatrix& matrix, const View& data) override;
-  /// Completes the load of the whole model: gives a new file its name, or marks an old file as
-  /// used.
+  /// Completes the load of the whole model: renames a new file, or marks an old file as used.
   void finish();
 
   struct Header {

@@ -47,10 +47,10 @@ class Stream {
   virtual void* native() const = 0;
 
   /// Runs `work`, which queues kernels and copies on this stream, but notes them as a piece until
-  /// `work` returns or waits. Then the piece is queued. When an identical piece (launches and
-  /// arguments; uploaded numbers may differ) is queued a second time, it is recorded as a CUDA
-  /// graph; from the third time on the graph runs, as one launch. An exception of `work` passes
-  /// through; noted work that is not yet queued is dropped.
+  /// `work` returns or waits. Then the piece is queued. When an identical piece is queued a second
+  /// time, it is recorded as a CUDA graph; from the third time on the graph runs, as one launch.
+  /// Identical means launches and arguments; uploaded numbers may differ. An exception of `work`
+  /// passes through; noted work that is not yet queued is dropped.
   void repeat(const std::function<void()>& work);
   /// Returns the number of pieces that ran as a graph so far.
   uint64_t played() const { return played_; }

@@ -1,10 +1,10 @@
-// Voices that people keep, in a directory:
+// A store of users' voices in a directory:
 //
-//   names/ID.json               what is known of a voice; the file is the voice's name
-//   recordings/HASH.wav         what it is made of, as it was read; shared by equal recordings
-//   encoded/KEY.safetensors     what a model's encoder made of that, made once: KEY is a hash of
-//                               the recording, family, encoder version, mode and text
-//   consents/ID.json            that a person agreed to be cloned, with a recording of it
+//   names/ID.json               the properties of a voice
+//   recordings/HASH.wav         the recording of a voice, unchanged; shared by equal recordings
+//   encoded/KEY.safetensors     the voice that a model's encoder made of a recording; KEY is a hash
+//                               of the recording, family, encoder version, mode and text
+//   consents/ID.json            a person's consent to be cloned, with a recording of it
 //
 // A voice is stored as its recording, so that any model that can clone may use it, now or later. A
 // voice made elsewhere (from a speaker's embedding, or imported) is stored as data and fits one

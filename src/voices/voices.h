@@ -102,8 +102,8 @@ Result<StoredVoice> add_voice(VoiceStore& store, const VoiceEncoderInfo& encoder
                               const NewVoice& wish, const RecordedAudio& audio, const Voice& voice);
 
 /// Puts the voices of `wishes` into a request; `fetched` has those with a source, in order. The
-/// request must already have the turns that the wishes refer to. Without a wish for its own voice,
-/// it keeps the voice that it has.
+/// request must already have the turns that `wishes` refer to. Without a wish for its own voice, it
+/// keeps the voice that it has.
 void put_voices(const std::vector<VoiceWish>& wishes,
                 std::span<const std::shared_ptr<const Voice>> fetched, SpeechRequest& request);
 

@@ -66,7 +66,7 @@ struct TileGroup {
 template <class V>
 struct ByteTiles {
   using F = typename V::F;
-  static constexpr int kCount = 64, kBytes = 64;  // of k in a group, of a row in a group
+  static constexpr int kCount = 64, kBytes = 64;  // k per group; bytes of a row per group
   static void unfold(const uint8_t* panel, int64_t, int64_t group, uint8_t* to) {
     const uint8_t* from = panel + group * (kPanel * kGroup + kPanel * 2);
     for (int i = 0; i < kTileHeight; ++i) V::quads(from + i * kTileBytes, to + i * kTileBytes);

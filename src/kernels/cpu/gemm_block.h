@@ -73,8 +73,8 @@ constexpr int64_t gemm_q4_row_bytes(int64_t padded_k) {
 using GemmRound = void (*)(const float* x, int64_t count, void* to);
 
 /// Kernels of one instruction set. Products of 8 and 4 bits have the same bits on each instruction
-/// set that fuses multiply and add. Those of bf16a16 do so, too, if all numbers are normal; except
-/// on AMX, which adds in its own order (gemm_amx_impl.h).
+/// set that fuses multiply and add. So have those of bf16a16 if all numbers are normal, except on
+/// AMX, which adds in its own order (gemm_amx_impl.h).
 struct GemmKernels {
   GemmProducts products;  // f32 and bf16
   GemmProducts products_bf16a16;
@@ -103,8 +103,8 @@ void use_avxvnni(GemmKernels& kernels);
 void use_avx512vnni(GemmKernels& kernels);
 /// Replaces the bf16a16 products by AVX512-BF16's dot products.
 void use_avx512bf16(GemmKernels& kernels);
-/// Replaces products by products with tiles: bf16a16's in both, the others only in `many`, which is
-/// for calls with many rows.
+/// Replaces products by products with tiles: those of bf16a16 in `few` and `many`, those of 8 and 4
+/// bits only in `many`, which is for calls with many rows.
 void use_amx(GemmKernels& few, GemmKernels& many);
 /// Replaces the q8a8 and q4 products of neon by dot products.
 void use_neondot(GemmKernels& kernels);

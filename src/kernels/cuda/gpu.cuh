@@ -1,6 +1,6 @@
 // The functions that kernels use of the machine, and their launch. Kernels include only this
-// header: nvcc compiles them for a GPU, and without a GPU a C++ compiler compiles the same source
-// against an emulation, so that tests run every line of them (emulation/gpu.h).
+// header: nvcc compiles them for a GPU. Without a GPU, a C++ compiler compiles the same source
+// against an emulation (emulation/gpu.h), so that tests run every line.
 #pragma once
 
 #include <cmath>

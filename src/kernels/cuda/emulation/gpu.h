@@ -1,9 +1,9 @@
 // A GPU's programming model on the CPU, for tests on machines without a GPU. Every CUDA thread is a
-// fiber. The fibers of a block take turns on one OS thread, in an order that changes from round to
-// round, until each has reached the next barrier or exchange of its warp. Blocks run one after the
-// other. If not all threads reach a barrier or an exchange, the program ends with a message. The
-// emulation detects wrong indices, missing and divergent barriers and wrong arithmetic. It does not
-// detect faults that need real concurrency, caches or the hardware's own instructions.
+// fiber. The fibers of a block take turns on one OS thread until each has reached the next barrier
+// or exchange of its warp. Their order changes from round to round. Blocks run one after the other.
+// If not all threads reach a barrier or an exchange, the program ends with a message. The emulation
+// detects wrong indices, missing and divergent barriers and wrong arithmetic. It does not detect
+// faults that need real concurrency, caches or the hardware's own instructions.
 #pragma once
 
 #include <math.h>  // C's functions outside std, as in device code
