@@ -10,7 +10,7 @@ namespace {
 
 // The length of a block, and the step from block to block as a fraction of it.
 constexpr double kBlockSeconds = 0.4, kStep = 0.25;
-constexpr double kSilence = -70, kBelowMean = 10;  // gates: LUFS, LU
+constexpr double kSilence = -70, kBelowMean = 10;  // gates: absolute in LUFS, relative in LU
 constexpr double kOffset = -0.691;
 
 /// A biquad of the Audio EQ Cookbook, coefficients divided by a0.

@@ -32,10 +32,10 @@ TEST(Float16, KnownValues) {
   EXPECT_EQ(f16_to_f32(0x7c00), std::numeric_limits<float>::infinity());
   EXPECT_EQ(f32_to_f16(65519.9f), 0x7bff);
   EXPECT_EQ(f32_to_f16(65520.0f), 0x7c00);
-  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3c00);      // tie, to even
-  EXPECT_EQ(f32_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // tie, to even
-  EXPECT_EQ(f32_to_bf16(1.0f + 0x1p-8f), 0x3f80);      // tie, to even
-  EXPECT_EQ(f32_to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);  // tie, to even
+  EXPECT_EQ(f32_to_f16(1.0f + 0x1p-11f), 0x3c00);      // a tie rounds to even
+  EXPECT_EQ(f32_to_f16(1.0f + 3 * 0x1p-11f), 0x3c02);  // a tie rounds to even
+  EXPECT_EQ(f32_to_bf16(1.0f + 0x1p-8f), 0x3f80);      // a tie rounds to even
+  EXPECT_EQ(f32_to_bf16(1.0f + 3 * 0x1p-8f), 0x3f82);  // a tie rounds to even
   EXPECT_EQ(f32_to_bf16(3.4e38f), 0x7f80);             // rounds to infinity
 }
 

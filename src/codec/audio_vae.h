@@ -19,10 +19,10 @@ namespace syrinx {
 /// Sizes, as published unless a config says otherwise. Plain data.
 struct AudioVaeConfig {
   int64_t latent = 64;             ///< D
-  int64_t encoder_channels = 128;  ///< doubled by every block
+  int64_t encoder_channels = 128;  ///< channels at first; doubled by every block
   std::vector<int64_t> encoder_rates{2, 5, 8, 8};
   int64_t sample_rate = 16000;      ///< Hz, of the encoder's input
-  int64_t decoder_channels = 2048;  ///< halved by every block
+  int64_t decoder_channels = 2048;  ///< channels at first; halved by every block
   std::vector<int64_t> decoder_rates{8, 6, 5, 2, 2, 2};
   int64_t out_sample_rate = 48000;  ///< Hz, of the decoder's output
   /// Bounds between the sample rates that the decoder was trained for; empty: one rate only.
@@ -41,7 +41,7 @@ struct AudioVaeConfig {
 /// Returns the scope that has the tensors in audiovae.pth: its root, or "state_dict".
 Weights audio_vae_scope(const Weights& root);
 
-/// One stream between calls: the past of every convolution.
+/// State of one stream between calls: the past of every convolution.
 class AudioVaeState {
  public:
   int64_t frames() const { return frames_; }
@@ -52,7 +52,7 @@ class AudioVaeState {
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
-/// One stream's part of a call.
+/// Input and output of one stream in a call.
 struct AudioVaeJob {
   AudioVaeState* state = nullptr;
   std::span<const float> latents;  ///< [T, D]

@@ -27,7 +27,7 @@ class CamPlus {
     int64_t frames = 0, bands = 0, channels = 0;
   };
 
-  /// One recording between calls.
+  /// Work on one recording, with its state between calls.
   class Work {
    public:
     bool done() const { return stage_ == kDone; }
@@ -50,7 +50,7 @@ class CamPlus {
   /// the convolution before it has a bias: exporters fold the BatchNorm into that convolution.
   explicit CamPlus(const Weights& weights);
 
-  /// Length of the vector.
+  /// Returns the length of the vector.
   int64_t width() const { return dense_.out(); }
   /// Opens the work for `samples` at 16 kHz, at least a tenth of a second.
   Work open(std::span<const float> samples) const;

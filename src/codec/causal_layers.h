@@ -13,7 +13,7 @@ namespace syrinx::causal {
 constexpr int64_t kTaps = 7;
 constexpr int64_t kDilations[] = {1, 3, 9};
 
-/// x + sin(alpha x)^2 / alpha, for each channel.
+/// The function x + sin(alpha x)^2 / alpha, with one alpha per channel.
 struct Snake {
   Tensor alpha, inv_alpha;  // [C]
 };

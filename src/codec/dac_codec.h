@@ -40,14 +40,14 @@ class DacCodecState {
   std::vector<float> ready_;     // decoded samples that are not yet returned
 };
 
-/// One stream's chunk.
+/// Input and output of one stream's chunk.
 struct DacCodecJob {
   DacCodecState* state = nullptr;
   std::span<const int32_t>
-      codes;  ///< [fresh + ahead, Q], each in [0, V); the first is frame frames()
+      codes;  ///< [fresh + ahead, Q], each in [0, V); the first one is number frames()
   int64_t fresh = 0;
   bool last = false;     ///< true: no frame follows `codes`; else lookahead() or more follow
-  std::span<float> out;  ///< [fresh * hop], written; in [-1, 1] where the decoder is bounded
+  std::span<float> out;  ///< [fresh * hop], written; in [-1, 1] if the decoder is bounded
 };
 
 /// Quantizers and decoder with their weights.
@@ -81,7 +81,7 @@ class DacCodec {
 
   DacCodecConfig config_;
   std::vector<Tensor> codebooks_;  // Q tensors [V, dim]
-  PackedLinear project_;           // all codebooks' out_proj side by side: [D, Q * dim]
+  PackedLinear project_;           // all codebooks' out_proj concatenated: [D, Q * dim]
   DacDecoder decoder_;
 };
 

@@ -42,7 +42,7 @@ struct DacDecoderConfig {
   int64_t lookahead() const { return (delay() + hop() - 1) / hop(); }
 };
 
-/// One stream between calls.
+/// State of one stream between calls.
 class DacDecoderState {
  private:
   friend class DacDecoder;
@@ -51,11 +51,11 @@ class DacDecoderState {
   uint64_t seed_ = 0;
 };
 
-/// One stream's part of a call.
+/// Input and output of one stream in a call.
 struct DacDecoderJob {
   DacDecoderState* state = nullptr;
   View latent;  ///< [T, D]
-  View out;     ///< [samples(before, T, last)] f32, in [-1, 1] where the decoder is bounded
+  View out;     ///< [samples(before, T, last)] f32, in [-1, 1] if the decoder is bounded
   bool last = false;
 };
 
@@ -87,8 +87,8 @@ class DacDecoder {
   };
   struct ResidualUnit {
     Snake act1, act2;
-    CausalConv1d conv;  // k 7, dilated
-    PackedLinear mix;   // k 1
+    CausalConv1d conv;  // 7 taps, dilated
+    PackedLinear mix;   // 1 tap
   };
   struct Block {
     Snake act;

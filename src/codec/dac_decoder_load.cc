@@ -1,4 +1,4 @@
-// Construction of DacDecoder from a checkpoint's tensors.
+// Builds DacDecoder from a checkpoint's tensors.
 #include <string>
 
 #include "codec/dac_decoder.h"

@@ -45,11 +45,11 @@ class EspnetCodecState {
   std::vector<float> ready_;     // decoded samples that are not yet returned
 };
 
-/// One stream's chunk.
+/// Input and output of one stream's chunk.
 struct EspnetCodecJob {
   EspnetCodecState* state = nullptr;
   std::span<const int32_t>
-      codes;  ///< [fresh + ahead, Q], each in [0, V); the first is frame frames()
+      codes;  ///< [fresh + ahead, Q], each in [0, V); the first one is number frames()
   int64_t fresh = 0;
   bool last = false;     ///< true: no frame follows `codes`; else lookahead() or more follow
   std::span<float> out;  ///< [fresh * hop], written; not bounded

@@ -18,7 +18,8 @@
 
 namespace syrinx {
 
-/// One stream between calls: the past of every convolution, the last window of keys and values.
+/// State of one stream between calls: the past of every convolution, the last window of keys and
+/// values.
 class FishCodecState {
  public:
   int64_t frames() const { return frames_; }
@@ -30,7 +31,7 @@ class FishCodecState {
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
-/// One stream's part of a call.
+/// Input and output of one stream in a call.
 struct FishCodecJob {
   FishCodecState* state = nullptr;
   std::span<const int32_t> codes;  ///< [T, Q], not negative; clamped to the largest code
@@ -75,7 +76,7 @@ class FishCodec {
 
   FishCodecConfig config_;
   std::vector<Tensor> codebooks_;  // Q tensors [V, dim]
-  PackedLinear project_;           // all codebooks' out_proj side by side: [latent, Q * dim]
+  PackedLinear project_;           // all codebooks' out_proj concatenated: [latent, Q * dim]
   StreamDecoder transformer_;
   std::vector<Upsample> upsample_;
   CausalConv1d head_, tail_;

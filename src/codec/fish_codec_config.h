@@ -24,14 +24,14 @@ struct FishCodecConfig {
   int64_t latent = 1024;  ///< width of a frame
   int64_t post_layers = 8, post_ffn = 3072;
   std::vector<int64_t> upsample{2, 2};  ///< rates, in the decoder's order
-  int64_t channels = 1536;              ///< channels of the decoder, halved by every block
+  int64_t channels = 1536;              ///< channels of the decoder at first; halved by every block
   std::vector<int64_t> rates{8, 8, 4, 2};
 
   /// Whether the checkpoint has the encoder, which only cloning needs; its sizes follow.
   bool encodes = true;
   int64_t pre_layers = 8, pre_ffn = 3072;
   std::vector<int64_t> downsample{2, 2};
-  int64_t encoder_channels = 64;  ///< doubled by every block
+  int64_t encoder_channels = 64;  ///< channels at first; doubled by every block
   std::vector<int64_t> encoder_rates{2, 4, 8, 8};
   std::vector<int64_t> encoder_layers{0, 0, 0, 4};  ///< transformer layers after each block
   int64_t encoder_ffn = 3072;

@@ -17,7 +17,7 @@ struct GlmFlowConfig {
   int64_t blocks = 4;     ///< transformer blocks after each resnet
   int64_t middle = 12;    ///< resnets between the two halves
   int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
-  float guidance = 0.7f;  ///< g of (1 + g) conditioned - g unconditioned
+  float guidance = 0.7f;  ///< g in (1 + g) conditioned - g unconditioned
 
   // The authors' code has these two as constants, not as settings.
   static constexpr float kSampleRate = 22050, kHop = 256;

@@ -37,7 +37,7 @@ struct HiftConfig {
 
 class Hift;
 
-/// One stream between calls.
+/// State of one stream between calls.
 class HiftState {
  public:
   HiftState(HiftState&&) = default;

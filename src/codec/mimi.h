@@ -17,7 +17,8 @@
 
 namespace syrinx {
 
-/// One stream between calls: the past of every convolution, the last window of keys and values.
+/// State of one stream between calls: the past of every convolution, the last window of keys and
+/// values.
 class MimiState {
  public:
   int64_t frames() const { return frames_; }
@@ -29,7 +30,7 @@ class MimiState {
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
-/// One stream's part of a call.
+/// Input and output of one stream in a call.
 struct MimiJob {
   MimiState* state = nullptr;
   std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)

@@ -36,8 +36,7 @@ struct MimiConfig {
   int64_t dilation_growth = 2;
   int64_t compress = 2;  ///< a residual layer's inner channels are fewer by this factor
   int64_t taps = 7, last_taps = 3, residual_taps = 3;
-  int64_t layers = 8, heads = 8, kv_heads = 8, head_dim = 64,
-          ffn = 2048;    ///< transformer sizes
+  int64_t layers = 8, heads = 8, kv_heads = 8, head_dim = 64, ffn = 2048;  ///< per transformer
   int64_t window = 250;  ///< positions that attention sees; two a frame
   float norm_eps = 1e-5f;
   double rope_theta = 10000;

@@ -20,7 +20,8 @@
 
 namespace syrinx {
 
-/// One stream between calls: the past of every convolution and the last window of keys and values.
+/// State of one stream between calls: the past of every convolution and the last window of keys and
+/// values.
 class Qwen3CodecState {
  public:
   int64_t frames() const { return frames_; }
@@ -33,7 +34,7 @@ class Qwen3CodecState {
   std::vector<ConvState> convs_;  // in the order of the network
 };
 
-/// One stream's part of a call.
+/// Input and output of one stream in a call.
 struct Qwen3CodecJob {
   Qwen3CodecState* state = nullptr;
   std::span<const int32_t> codes;  ///< [T, Q], each in [0, V)
@@ -77,8 +78,8 @@ class Qwen3Codec {
   };
   struct ResidualUnit {
     Snake act1, act2;
-    CausalConv1d conv;  // k 7, dilated
-    PackedLinear mix;   // k 1
+    CausalConv1d conv;  // 7 taps, dilated
+    PackedLinear mix;   // 1 tap
   };
   struct Block {
     Snake act;

@@ -23,7 +23,7 @@ struct Qwen3CodecConfig {
   int64_t hidden = 512, ffn = 1024, layers = 8, heads = 16, kv_heads = 16, head_dim = 64;
   int64_t window = 72;  ///< frames that attention sees, up to and with its own
   double rope_theta = 10000, rms_eps = 1e-5;
-  int64_t decoder_dim = 1536;                    ///< halved by every block
+  int64_t decoder_dim = 1536;                    ///< channels at first; halved by every block
   std::vector<int64_t> upsampling_ratios{2, 2};  ///< upsampling rates before the blocks
   std::vector<int64_t> upsample_rates{8, 5, 4, 3};
   int64_t sample_rate = 24000;  ///< Hz

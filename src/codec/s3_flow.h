@@ -32,7 +32,7 @@ struct S3FlowVoice {
 /// beginning of the prompt.
 using S3FlowNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
-/// One stream between calls.
+/// State of one stream between calls.
 class S3FlowState {
  public:
   /// Returns the number of tokens taken, including the prompt's.

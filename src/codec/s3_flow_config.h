@@ -35,7 +35,7 @@ struct S3FlowConfig {
   int64_t blocks = 4;     ///< transformer blocks after each resnet
   int64_t middle = 12;    ///< resnets between the first and the last
   int64_t steps = 10;     ///< steps of Euler's method, along a cosine schedule
-  float guidance = 0.7f;  ///< g of (1 + g) conditioned - g unconditioned
+  float guidance = 0.7f;  ///< g in (1 + g) conditioned - g unconditioned
   /// Whether the network is distilled to mean velocities (Chatterbox Turbo). Its steps have equal
   /// lengths, it gets the end of each step beside the beginning, and it has no unconditioned
   /// branch.

@@ -24,7 +24,7 @@ class S3Tokenizer {
   static constexpr int32_t kCodes = 6561;    ///< tokens are in [0, 3^8)
   static constexpr double kMaxSeconds = 30;  ///< the authors' limit for one pass
 
-  /// One recording between calls.
+  /// Work on one recording, with its state between calls.
   class Work {
    public:
     bool done() const { return stage_ == kDone; }

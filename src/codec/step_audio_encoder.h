@@ -40,7 +40,7 @@ class StepAudioEncoder {
   static constexpr int kSampleRate = 16000;  ///< Hz
   static constexpr int64_t kPiece = 25 * kSampleRate;
 
-  /// One piece between calls.
+  /// Work on one piece, with its state between calls.
   class Work {
    public:
     bool done() const { return step_ == steps_; }

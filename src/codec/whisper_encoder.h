@@ -34,7 +34,7 @@ DecoderConfig whisper_blocks(int64_t layers, int64_t width, int64_t heads, int64
 /// beyond the window's ends count, too.
 struct WhisperWindow {
   static constexpr int kSampleRate = 16000;  ///< Hz
-  static constexpr int kHop = 160;           ///< samples of a mel frame
+  static constexpr int kHop = 160;           ///< samples between two mel frames
   static constexpr int kFrames = 3000;       ///< mel frames of a window
   static constexpr int kMargin = 2;  ///< frames around a window on which the window's frames depend
 
@@ -78,7 +78,7 @@ class WhisperEncoder {
  public:
   static constexpr int kRows = WhisperWindow::kFrames / 2;
 
-  /// One window between calls.
+  /// Work on one window, with its state between calls.
   class Work {
    public:
     bool done() const { return pieces_ > 0 && piece_ == pieces_; }

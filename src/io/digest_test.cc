@@ -7,7 +7,7 @@ namespace {
 
 TEST(Digest, IsTheBeginningOfSha256) {
   Digest digest;
-  digest.bytes("abc", 3);  // FIPS 180-4's example: ba7816bf 8f01cfea ...
+  digest.bytes("abc", 3);  // an example in FIPS 180-4: ba7816bf 8f01cfea ...
   EXPECT_EQ(digest.key(), 0xba7816bf8f01cfeau);
 }
 

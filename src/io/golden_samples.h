@@ -15,7 +15,7 @@ namespace syrinx {
 
 class GoldenSamples {
  public:
-  /// Views into `file`, which must outlive them.
+  /// The samples are views into `file`, which must outlive this object.
   explicit GoldenSamples(const Safetensors& file, const std::string& name = "samples")
       : kept_(file.view(name)), count_(kept_.count()) {
     if (const std::string told = "count." + name; file.find(told)) count_ = *file.view(told).i32();

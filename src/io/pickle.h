@@ -24,7 +24,7 @@ struct PickleValue {
     kFloat,   ///< real
     kText,    ///< text, UTF-8 as written
     kBytes,   ///< text
-    kGlobal,  ///< text: "module name"
+    kGlobal,  ///< text: module and name, as "module name"
     kTuple,   ///< items
     kList,    ///< items
     kDict,    ///< items: key, value, key, value, ...

@@ -29,7 +29,7 @@ struct TorchTensor {
   std::string type_name;         ///< type as in the file: "FloatStorage"
   std::optional<DType> dtype;    ///< empty: not supported
   std::vector<int64_t> sizes;    ///< outermost first
-  std::vector<int64_t> strides;  ///< in elements, as many as sizes
+  std::vector<int64_t> strides;  ///< in elements, one per size
   uint64_t begin = 0;            ///< offset of the first element in the file, in bytes
 
   bool contiguous() const;

@@ -284,7 +284,7 @@ TEST(DummyWeights, MustFitTheMemory) {
 
 TEST(FloatTypes, Convert) {
   EXPECT_EQ(bf16_to_f32(f32_to_bf16(1.5f)), 1.5f);
-  EXPECT_EQ(f32_to_bf16(1.00390625f), 0x3f80);  // halfway: to even
+  EXPECT_EQ(f32_to_bf16(1.00390625f), 0x3f80);  // a tie rounds to even
   EXPECT_TRUE(std::isnan(bf16_to_f32(f32_to_bf16(std::nanf("")))));
   EXPECT_TRUE(std::isinf(bf16_to_f32(f32_to_bf16(INFINITY))));
   EXPECT_EQ(f16_to_f32(0x3c00), 1.f);

@@ -219,7 +219,8 @@ TEST_P(AttentionTest, AWindowNeedsOnlyARingOfPages) {
   const auto whole = Runner(c, {&a, &b}, 16, GetParam()).run(500, 1);
   const bool few = fixture::emulated(GetParam());
   for (const int chunk : few ? std::vector{25} : std::vector{1, 10, 25}) {
-    const auto ring = Runner(c, {&a, &b}, 5, GetParam()).run(chunk, 2);  // 160 >= 72 + 25 + 32
+    // The ring has 160 positions, at least 72 of the window + 25 + 32.
+    const auto ring = Runner(c, {&a, &b}, 5, GetParam()).run(chunk, 2);
     EXPECT_TRUE(fixture::same_bits(ring[0], whole[0])) << chunk;
     EXPECT_TRUE(fixture::same_bits(ring[1], whole[1])) << chunk;
   }

@@ -26,8 +26,8 @@ Tensor halved(const Tensor& x, DType dtype) {
 
 TEST(Half, ConversionsRoundToNearestEven) {
   EXPECT_EQ(f32_to_f16(1.f), 0x3c00);
-  EXPECT_EQ(f32_to_f16(1.f + 0x1p-11f), 0x3c00);      // tie: even
-  EXPECT_EQ(f32_to_f16(1.f + 3 * 0x1p-11f), 0x3c02);  // tie: even
+  EXPECT_EQ(f32_to_f16(1.f + 0x1p-11f), 0x3c00);      // a tie rounds to even
+  EXPECT_EQ(f32_to_f16(1.f + 3 * 0x1p-11f), 0x3c02);  // a tie rounds to even
   EXPECT_EQ(f32_to_f16(65504.f), 0x7bff);
   EXPECT_EQ(f32_to_f16(65520.f), 0x7c00);
   EXPECT_EQ(f32_to_f16(0x1p-24f), 1);

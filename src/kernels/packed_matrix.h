@@ -60,7 +60,7 @@ constexpr WeightType at_least_8_bits(WeightType type) {
 ///   kF32   panel p: [k][16] f32           kBF16  panel p: [k][8][2] bf16, outputs i and i + 8
 ///   kBF16A16 panel p: [k / 2][16][2] bf16, pairs of k
 ///   8 bits panel p: K/64 groups of 32 pairs of k, [pair][16][2] int8, then [8][2] bf16 scales
-///   kQ4    panel p: as FourBits has it
+///   kQ4    panel p: as described at FourBits
 struct PackedMatrix {
   static constexpr int64_t kPanel = 16, kGroup = 64;
   static constexpr int64_t kGroupBytes = kPanel * kGroup + kPanel * 2;

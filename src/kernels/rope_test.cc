@@ -52,7 +52,7 @@ TEST(Rope, FactorsSlowThePositionsOfEachPair) {
   spec.gain = 1.25f;
   const RopeTable slowed(spec, 4);
   float cos[4], sin[4], want_cos[4], want_sin[4];
-  for (const int64_t position : {0, 3, 60, 900}) {  // cached or not
+  for (const int64_t position : {0, 3, 60, 900}) {  // within the table and beyond it
     slowed.angles(position, cos, sin);
     for (int i = 0; i < 4; ++i) {
       const double angle =

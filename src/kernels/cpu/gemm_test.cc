@@ -388,7 +388,7 @@ std::vector<float> sums_4_bit(const PackedMatrix& m, const View& x) {
 
 TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
-  sets.erase(sets.begin());  // portable
+  sets.erase(sets.begin());  // the first set is portable
   GemmKernels model = gemm_kernels_portable();
   model.products_q4 = products_q4<Model<16, 8>>;
   sets.push_back({"model of avx512vnni", model});
@@ -418,7 +418,7 @@ TEST(Gemm, FourBitsAreTheSameOnEveryInstructionSetThatFuses) {
 // Tiles of every height, alone and after another tile, with several blocks of k.
 TEST(Gemm, EightBitsAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
-  sets.erase(sets.begin());  // portable
+  sets.erase(sets.begin());  // the first set is portable
   GemmKernels model = gemm_kernels_portable();
   model.products_q8 = products_q8<RowScale<Model<16, 8>>>;
   model.products_q8a8 = products_q8<ModelOfBytes<16, 8>>;
@@ -472,7 +472,7 @@ bool has_tiles(const TestedSet& set) { return set.name.find("amx") != std::strin
 
 TEST(Gemm, PairsOfHalvesAreTheSameOnEveryInstructionSetThatFuses) {
   std::vector<TestedSet> sets = runnable();
-  sets.erase(sets.begin());  // portable
+  sets.erase(sets.begin());  // the first set is portable
   std::erase_if(sets, has_tiles);
   GemmKernels model = gemm_kernels_portable();
   model.products_bf16a16 = products_of<ModelOfDots>;

@@ -17,7 +17,7 @@ struct AttentionCall {
   int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
   bool causal = true;
   float scale = 1;
-  float* partial = nullptr;  // spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
+  float* partial = nullptr;  // only if spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
   unsigned* counters = nullptr;
 };
 
