@@ -11,7 +11,7 @@ namespace syrinx {
 class Encoder {
  public:
   virtual ~Encoder() = default;
-  /// Returns the sample rate of the encoded audio in Hz.
+  /// Returns the sample rate of the decoded audio in Hz.
   virtual int rate_hz() const = 0;
   /// Returns whether encode() is fast enough to run on a thread that serves other streams, too.
   virtual bool cheap() const = 0;

@@ -24,8 +24,8 @@ namespace syrinx {
 /// Path, key and limits of the file of packed weights.
 struct WeightsCacheOptions {
   std::string path;  ///< ends with WeightsCache::kSuffix; its directory is created if necessary
-  std::string key;   ///< identifies what the matrices depend on, at most 64 bytes; another key:
-                     ///< packed anew
+  /// Identifies the inputs of the matrices, at most 64 bytes. A file with another key is not used.
+  std::string key;
   /// Most bytes of all files with the suffix in that directory; those unused for longest are
   /// removed.
   int64_t most_bytes = int64_t{64} << 30;
@@ -33,8 +33,8 @@ struct WeightsCacheOptions {
   /// Whether find() copies matrices instead of returning the mapped file, whose pages all processes
   /// share. For a process that needs its weights in memory near its own cores.
   bool copied = false;
-  std::function<void(const std::string&)> say = {};  ///< called with each fault, a line without its
-                                                     ///< end
+  /// Receives each fault as a line without its line end.
+  std::function<void(const std::string&)> say = {};
 };
 
 /// One load of a model, by one thread. Tensors of find() keep the file mapped, unless they are

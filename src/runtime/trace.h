@@ -17,8 +17,8 @@ struct TraceOptions {
   bool draws = false;
 };
 
-/// S steps (L <= S with logits) of the pipeline's first AR stage, K codes a step, C codes a frame,
-/// T frames. Row-major.
+/// Intermediate results of a request, row-major. S steps (L <= S with logits) of the pipeline's
+/// first AR stage, K codes a step, C codes a frame, T frames.
 struct Trace {
   /// Ids of the first segment's prompt; empty if the family has none.
   std::vector<int32_t> prompt_ids;

@@ -15,7 +15,7 @@ struct TransferResult {
   std::string trouble;  ///< libcurl's error; empty: the answer is complete
   double retry_after_s = 0;
   bool unreachable = false;      ///< no connection; `trouble` names the host
-  bool cannot_continue = false;  ///< the server does not support ranges
+  bool cannot_continue = false;  ///< a range was requested, but not sent
   bool ok() const { return trouble.empty() && (status == 200 || status == 206); }
   /// Returns whether a retry may succeed later.
   bool transient() const {
