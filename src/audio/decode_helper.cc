@@ -72,7 +72,7 @@ class DecodingApart : public Decoding {
   Went give(const void* from, size_t bytes) const;
   Error died();
   Error nonsense() const {
-    return bad_audio("the recording made its decoder say what makes no sense");
+    return bad_audio("the decoder of the recording sent an invalid answer");
   }
   Error late() const {
     return bad_audio(

@@ -293,7 +293,7 @@ TEST(DecodeChild, ThatSpeaksNonsenseIsNotBelieved) {
     const DecodeHelper helper = helper_that(nonsense);
     const Error error = fault_of(helper, good_file());
     EXPECT_EQ(error.code, ErrorCode::kInvalid);
-    EXPECT_EQ(error.message, "the recording made its decoder say what makes no sense");
+    EXPECT_EQ(error.message, "the decoder of the recording sent an invalid answer");
   }
   const DecodeHelper helper = helper_that(say<Kind::kFault, 3>);
   EXPECT_EQ(fault_of(helper, good_file()).message, "???");

@@ -13,7 +13,7 @@ namespace syrinx {
 namespace {
 
 struct Golden {
-  Golden() : file(std::string(SYRINX_SOURCE_DIR) + "/tests/parity/mel/golden/golden.safetensors") {}
+  Golden() : file(std::string(SYRINX_BINARY_DIR) + "/parity/mel/golden/golden.safetensors") {}
   std::span<const float> signal() const {
     const View x = file.view("signal");
     return {x.f32(), static_cast<size_t>(x.count())};

@@ -14,7 +14,7 @@ namespace syrinx {
 namespace {
 
 struct RateGolden {
-  RateGolden() : file(SYRINX_SOURCE_DIR "/tests/parity/resampling/golden/golden.safetensors") {}
+  RateGolden() : file(SYRINX_BINARY_DIR "/parity/resampling/golden/golden.safetensors") {}
   std::span<const float> of(const std::string& name) const {
     const View x = file.view(name);
     return {x.f32(), static_cast<size_t>(x.count())};

@@ -17,15 +17,15 @@ struct Member {
   bool wanted = false, up = false, slow = false;
   double up_at_s = INFINITY;  ///< when the balancer will notice that the worker is ready
   double up_since_s = 0;
-  double rate = 0;  ///< requests a second in the last tick
-  WorkerCurve::Place place;
-  double wish = 0, share = 0, voice_share = 0;  ///< shares; voice_share: with a voice
+  double rate = 0;  ///< of the last tick
+  WorkerCurve::Position place;
+  double wish = 0, share = 0, voice_share = 0;  ///< of requests without a voice; with one
 };
 
 /// The number of requests that were answered as at each point of the curve.
 struct Mixture {
   explicit Mixture(size_t points) : weight(points) {}
-  void add(WorkerCurve::Place at, double requests) {
+  void add(WorkerCurve::Position at, double requests) {
     weight[at.below] += requests * (1 - at.part);
     weight[at.below + 1] += requests * at.part;
   }

@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/clock.h"
 #include "base/cores.h"
+#include "bench/contention.h"
 #include "bench/percentiles.h"
 #include "bench/simulator.h"
 #include "engine/collector.h"
@@ -27,10 +28,9 @@ namespace {
 constexpr int kFewest = 5;         // fewest measurements of a point, however long they take
 constexpr int kLongDecode = 4000;  // most steps of one batch size
 constexpr size_t kMostTraceBytes = size_t{512} << 20;
-constexpr size_t kMostRaw = 2000;  // most raw points of a batch size
-constexpr int kQuantiles = 100;
-constexpr size_t kAlone = 32;      // number of requests sent to an idle engine
-constexpr double kEngine_s = 0.8;  // seconds of a running engine, for each load
+constexpr size_t kMostRaw = 2000;  // raw points of a batch size
+constexpr size_t kAlone = 32;      // requests that find the engine asleep
+constexpr double kEngine_s = 0.8;  // of a running engine, for each load
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -49,82 +49,7 @@ std::vector<int> batch_sizes(int most) {
   return sizes;
 }
 
-/// Returns kQuantiles of the values, scaled so that their mean is 1. Empty for no values.
-std::vector<double> quantiles(std::vector<double> values) {
-  if (values.empty()) return {};
-  std::sort(values.begin(), values.end());
-  std::vector<double> out;
-  double sum = 0;
-  for (int i = 0; i < kQuantiles; ++i) {
-    out.push_back(percentile(values, (i + 0.5) / kQuantiles));
-    sum += out.back();
-  }
-  for (double& value : out) value *= kQuantiles / sum;
-  return out;
-}
-
-/// How much longer batches of a stage take in a running engine than alone, by batch size.
-class Company {
- public:
-  void add(int batch, double frames, double seconds, double alone_s) {
-    batches_.push_back({key(batch, frames), seconds, alone_s});
-    Cell& cell = cells_[batches_.back().at];
-    cell.seconds += seconds, cell.alone_s += alone_s;
-    ++cell.count;
-  }
-
-  /// Returns the ratio at the nearest sizes that were measured often enough; 1 when there are none.
-  double factor(int batch, double frames) const {
-    const Key at = key(batch, frames);
-    const Cell* best = nullptr;
-    int nearest = 0;
-    for (const auto& [where, cell] : cells_) {
-      const int distance = std::abs(where.first - at.first) + std::abs(where.second - at.second);
-      if (cell.count < kOften || (best != nullptr && distance >= nearest)) continue;
-      best = &cell;
-      nearest = distance;
-    }
-    return best == nullptr ? 1 : std::clamp(best->seconds / best->alone_s, 0.2, 5.0);
-  }
-
-  /// Returns the quantiles of single batches around the mean of their size.
-  std::vector<double> spread() const {
-    std::vector<double> ratios;
-    for (const One& one : batches_) {
-      const Cell& cell = cells_.at(one.at);
-      if (cell.count < kOften) continue;
-      ratios.push_back(one.seconds / one.alone_s * cell.alone_s / cell.seconds);
-    }
-    return quantiles(std::move(ratios));
-  }
-
-  void note(const std::string& stage, nlohmann::json& rows) const {
-    for (const auto& [at, cell] : cells_) {
-      rows.push_back(
-          {stage, 1 << at.first, 1 << at.second, cell.seconds / cell.alone_s, cell.count});
-    }
-  }
-
- private:
-  static constexpr int kOften = 10;
-  using Key = std::pair<int, int>;  // batch size and frames, in powers of two
-  struct Cell {
-    double seconds = 0, alone_s = 0;
-    int count = 0;
-  };
-  struct One {
-    Key at;
-    double seconds, alone_s;
-  };
-  static Key key(int batch, double frames) {
-    return {static_cast<int>(std::lround(std::log2(batch))),
-            static_cast<int>(std::lround(std::log2(std::max(1.0, frames))))};
-  }
-  std::map<Key, Cell> cells_;
-  std::vector<One> batches_;
-};
-
-/// Returns the chunk stages of a pipeline. Throws for models that a StepProfile cannot describe.
+/// Throws for models that a StepProfile cannot describe.
 std::vector<Link> links_of(const Pipeline& pipeline) {
   std::vector<Link> links = pipeline.graph().links();
   if (!links.empty()) return links;
@@ -566,8 +491,8 @@ void Measurement::compare(const std::string& trace) {
   const nlohmann::json* list = &events;
   if (events.is_object() && events.contains("traceEvents")) list = &events["traceEvents"];
   if (!list->is_array()) throw LoadError("the engine's trace cannot be read");
-  Company steps;
-  std::vector<Company> links(profile_.links.size());
+  Contention steps;
+  std::vector<Contention> links(profile_.links.size());
   const double kv = typical_kv();
   for (const nlohmann::json& event : *list) {
     if (!event.is_object() || event.value("ph", "") != "X") continue;

@@ -46,7 +46,7 @@ class PredictionTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     writer_ = std::make_shared<llm::Llm>(
-        LoadSpec{SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3", "tiny", WeightType::kF32});
+        LoadSpec{SYRINX_BINARY_DIR "/parity/llm/qwen3", "tiny", WeightType::kF32});
     speaker_ = make_toy_pipeline();
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(); }

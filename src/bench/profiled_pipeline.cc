@@ -90,7 +90,7 @@ class ProfiledSequence : public Sequence {
 /// AR stage that samples one code a step; its cache has pages but no bytes.
 class ProfiledAr : public ArStage {
  public:
-  ProfiledAr(const StepProfile& profile, size_t node, bool away) : away_(away) {
+  ProfiledAr(const StepProfile& profile, size_t node, bool remote) : remote_(remote) {
     traits_.hidden = 1;
     traits_.vocab = {1};
     for (const UtteranceProfile& utterance : profile.utterances) {
@@ -101,22 +101,22 @@ class ProfiledAr : public ArStage {
     }
   }
   const ArTraits& traits() const override { return traits_; }
-  bool away() const override { return away_; }
+  bool remote() const override { return remote_; }
   void forward(StepContext&, const ArBatch&, View) const override { never(); }
   void logits(StepContext&, int, const ArBatch&, View, View, View) const override { never(); }
   [[noreturn]] static void never() { throw InternalError("a profile was run"); }
 
  private:
-  const bool away_;
+  const bool remote_;
   ArTraits traits_;
 };
 
 class ProfiledChunks : public ChunkStage {
  public:
-  ProfiledChunks(FrameType in, FrameType out, bool away) : in_(in), out_(out), away_(away) {}
+  ProfiledChunks(FrameType in, FrameType out, bool remote) : in_(in), out_(out), remote_(remote) {}
   FrameType in() const override { return in_; }
   FrameType out() const override { return out_; }
-  bool away() const override { return away_; }
+  bool remote() const override { return remote_; }
   std::unique_ptr<StreamState> open(Bundle) const override {
     return std::make_unique<StreamState>();
   }
@@ -124,7 +124,7 @@ class ProfiledChunks : public ChunkStage {
 
  private:
   const FrameType in_, out_;
-  const bool away_;
+  const bool remote_;
 };
 
 class ProfiledPipeline : public Pipeline {
@@ -178,11 +178,11 @@ class ProfiledPipeline : public Pipeline {
     std::vector<Edge> edges;
     const auto ars = static_cast<int>(profile_.ars.size());
     const auto links = static_cast<int>(profile_.links.size());
-    const auto is_away = [&](const std::string& name) {
+    const auto is_remote = [&](const std::string& name) {
       return std::find(apart.begin(), apart.end(), name) != apart.end();
     };
     for (int i = 0; i < ars; ++i) {
-      ars_.push_back(std::make_unique<ProfiledAr>(profile_, i, is_away(profile_.ars[i].name)));
+      ars_.push_back(std::make_unique<ProfiledAr>(profile_, i, is_remote(profile_.ars[i].name)));
       Node node{.name = profile_.ars[i].name, .ar = ars_.back().get(), .in = {}, .out = {}};
       node.in = {{i == 0 ? Flow::kText : Flow::kIds}};
       if (i + 1 == ars) {
@@ -199,7 +199,8 @@ class ProfiledPipeline : public Pipeline {
       const FrameType in{i == 0 ? Flow::kCodes : Flow::kRows, 1};
       const bool last = i + 1 == links;
       const FrameType out{last ? Flow::kSamples : Flow::kRows, last ? samples : 1};
-      chunks_.push_back(std::make_unique<ProfiledChunks>(in, out, is_away(profile_.links[i].name)));
+      chunks_.push_back(
+          std::make_unique<ProfiledChunks>(in, out, is_remote(profile_.links[i].name)));
       nodes.push_back(
           {.name = profile_.links[i].name, .chunk = chunks_.back().get(), .in = {}, .out = {}});
       Edge edge{.from = {ars + i - 1}, .to = {ars + i}, .policy = profile_.links[i].policy};

@@ -79,7 +79,7 @@ class RehearsalTest : public testing::Test {
     options.weights = "f32";
     options.model = "finch";
     speaker_ = load_pipeline(options);
-    options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3";
+    options.model = SYRINX_BINARY_DIR "/parity/llm/qwen3";
     writer_ = load_pipeline(options);
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(); }

@@ -9,16 +9,16 @@
 namespace syrinx {
 namespace {
 
-PlacesSpec places_of(const SimulationOptions& options) {
-  PlacesSpec spec;
+SlotsSpec slots_of(const SimulationOptions& options) {
+  SlotsSpec spec;
   if (options.split) {
-    spec.places = {{1, false}, {1, true}};
+    spec.slots = {{1, false}, {1, true}};
     spec.split = true;
   } else {
-    spec.places.assign(options.executors, {1, true});
+    spec.slots.assign(options.executors, {1, true});
     spec.inline_run = options.executors == 1 && options.apart.empty();
   }
-  for (size_t i = 0; i < options.apart.size(); ++i) spec.places.push_back({1, false, true});
+  for (size_t i = 0; i < options.apart.size(); ++i) spec.slots.push_back({1, false, true});
   return spec;
 }
 
@@ -55,7 +55,7 @@ SimulatedEngine::SimulatedEngine(const StepProfile& profile, const SimulationOpt
     : profile_(profile),
       noise_(options.noise),
       link_s_(options.link_s),
-      spec_(places_of(options)),
+      spec_(slots_of(options)),
       options_(engine_options(profile, options)),
       random_(seed),
       platform_(spec_, {.lay_out_s = [this](const Batch& batch) { return lay_out_s(batch); },
@@ -72,7 +72,7 @@ SimulatedEngine::SimulatedEngine(const StepProfile& profile, const SimulationOpt
 }
 
 SimulatedEngine::~SimulatedEngine() {
-  while (scheduler_.away() > 0) {
+  while (scheduler_.in_flight() > 0) {
     platform_.set(platform_.next_s());
     platform_.hand_back(scheduler_);
   }
@@ -92,7 +92,7 @@ Load SimulatedEngine::load_now() const {
 }
 
 double SimulatedEngine::used() const {
-  const double streams = std::min(model_.load.capacity(), model_.load.limit().places());
+  const double streams = std::min(model_.load.capacity(), model_.load.limit().seats());
   return streams > 0 ? unfinished_ / streams : 0;
 }
 
@@ -151,8 +151,8 @@ void SimulatedEngine::turn(double now) {
     scheduler_.take_in(std::move(mail_.front().second));
     mail_.pop_front();
   }
-  // While batches run elsewhere, planning again would give the same result.
-  while (scheduler_.dispatch() && scheduler_.away() == 0) {
+  // With batches away, planning again would find what it has just found.
+  while (scheduler_.dispatch() && scheduler_.in_flight() == 0) {
   }
   scheduler_.take_ended(ended_);
   unfinished_ -= static_cast<int>(ended_.size());

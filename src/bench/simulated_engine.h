@@ -57,7 +57,7 @@ class SimulatedEngine {
   const StepProfile& profile_;
   const bool noise_;
   const double link_s_;
-  const PlacesSpec spec_;
+  const SlotsSpec spec_;
   const EngineOptions options_;
   std::mt19937_64 random_;
   VirtualPlatform platform_;

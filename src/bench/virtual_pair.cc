@@ -76,7 +76,7 @@ VirtualPair::VirtualPair(std::shared_ptr<const Pipeline> writer,
 }
 
 VirtualPair::~VirtualPair() {
-  for (int i = 0; i < 1000 && scheduler_.away() > 0; ++i) next();
+  for (int i = 0; i < 1000 && scheduler_.in_flight() > 0; ++i) next();
   scheduler_.end_all();
 }
 

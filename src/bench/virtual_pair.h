@@ -63,7 +63,7 @@ class VirtualPair {
 
   const PairCosts costs_;
   const EngineOptions options_;
-  const PlacesSpec spec_;
+  const SlotsSpec spec_;
   Executor executor_;
   VirtualPlatform platform_;
   std::deque<EngineMetrics> metrics_;

@@ -66,7 +66,7 @@ WorkerCurve::WorkerCurve(std::vector<CurvePoint> points) : points_(std::move(poi
   }
 }
 
-WorkerCurve::Place WorkerCurve::find(double rate) const {
+WorkerCurve::Position WorkerCurve::find(double rate) const {
   size_t below = 0;
   while (below + 2 < points_.size() && points_[below + 1].rate <= rate) ++below;
   const double from = points_[below].rate, to = points_[below + 1].rate;

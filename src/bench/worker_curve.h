@@ -27,8 +27,8 @@ struct CurvePoint {
 class WorkerCurve {
  public:
   static constexpr int kQuantiles = 200;
-  /// A position on the curve: between points `below` and `below` + 1, at the fraction `part`.
-  struct Place {
+  /// Where a rate lies: between points `below` and `below` + 1, `part` of the way.
+  struct Position {
     size_t below = 0;
     double part = 0;
   };
@@ -36,17 +36,17 @@ class WorkerCurve {
   /// Takes at least two points, with rates rising from 0.
   explicit WorkerCurve(std::vector<CurvePoint> points);
   const std::vector<CurvePoint>& points() const { return points_; }
-  /// Returns the position of a rate; rates past the last point get the last point.
-  Place find(double rate) const;
+  /// Rates past the last point are as that one; it takes no more.
+  Position find(double rate) const;
   double most_rate() const { return points_.back().rate; }
-  double used(Place at) const { return between(at, &CurvePoint::used); }
-  double free(Place at) const { return between(at, &CurvePoint::free); }
-  double wait_s(Place at) const { return between(at, &CurvePoint::wait_s); }
-  double in_flight(Place at) const { return between(at, &CurvePoint::in_flight); }
-  double playing(Place at) const { return between(at, &CurvePoint::playing); }
+  double used(Position at) const { return between(at, &CurvePoint::used); }
+  double free(Position at) const { return between(at, &CurvePoint::free); }
+  double wait_s(Position at) const { return between(at, &CurvePoint::wait_s); }
+  double in_flight(Position at) const { return between(at, &CurvePoint::in_flight); }
+  double playing(Position at) const { return between(at, &CurvePoint::playing); }
 
  private:
-  double between(Place at, double CurvePoint::*value) const {
+  double between(Position at, double CurvePoint::*value) const {
     const double low = points_[at.below].*value;
     return low + at.part * (points_[at.below + 1].*value - low);
   }

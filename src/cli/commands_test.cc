@@ -1,4 +1,4 @@
-// What every command offers that loads a model, or that sends requests for speech.
+// Options that every command has which loads a model or sends requests for speech.
 #include "cli/commands.h"
 
 #include <gtest/gtest.h>

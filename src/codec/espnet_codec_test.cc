@@ -15,7 +15,7 @@ namespace syrinx {
 namespace {
 
 std::string codec_golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/opuslm/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/opuslm/golden/" + name;
 }
 
 EspnetCodec golden_codec() {

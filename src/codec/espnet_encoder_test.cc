@@ -12,7 +12,7 @@ namespace syrinx {
 namespace {
 
 std::string hearing_golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/opuslm/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/opuslm/golden/" + name;
 }
 
 class EspnetEncoderTest : public testing::Test {

@@ -16,7 +16,7 @@ namespace syrinx {
 namespace {
 
 std::string glm_golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/glm4_voice/golden/" + name;
 }
 
 class GlmSpeech : public testing::Test {

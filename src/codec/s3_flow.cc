@@ -66,7 +66,7 @@ std::shared_ptr<const S3FlowVoice> S3Flow::voice(std::vector<int32_t> tokens, Te
 
 S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
                          const S3FlowNoise& noise) const {
-  if (config_.whole_prompt) return open_whole(ctx, std::move(voice), noise);
+  if (config_.whole_prompt) return open_whole(ctx, voice, noise);
   S3FlowState state(voice, encoder_->open(), estimator_->open());
   std::vector<float> none;
   run(ctx, voice->tokens, false, noise, state, none);
@@ -74,7 +74,7 @@ S3FlowState S3Flow::open(StepContext& ctx, std::shared_ptr<const S3FlowVoice> vo
   return state;
 }
 
-S3FlowState S3Flow::open_whole(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
+S3FlowState S3Flow::open_whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
                                const S3FlowNoise& noise) const {
   std::vector<int32_t> tokens = voice->tokens;
   const int64_t count = std::ssize(tokens);

@@ -89,7 +89,7 @@ class S3Flow {
   size_t bytes_per_second() const;
 
  private:
-  S3FlowState open_whole(StepContext& ctx, std::shared_ptr<const S3FlowVoice> voice,
+  S3FlowState open_whole(StepContext& ctx, const std::shared_ptr<const S3FlowVoice>& voice,
                          const S3FlowNoise& noise) const;
   void encode_and_solve(StepContext& ctx, int64_t tokens, const S3FlowNoise& noise,
                         S3FlowState& state, std::vector<float>& mel) const;

@@ -177,8 +177,8 @@ Pieces Xeus::place(StepContext* const& ctx, Tensor& x) const {
   const int64_t total = x.shape()[0], width = x.shape()[1];
   for (int64_t begin = 0; begin < total; begin += kXeusRows) {
     const int64_t end = std::min(total, begin + kXeusRows);
-    const View told = positions_.at(*ctx, padded, begin, end);
-    std::copy_n(told.f32(), told.count(), x.f32() + begin * width);
+    const View positions = positions_.at(*ctx, padded, begin, end);
+    std::copy_n(positions.f32(), positions.count(), x.f32() + begin * width);
     co_await PieceEnd();
   }
 }

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// What an engine's model recognises speech with: Whisper, or a model that writes recordings down
+/// The recogniser of an engine's model: Whisper, or a model that writes recordings down
 /// as answers. Null where it does neither. With `vad` Whisper looks at no windows without a voice.
 std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine,
                                           std::shared_ptr<const SileroVad> vad = nullptr);

@@ -79,7 +79,7 @@ class EngineRecogniser final : public Recogniser {
   void take_answer(const Hearing& hearing, const Answer& answer);
   void ask(const Hearing& hearing);
   void refused(const Hearing& hearing, const Error& error);
-  void tell_progress(EngineHearing& hearing, double seconds);
+  void report_progress(EngineHearing& hearing, double seconds);
   void finish(const Hearing& hearing, std::optional<Error> error);
 
   const std::shared_ptr<Engine> engine_;
@@ -252,7 +252,7 @@ void EngineRecogniser::ask(const Hearing& hearing) {
     if (!next) return finish(hearing, next.error());
     h.question = next.take();
   }
-  tell_progress(h, h.loop->done_s());
+  report_progress(h, h.loop->done_s());
   if (!h.question) {
     if (h.loop->through()) finish(hearing, {});
     return;
@@ -266,7 +266,7 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   if (h.cancelled) return;
   ++at_work_;
   const auto sink = std::make_shared<AnswerSink>(*this, hearing);
-  // What is heard is looked through before it becomes a prompt, which is not this thread's work.
+  // Encoding audio for a prompt takes time, so another thread does it.
   auto submitted = request.writing.recordings.empty() ? engine_->submit(request, sink)
                                                       : engine_->submit_soon(request, sink);
   if (submitted.ok()) {
@@ -294,7 +294,7 @@ void EngineRecogniser::refused(const Hearing& hearing, const Error& error) {
   finish(hearing, error);
 }
 
-void EngineRecogniser::tell_progress(EngineHearing& h, double seconds) {
+void EngineRecogniser::report_progress(EngineHearing& h, double seconds) {
   if (seconds <= h.told_s) return;
   h.told_s = seconds;
   h.sink->heard(seconds);
@@ -316,7 +316,7 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
   transcript.duration_s = hearing->loop->duration_s();
   transcript.prompt_tokens = hearing->loop->prompt_tokens();
   transcript.completion_tokens = hearing->loop->completion_tokens();
-  tell_progress(*hearing, transcript.duration_s);
+  report_progress(*hearing, transcript.duration_s);
   hearing->sink->finished(std::move(transcript));
 }
 

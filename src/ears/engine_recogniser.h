@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// What came of a request.
+/// The result of a request.
 struct Answer {
   Outcome outcome;
   std::string text = {};  ///< what it wrote
@@ -31,7 +31,8 @@ class HearingLoop {
   /// The next thing to ask; nothing when through, or while there is not enough of the recording. An
   /// Error ends the transcript. Not called again before take().
   virtual Result<std::optional<SpeechRequest>> next() = 0;
-  /// What was asked has been answered. What is settled by it, in the order of time.
+  /// Takes the answer to the last question. Returns the segments that are final now, in order of
+  /// time.
   virtual std::vector<TranscriptSegment> take(const Answer& answer) = 0;
 
   virtual std::string language() const = 0;         ///< as Transcript
@@ -46,7 +47,7 @@ class HearingLoop {
 
 using LoopMaker = std::function<std::unique_ptr<HearingLoop>(const ListenOptions& options)>;
 
-/// What `loops` makes is used with `engine`.
+/// The loops that `loops` makes submit to `engine`.
 std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, RecogniserInfo info,
                                               LoopMaker loops);
 

@@ -82,7 +82,7 @@ class PocketSphinx final : public Recogniser {
 
  private:
   // All under mutex_.
-  void give_places();
+  void admit_waiting();
   void post(const std::shared_ptr<Hearing>& hearing);
   bool has_work(const Hearing& hearing) const;
 
@@ -167,7 +167,7 @@ Result<std::unique_ptr<Listener>> PocketSphinx::open(const ListenOptions& option
   auto hearing = std::make_shared<Hearing>(options, std::move(sink));
   if (vad_ && !options.live) hearing->gate.emplace(vad_);
   hearings_.push_back(hearing);
-  give_places();
+  admit_waiting();
   return std::unique_ptr<Listener>(
       std::make_unique<PocketSphinxListener>(*this, std::move(hearing)));
 }
@@ -187,7 +187,7 @@ void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
   post(hearing);
-  give_places();  // it may be among the first now
+  admit_waiting();  // it may be among the first now
 }
 
 void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
@@ -200,7 +200,7 @@ void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
 /// long: they have half of the places at most, so that a turn that has ended, whose end a client
 /// waits for, is heard at once. It comes first; then the client with the fewest places, then in
 /// order of arrival.
-void PocketSphinx::give_places() {
+void PocketSphinx::admit_waiting() {
   while (true) {
     int taken = 0, going_on = 0;
     for (const auto& each : hearings_) {
@@ -343,7 +343,7 @@ void PocketSphinx::finish(const std::shared_ptr<Hearing>& hearing, std::optional
     hearing->waiting.clear();
     hearings_.remove(hearing);
     if (hearing->decoder) free_.push_back(std::move(hearing->decoder));
-    give_places();
+    admit_waiting();
   }
   hearing->transcript.duration_s = static_cast<double>(hearing->heard) / kHearingRate;
   if (error) {

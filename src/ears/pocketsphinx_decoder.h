@@ -35,7 +35,7 @@ class PocketSphinxDecoder {
   std::optional<TranscriptSegment> hear(std::span<const int16_t> block);
   /// The recording is over; the segment of what was said last.
   std::optional<TranscriptSegment> end();
-  /// What seems to be said in the utterance that is going on.
+  /// Returns the hypothesis for the current utterance.
   std::string partial() const;
 
  private:

@@ -231,7 +231,7 @@ TEST(PocketSphinx, StretchesWithoutAVoiceAreHeardAsSilence) {
   EXPECT_NE(transcribe(*nowhere, fox(), 4000, {.live = true}).text(), "");
 }
 
-TEST(PocketSphinx, CancelledOnceAndThePlaceIsFree) {
+TEST(PocketSphinx, CancelledOnceAndTheTurnIsFree) {
   const auto recogniser = open_or_null({.threads = 1, .places = 1});
   SKIP_WITHOUT(recogniser);
   const auto first = std::make_shared<Notes>(), second = std::make_shared<Notes>(),
@@ -266,7 +266,7 @@ TEST(PocketSphinx, SoManyMayWait) {
   EXPECT_TRUE(recogniser->open({}, std::make_shared<Notes>()).ok());
 }
 
-TEST(PocketSphinx, TheClientWithTheFewestPlacesIsNext) {
+TEST(PocketSphinx, TheClientWithTheFewestRunningIsNext) {
   const auto recogniser = open_or_null({.threads = 1, .places = 2});
   SKIP_WITHOUT(recogniser);
   std::vector<std::shared_ptr<Notes>> notes;

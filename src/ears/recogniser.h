@@ -1,4 +1,4 @@
-// What turns speech into text, whatever is behind it: a program's library on host threads or a
+// The interface of speech recognisers: a program's library on host threads or a
 // network on the engine. A Recogniser opens one Listener for each recording or turn of a speaker;
 // samples go in as they come, what is settled comes out in order, and at the end the whole.
 //
@@ -37,7 +37,7 @@ struct TranscriptWord {
 
 /// A token of a transcript, or a word where a recogniser has no tokens.
 struct ScoredPiece {
-  std::string bytes = {};  ///< those of all pieces, joined, are the text's
+  std::string bytes = {};  ///< the bytes of this piece; joined, those of all pieces are the text
   float logprob = 0;       ///< natural
 };
 
@@ -69,7 +69,7 @@ struct Transcript {
   std::string text() const;
 };
 
-/// What a recogniser is and can.
+/// Names and abilities of a recogniser.
 struct RecogniserInfo {
   std::string name = {};                    ///< what clients ask for
   std::string family = {};                  ///< "pocketsphinx", "whisper", ...
@@ -80,17 +80,17 @@ struct RecogniserInfo {
   bool translates = false;     ///< into English
   bool scores = false;         ///< reports how likely its tokens or words are
   bool prompts = false;        ///< ListenOptions::prompt and temperatures change what is heard
-  bool first_channel = false;  ///< of a recording of several it hears the first; false: their mean
+  bool first_channel = false;  ///< hears the first of several channels; false: the mean of all
   size_t bytes = 0;            ///< memory that it takes when it has loaded all it loads
 };
 
-/// What a recording is listened to for.
+/// Options of transcribing a recording.
 struct ListenOptions {
   std::string language = {};  ///< ISO 639-1; empty: found out, or the only one
   std::string prompt = {};    ///< what was said before, or words to expect
   /// Sampling temperatures to try in turn until a segment passes; empty: the recogniser's own.
   std::vector<float> temperatures = {};
-  /// What was written before is known to what is heard later, where a recogniser has that.
+  /// Whether earlier text is context for later windows, where the recogniser can use it.
   bool condition_on_text = true;
   bool word_times = false;
   bool scores = false;     ///< refused where RecogniserInfo::scores is not set
@@ -106,7 +106,7 @@ struct ListenOptions {
 class TranscriptSink {
  public:
   virtual ~TranscriptSink() = default;
-  /// What seems to be said after the last segment; replaces the call before, and may be empty.
+  /// Reports the hypothesis after the last segment; replaces the one before, and may be empty.
   virtual void partial(std::string_view /*text*/) {}
   /// The next segment; it is settled and never changes.
   virtual void segment(const TranscriptSegment& segment) = 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples
 
-/// What the listener and its passes share; changed by the recogniser's threads.
+/// State that the listener and its passes share; changed by the recogniser's threads.
 class PassedSink final : public TranscriptSink {
  public:
   explicit PassedSink(std::shared_ptr<TranscriptSink> sink) : sink_(std::move(sink)) {}

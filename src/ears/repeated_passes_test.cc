@@ -78,7 +78,7 @@ TEST(RepeatedPasses, ReportWhatIsSaidSoFarEachHalfSecond) {
   EXPECT_EQ(sink->partials, std::vector<std::string>{"8000"});
   listener->hear(tenth);
   ASSERT_EQ(recogniser->utterances.size(), 3u);
-  // What becomes settled meanwhile is not part of a hypothesis.
+  // Text that has become final is not part of a hypothesis.
   recogniser->utterances[0]->sink->segment({.end_s = 1, .text = " one", .tokens = {}});
   recogniser->tell(2);
   EXPECT_EQ(sink->partials.size(), 1u);

@@ -25,7 +25,7 @@ class SileroVad {
   /// `path` is a file or a directory that holds silero_vad_16k.safetensors. Throws LoadError.
   static std::shared_ptr<const SileroVad> load(const std::string& path);
 
-  /// What a stream remembers.
+  /// The state of a stream between calls.
   struct State {
     std::array<float, kHidden> hidden{}, cell{};
   };

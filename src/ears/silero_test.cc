@@ -29,8 +29,7 @@ TEST(Silero, AsItsAuthorsGraph) {
   const TestDir dir;
   dir.write("silero_vad_16k.safetensors", fixture::made_weights());
   const auto model = SileroVad::load(dir.path());
-  const json golden =
-      json::parse(std::ifstream(SYRINX_SOURCE_DIR "/tests/parity/silero/golden.json"));
+  const json golden = json::parse(std::ifstream(SYRINX_BINARY_DIR "/parity/silero/golden.json"));
   const auto& wanted = golden["probabilities"];
   const std::vector<float> sound = made_sound(wanted.size());
   const std::vector<float> got = SileroStream(model).hear(sound);

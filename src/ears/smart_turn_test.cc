@@ -19,7 +19,7 @@ namespace {
 
 nlohmann::json smart_turn_golden() {
   return nlohmann::json::parse(
-      read_file(SYRINX_SOURCE_DIR "/tests/parity/smart_turn/golden.json", 1 << 20));
+      read_file(SYRINX_BINARY_DIR "/parity/smart_turn/golden.json", 1 << 20));
 }
 
 /// make_golden.py's made_weights() as a safetensors file, without the tensor `left_out`.

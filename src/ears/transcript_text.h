@@ -16,7 +16,7 @@ std::string transcript_srt(const Transcript& transcript);
 /// The transcript as WebVTT, with cues as above.
 std::string transcript_vtt(const Transcript& transcript);
 
-/// What verbose_json holds beside the text.
+/// The fields of verbose_json beside the text.
 struct VerboseParts {
   bool segments = true, words = false;
   bool translated = false;

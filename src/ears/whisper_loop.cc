@@ -118,7 +118,7 @@ std::shared_ptr<Window> WhisperLoop::next_window() const {
   window->rows = rows_;
   window->keep_rows =
       options_.word_times || attempt_ + 1 < static_cast<int>(options_.temperatures.size());
-  window->before.assign(ids_.begin() + static_cast<int64_t>(told_from_), ids_.end());
+  window->before.assign(ids_.begin() + static_cast<int64_t>(context_from_), ids_.end());
   window->temperature = options_.temperatures[static_cast<size_t>(attempt_)];
   return window;
 }
@@ -224,7 +224,7 @@ std::vector<TranscriptSegment> WhisperLoop::settle() {
     ids_.insert(ids_.end(), segment.tokens.begin(), segment.tokens.end());
     out.push_back(std::move(segment));
   }
-  if (!options_.condition_on_text || cut_.temperature > kWarm) told_from_ = ids_.size();
+  if (!options_.condition_on_text || cut_.temperature > kWarm) context_from_ = ids_.size();
   cut_ = {};
   recording_.forget(seek_);
   return out;

@@ -63,8 +63,8 @@ class WhisperLoop {
   uint64_t seed() const {
     return static_cast<uint64_t>(seek_) << 8 | static_cast<uint64_t>(attempt_);
   }
-  /// What next() named has been done. What is settled by it, in the order of time; empty segments
-  /// are left out.
+  /// Takes the result of the work that next() named. Returns the final segments in order of time;
+  /// empty segments are left out.
   std::vector<TranscriptSegment> take();
 
   const std::string& language() const { return language_; }
@@ -76,7 +76,7 @@ class WhisperLoop {
   int windows() const { return windows_; }  ///< asked for so far, every attempt counted
 
  private:
-  /// What came of one temperature.
+  /// The result of one temperature.
   struct Attempt {
     std::shared_ptr<const whisper::Window> window;
     double compression = 0;
@@ -109,7 +109,7 @@ class WhisperLoop {
   int attempt_ = 0, windows_ = 0;
   std::vector<int32_t> ids_;  // the prompt, then all that was written
   size_t prompt_size_ = 0;    // of ids_
-  size_t told_from_ = 0;      // of ids_: what later windows are given begins here
+  size_t context_from_ = 0;   // of ids_: what later windows are given begins here
   std::shared_ptr<whisper::Window> asked_;
   std::vector<Attempt> failed_;                    // attempts of the window that begins at seek_
   whisper::WindowRows rows_;                       // of that window, once the encoder has made them

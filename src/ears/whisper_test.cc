@@ -26,7 +26,7 @@ namespace {
 using nlohmann::json;
 
 std::string whisper_checkpoint(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
+  return SYRINX_BINARY_DIR "/parity/whisper/" + name;
 }
 
 std::shared_ptr<Engine> whisper_engine(const std::string& name, int threads = 2,
@@ -43,7 +43,7 @@ std::vector<float> whisper_recording(const json& r) {
   return fixture::golden_signal(count, r["seed"], r["swell"]);
 }
 
-/// What of a case's options a recogniser is made with, and what a recording is opened with.
+/// Options of a case for making the recogniser, and for opening a recording.
 WhisperOptions loop_options(const json& o) {
   WhisperOptions out;
   out.most_compression = o.value("compression_ratio_threshold", 2.4);
@@ -315,7 +315,7 @@ TEST(WhisperRecogniser, OpensACheckpoint) {
   options.model = whisper_checkpoint("large");
   options.engine.threads = 1;
   EXPECT_EQ(open_recogniser(options)->info().name, "large");
-  options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3";
+  options.model = SYRINX_BINARY_DIR "/parity/llm/qwen3";
   try {
     open_recogniser(options);
     ADD_FAILURE();

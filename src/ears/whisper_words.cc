@@ -66,7 +66,7 @@ std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<co
     const std::vector<char32_t> codes = characters(text);
     const auto broken = std::find(codes.begin(), codes.end(), kReplacement);
     const size_t at = done + static_cast<size_t>(broken - codes.begin());
-    // What stays broken in the whole text will not become whole.
+    // Characters that are broken in the whole text stay broken.
     if (broken != codes.end() && (at >= all.size() || all[at] != kReplacement)) continue;
     out.push_back({.text = text, .ids = taken});
     done += codes.size();

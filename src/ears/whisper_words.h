@@ -41,7 +41,7 @@ void merge_punctuation(std::vector<HeardWord>& words);
 /// The words of an alignment that is done, punctuation still by itself.
 std::vector<HeardWord> heard_words(const Tokenizer& tokenizer, const whisper::Alignment& alignment);
 
-/// What of segments the words change.
+/// The fields of segments that words change.
 struct TimedSegments {
   std::span<TranscriptSegment> segments;  ///< of one window, in order; get words, start and end
   std::span<const size_t> ids;            ///< of text in each

@@ -14,7 +14,7 @@ namespace {
 using nlohmann::json;
 
 std::string words_checkpoint(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
+  return SYRINX_BINARY_DIR "/parity/whisper/" + name;
 }
 
 /// Words as the authors cut them, and as they join punctuation.

@@ -60,7 +60,7 @@ void Active::begin_segment(int node) {
 void Active::begin_segments() {
   for (size_t n = 0; n < runs.size(); ++n) {
     const ArRun* run = runs[n].ar.get();
-    if (run && !run->away() && !run->begun) begin_segment(static_cast<int>(n));
+    if (run && !run->remote() && !run->begun) begin_segment(static_cast<int>(n));
   }
 }
 

@@ -55,7 +55,7 @@ struct Active {
   void release_pages();
 };
 
-/// The longest wait for a place that a request may have: a listener's, or a reader's.
+/// The longest wait for a seat that a request may have: a listener's, or a reader's.
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request);
 
 /// Makes the record of a request that check_request() accepted; the caller sets id and runs. For a

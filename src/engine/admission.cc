@@ -7,20 +7,20 @@ namespace syrinx {
 
 double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing sharing) {
   constexpr double kUnknown = std::numeric_limits<double>::infinity();
-  double steps_s = 0, chunks_s = 0, away_s = 0;
+  double steps_s = 0, chunks_s = 0, remote_s = 0;
   for (const NodeWork& node : nodes) {
     const double units = static_cast<double>(max_batch) * (node.ar ? 1 : node.chunk_frames);
     const double each_s = node.cost.fixed_s / units + node.cost.unit_s;
     if (each_s <= 0 || node.units_a_second <= 0) return kUnknown;
-    (node.away ? away_s : node.ar ? steps_s : chunks_s) += node.units_a_second * each_s;
+    (node.remote ? remote_s : node.ar ? steps_s : chunks_s) += node.units_a_second * each_s;
   }
-  if (sharing.split) return 1 / std::max({steps_s, chunks_s, away_s});
+  if (sharing.split) return 1 / std::max({steps_s, chunks_s, remote_s});
   const double here = sharing.executors / (steps_s + chunks_s);
-  return away_s > 0 ? std::min(here, 1 / away_s) : here;
+  return remote_s > 0 ? std::min(here, 1 / remote_s) : here;
 }
 
 double predicted_wait_s(const Load& load) {
-  const double missing = load.running + load.waiting + 1 - load.places;
+  const double missing = load.running + load.waiting + 1 - load.seats;
   if (missing <= 0) return 0;
   if (load.finish_rate <= 0) return std::numeric_limits<double>::infinity();
   return missing / load.finish_rate;
@@ -46,7 +46,7 @@ double Slowdown::value(double waited_s, int waiting, double now_s) const {
   return std::max(1.0, sum_s / count / alone_s_);
 }
 
-void PlaceLimit::observe(double busy_s, int running, double now_s) {
+void SeatLimit::observe(double busy_s, int running, double now_s) {
   constexpr double kMany = 0.005;  // a share of late chunks that is overload
   constexpr int kProof = 3;        // looks in a row
   constexpr double kBusy = 0.7, kIdle = 0.5;
@@ -59,12 +59,12 @@ void PlaceLimit::observe(double busy_s, int running, double now_s) {
   proof_ = late && busy > kBusy ? proof_ + 1 : 0;
   idle_s_ = busy < kIdle ? idle_s_ + passed_s : 0;
   if (proof_ >= kProof) {
-    places_ = std::max(1.0, kBack * std::min<double>(places_, running));
+    seats_ = std::max(1.0, kBack * std::min<double>(seats_, running));
   } else if (idle_s_ > kIdleEnough_s) {
-    places_ = std::numeric_limits<double>::infinity();
+    seats_ = std::numeric_limits<double>::infinity();
   } else if (late_ == 0) {
-    places_ *= kOut;
-    if (places_ > 1e6) places_ = std::numeric_limits<double>::infinity();
+    seats_ *= kOut;
+    if (seats_ > 1e6) seats_ = std::numeric_limits<double>::infinity();
   }
   looked_s_ = now_s, busy_s_ = busy_s;
   chunks_ = late_ = 0;

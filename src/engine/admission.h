@@ -17,7 +17,7 @@ struct NodeWork {
   bool ar = false;
   double units_a_second = 0;  ///< rows, or fresh frames
   int chunk_frames = 1;       ///< of a chunk node: frames in a steady chunk
-  bool away = false;          ///< runs in another process: takes no time of the executors
+  bool remote = false;        ///< runs in another process: takes no time of the executors
 };
 
 /// Which nodes share time: all of them on one executor, the AR nodes beside the others, or any node
@@ -33,35 +33,35 @@ double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing s
 
 /// The engine's load at one moment.
 struct Load {
-  int running = 0;         ///< requests that have a place
+  int running = 0;         ///< requests that have a seat
   int waiting = 0;         ///< requests in the queue for one
-  double places = 0;       ///< how many may run
+  double seats = 0;        ///< how many may run
   double finish_rate = 0;  ///< requests that end per second; 0: not known
 };
 
-/// Seconds until one more request would get a place; 0: at once. Infinite when there is no place
+/// Seconds until one more request would get a seat; 0: at once. Infinite when there is no seat
 /// and nothing is known of when one will be free.
 double predicted_wait_s(const Load& load);
 
-/// Takes back places when streams run dry although the costs said that there was room (they miss
+/// Takes back seats when streams run dry although the costs said that there was room (they miss
 /// what other programs take). That needs proof: chunks come late in several looks in a row while
 /// the executors are busy; a single hiccup of the machine does not count. Places come back while no
 /// chunk is late, and all at once when the executors have time again.
-class PlaceLimit {
+class SeatLimit {
  public:
   static constexpr double kLook_s = 0.25;  ///< long enough for a change to show
 
   /// A chunk reached its listener.
   void chunk(bool late) { ++chunks_, late_ += late ? 1 : 0; }
   /// To be called often. `busy_s`: of all executors since the start, divided by their number;
-  /// `running`: requests that hold a place.
+  /// `running`: requests that hold a seat.
   void observe(double busy_s, int running, double now_s);
   /// The largest number of requests that may run; infinite while no chunk is late.
-  double places() const { return places_; }
-  bool limited() const { return places_ < std::numeric_limits<double>::infinity(); }
+  double seats() const { return seats_; }
+  bool limited() const { return seats_ < std::numeric_limits<double>::infinity(); }
 
  private:
-  double places_ = std::numeric_limits<double>::infinity();
+  double seats_ = std::numeric_limits<double>::infinity();
   double looked_s_ = 0, busy_s_ = 0;  // at the last look
   int64_t chunks_ = 0, late_ = 0;     // since the last look
   int proof_ = 0;                     // looks in a row that showed overload
@@ -69,7 +69,7 @@ class PlaceLimit {
 };
 
 /// The time that new requests wait for their first output, as a multiple of the time when a request
-/// is alone: listeners notice load by it long before places are short. 1 until a request has come
+/// is alone: listeners notice load by it long before seats are short. 1 until a request has come
 /// alone.
 class Slowdown {
  public:

@@ -1,4 +1,4 @@
-// Requests of the background on a scripted clock: their share of time, places and pages.
+// Requests of the background on a scripted clock: their share of time, seats and pages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +76,7 @@ TEST(Scheduler, BackgroundPromptsOfALargeModelAreNotRunRowByRow) {
   EXPECT_LE(steps, frames + 5);
 }
 
-TEST(Scheduler, BackgroundRequestsTakeNoPlacesAndGiveTheirPages) {
+TEST(Scheduler, BackgroundRequestsTakeNoSeatsAndGiveTheirPages) {
   ScriptedMachine machine({.options = patient(7), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(150, 7), other = ask_bytes(190, 8);
@@ -144,7 +144,7 @@ TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
   EngineOptions options = patient();
   options.background_share = 0.1;
   ScriptedMachine machine({.options = options,
-                           .places = {{{1, true}, {1, true}}, false, true},
+                           .slots = {{{1, true}, {1, true}}, false, true},
                            .batch_s = ninety_ms_a_second});
   ResidentModel& live = machine.add(make_toy_pipeline());
   ResidentModel& model = machine.add(make_toy_pipeline());

@@ -6,15 +6,15 @@
 
 namespace syrinx {
 
-void Batch::warm_steps(int places, int pages) {
-  page_table_.reserve(static_cast<size_t>(places) * std::bit_ceil(static_cast<unsigned>(pages)));
-  sequences_.reserve(places), owners.reserve(places), guesses_.reserve(places);
+void Batch::warm_steps(int sequences, int pages) {
+  page_table_.reserve(static_cast<size_t>(sequences) * std::bit_ceil(static_cast<unsigned>(pages)));
+  sequences_.reserve(sequences), owners.reserve(sequences), guesses_.reserve(sequences);
 }
 
-void Batch::warm_chunks(int places, const ChunkStage& stage, const ChunkPolicy& policy) {
-  owners.reserve(places), jobs_.reserve(places);
-  const size_t fresh = static_cast<size_t>(places) * most_frames(policy);
-  const size_t window = fresh + static_cast<size_t>(places) * (policy.left + policy.lookahead);
+void Batch::warm_chunks(int streams, const ChunkStage& stage, const ChunkPolicy& policy) {
+  owners.reserve(streams), jobs_.reserve(streams);
+  const size_t fresh = static_cast<size_t>(streams) * most_frames(policy);
+  const size_t window = fresh + static_cast<size_t>(streams) * (policy.left + policy.lookahead);
   const size_t elements = window * stage.in_width();
   const Flow flow = stage.in().flow;
   flow == Flow::kRows || flow == Flow::kSamples ? window_values_.reserve(elements)

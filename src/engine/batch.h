@@ -19,10 +19,10 @@ struct ResidentModel;
 
 class Batch : public StepResults {
  public:
-  /// Room for batches of up to `places` sequences of an AR stage, of `pages` pages each.
-  void warm_steps(int places, int pages);
+  /// Makes room for batches of up to `sequences` sequences of an AR stage, of `pages` pages each.
+  void warm_steps(int sequences, int pages);
   /// The same for chunks of a stage that is fed under `policy`.
-  void warm_chunks(int places, const ChunkStage& stage, const ChunkPolicy& policy);
+  void warm_chunks(int streams, const ChunkStage& stage, const ChunkPolicy& policy);
 
   /// Begins an AR batch of sequences with at most `table_width` pages each, of the cache `kv` (one
   /// pool per ArTraits::kv). The table is as wide as the next power of two, so that steps keep

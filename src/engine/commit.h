@@ -2,7 +2,7 @@
 // changes what a request has computed. Engine thread only.
 //
 // Invariants (CONTRACT.md, I1, I5, I8):
-// - results are keyed by request, never by the row's place in the batch;
+// - results are keyed by request, never by the row's position in the batch;
 // - a request that has ended meanwhile gets nothing, and its pages go;
 // - a fault of the batch fails its requests, a fault of one of them that request alone.
 #pragma once

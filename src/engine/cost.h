@@ -1,4 +1,4 @@
-// What a batch costs in time, as a straight line over its size, learned while running. Policies
+// The time of a batch, as a straight line over its size, learned while running. Policies
 // plan with it, admission counts with it, the simulator replays it.
 #pragma once
 

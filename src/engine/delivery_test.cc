@@ -1,4 +1,4 @@
-// What reaches a listener and when, on a scripted clock: late chunks, what the engine learns from
+// Delivery to a listener on a scripted clock: late chunks, what the engine learns from
 // them, first chunks, streams that repeat themselves.
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Takes long at the vocoder's batches with these numbers.
+/// A script whose vocoder takes the given seconds for batches with these numbers.
 Script late_at(std::vector<std::pair<int, double>> late) {
   return {.options = patient(),
           .batch_s = [late = std::move(late), vocoders = 0](const Batch& batch) mutable {
@@ -147,7 +147,7 @@ TEST(Delivery, AReaderThatStopsReadsNothing) {
   machine.run_to_end();
 }
 
-/// What was spoken on suspicion is heard from the moment on at which it is wanted.
+/// Speculative speech reaches the listener from the moment on at which the request is confirmed.
 TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
@@ -300,7 +300,7 @@ TEST(Delivery, FramesOnTheirWayCountAsSlack) {
   options.max_batch = 1;
   bool stuck = false;
   ScriptedMachine machine({.options = options,
-                           .places = {{{1, false}, {1, true}}, false, true},
+                           .slots = {{{1, false}, {1, true}}, false, true},
                            .batch_s = [&](const Batch& batch) {
                              if (batch.kind() == Plan::kAr) return 1e-3;
                              return stuck ? 0.2 : 1e-4;

@@ -10,15 +10,15 @@ namespace {
 
 constexpr size_t kDuetPage = KvPool::kPageRows * 2 * 16 * sizeof(float);
 
-std::vector<MixedTold> duets(Executor& executor) {
-  std::vector<MixedTold> out;
+std::vector<ExpectedAnswer> duets(Executor& executor) {
+  std::vector<ExpectedAnswer> out;
   for (int i = 0; i < 8; ++i) {
     SpeechRequest request;
     for (int c = 0; c < 1 + 9 * i; ++c)
       request.say.text += static_cast<char>('a' + (7 * c + i) % 26);
     request.sampling.seed = static_cast<uint64_t>(i);
     request.writing.text_only = i % 3 == 2;
-    out.push_back(tell_alone(make_duet_pipeline(), request, executor));
+    out.push_back(run_alone(make_duet_pipeline(), request, executor));
     EXPECT_EQ(out.back().text.size(), request.say.text.size());
     EXPECT_EQ(out.back().samples.size(),
               request.writing.text_only ? 0 : 20 * request.say.text.size());
@@ -28,12 +28,12 @@ std::vector<MixedTold> duets(Executor& executor) {
 
 TEST(Duet, IsTheSameUnderAnySchedule) {
   Executor executor(1);
-  const std::vector<MixedTold> told = duets(executor);
+  const std::vector<ExpectedAnswer> expected = duets(executor);
   const auto pipeline = make_duet_pipeline();
   double preemptions = 0;
   for (uint64_t seed = 0; seed < 400; ++seed) {
     const size_t kv_bytes = (seed % 2 == 0 ? 14 : 200) * kDuetPage;
-    preemptions += MixedSchedule(seed, pipeline, told, kv_bytes, executor).run().preemptions;
+    preemptions += MixedSchedule(seed, pipeline, expected, kv_bytes, executor).run().preemptions;
     if (HasFailure()) FAIL() << "in schedule " << seed;
   }
   EXPECT_GT(preemptions, 0) << "the test did not force any";
@@ -41,8 +41,8 @@ TEST(Duet, IsTheSameUnderAnySchedule) {
 
 TEST(Duet, IsCancelledAtAnyMoment) {
   Executor executor(1);
-  const std::vector<MixedTold> told = duets(executor);
-  for (const size_t i : {2, 3}) cancel_at_any_moment(make_duet_pipeline(), told[i], executor);
+  const std::vector<ExpectedAnswer> expected = duets(executor);
+  for (const size_t i : {2, 3}) cancel_at_any_moment(make_duet_pipeline(), expected[i], executor);
 }
 
 TEST(Duet, TextAloneOpensNoTalker) {

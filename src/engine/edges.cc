@@ -100,12 +100,12 @@ void Edges::give(Active& request, int node, Late late) {
   if (!request.runs[node].ar || !request.runs[node].ar->open) return;
   ArRun& run = *request.runs[node].ar;
   run.late.push_back(std::move(late));
-  if (!run.away()) give_waiting(request, node);
+  if (!run.remote()) give_waiting(request, node);
 }
 
 void Edges::give_waiting(Active& request, int node) {
   ArRun& run = *request.runs[node].ar;
-  while (run.open && !run.late.empty() && request.live() && !run.away()) {
+  while (run.open && !run.late.empty() && request.live() && !run.remote()) {
     Late late = std::move(run.late.front());
     run.late.pop_front();
     if (late.port >= 0) {
@@ -177,7 +177,7 @@ void Edges::end_streams(Active& request, int n) {
 /// sequence is here to be asked.
 void Edges::begin_streams(Active& request, int n) {
   ArRun& run = *request.runs[n].ar;
-  if (run.away()) return;
+  if (run.remote()) return;
   const Graph& graph = request.model->graph();
   std::vector<int> behind;
   const auto follow = [&](int from) {

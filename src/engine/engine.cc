@@ -51,7 +51,7 @@ struct Engine::Impl {
   const std::shared_ptr<Machine> machine;
   EngineMetrics metrics;
   ResidentModel model;
-  Door door;
+  ModelAdmission admission;
   std::unique_ptr<VoiceQueue> voices;  // null where the pipeline has no encoder
 
   Impl(std::shared_ptr<const Pipeline> pipeline, const EngineOptions& options,
@@ -65,11 +65,11 @@ struct Engine::Impl {
                                        VoiceQueueLimits{.max_per_client = options.max_per_client,
                                                         .max_wait_s = options.max_encode_wait_s});
     }
-    machine->add(model, door);
+    machine->add(model, admission);
   }
   ~Impl() { machine->remove(model); }
 
-  double tell_wait();
+  double update_wait();
   Error* refusal(const SpeechRequest& request, Error& error);
   void leave(const SpeechRequest& request);
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink,
@@ -90,9 +90,9 @@ Engine::Engine(std::shared_ptr<const Pipeline> pipeline, EngineOptions options,
   check(options);
   if (!machine) machine = std::make_shared<Machine>(options);
   for (const Node& node : pipeline->graph().nodes()) {
-    const bool away = node.ar ? node.ar->away() : node.chunk->away();
-    if (away && machine->options().away_places < 1) {
-      throw LoadError("the stage '" + node.name + "' is in another process: away_places is 0");
+    const bool remote = node.ar ? node.ar->remote() : node.chunk->remote();
+    if (remote && machine->options().remote_slots < 1) {
+      throw LoadError("the stage '" + node.name + "' is in another process: remote_slots is 0");
     }
   }
   impl_ = std::make_unique<Impl>(std::move(pipeline), options, std::move(machine));
@@ -105,32 +105,32 @@ const std::shared_ptr<Machine>& Engine::machine() const { return impl_->machine;
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 
 /// The wait that one more request would have, in the metrics too. Under the lock.
-double Engine::Impl::tell_wait() {
-  Load load = door.load;
-  load.waiting += door.arriving;
+double Engine::Impl::update_wait() {
+  Load load = admission.load;
+  load.waiting += admission.arriving;
   const double wait_s = predicted_wait_s(load);
   metrics.predicted_wait_s.set(std::isfinite(wait_s) ? wait_s : 0);
   return wait_s;
 }
 
-/// Takes a place for the request, or says why there is none. Under the lock.
+/// Takes a seat for the request, or says why there is none. Under the lock.
 Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
-  const double wait_s = tell_wait();
+  const double wait_s = update_wait();
   const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
   error.code = ErrorCode::kOverloaded;
-  if (door.draining) {
+  if (admission.draining) {
     error.message = kShuttingDown;
     return &error;
   }
   error.retry_after_s = back_s;
   const EngineOptions& options = model.options;
-  if (door.unfinished >= options.max_requests) {
-    error.message = concat("all ", options.max_requests, " places are taken");
-    metrics.rejected_places.add();
+  if (admission.unfinished >= options.max_requests) {
+    error.message = concat("all ", options.max_requests, " seats are taken");
+    metrics.rejected_seats.add();
     return &error;
   }
-  const auto mine = door.of_client.find(request.terms.client);
-  if (options.max_per_client > 0 && mine != door.of_client.end() &&
+  const auto mine = admission.of_client.find(request.terms.client);
+  if (options.max_per_client > 0 && mine != admission.of_client.end() &&
       mine->second >= options.max_per_client) {
     error.message = concat("this client has ", mine->second, " unfinished requests, the limit is ",
                            options.max_per_client);
@@ -139,23 +139,24 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   }
   const double most_s = promised_wait_s(model, request);
   if (wait_s > most_s && std::isfinite(wait_s)) {
-    error.message = concat("the wait for a place would be ", std::round(10 * wait_s) / 10,
+    error.message = concat("the wait for a seat would be ", std::round(10 * wait_s) / 10,
                            " s, the limit is ", most_s, " s");
     metrics.rejected_queue.add();
     return &error;
   }
-  ++door.unfinished;
-  ++door.of_client[request.terms.client];
-  ++door.arriving;
+  ++admission.unfinished;
+  ++admission.of_client[request.terms.client];
+  ++admission.arriving;
   return nullptr;
 }
 
-/// Gives back the place of a request that did not come after all.
+/// Gives back the seat of a request that did not come after all.
 void Engine::Impl::leave(const SpeechRequest& request) {
   machine->locked([&] {
-    --door.unfinished;
-    --door.arriving;
-    if (--door.of_client[request.terms.client] == 0) door.of_client.erase(request.terms.client);
+    --admission.unfinished;
+    --admission.arriving;
+    if (--admission.of_client[request.terms.client] == 0)
+      admission.of_client.erase(request.terms.client);
   });
   machine->notify_end();
 }
@@ -228,7 +229,7 @@ Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, Voic
                  "ref_audio"};
   }
   bool draining = false;
-  impl_->machine->locked([&] { draining = impl_->door.draining; });
+  impl_->machine->locked([&] { draining = impl_->admission.draining; });
   if (draining) return Error{ErrorCode::kOverloaded, kShuttingDown};
   return impl_->voices->encode(std::move(recording), client, std::move(done));
 }
@@ -239,14 +240,14 @@ void Engine::cancel_voice(uint64_t id) {
 
 bool Engine::drain(double timeout_s) {
   const double end_s = now_s() + timeout_s;
-  impl_->machine->locked([&] { impl_->door.draining = true; });
-  if (!impl_->machine->wait_for_end(impl_->door, timeout_s)) return false;
+  impl_->machine->locked([&] { impl_->admission.draining = true; });
+  if (!impl_->machine->wait_for_end(impl_->admission, timeout_s)) return false;
   return !impl_->voices || impl_->voices->drain(end_s - now_s());
 }
 
 std::vector<StageCost> Engine::costs() const {
   std::vector<StageCost> costs;
-  impl_->machine->locked([&] { costs = impl_->door.costs; });
+  impl_->machine->locked([&] { costs = impl_->admission.costs; });
   return costs;
 }
 
@@ -266,7 +267,7 @@ EngineStats Engine::stats() const {
   stats.preemptions = static_cast<int64_t>(metrics.preemptions.value());
   stats.accepted = static_cast<int64_t>(metrics.accepted.value());
   stats.audio_s = metrics.audio_s.value();
-  stats.places_limit = metrics.places_limit.value();
+  stats.seats_limit = metrics.seats_limit.value();
   stats.slowdown = Slowdown::faded(std::max(1.0, metrics.slowdown.value()),
                                    now_s() - metrics.slowdown_at_s.value());
   for (size_t n = 0; n < metrics.stages.size(); ++n) {
@@ -276,10 +277,10 @@ EngineStats Engine::stats() const {
     stats.finished += static_cast<int64_t>(reason.value());
   }
   impl_->machine->locked([&] {
-    stats.requests = impl_->door.unfinished;
-    stats.running = impl_->door.load.running;
+    stats.requests = impl_->admission.unfinished;
+    stats.running = impl_->admission.load.running;
     // Between submissions no other call updates the predicted wait.
-    impl_->tell_wait();
+    impl_->update_wait();
   });
   return stats;
 }

@@ -37,7 +37,7 @@ struct EngineOptions {
   /// Unset: split with two threads or more, else shared. What loads a model may know better
   /// (runtime.h).
   std::optional<Executors> executors = {};
-  int away_places = 0;               ///< batches of stages in other processes under way at a time
+  int remote_slots = 0;              ///< batches of stages in other processes under way at a time
   std::string policy = "streaming";  ///< streaming, throughput or fcfs
   int max_batch = 32;                ///< sequences in one AR step, chunks in one chunk step
   int max_prefill_rows = 128;        ///< prompt rows that may ride along in one AR step
@@ -46,7 +46,7 @@ struct EngineOptions {
   std::string trace_file = {};  ///< a Chrome trace of everything the machine does; empty: none
   int max_requests = 256;       ///< accepted and unfinished; past it submit() says kOverloaded
   int max_per_client = 0;       ///< the same for each client; 0: no limit
-  double max_wait_s = 2;        ///< predicted wait for a place past which submit() says kOverloaded
+  double max_wait_s = 2;        ///< predicted wait for a seat past which submit() says kOverloaded
   /// The same for requests that are only read, never heard; max_wait_s where that is longer.
   double max_read_wait_s = 30;
   size_t kv_bytes = 0;         ///< memory of the KV cache; 0: enough for max_batch long requests,
@@ -98,7 +98,7 @@ class Sink {
   virtual void audio(std::span<const float> samples) = 0;
   /// Words whose frames were just made; their audio comes with a later call.
   virtual void words(std::span<const WordMark>) {}
-  /// What the client should know of its text, for people, without a full stop; comes before the
+  /// A warning about the text, for people, without a full stop; comes before the
   /// audio of that text.
   virtual void warning(std::string_view /*text*/) {}
   /// Text of an answer, in whole characters, and its tokens where the request asked for their
@@ -116,9 +116,9 @@ class Sink {
 /// A momentary picture, for logs, health and tests. More is in EngineMetrics.
 struct EngineStats {
   int requests = 0;             ///< accepted and unfinished
-  int running = 0;              ///< of them, those that have a place
+  int running = 0;              ///< requests that have a seat
   double capacity_streams = 0;  ///< real-time streams that the learned costs allow; 0: not known
-  double places_limit = 0;      ///< fewer than that, because streams ran dry; 0: no such limit
+  double seats_limit = 0;       ///< fewer than that, because streams ran dry; 0: no such limit
   double slowdown = 1;          ///< time to first outputs, as a multiple of that of a request alone
   int pages_free = 0, pages = 0;
   int64_t ar_steps = 0, chunk_steps = 0, preemptions = 0;
@@ -159,7 +159,7 @@ class Engine final : public Service {
   EngineStats stats() const;
   /// Counters and histograms since the start; read at any time.
   const EngineMetrics& metrics() const;
-  /// What batches of each node were found to cost so far.
+  /// The learned costs of the batches of each node.
   std::vector<StageCost> costs() const;
 
  private:

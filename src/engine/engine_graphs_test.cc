@@ -139,7 +139,7 @@ TEST(Engine, AThinkerFeedsATalker) {
   }
 }
 
-/// What companions are fed before the first step that is guided is the same for many requests.
+/// The rows of companions before the first guided step are equal in many requests.
 TEST(Engine, CompanionsShareWhatTheyAreFed) {
   Engine engine(make_latent_pipeline(), small());
   const auto rows_of = [&](int length, uint64_t seed) {

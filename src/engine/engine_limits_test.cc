@@ -1,4 +1,4 @@
-// What an engine refuses, how long and how much it lets a client have, and what it costs.
+// Limits of an engine: refusals, waits, shares of a client.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -36,7 +36,7 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   engine.cancel(first.value());
   ear->wait();
   for (int i = 0; i < 100 && !engine.submit(open, std::make_shared<Ear>()).ok(); ++i) {
-    ASSERT_LT(i, 99) << "the place did not come free";
+    ASSERT_LT(i, 99) << "the seat did not come free";
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
 }
@@ -228,7 +228,7 @@ TEST(Engine, StopsAtTheMostAudio) {
   EXPECT_EQ(short_one->wait().reason, FinishReason::kStop);
 }
 
-/// A reader that does not take its audio keeps its request, but no place of others.
+/// A reader that does not take its audio keeps its request, but no seat of others.
 TEST(Engine, NoRequestWaitsLongerThanPromised) {
   EngineOptions options = small();
   options.max_wait_s = 0.3;
@@ -247,7 +247,7 @@ TEST(Engine, NoRequestWaitsLongerThanPromised) {
     ear->wait();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     EXPECT_LT(took.count(), 2) << "the promise was 0.3 s";
-    EXPECT_EQ(ear->wait().reason, FinishReason::kStop) << "paused requests held all places";
+    EXPECT_EQ(ear->wait().reason, FinishReason::kStop) << "paused requests held all seats";
   }
 }
 

@@ -60,7 +60,7 @@ void Executor::run(Batch& batch) {
 }
 
 void Executor::run_step(StepContext& ctx, Batch& batch) {
-  if (batch.ar().away()) {
+  if (batch.ar().remote()) {
     batch.ar().step(batch.step(), batch);
   } else {
     steps_.run(ctx, batch.ar(), batch.step(), batch);

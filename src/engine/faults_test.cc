@@ -1,5 +1,5 @@
 // I8: whatever throws at whichever boundary, that request fails or goes on, other requests are not
-// affected, and nothing is left behind: no page, no place, no sequence, no stream.
+// affected, and nothing is left behind: no page, no seat, no sequence, no stream.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -23,7 +23,7 @@ SpeechRequest ask_to_break(const std::string& how, uint64_t seed) {
   return request;
 }
 
-/// What a request of the breakable model sounds like.
+/// Returns the samples of a request of the breakable model.
 std::vector<float> frames_of(uint64_t seed) {
   std::vector<float> out;
   for (uint64_t step = 0; step < kSteps; ++step) {
@@ -46,16 +46,16 @@ void expect_nothing_left(ScriptedMachine& machine, const BreakableModel& model,
   EXPECT_EQ(resident.requests, 0) << what;
   EXPECT_EQ(resident.nodes[0].steps_in_flight, 0) << what;
   EXPECT_EQ(resident.nodes[0].pages->available(), resident.nodes[0].pages->total()) << what;
-  EXPECT_EQ(machine.scheduler.away(), 0) << what;
+  EXPECT_EQ(machine.scheduler.in_flight(), 0) << what;
   EXPECT_EQ(machine.scheduler.load(resident).running, 0) << what;
   EXPECT_EQ(model.alive->sequences, 0) << what;
   EXPECT_EQ(model.alive->streams, 0) << what;
 }
 
-const std::array kPlaces = {
-    PlacesSpec{{{1, true}}, true, false},
-    PlacesSpec{{{1, false}, {1, true}}, false, true},
-    PlacesSpec{{{1, true}, {1, true}}, false, false},
+const std::array kSlots = {
+    SlotsSpec{{{1, true}}, true, false},
+    SlotsSpec{{{1, false}, {1, true}}, false, true},
+    SlotsSpec{{{1, true}, {1, true}}, false, false},
 };
 
 /// A sequence that throws, at each of its functions and at several calls, fails its own request.
@@ -68,7 +68,7 @@ TEST(Faults, I8_ASequenceThatThrowsAnywhereFailsItsRequestOnly) {
       for (const int call : {1, 2, 7, 23}) {
         const std::string how = concat(where, " ", call, what);
         ScriptedMachine machine(
-            {.options = roomy(), .places = kPlaces[static_cast<size_t>(call) % 3]});
+            {.options = roomy(), .slots = kSlots[static_cast<size_t>(call) % 3]});
         const auto model = std::make_shared<BreakableModel>();
         machine.add(model);
         SpeechRequest bad = ask_to_break(how, 5), pair = ask_to_break("", 3);
@@ -109,9 +109,9 @@ TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   for (const char* where : {"forward", "logits", "run", "sampling", "rule", "history"}) {
     for (const char* what : {"", " memory", " nothing", " number"}) {
       for (const int call : {1, 2, 3}) {
-        for (const PlacesSpec& places : kPlaces) {
+        for (const SlotsSpec& slots : kSlots) {
           const std::string how = concat(where, " ", call, what);
-          ScriptedMachine machine({.options = roomy(), .places = places});
+          ScriptedMachine machine({.options = roomy(), .slots = slots});
           const auto model = std::make_shared<BreakableModel>();
           machine.add(model);
           std::vector<const Active*> hit;
@@ -148,7 +148,7 @@ TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
       const std::string what = concat(kind == Plan::kAr ? "step " : "chunk ", at);
       std::vector<const Active*> lost;
       int batches = 0;
-      ScriptedMachine machine({.options = roomy(), .places = kPlaces[static_cast<size_t>(at) % 3]});
+      ScriptedMachine machine({.options = roomy(), .slots = kSlots[static_cast<size_t>(at) % 3]});
       machine.script.begins = [&](const Batch& batch) {
         if (batch.kind() != kind || ++batches != at) return;
         lost.assign(batch.owners.begin(), batch.owners.end());
@@ -199,7 +199,7 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   for (int begin = 0; begin < 4; ++begin) {
     for (int n = 1; n < 120; ++n) {
       const std::string what = concat("allocation ", n, " after turn ", 3 * begin);
-      ScriptedMachine machine({.options = roomy(), .places = kPlaces[static_cast<size_t>(n) % 3]});
+      ScriptedMachine machine({.options = roomy(), .slots = kSlots[static_cast<size_t>(n) % 3]});
       const auto model = std::make_shared<BreakableModel>();
       machine.add(model);
       SpeechRequest pair = ask_to_break("", 3), open = ask_to_break("", 6);
@@ -249,7 +249,7 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   EXPECT_GT(last_resorts, 0);
 }
 
-/// Memory that is short while a request is taken in may fail it, and it hears so.
+/// A request that fails for lack of memory while it is admitted gets that error.
 TEST(Faults, I8_AdmittedRequestsAreNotLost) {
   int failed = 0;
   for (int n = 1; n < 20; ++n) {
@@ -327,7 +327,7 @@ TEST(Faults, I8_AClockThatJumpsFailsNoRequest) {
       int batches = 0;
       ScriptedMachine machine(
           {.options = patient(),
-           .places = kPlaces[static_cast<size_t>(at) % 3],
+           .slots = kSlots[static_cast<size_t>(at) % 3],
            .batch_s = [&](const Batch&) { return ++batches == at ? jump_s : 1e-3; }});
       const ResidentModel& model = machine.add(make_toy_pipeline());
       const Client one = machine.submit(ask_bytes(20, 1)), two = machine.submit(ask_bytes(30, 2));

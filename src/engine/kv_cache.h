@@ -41,7 +41,8 @@ class KvCache {
   bool reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies);
   void release(KvHold& hold);
 
-  /// A second sequence with the same positions (a draft, a branch); it shares every page.
+  /// Makes `to` a second sequence with the positions of `from` (a draft, a branch); they share
+  /// every page.
   void fork(const KvHold& from, KvHold& to);
   /// Forgets the positions from `rows` on.
   void truncate(KvHold& hold, int rows);

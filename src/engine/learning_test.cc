@@ -59,7 +59,7 @@ TEST(Admission, CapacityIsOneOverTheTimeOfASecond) {
   EXPECT_NEAR(stream_capacity(both, 8, {2, false}), 2 / (0.025 + 0.00625), 1e-9);
   EXPECT_NEAR(stream_capacity({&steps, 1}, 8, {}), 1 / 0.025, 1e-9) << "a model that writes";
   NodeWork apart[] = {both[0], both[1]};
-  apart[1].away = true;  // its time is another process'
+  apart[1].remote = true;  // its time is another process'
   EXPECT_NEAR(stream_capacity(apart, 8, {2, false}), 2 / 0.025, 1e-9);
   EXPECT_NEAR(stream_capacity(apart, 8, {1, true}), 1 / 0.025, 1e-9);
   apart[1].cost = {.fixed_s = 0, .unit_s = 1};
@@ -87,18 +87,18 @@ TEST(Admission, WaitIsTheQueueOverHowFastItEmpties) {
 
 /// Looks at a machine that is busy for a share of the time and brings chunks, some late.
 struct Watched {
-  PlaceLimit limit;
+  SeatLimit limit;
   double at_s = 100, busy_s = 0;
 
   void look(double busy, int chunks, int late, int running) {
     for (int i = 0; i < chunks; ++i) limit.chunk(i < late);
-    at_s += PlaceLimit::kLook_s;
-    busy_s += busy * PlaceLimit::kLook_s;
+    at_s += SeatLimit::kLook_s;
+    busy_s += busy * SeatLimit::kLook_s;
     limit.observe(busy_s, running, at_s);
   }
 };
 
-TEST(Admission, PlacesAreTakenBackWhileStreamsRunDry) {
+TEST(Admission, SeatsAreTakenBackWhileStreamsRunDry) {
   Watched w;
   w.look(0.9, 100, 0, 100);
   EXPECT_FALSE(w.limit.limited());
@@ -106,16 +106,16 @@ TEST(Admission, PlacesAreTakenBackWhileStreamsRunDry) {
   w.look(0.95, 100, 10, 100);
   EXPECT_FALSE(w.limit.limited()) << "two looks prove nothing";
   w.look(0.95, 100, 10, 100);
-  EXPECT_DOUBLE_EQ(w.limit.places(), 95);
+  EXPECT_DOUBLE_EQ(w.limit.seats(), 95);
   w.limit.chunk(true);
   w.limit.observe(w.busy_s, 95, w.at_s + 0.1);  // too early to judge
-  EXPECT_DOUBLE_EQ(w.limit.places(), 95);
+  EXPECT_DOUBLE_EQ(w.limit.seats(), 95);
   w.look(0.95, 100, 10, 95);
-  EXPECT_DOUBLE_EQ(w.limit.places(), 0.95 * 95);
+  EXPECT_DOUBLE_EQ(w.limit.seats(), 0.95 * 95);
   w.look(0.95, 1000, 2, 80);  // neither well nor bad
-  EXPECT_DOUBLE_EQ(w.limit.places(), 0.95 * 95);
+  EXPECT_DOUBLE_EQ(w.limit.seats(), 0.95 * 95);
   for (int i = 0; i < 5; ++i) w.look(0.9, 100, 0, 80);
-  EXPECT_GT(w.limit.places(), 100);
+  EXPECT_GT(w.limit.seats(), 100);
 }
 
 TEST(Admission, OneHiccupOfTheMachineLimitsNothing) {
@@ -133,7 +133,7 @@ TEST(Admission, OneHiccupOfTheMachineLimitsNothing) {
 TEST(Admission, TheLimitIsGoneASecondAfterTheLoad) {
   Watched w;
   for (int i = 0; i < 12; ++i) w.look(1, 100, 50, 40);
-  ASSERT_LT(w.limit.places(), 30);
+  ASSERT_LT(w.limit.seats(), 30);
   for (int i = 0; i < 4; ++i) w.look(0.1, 5, 0, 1);
   EXPECT_FALSE(w.limit.limited());
   for (int i = 0; i < 12; ++i) w.look(1, 100, 50, 40);

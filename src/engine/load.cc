@@ -29,7 +29,7 @@ void ModelLoad::ended(double made_s) {
 }
 
 double ModelLoad::finish_rate() const {
-  const double rate = std::min(capacity_, limit_.places());
+  const double rate = std::min(capacity_, limit_.seats());
   return mean_made_s_ > 0 ? rate / mean_made_s_ : 0;
 }
 
@@ -43,7 +43,7 @@ void ModelLoad::learn(std::span<const NodeWork> work, int max_batch, Sharing sha
 
 // ---------------------------------------------------------------------------- machine
 
-MachineLoad::MachineLoad(const EngineOptions& options, const PlacesSpec& spec)
+MachineLoad::MachineLoad(const EngineOptions& options, const SlotsSpec& spec)
     : max_batch_(options.max_batch),
       executors_(spec.here()),
       sharing_{spec.split || spec.inline_run ? 1 : spec.here(), spec.split},
@@ -81,15 +81,15 @@ double MachineLoad::seats(const ResidentModel& model,
     const double capacity = other->load.capacity();
     if (other != &model && capacity > 0) left -= other->holding / capacity;
   }
-  return std::max(kLeastSeats, std::min(left * load.capacity(), load.limit().places()));
+  return std::max(kLeastSeats, std::min(left * load.capacity(), load.limit().seats()));
 }
 
 bool MachineLoad::observe(std::span<ResidentModel* const> models, double now) {
   const double busy_s = busy_s_ / executors_;
   for (ResidentModel* model : models) {
-    PlaceLimit& limit = model->load.limit();
+    SeatLimit& limit = model->load.limit();
     limit.observe(busy_s, model->holding, now);
-    model->metrics.places_limit.set(limit.limited() ? limit.places() : 0);
+    model->metrics.seats_limit.set(limit.limited() ? limit.seats() : 0);
   }
   if (now - learned_s_ < kLearnEvery_s) return false;
   learned_s_ = now;

@@ -1,4 +1,4 @@
-// What the engine has learned of its load: of each model what its requests take and how their
+// The learned load of the engine: for each model the cost of its requests and how their
 // clients fare, and of the machine how busy its executors are. Admission counts with it. Engine
 // thread only; times are seconds on the engine's clock.
 #pragma once
@@ -36,8 +36,8 @@ class ModelLoad {
   double late_share() const { return late_share_; }    ///< of the chunks of the last second
   double mean_made_s() const { return mean_made_s_; }  ///< of the requests that ended lately
   double made_s() const { return made_s_; }
-  PlaceLimit& limit() { return limit_; }
-  const PlaceLimit& limit() const { return limit_; }
+  SeatLimit& limit() { return limit_; }
+  const SeatLimit& limit() const { return limit_; }
   const Slowdown& slowdown() const { return slowdown_; }
 
   /// Requests that end in a second when all seats are taken; 0: not known.
@@ -46,7 +46,7 @@ class ModelLoad {
   void learn(std::span<const NodeWork> work, int max_batch, Sharing sharing, double now);
 
  private:
-  PlaceLimit limit_;
+  SeatLimit limit_;
   Slowdown slowdown_;
   Rate chunk_rate_{1.0}, late_rate_{1.0};
   double late_share_ = 0;
@@ -63,7 +63,7 @@ struct SlowRequests {
 /// The load of the machine.
 class MachineLoad {
  public:
-  MachineLoad(const EngineOptions& options, const PlacesSpec& spec);
+  MachineLoad(const EngineOptions& options, const SlotsSpec& spec);
 
   /// Reserves room for the learned costs of a model with `nodes` nodes.
   void reserve(size_t nodes) { work_.reserve(nodes); }

@@ -44,7 +44,7 @@ struct Machine::Impl {
   std::vector<Mail> mailbox;
   std::vector<Batch*> returned;
   std::vector<std::unique_ptr<HostJob>> prepared;
-  std::map<ResidentModel*, Door*> doors;
+  std::map<ResidentModel*, ModelAdmission*> admissions;
   RequestId next_id = 1;
   bool stopping = false;
 
@@ -58,13 +58,13 @@ struct Machine::Impl {
   std::thread thread;
 
   explicit Impl(const EngineOptions& o) : options(o) {
-    const PlacesSpec places = places_for(options);
+    const SlotsSpec slots = slots_for(options);
     platform = make_platform(
-        places, [this](Batch* batch) { post([&] { returned.push_back(batch); }); },
+        slots, [this](Batch* batch) { post([&] { returned.push_back(batch); }); },
         [this](std::unique_ptr<HostJob> job) {
           post([&] { prepared.push_back(std::move(job)); });
         });
-    scheduler = std::make_unique<Scheduler>(options, places, *platform);
+    scheduler = std::make_unique<Scheduler>(options, slots, *platform);
     thread = std::thread([this] { run(); });
   }
 
@@ -123,42 +123,43 @@ void Machine::Impl::open(Mail& letter) {
   letter.call ? letter.call(*scheduler) : scheduler->take_in(std::move(letter.arrives));
 }
 
-/// Writes to the doors what happened in the last turn. Under the lock.
+/// Writes to the admissions what happened in the last turn. Under the lock.
 void Machine::Impl::publish() {
   scheduler->take_ended(ended);
   for (const Scheduler::Ended& one : ended) {
-    const auto door = doors.find(one.model);
-    if (door == doors.end()) continue;
-    --door->second->unfinished;
-    auto& of_client = door->second->of_client;
+    const auto admission = admissions.find(one.model);
+    if (admission == admissions.end()) continue;
+    --admission->second->unfinished;
+    auto& of_client = admission->second->of_client;
     const auto count = of_client.find(one.client);
     if (count != of_client.end() && --count->second == 0) of_client.erase(count);
   }
   if (!ended.empty()) request_ended.notify_all();
   for (const Mail& letter : mail) {  // the scheduler has taken these in
-    if (letter.model && doors.contains(letter.model)) {
-      --doors[letter.model]->arriving;
+    if (letter.model && admissions.contains(letter.model)) {
+      --admissions[letter.model]->arriving;
     }
   }
   mail.clear();
-  for (const auto& [model, door] : doors) {
-    door->load = scheduler->load(*model);
-    for (size_t n = 0; n < model->nodes.size(); ++n) door->costs[n] = model->nodes[n].cost.cost();
+  for (const auto& [model, admission] : admissions) {
+    admission->load = scheduler->load(*model);
+    for (size_t n = 0; n < model->nodes.size(); ++n)
+      admission->costs[n] = model->nodes[n].cost.cost();
   }
-  const size_t gone = std::erase_if(doors, [&](const auto& entry) {
+  const size_t gone = std::erase_if(admissions, [&](const auto& entry) {
     return entry.first->leaving && !scheduler->has(*entry.first);
   });
   if (gone > 0) model_left.notify_all();
 }
 
-/// Waits while there is nothing to do. False when the machine is to stop and nothing is away.
+/// Waits while there is nothing to do. False when the machine is to stop and nothing is in flight.
 bool Machine::Impl::take_what_came(bool idle) {
   done.clear(), jobs.clear();
   std::unique_lock lock(mutex);
   publish();
   const auto something = [&] {
     return !mailbox.empty() || !returned.empty() || !prepared.empty() ||
-           (stopping && scheduler->away() == 0);
+           (stopping && scheduler->in_flight() == 0);
   };
   if (idle) {
     const double wait_s = scheduler->look_again_s();
@@ -171,7 +172,7 @@ bool Machine::Impl::take_what_came(bool idle) {
   done.swap(returned);
   jobs.swap(prepared);
   mail.swap(mailbox);
-  return !stopping || scheduler->away() > 0 || !done.empty() || !jobs.empty() || !mail.empty();
+  return !stopping || scheduler->in_flight() > 0 || !done.empty() || !jobs.empty() || !mail.empty();
 }
 
 // ---------------------------------------------------------------------------- front
@@ -185,11 +186,11 @@ Machine::~Machine() = default;
 
 const EngineOptions& Machine::options() const { return impl_->options; }
 
-void Machine::add(ResidentModel& model, Door& door) {
-  door.load.places = model.options.max_requests;
-  door.costs.resize(model.nodes.size());
+void Machine::add(ResidentModel& model, ModelAdmission& admission) {
+  admission.load.seats = model.options.max_requests;
+  admission.costs.resize(model.nodes.size());
   impl_->post([&] {
-    impl_->doors[&model] = &door;
+    impl_->admissions[&model] = &admission;
     impl_->mailbox.push_back({.call = [&](Scheduler& s) { s.add(model); }});
   });
 }
@@ -197,7 +198,7 @@ void Machine::add(ResidentModel& model, Door& door) {
 void Machine::remove(ResidentModel& model) {
   post([&](Scheduler& s) { s.remove(model); });
   std::unique_lock lock(impl_->mutex);
-  impl_->model_left.wait(lock, [&] { return !impl_->doors.contains(&model); });
+  impl_->model_left.wait(lock, [&] { return !impl_->admissions.contains(&model); });
 }
 
 void Machine::locked(FunctionRef<void()> f) const {
@@ -221,10 +222,10 @@ void Machine::post(std::function<void(Scheduler&)> letter) {
   impl_->post([&] { impl_->mailbox.push_back({.call = std::move(letter)}); });
 }
 
-bool Machine::wait_for_end(const Door& door, double timeout_s) {
+bool Machine::wait_for_end(const ModelAdmission& admission, double timeout_s) {
   std::unique_lock lock(impl_->mutex);
   return impl_->request_ended.wait_for(lock, std::chrono::duration<double>(timeout_s),
-                                       [&] { return door.unfinished == 0; });
+                                       [&] { return admission.unfinished == 0; });
 }
 
 void Machine::notify_end() { impl_->request_ended.notify_all(); }

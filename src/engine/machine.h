@@ -18,9 +18,9 @@ namespace syrinx {
 class Scheduler;
 
 /// How callers see a model's requests; under the machine's lock.
-struct Door {
+struct ModelAdmission {
   int unfinished = 0;
-  int arriving = 0;                   ///< of them, those that the scheduler has not taken in yet
+  int arriving = 0;                   ///< requests that the scheduler has not taken in yet
   std::map<uint64_t, int> of_client;  ///< unfinished requests of each
   bool draining = false;
   Load load;
@@ -40,19 +40,19 @@ class Machine {
 
   const EngineOptions& options() const;
 
-  /// Model and door outlive their stay. From here on requests of the model may come.
-  void add(ResidentModel& model, Door& door);
+  /// `model` and `admission` outlive the model's stay. From here on requests of the model may come.
+  void add(ResidentModel& model, ModelAdmission& admission);
   /// Ends the model's requests with kCancelled and waits until the machine no longer refers to it.
   void remove(ResidentModel& model);
 
-  /// Calls f while the lock of all doors is held.
+  /// Calls f while the lock of all admissions is held.
   void locked(FunctionRef<void()> f) const;
-  /// A request that its door has let in.
+  /// Takes in a request that its model has admitted.
   RequestId take_in(std::unique_ptr<Active> request);
   /// The engine thread calls `letter` in its next turn, in order of posting.
   void post(std::function<void(Scheduler&)> letter);
-  /// Waits until the door has no unfinished request; false if that took longer.
-  bool wait_for_end(const Door& door, double timeout_s);
+  /// Waits until the model has no unfinished request; false if that took longer.
+  bool wait_for_end(const ModelAdmission& admission, double timeout_s);
   /// Wakes threads blocked in wait_for_end().
   void notify_end();
 

@@ -138,18 +138,17 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
                          count.value());
               };
               sample("wait", m.rejected_queue);
-              sample("places", m.rejected_places);
+              sample("seats", m.rejected_seats);
               sample("client", m.rejected_client);
             });
   w.gauge("requests_running", "Requests being spoken.",
           [](const M& m) { return m.running.value(); });
-  w.gauge("requests_waiting", "Requests queued for a place.",
+  w.gauge("requests_waiting", "Requests queued for a seat.",
           [](const M& m) { return m.waiting.value(); });
   w.gauge("streams_capacity", "Real-time streams that the learned costs allow; 0 while unknown.",
           [](const M& m) { return m.streams_capacity.value(); });
-  w.gauge("places_limit",
-          "Places while streams run dry although the costs allow more; 0: no limit.",
-          [](const M& m) { return m.places_limit.value(); });
+  w.gauge("seats_limit", "Places while streams run dry although the costs allow more; 0: no limit.",
+          [](const M& m) { return m.seats_limit.value(); });
   w.gauge("slowdown", "Time to first outputs, as a multiple of that of a request alone.",
           [](const M& m) {
             return Slowdown::faded(std::max(1.0, m.slowdown.value()),

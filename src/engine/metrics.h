@@ -1,4 +1,4 @@
-// What the engine counts from the first request on. One writer per value (the engine's thread, or
+// Counters of the engine from the first request on. One writer per value (the engine's thread, or
 // submit() under its lock); read from any thread at any time.
 #pragma once
 
@@ -66,10 +66,10 @@ struct EngineMetrics {
   explicit EngineMetrics(std::span<const std::string> stages);
 
   Counter accepted;
-  std::array<Counter, 5> finished;                           ///< by FinishReason
-  Counter rejected_queue, rejected_places, rejected_client;  ///< by reason
+  std::array<Counter, 5> finished;                          ///< by FinishReason
+  Counter rejected_queue, rejected_seats, rejected_client;  ///< by reason
   Gauge running, waiting, streams_capacity, predicted_wait_s;
-  Gauge places_limit;  ///< less than the capacity, because streams ran dry; 0: none
+  Gauge seats_limit;  ///< less than the capacity, because streams ran dry; 0: none
   /// Time to first outputs as a multiple of that of a request alone (Slowdown), and when it was
   /// measured by the engine's clock: an idle engine does not update it.
   Gauge slowdown, slowdown_at_s;

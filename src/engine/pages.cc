@@ -26,7 +26,7 @@ void add_companion_steps(ArRun& run) {
 Pages::Pages(const ArStage& stage, int pages, bool share_prefixes)
     : stage_(stage),
       share_prefixes_(share_prefixes),
-      remote_(stage.away()),
+      remote_(stage.remote()),
       cache_(pages, KvPool::kPageRows) {
   if (remote_) return;
   for (const KvSpec& spec : stage.traits().kv) pools_.emplace_back(spec, pages, stage.device());

@@ -67,7 +67,7 @@ void SpokenParts::add_words(std::string_view words, LiveText& live) {
   if (said_.size() > 2 * kRemembered) said_.erase(0, said_.size() - kRemembered);
 }
 
-/// What comes now is a part of its own, unless nothing was said in this one.
+/// Begins a new part, unless the current one has no text yet.
 void SpokenParts::begin_part(double pause_s, LiveText& live) {
   const bool now = live_ && parts_.size() == 1;
   Part& part = parts_.back();
@@ -95,7 +95,7 @@ Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
       const bool now = live_ && parts_.size() == 1 && !parts_.back().speakable;
       at_ += static_cast<int64_t>(piece.text.size());
       begin_part(piece.pause_s, live);
-      // What is live has its text already: the tag lies in it.
+      // A part that has begun has its text already, the tag included.
       if (now) parts_.back().begin += static_cast<int64_t>(piece.text.size());
       continue;
     }

@@ -23,7 +23,7 @@ class SpokenParts {
   /// lexicon's words itself. Null: there is nothing to cut or to exchange, now or later.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
-  /// What late text means for the part that is being spoken.
+  /// How late text changes the part that is being spoken.
   struct LiveText {
     std::string text = {};
     bool last = false;
@@ -54,7 +54,7 @@ class SpokenParts {
     double pause_s = 0;
     bool speakable = false;
     bool closed = false;
-    size_t delivery = 0;  ///< of those before it, how many have begun
+    size_t delivery = 0;  ///< number of earlier deliveries that have begun
   };
   void add_words(std::string_view words, LiveText& live);
   void begin_part(double pause_s, LiveText& live);

@@ -162,7 +162,7 @@ TEST(SpokenParts, NoneWithoutAReason) {
   EXPECT_FALSE(SpokenParts::of(chat).take());
 }
 
-TEST(SpokenParts, PlacesInTheWholeText) {
+TEST(SpokenParts, PositionsInTheWholeText) {
   const std::string text = "[pause 1s]One[pause 2s] ... [pause 3s]two";
   auto parts = SpokenParts::of({.say = {.text = text}}).take();
   for (const char* expected : {"One", "two"}) {
@@ -223,7 +223,7 @@ TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
   EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
 }
 
-/// What stands before the change is not heard by the model that speaks what comes behind it.
+/// The model that speaks the text after a change does not see the text before it.
 TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
   const struct {
     const char* text;

@@ -169,7 +169,7 @@ void Planner::look_at(Active& request, int slot, double now, Views& views) {
   }
   for (int n = 0; n < nodes; ++n) {
     const ArRun* run = request.runs[n].ar.get();
-    if (!run || !run->open || run->drains || run->away() || waits_for_room(request, n)) continue;
+    if (!run || !run->open || run->drains || run->remote() || waits_for_room(request, n)) continue;
     look_at_steps(request, n, slot, now, views);
   }
 }

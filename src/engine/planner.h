@@ -1,5 +1,5 @@
-// What one executor slot runs next: takes a snapshot of the requests, as plain values, and has a
-// policy make a plan of it (CONTRACT.md, "One turn", 4). Engine thread only.
+// Plans what one executor slot runs next: takes a snapshot of the requests, as plain values, and
+// has a policy make a plan of it (CONTRACT.md, "One turn", 4). Engine thread only.
 //
 // Invariants: a request that has ended, is paused by its reader or has nothing to run is in no
 // snapshot, nor is what is in flight (I9); requests in the background are planned only where

@@ -70,12 +70,12 @@ class HostThreads {
 
 class ThisMachine : public Platform {
  public:
-  ThisMachine(const PlacesSpec& spec, const std::function<void(Batch*)>& returned,
+  ThisMachine(const SlotsSpec& spec, const std::function<void(Batch*)>& returned,
               std::function<void(std::unique_ptr<HostJob>)> prepared)
       : host_(std::move(prepared)) {
-    for (const PlaceSpec& place : spec.places) {
-      auto executor = std::make_unique<Executor>(place.threads);
-      if (spec.inline_run && !place.away) {
+    for (const SlotSpec& slot : spec.slots) {
+      auto executor = std::make_unique<Executor>(slot.threads);
+      if (spec.inline_run && !slot.remote) {
         inline_ = std::move(executor);
         threads_.emplace_back();
       } else {
@@ -84,19 +84,19 @@ class ThisMachine : public Platform {
     }
   }
   double now() const override { return now_s(); }
-  bool run(int place, Batch& batch) override {
-    if (!threads_[place]) {
+  bool run(int slot, Batch& batch) override {
+    if (!threads_[slot]) {
       inline_->run(batch);
       return true;
     }
-    threads_[place]->run(&batch);
+    threads_[slot]->run(&batch);
     return false;
   }
   void prepare(std::unique_ptr<HostJob> job) override { host_.run(std::move(job)); }
 
  private:
   std::unique_ptr<Executor> inline_;
-  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // null: that place is the inline one
+  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // null: that slot is the inline one
   HostThreads host_;
 };
 
@@ -126,47 +126,48 @@ void HostJob::work() {
 
 namespace {
 
-void choose_places(const EngineOptions& options, int threads, PlacesSpec& spec) {
+void choose_slots(const EngineOptions& options, int threads, SlotsSpec& spec) {
   switch (options.executors.value_or(threads > 1 ? Executors::kSplit : Executors::kShared)) {
     case Executors::kShared:
-      spec.places = {{threads, true}};
+      spec.slots = {{threads, true}};
       spec.inline_run = true;
       break;
     case Executors::kSplit:
       // The first to be filled comes first: chunks go beside the AR stages while that is possible.
-      spec.places = {{std::max(1, threads / 2), false}, {std::max(1, threads - threads / 2), true}};
+      spec.slots = {{std::max(1, threads / 2), false}, {std::max(1, threads - threads / 2), true}};
       spec.split = true;
       break;
     case Executors::kEach:
-      spec.places.assign(threads, {1, true});
+      spec.slots.assign(threads, {1, true});
       break;
   }
 }
 
 }  // namespace
 
-int PlacesSpec::here() const {
+int SlotsSpec::here() const {
   return static_cast<int>(
-      std::count_if(places.begin(), places.end(), [](const PlaceSpec& p) { return !p.away; }));
+      std::count_if(slots.begin(), slots.end(), [](const SlotSpec& p) { return !p.remote; }));
 }
 
-PlacesSpec places_for(const EngineOptions& options) {
+SlotsSpec slots_for(const EngineOptions& options) {
   const int threads = options.threads > 0 ? options.threads : usable_cores();
-  PlacesSpec spec;
-  if (options.away_places > 0 && !options.executors) {
-    // The cores are the AR stages', and what comes back from elsewhere waits for none of them.
-    spec.places = {{threads, true}};
+  SlotsSpec spec;
+  if (options.remote_slots > 0 && !options.executors) {
+    // One executor with all cores runs the local AR stages; results of remote stages do not wait
+    // for it.
+    spec.slots = {{threads, true}};
   } else {
-    choose_places(options, threads, spec);
+    choose_slots(options, threads, spec);
   }
-  for (int i = 0; i < options.away_places; ++i) spec.places.push_back({1, false, true});
+  for (int i = 0; i < options.remote_slots; ++i) spec.slots.push_back({1, false, true});
   return spec;
 }
 
-std::unique_ptr<Platform> make_platform(const PlacesSpec& places,
+std::unique_ptr<Platform> make_platform(const SlotsSpec& slots,
                                         std::function<void(Batch*)> returned,
                                         std::function<void(std::unique_ptr<HostJob>)> prepared) {
-  return std::make_unique<ThisMachine>(places, returned, std::move(prepared));
+  return std::make_unique<ThisMachine>(slots, returned, std::move(prepared));
 }
 
 }  // namespace syrinx

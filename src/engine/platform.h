@@ -16,21 +16,21 @@ struct EngineOptions;
 struct NodeRun;
 
 /// An executor: how many threads, and whether AR batches may run there.
-struct PlaceSpec {
+struct SlotSpec {
   int threads = 1;
   bool steps = true;
-  bool away = false;  ///< for stages that run in other processes, and for nothing else
+  bool remote = false;  ///< for stages that run in other processes, and for nothing else
 };
 
 /// Which executors the options ask for (CONTRACT.md).
-struct PlacesSpec {
-  std::vector<PlaceSpec> places;  ///< those that are away come last
-  bool inline_run = false;        ///< batches run on the scheduler's own thread, but for those away
-  bool split = false;             ///< each AR node is stepped on one of the places only
-  int here() const;               ///< how many places are not away
+struct SlotsSpec {
+  std::vector<SlotSpec> slots;  ///< the remote ones come last
+  bool inline_run = false;      ///< batches run on the scheduler's own thread, but for remote ones
+  bool split = false;           ///< each AR node is stepped in one slot only
+  int here() const;             ///< number of slots that are not remote
 };
 /// Returns the executor slots that the options ask for; threads 0 means all usable cores.
-PlacesSpec places_for(const EngineOptions& options);
+SlotsSpec slots_for(const EngineOptions& options);
 
 /// Work on a request that may take its time: making its prompts, or text on its way into a
 /// sequence, which belongs to the job until it comes back.
@@ -38,7 +38,7 @@ struct HostJob {
   Active* owner = nullptr;
   const ResidentModel* model = nullptr;
   std::unique_ptr<const SpeechRequest> request;  ///< to be opened; or
-  std::vector<NodeRun> runs;                     ///< of it
+  std::vector<NodeRun> runs;                     ///< the opened request's sides of nodes
   int node = 0;
   Sequence* sequence = nullptr;  ///< that text is for
   std::string text;
@@ -57,15 +57,15 @@ class Platform {
  public:
   virtual ~Platform() = default;
   virtual double now() const = 0;
-  /// Runs a batch on a place. True: it has run; else it comes back to the scheduler's commit().
-  virtual bool run(int place, Batch& batch) = 0;
+  /// Runs a batch in a slot. True: it has run; else it comes back to the scheduler's commit().
+  virtual bool run(int slot, Batch& batch) = 0;
   /// Does the work of a job; it comes back to the scheduler's commit().
   virtual void prepare(std::unique_ptr<HostJob> job) = 0;
 };
 
 /// This machine: a thread for every executor but an inline one, and two for host work.
 /// `returned` and `prepared` are called on those threads.
-std::unique_ptr<Platform> make_platform(const PlacesSpec& places,
+std::unique_ptr<Platform> make_platform(const SlotsSpec& slots,
                                         std::function<void(Batch*)> returned,
                                         std::function<void(std::unique_ptr<HostJob>)> prepared);
 

@@ -26,34 +26,34 @@ class StepFiller {
   StepFiller(const Snapshot& snapshot, int node, double longest_s, Plan& plan)
       : plan_(plan),
         node_(node),
-        places_(snapshot.max_batch),
+        entries_(snapshot.max_batch),
         prefill_(snapshot.max_prefill_rows),
         pages_(snapshot.nodes[node].pages_free) {
     longest_s = std::min(longest_s, snapshot.longest_s);
     if (longest_s < kForever_s) {
       const StageCost& cost = snapshot.nodes[node].cost;
       prefill_ = cost.within(longest_s, prefill_);
-      places_ = std::max(2, cost.within(longest_s, places_));  // a guided pair needs two
+      entries_ = std::max(2, cost.within(longest_s, entries_));  // a guided pair needs two
     }
     for (const SequenceView& seq : snapshot.sequences) {
       if (has_begun(seq) && seq.node == node) set_aside_ += seq.pages_wanted;
     }
   }
 
-  bool full() const { return places_ <= 0; }
-  int places() const { return places_; }
+  bool full() const { return entries_ <= 0; }
+  int entries() const { return entries_; }
   int rows() const { return rows_; }
 
   /// Adds the sequence, or a part of its prompt, when it is of the node and there is room for it.
   bool add(const SequenceView& seq) {
-    const int places = seq.companion_due > 0 ? 2 : 1;
-    if (seq.node != node_ || places > places_) return false;
+    const int entries = seq.companion_due > 0 ? 2 : 1;
+    if (seq.node != node_ || entries > entries_) return false;
     PlannedSequence planned{seq.slot, seq.rows_due, seq.companion_due};
     const int mine = has_begun(seq) ? pages_ : pages_ - set_aside_;
     if (seq.pages_wanted > mine || (!seq.decoding && !shorten(planned))) return false;
     if (has_begun(seq)) set_aside_ -= seq.pages_wanted;
     if (!seq.decoding) prefill_ -= planned.rows + planned.companion_rows;
-    places_ -= places;
+    entries_ -= entries;
     pages_ -= seq.pages_wanted;
     rows_ += planned.rows + planned.companion_rows;
     plan_.sequences.push_back(planned);
@@ -81,7 +81,7 @@ class StepFiller {
 
   Plan& plan_;
   int node_;
-  int places_, prefill_, pages_;
+  int entries_, prefill_, pages_;
   int set_aside_ = 0, rows_ = 0;
 };
 
@@ -123,8 +123,8 @@ void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_
 }
 
 /// Guesses of next steps behind the rows of a plan that is otherwise complete, as far as there are
-/// places and as a guess promises more than its row costs: a step that it saves would have cost its
-/// row and its share of what every batch costs.
+/// entries and as a guess promises more than its row costs: a step that it saves would have cost
+/// its row and its share of what every batch costs.
 void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longest_s, Plan& plan) {
   const bool any = std::any_of(snapshot.sequences.begin(), snapshot.sequences.end(),
                                [](const SequenceView& view) { return view.drafts > 0; });
@@ -133,16 +133,16 @@ void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longe
   const double planned_s = cost.of(filler.rows());
   longest_s = std::min({longest_s, snapshot.longest_s, (1 + kStreamingRules.drafts) * planned_s});
   const double saved_s = cost.unit_s + cost.fixed_s / static_cast<double>(plan.sequences.size());
-  int places = filler.places(), rows = filler.rows();
+  int entries = filler.entries(), rows = filler.rows();
   for (PlannedSequence& planned : plan.sequences) {
     const auto view = std::find_if(
         snapshot.sequences.begin(), snapshot.sequences.end(),
         [&](const SequenceView& v) { return v.node == plan.node && v.slot == planned.slot; });
     if (planned.rows < view->rows_due) continue;  // guesses come behind the whole prompt
     double odds = view->draft_odds;
-    while (planned.drafts < view->drafts && places > 0 && odds * saved_s >= cost.unit_s &&
+    while (planned.drafts < view->drafts && entries > 0 && odds * saved_s >= cost.unit_s &&
            cost.of(rows + 1) <= longest_s) {
-      ++planned.drafts, ++rows, --places;
+      ++planned.drafts, ++rows, --entries;
       odds *= view->draft_odds;
     }
   }
@@ -179,7 +179,7 @@ int fullest(const Snapshot& snapshot, const std::vector<View>& views,
   return best;
 }
 
-/// What a model has to do, as far as the decision between steps and chunks goes.
+/// The waiting work of a model, for the decision between steps and chunks.
 struct Work {
   int chunks = 0, full_chunks = 0;
   int sequences = 0, in_flight = 0;

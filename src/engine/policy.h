@@ -26,7 +26,7 @@ struct NodeView {
 };
 
 /// A sequence whose next rows could be run now. `slot` is its request's name inside this snapshot.
-/// With a guidance companion it fills two places of a batch.
+/// With a guidance companion it fills two entries of a batch.
 struct SequenceView {
   int slot = 0;
   int node = 0;
@@ -58,7 +58,7 @@ struct ChunkView {
 
 /// The state that a policy plans from: plain data, of all models at one moment.
 struct Snapshot {
-  int max_batch = 32;  ///< places in a batch
+  int max_batch = 32;  ///< entries in a batch
   int max_prefill_rows = 128;
   /// The largest batch, as far as rows or chunks can be left out.
   double longest_s = std::numeric_limits<double>::infinity();

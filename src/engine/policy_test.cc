@@ -158,7 +158,7 @@ TEST(StreamingPolicy, Table) {
        "ar 1x5",
        3},
       {"stuck without pages", {with_pages(decode(0, 3), 1)}, {}, "idle", 0},
-      {"a pair fills two places",
+      {"a pair fills two entries",
        {pair(decode(0, 1), 1), pair(decode(1, 2), 1), decode(2, 3)},
        {},
        "ar 0x1+1 1x1+1"},
@@ -236,7 +236,7 @@ TEST(Policies, AddGuessesWhereTheyPay) {
       {"a step costs its row only: none", narrow, {drafting(0, 3, 0.9)}, {0}},
       {"0.3 * 14 ms are more than a row's 4, 0.09 * 14 are not", steep, {drafting(0, 3, 0.3)}, {1}},
       {"half as long again at most", steep, {drafting(0, 3, 1)}, {1}},
-      {"others' places come first",
+      {"others' entries come first",
        wide,
        {drafting(0, 3, 0.9), drafting(1, 2, 0.9), decode(2, 1)},
        {0, 1, 0}},
@@ -301,7 +301,7 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
   EXPECT_EQ(str(plan), "ar 0x1 2x1");
 }
 
-/// What is laid out behind a batch keeps the executor for its model.
+/// A batch that is built behind a running one keeps the executor for its model.
 TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream) {
   Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50, .ahead = true};
   snapshot.nodes = two_models();
@@ -553,7 +553,7 @@ TEST(Policies, KeepTheLimitsAndServeEveryRequest) {
           }
           continue;
         }
-        int places = 0, prompts = 0, pages = 0;
+        int entries = 0, prompts = 0, pages = 0;
         for (const PlannedSequence& seq : plan.sequences) {
           ASSERT_TRUE(seen.insert(seq.slot).second);
           Play::Request& r = play.requests[seq.slot];
@@ -567,7 +567,7 @@ TEST(Policies, KeepTheLimitsAndServeEveryRequest) {
           if (r.guided) {
             ASSERT_EQ(seq.rows == due, seq.companion_rows == companion_due) << "a pair was split";
           }
-          places += r.guided ? 2 : 1;
+          entries += r.guided ? 2 : 1;
           pages += r.pages;
           if (!decoding) prompts += seq.rows + seq.companion_rows;
           const bool whole = seq.rows == due;
@@ -578,7 +578,7 @@ TEST(Policies, KeepTheLimitsAndServeEveryRequest) {
             ++r.waiting;
           }
         }
-        ASSERT_LE(places, max_batch);
+        ASSERT_LE(entries, max_batch);
         ASSERT_LE(prompts, prefill);
         ASSERT_LE(pages, before.nodes[0].pages_free);
       }

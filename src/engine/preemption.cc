@@ -42,7 +42,7 @@ bool take_from_youngest(const PageRivals& rivals, const NodeRef& node, const Act
   for (size_t slot = rivals.requests.size(); slot-- > 0;) {
     Active& request = *rivals.requests[slot];
     ArRun* run = holder(request, node);
-    if (!run || &request == &keep || run->away()) continue;
+    if (!run || &request == &keep || run->remote()) continue;
     if (keep.background() && !request.background()) continue;
     if (resting_only && !request.output.unread() && run->due().rows > 0) continue;
     preempt(node, *run);
@@ -73,7 +73,7 @@ void take_from_background(const PageRivals& rivals, Snapshot& snapshot) {
     for (size_t slot = rivals.requests.size(); slot-- > 0 && view.pages_wanted > node.pages_free;) {
       Active& request = *rivals.requests[slot];
       ArRun* run = request.background() ? holder(request, ref) : nullptr;
-      if (!run || run->away()) continue;
+      if (!run || run->remote()) continue;
       preempt(ref, *run);
       std::erase_if(rivals.wanted[kBackground].sequences, [&](const SequenceView& its) {
         return its.slot == static_cast<int>(slot) && its.node == view.node;

@@ -37,14 +37,14 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
     node.ar = from.ar, node.chunk = from.chunk;
     node.metrics = &metrics.stages[n];
     if (node.ar) {
-      node.remote = node.ar->away();
+      node.remote = node.ar->remote();
       node.pages =
           std::make_unique<Pages>(*node.ar, pages_for(*node.ar, options), options.share_prefixes);
       pages += node.pages->total();
     } else {
       const Edge& edge = g.feeding(static_cast<int>(n));
       node.policy = edge.policy;
-      node.remote = node.chunk->away();
+      node.remote = node.chunk->remote();
       if (edge.from.node != kClient && g.node(edge.from.node).ar) {
         node.first_chunk = FirstChunk(edge.policy.initial, edge.policy.steady);
         if (first_link < 0) first_link = static_cast<int>(n);

@@ -1,4 +1,4 @@
-// What is known of a model's nodes before anything has run.
+// The costs of a model's nodes before anything has run.
 #include <gtest/gtest.h>
 
 #include "engine/testing/scripted_asks.h"

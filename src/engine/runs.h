@@ -68,7 +68,7 @@ struct ArRun {
   bool preparing = false;  ///< with a host thread
   std::deque<Late> late;   ///< inputs that came meanwhile, oldest first
 
-  bool away() const { return stepping || preparing; }
+  bool remote() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
   int64_t ran() const { return total_steps + tracks[0].cache.rows + tracks[1].cache.rows; }
   int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
@@ -123,7 +123,7 @@ struct NodeRun {
   bool ended = false;  ///< its output is complete
 
   bool opened() const { return ar || chunk; }
-  bool in_flight() const { return (ar && ar->away()) || (chunk && chunk->running); }
+  bool in_flight() const { return (ar && ar->remote()) || (chunk && chunk->running); }
 };
 
 }  // namespace syrinx

@@ -11,21 +11,21 @@ namespace {
 constexpr double kPausedPoll_s = 0.01;
 
 /// Null: no trace is asked for.
-std::unique_ptr<TraceLog> open_trace(const EngineOptions& options, const PlacesSpec& spec,
+std::unique_ptr<TraceLog> open_trace(const EngineOptions& options, const SlotsSpec& spec,
                                      double now) {
   if (options.trace_file.empty()) return nullptr;
   auto trace = std::make_unique<TraceLog>(options.trace_file, now);
-  for (size_t i = 0; i < spec.places.size(); ++i) {
-    trace->name_row(static_cast<int>(i) + 1, spec.places[i].away ? "elsewhere"
-                                             : spec.inline_run   ? "executor (shared)"
-                                                                 : "executor");
+  for (size_t i = 0; i < spec.slots.size(); ++i) {
+    trace->name_row(static_cast<int>(i) + 1, spec.slots[i].remote ? "elsewhere"
+                                             : spec.inline_run    ? "executor (shared)"
+                                                                  : "executor");
   }
   return trace;
 }
 
 }  // namespace
 
-Scheduler::Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platform& platform)
+Scheduler::Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform)
     : max_batch_(options.max_batch),
       platform_(platform),
       trace_(open_trace(options, spec, platform.now())),
@@ -157,9 +157,9 @@ bool Scheduler::fill(ExecutorSlot& slot) {
 double Scheduler::look_again_s() const {
   if (planner_.left_out()) return kPausedPoll_s;
   for (const ResidentModel* model : models()) {
-    if (model->load.limit().limited()) return PlaceLimit::kLook_s;
+    if (model->load.limit().limited()) return SeatLimit::kLook_s;
   }
-  return roster_.waits() ? PlaceLimit::kLook_s : std::numeric_limits<double>::infinity();
+  return roster_.waits() ? SeatLimit::kLook_s : std::numeric_limits<double>::infinity();
 }
 
 void Scheduler::end_all() {

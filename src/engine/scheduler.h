@@ -27,7 +27,7 @@ class Scheduler {
  public:
   /// `platform` outlives the scheduler and has the slots that `spec` names. Throws LoadError when
   /// an option makes no sense.
-  Scheduler(const EngineOptions& options, const PlacesSpec& spec, Platform& platform);
+  Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform);
   ~Scheduler();
 
   /// Adds a model, which must outlive its stay here; its requests may come from then on.
@@ -61,7 +61,9 @@ class Scheduler {
   void take_ended(std::vector<Ended>& ended) { roster_.take_ended(ended); }
   /// When to look again although no mail comes, in seconds on the clock; infinite: never.
   double look_again_s() const;
-  int away() const { return slots_.in_flight() + edges_.jobs_in_flight(); }  ///< batches, host jobs
+  int in_flight() const {
+    return slots_.in_flight() + edges_.jobs_in_flight();
+  }  ///< batches, host jobs
   Load load(const ResidentModel& model) const { return roster_.load(model, models()); }
   std::span<ResidentModel* const> models() const { return slots_.models(); }
 

@@ -15,9 +15,9 @@
 namespace syrinx {
 namespace {
 
-// ---------------------------------------------------------------------------- places
+// ---------------------------------------------------------------------------- seats
 
-TEST(Scheduler, LimitedPlacesGoToTheOldest) {
+TEST(Scheduler, LimitedSeatsGoToTheOldest) {
   std::vector<RequestId> begun;
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   machine.add(make_toy_pipeline());
@@ -32,16 +32,16 @@ TEST(Scheduler, LimitedPlacesGoToTheOldest) {
   for (int i = 0; i < 30; ++i) clients.push_back(machine.submit(ask_bytes(100)));
   machine.turn();
   const Load load = machine.scheduler.load(machine.model());
-  EXPECT_NEAR(load.places, 0.95 / 0.09, 1.2);
-  EXPECT_EQ(load.running, std::ceil(load.places));
+  EXPECT_NEAR(load.seats, 0.95 / 0.09, 1.2);
+  EXPECT_EQ(load.running, std::ceil(load.seats));
   EXPECT_EQ(load.waiting, 30 - load.running);
   machine.run_to_end();
   ASSERT_EQ(begun.size(), clients.size());
   EXPECT_TRUE(std::is_sorted(begun.begin(), begun.end()));
 }
 
-/// The next request is admitted by the places that are held now, not those of the ended rush.
-TEST(Scheduler, PlacesOfAnEndedRushAreFree) {
+/// The next request is admitted by the seats that are held now, not those of the ended rush.
+TEST(Scheduler, SeatsOfAnEndedRushAreFree) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   warm_up(machine);
@@ -51,7 +51,7 @@ TEST(Scheduler, PlacesOfAnEndedRushAreFree) {
   EXPECT_EQ(predicted_wait_s(machine.scheduler.load(model)), 0);
 }
 
-TEST(Scheduler, AClientWithFewerPlacesComesFirst) {
+TEST(Scheduler, AClientWithFewerSeatsComesFirst) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   machine.add(make_toy_pipeline());
   warm_up(machine);
@@ -66,32 +66,32 @@ TEST(Scheduler, AClientWithFewerPlacesComesFirst) {
 }
 
 /// The smaller one of the two limits counts: what the costs allow, and what proved to be too many.
-TEST(Scheduler, PlacesAreTakenBackWhenListenersRunDry) {
+TEST(Scheduler, SeatsAreTakenBackWhenListenersRunDry) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   warm_up(machine);
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
-  while (machine.now() < 30 && model.load.limit().places() > 0.8 * model.load.capacity()) {
+  while (machine.now() < 30 && model.load.limit().seats() > 0.8 * model.load.capacity()) {
     model.load.limit().chunk(true);  // something that no cost shows makes them late
     ASSERT_TRUE(machine.next());
   }
-  const double places = machine.scheduler.load(model).places;
-  EXPECT_EQ(places, std::max(8.0, model.load.limit().places()));
-  EXPECT_LE(places, 0.8 * model.load.capacity());
+  const double seats = machine.scheduler.load(model).seats;
+  EXPECT_EQ(seats, std::max(8.0, model.load.limit().seats()));
+  EXPECT_LE(seats, 0.8 * model.load.capacity());
 }
 
-TEST(Scheduler, OnePlaceIsLeftHoweverLate) {
-  PlaceLimit limit;
+TEST(Scheduler, OneSeatIsLeftHoweverLate) {
+  SeatLimit limit;
   double busy_s = 0;
   for (int look = 1; look < 100; ++look) {
     limit.chunk(true);
     limit.observe(busy_s += 1, 1, look);
-    ASSERT_GE(limit.places(), 1);
+    ASSERT_GE(limit.seats(), 1);
   }
   EXPECT_TRUE(limit.limited());
 }
 
-TEST(Scheduler, AReaderThatPausesHoldsNoPlace) {
+TEST(Scheduler, AReaderThatPausesHoldsNoSeat) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   machine.add(make_toy_pipeline());
   warm_up(machine);
@@ -130,7 +130,7 @@ TEST(Scheduler, NoRequestWaitsLongerThanPromised) {
   int refused = 0;
   for (const Client& client : clients) {
     if (client->outcome.reason != FinishReason::kError) {
-      EXPECT_LT(client->outcome.waited_s, 0.5 + 0.25) << "a place after the promise";
+      EXPECT_LT(client->outcome.waited_s, 0.5 + 0.25) << "a seat after the promise";
       continue;
     }
     ++refused;
@@ -223,7 +223,7 @@ TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
   EXPECT_GT(longest_s, 2);
 }
 
-/// One jump of the clock does not count as overload: it costs no place for more than a second.
+/// One jump of the clock does not count as overload: it costs no seat for more than a second.
 TEST(Scheduler, AHiccupLimitsNothing) {
   for (const double hiccup_s : {0.3, 3600.0}) {
     double extra_s = 0;
@@ -257,9 +257,9 @@ TEST(Scheduler, AHiccupLimitsNothing) {
 
 // ---------------------------------------------------------------------------- faults
 
-/// The first place runs nothing but chunks, so the good request's meet the batch that failed.
+/// The first slot runs nothing but chunks, so the good request's meet the batch that failed.
 TEST(Scheduler, AChunkStageThatThrewRunsTheNextRequest) {
-  ScriptedMachine machine({.options = patient(), .places = {{{1, false}, {1, true}}, false, true}});
+  ScriptedMachine machine({.options = patient(), .slots = {{{1, false}, {1, true}}, false, true}});
   machine.add(make_toy_pipeline());
   const Client bad = machine.submit(ask("abcd\005efghijkl"));
   machine.run_to_end();
@@ -281,7 +281,7 @@ TEST(Scheduler, AStateThatThrowsFailsItsRequestOnly) {
   const SpeechRequest good = ask_bytes(30, 5);
   const std::vector<float> expected = heard_alone(good);
   for (const auto& [text, where] : breaks) {
-    ScriptedMachine machine({.options = patient(), .places = {{{1, true}, {1, true}}}});
+    ScriptedMachine machine({.options = patient(), .slots = {{{1, true}, {1, true}}}});
     ResidentModel& model = machine.add(make_toy_pipeline());
     const Client before = machine.submit(good), bad = machine.submit(ask(text)),
                  after = machine.submit(good);
@@ -307,7 +307,7 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   machine.script.begins = [&](const Batch& batch) {
     for (const Active* owner : batch.owners) {
       EXPECT_FALSE(owner->runs[0].ar->preparing && batch.kind() == Plan::kAr)
-          << "I9: its sequence is away with its text";
+          << "I9: a host thread has its sequence";
       with_text = with_text || owner->id == late->id;
     }
   };
@@ -319,7 +319,7 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   machine.run_to_end();
   EXPECT_EQ(late->samples, heard_alone(ask_bytes(30, 2)));
 
-  // Cancelled while its text is away: reported at once, forgotten when the text is back.
+  // Cancelled while a host thread has its text: reported at once, forgotten when the text is back.
   const Client gone = machine.submit(open);
   machine.run_until(machine.now() + 1);
   machine.scheduler.append_text(gone->id, "b", false);
@@ -330,12 +330,12 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   EXPECT_EQ(model.requests, 1);
   machine.run_to_end();
   EXPECT_EQ(model.requests, 0);
-  EXPECT_EQ(machine.scheduler.away(), 0);
+  EXPECT_EQ(machine.scheduler.in_flight(), 0);
 }
 
 /// New streams are opened from what the sequence knows; a host thread that passes text to it has
 /// it.
-TEST(Scheduler, NewStreamsWaitForASequenceThatIsAway) {
+TEST(Scheduler, NewStreamsWaitForASequenceWithAHostThread) {
   ScriptedMachine machine({.options = patient(),
                            .batch_s = [](const Batch& b) { return b.node == 0 ? 1e-3 : 0.5; },
                            .job_s = [](const HostJob&) { return 5.0; }});
@@ -382,7 +382,7 @@ TEST(Scheduler, TextThatCannotBePreparedFailsItsRequest) {
 TEST(Scheduler, AFullEdgeStopsItsProducer) {
   constexpr int kWindow = 12;
   ScriptedMachine machine(
-      {.options = patient(), .places = {{{1, true}, {1, true}}}, .batch_s = [](const Batch& batch) {
+      {.options = patient(), .slots = {{{1, true}, {1, true}}}, .batch_s = [](const Batch& batch) {
          return batch.kind() == Plan::kAr ? 1e-3 : 0.5;
        }});
   machine.add(rewired(make_toy_pipeline(), [](Edge& edge) {
@@ -491,7 +491,7 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
 /// of another model whose steps are taken there runs dry.
 TEST(Scheduler, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   const ResidentModel* heavy = nullptr;
-  Script script{.options = patient(), .places = {{{1, true}, {1, true}}, false, true}};
+  Script script{.options = patient(), .slots = {{{1, true}, {1, true}}, false, true}};
   script.options.max_prefill_rows = 512;
   script.batch_s = [&](const Batch& batch) {
     return batch.model == heavy && batch.kind() == Plan::kAr ? 0.01 * batch.units() : 1e-3;

@@ -1,68 +1,35 @@
 // The invariants of CONTRACT.md under random schedules: arrivals, cancels, late text, readers that
-// pause, stages and states that throw, few pages, few places, models that leave, batches that come
+// pause, stages and states that throw, few pages, few seats, models that leave, batches that come
 // back in any order and clocks that jump. What must come out is known from run_plainly(). Each
 // invariant has its test, with schedules of its own; what fails names the invariant and the
-// schedule. I13 is tested in voice_queue_test.cc.
+// schedule. I13 is tested in voice_queue_test.cc, I14 and I16 in schedules_outputs_test.cc.
 // SYRINX_SCHEDULES=10000 sets the number of schedules of each test (./check long); the default is a
 // few hundred.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
-#include <map>
-#include <random>
-#include <set>
 
+#include "engine/testing/dice.h"
 #include "engine/testing/mixed_schedules.h"
 #include "engine/testing/plain_run.h"
 #include "engine/testing/scripted_machine.h"
-#include "model/toy/duet.h"
 #include "model/toy/toy.h"
 
 namespace syrinx {
 namespace {
 
-/// How many schedules a test runs.
-int schedules(int usual) {
-  const char* wanted = std::getenv("SYRINX_SCHEDULES");
-  return wanted ? std::max(usual, std::atoi(wanted)) : usual;
-}
-
 constexpr int kInvariants = 17;  // I0: all of them
 
-class Dice {
- public:
-  explicit Dice(uint64_t seed) : random_(seed) {}
-  /// In [0, n).
-  int below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
-  int between(int a, int b) { return a + below(b - a + 1); }
-  bool one_in(int n) { return below(n) == 0; }
-  double seconds(double most_s) { return most_s * (1 + below(1000)) / 1000; }
-  template <typename T, size_t N>
-  T of(const T (&values)[N]) {
-    return values[below(N)];
-  }
-
- private:
-  std::mt19937_64 random_;
-};
-
 /// A request, and what it yields by the model's definition.
-struct Told : PlainRun {
+struct Expected : PlainRun {
   SpeechRequest request;
   bool broken = false;  ///< something throws on its way
 };
 
-void take_fresh(Batch& batch, const ChunkJob& job, std::vector<int32_t>& frames) {
-  const auto width = static_cast<size_t>(batch.stage().in_width());
-  const auto fresh = job.codes.subspan(job.left * width, job.fresh * width);
-  frames.insert(frames.end(), fresh.begin(), fresh.end());
-}
-
-Told tell(Dice& dice) {
-  Told told;
-  SpeechRequest& request = told.request;
+Expected draw(Dice& dice) {
+  Expected expected;
+  SpeechRequest& request = expected.request;
   for (int i = dice.between(1, 40); i > 0; --i) {
     request.say.text += static_cast<char>('a' + dice.below(26));
   }
@@ -70,7 +37,7 @@ Told tell(Dice& dice) {
   if (bytes > 8 && dice.one_in(4)) request.say.text[bytes / 2] = '|';
   if (bytes > 8 && dice.one_in(4)) request.say.text[bytes / 2 + dice.between(1, 3)] = '&';
   if (dice.one_in(6)) {
-    told.broken = true;
+    expected.broken = true;
     request.say.text[dice.below(bytes)] = "\001\002\003\004\005^~"[dice.below(7)];
   }
   request.sampling.seed = dice.below(100);
@@ -80,18 +47,18 @@ Told tell(Dice& dice) {
   request.say.instructions = std::string("some shared b#ginning of prompts, longer than one page")
                                  .substr(0, 9 * dice.below(7));
   if (dice.one_in(3)) request.say.instructions += static_cast<char>('0' + dice.below(3));
-  if (told.broken) return told;
-  static_cast<PlainRun&>(told) = run_plainly(*make_toy_pipeline(), request);
-  return told;
+  if (expected.broken) return expected;
+  static_cast<PlainRun&>(expected) = run_plainly(*make_toy_pipeline(), request);
+  return expected;
 }
 
 /// One schedule, and the eyes on it.
 class Schedule {
  public:
   /// `watched`: the only invariant that is looked at, 0: all.
-  Schedule(uint64_t seed, int watched, std::span<const Told> told,
+  Schedule(uint64_t seed, int watched, std::span<const Expected> expected,
            std::shared_ptr<const Pipeline> pipeline, Executor& executor)
-      : watched_(watched), dice_(seed), told_(told), machine_(script(), &executor) {
+      : watched_(watched), dice_(seed), expected_(expected), machine_(script(), &executor) {
     for (int m = 0; m < models_; ++m) machine_.add(pipeline);
   }
   /// How often the schedule could have broken invariant i.
@@ -120,7 +87,7 @@ class Schedule {
     ++seen_[i];
     return watched_ == 0 || watched_ == i;
   }
-  bool few_places() const { return machine_.script.options.max_wait_s < 1; }
+  bool few_seats() const { return machine_.script.options.max_wait_s < 1; }
 
   struct Event {
     double at_s;
@@ -128,7 +95,7 @@ class Schedule {
   };
   /// A client and what the schedule knows of it.
   struct Talk {
-    const Told* told = nullptr;
+    const Expected* expected = nullptr;
     int model = 0;
     std::shared_ptr<ScriptedClient> client;
     std::vector<int32_t> frames;  ///< that were fresh
@@ -150,13 +117,13 @@ class Schedule {
     if (dice_.one_in(6)) o.max_requests = 2, o.max_wait_s = 0.02;
     switch (dice_.below(3)) {
       case 0:
-        script.places = {{{1, true}}, true, false};
+        script.slots = {{{1, true}}, true, false};
         break;
       case 1:
-        script.places = {{{1, false}, {1, true}}, false, true};
+        script.slots = {{{1, false}, {1, true}}, false, true};
         break;
       default:
-        script.places = {std::vector<PlaceSpec>(dice_.between(1, 3)), false, false};
+        script.slots = {std::vector<SlotSpec>(dice_.between(1, 3)), false, false};
     }
     const double usual_s = dice_.of({0.0, 1e-4, 2e-3});
     script.batch_s = [this, usual_s](const Batch&) {
@@ -182,10 +149,10 @@ class Schedule {
     const int count = dice_.between(1, 6);
     talks_.resize(count);
     for (Talk& talk : talks_) {
-      talk.told = &told_[dice_.below(static_cast<int>(told_.size()))];
+      talk.expected = &expected_[dice_.below(static_cast<int>(expected_.size()))];
       talk.model = dice_.below(models_);
       const double come_s = dice_.seconds(0.05);
-      const std::string& text = talk.told->request.say.text;
+      const std::string& text = talk.expected->request.say.text;
       // Late text is not cut at a '|' or '&', which is then spoken.
       const bool whole = text.find_first_of("|&") != std::string::npos;
       const bool late = text.size() > 4 && !whole && dice_.one_in(3);
@@ -234,7 +201,7 @@ class Schedule {
 
   void come(Talk& talk, size_t first, bool late) {
     if (machine_.model(talk.model).leaving) return;
-    SpeechRequest request = talk.told->request;
+    SpeechRequest request = talk.expected->request;
     request.say.text.resize(first);
     request.say.open = late;
     request.terms.background = talk.background = background_ && dice_.one_in(3);
@@ -251,7 +218,7 @@ class Schedule {
 
   /// Whether a request may need more positions than all of the cache has.
   bool never_fits(const Talk& talk) {
-    const SpeechRequest& request = talk.told->request;
+    const SpeechRequest& request = talk.expected->request;
     const int rows =
         static_cast<int>(request.say.instructions.size()) + 3 + request.terms.max_frames;
     const int pages = machine_.model(talk.model).nodes[0].pages->total();
@@ -291,7 +258,7 @@ class Schedule {
     std::vector<const Talk*> out;
     for (const Talk& talk : talks_) {
       const ArRun* const run = steps_of(talk);
-      if (run && run->holds() && !run->away() && talk.background == background)
+      if (run && run->holds() && !run->remote() && talk.background == background)
         out.push_back(&talk);
     }
     return out;
@@ -305,7 +272,7 @@ class Schedule {
     if (std::ranges::all_of(live, keeps) || behind.empty() || !watch(15)) return;
     for (const Talk* talk : behind) {
       const ArRun* const run = steps_of(*talk);
-      EXPECT_FALSE(run && run->holds() && !run->away())
+      EXPECT_FALSE(run && run->holds() && !run->remote())
           << "I15: one in the background keeps its pages, and others lost theirs";
     }
   }
@@ -313,7 +280,7 @@ class Schedule {
 
   void append(const Talk& talk, size_t from, size_t to) {
     if (!talk.client) return;
-    const std::string& text = talk.told->request.say.text;
+    const std::string& text = talk.expected->request.say.text;
     machine_.scheduler.append_text(talk.client->id, text.substr(from, to - from),
                                    to == text.size());
   }
@@ -354,11 +321,11 @@ class Schedule {
   }
 
   void step_begins(const Batch& batch) {
-    const PlacesSpec& places = machine_.script.places;
-    if (places.split) {
+    const SlotsSpec& slots = machine_.script.slots;
+    if (slots.split) {
       EXPECT_EQ(batch.executor, batch.model->nodes[batch.node].slot) << "a step at another's home";
     } else {
-      EXPECT_TRUE(places.places[batch.executor].steps) << "a step where none may run";
+      EXPECT_TRUE(slots.slots[batch.executor].steps) << "a step where none may run";
     }
     const std::span<const StepSequence> ran = batch.sequences();
     for (size_t i = 0; i < ran.size(); ++i) {
@@ -374,7 +341,7 @@ class Schedule {
         }
       }
       if (watch(9)) {
-        EXPECT_FALSE(run.preparing) << "I9: its sequence is away with its text";
+        EXPECT_FALSE(run.preparing) << "I9: a host thread has its sequence";
         EXPECT_TRUE(!s.emits || s.state->ready()) << "I9: a step without text";
       }
       const bool paired =
@@ -432,11 +399,12 @@ class Schedule {
         EXPECT_EQ(job.left, std::min<size_t>(taken, policy.left)) << "I5";
       }
       take_fresh(batch, job, talk.frames);
-      if (talk.told->broken || !eye) continue;
+      if (talk.expected->broken || !eye) continue;
       const size_t from = 2 * (taken - job.left), to = 2 * (taken + job.fresh + job.ahead);
-      ASSERT_LE(to, talk.told->frames.size()) << "I5: more frames than there are";
-      EXPECT_TRUE(std::equal(job.codes.begin(), job.codes.end(), talk.told->frames.begin() + from,
-                             talk.told->frames.begin() + to))
+      ASSERT_LE(to, talk.expected->frames.size()) << "I5: more frames than there are";
+      EXPECT_TRUE(std::equal(job.codes.begin(), job.codes.end(),
+                             talk.expected->frames.begin() + from,
+                             talk.expected->frames.begin() + to))
           << "I5: a window of other frames";
     }
   }
@@ -456,22 +424,23 @@ class Schedule {
       if (model.requests == 0 || !watch(6)) continue;
       EXPECT_TRUE(machine_.scheduler.has(model)) << "I6: a model is gone before its requests";
     }
-    int away = static_cast<int>(under_way_.size());
+    int in_flight = static_cast<int>(under_way_.size());
     bool ended = false;
     for (const Talk& talk : talks_) {
       if (!talk.client) continue;
       ended = ended || talk.client->done;
       if (talk.client->done) continue;
       const Active& active = *talk.client->active;
-      away += active.opening || (!active.runs.empty() && active.runs[0].ar->preparing) ? 1 : 0;
+      in_flight += active.opening || (!active.runs.empty() && active.runs[0].ar->preparing) ? 1 : 0;
     }
     if (!ended && watch(9)) {
-      EXPECT_EQ(machine_.scheduler.away(), away) << "I9: two host threads in one sequence";
+      EXPECT_EQ(machine_.scheduler.in_flight(), in_flight)
+          << "I9: two host threads in one sequence";
     }
     for (const Talk& talk : talks_) {
       if (!talk.client || talk.client->done || talk.client->active->runs.empty()) continue;
       const ArRun& run = *talk.client->active->runs[0].ar;
-      if (run.away() || !run.open) continue;
+      if (run.remote() || !run.open) continue;
       if (watch(1)) {
         EXPECT_GE(run.rows_due(), 1) << "I1";
       }
@@ -484,7 +453,7 @@ class Schedule {
   void at_the_end() {
     std::vector<Scheduler::Ended> ended;
     machine_.scheduler.take_ended(ended);
-    EXPECT_EQ(machine_.scheduler.away(), 0);
+    EXPECT_EQ(machine_.scheduler.in_flight(), 0);
     seen_[2] += static_cast<int64_t>(preemptions());
     if (watch(6)) {
       EXPECT_EQ(ended.size(), accepted_) << "I6";
@@ -507,7 +476,7 @@ class Schedule {
 
   void heard(const Talk& talk) {
     const ScriptedClient& client = *talk.client;
-    const Told& told = *talk.told;
+    const Expected& expected = *talk.expected;
     const FinishReason reason = client.outcome.reason;
     if (watch(6)) {
       ASSERT_TRUE(client.done) << "I6: request " << client.id << " never ended";
@@ -520,66 +489,67 @@ class Schedule {
         const EngineOptions& o = machine_.script.options;
         EXPECT_EQ(o.policy, "streaming") << "I12: only deadlines refuse";
         EXPECT_GT(client.ended_s - talk.come_s, o.max_wait_s) << "I12: before the promised time";
-        EXPECT_EQ(client.outcome.waited_s, 0) << "I12: it had its place";
+        EXPECT_EQ(client.outcome.waited_s, 0) << "I12: it had its seat";
       }
-      // What submit_soon() could not say at once.
+      // Errors that submit_soon() cannot return.
       refused = refused || (code == ErrorCode::kInvalid && never_fits(talk));
       if (!refused && watch(8)) {
-        EXPECT_TRUE(told.broken || talk.failed_batch)
+        EXPECT_TRUE(expected.broken || talk.failed_batch)
             << "I8: an innocent request failed: " << client.outcome.error.message;
         EXPECT_EQ(code, ErrorCode::kInternal) << "I8";
       }
     }
-    if (reason != FinishReason::kError && few_places() &&
+    if (reason != FinishReason::kError && few_seats() &&
         machine_.script.options.policy == "streaming" && watch(12)) {
       EXPECT_LT(client.outcome.waited_s, machine_.script.options.max_wait_s + 31) << "I12";
     }
     if (watch(7)) {
-      const std::string& text = told.request.say.text;
+      const std::string& text = expected.request.say.text;
       const auto segments =
           1 + std::count(text.begin(), text.end(), '|') + std::count(text.begin(), text.end(), '&');
-      EXPECT_LE(std::ssize(talk.frames), 2 * segments * std::max(1, told.request.terms.max_frames))
+      EXPECT_LE(std::ssize(talk.frames),
+                2 * segments * std::max(1, expected.request.terms.max_frames))
           << "I7: more frames than were wanted";
     }
-    if (told.broken) return;
+    if (expected.broken) return;
     const bool whole = reason != FinishReason::kError && reason != FinishReason::kCancelled;
     if (watch(6)) {
       EXPECT_TRUE(whole || talk.cancelled || talk.failed_batch || refused) << "I6";
     }
     if (whole) {
       if (watch(7)) {
-        EXPECT_EQ(reason, told.reason) << "I7";
+        EXPECT_EQ(reason, expected.reason) << "I7";
       }
       if (watch(5)) {
         EXPECT_TRUE(talk.closed) << "I5: a stream without its last chunk";
-        EXPECT_EQ(talk.frames, told.frames) << "I5: not every frame was fresh once";
+        EXPECT_EQ(talk.frames, expected.frames) << "I5: not every frame was fresh once";
       }
       if (watch(4)) {
-        EXPECT_EQ(talk.frames, told.frames) << "I4: other numbers were drawn";
+        EXPECT_EQ(talk.frames, expected.frames) << "I4: other numbers were drawn";
       }
       if (watch(3)) {
-        EXPECT_EQ(client.samples, told.samples) << "I3: other samples than plainly";
+        EXPECT_EQ(client.samples, expected.samples) << "I3: other samples than plainly";
       }
       if (background_ && watch(15)) {
-        EXPECT_EQ(client.samples, told.samples) << "I15: it sounds otherwise";
+        EXPECT_EQ(client.samples, expected.samples) << "I15: it sounds otherwise";
       }
       if (preemptions() > 0 && watch(2)) {
-        EXPECT_EQ(client.samples, told.samples) << "I2";
+        EXPECT_EQ(client.samples, expected.samples) << "I2";
       }
-      if (told.request.sampling.guidance && watch(10)) {
-        EXPECT_EQ(talk.frames, told.frames) << "I10";
+      if (expected.request.sampling.guidance && watch(10)) {
+        EXPECT_EQ(talk.frames, expected.frames) << "I10";
       }
     }
     if (!watch(3)) return;
-    ASSERT_LE(client.samples.size(), told.samples.size()) << "I3";
-    EXPECT_TRUE(std::equal(client.samples.begin(), client.samples.end(), told.samples.begin()))
+    ASSERT_LE(client.samples.size(), expected.samples.size()) << "I3";
+    EXPECT_TRUE(std::equal(client.samples.begin(), client.samples.end(), expected.samples.begin()))
         << "I3: other samples than plainly, request " << client.id;
   }
 
   const int watched_;
   std::array<int64_t, kInvariants> seen_{};
   Dice dice_;
-  std::span<const Told> told_;
+  std::span<const Expected> expected_;
   int models_ = 1;
   bool background_ = false;  // some requests may be
   std::vector<Event> events_;
@@ -593,13 +563,13 @@ class Schedule {
 void keep(int invariant, int count) {
   Executor executor(1);
   Dice dice(1);
-  std::vector<Told> told;
-  for (int i = 0; i < 100; ++i) told.push_back(tell(dice));
+  std::vector<Expected> expected;
+  for (int i = 0; i < 100; ++i) expected.push_back(draw(dice));
   const std::shared_ptr<const Pipeline> pipeline = make_toy_pipeline();
   int64_t seen = 0;
   for (int i = 0; i < count; ++i) {
     const uint64_t seed = 1'000'000 * static_cast<uint64_t>(invariant) + static_cast<uint64_t>(i);
-    Schedule schedule(seed, invariant, told, pipeline, executor);
+    Schedule schedule(seed, invariant, expected, pipeline, executor);
     schedule.run();
     if (::testing::Test::HasFailure()) FAIL() << "in schedule " << seed;
     seen += schedule.seen(invariant);
@@ -621,187 +591,6 @@ TEST(Schedules, I10_Pairs) { keep(10, schedules(150)); }
 TEST(Schedules, I11_SharedPages) { keep(11, schedules(150)); }
 TEST(Schedules, I12_Refusals) { keep(12, schedules(150)); }
 TEST(Schedules, I15_Background) { keep(15, schedules(150)); }
-
-/// A request that is heard and read, by a thinker that feeds a talker.
-struct Duet {
-  std::string text;
-  std::vector<float> samples;
-  bool operator==(const Duet&) const = default;
-};
-
-/// The output of a request does not depend on other requests, pages, executors or readers that
-/// pause.
-TEST(Schedules, I14_Outputs) {
-  const auto pipeline = make_duet_pipeline();
-  const size_t page = KvPool::page_bytes(pipeline->graph().nodes()[0].ar->traits().kv[0]);
-  std::map<std::string, Duet> alone;
-  for (int i = 0; i < schedules(60); ++i) {
-    Dice dice(14'000'000 + static_cast<uint64_t>(i));
-    Script script;
-    script.options.policy = dice.of({"streaming", "throughput", "fcfs"});
-    script.options.max_batch = dice.between(1, 5);
-    script.options.max_prefill_rows = dice.between(1, 30);
-    script.options.kv_bytes = dice.between(14, 40) * page;
-    script.options.repetition_s = 0;
-    script.options.max_unread_s = 0.05;
-    script.options.max_wait_s = 1e9;
-    script.places = {std::vector<PlaceSpec>(dice.between(1, 3)), false, dice.one_in(2)};
-    if (script.places.places.size() == 1) script.places.split = false;
-    script.batch_s = [&](const Batch&) { return dice.seconds(3e-3); };
-    ScriptedMachine machine(script);
-    machine.add(pipeline);
-    std::vector<std::pair<std::string, std::shared_ptr<ScriptedClient>>> clients;
-    for (int c = dice.between(1, 4); c > 0; --c) {
-      SpeechRequest request;
-      for (int b = dice.between(1, 30); b > 0; --b) {
-        request.say.text += static_cast<char>('a' + dice.below(3));
-      }
-      request.sampling.seed = dice.below(2);
-      const std::string key = request.say.text + std::to_string(request.sampling.seed);
-      if (!alone.contains(key)) {
-        Script plain;
-        plain.options.repetition_s = 0;
-        ScriptedMachine one(plain);
-        one.add(pipeline);
-        const auto client = one.submit(request);
-        one.run_to_end();
-        ASSERT_EQ(client->outcome.reason, FinishReason::kStop) << client->outcome.error.message;
-        ASSERT_EQ(client->written.size(), request.say.text.size());
-        alone[key] = {client->written, client->samples};
-      }
-      clients.emplace_back(key, machine.submit(request));
-      ASSERT_TRUE(clients.back().second) << machine.refusal.message;
-      if (dice.one_in(3)) machine.run_until(machine.now() + dice.seconds(0.02));
-    }
-    clients.front().second->unread = dice.of({0.0, 1.0});
-    machine.run_until(machine.now() + 0.5);
-    clients.front().second->unread = 0;
-    machine.run_to_end();
-    for (const auto& [key, client] : clients) {
-      EXPECT_EQ(client->outcome.reason, FinishReason::kStop) << client->outcome.error.message;
-      EXPECT_TRUE((Duet{client->written, client->samples} == alone[key])) << "I14, schedule " << i;
-    }
-    for (const ResidentNode& node : machine.model().nodes) {
-      if (node.ar) {
-        EXPECT_EQ(node.pages->available(), node.pages->total()) << "I11";
-      }
-    }
-    if (HasFailure()) FAIL() << "in schedule " << i;
-  }
-}
-
-/// A text with pauses, what it sounds like, and its request.
-struct Paused {
-  SpeechRequest request;
-  std::vector<float> samples;
-  /// Where it may be cut to come in pieces: between two letters of a part, as the toy takes a step
-  /// more where it has spoken all of a text before it hears that this was all.
-  std::vector<size_t> cuts;
-};
-
-/// Each part as a request of its own, by the model's definition, and exact silence between them.
-Paused pause(Dice& dice, const Pipeline& model) {
-  Paused out;
-  out.request.sampling.seed = dice.below(100);
-  out.request.terms.max_frames = 60;  // more than all parts have
-  if (dice.one_in(3)) out.request.sampling.guidance = 1.5f;
-  for (int part = dice.between(1, 4); part > 0; --part) {
-    SpeechRequest alone = out.request;
-    alone.say.text.clear();
-    for (int i = dice.between(1, 12); i > 0; --i) {
-      alone.say.text += static_cast<char>('a' + dice.below(26));
-    }
-    const std::vector<float> spoken = run_plainly(model, alone).samples;
-    out.samples.insert(out.samples.end(), spoken.begin(), spoken.end());
-    for (size_t at = 1; at < alone.say.text.size(); ++at) {
-      out.cuts.push_back(out.request.say.text.size() + at);
-    }
-    out.request.say.text += alone.say.text;
-    if (part == 1 && dice.one_in(2)) break;  // else a pause is the end
-    const int pause_ms = dice.between(1, 90);
-    const size_t silence =
-        static_cast<size_t>(std::llround(1e-3 * pause_ms * model.info().speech.sample_rate));
-    out.samples.resize(out.samples.size() + silence);
-    out.request.say.text += "[pause " + std::to_string(pause_ms) + "ms]";
-  }
-  return out;
-}
-
-/// Whatever else happens, a text with pauses is its parts and the silence between them.
-TEST(Schedules, I16_Pauses) {
-  const auto pipeline = make_toy_pipeline();
-  Dice first(16);
-  std::vector<Paused> told;
-  for (int i = 0; i < 60; ++i) told.push_back(pause(first, *pipeline));
-  Executor executor(1);
-  for (int i = 0; i < schedules(150); ++i) {
-    Dice dice(16'000'000 + static_cast<uint64_t>(i));
-    Script script;
-    script.options.policy = dice.of({"streaming", "throughput", "fcfs"});
-    script.options.max_batch = dice.between(2, 5);
-    script.options.max_prefill_rows = dice.between(1, 30);
-    script.options.kv_bytes = dice.between(8, 14) * KvPool::page_bytes({1, 2, 8, DType::kF32});
-    script.options.repetition_s = 0;
-    script.options.max_unread_s = 0.05;
-    script.options.max_wait_s = 1e9;
-    script.places = {std::vector<PlaceSpec>(dice.between(1, 3)), false, false};
-    script.batch_s = [&](const Batch&) { return dice.seconds(2e-3); };
-    script.job_s = [&](const HostJob&) { return dice.seconds(0.01); };
-    ScriptedMachine machine(script, &executor);
-    machine.add(pipeline);
-    struct Talk {
-      const Paused* told;
-      std::shared_ptr<ScriptedClient> client;
-      bool cancelled = false;
-    };
-    std::vector<Talk> talks;
-    for (int c = dice.between(1, 4); c > 0; --c) {
-      const Paused& paused = told[dice.below(static_cast<int>(told.size()))];
-      SpeechRequest request = paused.request;
-      std::vector<size_t> ends;  // of pieces
-      for (const size_t cut : paused.cuts) {
-        if (dice.one_in(4)) ends.push_back(cut);
-      }
-      ends.push_back(request.say.text.size());
-      request.say.text.resize(ends.front());
-      request.say.open = ends.size() > 1;
-      talks.push_back(
-          {&paused, dice.one_in(3) ? machine.submit_soon(request) : machine.submit(request)});
-      Talk& talk = talks.back();
-      ASSERT_TRUE(talk.client) << machine.refusal.message;
-      for (size_t piece = 1; piece < ends.size(); ++piece) {
-        machine.run_until(machine.now() + dice.seconds(0.02));
-        const std::string& text = paused.request.say.text;
-        machine.scheduler.append_text(talk.client->id,
-                                      text.substr(ends[piece - 1], ends[piece] - ends[piece - 1]),
-                                      piece + 1 == ends.size());
-      }
-      machine.run_until(machine.now() + dice.seconds(0.02));
-      talk.client->unread = dice.of({0.0, 0.0, 1.0});
-      talk.cancelled = dice.one_in(5) && !talk.client->done;
-      if (talk.cancelled) machine.scheduler.cancel(talk.client->id);
-    }
-    machine.run_until(machine.now() + 0.5);
-    for (Talk& talk : talks) talk.client->unread = 0;
-    machine.run_to_end();
-    for (const Talk& talk : talks) {
-      ASSERT_TRUE(talk.client->done) << "I16, schedule " << i;
-      const std::vector<float>&got = talk.client->samples, &want = talk.told->samples;
-      if (talk.client->outcome.reason == FinishReason::kCancelled) {
-        EXPECT_TRUE(talk.cancelled && got.size() <= want.size() &&
-                    std::equal(got.begin(), got.end(), want.begin()))
-            << "I16, schedule " << i;
-        continue;
-      }
-      EXPECT_EQ(talk.client->outcome.reason, FinishReason::kStop)
-          << talk.client->outcome.error.message << ", schedule " << i;
-      EXPECT_EQ(got.size(), want.size()) << "I16, schedule " << i;
-      EXPECT_TRUE(got == want) << "I16, schedule " << i << ": " << talk.told->request.say.text;
-    }
-    expect_clean(machine, talks.size());
-    if (HasFailure()) FAIL() << "in schedule " << i;
-  }
-}
 
 }  // namespace
 }  // namespace syrinx

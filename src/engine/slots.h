@@ -41,7 +41,7 @@ struct NodeRef {
 /// The table of slots, models and nodes; knows no requests.
 class ExecutorSlots {
  public:
-  explicit ExecutorSlots(const PlacesSpec& spec);
+  explicit ExecutorSlots(const SlotsSpec& spec);
 
   std::span<ResidentModel* const> models() const { return models_; }
   /// Nodes of all models, as Snapshot::nodes.
@@ -67,7 +67,7 @@ class ExecutorSlots {
  private:
   void number_nodes();
 
-  const PlacesSpec spec_;
+  const SlotsSpec spec_;
   std::deque<ExecutorSlot> slots_;
   std::vector<ResidentModel*> models_;
   std::vector<NodeRef> nodes_;

@@ -40,8 +40,8 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
 
 double slowdown_now(ScriptedMachine& machine) { return machine.model().metrics.slowdown.value(); }
 
-/// A crowd that places and capacity have room for, each of which hears the others' prompts first.
-TEST(Slowdown, IsFeltLongBeforePlacesAreShort) {
+/// A crowd that seats and capacity have room for, each of which hears the others' prompts first.
+TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   EngineOptions options = patient();
   options.max_prefill_rows = 64;
   ScriptedMachine machine({.options = options, .batch_s = [](const Batch& batch) {
@@ -58,7 +58,7 @@ TEST(Slowdown, IsFeltLongBeforePlacesAreShort) {
   machine.turn();
   while (machine.next()) most = std::max(most, slowdown_now(machine));
   EXPECT_GT(most, 2.5);
-  EXPECT_LT(12, machine.scheduler.load(model).places / 2) << "places are not short at all";
+  EXPECT_LT(12, machine.scheduler.load(model).seats / 2) << "seats are not short at all";
   // A later request that comes alone finds the old values.
   for (int i = 0; i < 3; ++i) {
     machine.platform.set(machine.now() + 10);

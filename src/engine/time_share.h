@@ -9,7 +9,7 @@ namespace syrinx {
 
 class TimeShare {
  public:
-  /// What may be used at once after a pause, seconds of one executor.
+  /// The budget after a pause, in seconds of one executor.
   static constexpr double kBurst_s = 0.25;
 
   /// `share` in (0, 1] of the time of `executors` executors; 1: all of it.

@@ -9,11 +9,11 @@
 
 namespace syrinx {
 
-VirtualPlatform::VirtualPlatform(const PlacesSpec& places, VirtualWork work)
-    : work_(std::move(work)), places_(places.places.size()) {}
+VirtualPlatform::VirtualPlatform(const SlotsSpec& slots, VirtualWork work)
+    : work_(std::move(work)), slots_(slots.slots.size()) {}
 
-bool VirtualPlatform::run(int place, Batch& batch) {
-  Place& on = places_[place];
+bool VirtualPlatform::run(int slot, Batch& batch) {
+  Slot& on = slots_[slot];
   const double ready_s = now_s_ + (work_.lay_out_s ? work_.lay_out_s(batch) : 0);
   batch.began_s = std::max(ready_s, on.free_s);
   on.free_s = batch.began_s + (work_.batch_s ? work_.batch_s(batch) : 0);
@@ -29,8 +29,8 @@ void VirtualPlatform::prepare(std::unique_ptr<HostJob> job) {
 
 double VirtualPlatform::next_s() const {
   double next_s = std::numeric_limits<double>::infinity();
-  for (const Place& place : places_) {
-    if (!place.queue.empty()) next_s = std::min(next_s, place.queue.front()->ended_s);
+  for (const Slot& slot : slots_) {
+    if (!slot.queue.empty()) next_s = std::min(next_s, slot.queue.front()->ended_s);
   }
   for (const Job& job : jobs_) next_s = std::min(next_s, job.ends_s);
   return next_s;
@@ -43,10 +43,10 @@ void VirtualPlatform::set(double at_s) {
 
 void VirtualPlatform::hand_back(Scheduler& scheduler) {
   while (true) {
-    Place* first = nullptr;
-    for (Place& place : places_) {
-      if (place.queue.empty() || place.queue.front()->ended_s > now_s_) continue;
-      if (!first || place.queue.front()->ended_s < first->queue.front()->ended_s) first = &place;
+    Slot* first = nullptr;
+    for (Slot& slot : slots_) {
+      if (slot.queue.empty() || slot.queue.front()->ended_s > now_s_) continue;
+      if (!first || slot.queue.front()->ended_s < first->queue.front()->ended_s) first = &slot;
     }
     if (!first) break;
     Batch* batch = first->queue.front();

@@ -1,4 +1,4 @@
-// A stand-in for the machine: a clock that is set, and places that count time. Batches and host
+// A stand-in for the machine: a clock that is set, and slots that count time. Batches and host
 // work come back to the scheduler once the clock has reached their ends. For the simulator and for
 // tests; one thread.
 #pragma once
@@ -14,15 +14,15 @@ namespace syrinx {
 
 class Scheduler;
 
-/// What virtual work takes and does. Times in seconds; an unset function is not called.
+/// Durations and results of virtual work. Times in seconds; an unset function is not called.
 struct VirtualWork {
   std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
   std::function<double(const Batch&)> batch_s = {};    ///< from its beginning to its end
-  /// From its end until it is back, while the place runs the next one: the way to another process
+  /// From its end until it is back, while the slot runs the next one: the way to another process
   /// and back.
   std::function<double(const Batch&)> link_s = {};
-  /// What an executor writes into a batch, called when its time is over. Times that it writes do
-  /// not count.
+  /// Writes the results of an executor into a batch, called when its time is over. Times that it
+  /// writes do not count.
   std::function<void(Batch&)> run = {};
   std::function<double(const HostJob&)> job_s = {};
 };
@@ -30,14 +30,14 @@ struct VirtualWork {
 /// The virtual clock and its executors.
 class VirtualPlatform : public Platform {
  public:
-  VirtualPlatform(const PlacesSpec& places, VirtualWork work);
+  VirtualPlatform(const SlotsSpec& slots, VirtualWork work);
 
   double now() const override { return now_s_; }
-  /// Never inline: also a place that is meant to be lets its batch come back.
-  bool run(int place, Batch& batch) override;
+  /// Never inline: also a slot that is meant to be lets its batch come back.
+  bool run(int slot, Batch& batch) override;
   void prepare(std::unique_ptr<HostJob> job) override;
 
-  /// When something comes back next; infinite: nothing is away.
+  /// When something comes back next; infinite: nothing is in flight.
   double next_s() const;
   /// Sets the clock, which never goes back.
   void set(double at_s);
@@ -46,7 +46,7 @@ class VirtualPlatform : public Platform {
   void hand_back(Scheduler& scheduler);
 
  private:
-  struct Place {
+  struct Slot {
     std::deque<Batch*> queue = {};  ///< the front one runs
     double free_s = 0;              ///< when all of them will have run
   };
@@ -57,7 +57,7 @@ class VirtualPlatform : public Platform {
 
   const VirtualWork work_;
   double now_s_ = 0;
-  std::vector<Place> places_;
+  std::vector<Slot> slots_;
   std::vector<Job> jobs_;
 };
 

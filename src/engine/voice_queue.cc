@@ -86,7 +86,7 @@ bool VoiceQueue::drain(double timeout_s) {
                            [&] { return jobs_.empty(); });
 }
 
-/// Those begun go on; free places go to the clients that have the fewest, in order of arrival.
+/// Those begun go on; free seats go to the clients that have the fewest, in order of arrival.
 /// Under the lock.
 void VoiceQueue::choose_turn() {
   turn_.clear();
@@ -163,7 +163,7 @@ void VoiceQueue::loop() {
   Arena arena;
   StepContext ctx{pool_, arena};
   Jobs ended;
-  const auto tell = [&] {
+  const auto report = [&] {
     for (Job& job : ended) job.done(std::move(*job.result));
     ended.clear();
   };
@@ -174,18 +174,18 @@ void VoiceQueue::loop() {
     take_ended(ended);
     choose_turn();
     lock.unlock();
-    tell();
+    report();
     if (!turn_.empty()) run_turn(ctx);
     lock.lock();
     take_ended(ended);
     lock.unlock();
-    tell();
+    report();
     lock.lock();
   }
   for (Job& job : jobs_) job.cancelled = true;
   take_ended(ended);
   lock.unlock();
-  tell();
+  report();
 }
 
 }  // namespace syrinx

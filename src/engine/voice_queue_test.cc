@@ -64,7 +64,7 @@ Recording recording(float value, int hundreds) {
           .sample_rate = 1000};
 }
 
-/// What became of one recording.
+/// The outcome of one recording.
 class Asked {
  public:
   VoiceDone done() {
@@ -220,10 +220,10 @@ TEST(VoiceQueue, I13_Voices) {
     float expected = 0;
     bool refused = false, cancelled = false, broken = false;
   };
-  std::vector<Asker> told(200);
+  std::vector<Asker> askers(200);
   {
     VoiceQueue queue(adder, metrics, {.batch = 3, .max_jobs = 6, .max_per_client = 3});
-    for (Asker& one : told) {
+    for (Asker& one : askers) {
       const int hundreds = 1 + static_cast<int>(random() % 5);
       one.broken = random() % 10 == 0;
       const float value = one.broken ? 13.f : static_cast<float>(random() % 7);
@@ -247,7 +247,7 @@ TEST(VoiceQueue, I13_Voices) {
     EXPECT_EQ(metrics.voices_waiting.value(), 0);
   }
   int whole = 0;
-  for (const Asker& one : told) {
+  for (const Asker& one : askers) {
     EXPECT_EQ(one.times, one.refused ? 0 : 1);
     if (!one.ok) continue;
     ++whole;
@@ -280,15 +280,15 @@ TEST(VoiceQueue, TurnsAreShared) {
   ask(1, 1, 2), ask(2, 1, 2), ask(3, 1, 2), ask(4, 2, 2), ask(5, 2, 2);
   adder.gate.release(20);
   EXPECT_TRUE(queue.drain(20));
-  const auto all_told = [&] {  // the last one is reported when the queue is empty
+  const auto all_reported = [&] {  // the last one is reported when the queue is empty
     const std::lock_guard lock(mutex);
     return order.size() == 6;
   };
-  while (!all_told()) std::this_thread::yield();
+  while (!all_reported()) std::this_thread::yield();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 4, 2, 5, 3}));
 }
 
-/// A running request goes on, also when one comes that has no place in the turn.
+/// A running request goes on, also when one comes that has no seat in the turn.
 TEST(VoiceQueue, ARunningRequestGoesOn) {
   Adder adder;
   adder.held = true;
@@ -296,12 +296,12 @@ TEST(VoiceQueue, ARunningRequestGoesOn) {
   VoiceQueue queue(adder, metrics, {.batch = 2, .max_jobs = 9});
   std::vector<int> order;
   std::mutex mutex;
-  std::vector<std::promise<void>> told(4);
+  std::vector<std::promise<void>> askers(4);
   const auto ask = [&](int number, uint64_t client, int hundreds) {
     const auto done = [&, number](Result<Voice>) {
       const std::lock_guard lock(mutex);
       order.push_back(number);
-      told[static_cast<size_t>(number)].set_value();
+      askers[static_cast<size_t>(number)].set_value();
     };
     ASSERT_TRUE(queue.encode(recording(1, hundreds), client, done).ok());
   };
@@ -315,7 +315,7 @@ TEST(VoiceQueue, ARunningRequestGoesOn) {
   wait_for_turn();  // both of one client
   ask(3, 2, 1);
   adder.gate.release(20);
-  for (auto& each : told) each.get_future().wait();
+  for (auto& each : askers) each.get_future().wait();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3}));
 }
 

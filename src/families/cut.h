@@ -5,8 +5,8 @@
 
 namespace syrinx {
 
-/// What follows a segment that was cut at its bound (Sequence::max_steps), from what would follow
-/// its end: text that waits is spoken, and where none does the request was cut.
+/// The verdict after a segment that was cut at its bound (Sequence::max_steps), from what would
+/// follow its end: text that waits is spoken, and where none does the request was cut.
 inline Verdict cut(Verdict ended) {
   if (ended.next == Verdict::kFinished) ended.reason = FinishReason::kLength;
   return ended;

@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// What a family's load function is given.
+/// Arguments of a family's load function.
 struct LoadSpec {
   std::string dir;    ///< the checkpoint's directory, as its authors publish it, or its only file
   std::string model;  ///< the name that clients will ask for
@@ -45,7 +45,7 @@ struct Family {
   /// How files end that are a whole checkpoint of the family (".gguf"); empty: it has directories
   /// only. Such a file is LoadSpec::dir. A family that has nothing else has no claims and marker.
   std::array<std::string_view, 2> file_endings = {};
-  /// What is known of a model before it is loaded, from small files alone; throws LoadError. Null:
+  /// Facts of a model before it is loaded, from small files alone; throws LoadError. Null:
   /// nothing.
   std::shared_ptr<const PipelineInfo> (*facts)(const LoadSpec& spec) = nullptr;
 

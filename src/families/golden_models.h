@@ -108,7 +108,8 @@ inline void ask_fish_speech(const nlohmann::json& json, const Safetensors& golde
 inline void vary_fish_speech(int i, SpeechRequest& other) {
   const std::vector<int32_t> codes(static_cast<size_t>(10 * (i + 1)), i);
   if (i % 3 == 1) other.say.context = {{"1", "fine", codes}};
-  if (i % 3 == 2) other.sampling.temperature = 0.3f, other.sampling.top_k = 5, other.voice.name = "7";
+  if (i % 3 == 2)
+    other.sampling.temperature = 0.3f, other.sampling.top_k = 5, other.voice.name = "7";
 }
 inline std::vector<int32_t> end_fish_speech(const Pipeline& model) {
   std::vector<int32_t> codes(model.graph().ar().traits().vocab.size(), 0);
@@ -192,7 +193,7 @@ struct GoldenCase {
   std::string name;
   SpeechRequest request;
   struct Segment {
-    int steps = 0;  ///< that are frames, and the end where the golden counts it
+    int steps = 0;  ///< steps that make frames, and the end step where the golden counts it
     bool ended = false;
   };
   std::vector<Segment> segments;
@@ -235,7 +236,8 @@ inline std::vector<GoldenCase> golden_cases(const GoldenModel& model) {
     c.request.say.text = json["text"];
     c.request.voice.name = json.value("voice", "");
     c.request.terms.ignore_stop = json.value("ignore_stop", false);
-    if (json.contains("penalty")) c.request.sampling.repetition_penalty = json["penalty"].get<float>();
+    if (json.contains("penalty"))
+      c.request.sampling.repetition_penalty = json["penalty"].get<float>();
     c.request.sampling.temperature = 0.f;
     if (model.ask) model.ask(json, *c.golden, c.request);
     cases.push_back(std::move(c));

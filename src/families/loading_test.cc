@@ -1,4 +1,4 @@
-// What every family owes the caller that loads a checkpoint: it is taken whole or refused, with the
+// Loading a checkpoint in every family: it is taken whole or refused, with the
 // names of the tensors that are missing, left over, of another type, or not finite. Sizes in a
 // config that no tensor has cost no memory. On the small checkpoints of tests/parity.
 #include <gtest/gtest.h>
@@ -108,7 +108,7 @@ struct Copy : CheckpointCopy {
       : CheckpointCopy(parity_dir(golden)), family(family_name) {}
   explicit Copy(const Golden& golden) : Copy(golden.family, golden.dir) {}
 
-  /// What loading it says; empty when it loads.
+  /// Returns the load error; empty when it loads.
   std::string fault(bool dummy = false) const {
     for (const Family& each : families()) {
       if (each.name != family) continue;
@@ -132,7 +132,7 @@ struct Copy : CheckpointCopy {
 };
 
 /// A LoadError was thrown that has all of these in its message.
-void expect_told(const std::string& fault, const std::vector<std::string>& parts) {
+void expect_named(const std::string& fault, const std::vector<std::string>& parts) {
   EXPECT_NE(fault, "");
   EXPECT_EQ(fault.find("not a LoadError"), fault.npos) << fault;
   for (const std::string& part : parts) {
@@ -190,7 +190,7 @@ TEST_P(Loading, WithoutATensorIsRefused) {
                   EditableSafetensors edited) {
     edited.header().erase(name);
     edited.write(copy.dir.path(file.name));
-    expect_told(copy.fault(), {name});
+    expect_named(copy.fault(), {name});
   });
 }
 
@@ -202,7 +202,7 @@ TEST_P(Loading, WithATensorOfItsOwnIsRefused) {
     entry["shape"] = {0}, entry["data_offsets"] = {at, at};
     edited.header()["stranger.weight"] = entry;
     edited.write(copy.dir.path(file.name));
-    expect_told(copy.fault(), {"do not belong to this model", "stranger.weight", file.name});
+    expect_named(copy.fault(), {"do not belong to this model", "stranger.weight", file.name});
   });
 }
 
@@ -214,7 +214,7 @@ TEST_P(Loading, WeightsThatAreNotNumbersAreNamed) {
     const uint32_t nan = 0x7fc00000, infinity = 0xff80;
     std::memcpy(edited.data(name), wide ? &nan : &infinity, wide ? 4 : 2);
     edited.write(copy.dir.path(file.name));
-    expect_told(copy.fault(), {"tensor " + name + ": has NaN or infinity"});
+    expect_named(copy.fault(), {"tensor " + name + ": has NaN or infinity"});
   });
 }
 
@@ -224,7 +224,7 @@ TEST_P(Loading, IntegersAreNoWeights) {
     Json& type = edited.header()[name]["dtype"];
     type = type == "F32" ? "I32" : "I16";
     edited.write(copy.dir.path(file.name));
-    expect_told(copy.fault(), {name, "expected f32, bf16 or f16"});
+    expect_named(copy.fault(), {name, "expected f32, bf16 or f16"});
   });
 }
 
@@ -246,7 +246,7 @@ TEST(LoadingChatterbox, PartsAreNotCountedByOneTensor) {
     EditableSafetensors edited = whole;
     ASSERT_EQ(edited.header().erase(name), 1u) << name;
     edited.write(copy.dir.path(file));
-    expect_told(copy.fault(), {"missing tensors (1)", name});
+    expect_named(copy.fault(), {"missing tensors (1)", name});
     whole.write(copy.dir.path(file));
   }
 }
@@ -278,7 +278,7 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
     std::string other = name;
     other.back() = '_';
     copy.replace(file, name, other);
-    expect_told(copy.fault(), {"missing tensors (1)", name, "do not belong to this model", other});
+    expect_named(copy.fault(), {"missing tensors (1)", name, "do not belong to this model", other});
   }
 }
 
@@ -311,7 +311,7 @@ TEST(LoadingTorch, EncodersAreTakenWholeToo) {
     std::string other = name;
     other.back() = '_';
     copy.replace(file, name, other);
-    expect_told(encoder_fault(copy), {"missing tensors (1)", name, other});
+    expect_named(encoder_fault(copy), {"missing tensors (1)", name, other});
   }
 }
 
@@ -339,7 +339,7 @@ TEST(LoadingTorch, WeightsThatAreNotNumbersAreNamed) {
       std::memcpy(bytes.data() + tensor->begin, wide ? &nan : &infinity, wide ? 4 : 2);
     }
     copy.dir.write(file, bytes);
-    expect_told(copy.fault(), {file, name, "has NaN or infinity"});
+    expect_named(copy.fault(), {file, name, "has NaN or infinity"});
   }
 }
 
@@ -351,7 +351,7 @@ TEST(LoadingOrpheus, BiasesThatTheConfigLeavesOutAreLeftOver) {
   entry["shape"] = {0}, entry["data_offsets"] = {0, 0};
   header["model.layers.0.self_attn.q_proj.bias"] = entry;
   edited.write(copy.dir.path("model.safetensors"));
-  expect_told(copy.fault(), {"model.layers.0.self_attn.q_proj.bias"});
+  expect_named(copy.fault(), {"model.layers.0.self_attn.q_proj.bias"});
   // As old exports of transformers have them.
   header.erase("model.layers.0.self_attn.q_proj.bias");
   header["model.layers.0.self_attn.rotary_emb.inv_freq"] = entry;
@@ -432,7 +432,7 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
     const Copy copy(c.family, c.dir);
     copy.change(c.file, Json::json_pointer(c.key), c.value);
     const size_t before = peak_bytes();
-    expect_told(copy.fault(), {});
+    expect_named(copy.fault(), {});
     EXPECT_LT(peak_bytes() - before, size_t{400} << 20) << c.family << " " << c.key;
   }
   const std::pair<const char*, const char*> yaml[] = {{"base_channels: 16", "base_channels: 65536"},
@@ -442,7 +442,7 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
     const Copy copy("cosyvoice2", "cosyvoice2/golden/checkpoint");
     copy.replace("cosyvoice2.yaml", from, to);
     const size_t before = peak_bytes();
-    expect_told(copy.fault(), {"expected ["});
+    expect_named(copy.fault(), {"expected ["});
     EXPECT_LT(peak_bytes() - before, size_t{400} << 20) << to;
   }
 }
@@ -452,14 +452,14 @@ TEST(LoadingConfigs, HeadsThatTheKernelsDoNotKnow) {
   copy.change("config.json", Json::json_pointer("/hidden_size"), 8192);
   copy.change("config.json", Json::json_pointer("/num_attention_heads"), 2);
   copy.replace("config.json", "\"head_dim\":16,", "");
-  expect_told(copy.fault(), {"num_attention_heads", "2 heads of 4096"});
+  expect_named(copy.fault(), {"num_attention_heads", "2 heads of 4096"});
 }
 
 TEST(LoadingConfigs, RatesThatMakeNoFrame) {
   const Copy codec("qwen3_tts", "qwen3_tts/golden/projected/checkpoint");
   codec.change("speech_tokenizer/config.json", Json::json_pointer("/decoder_config/upsample_rates"),
                {64, 64, 64});
-  expect_told(codec.fault(), {"upsample_rates"});
+  expect_named(codec.fault(), {"upsample_rates"});
   const std::tuple<const char*, const char*, const char*> changes[] = {
       {"upsample_rates: [8, 5, 3]", "upsample_rates: [64, 64, 64]", "upsample_rates"},
       {"upsample_kernel_sizes: [16, 11, 7]", "upsample_kernel_sizes: [16, 10, 7]",
@@ -469,7 +469,7 @@ TEST(LoadingConfigs, RatesThatMakeNoFrame) {
   for (const auto& [from, to, key] : changes) {
     const Copy copy("cosyvoice2", "cosyvoice2/golden/checkpoint");
     copy.replace("cosyvoice2.yaml", from, to);
-    expect_told(copy.fault(), {key});
+    expect_named(copy.fault(), {key});
   }
 }
 
@@ -513,7 +513,7 @@ TEST(LoadingConfigs, SavedByTransformers5) {
     put_rope_together(copy, file, at);
     EXPECT_EQ(copy.fault(), "");
     copy.change(file, Json::json_pointer(std::string(at) + "/rope_parameters/rope_type"), "wavy");
-    expect_told(copy.fault(), {file, "rope_type", "wavy is not supported"});
+    expect_named(copy.fault(), {file, "rope_type", "wavy is not supported"});
   }
 }
 
@@ -523,7 +523,7 @@ TEST(LoadingConfigs, OfOlderCosyVoice2) {
                "use_dynamic_chunk: True\n");
   EXPECT_EQ(copy.fault(), "");
   copy.replace("cosyvoice2.yaml", "use_dynamic_chunk: True", "use_dynamic_chunk: False");
-  expect_told(copy.fault(), {"flow.encoder.static_chunk_size", "is missing"});
+  expect_named(copy.fault(), {"flow.encoder.static_chunk_size", "is missing"});
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a prompt still hears of a long text.
+// The part of a long text that a prompt repeats.
 #include "families/past.h"
 
 #include <gtest/gtest.h>

@@ -37,7 +37,8 @@ std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/
 
 /// A model that does not fit in memory: only the first few of its equal layers are loaded.
 struct Shortened {
-  const char *prefix, *key;  ///< of the layers' tensors; where config.json counts them
+  const char *prefix,
+      *key;  ///< prefix of the layers' tensors; pointer to their number in config.json
   int64_t layers;
 };
 const Shortened kOmniLayers[] = {
@@ -109,7 +110,7 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     dir_.write("config.json", json.dump());
     file.write(dir_.path("model.safetensors"));
   }
-  /// What loading says.
+  /// Returns the load error.
   std::string fault() const {
     for (const Family& each : families()) {
       if (std::string(each.name) != GetParam().family) continue;

@@ -1,4 +1,4 @@
-// What every family that speaks text in segments promises, whatever its model: refusals, bounds,
+// Promises of every family that speaks text in segments: refusals, bounds,
 // late text, rows that a new segment keeps, the same bits alone and in company. A family registers
 // a row; what only it promises is tested in its own folder.
 #include <gtest/gtest.h>

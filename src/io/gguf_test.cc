@@ -13,7 +13,7 @@ namespace syrinx {
 namespace {
 
 std::string gguf_golden(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/gguf/" + name;
+  return SYRINX_BINARY_DIR "/parity/gguf/" + name;
 }
 
 void put_gguf_text(std::string& out, const std::string& text) {

@@ -14,7 +14,7 @@ namespace syrinx {
 namespace {
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/torch_pickle/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/torch_pickle/" + name;
 }
 
 std::string pickle_fault(const std::string& path) {

@@ -36,7 +36,7 @@ constexpr int kMinHz = 4000, kMaxHz = 192'000;
 
 std::string text_of(const char* text) { return text == nullptr ? "" : text; }
 
-/// What a caller filled, whose struct may be older or newer than ours.
+/// Copies a caller's struct, which may be older or newer than ours.
 template <typename T>
 Result<T> filled(const T* given, T defaults, const char* function) {
   if (given == nullptr) return defaults;
@@ -119,17 +119,17 @@ Result<std::unique_ptr<Speech>> open_speech(syrinx_model* model, const char* tex
 }
 
 /// How a speech that has ended went.
-int tell_end(const Outcome& outcome, syrinx_error* error) {
+int report_end(const Outcome& outcome, syrinx_error* error) {
   if (outcome.reason == FinishReason::kCancelled) {
-    return tell(error, SYRINX_CANCELLED, "the speech was cancelled");
+    return report(error, SYRINX_CANCELLED, "the speech was cancelled");
   }
-  if (outcome.reason == FinishReason::kError) return tell(error, outcome.error);
-  return tell(error, SYRINX_OK);
+  if (outcome.reason == FinishReason::kError) return report(error, outcome.error);
+  return report(error, SYRINX_OK);
 }
 
 syrinx_voice* learn(syrinx_model& model, Recording recording, syrinx_error* error) {
   auto voice = model.loaded->learn(std::move(recording));
-  if (!voice) return tell(error, voice.error()), nullptr;
+  if (!voice) return report(error, voice.error()), nullptr;
   return new syrinx_voice{std::make_shared<const Voice>(voice.take())};
 }
 
@@ -147,9 +147,9 @@ const char* syrinx_version(void) { return SYRINX_VERSION; }
 syrinx_model* syrinx_load(const char* model, const syrinx_load_options* given,
                           syrinx_error* error) {
   return without_throwing(error, nullptr, [&]() -> syrinx_model* {
-    if (model == nullptr) return tell(error, no_handle("model")), nullptr;
+    if (model == nullptr) return report(error, no_handle("model")), nullptr;
     const auto filled_options = filled(given, syrinx_load_defaults(), "syrinx_load_defaults()");
-    if (!filled_options) return tell(error, filled_options.error()), nullptr;
+    if (!filled_options) return report(error, filled_options.error()), nullptr;
     const syrinx_load_options& wish = filled_options.value();
     LoadOptions options;
     options.model = model;
@@ -193,15 +193,16 @@ const char* syrinx_language_name(const syrinx_model* model, size_t number) {
 syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* samples, size_t count,
                                  int sample_rate, const char* text, syrinx_error* error) {
   return without_throwing(error, nullptr, [&]() -> syrinx_voice* {
-    if (model == nullptr) return tell(error, no_handle("model")), nullptr;
-    if (samples == nullptr || count == 0) return tell(error, no_handle("samples")), nullptr;
+    if (model == nullptr) return report(error, no_handle("model")), nullptr;
+    if (samples == nullptr || count == 0) return report(error, no_handle("samples")), nullptr;
     if (sample_rate < kMinHz || sample_rate > kMaxHz) {
-      return tell(error, SYRINX_INVALID, "sample_rate must be from 4000 to 192000"), nullptr;
+      return report(error, SYRINX_INVALID, "sample_rate must be from 4000 to 192000"), nullptr;
     }
     Recording recording{
         .samples = {samples, samples + count}, .sample_rate = sample_rate, .text = text_of(text)};
     if (!std::all_of(samples, samples + count, [](float x) { return std::isfinite(x); })) {
-      return tell(error, SYRINX_INVALID, "the samples hold a value that is not a number"), nullptr;
+      return report(error, SYRINX_INVALID, "the samples hold a value that is not a number"),
+             nullptr;
     }
     return learn(*model, std::move(recording), error);
   });
@@ -210,10 +211,10 @@ syrinx_voice* syrinx_learn_voice(syrinx_model* model, const float* samples, size
 syrinx_voice* syrinx_learn_voice_file(syrinx_model* model, const char* path, const char* text,
                                       syrinx_error* error) {
   return without_throwing(error, nullptr, [&]() -> syrinx_voice* {
-    if (model == nullptr) return tell(error, no_handle("model")), nullptr;
-    if (path == nullptr) return tell(error, no_handle("path")), nullptr;
+    if (model == nullptr) return report(error, no_handle("model")), nullptr;
+    if (path == nullptr) return report(error, no_handle("path")), nullptr;
     auto audio = read_recording_file(path);
-    if (!audio) return tell(error, audio.error()), nullptr;
+    if (!audio) return report(error, audio.error()), nullptr;
     return learn(*model,
                  {.samples = std::move(audio.value().samples),
                   .sample_rate = audio.value().sample_rate,
@@ -225,8 +226,8 @@ syrinx_voice* syrinx_learn_voice_file(syrinx_model* model, const char* path, con
 int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* consent,
                       syrinx_error* error) {
   return without_throwing(error, SYRINX_LOAD, [&] {
-    if (voice == nullptr) return tell(error, no_handle("voice"));
-    if (path == nullptr) return tell(error, no_handle("path"));
+    if (voice == nullptr) return report(error, no_handle("voice"));
+    if (path == nullptr) return report(error, no_handle("path"));
     write_voice_file(path, *voice->voice, {.consent = text_of(consent)});
     return int{SYRINX_OK};
   });
@@ -234,7 +235,7 @@ int syrinx_save_voice(const syrinx_voice* voice, const char* path, const char* c
 
 syrinx_voice* syrinx_open_voice(const char* path, syrinx_error* error) {
   return without_throwing(error, nullptr, [&]() -> syrinx_voice* {
-    if (path == nullptr) return tell(error, no_handle("path")), nullptr;
+    if (path == nullptr) return report(error, no_handle("path")), nullptr;
     return new syrinx_voice{std::make_shared<const Voice>(read_voice_file(path).voice)};
   });
 }
@@ -245,27 +246,28 @@ syrinx_speech* syrinx_open(syrinx_model* model, const char* text,
                            const syrinx_speech_options* options, syrinx_error* error) {
   return without_throwing(error, nullptr, [&]() -> syrinx_speech* {
     auto speech = open_speech(model, text, options);
-    if (!speech) return tell(error, speech.error()), nullptr;
+    if (!speech) return report(error, speech.error()), nullptr;
     return new syrinx_speech{speech.take()};
   });
 }
 
 int syrinx_feed(syrinx_speech* speech, const char* text, int last, syrinx_error* error) {
   return without_throwing(error, SYRINX_INTERNAL, [&] {
-    if (speech == nullptr) return tell(error, no_handle("speech"));
-    if (text == nullptr) return tell(error, no_handle("text"));
+    if (speech == nullptr) return report(error, no_handle("speech"));
+    if (text == nullptr) return report(error, no_handle("text"));
     const auto status = speech->speech->feed(text, last != 0);
-    return status ? int{SYRINX_OK} : tell(error, status.error());
+    return status ? int{SYRINX_OK} : report(error, status.error());
   });
 }
 
 const syrinx_chunk* syrinx_read(syrinx_speech* speech, double timeout_s, syrinx_error* error) {
   return without_throwing(error, nullptr, [&]() -> const syrinx_chunk* {
-    if (speech == nullptr) return tell(error, no_handle("speech")), nullptr;
+    if (speech == nullptr) return report(error, no_handle("speech")), nullptr;
     const double wait_s = timeout_s >= kLongWaitS ? -1 : timeout_s;
     if (const syrinx_chunk* chunk = speech->speech->read(wait_s)) return chunk;
-    if (const auto& outcome = speech->speech->outcome()) return tell_end(*outcome, error), nullptr;
-    return tell(error, SYRINX_TIMEOUT, "nothing new yet"), nullptr;
+    if (const auto& outcome = speech->speech->outcome())
+      return report_end(*outcome, error), nullptr;
+    return report(error, SYRINX_TIMEOUT, "nothing new yet"), nullptr;
   });
 }
 
@@ -282,26 +284,26 @@ void syrinx_cancel(syrinx_speech* speech) {
 void syrinx_close(syrinx_speech* speech) { delete speech; }
 
 const syrinx_outcome* syrinx_outcome_of(const syrinx_speech* speech) {
-  return speech == nullptr ? nullptr : speech->speech->told_outcome();
+  return speech == nullptr ? nullptr : speech->speech->reported_outcome();
 }
 
 int syrinx_speak(syrinx_model* model, const char* text, const syrinx_speech_options* options,
                  syrinx_on_chunk on_chunk, void* user, syrinx_error* error) {
   return without_throwing(error, SYRINX_INTERNAL, [&]() -> int {
-    if (on_chunk == nullptr) return tell(error, no_handle("on_chunk"));
+    if (on_chunk == nullptr) return report(error, no_handle("on_chunk"));
     if (options != nullptr && options->size > offsetof(syrinx_speech_options, text_open) &&
         options->text_open != 0) {
-      return tell(error, SYRINX_INVALID, "text_open is for syrinx_open()");
+      return report(error, SYRINX_INVALID, "text_open is for syrinx_open()");
     }
     auto opened = open_speech(model, text, options);
-    if (!opened) return tell(error, opened.error());
+    if (!opened) return report(error, opened.error());
     Speech& speech = *opened.value();
     while (const syrinx_chunk* chunk = speech.read(-1)) {
       if (on_chunk(user, chunk) != 0) {
-        return tell(error, SYRINX_CANCELLED, "the callback ended the speech");
+        return report(error, SYRINX_CANCELLED, "the callback ended the speech");
       }
     }
-    return tell_end(*speech.outcome(), error);
+    return report_end(*speech.outcome(), error);
   });
 }
 

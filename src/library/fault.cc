@@ -28,7 +28,7 @@ int code_of(ErrorCode code) {
 
 }  // namespace
 
-int tell(syrinx_error* to, int code, std::string_view message, double retry_after_s) {
+int report(syrinx_error* to, int code, std::string_view message, double retry_after_s) {
   if (to == nullptr) return code;
   size_t size = std::min(message.size(), sizeof to->message - 1);
   while (size < message.size() && size > 0 && (message[size] & 0xC0) == 0x80) --size;
@@ -37,8 +37,8 @@ int tell(syrinx_error* to, int code, std::string_view message, double retry_afte
   return code;
 }
 
-int tell(syrinx_error* to, const Error& error) {
-  return tell(to, code_of(error.code), error.message, error.retry_after_s);
+int report(syrinx_error* to, const Error& error) {
+  return report(to, code_of(error.code), error.message, error.retry_after_s);
 }
 
 }  // namespace syrinx

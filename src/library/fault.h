@@ -13,23 +13,23 @@ namespace syrinx {
 
 /// Fills `to`, which may be null; a message that is too long is cut between characters. Returns the
 /// code.
-int tell(syrinx_error* to, int code, std::string_view message = {}, double retry_after_s = 0);
-int tell(syrinx_error* to, const Error& error);
+int report(syrinx_error* to, int code, std::string_view message = {}, double retry_after_s = 0);
+int report(syrinx_error* to, const Error& error);
 
 /// f() with nothing thrown past it: what it returns, or `failed` and the error.
 template <typename F>
 auto without_throwing(syrinx_error* error, std::invoke_result_t<F> failed, F f) noexcept {
   try {
-    tell(error, SYRINX_OK);
+    report(error, SYRINX_OK);
     return f();
   } catch (const LoadError& fault) {
-    tell(error, SYRINX_LOAD, fault.what());
+    report(error, SYRINX_LOAD, fault.what());
   } catch (const std::bad_alloc&) {
-    tell(error, SYRINX_INTERNAL, "out of memory");
+    report(error, SYRINX_INTERNAL, "out of memory");
   } catch (const std::exception& fault) {
-    tell(error, SYRINX_INTERNAL, fault.what());
+    report(error, SYRINX_INTERNAL, fault.what());
   } catch (...) {
-    tell(error, SYRINX_INTERNAL, "an exception of an unknown kind");
+    report(error, SYRINX_INTERNAL, "an exception of an unknown kind");
   }
   return failed;
 }

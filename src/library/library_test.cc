@@ -377,13 +377,13 @@ TEST_F(Library, TextIsGatheredForAModelThatWantsAllOfIt) {
 
 TEST(LibraryFault, ALongMessageIsCutBetweenCharacters) {
   syrinx_error error;
-  syrinx::tell(&error, SYRINX_LOAD, "a" + std::string(300, '\xC3') + "x");
+  syrinx::report(&error, SYRINX_LOAD, "a" + std::string(300, '\xC3') + "x");
   EXPECT_EQ(std::strlen(error.message), 302u);
   std::string umlauts = "a";
   for (int i = 0; i < 400; ++i) umlauts += "\xC3\xA4";
-  syrinx::tell(&error, SYRINX_LOAD, umlauts);
+  syrinx::report(&error, SYRINX_LOAD, umlauts);
   EXPECT_EQ(std::strlen(error.message), sizeof error.message - 1);
-  syrinx::tell(&error, SYRINX_LOAD, "b" + umlauts);
+  syrinx::report(&error, SYRINX_LOAD, "b" + umlauts);
   EXPECT_EQ(std::strlen(error.message), sizeof error.message - 2);
   EXPECT_EQ(std::string(error.message).substr(492), "\xC3\xA4");
 }

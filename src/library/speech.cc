@@ -185,10 +185,10 @@ bool Speech::fill_chunk() {
             .count = made_.size(),
             .sample_rate = info.speech.sample_rate,
             .reserved = 0,
-            .begin_s = static_cast<double>(told_samples_) / info.speech.sample_rate,
+            .begin_s = static_cast<double>(reported_samples_) / info.speech.sample_rate,
             .words = words_.data(),
             .word_count = words_.size()};
-  told_samples_ += static_cast<int64_t>(made_.size());
+  reported_samples_ += static_cast<int64_t>(made_.size());
   return !made_.empty() || !words_.empty();
 }
 
@@ -197,11 +197,11 @@ const syrinx_chunk* Speech::read(double timeout_s) {
   while (!outcome_) {
     if (ending_) {
       outcome_ = std::move(ending_);
-      told_ = {.end = end_of(outcome_->reason),
-               .underruns = outcome_->underruns,
-               .audio_s = outcome_->audio_s,
-               .first_audio_s = outcome_->first_audio_s,
-               .total_s = outcome_->total_s};
+      reported_ = {.end = end_of(outcome_->reason),
+                   .underruns = outcome_->underruns,
+                   .audio_s = outcome_->audio_s,
+                   .first_audio_s = outcome_->first_audio_s,
+                   .total_s = outcome_->total_s};
       break;
     }
     const std::chrono::duration<double> left = until - std::chrono::steady_clock::now();

@@ -63,7 +63,7 @@ class Speech {
   const syrinx_chunk* read(double timeout_s);
   /// Valid once read() has reported the end.
   const std::optional<Outcome>& outcome() const { return outcome_; }
-  const syrinx_outcome* told_outcome() const { return outcome_ ? &told_ : nullptr; }
+  const syrinx_outcome* reported_outcome() const { return outcome_ ? &reported_ : nullptr; }
 
  private:
   Speech(std::shared_ptr<LoadedModel> model, double speed);
@@ -83,11 +83,11 @@ class Speech {
   std::vector<float> samples_, made_;
   std::vector<WordMark> marks_;
   std::vector<syrinx_word> words_;
-  int64_t told_samples_ = 0;
+  int64_t reported_samples_ = 0;
   bool flushed_ = false;
   syrinx_chunk chunk_{};
   std::optional<Outcome> ending_, outcome_;
-  syrinx_outcome told_{};
+  syrinx_outcome reported_{};
 };
 
 }  // namespace syrinx

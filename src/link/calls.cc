@@ -27,7 +27,7 @@ std::vector<T> read_values(ByteReader& in) {
 
 bool is_of_ints(Flow flow) { return flow == Flow::kIds || flow == Flow::kCodes; }
 
-Status tell_frames(Sequence& sequence, ByteReader& in, const CallRules& rules) {
+Status replay_frames(Sequence& sequence, ByteReader& in, const CallRules& rules) {
   const auto port = in.number<uint16_t>();
   if (port >= rules.in.size()) throw LoadError("a call: frames for no port");
   const FrameType type = rules.in[port];
@@ -55,7 +55,7 @@ void check_codes(std::span<const int32_t> codes, std::span<const int> vocab) {
   }
 }
 
-Verdict tell_step(Sequence& sequence, ByteReader& in, const CallRules& rules) {
+Verdict replay_step(Sequence& sequence, ByteReader& in, const CallRules& rules) {
   const std::vector<int32_t> codes = read_values<int32_t>(in);
   const std::vector<float> values = read_values<float>(in);
   in.end();
@@ -114,7 +114,7 @@ Status apply_call(Sequence& sequence, std::string_view call, const CallRules& ru
   ByteReader in(call, "a call");
   switch (in.number<uint8_t>(kMissedCall)) {
     case kTakeCall:
-      return tell_frames(sequence, in, rules);
+      return replay_frames(sequence, in, rules);
     case kTextCall: {
       const bool last = in.number<uint8_t>(1) == 1;
       const std::string_view text = read_words(in);
@@ -122,7 +122,7 @@ Status apply_call(Sequence& sequence, std::string_view call, const CallRules& ru
       return sequence.append_text(text, last);
     }
     case kAdvanceCall:
-      advanced = tell_step(sequence, in, rules);
+      advanced = replay_step(sequence, in, rules);
       return ok_status();
     default: {
       const std::vector<int32_t> codes = read_values<int32_t>(in);

@@ -78,8 +78,8 @@ inline const RemoteStage& remote(const Pipeline& placed, const std::string& node
   throw InternalError("no such node");
 }
 
-inline StageLink& link_of(const Pipeline& placed, const std::string& node, size_t place = 0) {
-  return *remote(placed, node).places()[place].link;
+inline StageLink& link_of(const Pipeline& placed, const std::string& node, size_t copy = 0) {
+  return *remote(placed, node).copies()[copy].link;
 }
 
 inline bool wait_for(const std::function<bool()>& done) {

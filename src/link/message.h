@@ -13,8 +13,8 @@
 //
 // Frames are numbered from the beginning of their stream: a job says where its fresh ones begin,
 // and one that leaves a gap or comes twice is a fault. Made is the acknowledgement: a server has as
-// many batches under way as it has places for them (EngineOptions::away_places). What AR nodes have
-// to say is in step_message.h.
+// many batches under way as it has places for them (EngineOptions::remote_slots). What AR nodes
+// have to say is in step_message.h.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ inline constexpr uint16_t kLinkVersion = 3;
 inline constexpr size_t kMostMessage = size_t{96} << 20;
 inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< of Hello, Welcome and Refuse
 
-/// What kind of message it is.
+/// Kinds of messages.
 enum class MessageKind : uint8_t {
   kHello = 1,
   kWelcome,
@@ -95,7 +95,7 @@ struct PushMessage {
   std::vector<PushedJob> jobs;
 };
 
-/// What a job of it made, or why it failed.
+/// The result of a job of a push, or its error.
 struct MadeJob {
   std::optional<std::string> fault;
   uint32_t made = 0;        ///< frames

@@ -29,20 +29,20 @@ class PlacedPipeline : public Pipeline {
       }
       link.wanted.nodes.push_back(std::move(shape));
     }
-    std::map<std::string, std::vector<RemotePlace>> places;  // by node
+    std::map<std::string, std::vector<StageCopy>> copies;  // by node
     for (const auto& [address, link_options] : wanted) {
       check_address(address, link_options.keys);
       const auto link = std::make_shared<StageLink>(link_options);
       uint16_t number = 0;
       for (const NodeShape& node : link_options.wanted.nodes) {
-        places[node.name].push_back({link, number++});
+        copies[node.name].push_back({link, number++});
       }
     }
     std::vector<Node> nodes(graph.nodes().begin(), graph.nodes().end());
     for (Node& node : nodes) {
-      const auto found = places.find(node.name);
-      if (found == places.end()) continue;
-      places_.emplace_back(node.name, found->second);
+      const auto found = copies.find(node.name);
+      if (found == copies.end()) continue;
+      copies_.emplace_back(node.name, found->second);
       if (node.ar) {
         steps_.push_back(std::make_unique<RemoteArStage>(node.name, *node.ar, found->second));
         node.ar = steps_.back().get();
@@ -52,9 +52,9 @@ class PlacedPipeline : public Pipeline {
       }
     }
     for (const Node& node : nodes) {
-      const bool away = node.ar && node.ar->away();
+      const bool remote = node.ar && node.ar->remote();
       if (node.ar) {
-        remote_sequences_.push_back(away ? static_cast<const RemoteArStage*>(node.ar) : nullptr);
+        remote_sequences_.push_back(remote ? static_cast<const RemoteArStage*>(node.ar) : nullptr);
       }
     }
     graph_ = Graph(std::move(nodes), {graph.edges().begin(), graph.edges().end()});
@@ -72,7 +72,7 @@ class PlacedPipeline : public Pipeline {
   std::string dictated(std::string_view answer) const override { return inner_->dictated(answer); }
   Result<Opened> open(const SpeechRequest& request) const override {
     for (const auto& stage : chunks_) {
-      if (!request.writing.text_only && !is_up(stage->places())) return away(stage->places());
+      if (!request.writing.text_only && !is_up(stage->copies())) return all_down(stage->copies());
     }
     Result<Opened> opened = inner_->open(request);
     if (!opened.ok() || steps_.empty()) return opened;
@@ -81,7 +81,7 @@ class PlacedPipeline : public Pipeline {
       std::unique_ptr<Sequence>& sequence = opened.value().sequences[i];
       const RemoteArStage* stage = remote_sequences_[i];
       if (!stage || !sequence) continue;
-      if (!is_up(stage->places())) return away(stage->places());
+      if (!is_up(stage->copies())) return all_down(stage->copies());
       if (!bytes) {
         Result<std::string> made = request_bytes(request);
         if (!made.ok()) return made.error();
@@ -94,17 +94,17 @@ class PlacedPipeline : public Pipeline {
         bytes = std::make_shared<const std::string>(made.take());
       }
       sequence = std::make_unique<RemoteSequence>(std::move(sequence), bytes,
-                                                  stage->places()[0].link->options().kept_bytes);
+                                                  stage->copies()[0].link->options().kept_bytes);
     }
     return opened;
   }
   std::vector<RemoteNode> remote_nodes() const override {
     std::vector<RemoteNode> out;
-    for (const auto& [node, places] : places_) {
-      for (const RemotePlace& place : places) {
-        const LinkState link = place.link->state();
+    for (const auto& [node, copies] : copies_) {
+      for (const StageCopy& copy : copies) {
+        const LinkState link = copy.link->state();
         out.push_back({.node = node,
-                       .where = place.link->options().address,
+                       .where = copy.link->options().address,
                        .up = link.takes(),
                        .trouble = link.trouble,
                        .connections = link.ups,
@@ -118,20 +118,20 @@ class PlacedPipeline : public Pipeline {
   }
 
  private:
-  static bool is_up(std::span<const RemotePlace> places) {
-    return std::any_of(places.begin(), places.end(),
-                       [](const RemotePlace& place) { return place.link->state().takes(); });
+  static bool is_up(std::span<const StageCopy> copies) {
+    return std::any_of(copies.begin(), copies.end(),
+                       [](const StageCopy& copy) { return copy.link->state().takes(); });
   }
-  static Error away(std::span<const RemotePlace> places) {
+  static Error all_down(std::span<const StageCopy> copies) {
     return {ErrorCode::kOverloaded,
             "a stage of this model is in another process, which is away: " +
-                places.front().link->state().trouble,
+                copies.front().link->state().trouble,
             {},
             1};
   }
 
   const std::shared_ptr<const Pipeline> inner_;
-  std::vector<std::pair<std::string, std::vector<RemotePlace>>> places_;  // by node
+  std::vector<std::pair<std::string, std::vector<StageCopy>>> copies_;  // by node
   std::vector<std::unique_ptr<RemoteStage>> chunks_;
   std::vector<std::unique_ptr<RemoteArStage>> steps_;
   std::vector<const RemoteArStage*> remote_sequences_;  // of each AR node; null: it is here

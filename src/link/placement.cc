@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-int away_places(const std::vector<Placement>& placements) {
+int remote_slots(const std::vector<Placement>& placements) {
   std::set<std::string> addresses;
   for (const Placement& placement : placements) addresses.insert(placement.address);
   return static_cast<int>(addresses.size());

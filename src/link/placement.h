@@ -15,7 +15,7 @@ struct Placement {
 };
 
 /// How many processes hold stages: batches of them may be under way at once.
-int away_places(const std::vector<Placement>& placements);
+int remote_slots(const std::vector<Placement>& placements);
 
 /// Contents of a file: YAML, a line for each node with `here`, the address of the process that
 /// holds it, or a list of such addresses ([a, b]).

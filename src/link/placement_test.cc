@@ -35,7 +35,7 @@ TEST(Placement, ReportsWhereEachNodeRuns) {
   std::string told;
   for (const Placement& p : file.elsewhere) told += p.node + "=" + p.address + " ";
   EXPECT_EQ(told, "talker=/run/a.sock talker=grpc://b:7001 voice=/run/a.sock ");
-  EXPECT_EQ(away_places(file.elsewhere), 2);
+  EXPECT_EQ(remote_slots(file.elsewhere), 2);
   check_placement(file, make_duet_pipeline()->graph());
 }
 

@@ -16,7 +16,9 @@ namespace {
 constexpr int kMostRowsAgain = 256;  // of a step that computes a cache again
 constexpr size_t kAheadAgain = 8;    // such steps under way at once: each must end in answer_s
 
-RemoteSequence& remote(const StepSequence& seq) { return *static_cast<RemoteSequence*>(seq.state); }
+RemoteSequence& sequence_of(const StepSequence& seq) {
+  return *static_cast<RemoteSequence*>(seq.state);
+}
 
 /// Steps that a sequence yields: rows of StepResults.
 size_t yields(const StepSequence& seq) {
@@ -44,7 +46,7 @@ void make_blank(const Step& step, const ArTraits& traits, StepResults& out) {
 PushedSequence pushed(const StepSequence& seq, int first_pos, int rows,
                       std::span<const int32_t> pages) {
   const std::span<const int32_t> used = pages.first(KvPool::pages_for(first_pos + rows));
-  return {.stream = remote(seq).number(),
+  return {.stream = sequence_of(seq).number(),
           .first_pos = first_pos,
           .rows = rows,
           .companion = seq.companion,
@@ -81,8 +83,8 @@ struct RemoteArStage::Attempt {
   bool nobody() const { return std::find(fails.begin(), fails.end(), false) == fails.end(); }
 };
 
-RemoteArStage::RemoteArStage(std::string name, const ArStage& here, std::vector<RemotePlace> places)
-    : name_(std::move(name)), here_(here), places_(std::move(places)) {}
+RemoteArStage::RemoteArStage(std::string name, const ArStage& here, std::vector<StageCopy> copies)
+    : name_(std::move(name)), here_(here), copies_(std::move(copies)) {}
 
 void RemoteArStage::forward(StepContext&, const ArBatch&, View) const {
   throw InternalError("the stage '" + name_ + "' is in another process");
@@ -99,7 +101,7 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
     try {
       settle(attempt);
       if (attempt.nobody()) {
-        if (!attempt.bytes.empty()) home_.place = nullptr;  // it received nothing
+        if (!attempt.bytes.empty()) home_.copy = nullptr;  // it received nothing
         return;
       }
       compute_again(attempt);
@@ -118,7 +120,7 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
     }
   }
   for (size_t i = 0; i < step.sequences.size(); ++i) {
-    if (!attempt.fails[i]) attempt.fail(i, went_away(name_));
+    if (!attempt.fails[i]) attempt.fail(i, process_gone(name_));
   }
 }
 
@@ -126,29 +128,29 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
 /// is left where there is another, when all that lives there can be computed again.
 bool RemoteArStage::find_home(int pages) const {
   home_.homes.resize(static_cast<size_t>(pages), 0);
-  const bool there = home_.place && home_.link().epoch() == home_.epoch;
+  const bool there = home_.copy && home_.link().epoch() == home_.epoch;
   const LinkState state = there ? home_.link().state() : LinkState{};
   if (there && (!state.leaving || state.bound > 0)) return true;
-  const RemotePlace* const next = choose_place(places_);
-  if (there && next == home_.place) return true;
-  home_.place = next;
-  home_.epoch = home_.place ? home_.link().epoch() : 0;
+  const StageCopy* const next = choose_copy(copies_);
+  if (there && next == home_.copy) return true;
+  home_.copy = next;
+  home_.epoch = home_.copy ? home_.link().epoch() : 0;
   ++home_.number;
-  home_.pages_told = 0;
+  home_.pages_sent = 0;
   return home_.epoch != 0;
 }
 
 /// Sends the cache and the sequences to the other process.
 void RemoteArStage::settle(Attempt& attempt) const {
-  if (home_.pages_told != attempt.step.pages) {
-    append_cache(attempt.bytes, {home_.place->node, static_cast<uint32_t>(attempt.step.pages)});
-    home_.pages_told = attempt.step.pages;
+  if (home_.pages_sent != attempt.step.pages) {
+    append_cache(attempt.bytes, {home_.copy->node, static_cast<uint32_t>(attempt.step.pages)});
+    home_.pages_sent = attempt.step.pages;
   }
   for (size_t i = 0; i < attempt.step.sequences.size(); ++i) {
     if (attempt.fails[i]) continue;
     const StepSequence& seq = attempt.step.sequences[i];
-    if (!remote(seq).settle(*home_.place, home_.epoch, attempt.bytes)) {
-      attempt.fail(i, went_away(name_));
+    if (!sequence_of(seq).settle(*home_.copy, home_.epoch, attempt.bytes)) {
+      attempt.fail(i, process_gone(name_));
     }
   }
 }
@@ -161,7 +163,7 @@ void RemoteArStage::compute_again(Attempt& attempt) const {
   attempt.began_s = now_s();
   const auto push = [&](StepMessage message, std::optional<size_t> i) {
     message.batch = home_.link().new_number();
-    message.node = home_.place->node;
+    message.node = home_.copy->node;
     append_step(attempt.bytes, message);
     attempt.again.emplace_back(
         home_.link().send(home_.epoch, message.batch, std::exchange(attempt.bytes, {})), i);
@@ -199,7 +201,7 @@ void RemoteArStage::compute_again(Attempt& attempt) const {
 void RemoteArStage::send(Attempt& attempt) const {
   StepMessage message;
   message.batch = home_.link().new_number();
-  message.node = home_.place->node;
+  message.node = home_.copy->node;
   for (size_t i = 0; i < attempt.step.sequences.size(); ++i) {
     if (attempt.fails[i]) continue;
     const StepSequence& seq = attempt.step.sequences[i];
@@ -228,7 +230,7 @@ RemoteArStage::Received RemoteArStage::receive(Attempt& attempt) const {
       attempt.fail(*i, {ErrorCode::kInternal, "the stage '" + name_ + "': " + why});
       faults = true;
     }
-    tell_of_again(attempt);
+    count_again(attempt);
     const Result<Message> answer = home_.link().receive(*attempt.batch);
     if (!answer.ok()) return Received::kNothing;
     if (faults) {  // pages that others share may not have what was thought
@@ -239,12 +241,12 @@ RemoteArStage::Received RemoteArStage::receive(Attempt& attempt) const {
     return Received::kAll;
   } catch (const LoadError& e) {
     home_.link().drop(home_.epoch, e.what());
-    home_.place = nullptr;
+    home_.copy = nullptr;
     return Received::kNothing;
   }
 }
 
-void RemoteArStage::tell_of_again(const Attempt& attempt) const {
+void RemoteArStage::count_again(const Attempt& attempt) const {
   const LinkOptions& options = home_.link().options();
   if (attempt.computed_again == 0 || !options.log) return;
   const auto ms = static_cast<int64_t>(1e3 * (now_s() - attempt.began_s));
@@ -259,7 +261,7 @@ void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   if (!stepped.fault.empty()) {
     throw InternalError("the stage '" + name_ + "': " + stepped.fault);
   }
-  // What failed, there or before, yielded nothing.
+  // Sequences that failed, there or before, have no results.
   const ArTraits& traits = here_.traits();
   const size_t codes = traits.vocab.size();
   const auto values = static_cast<size_t>(traits.values), tap = static_cast<size_t>(traits.tap);

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "link/place.h"
+#include "link/stage_copy.h"
 #include "model/pipeline.h"
 #include "model/step.h"
 
@@ -21,31 +21,31 @@ namespace syrinx {
 
 class RemoteArStage : public ArStage {
  public:
-  /// `here` outlives this. At least one place.
-  RemoteArStage(std::string name, const ArStage& here, std::vector<RemotePlace> places);
+  /// `here` outlives this. At least one copy.
+  RemoteArStage(std::string name, const ArStage& here, std::vector<StageCopy> copies);
 
   const ArTraits& traits() const override { return here_.traits(); }
   void forward(StepContext&, const ArBatch&, View hidden) const override;
   void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
               View out) const override;
 
-  bool away() const override { return true; }
+  bool remote() const override { return true; }
   /// Steps sequences that are RemoteSequences. One that can be computed nowhere fails alone
   /// (StepResults::faults); if a step was at work in two processes that went away, all of its
   /// sequences do: they may be what ended them.
   void step(const Step& step, StepResults& out) const override;
 
-  std::span<const RemotePlace> places() const { return places_; }
+  std::span<const StageCopy> copies() const { return copies_; }
 
  private:
   /// Where the cache is.
   struct Home {
-    const RemotePlace* place = nullptr;
+    const StageCopy* copy = nullptr;
     uint64_t epoch = 0;
     uint64_t number = 0;          ///< of homes so far
     std::vector<uint64_t> homes;  ///< of each page: the home that has what the engine thinks
-    int pages_told = 0;
-    StageLink& link() const { return *place->link; }
+    int pages_sent = 0;
+    StageLink& link() const { return *copy->link; }
   };
   struct Attempt;
 
@@ -56,12 +56,12 @@ class RemoteArStage : public ArStage {
   /// Everything came, some cannot go on and the others must be tried again, or the process went.
   enum class Received { kAll, kFaults, kNothing };
   Received receive(Attempt& attempt) const;
-  void tell_of_again(const Attempt& attempt) const;
+  void count_again(const Attempt& attempt) const;
   void take(Attempt& attempt, std::string_view body) const;
 
   const std::string name_;
   const ArStage& here_;
-  const std::vector<RemotePlace> places_;
+  const std::vector<StageCopy> copies_;
   mutable Home home_;  // of the one thread that calls step()
 };
 

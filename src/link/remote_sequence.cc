@@ -23,8 +23,8 @@ RemoteSequence::RemoteSequence(std::unique_ptr<Sequence> here,
 RemoteSequence::~RemoteSequence() { leave(); }
 
 void RemoteSequence::leave() {
-  if (place_) place_->link->close_stream(epoch_, number_, forgotten_ > 0);
-  place_ = nullptr;
+  if (copy_) copy_->link->close_stream(epoch_, number_, forgotten_ > 0);
+  copy_ = nullptr;
 }
 
 void RemoteSequence::note(std::string call) {
@@ -32,23 +32,23 @@ void RemoteSequence::note(std::string call) {
   calls_.push_back(std::move(call));
 }
 
-bool RemoteSequence::settle(const RemotePlace& place, uint64_t epoch, std::string& bytes) {
-  if (place_ != &place || epoch_ != epoch) {
-    const bool again = place_ != nullptr;
+bool RemoteSequence::settle(const StageCopy& copy, uint64_t epoch, std::string& bytes) {
+  if (copy_ != &copy || epoch_ != epoch) {
+    const bool again = copy_ != nullptr;
     leave();
     if (forgotten_ > 0) return false;
-    place_ = &place;
+    copy_ = &copy;
     epoch_ = epoch;
-    number_ = place.link->new_number();
+    number_ = copy.link->new_number();
     told_ = 0;
-    place.link->open_stream(again);
-    append_open(bytes, {number_, place.node, *request_});
+    copy.link->open_stream(again);
+    append_open(bytes, {number_, copy.node, *request_});
   }
   for (; told_ < forgotten_ + calls_.size(); ++told_) {
     append_call(bytes, {number_, calls_[told_ - forgotten_]});
   }
   if (bytes_ > most_bytes_) {
-    if (forgotten_ == 0) place.link->bind_stream();
+    if (forgotten_ == 0) copy.link->bind_stream();
     forgotten_ = told_;
     calls_.clear();
     bytes_ = 0;

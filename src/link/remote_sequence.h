@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "link/place.h"
+#include "link/stage_copy.h"
 #include "model/sequence.h"
 
 namespace syrinx {
@@ -20,9 +20,9 @@ class RemoteSequence : public Sequence {
                  size_t most_bytes);
   ~RemoteSequence() override;
 
-  /// Makes sure that the sequence lives on connection `epoch` of `place` and knows all, by
+  /// Makes sure that the sequence lives on connection `epoch` of `copy` and knows all, by
   /// appending messages to `bytes`. False: too many of its calls were dropped.
-  bool settle(const RemotePlace& place, uint64_t epoch, std::string& bytes);
+  bool settle(const StageCopy& copy, uint64_t epoch, std::string& bytes);
   /// Its number there.
   uint64_t number() const { return number_; }
 
@@ -73,7 +73,7 @@ class RemoteSequence : public Sequence {
   size_t forgotten_ = 0;           // calls before them
   size_t bytes_ = 0;               // of calls_
 
-  const RemotePlace* place_ = nullptr;  // null: it lives nowhere
+  const StageCopy* copy_ = nullptr;  // null: it lives nowhere
   uint64_t epoch_ = 0, number_ = 0;
   size_t told_ = 0;  // calls that it knows there
 };

@@ -24,14 +24,14 @@ std::string_view bytes_of(std::span<const T> values) {
 struct RemoteStage::Stream : StreamState {
   explicit Stream(StreamPast p) : past(std::move(p)) {}
   ~Stream() override { leave(); }
-  bool lives() const { return place && !lost && place->link->epoch() == epoch; }
+  bool lives() const { return copy && !lost && copy->link->epoch() == epoch; }
   void leave() {
-    if (place) place->link->close_stream(epoch, number);
-    place = nullptr;
+    if (copy) copy->link->close_stream(epoch, number);
+    copy = nullptr;
   }
 
-  const Place* place = nullptr;  ///< null: it has not been opened
-  uint64_t epoch = 0;            ///< of the connection that it lives on
+  const Place* copy = nullptr;  ///< null: it has not been opened
+  uint64_t epoch = 0;           ///< of the connection that it lives on
   uint64_t number = 0;
   bool opened = false;                ///< the other process has it
   bool lost = false;                  ///< what it was to make did not come
@@ -41,24 +41,24 @@ struct RemoteStage::Stream : StreamState {
 
 /// The jobs of streams that live on one connection.
 struct RemoteStage::Group {
-  const Place* place = nullptr;
+  const Place* copy = nullptr;
   uint64_t epoch = 0;
   Jobs jobs = {};
   uint64_t number = 0;
   std::shared_ptr<StageLink::Batch> batch = {};
 
-  StageLink& link() const { return *place->link; }
+  StageLink& link() const { return *copy->link; }
   static Stream& stream(const ChunkJob* job) { return *static_cast<Stream*>(job->state); }
 };
 
-RemoteStage::RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> places)
-    : name_(std::move(name)), here_(here), places_(std::move(places)) {}
+RemoteStage::RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> copies)
+    : name_(std::move(name)), here_(here), copies_(std::move(copies)) {}
 
 std::unique_ptr<StreamState> RemoteStage::open(Bundle bundle) const {
   std::string bytes;
   bundle.append_to(bytes);
   auto stream = std::make_unique<Stream>(
-      StreamPast(std::move(bytes), in_width(), places_.front().link->options().kept_bytes));
+      StreamPast(std::move(bytes), in_width(), copies_.front().link->options().kept_bytes));
   stream->here = here_.open(std::move(bundle));
   return stream;
 }
@@ -78,37 +78,37 @@ PushedJob RemoteStage::pushed(const ChunkJob& job) const {
           .window = job.codes.empty() ? bytes_of(job.values) : bytes_of(job.codes)};
 }
 
-/// Finds a place for a stream that has none, or whose place has gone. False: there is none.
+/// Finds a copy for a stream that has none, or whose copy has gone. False: there is none.
 bool RemoteStage::settle(Stream& stream) const {
   if (stream.lives()) return true;
-  const bool again = stream.place != nullptr;
+  const bool again = stream.copy != nullptr;
   stream.leave();
   if (!stream.past.whole()) return false;
-  const Place* const place = choose_place(places_);
-  const uint64_t epoch = place ? place->link->epoch() : 0;
+  const Place* const copy = choose_copy(copies_);
+  const uint64_t epoch = copy ? copy->link->epoch() : 0;
   if (epoch == 0) return false;
-  stream.place = place;
+  stream.copy = copy;
   stream.epoch = epoch;
-  stream.number = place->link->new_number();
+  stream.number = copy->link->new_number();
   stream.opened = stream.lost = false;
-  place->link->open_stream(again);
+  copy->link->open_stream(again);
   return true;
 }
 
-/// By connection; jobs that have no place fail.
+/// By connection; jobs that have no copy fail.
 std::vector<RemoteStage::Group> RemoteStage::grouped(const Jobs& jobs) const {
   std::vector<Group> groups;
   for (ChunkJob* job : jobs) {
     Stream& stream = Group::stream(job);
     if (!settle(stream)) {
-      job->fault = went_away(name_);
+      job->fault = process_gone(name_);
       continue;
     }
     auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
-      return g.place == stream.place && g.epoch == stream.epoch;
+      return g.copy == stream.copy && g.epoch == stream.epoch;
     });
     if (group == groups.end()) {
-      groups.push_back({stream.place, stream.epoch});
+      groups.push_back({stream.copy, stream.epoch});
       group = groups.end() - 1;
     }
     group->jobs.push_back(job);
@@ -126,7 +126,7 @@ void RemoteStage::compute_again(const Group& group) const {
   for (const ChunkJob* job : group.jobs) {
     Stream& stream = Group::stream(job);
     if (std::exchange(stream.opened, true)) continue;
-    append_open(bytes, {stream.number, group.place->node, stream.past.bundle()});
+    append_open(bytes, {stream.number, group.copy->node, stream.past.bundle()});
     behind.push_back(&stream);
     count += stream.past.chunks() > 0 ? 1 : 0;
     most = std::max(most, stream.past.chunks());
@@ -138,7 +138,7 @@ void RemoteStage::compute_again(const Group& group) const {
   };
   for (size_t i = 0; i < most && group.link().epoch() == group.epoch; ++i) {
     std::erase_if(behind, [&](const Stream* s) { return s->past.chunks() <= i; });
-    PushMessage push{.batch = group.link().new_number(), .node = group.place->node, .jobs = {}};
+    PushMessage push{.batch = group.link().new_number(), .node = group.copy->node, .jobs = {}};
     for (const Stream* stream : behind) {
       push.jobs.push_back(stream->past.chunk(i));
       push.jobs.back().stream = stream->number;
@@ -157,12 +157,12 @@ void RemoteStage::compute_again(const Group& group) const {
 
 void RemoteStage::send(Group& group) const {
   group.number = group.link().new_number();
-  PushMessage push{.batch = group.number, .node = group.place->node, .jobs = {}};
+  PushMessage push{.batch = group.number, .node = group.copy->node, .jobs = {}};
   std::string bytes;
   for (const ChunkJob* job : group.jobs) {
     Stream& stream = Group::stream(job);
     if (!std::exchange(stream.opened, true)) {
-      append_open(bytes, {stream.number, group.place->node, stream.past.bundle()});
+      append_open(bytes, {stream.number, group.copy->node, stream.past.bundle()});
     }
     push.jobs.push_back(pushed(*job));
   }
@@ -170,7 +170,7 @@ void RemoteStage::send(Group& group) const {
   group.batch = group.link().send(group.epoch, group.number, std::move(bytes));
 }
 
-/// Those whose place went away meanwhile.
+/// Fails jobs whose copy went down meanwhile.
 RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
   std::vector<Group> groups = grouped(jobs);
   const auto behind = [](const Group& group) {
@@ -178,7 +178,7 @@ RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
       return !Group::stream(job).opened && Group::stream(job).past.chunks() > 0;
     });
   };
-  // Others need not wait for what is computed again.
+  // Streams that are computed again come last, so that others do not wait for them.
   const auto again = std::stable_partition(groups.begin(), groups.end(),
                                            [&](const Group& group) { return !behind(group); });
   for (auto group = groups.begin(); group != again; ++group) send(*group);
@@ -211,7 +211,7 @@ void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
     left.push_back(&job);
   }
   for (int i = 0; i < kAttempts && !left.empty(); ++i) left = attempt(left);
-  for (ChunkJob* job : left) job->fault = went_away(name_);
+  for (ChunkJob* job : left) job->fault = process_gone(name_);
 }
 
 /// Throws LoadError where the answer does not fit the question.

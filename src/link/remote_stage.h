@@ -12,19 +12,19 @@
 #include <string>
 #include <vector>
 
-#include "link/place.h"
 #include "link/placement.h"
+#include "link/stage_copy.h"
 #include "model/pipeline.h"
 
 namespace syrinx {
 
 class RemoteStage : public ChunkStage {
  public:
-  using Place = RemotePlace;
-  /// `here` outlives this. At least one place.
-  RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> places);
+  using Place = StageCopy;
+  /// `here` outlives this. At least one copy.
+  RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> copies);
 
-  bool away() const override { return true; }
+  bool remote() const override { return true; }
   FrameType in() const override { return here_.in(); }
   FrameType out() const override { return here_.out(); }
   int most_out() const override { return here_.most_out(); }
@@ -36,7 +36,7 @@ class RemoteStage : public ChunkStage {
   /// was at work in two processes that went away: it may be what ended them.
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
-  std::span<const Place> places() const { return places_; }
+  std::span<const Place> copies() const { return copies_; }
 
  private:
   struct Stream;
@@ -53,7 +53,7 @@ class RemoteStage : public ChunkStage {
 
   const std::string name_;
   const ChunkStage& here_;
-  const std::vector<Place> places_;
+  const std::vector<Place> copies_;
 };
 
 /// `inner` with some of its nodes elsewhere; `options` have the identity of this process, addresses

@@ -173,7 +173,7 @@ std::string ServedSteps::check(const StepMessage& message, size_t i, int node, i
   const bool follows = i > 0 && is_pair(i - 1);
   for (size_t k = 0; k < i; ++k) {
     if (message.sequences[k].stream == rows.stream && !(follows && k == i - 1)) {
-      return "a sequence twice in a step";
+      return "a step has a sequence twice";
     }
   }
   if (rows.guided && !(rows.emits && is_pair(i) && message.sequences[i + 1].emits)) {

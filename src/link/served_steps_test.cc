@@ -173,7 +173,7 @@ TEST_F(ServedStepsTest, WhatIsNoCallOrNoStreamEndsTheConnection) {
   EXPECT_THROW((void)run({unknown}), LoadError);
 }
 
-/// What a request or a sequence does not like is its own fault.
+/// An invalid request or sequence fails alone.
 TEST_F(ServedStepsTest, WhatASequenceDoesNotLikeIsItsFault) {
   steps_.open(3, kToyNode, "no request");
   EXPECT_NE(fault_of([](auto& s) { s.stream = 3; }), "");

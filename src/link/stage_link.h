@@ -37,7 +37,7 @@ struct LinkState {
   uint64_t batches = 0, lost_batches = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
   int streams = 0;         ///< that live there
-  int bound = 0;           ///< of them, those that cannot be computed again elsewhere
+  int bound = 0;           ///< streams that cannot be computed again elsewhere
   uint64_t recovered = 0;  ///< streams that were lost elsewhere, or here before, and computed again
   double down_since_s = 0;  ///< as now_s()
 

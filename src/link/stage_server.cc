@@ -25,7 +25,7 @@ constexpr double kForever_s = 1e9;
 constexpr double kStuck_s = 30;  // a server that reads no answers for this time is lost
 constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);  // of what a batch makes
 
-/// What a server opened, and its own fault if that failed: sent with its next chunk.
+/// A stream that a server opened, and its fault if that failed: sent with its next chunk.
 struct ServedStream {
   const ChunkStage* stage = nullptr;
   std::unique_ptr<StreamState> state;
@@ -154,17 +154,17 @@ class StageServer::Impl::Connection {
   /// Throws LoadError when it ends.
   void run() {
     greet();
-    for (bool told = false; !of_.stopping;) {
-      if (of_.leaving && !std::exchange(told, true)) tell_of_leaving();
+    for (bool announced = false; !of_.stopping;) {
+      if (of_.leaving && !std::exchange(announced, true)) announce_end();
       const std::optional<Message> message =
-          socket_.wait_for(kForever_s, kMostMessage, told ? of_.wake : of_.news);
+          socket_.wait_for(kForever_s, kMostMessage, announced ? of_.wake : of_.news);
       if (message) take(*message);
     }
   }
 
  private:
   void greet();
-  void tell_of_leaving();
+  void announce_end();
   void take(const Message& message);
   void open(const OpenMessage& message);
   void push(const PushMessage& message);
@@ -210,7 +210,7 @@ void StageServer::Impl::Connection::greet() {
   socket_.send(std::move(welcome), patience_s, of_.wake);
 }
 
-void StageServer::Impl::Connection::tell_of_leaving() {
+void StageServer::Impl::Connection::announce_end() {
   std::string bytes;
   append_leaving(bytes);
   socket_.send(std::move(bytes), kStuck_s, of_.wake);

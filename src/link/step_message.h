@@ -56,8 +56,9 @@ struct StepMessage {
 /// The answer to a StepMessage.
 struct SteppedMessage {
   uint64_t batch = 0;
-  std::string fault;    ///< not empty: of all
-  StepResults results;  ///< of those without a fault; [sequences] of `faults`, or none
+  std::string fault;  ///< not empty: of all
+  StepResults
+      results;  ///< results of the sequences without a fault; [sequences] of `faults`, or none
 };
 
 /// Sets the size of a node's cache; once a connection.

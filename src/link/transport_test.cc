@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kAnyPort = "grpc://127.0.0.1:0";
 
-/// What an attempt throws.
+/// Returns the message that an attempt throws.
 std::string fault_of(const std::function<void()>& attempt) {
   try {
     attempt();

@@ -14,9 +14,9 @@ namespace syrinx {
 
 /// The content of a stream where it has no code of a spoken frame.
 struct DelayMarks {
-  int32_t before = 0;  ///< until its first code
+  int32_t before = 0;  ///< in steps before its first code
   int32_t end = 0;     ///< at the first frame that is not spoken
-  int32_t after = 0;   ///< from then on
+  int32_t after = 0;   ///< in later steps
 };
 
 /// What fills a stream where it has no code: the marks, the sampled codes, or the model. With the

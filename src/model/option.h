@@ -28,21 +28,21 @@ struct Bounds {
 
 /// A reference to a value of type T in a request: field(request).
 template <typename T>
-struct OptionPlace {
+struct OptionMember {
   T& (*of)(SpeechRequest&);
   T& operator()(SpeechRequest& request) const { return of(request); }
   const T& operator()(const SpeechRequest& request) const {
     return of(const_cast<SpeechRequest&>(request));
   }
-  bool operator==(const OptionPlace&) const = default;
+  bool operator==(const OptionMember&) const = default;
 };
 
 /// The field that holds the value of an option. Its value in a default SpeechRequest means "not
 /// set".
 using OptionField =
-    std::variant<OptionPlace<std::optional<float>>, OptionPlace<std::optional<int>>,
-                 OptionPlace<std::optional<bool>>, OptionPlace<float>, OptionPlace<int>,
-                 OptionPlace<uint64_t>, OptionPlace<std::string>, OptionPlace<FlowMode>>;
+    std::variant<OptionMember<std::optional<float>>, OptionMember<std::optional<int>>,
+                 OptionMember<std::optional<bool>>, OptionMember<float>, OptionMember<int>,
+                 OptionMember<uint64_t>, OptionMember<std::string>, OptionMember<FlowMode>>;
 
 /// Kinds of HTTP bodies, as bits.
 enum RequestBody : unsigned {

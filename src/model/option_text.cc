@@ -49,10 +49,10 @@ bool take_text(std::string_view text, std::optional<T>& value) {
 }
 
 const char* expected(const OptionField& field) {
-  if (std::holds_alternative<OptionPlace<FlowMode>>(field)) return "auto, causal or full";
-  if (std::holds_alternative<OptionPlace<std::optional<bool>>>(field)) return "true or false";
-  const bool fraction = std::holds_alternative<OptionPlace<float>>(field) ||
-                        std::holds_alternative<OptionPlace<std::optional<float>>>(field);
+  if (std::holds_alternative<OptionMember<FlowMode>>(field)) return "auto, causal or full";
+  if (std::holds_alternative<OptionMember<std::optional<bool>>>(field)) return "true or false";
+  const bool fraction = std::holds_alternative<OptionMember<float>>(field) ||
+                        std::holds_alternative<OptionMember<std::optional<float>>>(field);
   return fraction ? "a number" : "an integer";
 }
 

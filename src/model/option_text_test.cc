@@ -16,8 +16,8 @@ std::string fault_of(std::string_view name, std::string_view value) {
 TEST(OptionText, SetsEveryOptionOfSpeech) {
   for (const RequestOption& option : request_options()) {
     if (option.bodies == kWrittenBodies) continue;
-    const bool flow = std::holds_alternative<OptionPlace<FlowMode>>(option.field);
-    const bool flag = std::holds_alternative<OptionPlace<std::optional<bool>>>(option.field);
+    const bool flow = std::holds_alternative<OptionMember<FlowMode>>(option.field);
+    const bool flag = std::holds_alternative<OptionMember<std::optional<bool>>>(option.field);
     SpeechRequest request;
     ASSERT_TRUE(set_option(request, option.name,
                            flow   ? "full"

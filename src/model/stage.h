@@ -95,10 +95,10 @@ class ArStage {
   virtual void values(StepContext&, const ArBatch&, View /*hidden*/, View /*codes*/,
                       View /*out*/) const {}
 
-  /// Whether steps run in another process, which also holds the cache and copies of the sequences.
-  /// Then step(), which runs a whole step (model/step.h) and waits for it, replaces all calls
-  /// above. Such a stage gets an executor without cores; one thread at a time, steps in order.
-  virtual bool away() const { return false; }
+  /// Whether steps run in another process, where the cache and copies of the sequences are, too.
+  /// Then nothing above is called, but step(): all of a step (model/step.h), for which it waits.
+  /// Such a stage gets an executor without cores; one thread at a time, steps in order.
+  virtual bool remote() const { return false; }
   virtual void step(const Step&, StepResults&) const {}
 };
 
@@ -163,7 +163,7 @@ class ChunkStage {
   /// stream need it.
   virtual void follow(StreamState&, const ChunkJob&) const {}
   /// Whether run() only waits for another process. Such a stage gets an executor without cores.
-  virtual bool away() const { return false; }
+  virtual bool remote() const { return false; }
 };
 
 /// Opens a stream for the request of a sequence.

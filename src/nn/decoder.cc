@@ -65,12 +65,12 @@ std::string DecoderConfig::only_on_cpu() const {
 Decoder::Block::Block(const Weights& weights, const DecoderConfig& c, WeightType type) {
   const DecoderNames& names = c.names;
   const auto norm = [&](const char* name) { return Norm(weights.scope(name), c); };
-  if (c.norm_place == NormPlace::kAfter) {
+  if (c.norm_order == NormOrder::kAfter) {
     attention_after = norm(names.attention_norm), mlp_after = norm(names.mlp_norm);
   } else {
     attention_norm = norm(names.attention_norm), mlp_norm = norm(names.mlp_norm);
   }
-  if (c.norm_place == NormPlace::kBoth) {
+  if (c.norm_order == NormOrder::kBoth) {
     attention_after = norm(names.attention_after), mlp_after = norm(names.mlp_after);
   }
   const int64_t q = int64_t{c.heads} * c.head_dim, kv = int64_t{c.kv_heads} * c.head_dim;
@@ -128,7 +128,7 @@ Decoder::Decoder(const DecoderConfig& config, const Weights& weights, WeightType
                    config.heads % config.kv_heads == 0,
                "[decoder] ", config.layers, " layers, hidden ", config.hidden, ", ", config.heads,
                " heads over ", config.kv_heads, ", ffn ", config.ffn);
-  SYRINX_CHECK(config.norm_place == NormPlace::kBefore || config.moe.experts == 0,
+  SYRINX_CHECK(config.norm_order == NormOrder::kBefore || config.moe.experts == 0,
                "[decoder] experts add by themselves");
   SYRINX_CHECK(config.layer_kinds.empty() || std::ssize(config.layer_kinds) == config.layers,
                "[decoder] ", config.layer_kinds.size(), " kinds of ", config.layers, " layers");

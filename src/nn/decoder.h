@@ -18,10 +18,10 @@ namespace syrinx {
 
 /// RMS norm, or LayerNorm with bias.
 enum class NormKind : uint8_t { kRms, kLayer };
-/// Where a branch has a norm: on its input, on its output before the addition, or on both.
-enum class NormPlace : uint8_t { kBefore, kAfter, kBoth };
-/// The MLP: down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or
-/// fc2(gelu_tanh(fc1 x)).
+/// Whether a branch norms its input, its output before the addition, or both.
+enum class NormOrder : uint8_t { kBefore, kAfter, kBoth };
+/// down(silu(gate x) * up x), down(gelu_tanh(gate x) * up x), fc2(gelu(fc1 x)), or the last with
+/// gelu's tanh approximation.
 enum class MlpKind : uint8_t { kSwiGlu, kGeGlu, kGelu, kGeluTanh };
 /// Returns whether the inner activation is multiplied by a gate.
 constexpr bool is_gated(MlpKind kind) {
@@ -45,8 +45,8 @@ struct DecoderNames {
   const char* down = "mlp.down_proj";
   const char* fc1 = "mlp.fc1";
   const char* fc2 = "mlp.fc2";
-  const char* attention_after = "post_attention_layernorm";  ///< with NormPlace::kBoth
-  const char* mlp_after = "post_feedforward_layernorm";      ///< with NormPlace::kBoth
+  const char* attention_after = "post_attention_layernorm";  ///< with NormOrder::kBoth
+  const char* mlp_after = "post_feedforward_layernorm";      ///< with NormOrder::kBoth
   const char* final_norm = "norm";
   const char* q_norm = "self_attn.q_norm";
   const char* k_norm = "self_attn.k_norm";
@@ -84,8 +84,8 @@ struct DecoderConfig {
   bool causal = true;
   bool wide_qkv = false;  ///< q, k and v are kept in bf16 if other linears have fewer bits
   NormKind norm = NormKind::kRms;
-  float norm_offset = 0;  ///< added to the weights of all RMS norms
-  NormPlace norm_place = NormPlace::kBefore;
+  float norm_offset = 0;  ///< of the weights of all RMS norms
+  NormOrder norm_order = NormOrder::kBefore;
   MlpKind mlp = MlpKind::kSwiGlu;
   bool final_norm = true;
   bool transposed = false;  ///< linears are stored as [in, out], as in GPT-2

@@ -68,14 +68,14 @@ DecoderConfig mixture() {
 
 DecoderConfig olmo2() {
   DecoderConfig c = small();
-  c.norm_place = NormPlace::kAfter;
+  c.norm_order = NormOrder::kAfter;
   c.qk_norm = c.qk_norm_wide = true;
   return c;
 }
 
 DecoderConfig gemma3() {
   DecoderConfig c = small();
-  c.norm_place = NormPlace::kBoth;
+  c.norm_order = NormOrder::kBoth;
   c.norm_offset = 1;
   c.mlp = MlpKind::kGeGlu;
   c.qk_norm = true;

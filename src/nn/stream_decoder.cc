@@ -23,7 +23,7 @@ DecoderConfig with_angles(DecoderConfig config, int64_t max_rows) {
 
 }  // namespace
 
-StreamDecoder::StreamDecoder(DecoderConfig config, const Weights& weights, WeightType type,
+StreamDecoder::StreamDecoder(const DecoderConfig& config, const Weights& weights, WeightType type,
                              int max_rows)
     : decoder_(with_angles(config, max_rows), weights, type), max_rows_(max_rows) {
   const int64_t pages = ring_pages(config, max_rows);
@@ -36,13 +36,13 @@ StreamDecoder::StreamDecoder(DecoderConfig config, const Weights& weights, Weigh
   decoder_.rope_table().angles(turn_, turn_cos_.data(), turn_sin_.data());
 }
 
-/// Pools of some streams each on a GPU, so that one launch serves many streams. Any thread.
-class StreamPlaces : public std::enable_shared_from_this<StreamPlaces> {
+/// Pools on a GPU of some streams each, so that one launch serves many streams. Any thread.
+class StreamPages : public std::enable_shared_from_this<StreamPages> {
  public:
-  StreamPlaces(const KvSpec& spec, Device device, int pages_each)
+  StreamPages(const KvSpec& spec, Device device, int pages_each)
       : spec_(spec), device_(device), pages_each_(pages_each) {}
 
-  std::shared_ptr<StreamPlace> open();
+  std::shared_ptr<StreamPageRange> open();
   int32_t pages_each() const { return pages_each_; }
   void close(const KvPool* pool, int32_t first_page) {
     const std::lock_guard lock(mutex_);
@@ -61,21 +61,21 @@ class StreamPlaces : public std::enable_shared_from_this<StreamPlaces> {
   std::vector<std::pair<const KvPool*, int32_t>> free_;
 };
 
-/// One stream's pages, which are returned to the pool on destruction.
-class StreamPlace {
+/// The pages of a stream; its destructor gives them back.
+class StreamPageRange {
  public:
-  StreamPlace(std::shared_ptr<StreamPlaces> places, const KvPool* shared, int32_t page)
-      : owner(std::move(places)), pool(shared), first_page(page) {}
-  ~StreamPlace() { owner->close(pool, first_page); }
-  StreamPlace(const StreamPlace&) = delete;
-  StreamPlace& operator=(const StreamPlace&) = delete;
+  StreamPageRange(std::shared_ptr<StreamPages> pages, const KvPool* shared, int32_t page)
+      : owner(std::move(pages)), pool(shared), first_page(page) {}
+  ~StreamPageRange() { owner->close(pool, first_page); }
+  StreamPageRange(const StreamPageRange&) = delete;
+  StreamPageRange& operator=(const StreamPageRange&) = delete;
 
-  const std::shared_ptr<StreamPlaces> owner;
+  const std::shared_ptr<StreamPages> owner;
   const KvPool* const pool;
   const int32_t first_page;
 };
 
-std::shared_ptr<StreamPlace> StreamPlaces::open() {
+std::shared_ptr<StreamPageRange> StreamPages::open() {
   const std::lock_guard lock(mutex_);
   if (free_.empty()) {
     const size_t bytes = KvPool::page_bytes(spec_) * static_cast<size_t>(pages_each_);
@@ -88,17 +88,17 @@ std::shared_ptr<StreamPlace> StreamPlaces::open() {
   }
   const auto [pool, first_page] = free_.back();
   free_.pop_back();
-  return std::make_shared<StreamPlace>(shared_from_this(), pool, first_page);
+  return std::make_shared<StreamPageRange>(shared_from_this(), pool, first_page);
 }
 
-const KvPool& StreamKv::pool() const { return place_ ? *place_->pool : own_; }
-int32_t StreamKv::first_page() const { return place_ ? place_->first_page : 0; }
+const KvPool& StreamKv::pool() const { return page_range_ ? *page_range_->pool : own_; }
+int32_t StreamKv::first_page() const { return page_range_ ? page_range_->first_page : 0; }
 
 StreamKv StreamKv::clone() const {
   StreamKv copy;
-  if (place_) {
-    copy.place_ = place_->owner->open();
-    for (int32_t i = 0; i < place_->owner->pages_each(); ++i) {
+  if (page_range_) {
+    copy.page_range_ = page_range_->owner->open();
+    for (int32_t i = 0; i < page_range_->owner->pages_each(); ++i) {
       copy.pool().copy_page(pool(), first_page() + i, copy.first_page() + i);
     }
   } else {
@@ -110,13 +110,13 @@ StreamKv StreamKv::clone() const {
 
 void StreamDecoder::move_to(Device device) {
   decoder_.move_to(device);
-  places_ = std::make_shared<StreamPlaces>(kv_spec(), device, static_cast<int>(ring_.size()));
+  pages_ = std::make_shared<StreamPages>(kv_spec(), device, static_cast<int>(ring_.size()));
 }
 
 StreamKv StreamDecoder::open() const {
   StreamKv kv;
-  if (places_) {
-    kv.place_ = places_->open();
+  if (pages_) {
+    kv.page_range_ = pages_->open();
   } else {
     kv.own_ = KvPool(kv_spec(), static_cast<int64_t>(ring_.size()));
   }
@@ -134,8 +134,8 @@ int64_t StreamDecoder::room(StepContext& ctx, StreamKv& kv) const {
 void StreamDecoder::turn_back(StepContext& ctx, StreamKv& kv) const {
   kv.position_ -= turn_;
   if (!config().rotary) return;
-  if (!places_) return turn_keys(kv.own_);
-  synchronize(ctx);  // rare enough to use the host
+  if (!pages_) return turn_keys(kv.own_);
+  synchronize(ctx);  // rare enough to go through the host
   const KvPool host(kv_spec(), static_cast<int64_t>(ring_.size()));
   for (const int32_t page : ring_) host.copy_page(kv.pool(), kv.first_page() + page, page);
   turn_keys(host);

@@ -14,8 +14,8 @@
 
 namespace syrinx {
 
-class StreamPlace;
-class StreamPlaces;
+class StreamPageRange;
+class StreamPages;
 
 /// The state of one stream in a StreamDecoder.
 class StreamKv {
@@ -30,8 +30,8 @@ class StreamKv {
   const KvPool& pool() const;
   int32_t first_page() const;
 
-  KvPool own_;                          // used on the CPU
-  std::shared_ptr<StreamPlace> place_;  // used on a GPU: pages of a pool that streams share
+  KvPool own_;                                   // on the CPU
+  std::shared_ptr<StreamPageRange> page_range_;  // on a GPU: pages of a pool that streams share
   int64_t position_ = 0;
 };
 
@@ -45,9 +45,9 @@ struct StreamRows {
 class StreamDecoder {
  public:
   StreamDecoder() = default;
-  /// config.window >= 1 and config.causal; names as for Decoder. A stream has at most `max_rows`
-  /// rows per call.
-  StreamDecoder(DecoderConfig config, const Weights& weights, WeightType type, int max_rows);
+  /// config.window >= 1 and config.causal; names as for Decoder. Streams bring at most `max_rows`
+  /// rows to a call.
+  StreamDecoder(const DecoderConfig& config, const Weights& weights, WeightType type, int max_rows);
 
   const DecoderConfig& config() const { return decoder_.config(); }
   size_t bytes() const { return decoder_.bytes(); }
@@ -75,8 +75,8 @@ class StreamDecoder {
   std::span<DecoderPart> parts_of(StepContext& ctx, std::span<const StreamRows> streams) const;
 
   Decoder decoder_;
-  std::shared_ptr<StreamPlaces> places_;    // only on a GPU
-  std::vector<float> turn_cos_, turn_sin_;  // rotation by turn_, on the host
+  std::shared_ptr<StreamPages> pages_;      // on a GPU
+  std::vector<float> turn_cos_, turn_sin_;  // of turn_, for the host
   std::vector<int32_t> ring_;               // pages of a stream
   int64_t turn_ = 0, limit_ = 0;  // shift of positions, and the first position that needs it
   int64_t max_rows_ = 0;

@@ -1,4 +1,4 @@
-// What the drafts of one answer add up to: how long the next one may be, what of it held, and when
+// Bookkeeping of the drafts of one answer: how long the next one may be, what of it held, and when
 // to stop. Each round of drafting goes on from the draft before it, as far as that is what the
 // model writes after the question as it is known by then. A pure state machine: no engine, no
 // clock. One thread at a time.
@@ -26,7 +26,7 @@ struct DraftRules {
 struct DraftCounts {
   int drafts = 0;    ///< rounds
   int drafted = 0;   ///< tokens
-  int accepted = 0;  ///< of them, those that the answer begins with
+  int accepted = 0;  ///< drafted tokens that the answer begins with
   int wasted = 0;    ///< and those that were given up
 };
 
@@ -50,13 +50,13 @@ class Drafting {
   /// There will be no answer.
   void give_up();
 
-  /// What the answer is likely to be like: RequestWriting::expected of the next round.
+  /// The expected answer: RequestWriting::expected of the next round.
   const std::string& guess() const { return draft_.text; }
   /// It is all that the model had to say.
   bool guess_is_whole() const { return draft_.whole; }
   /// RequestWriting::max_tokens of the round that begins.
   int most_tokens() const;
-  /// What the round, or the answer, has written.
+  /// The text of the round, or of the answer, so far.
   const std::string& written() const { return now_.text; }
   const DraftCounts& counts() const { return counts_; }
 

@@ -32,7 +32,7 @@ class Reflection : public std::enable_shared_from_this<Reflection> {
 
   /// So many bytes of the draft are good; nothing: not known yet. Any thread.
   std::optional<size_t> settled() const;
-  /// What was asked.
+  /// The requests that ask the question.
   const std::vector<RequestId>& requests() const { return requests_; }
   /// Cancels: the outcome is not needed any more. A call of `over` that has begun may still end.
   /// The requests are the caller's to cancel.
@@ -54,7 +54,7 @@ class Reflection : public std::enable_shared_from_this<Reflection> {
 
 /// The conversation with the beginning of an answer, and whether that answers it.
 Chat judging(const Chat& chat, std::string_view beginning);
-/// What a first token with its log-probabilities says: "yes" at least as likely as "no".
+/// Reads the verdict in a first token with its log-probabilities: "yes" at least as likely as "no".
 bool says_yes(const ScoredToken& token);
 
 }  // namespace syrinx

@@ -99,7 +99,7 @@ void Turn::draft_on() {
   read_on(*std::exchange(next_, std::nullopt), true);
 }
 
-/// What was read is a guess from now on.
+/// Makes the text so far a guess.
 void Turn::stop_reading() {
   if (reading_) writer_->cancel(*std::exchange(reading_, std::nullopt));
   drop_reflection();
@@ -115,7 +115,7 @@ void Turn::drop_reflection() {
   std::exchange(reflection_, nullptr)->forget();
 }
 
-/// Begins what the round writes, once it is known what of the draft is to be kept in any case.
+/// Submits the request that continues the draft, once its confirmed beginning is known.
 void Turn::read_on(const Chat& chat, bool background) {
   const Prediction& how = options_.prediction;
   asking_ = options_.answer;
@@ -233,7 +233,7 @@ void Turn::meet_sentence() {
   spoken_->samples.clear();
 }
 
-/// What was written since goes to the voice that is heard.
+/// Sends the newly written text to the voice that the client hears.
 void Turn::give_text() {
   if (!asked_ || over_ || !spoken_ || !spoken_->heard || spoken_->ended) return;
   const std::string& answer = drafting_.written();

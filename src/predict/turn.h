@@ -36,7 +36,7 @@ struct TurnOptions {
   SentenceOptions sentence = {};
 };
 
-/// What prediction did in a turn.
+/// Figures of prediction in a turn.
 struct TurnCounts : DraftCounts {
   int reflections = 0;                       ///< times that the model was asked about its draft
   int spoken_ahead = 0, spoken_in_vain = 0;  ///< first sentences

@@ -96,7 +96,7 @@ class TurnTest : public testing::Test {
   static void SetUpTestSuite() {
     machine_ = std::make_shared<Machine>(small_load("finch").engine);
     speaker_ = load_engine(small_load("finch"), machine_);
-    writer_ = load_engine(small_load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_);
+    writer_ = load_engine(small_load(SYRINX_BINARY_DIR "/parity/llm/qwen3"), machine_);
   }
 
   static inline std::shared_ptr<Machine> machine_;

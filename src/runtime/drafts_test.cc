@@ -13,7 +13,7 @@ namespace {
 
 std::shared_ptr<const llm::Llm> model_of(const std::string& type) {
   return std::make_shared<llm::Llm>(
-      LoadSpec{SYRINX_SOURCE_DIR "/tests/parity/llm/" + type, "tiny", WeightType::kF32});
+      LoadSpec{SYRINX_BINARY_DIR "/parity/llm/" + type, "tiny", WeightType::kF32});
 }
 
 EngineOptions drafting(bool drafts) {
@@ -140,7 +140,7 @@ TEST_P(Drafts, ChangeTimeAndNothingElse) {
 INSTANTIATE_TEST_SUITE_P(Types, Drafts, testing::Values("llama", "qwen2", "qwen3"),
                          [](const auto& type) { return std::string(type.param); });
 
-/// What a client expects is run whole with the prompt's last row, right or wrong.
+/// The client's expected answer runs as a whole with the prompt's last row, right or wrong.
 TEST(ExpectedAnswer, TakesAFewBatches) {
   const auto model = model_of("qwen3");
   EngineOptions options = drafting(true);
@@ -157,8 +157,8 @@ TEST(ExpectedAnswer, TakesAFewBatches) {
     return std::pair(client->written, client->outcome.right_guesses);
   };
   const auto [plain, found] = ask("");
-  const auto [told, right] = ask(plain);
-  EXPECT_EQ(told, plain);
+  const auto [named, right] = ask(plain);
+  EXPECT_EQ(named, plain);
   EXPECT_GT(right, found);
   EXPECT_GE(right, 55);
   const auto [half, some] = ask(plain.substr(0, 30) + "nothing of the kind");

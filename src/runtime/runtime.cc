@@ -365,11 +365,11 @@ Executors executors_alone(const PipelineInfo& info, int threads) {
 
 std::unique_ptr<Engine> load_engine(const LoadOptions& options, std::shared_ptr<Machine> machine) {
   EngineOptions engine = options.engine;
-  engine.away_places = away_places(options.placements);
+  engine.remote_slots = remote_slots(options.placements);
   if (!options.lexicon.empty()) engine.lexicon = load_lexicon(options.lexicon);
   std::shared_ptr<const Pipeline> pipeline = load_pipeline(options);
   const bool on_cpu = pipeline->graph().ar().device() == Device::kCpu;
-  if (!machine && !engine.executors && engine.away_places == 0 && on_cpu) {
+  if (!machine && !engine.executors && engine.remote_slots == 0 && on_cpu) {
     const int threads = engine.threads > 0 ? engine.threads : usable_cores();
     engine.executors = executors_for(*pipeline, threads);
   }

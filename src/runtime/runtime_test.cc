@@ -18,12 +18,12 @@ namespace {
 /// The smallest that loads: random weights for the config of a text model.
 LoadOptions text_model() {
   LoadOptions options;
-  options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/llama";
+  options.model = SYRINX_BINARY_DIR "/parity/llm/llama";
   options.dummy = true;
   return options;
 }
 
-/// What is wrong with these options; "" when they load.
+/// Returns the load error of these options; "" when they load.
 std::string load_fault(const LoadOptions& options) {
   try {
     load_pipeline(options);
@@ -38,7 +38,7 @@ bool says(const std::string& text, const std::string& part) {
 }
 
 TEST(ModelFile, IsAModelAndSoIsADirectoryWithIt) {
-  const std::string file = SYRINX_SOURCE_DIR "/tests/parity/gguf/qwen2.gguf";
+  const std::string file = SYRINX_BINARY_DIR "/parity/gguf/qwen2.gguf";
   LoadOptions options = text_model();
   options.dummy = false;
   options.model = file;
@@ -171,9 +171,9 @@ TEST(Load, KeptWeightsSayTheSame) {
 }
 
 TEST(Load, EightBitsByDefault) {
-  const Trace told = speak("q8", "off").second, plain = speak("auto", "off").second;
-  EXPECT_EQ(plain.logits, told.logits);
-  EXPECT_NE(speak("bf16", "off").second.logits, told.logits);
+  const Trace named = speak("q8", "off").second, plain = speak("auto", "off").second;
+  EXPECT_EQ(plain.logits, named.logits);
+  EXPECT_NE(speak("bf16", "off").second.logits, named.logits);
 }
 
 TEST(Load, WhatIsKeptWhere) {

@@ -67,11 +67,11 @@ bool wait_until(const std::function<bool()>& done) {
 LoadOptions placed(LoadOptions options, const std::vector<std::string>& nodes,
                    const std::string& path) {
   for (const std::string& node : nodes) options.placements.push_back({node, path});
-  options.engine.away_places = 1;
+  options.engine.remote_slots = 1;
   return options;
 }
 
-/// What all requests together sound like, all at once.
+/// Returns the samples of all requests, submitted at once.
 std::vector<std::vector<float>> spoken(Engine& engine, const std::vector<SpeechRequest>& requests) {
   std::vector<std::shared_ptr<Collector>> listeners;
   for (const SpeechRequest& request : requests) {
@@ -166,7 +166,7 @@ TEST(Stages, LanguageModelsStepTheSameApart) {
 /// What is written with guesses and log-probabilities is written the same. On a scripted clock, on
 /// which a batch costs what it does with a large model, so that guesses pay.
 TEST(Stages, TextModelsGuessTheSameApart) {
-  LoadOptions options = model_options(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3");
+  LoadOptions options = model_options(SYRINX_BINARY_DIR "/parity/llm/qwen3");
   options.weights = "f32";
   using Answer = std::pair<std::string, std::vector<float>>;
   const auto ask = [](const std::shared_ptr<const Pipeline>& model, bool guess,
@@ -174,7 +174,7 @@ TEST(Stages, TextModelsGuessTheSameApart) {
     Script script;
     script.options.threads = 1;
     script.options.drafts = guess;
-    script.places = {{{1, true}, {1, false, true}}, true, false};
+    script.slots = {{{1, true}, {1, false, true}}, true, false};
     script.batch_s = [](const Batch& batch) { return 0.010 + 1e-4 * batch.units(); };
     ScriptedMachine machine(script);
     machine.add(model);

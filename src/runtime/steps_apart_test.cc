@@ -71,11 +71,11 @@ bool everything_up(const Engine& engine) {
   return true;
 }
 
-EngineOptions with_places(int away_places, size_t kv_bytes = 0) {
+EngineOptions with_slots(int remote_slots, size_t kv_bytes = 0) {
   EngineOptions options;
   options.threads = 1;
   options.repetition_s = 0;
-  options.away_places = away_places;
+  options.remote_slots = remote_slots;
   options.kv_bytes = kv_bytes;
   return options;
 }
@@ -153,13 +153,13 @@ void expect_alike(const std::vector<Said>& got, const std::vector<Said>& want) {
 }
 
 TEST(StepsApart, TheSameBitsWithTheModelElsewhere) {
-  Engine here(toy(), with_places(0));
+  Engine here(toy(), with_slots(0));
   const std::vector<Said> want = say(here, toy_requests());
   // Few pages: sequences lose theirs, shared ones are copied.
   for (const size_t kv_bytes : {size_t{0}, size_t{60'000}}) {
     TestDir dir;
     const StepsHolder holder(toy, {"ar"}, dir.path("s"));
-    Engine far(apart(toy, {{"ar", dir.path("s")}}), with_places(1, kv_bytes));
+    Engine far(apart(toy, {{"ar", dir.path("s")}}), with_slots(1, kv_bytes));
     ASSERT_TRUE(soon([&] { return everything_up(far); }));
     expect_alike(say(far, toy_requests()), want);
     EXPECT_TRUE(soon([&] { return holder.held->state().streams == 0; }));
@@ -178,7 +178,7 @@ std::vector<SpeechRequest> duet_requests() {
 }
 
 TEST(StepsApart, ThinkerAndTalkerInAnyProcess) {
-  Engine here(duet(), with_places(0));
+  Engine here(duet(), with_slots(0));
   const std::vector<Said> want = say(here, duet_requests());
   using Places = std::vector<std::vector<std::string>>;
   for (const Places& places :
@@ -192,7 +192,7 @@ TEST(StepsApart, ThinkerAndTalkerInAnyProcess) {
       holders.emplace_back(duet, places[i], path);
       for (const std::string& node : places[i]) placements.push_back({node, path});
     }
-    Engine far(apart(duet, placements), with_places(away_places(placements)));
+    Engine far(apart(duet, placements), with_slots(remote_slots(placements)));
     ASSERT_TRUE(soon([&] { return everything_up(far); }));
     expect_alike(say(far, duet_requests()), want);
     for (const StepsHolder& holder : holders) {
@@ -205,7 +205,7 @@ TEST(StepsApart, ThinkerAndTalkerInAnyProcess) {
 /// Text alone opens no talker, so it needs none.
 TEST(StepsApart, AReaderNeedsNoTalker) {
   TestDir dir;
-  Engine far(apart(duet, {{"talker", dir.path("s")}}), with_places(1));
+  Engine far(apart(duet, {{"talker", dir.path("s")}}), with_slots(1));
   SpeechRequest request = speech_of("hello", 1);
   EXPECT_FALSE(far.submit(request, std::make_shared<Listener>()).ok());
   request.writing.text_only = true;
@@ -231,7 +231,7 @@ uint64_t connections(const Engine& engine) {
 /// One of two goes, then the other, again and again, while both nodes of several requests step.
 /// None goes while what the other lost is being computed again.
 TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
-  Engine here(duet(), with_places(0));
+  Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(6);
   const std::vector<Said> want = say(here, requests);
   TestDir dir;
@@ -242,7 +242,7 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
   for (const char* at : {"a", "b"}) {
     for (const std::string& node : nodes) placements.push_back({node, dir.path(at)});
   }
-  Engine far(apart(duet, placements), with_places(2));
+  Engine far(apart(duet, placements), with_slots(2));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   std::vector<std::shared_ptr<Listener>> listeners;
   for (const SpeechRequest& request : requests) {
@@ -268,12 +268,12 @@ TEST(StepsApart, WhatOneLosesTheOtherComputesAgain) {
 
 /// A process that is to end is left at once where there is another: its cache is computed there.
 TEST(StepsApart, SequencesMoveFromALeavingProcess) {
-  Engine here(duet(), with_places(0));
+  Engine here(duet(), with_slots(0));
   const std::vector<SpeechRequest> requests = long_requests(3);
   const std::vector<Said> want = say(here, requests);
   TestDir dir;
   StepsHolder one(duet, {"talker"}, dir.path("a")), other(duet, {"talker"}, dir.path("b"));
-  Engine far(apart(duet, {{"talker", dir.path("a")}, {"talker", dir.path("b")}}), with_places(2));
+  Engine far(apart(duet, {{"talker", dir.path("a")}, {"talker", dir.path("b")}}), with_slots(2));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   std::vector<std::shared_ptr<Listener>> listeners;
   for (const SpeechRequest& request : requests) {
@@ -293,13 +293,13 @@ TEST(StepsApart, SequencesMoveFromALeavingProcess) {
 
 /// But not while it has a sequence that received more than is remembered, which ends where it is.
 TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
-  Engine here(toy(), with_places(0));
+  Engine here(toy(), with_slots(0));
   std::vector<SpeechRequest> requests = long_requests(3);
   requests.push_back(speech_of("so it goes", 7));
   const std::vector<Said> want = say(here, requests);
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
-  EngineOptions options = with_places(2);
+  EngineOptions options = with_slots(2);
   options.max_batch = 1;  // steps of one that could move come between
   Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 300), options);
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
@@ -325,7 +325,7 @@ TEST(StepsApart, ALeavingProcessFinishesWhatCannotMove) {
 TEST(StepsApart, EndedRequestsHoldUpNoProcess) {
   TestDir dir;
   StepsHolder one(toy, {"ar"}, dir.path("a")), other(toy, {"ar"}, dir.path("b"));
-  Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 6000), with_places(2));
+  Engine far(apart(toy, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}, 6000), with_slots(2));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   say(far, long_requests(1));  // 400 steps of 17 bytes
   const uint64_t before = one.held->state().batches;
@@ -350,7 +350,7 @@ TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
   for (uint64_t seed = 0; seed < 4; ++seed) {
     requests.push_back(speech_of("The quick brown fox jumps over the lazy dog, slowly.", seed));
   }
-  Engine here(finch(), with_places(0));
+  Engine here(finch(), with_slots(0));
   const std::vector<Said> want = say(here, requests);
   TestDir dir;
   std::optional<StepsHolder> one;
@@ -358,7 +358,7 @@ TEST(StepsApart, FinchGoesOnElsewhereInTheMiddleOfASound) {
   const StepsHolder other(finch, {"ar"}, dir.path("b"));
   for (const uint64_t steps : {7, 8, 31, 64}) {
     if (!one) one.emplace(finch, std::vector<std::string>{"ar"}, dir.path("a"));
-    Engine far(apart(finch, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}), with_places(2));
+    Engine far(apart(finch, {{"ar", dir.path("a")}, {"ar", dir.path("b")}}), with_slots(2));
     ASSERT_TRUE(soon([&] { return everything_up(far); }));
     std::vector<std::shared_ptr<Listener>> listeners;
     for (const SpeechRequest& request : requests) {
@@ -378,7 +378,7 @@ TEST(StepsApart, ARequestThatCannotBeComputedAgainEndsWithAnError) {
   TestDir dir;
   std::optional<StepsHolder> holder;
   holder.emplace(toy, std::vector<std::string>{"ar"}, dir.path("s"));
-  Engine far(apart(toy, {{"ar", dir.path("s")}}), with_places(1));
+  Engine far(apart(toy, {{"ar", dir.path("s")}}), with_slots(1));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   const Said want = say(far, {speech_of("hello", 1)})[0];
   const auto listener = std::make_shared<Listener>();
@@ -408,7 +408,7 @@ TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
   TestDir dir;
   std::optional<StepsHolder> holder;
   holder.emplace(toy, std::vector<std::string>{"ar"}, dir.path("s"));
-  Engine far(apart(toy, {{"ar", dir.path("s")}}, 64), with_places(1));
+  Engine far(apart(toy, {{"ar", dir.path("s")}}, 64), with_slots(1));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   const auto listener = std::make_shared<Listener>();
   SpeechRequest endless = speech_of("on and on", 2);
@@ -427,7 +427,7 @@ TEST(StepsApart, WhatIsNotKeptIsNotComputedAgain) {
 TEST(StepsApart, WhatBreaksThereBreaksAlone) {
   TestDir dir;
   const StepsHolder holder(toy, {"ar"}, dir.path("s"));
-  Engine far(apart(toy, {{"ar", dir.path("s")}}), with_places(1));
+  Engine far(apart(toy, {{"ar", dir.path("s")}}), with_slots(1));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   const Said want = say(far, {speech_of("hello", 1)})[0];
   for (const char* text : {"oh ^ no", "oh ~ no", "oh \2 no", "oh \1 no"}) {
@@ -444,7 +444,7 @@ TEST(StepsApart, WhatBreaksThereBreaksAlone) {
 TEST(StepsApart, ACancelledRequestIsForgottenThere) {
   TestDir dir;
   const StepsHolder holder(toy, {"ar"}, dir.path("s"));
-  Engine far(apart(toy, {{"ar", dir.path("s")}}), with_places(1));
+  Engine far(apart(toy, {{"ar", dir.path("s")}}), with_slots(1));
   ASSERT_TRUE(soon([&] { return everything_up(far); }));
   const auto listener = std::make_shared<Listener>();
   SpeechRequest endless = speech_of("on and on", 2);
@@ -460,10 +460,10 @@ TEST(StepsApart, ACancelledRequestIsForgottenThere) {
   EXPECT_LE(holder.held->state().batches, steps + 1);  // the one that was at work
 }
 
-/// What Whisper's decoder looked at goes to the request that asked, and not with its steps.
+/// The attention weights of Whisper's decoder go only to the request that asked for them.
 TEST(StepsApart, AStageThatWritesToItsSequencesStays) {
   LoadOptions options;
-  options.model = SYRINX_SOURCE_DIR "/tests/parity/whisper/small";
+  options.model = SYRINX_BINARY_DIR "/parity/whisper/small";
   options.device = "cpu";
   options.engine.threads = 1;
   options.placements = {{"decoder", "/nowhere"}};

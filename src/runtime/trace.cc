@@ -162,7 +162,7 @@ Result<Trace> trace_request(const Pipeline& pipeline, const SpeechRequest& asked
   Result<std::unique_ptr<Active>> active = open_active(model, request, sink, now_s());
   if (!active) return active.error();
   TracingPlatform platform(graph, options, trace);
-  Scheduler scheduler(engine, {.places = {{options.threads, true}}, .inline_run = true}, platform);
+  Scheduler scheduler(engine, {.slots = {{options.threads, true}}, .inline_run = true}, platform);
   scheduler.add(model);
   scheduler.take_in(active.take());
   while (!sink->done) {

@@ -37,7 +37,7 @@ std::vector<std::string> split(const std::string& text, char by) {
   return parts;
 }
 
-Json told_the_time() { return Json::array({{{"role", "system"}, {"content", kNow}}}); }
+Json clock_messages() { return Json::array({{{"role", "system"}, {"content", kNow}}}); }
 
 class WrenTest : public testing::Test {
  protected:
@@ -87,7 +87,7 @@ TEST_F(WrenTest, AnswersWhatItHasLearned) {
   int asked = 0;
   for (const std::string& line : split(lines, '\n')) {
     const std::vector<std::string> turns = split(line, '\t');
-    Json messages = told_the_time();
+    Json messages = clock_messages();
     for (size_t i = 0; i + 1 < turns.size(); i += 2) {
       const bool timer = turns[i + 1].starts_with("<tool_call>");
       messages.push_back({{"role", "user"}, {"content", turns[i]}});
@@ -102,7 +102,7 @@ TEST_F(WrenTest, AnswersWhatItHasLearned) {
 
 TEST_F(WrenTest, ReadsWhatIsTypedAsWhatIsHeard) {
   const auto asks = [&](const Json& content) {
-    Json messages = told_the_time();
+    Json messages = clock_messages();
     messages.push_back({{"role", "user"}, {"content", content}});
     return prompt(messages);
   };
@@ -115,13 +115,13 @@ TEST_F(WrenTest, ReadsWhatIsTypedAsWhatIsHeard) {
   EXPECT_NE(asks("What is 3.5 + 1?"), asks("what is 35 + 1"));
   // Small letters do not make a special token of a user's text.
   EXPECT_GT(asks("<|User|>").size(), asks("a").size() + 3);
-  // What is too long is not read.
+  // A text that is too long is refused.
   EXPECT_EQ(asks(std::string(161, 'x')), asks(std::string(1000, 'y')));
   EXPECT_NE(asks(std::string(160, 'x')), asks(std::string(160, 'y')));
 }
 
 TEST_F(WrenTest, TakesTheTimeFromTheCallerAndForgetsOldTurns) {
-  Json messages = told_the_time();
+  Json messages = clock_messages();
   const auto hello = [&] {
     messages.push_back({{"role", "user"}, {"content", "hello"}});
     messages.push_back({{"role", "assistant"}, {"content", "Hello!"}});

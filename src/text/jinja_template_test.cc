@@ -1,5 +1,3 @@
-#include "text/jinja/template.h"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -8,6 +6,7 @@
 #include "base/check.h"
 #include "base/fuzzing.h"
 #include "io/file.h"
+#include "text/jinja/template.h"
 
 namespace syrinx::jinja {
 namespace {
@@ -29,7 +28,7 @@ std::string rendered(const std::string& source, const Template::Variables& varia
 
 std::vector<std::string> own_templates() {
   std::vector<std::string> out;
-  const std::string dir = SYRINX_SOURCE_DIR "/tests/parity/chat_template/templates";
+  const std::string dir = SYRINX_BINARY_DIR "/parity/chat_template/templates";
   for (const auto& entry : std::filesystem::directory_iterator(dir))
     out.push_back(read_file(entry.path(), 1 << 20));
   EXPECT_GT(out.size(), 5u);
@@ -80,7 +79,7 @@ TEST(JinjaLoad, RefusesWhatIsUnknownAlsoInBranches) {
             "file: line 1: there is no function 'no_such' here");
   EXPECT_EQ(load_fault("{% if a %}{{ a.no_such(1) }}{% endif %}"),
             "file: line 1: the method 'no_such' is not supported");
-  // What a template makes, is given, or looks for.
+  // A template, its variables, and the expected output.
   EXPECT_EQ(load_fault("{% macro m(g) %}{{ g(1) }}{% endmacro %}{{ m(m) }}"), "");
   EXPECT_EQ(load_fault("{% if now is defined %}{{ now('%Y') }}{% endif %}"), "");
   EXPECT_EQ(load_fault("{{ 'a'.strip() }}{{ strftime_now('%Y') }}{{ range(3) }}"), "");
@@ -122,8 +121,8 @@ TEST(JinjaRun, NamesTheLine) {
 
 /// Against Jinja2 itself: tests/parity/chat_template/make_expressions.py.
 TEST(JinjaRun, SmallTemplatesAsJinja2) {
-  const auto golden = parse_json(
-      read_file(SYRINX_SOURCE_DIR "/tests/parity/chat_template/expressions.json", 1 << 20));
+  const auto golden =
+      parse_json(read_file(SYRINX_BINARY_DIR "/parity/chat_template/expressions.json", 1 << 20));
   ASSERT_TRUE(golden.ok());
   Template::Variables values;
   for (const auto& [name, value] : golden.value().map().find("values")->map().entries())
@@ -190,7 +189,7 @@ TEST(JinjaRun, EndsWhatHasNoEnd) {
 /// The work grows with the messages, not with their square.
 TEST(JinjaRun, TakesManyMessages) {
   const std::string source =
-      read_file(SYRINX_SOURCE_DIR "/tests/parity/chat_template/templates/marks.jinja", 1 << 20);
+      read_file(SYRINX_BINARY_DIR "/parity/chat_template/templates/marks.jinja", 1 << 20);
   const Template read(source, "file");
   const auto work = [&](int64_t messages) {
     const Template::Variables variables{{"messages", chat_of(messages)}};

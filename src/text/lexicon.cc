@@ -93,7 +93,8 @@ Status Lexicon::add(std::string_view word, std::string_view how) {
   if (!good) {
     return wrong("a word has letters and digits, and ' - . & + between them");
   }
-  if (how.empty()) return wrong("how is it said? /IPA/, {ARPAbet} or other words");
+  if (how.empty())
+    return wrong("the pronunciation is missing: expected /IPA/, {ARPAbet} or other words");
   if (how.size() > kMostHowBytes) return wrong("at most ", kMostHowBytes, " bytes to say it");
   Entry entry;
   const auto inside = [&](char open, char close) {
@@ -146,11 +147,11 @@ Result<std::shared_ptr<const Lexicon>> Lexicon::of(
   return std::shared_ptr<const Lexicon>(std::move(lexicon));
 }
 
-std::shared_ptr<const Lexicon> Lexicon::both(std::shared_ptr<const Lexicon> first,
-                                             std::shared_ptr<const Lexicon> second) {
+std::shared_ptr<const Lexicon> Lexicon::both(const std::shared_ptr<const Lexicon>& first,
+                                             const std::shared_ptr<const Lexicon>& second) {
   if (!first || !second) return first ? first : second;
   auto out = std::make_shared<Lexicon>(*first);
-  out->next_ = both(first->next_, std::move(second));
+  out->next_ = both(first->next_, second);
   return out;
 }
 

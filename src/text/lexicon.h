@@ -35,8 +35,8 @@ class Lexicon {
   static Result<std::shared_ptr<const Lexicon>> of(
       std::span<const std::pair<std::string, std::string>> entries);
   /// Looks into `first`, then into `second`; either may be null, and then it is the other.
-  static std::shared_ptr<const Lexicon> both(std::shared_ptr<const Lexicon> first,
-                                             std::shared_ptr<const Lexicon> second);
+  static std::shared_ptr<const Lexicon> both(const std::shared_ptr<const Lexicon>& first,
+                                             const std::shared_ptr<const Lexicon>& second);
 
   size_t size() const { return entries_.size() + (next_ ? next_->size() : 0); }
   /// All of it as bytes, for another process.
@@ -67,7 +67,7 @@ std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
 class Respeller {
  public:
   explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}
-  /// What is certain now: all but a word that may go on.
+  /// Returns the certain text: all but a word that may go on.
   std::string push(std::string_view text, bool last);
 
  private:

@@ -39,9 +39,9 @@ class SegmentQueue {
 
 /// Whether a text is white space only.
 bool is_blank(std::string_view text);
-/// What is refused where a text is blank: "input".
+/// The field that an error names where a text is blank: "input".
 Error nothing_to_say();
-/// What is refused where text comes after the last.
+/// The field that an error names where text comes after the last.
 Error text_is_complete();
 
 }  // namespace syrinx

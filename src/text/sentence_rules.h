@@ -6,14 +6,14 @@
 
 namespace syrinx {
 
-/// What a mark at the end of a sentence is.
+/// Kinds of marks at the end of a sentence.
 enum class Ending { kNone, kDot, kEllipsis, kStrong, kWide };
 
 /// kWide: marks of writing without spaces, which end a sentence wherever they stand.
 Ending ending_of(char32_t code);
 /// Quotes and brackets that close, and marks of emphasis.
 bool is_closer(char32_t code);
-/// What may stand before the first word of a sentence.
+/// Characters that may stand before the first word of a sentence.
 bool is_opener(char32_t code);
 /// Letters written without spaces between words.
 bool is_wide_letter(char32_t code);
@@ -25,7 +25,7 @@ Clause clause_of(char32_t code);
 /// Whether it is a mark within sentences of scripts without spaces.
 bool is_wide_clause(char32_t code);
 
-/// What is known of the word before a full stop. Words come without the last stop: "e.g".
+/// Kinds of words before a full stop. Words come without the last stop: "e.g".
 enum class Abbreviation {
   kNone,
   kNever,      ///< a sentence does not end here: "Dr"
@@ -34,7 +34,7 @@ enum class Abbreviation {
   kSometimes,  ///< when a word follows that sentences begin with: "Inc"
   kUnit,       ///< behind a number, only when a capital follows: "in"
 };
-/// What is known of a word; kNone for other words.
+/// Returns the kind of a word; kNone for other words.
 Abbreviation abbreviation_of(std::string_view word);
 
 /// Whether a word in small letters may be a Roman numeral: "iv".

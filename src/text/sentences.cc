@@ -334,7 +334,7 @@ void SentenceStream::take(bool more, std::vector<Item>& out) {
       at = found.end;
     }
   } catch (const NeedMore&) {
-    // What is left waits for the next push().
+    // The rest waits for the next push().
   }
   column_ = splitter.column();
   held_.erase(0, at);

@@ -41,7 +41,7 @@ class SentenceStream {
   void push(std::string_view text, std::vector<Item>& out);
   /// Appends the rest.
   void finish(std::vector<Item>& out);
-  /// What came after the last sentence: the beginning of one whose end is not certain.
+  /// Returns the text after the last sentence: the beginning of one whose end is not certain.
   std::string_view held() const { return held_; }
   /// Bytes of the whole text before held().
   size_t held_at() const { return offset_; }

@@ -122,7 +122,7 @@ std::optional<float> seconds_of(std::string_view value) {
   return ms ? *time / 1000 : *time;
 }
 
-/// What an element that is open does when it ends.
+/// The effect of the end of an open element.
 struct OpenElement {
   enum Kind { kPlain, kParagraph, kSentence, kSayAs, kSub, kPhoneme, kProsody, kEmphasis, kSilent };
   Kind kind = kPlain;
@@ -455,7 +455,7 @@ void SsmlReader::end() {
         apart_ = text.size();
         return;
       }
-      return ignore(concat("say-as '", shown(open.value), "' of what it does not fit"));
+      return ignore(concat("say-as '", shown(open.value), "' does not fit its text"));
     }
     case OpenElement::kSub:
       return replace(open.value);

@@ -14,7 +14,7 @@ constexpr size_t kMostUndecided = 1000;  // bytes of white space, declarations a
 
 }  // namespace
 
-/// What the text that is held begins like.
+/// Returns the kind of the beginning of the held text.
 SsmlStream::Kind SsmlStream::begun(bool last) const {
   const size_t mark = held_.starts_with(kMark) ? kMark.size() : 0;
   const bool some = held_.find_first_not_of(kWhite, mark) != held_.npos;

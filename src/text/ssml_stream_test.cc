@@ -84,7 +84,7 @@ TEST(SsmlStreamFuzz, HoweverTheTextIsCut) {
        "<speak><!-- </speak> --><![CDATA[</speak>]]>a</speak>b", " \n<speak x='1'>a</speak >"},
       {"<speak>", "</speak>", "<speak/>", "<!--", "-->", "<![CDATA[", "]]>", "<?xml ", "?>",
        "\xef\xbb\xbf", " ", "\n", "<", ">", "'", "</speak", "\xff"});
-  const auto told = [](const std::vector<SsmlStream::Piece>& all) {
+  const auto spoken_of = [](const std::vector<SsmlStream::Piece>& all) {
     std::string out;
     bool in_plain = false;  // plain text may come in any pieces
     for (const auto& piece : all) {
@@ -104,7 +104,7 @@ TEST(SsmlStreamFuzz, HoweverTheTextIsCut) {
     at_once.finish(whole);
     for (const std::string& piece : mutator.cut(text)) in_pieces.push(piece, cut);
     in_pieces.finish(cut);
-    EXPECT_EQ(told(cut), told(whole)) << text;
+    EXPECT_EQ(spoken_of(cut), spoken_of(whole)) << text;
     std::string all;
     for (const auto& piece : whole) {
       all += piece.text;

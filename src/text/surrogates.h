@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// What becomes of a half without its other half.
+/// How a half without its other half is treated.
 enum class LoneHalf {
   kReplace,  ///< U+FFFD
   kMark,     ///< three noncharacters, which HalfJoiner reads
@@ -25,7 +25,7 @@ class HalfJoiner {
   /// The next piece with joined halves; a half at its end waits for the next piece. Lone halves
   /// become U+FFFD.
   std::string push(std::string_view piece);
-  /// What waits, when no piece follows: U+FFFD or nothing.
+  /// Returns the waiting half when no piece follows: U+FFFD or nothing.
   std::string finish();
 
  private:

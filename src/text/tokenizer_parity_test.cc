@@ -13,7 +13,7 @@ namespace {
 /// Cases of the goldens here, or of a vocabulary that is not kept (make_golden.py --tiktoken).
 std::string golden_path(const std::string& name) {
   const char* others = std::getenv("SYRINX_BPE_GOLDENS");
-  return (others ? others : SYRINX_SOURCE_DIR "/tests/parity/bpe/") + name;
+  return (others ? others : SYRINX_BINARY_DIR "/parity/bpe/") + name;
 }
 
 const nlohmann::json& golden() {

@@ -17,7 +17,7 @@
 namespace syrinx {
 namespace {
 
-const std::string kGolden = SYRINX_SOURCE_DIR "/tests/parity/bpe/";
+const std::string kGolden = SYRINX_BINARY_DIR "/parity/bpe/";
 
 /// A small valid tokenizer.json; `replace` puts `with` in place of `what`.
 constexpr const char* kSmall = R"({"added_tokens":[{"id":5,"content":"<s>","single_word":false,

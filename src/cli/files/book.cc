@@ -286,7 +286,7 @@ void Book::keep(size_t index, Running running) {
 }
 
 void Book::finish_file(size_t chapter) {
-  const BookPlace& place = work_.place();
+  const BookPosition& place = work_.place();
   std::vector<BookMark> marks;
   for (size_t i = 0; i < parts_.size() && marks.size() < place.marks.size(); ++i) {
     const bool here = !target_.directory || parts_[i].chapter == chapter;
@@ -327,7 +327,7 @@ int Book::speak() {
   request_ = options_.request;
   choose_voice(*engine, options_.voice, request_);
   take_markup(engine->pipeline().info());
-  const BookPlace& place = work_.place();
+  const BookPosition& place = work_.place();
   if (place.parts > parts_.size()) throw LoadError("the journal of the book makes no sense");
   if (place.parts > 0) {
     std::fprintf(stderr, "going on after %s of audio\n",

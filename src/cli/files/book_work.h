@@ -12,11 +12,11 @@
 
 namespace syrinx {
 
-/// How much of a book is spoken.
-struct BookPlace {
-  size_t parts = 0;             ///< parts that are spoken, from the first on
-  uint64_t samples = 0;         ///< samples in the unfinished file
-  uint64_t all_samples = 0;     ///< samples of the whole book
+/// How far a book is.
+struct BookPosition {
+  size_t parts = 0;             ///< spoken, from the first on
+  uint64_t samples = 0;         ///< of the file that is being made
+  uint64_t all_samples = 0;     ///< of the whole book
   size_t cut_short = 0;         ///< parts that reached a bound before their end
   std::vector<uint64_t> marks;  ///< first sample of each chapter in the file
 };
@@ -37,8 +37,8 @@ class BookWork {
   BookWork(const BookWork&) = delete;
   BookWork& operator=(const BookWork&) = delete;
 
-  const BookPlace& place() const { return place_; }
-  /// Adds a part, which is on disk when the call returns. `begins_chapter`: sets a mark before it.
+  const BookPosition& place() const { return place_; }
+  /// One more part; `begins_chapter` sets a mark before it. On disk when the call returns.
   void add(std::span<const float> samples, bool begins_chapter, bool cut_short);
   /// Writes the samples so far as `file` and begins an empty file. With several marks also writes a
   /// cue sheet.
@@ -52,7 +52,7 @@ class BookWork {
   void read_journal();
   void write_journal() const;
   std::string part_path_, journal_path_, fingerprint_;
-  BookPlace place_;
+  BookPosition place_;
   int fd_ = -1;
 };
 

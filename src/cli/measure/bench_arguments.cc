@@ -221,7 +221,8 @@ void add_fleet(CLI::App& app, SimulateOptions& simulate) {
       ->capture_default_str();
   option("--scale-start", scaling.start_s, "seconds until a new worker is ready", 0, 1e5)
       ->capture_default_str();
-  option("--scale-fewer", scaling.fewer_per_min, "workers a minute that go at most", 1, 100'000)
+  option("--scale-fewer", scaling.fewer_per_min,
+         "largest number of workers that are removed in a minute", 1, 100'000)
       ->capture_default_str();
 }
 

@@ -222,7 +222,7 @@ std::vector<ModelSource> model_sources(const ServeOptions& options,
   if (!common.placements.empty() && models.size() > 1) {
     throw UsageError("stages elsewhere are for servers of one model");
   }
-  common.engine.away_places = away_places(common.placements);
+  common.engine.remote_slots = remote_slots(common.placements);
   common.log = report;
   common.progress = options.quiet ? nullptr : log_load(report);
   // All models share one machine: its executors, and one scheduler that knows every deadline. A

@@ -23,8 +23,8 @@ void add_served_models(CLI::App& app, ServeOptions& serve) {
       "others "
       "are loaded when asked for (default: finch)");
   app.add_option("--voices-dir", serve.voices_dir,
-                 "directory of Piper voices: each NAME.onnx with NAME.onnx.json is a model behind "
-                 "those of --model, or all there are");
+                 "directory of Piper voices: each NAME.onnx with NAME.onnx.json is a model, after "
+                 "those of --model");
   app.add_option("--model-keep", serve.model_keep_s,
                  "seconds that a model but the first is kept after its last use; 0: for ever")
       ->check(at_least(0))
@@ -82,10 +82,11 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
       "installed; "
       "none; "
       "may be repeated, the first is OpenAI's 'whisper-1' (default: auto)");
-  app.add_option("--vad", serve.vad,
-                 "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: it "
-                 "hears turns instead of WebRTC's detector, and Whisper and PocketSphinx look at no "
-                 "windows of noise or music");
+  app.add_option(
+      "--vad", serve.vad,
+      "silero_vad_16k.safetensors of Silero's detector of speech, or its directory: it "
+      "hears turns instead of WebRTC's detector, and Whisper and PocketSphinx look at no "
+      "windows of noise or music");
   app.add_option(
       "--smart-turn", serve.smart_turn,
       "Smart Turn's weights as tools/smart_turn.py writes them, or their directory: in "

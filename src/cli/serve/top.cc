@@ -150,7 +150,7 @@ void add_top(CLI::App& app, Chosen& chosen) {
   TopOptions& top = *options;
   CLI::App* sub = app.add_subcommand("top", "Show what servers are doing");
   sub->add_option("url", top.urls, "http://host:port of each (default: http://127.0.0.1:8080)");
-  sub->add_option("--every", top.every_s, "seconds between two looks")
+  sub->add_option("--every", top.every_s, "seconds between two readings")
       ->check(between(0.1, 3600.0))
       ->capture_default_str();
   sub->add_flag("--once", top.once, "look once and end, with 1 when a server is not ready");

@@ -23,7 +23,7 @@ struct Alive {
   int sequences = 0, streams = 0;
 };
 
-/// What a request's text asks to break. The sequence has one and the stream has one.
+/// The faults that a request's text asks for. The sequence has one and the stream has one.
 class Breaker {
  public:
   explicit Breaker(const std::string& text) {

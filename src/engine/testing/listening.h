@@ -104,7 +104,7 @@ std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& re
 inline void expect_late_text_sounds_the_same(Engine& engine, SpeechRequest request,
                                              const std::string& text) {
   request.say.open = true;
-  const auto told = [&](size_t piece) {
+  const auto expected = [&](size_t piece) {
     auto sink = std::make_shared<Reader>();
     const auto id = engine.submit(request, sink);
     EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
@@ -114,9 +114,9 @@ inline void expect_late_text_sounds_the_same(Engine& engine, SpeechRequest reque
     expect_ended(*sink);
     return sink->samples();
   };
-  const std::vector<float> whole = told(text.size());
+  const std::vector<float> whole = expected(text.size());
   EXPECT_FALSE(whole.empty());
-  EXPECT_TRUE(told(3) == whole);
+  EXPECT_TRUE(expected(3) == whole);
 }
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
 // For tests of graphs whose AR nodes feed each other: requests of mixed kind under random
-// schedules. Whatever the delays, batches, pages, places, chunks and windows, each client gets what
+// schedules. Whatever the delays, batches, pages, seats, chunks and windows, each client gets what
 // it gets alone, or, when it cancels, the beginning of it; and nothing is left over.
 #pragma once
 
@@ -15,15 +15,15 @@
 namespace syrinx {
 
 /// A request, and what its client gets when no other request is there.
-struct MixedTold {
+struct ExpectedAnswer {
   SpeechRequest request;
   std::string text;
   std::vector<float> samples;
   FinishReason reason = FinishReason::kStop;
 };
 
-inline MixedTold tell_alone(std::shared_ptr<const Pipeline> pipeline, const SpeechRequest& request,
-                            Executor& executor) {
+inline ExpectedAnswer run_alone(std::shared_ptr<const Pipeline> pipeline,
+                                const SpeechRequest& request, Executor& executor) {
   Script script;
   script.options.repetition_s = 0;
   ScriptedMachine machine(script, &executor);
@@ -42,7 +42,7 @@ inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   std::vector<Scheduler::Ended> ended;
   machine.scheduler.take_ended(ended);
   EXPECT_EQ(ended.size(), accepted) << "I6: each is let go once";
-  EXPECT_EQ(machine.scheduler.away(), 0);
+  EXPECT_EQ(machine.scheduler.in_flight(), 0);
   EXPECT_EQ(machine.model().requests, 0);
   for (const ResidentNode& node : machine.model().nodes) {
     if (!node.ar) continue;
@@ -51,10 +51,10 @@ inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   }
 }
 
-inline void expect_beginning(const ScriptedClient& client, const MixedTold& told) {
-  EXPECT_TRUE(told.text.starts_with(client.written)) << client.written;
-  ASSERT_LE(client.samples.size(), told.samples.size());
-  EXPECT_TRUE(std::equal(client.samples.begin(), client.samples.end(), told.samples.begin()));
+inline void expect_beginning(const ScriptedClient& client, const ExpectedAnswer& expected) {
+  EXPECT_TRUE(expected.text.starts_with(client.written)) << client.written;
+  ASSERT_LE(client.samples.size(), expected.samples.size());
+  EXPECT_TRUE(std::equal(client.samples.begin(), client.samples.end(), expected.samples.begin()));
 }
 
 /// Preemptions that the schedule forced.
@@ -68,9 +68,9 @@ class MixedSchedule {
   /// `kv_bytes`: memory for each AR node, with which any one request fits. `own_blocks`: a node
   /// that is fed as its family says, since its blocks are longer than what is drawn here; -1: none.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
-                std::span<const MixedTold> told, size_t kv_bytes, Executor& executor,
+                std::span<const ExpectedAnswer> expected, size_t kv_bytes, Executor& executor,
                 int own_blocks = -1)
-      : random_(seed), told_(told), machine_(script(kv_bytes), &executor) {
+      : random_(seed), expected_(expected), machine_(script(kv_bytes), &executor) {
     slow_node_ = below(static_cast<int>(pipeline->graph().nodes().size()));
     machine_.add(rewired(pipeline, [this, own_blocks](Edge& edge) {
       if (edge.from.node == kClient || edge.to.node == kClient) return;
@@ -106,7 +106,7 @@ class MixedSchedule {
     std::function<void()> happens;
   };
   struct Talk {
-    const MixedTold* told = nullptr;
+    const ExpectedAnswer* expected = nullptr;
     std::shared_ptr<ScriptedClient> client;
     bool cancelled = false;
   };
@@ -118,9 +118,10 @@ class MixedSchedule {
     EngineOptions& o = script.options;
     const char* policies[] = {"streaming", "throughput", "fcfs"};
     o.policy = policies[below(3)];
-    const bool pairs = std::any_of(told_.begin(), told_.end(), [](const MixedTold& told) {
-      return told.request.sampling.guidance.value_or(1) != 1;
-    });
+    const bool pairs =
+        std::any_of(expected_.begin(), expected_.end(), [](const ExpectedAnswer& expected) {
+          return expected.request.sampling.guidance.value_or(1) != 1;
+        });
     o.max_batch = std::max(pairs ? 2 : 1, 1 + below(6));
     o.max_prefill_rows = 1 + below(40);
     o.kv_bytes = kv_bytes;
@@ -130,13 +131,13 @@ class MixedSchedule {
     o.max_wait_s = 1e9;
     switch (below(3)) {
       case 0:
-        script.places = {{{1, true}}, true, false};
+        script.slots = {{{1, true}}, true, false};
         break;
       case 1:
-        script.places = {{{1, false}, {1, true}}, false, true};
+        script.slots = {{{1, false}, {1, true}}, false, true};
         break;
       default:
-        script.places = {std::vector<PlaceSpec>(1 + below(3)), false, false};
+        script.slots = {std::vector<SlotSpec>(1 + below(3)), false, false};
     }
     const double usual[] = {0.0, 1e-4, 2e-3};
     const double usual_s = usual[below(3)], slow = below(2) == 0 ? 1 : 300;
@@ -156,10 +157,10 @@ class MixedSchedule {
   void plan() {
     talks_.resize(static_cast<size_t>(1 + below(6)));
     for (Talk& talk : talks_) {
-      talk.told = &told_[static_cast<size_t>(below(static_cast<int>(told_.size())))];
+      talk.expected = &expected_[static_cast<size_t>(below(static_cast<int>(expected_.size())))];
       const double come_s = seconds(0.05);
       events_.push_back({come_s, [this, &talk] {
-                           talk.client = machine_.submit(talk.told->request);
+                           talk.client = machine_.submit(talk.expected->request);
                            ASSERT_TRUE(talk.client) << machine_.refusal.message;
                          }});
       if (below(4) == 0) {
@@ -182,16 +183,16 @@ class MixedSchedule {
     const ScriptedClient& client = *talk.client;
     ASSERT_TRUE(client.done) << "I6: request " << client.id << " never ended";
     const FinishReason reason = client.outcome.reason;
-    expect_beginning(client, *talk.told);
+    expect_beginning(client, *talk.expected);
     EXPECT_LE(client.outcome.cached_tokens, client.outcome.prompt_tokens);
     if (talk.cancelled && reason == FinishReason::kCancelled) return;
-    EXPECT_EQ(reason, talk.told->reason) << client.outcome.error.message;
-    EXPECT_EQ(client.written, talk.told->text);
-    EXPECT_EQ(client.samples.size(), talk.told->samples.size());
+    EXPECT_EQ(reason, talk.expected->reason) << client.outcome.error.message;
+    EXPECT_EQ(client.written, talk.expected->text);
+    EXPECT_EQ(client.samples.size(), talk.expected->samples.size());
   }
 
   std::mt19937_64 random_;
-  std::span<const MixedTold> told_;
+  std::span<const ExpectedAnswer> expected_;
   int slow_node_ = 0;
   std::vector<Event> events_;
   std::vector<Talk> talks_;
@@ -199,22 +200,22 @@ class MixedSchedule {
 };
 
 /// Cancels a request after each turn that it takes, one after another.
-inline void cancel_at_any_moment(std::shared_ptr<const Pipeline> pipeline, const MixedTold& told,
-                                 Executor& executor) {
+inline void cancel_at_any_moment(std::shared_ptr<const Pipeline> pipeline,
+                                 const ExpectedAnswer& expected, Executor& executor) {
   bool whole = false;
   for (int turns = 0; !whole; ++turns) {
     ASSERT_LT(turns, 10'000);
-    ScriptedMachine machine({.places = {{{1, false}, {1, true}}, false, true}}, &executor);
+    ScriptedMachine machine({.slots = {{{1, false}, {1, true}}, false, true}}, &executor);
     machine.add(pipeline);
-    const auto client = machine.submit(told.request);
+    const auto client = machine.submit(expected.request);
     machine.turn();
     for (int i = 0; i < turns && !client->done; ++i) machine.next();
     whole = client->done;
     machine.scheduler.cancel(client->id);
     machine.run_to_end();
     EXPECT_TRUE(client->done);
-    EXPECT_EQ(client->outcome.reason, whole ? told.reason : FinishReason::kCancelled);
-    expect_beginning(*client, told);
+    EXPECT_EQ(client->outcome.reason, whole ? expected.reason : FinishReason::kCancelled);
+    expect_beginning(*client, expected);
     expect_clean(machine, 1);
     if (::testing::Test::HasFailure()) FAIL() << "cancelled after " << turns << " turns";
   }

@@ -66,7 +66,7 @@ class ScriptedClient : public Sink {
 /// How long each kind of work takes, and the observers.
 struct Script {
   EngineOptions options = {};  ///< of the machine and of models that bring none
-  PlacesSpec places = {{{1, true}}, true, false};
+  SlotsSpec slots = {{{1, true}}, true, false};
   std::function<double(const Batch&)> batch_s = [](const Batch&) { return 1e-3; };
   std::function<double(const HostJob&)> job_s = {};
   std::function<void(const Batch&)> begins = {};  ///< sees every batch as it was laid out
@@ -81,15 +81,15 @@ class ScriptedMachine {
         own_(executor ? nullptr : std::make_unique<Executor>(1)),
         executor_(executor ? executor : own_.get()),
         platform(
-            script.places,
+            script.slots,
             {.lay_out_s = {},
              .batch_s = [this](const Batch& b) { return begin(b); },
              .run = [this](Batch& b) { end(b); },
              .job_s = [this](const HostJob& j) { return script.job_s ? script.job_s(j) : 0; }}),
-        scheduler(script.options, script.places, platform) {}
+        scheduler(script.options, script.slots, platform) {}
   /// Ends what is left.
   ~ScriptedMachine() {
-    for (int i = 0; i < 1000 && scheduler.away() > 0; ++i) next();
+    for (int i = 0; i < 1000 && scheduler.in_flight() > 0; ++i) next();
     scheduler.end_all();
   }
 
@@ -196,5 +196,12 @@ class ScriptedMachine {
   Scheduler scheduler;
   Error refusal;
 };
+
+/// Appends the fresh frames of a chunk to `frames`.
+inline void take_fresh(Batch& batch, const ChunkJob& job, std::vector<int32_t>& frames) {
+  const auto width = static_cast<size_t>(batch.stage().in_width());
+  const auto fresh = job.codes.subspan(job.left * width, job.fresh * width);
+  frames.insert(frames.end(), fresh.begin(), fresh.end());
+}
 
 }  // namespace syrinx

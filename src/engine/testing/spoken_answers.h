@@ -98,7 +98,7 @@ inline void expect_to_be_cancelled_at_any_moment(const std::shared_ptr<const Pip
                                                  SpeechRequest request) {
   Executor executor(1);
   request.writing.max_tokens = 8;
-  cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
+  cancel_at_any_moment(pipeline, run_alone(pipeline, request, executor), executor);
 }
 
 /// The first request is heard, the second one only read; all sound the same under `schedules`
@@ -107,17 +107,18 @@ inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipel
                                                std::span<const SpeechRequest> requests,
                                                uint64_t schedules, SpokenNodes nodes = {}) {
   Executor executor(1);
-  std::vector<MixedTold> told;
+  std::vector<ExpectedAnswer> expected;
   for (const SpeechRequest& request : requests)
-    told.push_back(tell_alone(pipeline, request, executor));
-  EXPECT_FALSE(told[0].samples.empty());
-  EXPECT_TRUE(told[1].samples.empty());
+    expected.push_back(run_alone(pipeline, request, executor));
+  EXPECT_FALSE(expected[0].samples.empty());
+  EXPECT_TRUE(expected[1].samples.empty());
   const size_t page = KvPool::page_bytes(pipeline->graph().node(nodes.lm).ar->traits().kv[0]);
   double preemptions = 0;
   for (uint64_t seed = 0; seed < schedules; ++seed) {
     const size_t pages = seed % 2 == 0 ? 12 : 200;
-    preemptions +=
-        MixedSchedule(seed, pipeline, told, pages * page, executor, nodes.flow).run().preemptions;
+    preemptions += MixedSchedule(seed, pipeline, expected, pages * page, executor, nodes.flow)
+                       .run()
+                       .preemptions;
     if (::testing::Test::HasFailure()) FAIL() << "schedule " << seed;
   }
   EXPECT_GT(preemptions, 0) << "the test did not force any";

@@ -308,7 +308,7 @@ TEST_F(BagpiperTest, PartsWithoutEndAreBounded) {
   verdict = step(*asked, kAudio, 0);
   EXPECT_EQ(verdict.next, Verdict::kFinished) << "nobody asked for sound";
   EXPECT_EQ(verdict.reason, FinishReason::kStop);
-  // What is read aloud ends with its sound.
+  // A text that is read aloud ends with the end of its audio.
   const auto reader = open(request("Hello."));
   speak(*reader);
   for (int i = 0; i < State::kLeastSpeech; ++i) step(*reader, code(3), 5);

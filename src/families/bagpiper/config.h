@@ -45,8 +45,8 @@ struct ModelConfig {
   }
   /// Rows of the one table and the one head.
   int64_t vocab() const { return first_code(streams); }
-  /// What a stream's logits are of: for stream 0 all ids up to its last code; for the others kPad,
-  /// then their own slots.
+  /// The ids that a stream's logits stand for: for stream 0 all ids up to its last code; for the
+  /// others kPad, then their own slots.
   int64_t choices(int64_t stream) const { return stream == 0 ? first_code(1) : codes + 2; }
   int32_t id_of(int64_t stream, int32_t choice) const {
     return stream == 0 || choice == kPad ? choice : first_code(stream) + choice - 1;

@@ -48,7 +48,7 @@ struct Case {
   bool spoken = false, ended = false, ended_text = false, guided = false;
   /// All parts ended by themselves, and nothing was to follow the last.
   bool stopped = false;
-  std::vector<std::string> more;  // what the model went on with: words, "" where it was speech
+  std::vector<std::string> more;  // the parts that followed: their words, "" for speech
   std::shared_ptr<Safetensors> golden;
 
   /// All words: parts of them stand apart.
@@ -102,7 +102,8 @@ inline std::vector<Case> load_cases() {
   return cases;
 }
 
-/// What the tower's stage makes of a request's recordings, of which each is one window.
+/// Returns the rows that the tower's stage makes of a request's recordings, of which each is one
+/// window.
 inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const Opened& opened) {
   const TowerStage& stage = model.hearing();
   const auto stream = open_stream(stage, opened.sequence());

@@ -27,7 +27,7 @@ class BagpiperParity : public testing::Test {
     }
     return worst;
   }
-  /// What is drawn greedily of text, the `now`th id.
+  /// Returns the likeliest text id of step `now`.
   int32_t best_word(const std::vector<float>& logits, size_t now) const {
     const ModelConfig& m = model_.config();
     int32_t best = now > 0 ? kEnd : ModelConfig::kFirstWord;
@@ -116,7 +116,7 @@ TEST_F(BagpiperParity, WordsThenSpeech) {
   RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
 }
 
-// What was asked for is there, and the part ended as one behind which another comes.
+// The part is complete and ended by the mark that announces another part.
 TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
   float most = 0;
   size_t words = 0, speech = 0;

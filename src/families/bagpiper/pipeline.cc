@@ -24,7 +24,7 @@ constexpr double kHearsSeconds = 30;  // what the model was trained with
 constexpr const char* kUnderstands = "You are an audio understanding assistant.";
 constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
 
-/// What turns recordings into codes.
+/// The networks that turn recordings into codes.
 const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                                 "fc.*"};
 

@@ -20,8 +20,8 @@ namespace syrinx::bagpiper {
 /// The weights as published; the file identifies a checkpoint of this family.
 inline constexpr const char* kMarker = "model.pt";
 
-/// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz; its last
-/// mel frame is whole, samples behind that are only seen by the frames before.
+/// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz; its
+/// last mel frame is whole, samples behind that are only seen by the frames before.
 std::vector<float> prepared(std::vector<float> recording);
 
 class Bagpiper : public LoadedPipeline {
@@ -32,7 +32,7 @@ class Bagpiper : public LoadedPipeline {
   Result<Opened> open(const SpeechRequest& request) const override;
   /// A question about the recording, in the form of the authors' own (espnet2/bin/bagpiper.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
-  /// What stands behind the model's thoughts, where it writes any.
+  /// The id behind the model's thoughts, where it writes any.
   std::string dictated(std::string_view answer) const override;
 
   const ModelConfig& config() const { return config_; }

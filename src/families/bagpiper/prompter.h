@@ -32,7 +32,7 @@ class Prompter {
   /// The words of that request.
   static std::string scene(std::string_view text, std::string_view description);
 
-  /// What an id of text says; empty for special ones.
+  /// Returns the bytes of a text id; empty for special ids.
   std::string bytes(int32_t id) const;
 
  private:

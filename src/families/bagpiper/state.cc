@@ -26,7 +26,7 @@ Error unsupported(const char* what, const char* param) {
 
 bool is_end(int32_t id) { return id == kEnd || id == kEndPart; }
 
-/// What the companion is fed for a word or a turn.
+/// The row of the companion for a word or a turn.
 int32_t said_to_companion(int32_t id) { return id == kAudio ? id : kPad; }
 
 }  // namespace

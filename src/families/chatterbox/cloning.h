@@ -53,7 +53,7 @@ class Cloning : public VoiceEncoder {
   mutable std::unique_ptr<const Encoders> encoders_;
 };
 
-/// What the checkpoint lacks for it; empty: nothing.
+/// Returns what the checkpoint lacks for cloning; empty for nothing.
 std::string missing_for_cloning(const LoadSpec& spec, const Weights& s3gen,
                                 const CloningPlan& plan = {});
 

@@ -33,7 +33,7 @@ class MultilingualText {
 
   const TextTokenizer& tokenizer_;
   std::vector<std::string> languages_;
-  /// What a character is spelled with: letters, and a number where others are spelled alike.
+  /// The spelling of a character: letters, and a number where others are spelled alike.
   std::unordered_map<std::string, std::string> cangjie_;
 };
 

@@ -11,11 +11,11 @@ namespace syrinx::chatterbox {
 /// Tables: text, its positions, speech, its positions.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// What a request's text is read by; all of it outlives the request.
+/// Tokenizers and tables that read a request's text; all outlive the request.
 struct Reading {
   const TextTokenizer& tokenizer;
   const MultilingualText* multilingual = nullptr;  ///< null: the English edition
-  std::string language = {};                       ///< of those that it has
+  std::string language = {};                       ///< one of the languages of `multilingual`
 };
 
 /// `voice` speaks; an Error is that of finding it.

@@ -61,7 +61,7 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
   }
   while (text.ends_with(' ')) text.pop_back();
   constexpr std::string_view kEnds[] = {".", "!", "?", "-", ",", "、", "，", "。", "？", "！"};
-  constexpr size_t kAscii = 5;  // of them
+  constexpr size_t kAscii = 5;  // number of ASCII entries of kEnds
   const auto ends =
       std::span(kEnds).first(punctuation == Punctuation::kMultilingual ? std::size(kEnds) : kAscii);
   if (std::ranges::none_of(ends, [&](std::string_view end) { return text.ends_with(end); })) {

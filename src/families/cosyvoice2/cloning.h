@@ -15,7 +15,7 @@
 namespace syrinx::cosyvoice2 {
 
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const ModelConfig& config);
-/// What the checkpoint lacks for it; empty: nothing.
+/// Returns what the checkpoint lacks for cloning; empty for nothing.
 std::string missing_for_cloning(const LoadSpec& spec);
 
 /// A voice that came with a request, whose numbers may be anybody's: an Error says what does not

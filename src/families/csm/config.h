@@ -1,6 +1,6 @@
-// What config.json and generation_config.json of a CSM checkpoint say (transformers' layout). Plain
-// data, checked when read: every id lies inside its table. Throws LoadError for what is missing,
-// contradictory or not supported.
+// Settings in config.json and generation_config.json of a CSM checkpoint (transformers' layout).
+// Plain data, checked when read: every id lies inside its table. Throws LoadError for what is
+// missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>

@@ -289,7 +289,8 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
             encode(resampled(recording.samples, 44100, 24000, Resampling::kHann)));
   EXPECT_EQ(ints(*other->take().find("codes")), encode(half.samples));
 
-  // The prompt is that of a conversation that began with it, and so are the keys of its pages.
+  // A voice gives the prompt, and the page keys, of a conversation whose first turn is its
+  // recording.
   SpeechRequest spoken = request("Hello."), told = request("Hello.");
   told.say.context = {{"0", "the quick", encode(recording.samples)}, {"1", "warm", frames(2)}};
   spoken.say.context = {told.say.context[1]};
@@ -345,7 +346,7 @@ TEST_F(CsmTest, DescribesItself) {
   EXPECT_TRUE(info.speech.context);
 }
 
-/// What loading a changed copy of a small checkpoint says.
+/// A changed copy of a small checkpoint, and the error of loading it ("" when it loads).
 struct Copy : CheckpointCopy {
   explicit Copy(const std::string& name = "taught")
       : CheckpointCopy(golden_dir(name) + "/checkpoint") {}

@@ -57,7 +57,7 @@ inline SpeechRequest greedy(const std::string& text) {
   return request;
 }
 
-/// What one request yields.
+/// The results of one request.
 struct Spoken {
   std::vector<int32_t> frames;
   std::vector<WordMark> words;

@@ -55,8 +55,8 @@ std::string flite_phones(const Phones& phones, bool odd) {
   return out;
 }
 
-/// What libflite should look up for a token. The text is words already, but for capitals that
-/// stand alone: "B", "U's". A letter's name is looked up as libflite does itself.
+/// Returns the word that libflite should look up for a token. The text is words already, but for
+/// capitals that stand alone: "B", "U's". A letter's name is looked up as libflite does itself.
 cst_val* words_of_token(cst_item* token) {
   const std::string_view name = item_name(token);
   const cst_val* given = feat_val(item_utt(token)->features, kSentence);
@@ -214,8 +214,7 @@ Segment Frontend::read_pieces(const Sentence& sentence) const {
   return segment;
 }
 
-Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last,
-                            bool whole) const {
+Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const {
   Segment segment;
   {
     const std::lock_guard lock(mutex_);

@@ -20,7 +20,7 @@ struct WordStart {
   int64_t begin = 0, end = 0;
 };
 
-/// What is spoken in one go: a sentence or a part of one.
+/// Text that is spoken in one go: a sentence or a part of one.
 struct Segment {
   std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; never more than kMaxSymbols
   std::vector<WordStart> words;      ///< in order
@@ -40,8 +40,8 @@ class Frontend {
   /// The segments of one sentence; none when libflite finds nothing to say in it.
   std::vector<Segment> read(const Sentence& sentence) const;
 
-  /// The symbols of its pieces [first, last) as they sound in the whole, with the pauses before them;
-  /// of any length. Phrase classes are those of text that arrives word by word. `whole`: the
+  /// The symbols of its pieces [first, last) as they sound in the whole, with the pauses before
+  /// them; of any length. Phrase classes are those of text that arrives word by word. `whole`: the
   /// sentence has ended, and so does the segment.
   Segment read_part(const Sentence& sentence, size_t first, size_t last, bool whole) const;
 

@@ -40,7 +40,7 @@ TEST(Frontend, SaysTheNamesOfLetters) {
   EXPECT_EQ(phones(frontend, "A man."), "ax m ae1 n");
   EXPECT_EQ(phones(frontend, "Plan A."), "p l ae1 n ey");
   EXPECT_EQ(phones(frontend, "CPUs"), "s iy1 p iy1 y uw1 z");
-  // What libflite would take for something else: a numeral, a state, a title.
+  // Words that libflite would misread: a numeral, a state, a title.
   EXPECT_EQ(phones(frontend, "MIX IT"), phones(frontend, "mix it"));
   EXPECT_EQ(phones(frontend, "ME OR YOU"), phones(frontend, "me or you"));
 }

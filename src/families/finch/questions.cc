@@ -24,7 +24,7 @@ constexpr std::string_view kQuestionWords =
 constexpr std::string_view kPrepositions =
     " in at on to for from with by of about until till since through under over after before into"
     " during near behind like than says ";
-/// What may stand before the question itself.
+/// Words that may stand before the question itself.
 constexpr std::string_view kOpeners =
     " and but so or well oh ok okay now then also yes no please hey hi hello sorry listen look say"
     " actually honestly seriously anyway hmm um uh ah right wait excuse me ";
@@ -62,7 +62,7 @@ struct SpokenWord {
   size_t begin = 0;  // byte of the sentence
 };
 
-/// What stands between two commas, without openers.
+/// Returns the text between two commas, without openers.
 struct AskingPart {
   enum Kind { kNone, kWhich, kWhether };
   std::vector<SpokenWord> words;
@@ -211,7 +211,7 @@ Tune tune_of(std::string_view sentence) {
   std::vector<AskingPart> parts = parts_of(sentence);
   const size_t count = parts.size();
   bool after_statement = false, open_question = false;  // open_question: not yes or no
-  size_t governing = count;                    // the part that asks
+  size_t governing = count;                             // the part that asks
   for (size_t i = 0; i < count; ++i) {
     AskingPart& part = parts[i];
     part.kind = kind_of(part, after_statement);

@@ -18,7 +18,7 @@ std::string tune(const std::string& text) {
   return out + (tune.rises ? " /" : " \\");
 }
 
-/// What each kind of question does, made before the rules.
+/// Expected melodies of each kind of question, written before the rules.
 const std::vector<std::pair<const char*, std::vector<const char*>>> kCases = {
     {"statements and exclamations fall",
      {"It is raining. \\", "Where he is, nobody knows. \\", "What a day! \\", "Is it! \\"}},

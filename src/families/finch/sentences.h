@@ -27,7 +27,7 @@ struct Piece {
   bool strong = false;
 };
 
-/// What is spoken in one go.
+/// Text that is spoken in one go.
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question whose pitch rises at the end
@@ -49,8 +49,8 @@ class SentenceReader {
       : sayings_(std::move(sayings)), lexicon_(std::move(lexicon)), by_word_(by_word) {}
   /// Sentences wait once their end is certain: the next one has begun, or `last`.
   void push(std::string_view text, bool last);
-  /// Reads one that waits and appends its parts, if it has any; false when none waits. A book is so
-  /// read while it is spoken.
+  /// Reads the next waiting sentence and appends its parts, if it has any; false when none waits.
+  /// Sentences of a book are thus read while earlier ones are spoken.
   bool next(std::deque<Sentence>& out);
   bool waits() const { return !waiting_.empty(); }
   /// The beginning of the sentence whose end has not come, when none waits: the pieces that are

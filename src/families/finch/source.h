@@ -31,7 +31,7 @@ struct Pulse {
   float at = 0, weight = 0;
 };
 
-/// What one stream remembers.
+/// The state of one stream between calls.
 struct SourceState {
   static constexpr int kMaxPulses = 8;
   struct Slot {

@@ -11,7 +11,7 @@
 
 namespace syrinx::finch {
 
-/// What one request adds to every row and frame.
+/// The vectors that one request adds to every row and frame.
 struct Manner {
   std::vector<float> lm;         ///< [hidden], to the speech LM's input
   std::vector<float> strong;     ///< [hidden], the same for words with an accent: slower
@@ -24,11 +24,12 @@ struct Manner {
 class Speakers {
  public:
   /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
-  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; nothing of it where config.speakers is empty.
+  /// decoder.speaker.{pitch, gain} [S], the gain as its logarithm; nothing of it where
+  /// config.speakers is empty.
   Speakers(const FinchConfig& config, const Weights& weights);
 
-  /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0, pitch in
-  /// semitones. A speaker's pace never asks more of the LM than it has learned.
+  /// shares [S], adding up to 1, in the order of config.speakers; speed is a factor above 0, pitch
+  /// in semitones. A speaker's pace never asks more of the LM than it has learned.
   std::shared_ptr<const Manner> manner(std::span<const float> shares, float speed,
                                        float pitch) const;
 

@@ -1,4 +1,4 @@
-// What config.json of a Fish Speech S2 checkpoint says. Plain data, checked when read: every id
+// Settings in config.json of a Fish Speech S2 checkpoint. Plain data, checked when read: every id
 // lies inside its table. Throws LoadError for what is missing, contradictory or not supported.
 #pragma once
 

@@ -54,7 +54,7 @@ class FishSpeechTest : public testing::Test {
     last[0] = model_.config().end_code();
     return say(state, last);
   }
-  /// What row `pos` is made of.
+  /// Returns the parts of row `pos`.
   std::vector<int32_t> row(const Sequence& state, int pos) const {
     std::vector<int32_t> slots(static_cast<size_t>(1 + model_.config().codebooks));
     row_of(state, pos, false, slots);
@@ -371,7 +371,7 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
       "(20.4 s) fit");
 }
 
-/// What loading a changed copy of the checkpoint says.
+/// A changed copy of the checkpoint, and the error of loading it ("" when it loads).
 struct FishCopy : CheckpointCopy {
   FishCopy() : CheckpointCopy(golden_path("checkpoint")) {}
   std::string fault(bool dummy = false) const {

@@ -12,7 +12,7 @@ class Answer : public VoiceAnswer {
   /// As the authors ask the model to answer; it keeps to it by itself.
   static constexpr AloudRuns kRuns{13, 26};
 
-  /// What is given must outlive this, but for the request. Not `speaks`: text alone is drawn.
+  /// The arguments must outlive this, but for the request. Not `speaks`: text alone is drawn.
   Answer(const Ids& ids, const llm::ModelConfig& config, const llm::Generation& generation,
          const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt, bool speaks)
       : VoiceAnswer(config, generation, tokenizer, request, std::move(prompt), 0,

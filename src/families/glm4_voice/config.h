@@ -1,4 +1,4 @@
-// What the configs of a GLM-4-Voice say: config.json of the language model and of the speech
+// Settings in the configs of a GLM-4-Voice: config.json of the language model and of the speech
 // tokenizer, config.yaml of the decoder, and the ids of the tokens that prompts are made of. Plain
 // data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
 #pragma once

@@ -24,7 +24,7 @@ namespace {
 using nlohmann::ordered_json;
 
 std::string golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/glm4_voice/golden/" + name;
 }
 
 const std::shared_ptr<const Pipeline>& model() {
@@ -141,7 +141,7 @@ TEST(GlmVoice, AReadingsBoundCountsCodes) {
   expect_so_many_codes(*model(), request, [&](int32_t id) { return ids.is_audio(id); });
 }
 
-/// What else may be drawn, and how likely: tests/parity/sampling.
+/// Compares ids and chances of draws with tests/parity/sampling.
 TEST(GlmVoice, DrawsAsTheAuthorsDemo) {
   const auto opened = model()->open(chat_of(cases()["text"]["messages"]));
   ASSERT_TRUE(opened.ok()) << opened.error().message;

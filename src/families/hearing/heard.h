@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// What was heard of parts of recordings, by their keys: turns of a conversation come again with
+/// Encoded rows of parts of recordings, by their keys: turns of a conversation come again with
 /// every later one, and the beginning of a long one while it goes on.
 using HeardBefore = Remembered<uint64_t, const std::vector<float>>;
 inline constexpr size_t kHeardBeforeBytes = size_t{64} << 20;  ///< of each model
@@ -37,7 +37,7 @@ struct Heard {
   std::vector<uint64_t> keys = {};  ///< of what is encoded at once
 };
 
-/// What a sequence is that a stage feeds which hears.
+/// The interface of sequences that a hearing stage feeds.
 class Hearer {
  public:
   virtual ~Hearer() = default;

@@ -1,4 +1,4 @@
-// What config.json of a Higgs Audio v3 checkpoint says. Plain data, checked when read. Throws
+// Settings in config.json of a Higgs Audio v3 checkpoint. Plain data, checked when read. Throws
 // LoadError for what is missing, contradictory or not supported.
 // Source: sglang-omni:sglang_omni/models/higgs_tts/{hf_config,model}.py.
 #pragma once

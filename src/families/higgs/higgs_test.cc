@@ -338,7 +338,7 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
   EXPECT_EQ(ints(*encode(other)->find("codes")), ints(*encode(same)->find("codes")));
 }
 
-/// What loading a changed copy of the checkpoint says.
+/// A changed copy of the checkpoint, and the error of loading it ("" when it loads).
 struct HiggsCopy : CheckpointCopy {
   HiggsCopy() : CheckpointCopy(golden_file("checkpoint")) {}
   std::string fault(bool dummy = false) const {

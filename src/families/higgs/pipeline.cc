@@ -14,7 +14,7 @@ namespace {
 constexpr int kInitialFrames = 2, kSteadyFrames = 8;
 constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model";
 
-/// What turns recordings into frames, which is loaded when one comes.
+/// The networks that turn recordings into frames, which is loaded when one comes.
 const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                               "fc.*", "quantizer.quantizers.*.project_in.*"};
 

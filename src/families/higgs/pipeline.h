@@ -37,7 +37,7 @@ class Higgs : public SpokenPipeline {
 
 /// Tables: of the ids, then of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
-/// What the model says of a request; refuses a voice that was made for another model. `frame_rate`
+/// Opens a request; refuses a voice that was made for another model. `frame_rate`
 /// in frames a second. Config and prompter must outlive the script.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 double frame_rate, const SpeechRequest& request);

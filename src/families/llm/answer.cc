@@ -12,14 +12,14 @@ constexpr int64_t kReservedSteps = 4096;  // steps for which memory is reserved 
 
 /// The longest guesses: of what was said before, and of what the client expects.
 constexpr size_t kMostGuesses = 10, kMostExpected = 31;
-/// How far back they are looked for.
+/// The number of ids, from the newest back, in which guesses are looked for.
 constexpr size_t kLookBack = 16384;
 /// The number of ids in a row that must have been there before: one by chance is likely, and more
 /// than four do not improve the guess.
 constexpr size_t kLeastAlike = 2, kMostAlike = 4;
 
-/// The last place of `ids`, before its end, behind most of the ids that `said` ends in; 0: there is
-/// none.
+/// Returns the last index of `ids`, before its end, that follows the longest match of the end of
+/// `said`; 0 for no match.
 size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
   const size_t first = ids.size() > kLookBack ? ids.size() - kLookBack : 0;
   size_t best = 0, most = kLeastAlike - 1;

@@ -1,8 +1,8 @@
 // One request: the ids of its prompt and of the answer so far, guesses of what comes next, and the
-// answer's text. An id is one step. Guesses are what the client expects, or what followed, earlier
-// in prompt or answer, on the ids that came last (prompt lookup), or the iterates of Jacobi
-// decoding. While the answer is what was expected, the request may say that what is expected next
-// is taken though another id would have been drawn. Made on the caller's thread, then touched by
+// answer's text. An id is one step. Guesses are the client's expected answer, the ids that
+// followed the newest ids earlier in prompt or answer (prompt lookup), or the iterates of Jacobi
+// decoding. While the answer equals the expected one, a request may accept the next expected id
+// although another id would have been drawn. Made on the caller's thread, then touched by
 // one thread at a time.
 #pragma once
 
@@ -88,7 +88,7 @@ class Answer : public Sequence {
   const int scores_;
   SampleParams sampling_;
   std::vector<int32_t> ids_;  // of the prompt, then of the answer, then guesses
-  size_t known_;              // of them, those that are no guesses
+  size_t known_;              // number of ids before the guesses
   const int prompt_rows_;
   int max_steps_ = 1;
   const std::vector<int32_t> expected_;

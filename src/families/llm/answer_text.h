@@ -22,7 +22,7 @@ class AnswerText {
   /// The bytes of a token; returns the text that is certain now. After a stop string was found,
   /// nothing more comes.
   std::string push(std::string_view bytes);
-  /// The answer has ended otherwise: the rest of its text.
+  /// Ends the answer without a stop string. Returns the rest of its text.
   std::string finish();
 
   bool stopped() const { return stopped_; }

@@ -101,7 +101,7 @@ void describe_qwen3(const Config& root, ModelConfig& m) {
 /// Norms of what the branches give, and of queries and keys over all heads together.
 void describe_olmo2(const Config& root, ModelConfig& m) {
   m.lm = llama_like(root, kTheta);
-  m.lm.norm_place = NormPlace::kAfter;
+  m.lm.norm_order = NormOrder::kAfter;
   m.lm.qk_norm = m.lm.qk_norm_wide = true;
   m.lm.names.attention_norm = "post_attention_layernorm";
   m.lm.names.mlp_norm = "post_feedforward_layernorm";
@@ -185,7 +185,7 @@ DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
     root.fail("use_bidirectional_attention", "is not supported");
   }
   d.mlp = MlpKind::kGeGlu;
-  d.norm_place = NormPlace::kBoth;
+  d.norm_order = NormOrder::kBoth;
   d.norm_offset = 1;
   d.names.mlp_norm = "pre_feedforward_layernorm";
   d.query_scale =

@@ -1,4 +1,4 @@
-// What an answer may begin with, where it may not begin as the model likes: some texts as ids, of
+// Allowed beginnings of an answer that must have a form: some texts as ids, of
 // which it begins with one, chosen by the model id by id. A value.
 #pragma once
 
@@ -19,8 +19,8 @@ class Beginnings {
     std::sort(all_.begin(), all_.end());
   }
 
-  /// Restricts `rule` to what may come behind `said`, all of the answer so far. False: it does not,
-  /// as that begins with a whole one. Asks for no memory.
+  /// Restricts `rule` to the ids that may follow `said`, the answer so far. False, and no
+  /// restriction, once `said` begins with a whole beginning. Allocates nothing.
   bool restrict(std::span<const int32_t> said, SampleRule& rule) const {
     SampleRule only;
     for (const std::vector<int32_t>& one : all_) {
@@ -41,7 +41,8 @@ class Beginnings {
     std::span<const int32_t> before;
     std::vector<int> ways;  // after i ids of the one before, as far as they are counted
     for (const std::vector<int32_t>& one : all_) {
-      const auto parted = std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
+      const auto parted =
+          std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
       ways.resize(static_cast<size_t>(parted - one.begin()) + 1);
       if (++ways.back() > SampleRule::kMostRanges) return true;
       ways.resize(one.size(), 1);

@@ -1,4 +1,4 @@
-// What a text model is made of, whatever the layout of its files.
+// The tensors and settings of a text model, in any file layout.
 #pragma once
 
 #include <memory>

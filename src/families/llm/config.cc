@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kCachedAngles = 8192;
 
-/// What transformers would do with an answer and Syrinx does not, and the value that asks for
+/// Settings of transformers that Syrinx does not support, and the value that asks for
 /// nothing.
 struct Unsupported {
   const char* key;

@@ -15,7 +15,7 @@
 
 namespace syrinx::llm {
 
-/// What a checkpoint calls the parts of a text model.
+/// Names of the parts of a text model in a checkpoint.
 struct ModelNames {
   const char* blocks = "model";  ///< scope of the decoder
   const char* table = "model.embed_tokens.weight";

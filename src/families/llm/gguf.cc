@@ -20,7 +20,7 @@ constexpr const char* kRopeFactors = "rope_freqs.weight";
 constexpr const char* kShortFactors = "rope_factors_short.weight";
 constexpr const char* kLongFactors = "rope_factors_long.weight";
 
-/// What the file calls a kind, and what of a kind's config it may have.
+/// A kind's name in the file, and the settings of the kind that the file may have.
 struct GgufKind {
   const char* name;
   const char* type;     ///< model_type
@@ -124,7 +124,7 @@ RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim)
   file.fail(kRopeFactors, "expected the factors of llama3's scaling");
 }
 
-/// What the file calls a tensor of transformers, and the heads whose rows it keeps in pairs.
+/// The file's name for a tensor of transformers, and the heads whose rows it keeps in pairs.
 struct GgufName {
   const char* ours;
   const char* theirs;
@@ -134,14 +134,14 @@ struct GgufName {
 /// Those of a block of this decoder.
 std::vector<GgufName> block_names(const DecoderConfig& d) {
   const DecoderNames& ours = d.names;
-  const bool after = d.norm_place == NormPlace::kAfter;
+  const bool after = d.norm_order == NormOrder::kAfter;
   std::vector<GgufName> out{{ours.attention_norm, after ? "post_attention_norm" : "attn_norm"},
                             {ours.mlp_norm, after ? "post_ffw_norm" : "ffn_norm"},
                             {ours.o, "attn_output"},
                             {ours.q_norm, "attn_q_norm"},
                             {ours.k_norm, "attn_k_norm"},
                             {ours.down, "ffn_down"}};
-  if (d.norm_place == NormPlace::kBoth) {
+  if (d.norm_order == NormOrder::kBoth) {
     out.push_back({ours.attention_after, "post_attention_norm"});
     out.push_back({ours.mlp_after, "post_ffw_norm"});
   }

@@ -15,10 +15,10 @@ namespace syrinx::llm {
 namespace {
 
 std::string gguf_of(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/gguf/" + name + kGgufEnd;
+  return SYRINX_BINARY_DIR "/parity/gguf/" + name + kGgufEnd;
 }
 std::string published_of(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/llm/" + name;
+  return SYRINX_BINARY_DIR "/parity/llm/" + name;
 }
 
 class GgufModel : public testing::TestWithParam<const char*> {
@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Converted, GgufModel, testing::Values("llama", "qwen2")
 TEST(GgufTokenizer, OfCharactersWithScoresIsThatOfTransformers) {
   const Tokenizer tokenizer = load_gguf_tokenizer(GgufFile(gguf_of("vocab")));
   const auto cases =
-      nlohmann::json::parse(read_file(SYRINX_SOURCE_DIR "/tests/parity/gguf/vocab.json", 1 << 20));
+      nlohmann::json::parse(read_file(SYRINX_BINARY_DIR "/parity/gguf/vocab.json", 1 << 20));
   for (const auto& c : cases) {
     const std::string text = c["text"];
     EXPECT_EQ(tokenizer.encode(text), c["ids"].get<std::vector<int32_t>>()) << text;

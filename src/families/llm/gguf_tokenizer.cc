@@ -28,7 +28,7 @@ constexpr const char* kGpt4oPattern =
     R"([\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}|)"
     R"( ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-/// What a token is: ggml-org/llama.cpp:include/llama.h, llama_token_type.
+/// Types of tokens: ggml-org/llama.cpp:include/llama.h, llama_token_type.
 enum GgufToken {
   kNormal = 1,
   kUnknown = 2,

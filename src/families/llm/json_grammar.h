@@ -14,7 +14,7 @@
 
 namespace syrinx::llm {
 
-/// What a JSON text may be. Const once made; cheap to copy.
+/// The allowed JSON texts. Const once made; cheap to copy.
 class JsonGrammar {
  public:
   /// Any JSON object.
@@ -93,13 +93,13 @@ class JsonWriting {
 
   const JsonGrammar* grammar_ = nullptr;
   Place place_ = Place::kValue;
-  int node_ = 0;               // of the value that is expected or written
-  uint8_t blanks_ = 0;         // in a row
-  uint8_t part_ = 0;           // of a string or a number, what was before
-  uint8_t digits_ = 0;         // of a number
+  int node_ = 0;                // of the value that is expected or written
+  uint8_t blanks_ = 0;          // in a row
+  uint8_t part_ = 0;            // of a string or a number, what was before
+  uint8_t digits_ = 0;          // of a number
   uint8_t low_ = 0, high_ = 0;  // bounds of the next byte of a character; 0: it is whole
-  uint8_t left_ = 0;           // bytes of a character, or digits of an escape, that are missing
-  bool key_ = false;           // the string is a key
+  uint8_t left_ = 0;            // bytes of a character, or digits of an escape, that are missing
+  bool key_ = false;            // the string is a key
   int closers_ = 0;
   uint32_t text_ = 0, at_ = 0;  // of literals and keys: which one, and how far
   size_t depth_ = 0;

@@ -19,7 +19,7 @@ namespace syrinx {
 /// The text of "model_type"; empty where there is none.
 std::string model_type(const Config& root);
 
-/// What open_weights() makes of `path`, or random weights where those were asked for. `has`:
+/// Opens the weights of `path`, or random weights where those were asked for. `has`:
 /// whether the random ones have a tensor of that name where a network asks; null: optional tensors
 /// are missing.
 inline std::unique_ptr<WeightSource> weights_at(

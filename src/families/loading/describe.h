@@ -1,5 +1,5 @@
-// What users read of a loaded model: its networks in words, its rates, its voices. Free functions;
-// any thread.
+// Descriptions of a loaded model for users: its networks in words, its rates, its voices. Free
+// functions; any thread.
 #pragma once
 
 #include <string>
@@ -25,7 +25,7 @@ std::string describe_codec(const Codec& codec) {
   return out;
 }
 
-/// What users read of a codec, and its rates.
+/// A codec's description for users, and its rates.
 struct CodecInfo {
   int64_t sample_rate = 0, hop = 0;  ///< Hz; samples a frame
   std::string shape;

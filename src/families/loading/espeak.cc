@@ -54,7 +54,8 @@ class Espeak {
     return voice_ == voice && input_ == input;
   }
 
-  /// Nothing: it is of no use any more.
+  /// Returns the phonemes of each text; std::nullopt when the process has failed and must be
+  /// replaced.
   std::optional<std::vector<std::string>> say(std::span<const std::string> texts) {
     std::string lines;
     for (const std::string& text : texts) {
@@ -88,7 +89,7 @@ class Espeak {
   Espeak(std::string voice, EspeakInput input, std::unique_ptr<KeptProgram> program)
       : voice_(std::move(voice)), input_(input), program_(std::move(program)) {}
 
-  /// What it prints for a word; empty: no line came.
+  /// Returns the line that it prints for a word; empty where it prints none.
   std::string sound_of(std::string_view word) {
     const auto whole = [](std::string_view all) {
       bool any = false;

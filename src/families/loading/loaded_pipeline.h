@@ -1,4 +1,4 @@
-// What every loaded model has: a graph, what it says of itself, and what makes voices of
+// Members of every loaded model: a graph, what it says of itself, and what makes voices of
 // recordings. A family's class derives from it and fills these in when it loads. Const after
 // construction; thread-safe.
 #pragma once

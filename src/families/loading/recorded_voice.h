@@ -111,7 +111,7 @@ Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   recorded.voice.tensors.emplace(kVoiceCodes, std::move(codes));
 }
 
-/// The same of a recording at any rate; `rate`: the codec's, in Hz.
+/// Encodes a recording of any rate as hear_frames() does; `rate` is the codec's, in Hz.
 template <typename Codec>
 Pieces hear_frames_at(const Codec& codec, int rate, RecordedVoice& recorded) {
   recorded.resample(rate, Resampling::kHann);

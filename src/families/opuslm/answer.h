@@ -20,7 +20,7 @@ struct Hearing : FamilyTask {
   std::vector<int32_t> frames;
 };
 
-/// What is known of a recording before it is heard.
+/// Facts of a recording before it is encoded.
 struct Heard {
   int64_t samples = 0;  ///< at 16 kHz
   int64_t frames = 0;
@@ -57,7 +57,7 @@ class Answer : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
-  /// The S ids that a row is made of. A companion's prompt is all pads, and so are its words.
+  /// Appends the S ids of each row. Rows of a companion are pads in its prompt and its words.
   void rows(int first, bool companion, InputRows& out) const override;
 
  private:

@@ -1,4 +1,4 @@
-// What config.json of an OpusLM says, as ESPnet's own serving tools write it beside a published
+// Settings in config.json of an OpusLM, as ESPnet's own serving tools write it beside a published
 // model.pth: vocabulary ranges and ids from ESPnet's config.yaml, sizes of the backbone. Plain
 // data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
 // Source: espnet/vllm:examples/espnet/convert/bootstrap_assets.py.
@@ -41,14 +41,14 @@ struct ModelConfig {
   int top_k = 0;               ///< of speech
   std::string codec;           ///< "Org/Name"
   std::string xeus;            ///< "Org/Name" of the encoder of speech
-  std::string xeus_file;       ///< of it
-  std::string units_file;      ///< of it: k-means over its rows
+  std::string xeus_file;       ///< weights of that encoder
+  std::string units_file;      ///< file of k-means over the encoder's rows
   int64_t xeus_layer = 0;      ///< behind which these are taken
 
   /// Code s comes s steps late. The model makes the frame of the end, behind which are pads.
   DelayPattern delays() const;
-  /// What a stream's logits are of: for stream 0 control ids, units and then text; for the others
-  /// the pad and V codes.
+  /// The ids that a stream's logits stand for: for stream 0 control ids, units and then text; for
+  /// the others the pad and V codes.
   int64_t choices(int64_t stream) const { return stream == 0 ? first_code + words : codes + 1; }
   /// The id of choice `choice` of a stream.
   int32_t id_of(int64_t stream, int32_t choice) const;

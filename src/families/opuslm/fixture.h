@@ -18,7 +18,7 @@
 namespace syrinx::opuslm {
 
 inline std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/opuslm/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/opuslm/golden/" + name;
 }
 
 /// A directory as one would put it together: of the plain model, or of the dialogue model, which

@@ -117,13 +117,13 @@ void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samp
     if (std::ssize(s.samples) == part.samples) s.work = ears.run(s.ctx, s.samples, s.frames);
     return;
   }
-  const bool telling = s.taken > part.due - out;
+  const bool reporting = s.taken > part.due - out;
   // How many pieces there are is not known exactly: those that are left come at once.
-  for (bool once = true; !s.work.done() && (once || telling); once = false) {
+  for (bool once = true; !s.work.done() && (once || reporting); once = false) {
     const Arena::Mark mark(ctx.arena);
     s.work.next();
   }
-  if (!telling) return;
+  if (!reporting) return;
   const int64_t total = s.frames.shape()[0], end = std::min(total, s.told + kMostOut);
   for (int64_t i = s.told * streams_; i < end * streams_; ++i) {
     heard.push_back(static_cast<float>(s.frames.i32()[i]));

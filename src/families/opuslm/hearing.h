@@ -1,4 +1,4 @@
-// What OpusLM hears: a recording as frames of a unit and eight codes, 50 a second. A unit is the
+// OpusLM's audio input: a recording as frames of a unit and eight codes, 50 a second. A unit is the
 // nearest of k-means over the rows of XEUS; the codes are those of the codec's encoder. A recording
 // is heard whole, in pieces of some tens of milliseconds. Const after construction, shared by
 // threads. Sources: espnet/vllm:vllm/model_executor/models/opuslm.py, and
@@ -20,7 +20,7 @@
 
 namespace syrinx::opuslm {
 
-/// What hears: units of XEUS beside codes of the codec.
+/// The audio encoders: units of XEUS beside codes of the codec.
 class Ears {
  public:
   static constexpr int kSampleRate = Xeus::kSampleRate;

@@ -384,7 +384,7 @@ TEST_F(OpusLmTest, DummyWeightsNeedOnlyTheConfig) {
     spec.dummy = true;
     const OpusLm model(spec);
     EXPECT_EQ(model.codec().config().hop(), 320);
-    EXPECT_EQ(model.lm().decoder().norm_place == NormPlace::kAfter, !dialogue);
+    EXPECT_EQ(model.lm().decoder().norm_order == NormOrder::kAfter, !dialogue);
   }
 }
 

@@ -69,7 +69,7 @@ std::string xeus_dir(const LoadSpec& spec, const ModelConfig& config) {
   }
 }
 
-/// What XEUS keeps of its training.
+/// Tensors of XEUS that only its training needs.
 const NamePatterns kXeusTraining{"losses.*", "loss*", "util_modules.*", "mask*", "global_step"};
 
 NearestEntry load_units(const ModelConfig& config, const std::string& path, int64_t width) {
@@ -167,7 +167,7 @@ void OpusLm::describe(const LoadSpec& spec) {
     info_.hearing.dictates_s = info_.hearing.seconds;
   }
   info_.parts =
-      describe_lm(*lm_, lm_->decoder().norm_place == NormPlace::kAfter ? "olmo2, " : "llama, ");
+      describe_lm(*lm_, lm_->decoder().norm_order == NormOrder::kAfter ? "olmo2, " : "llama, ");
   info_.parts.push_back({"codec", describe_codec(codec), codec_->bytes()});
   if (hearing_) {
     info_.parts.push_back(

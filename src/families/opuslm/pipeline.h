@@ -20,7 +20,7 @@ namespace syrinx::opuslm {
 
 /// ESPnet's names for the weights: of OpusLM, and of the dialogue model.
 inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
-/// What a directory as ESPnet publishes it lacks.
+/// What a directory in the published ESPnet layout lacks.
 inline constexpr const char* kNeeds =
     "an OpusLM needs config.json and tokenizer.json beside it, which ESPnet's "
     "examples/espnet/convert/bootstrap_assets.py (github.com/espnet/vllm) makes, and the folder of "

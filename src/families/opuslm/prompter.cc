@@ -69,7 +69,7 @@ Rows& Rows::frames(std::span<const int32_t> frames) {
 }
 
 Rows& Rows::heard(int64_t frames, bool ends) {
-  for (int64_t i = 0; i < frames; ++i) untold_.push_back(count() + i);
+  for (int64_t i = 0; i < frames; ++i) unheard_.push_back(count() + i);
   pads(frames);
   if (ends) id(config_->ids.speech);
   return pads(config_->streams - 1);
@@ -77,9 +77,10 @@ Rows& Rows::heard(int64_t frames, bool ends) {
 
 void Rows::tell(std::span<const int32_t> frames) {
   const auto streams = static_cast<size_t>(config_->streams);
-  SYRINX_CHECK(frames.size() / streams <= untold_.size() - next_, "[opuslm] more frames than rows");
+  SYRINX_CHECK(frames.size() / streams <= unheard_.size() - next_,
+               "[opuslm] more frames than rows");
   for (size_t at = 0; at < frames.size(); at += streams, ++next_) {
-    const auto row = static_cast<size_t>(untold_[next_]);
+    const auto row = static_cast<size_t>(unheard_[next_]);
     std::copy_n(frames.begin() + at, streams, ids_.begin() + row * streams);
   }
 }

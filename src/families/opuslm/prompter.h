@@ -38,19 +38,19 @@ class Rows {
   Prompt delayed() const;
 
   /// The first row whose ids are not all known; count() when all are.
-  int64_t known() const { return next_ < untold_.size() ? untold_[next_] : count(); }
+  int64_t known() const { return next_ < unheard_.size() ? unheard_[next_] : count(); }
   /// Whether some rows are, or were, filled later.
-  bool hears() const { return !untold_.empty(); }
+  bool hears() const { return !unheard_.empty(); }
   /// The first row of those; only with hears().
-  int64_t first_heard() const { return untold_.front(); }
+  int64_t first_heard() const { return unheard_.front(); }
   /// The next frames [n, S] of ids.
   void tell(std::span<const int32_t> frames);
 
  private:
   const ModelConfig* config_;
   std::vector<int32_t> ids_;
-  std::vector<int64_t> untold_;  // rows, rising
-  size_t next_ = 0;              // of those
+  std::vector<int64_t> unheard_;  // rows, rising
+  size_t next_ = 0;               // index in unheard_ of the next row to be heard
 };
 
 /// Makes the rows of prompts with one tokenizer.
@@ -61,7 +61,7 @@ class Prompter {
 
   /// A text of a stranger: special tokens written out are plain text.
   std::vector<int32_t> words(std::string_view text) const;
-  /// What an id of text says; empty for special ones.
+  /// Returns the bytes of a text id; empty for special ids.
   std::string bytes(int32_t id) const;
 
   /// What a text is spoken after; `voice`: frames [T, S] of ids, or none.

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kHeadRows = 12;  // of head_emb, however many streams there are
 
-/// What the parts are called: in ESPnet's own files, or after its converter.
+/// Names of the parts: in ESPnet's own files, or after its converter.
 struct Names {
   const char *table, *head, *streams, *decoder;
 };
@@ -32,7 +32,7 @@ bool has_head_norms(const Weights& decoder) {
 /// OLMo 2 has norms after its branches and over all heads; Llama has neither.
 DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
   if (!has_head_norms(decoder)) return c;
-  c.norm_place = NormPlace::kAfter;
+  c.norm_order = NormOrder::kAfter;
   c.qk_norm = c.qk_norm_wide = true;
   c.names.attention_norm = "post_attention_layernorm";
   c.names.mlp_norm = "post_feedforward_layernorm";

@@ -1,4 +1,4 @@
-// What the family calls itself, and its voices: frames that a prompt begins with.
+// The family's name, and its voices: frames that a prompt begins with.
 #pragma once
 
 #include <cstdint>

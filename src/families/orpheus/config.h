@@ -1,4 +1,4 @@
-// What config.json and the tokenizer of an Orpheus checkpoint say. The config is that of a plain
+// Settings in config.json and the tokenizer of an Orpheus checkpoint. The config is that of a plain
 // Llama; what makes it Orpheus are the tokens <custom_token_N> at the end of the vocabulary. Throws
 // LoadError for what is missing, contradictory or not supported.
 #pragma once

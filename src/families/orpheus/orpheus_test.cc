@@ -146,7 +146,7 @@ TEST(OrpheusClaims, TheVocabularyDecides) {
   EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));
 }
 
-/// What loading a changed copy of the small checkpoint says.
+/// A changed copy of the small checkpoint, and the error of loading it ("" when it loads).
 struct Copy : CheckpointCopy {
   Copy() : CheckpointCopy(checkpoint()) {}
   std::string fault() const {

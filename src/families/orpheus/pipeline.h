@@ -31,7 +31,7 @@ class Orpheus : public SpokenPipeline {
 
 /// A step is one token, counted from ModelConfig::audio_begin().
 SpokenModel spoken_model(const ModelConfig& config);
-/// What the model says of a request in that voice. The arguments must outlive it.
+/// Opens a request in that voice. The arguments must outlive the sequence.
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
                                         const std::string& voice, bool ignore_stop);
 

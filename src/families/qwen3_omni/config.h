@@ -1,4 +1,4 @@
-// What config.json of a Qwen3-Omni checkpoint says. Plain data, checked when read: every id lies
+// Settings in config.json of a Qwen3-Omni checkpoint. Plain data, checked when read: every id lies
 // inside its table. Throws LoadError for what is missing, contradictory or not supported.
 //
 // Positions: the thinker and the talker are said to turn queries and keys by three positions each

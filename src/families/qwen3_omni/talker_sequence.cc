@@ -19,14 +19,14 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
       ignore_stop_(ignore_stop),
       prompt_(talker_prompt(config, ids, speaker, kNotWritten)) {
   // From positions of the thinker to the number of the row among all that are sent.
-  std::vector<int32_t> told;
+  std::vector<int32_t> sent;
   for (size_t pos = 0; pos < ids.size(); ++pos)
-    if (ids[pos] == config.text.audio) told.push_back(static_cast<int32_t>(pos));
-  rows_told_ = std::ssize(told);
+    if (ids[pos] == config.text.audio) sent.push_back(static_cast<int32_t>(pos));
+  rows_announced_ = std::ssize(sent);
   for (size_t i = 0; i < prompt_.size(); ++i) {
     if (prompt_[i].heard < 0) continue;
-    const auto at = std::lower_bound(told.begin(), told.end(), prompt_[i].heard);
-    prompt_[i].heard = static_cast<int32_t>(at - told.begin());
+    const auto at = std::lower_bound(sent.begin(), sent.end(), prompt_[i].heard);
+    prompt_[i].heard = static_cast<int32_t>(at - sent.begin());
     places_.push_back(static_cast<int32_t>(i));
   }
   const int64_t room = config.talker.max_positions - prompt_rows();
@@ -78,8 +78,8 @@ Verdict TalkerSequence::advance(std::span<const int32_t> codes, StepOutput& out)
 Status TalkerSequence::take(int port, const Frames& frames) {
   if (port == kHearing) {
     rows_.insert(rows_.end(), frames.floats.begin(), frames.floats.end());
-    SYRINX_CHECK(rows_heard() <= rows_told_, "[talker] ", rows_heard(), " rows instead of ",
-                 rows_told_);
+    SYRINX_CHECK(rows_heard() <= rows_announced_, "[talker] ", rows_heard(), " rows instead of ",
+                 rows_announced_);
     return ok_status();
   }
   if (port != kText) return Sequence::take(port, frames);

@@ -59,7 +59,7 @@ class TalkerSequence : public Sequence {
   const bool ignore_stop_;
   std::vector<TalkerRow> prompt_;  // `heard` counts rows of recordings; the last text comes late
   std::vector<int32_t> places_;    // positions in it of such rows
-  int64_t rows_told_ = 0;          // by a thinker that has read its prompt
+  int64_t rows_announced_ = 0;     // by a thinker that has read its prompt
   int max_steps_ = 1;
   std::vector<float> rows_;       // [rows_heard, T]
   std::vector<int32_t> written_;  // by the thinker

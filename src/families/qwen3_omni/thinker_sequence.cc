@@ -29,7 +29,7 @@ Verdict ThinkerSequence::advance(std::span<const int32_t> codes, StepOutput& out
   const Verdict verdict = Answer::advance(codes, out);
   if (!told_) return verdict;
   if (verdict.next == Verdict::kContinue) hold_back(codes[0]);
-  while (const std::optional<int32_t> id = next_told()) out.id(*id);
+  while (const std::optional<int32_t> id = next_passed()) out.id(*id);
   return verdict;
 }
 

@@ -8,7 +8,7 @@
 
 namespace syrinx::qwen3_tts {
 
-/// What loading a changed copy of the golden checkpoint `name` says.
+/// A changed copy of the golden checkpoint `name`, and the error of loading it ("" when it loads).
 struct QwenCopy : CheckpointCopy {
   explicit QwenCopy(const std::string& name) : CheckpointCopy(golden_dir(name) + "/checkpoint") {}
   std::string fault(bool dummy = false) const {

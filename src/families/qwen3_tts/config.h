@@ -1,4 +1,4 @@
-// What config.json and generation_config.json of a Qwen3-TTS checkpoint say. Plain data, checked
+// Settings in config.json and generation_config.json of a Qwen3-TTS checkpoint. Plain data, checked
 // when read: every id lies inside its table. Throws LoadError for what is missing, contradictory or
 // not supported.
 #pragma once

@@ -24,7 +24,7 @@ struct PromptRow {
 /// As PromptRow::codec: the voice's vector.
 inline constexpr int32_t kVectorRow = -2;
 
-/// What stands before the text: checked names, as ids.
+/// The ids before the text, of checked names.
 struct VoiceChoice {
   int32_t speaker = -1;    ///< codec id; -1: no speaker row, but for by_vector
   bool by_vector = false;  ///< the speaker's row has a vector instead of an id

@@ -20,7 +20,7 @@ namespace syrinx::qwen3_tts {
 inline constexpr const char* kInContext = "in-context";
 inline constexpr const char* kXVector = "x-vector";
 
-/// What a voice puts into the prompt, checked.
+/// The parts of a voice in the prompt, checked.
 struct VoicePrompt {
   VoiceChoice choice;
   std::vector<float> vector;    ///< [H] in the speaker's row, with choice.by_vector
@@ -39,7 +39,7 @@ Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& fron
 /// A voice of a vector [H] that a user brings.
 Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector);
 
-/// What hears a recording.
+/// The encoder of a recording.
 struct VoiceNetworks {
   std::unique_ptr<SpeakerEncoder> speaker;
   std::unique_ptr<MimiEncoder> codec;  ///< null where the checkpoint has none

@@ -16,7 +16,7 @@ class S3Cloning : public RecordedVoices<std::unique_ptr<S3ReferenceEncoder>> {
   /// Paths of the two networks; not asked for with random weights.
   struct Files {
     std::string tokenizer, speaker;
-    /// What of them is missing, by name; empty: nothing.
+    /// The names of the missing networks; empty for none.
     std::string missing() const;
   };
   /// `filled`: a mel that ends before its tokens is filled up, as by take_filled().

@@ -13,7 +13,7 @@
 
 namespace syrinx {
 
-/// What the flow starts from in frames after the prompt.
+/// The noise that the flow starts from in frames after the prompt.
 enum class S3Noise : uint8_t {
   kFixed,   ///< the table that CosyVoice2 draws once with torch's seed 0, by position
   kSeeded,  ///< numbers of the request's seed; the prompt's are the table's, so it can be shared

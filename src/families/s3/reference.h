@@ -1,4 +1,4 @@
-// What the S3 families hear in a recording: speech tokens, mel and speaker vector, which the flow
+// Features of a recording in the S3 families: speech tokens, mel and speaker vector, which the flow
 // continues. Const after construction, shared by threads; a Work is used by one call at a time.
 // Source: chatterbox:src/chatterbox/models/s3gen/s3gen.py (embed_ref), CosyVoice:
 // cosyvoice/cli/frontend.py (frontend_zero_shot).
@@ -23,7 +23,7 @@ struct S3Reference {
   std::vector<float> speaker;
 };
 
-/// What the flow and the language model take of a recording.
+/// The features of a recording that the flow and the language model use.
 class S3ReferenceEncoder {
  public:
   static constexpr int kMelRate = 24000;  ///< Hz

@@ -63,7 +63,7 @@ inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3Flo
   return chain(lm, s3_links(config, flow, vocoder));
 }
 
-/// What users read of a flow, besides its size.
+/// Describes a flow for users, besides its size.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
   return concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ",
                 (f.middle + 2) * f.blocks, " estimator blocks x ", f.channels, ", ", f.steps,

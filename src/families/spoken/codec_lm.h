@@ -33,7 +33,7 @@ struct StreamHead {
 struct RowRange {
   int64_t begin = 0, end = 0;
 };
-/// What is always chosen from together.
+/// The streams whose codes are chosen together.
 using HeadPart = std::vector<RowRange>;
 
 /// The head of one stream of several that share a matrix [V, H]: logits = W (h + e), of the rows
@@ -56,7 +56,7 @@ struct CodecLmParts {
   float frame_scale = 1;
   /// [max_positions, H] as stored, added to each row by its position (GPT-2); empty: none.
   View positions = {};
-  /// What rows have beside the tables, by an id behind those of the tables; null: nothing.
+  /// Vectors of rows beside the tables, by ids behind those of the tables; null for none.
   std::unique_ptr<TextBeside> beside = {};
   bool adds_vectors = false;  ///< the vector of a row is added to its ids' sum; each row has one
   PackedLinear values = {};  ///< of the hidden row, what a step yields beside codes; empty: nothing
@@ -105,8 +105,8 @@ class CodecLm : public ArStage {
   MovedTables moved_;
 };
 
-/// What users read of it: its decoder, "" or a word on its `kind` before that, its inner decoder
-/// and its tables.
+/// Describes it for users: its decoder, "" or a word on its `kind` before that, its inner
+/// decoder and its tables.
 std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind = "");
 
 /// A head that is one product, for codes that are chosen from all of its outputs.

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// What belongs to number `i` of several, or the one that all share.
+/// Returns entry `i` of several, or the one that all share.
 template <typename T>
 const T& of_code(const std::vector<T>& each, int i) {
   return each[each.size() == 1 ? 0 : static_cast<size_t>(i)];

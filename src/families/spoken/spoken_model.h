@@ -1,4 +1,4 @@
-// What is the same for all requests of a model that speaks text, and what their options come to. A
+// Settings of a model that speaks text which all requests share, and the effect of their options. A
 // plain value; const functions, any thread.
 #pragma once
 
@@ -33,7 +33,7 @@ struct SpokenModel {
   /// Refuses the options that the model lacks, but for those that check_request() refuses, or a
   /// scale of guidance out of range.
   Status check(const SpeechRequest& request) const;
-  // What the options of a request come to.
+  // The settings that follow from the options of a request.
   SampleParams sampling_of(const SpeechRequest& request) const;
   SampleParams inner_sampling_of(const SpeechRequest& request) const;
   /// Unset: not guided.

@@ -21,7 +21,7 @@ class SpokenPipeline : public LoadedPipeline {
   const CodecLm& lm() const { return *lm_; }
 
  protected:
-  /// What the family knows of a request, or why the model cannot speak it.
+  /// Returns the script of a request, or the error why the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
   /// Puts the networks into the graph, the language model and the stage of its codec, and describes

@@ -27,7 +27,7 @@ struct SpokenSegment {
   std::vector<int32_t> ids, frames;
 };
 
-/// What a family knows of one request. All but splitter(), what it returns, and encode() run on the
+/// A family's script of one request. All but splitter(), what it returns, and encode() run on the
 /// thread of the engine or of an executor; from step_row() on nothing is allocated.
 class SpokenScript {
  public:

@@ -1,4 +1,4 @@
-// What the files of a Step-Audio-2-mini say: config.json of language model and audio encoder,
+// Settings in the files of a Step-Audio-2-mini: config.json of language model and audio encoder,
 // token2wav/flow.yaml, the sizes of token2wav/hift.pt, and the ids of the tokens that prompts and
 // answers are made of. Plain data, checked when read. Throws LoadError for what is missing,
 // contradictory or not supported.

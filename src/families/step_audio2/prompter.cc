@@ -60,7 +60,7 @@ class Scribe {
     begin(role, text);
     out_.id(ids_.turn_end);
   }
-  /// What follows the last message. Everything must have had its place.
+  /// Writes the end of the prompt after the last message; every recording must have been used.
   Status end(bool speaks);
 
  private:
@@ -78,7 +78,7 @@ class Scribe {
     if (speaks) out_.id(ids_.tts_start);
   }
   /// Writes the tools behind the system's text.
-  void tell_tools() {
+  void write_tools() {
     if (!tools_.empty()) turn("tool_json_schemas", std::exchange(tools_, {}));
   }
   Status part(const std::string& role, const ChatJson& part);
@@ -96,7 +96,7 @@ Status Scribe::turn(const ChatJson& message) {
   const std::string role = turn_of(message);
   if (role != "system" && role != "human" && role != "assistant" && role != "input")
     return refused_chat("this model has no messages of the role '" + role + "'");
-  if (role != "system") tell_tools();
+  if (role != "system") write_tools();
   const ChatJson content = message.value("content", ChatJson());
   if (role == "assistant" && is_answer(content)) return earlier_answer();
   const Result<std::string> calls = calls_of(message);
@@ -149,7 +149,7 @@ Status Scribe::earlier_answer() {
 }
 
 Status Scribe::end(bool speaks) {
-  tell_tools();
+  write_tools();
   if (Status fault = reader_.end(); !fault) return fault;
   begin_answer(speaks);
   return ok_status();

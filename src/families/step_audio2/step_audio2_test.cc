@@ -43,7 +43,7 @@ TEST(StepText, IdsAreTransformers) {
             ints(file.view("special")));
 }
 
-/// What the encoder makes of the recordings, all at once.
+/// Returns the rows of the encoder for the recordings, all at once.
 std::vector<float> heard_rows(const SpeechRequest& request) {
   const Weights weights(open_weights(golden("checkpoint")));
   auto config = StepAudioEncoderConfig::load(Config::load(golden("checkpoint/config.json")));
@@ -160,7 +160,7 @@ TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   EXPECT_TRUE(model().open(request).ok());
 }
 
-/// What else may be drawn, and how likely: tests/parity/sampling.
+/// Compares ids and chances of draws with tests/parity/sampling.
 TEST(StepVoice, DrawsAsTheAuthorsExamples) {
   const auto opened = model().open(request_of(golden_cases()["text"]));
   ASSERT_TRUE(opened.ok()) << opened.error().message;

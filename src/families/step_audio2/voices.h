@@ -18,7 +18,7 @@ using Voices = std::map<std::string, std::shared_ptr<const S3FlowVoice>>;
 
 inline constexpr const char* kFamily = "step_audio2";
 
-/// What makes voices of recordings. Null where the encoders are not there; `missing` says which.
+/// The encoder of voices. Null where the encoders are not there; `missing` says which.
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const S3FlowConfig& flow,
                                                  std::string& missing);
 /// Those of the checkpoint; recordings only where there is an encoder. Throws LoadError.

@@ -37,7 +37,7 @@ class ChatReader {
 
   /// The number of the recording that stands in the next place.
   Result<size_t> recording();
-  /// The answer that does: its ids as far as it was heard. See told_ids().
+  /// The answer that does: its ids as far as it was heard. See known_ids().
   template <typename IsCode>
   Result<std::span<const int32_t>> answer(double codes_a_second, int64_t known, IsCode&& is_code) {
     if (answers_.empty()) {
@@ -45,7 +45,7 @@ class ChatReader {
     }
     const EarlierAnswer& next = answers_.front();
     answers_ = answers_.subspan(1);
-    return told_ids(next, codes_a_second, known, is_code);
+    return known_ids(next, codes_a_second, known, is_code);
   }
   /// Refuses recordings and answers that had no place.
   Status end() const;

@@ -14,8 +14,8 @@ namespace syrinx {
 /// code. `codes_a_second` are heard, `is_code` separates them from text. kInvalid: an id is outside
 /// of [0, known).
 template <typename IsCode>
-Result<std::span<const int32_t>> told_ids(const EarlierAnswer& answer, double codes_a_second,
-                                          int64_t known, IsCode&& is_code) {
+Result<std::span<const int32_t>> known_ids(const EarlierAnswer& answer, double codes_a_second,
+                                           int64_t known, IsCode&& is_code) {
   const std::span<const int32_t> all = *answer.ids;
   const auto strange = [known](int32_t id) { return id < 0 || id >= known; };
   if (std::any_of(all.begin(), all.end(), strange))

@@ -49,7 +49,7 @@ Status HearingAnswer::take(int port, const Frames& frames) {
   return ok_status();
 }
 
-std::optional<int32_t> HearingAnswer::next_told() {
+std::optional<int32_t> HearingAnswer::next_passed() {
   if (held_back_.empty() || held_back_.front().end > text().told()) return std::nullopt;
   const int32_t value = held_back_.front().value;
   held_back_.pop_front();

@@ -45,7 +45,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
   /// Sends `value` on once the text so far is sent.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
   /// The next value that may go on.
-  std::optional<int32_t> next_told();
+  std::optional<int32_t> next_passed();
 
  private:
   struct HeldBack {

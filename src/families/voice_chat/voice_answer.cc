@@ -34,7 +34,7 @@ Verdict VoiceAnswer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const bool ended = verdict.next == Verdict::kFinished && verdict.reason == FinishReason::kStop;
   if (!ended) out.answer_id(codes[0]);
   if (audio_.has(codes[0])) hold_back(codes[0] - audio_.begin);
-  while (const std::optional<int32_t> code = next_told()) out.frame({&*code, 1});
+  while (const std::optional<int32_t> code = next_passed()) out.frame({&*code, 1});
   return verdict;
 }
 

@@ -24,7 +24,7 @@ struct AudioIds {
 /// The sequence of one answer.
 class VoiceAnswer : public HearingAnswer {
  public:
-  /// What is given must outlive this, but for the request. Without `speaks` text alone is drawn.
+  /// The arguments must outlive this, but for the request. Without `speaks` text alone is drawn.
   VoiceAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
               const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
               int64_t width, AudioIds audio, bool speaks);

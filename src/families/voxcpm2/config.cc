@@ -35,7 +35,7 @@ RopeSpec load_angles(const Config& lm) {
   return rope;
 }
 
-/// What all four networks share, and the language model's own sizes.
+/// Settings that all four networks share, and the language model's own sizes.
 DecoderConfig load_lm(const Config& c) {
   DecoderConfig d;
   d.layers = static_cast<int>(c.i("num_hidden_layers", 1, 512));

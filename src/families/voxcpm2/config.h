@@ -1,4 +1,4 @@
-// What config.json of a VoxCPM2 checkpoint says. Plain data, checked when read. Throws LoadError
+// Settings in config.json of a VoxCPM2 checkpoint. Plain data, checked when read. Throws LoadError
 // for what is missing, contradictory or not supported.
 #pragma once
 

@@ -34,7 +34,7 @@ class LatentLm : public ArStage {
   const LocalDit& dit() const { return dit_; }
 
  private:
-  /// What the rows of a batch are made of.
+  /// The inputs of the rows of a batch.
   struct Inputs {
     View x;                          // [N, H]
     View patches;                    // [N, H]: those of patches, zeros elsewhere

@@ -26,7 +26,7 @@ size_t leading_description(std::string_view text) {
   return end == text.npos ? 0 : end + 1;
 }
 
-/// What other models have.
+/// The usual value in other models.
 Status check_absent(const SpeechRequest& r) {
   if (!r.voice.data && !r.voice.name.empty() && r.voice.name != "default") {
     return refused(ErrorCode::kNotFound,
@@ -67,7 +67,8 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const P
   if (Status fault = state->set_options(request); !fault) return fault.error();
   if (Status fault = state->set_voice(request); !fault) return fault.error();
   if (trimmed(one_spaced(request.say.text)).empty() && !request.say.open) return nothing_to_say();
-  if (Status fault = state->take_text(request.say.text, !request.say.open); !fault) return fault.error();
+  if (Status fault = state->take_text(request.say.text, !request.say.open); !fault)
+    return fault.error();
   state->begin_part();
   return std::unique_ptr<Sequence>(std::move(state));
 }

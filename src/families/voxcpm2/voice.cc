@@ -8,8 +8,8 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-/// Where a voice keeps its latents, f32 [T, P, D], and the mode that needs them: what it is like,
-/// and what the speech goes on from.
+/// The latents of a voice, f32 [T, P, D], by their use: a reference of its sound, or earlier speech
+/// that the new speech continues.
 struct Part {
   const char *tensor, *mode;
   bool silence_first;  ///< where what is missing to whole patches stands

@@ -179,7 +179,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   for (; parts < 100; ++parts) {
     const std::vector<int32_t> prompt = {state->prompt_ids().begin(), state->prompt_ids().end()};
     if (parts == 2) {
-      // What the voice is like, the words before and those to come, and how those before sounded.
+      // A voice, the earlier words with their audio, and the words to come.
       EXPECT_EQ(prompt.front(), Prompter::kReferenceStart);
       EXPECT_EQ(prompt[6], Prompter::kReferenceEnd);
       EXPECT_EQ(std::vector(prompt.end() - 6, prompt.end()),
@@ -414,7 +414,7 @@ TEST_F(VoxCpm2Test, RefusesWhatItCannotDo) {
             std::string::npos);
 }
 
-/// What loading a changed copy of the checkpoint says.
+/// A changed copy of the checkpoint, and the error of loading it ("" when it loads).
 class VoxCpm2Faults : public testing::Test, protected CheckpointCopy {
  protected:
   VoxCpm2Faults() : CheckpointCopy(golden_path("checkpoint")) {}

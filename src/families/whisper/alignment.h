@@ -33,7 +33,7 @@ struct Alignment : FamilyTask {
 /// when it is run; when all have been, each step weighs a few heads, so that no batch takes long.
 class AlignedText : public DecoderText {
  public:
-  /// What is given must outlive it. The alignment must be one that Whisper::open() let pass.
+  /// The arguments must outlive it. The alignment must be one that Whisper::open() let pass.
   AlignedText(const ModelConfig& config, const Generation& generation,
               std::shared_ptr<Alignment> alignment);
 

@@ -1,4 +1,4 @@
-// What config.json and generation_config.json of a Whisper checkpoint say. Throws LoadError for
+// Settings in config.json and generation_config.json of a Whisper checkpoint. Throws LoadError for
 // what is missing, contradictory or not supported.
 #pragma once
 

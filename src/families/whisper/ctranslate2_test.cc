@@ -15,9 +15,7 @@
 namespace syrinx::whisper {
 namespace {
 
-std::string parity(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
-}
+std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/whisper/" + name; }
 
 /// A directory as faster-whisper's models are published.
 void make_ct2(const TestDir& dir, const std::string& name) {

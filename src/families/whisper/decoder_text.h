@@ -1,4 +1,4 @@
-// What the decoder is fed for one request: first the rows that the encoder made of a window, which
+// The decoder's input for one request: first the rows that the encoder made of a window, which
 // are its memory, then ids. Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 

@@ -14,7 +14,7 @@ namespace syrinx::whisper {
 
 class Dictation : public DecoderText {
  public:
-  /// What is given must outlive it. The window must be one that open_window() let pass.
+  /// The arguments must outlive it. The window must be one that open_window() let pass.
   Dictation(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
             std::shared_ptr<Window> window, uint64_t most_ids);
 

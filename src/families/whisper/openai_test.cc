@@ -16,7 +16,7 @@
 namespace syrinx::whisper {
 namespace {
 
-std::string large_dir() { return SYRINX_SOURCE_DIR "/tests/parity/whisper/large"; }
+std::string large_dir() { return SYRINX_BINARY_DIR "/parity/whisper/large"; }
 std::string openai(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/whisper/openai/" + name;
 }

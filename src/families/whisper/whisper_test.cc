@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 
 std::string checkpoint(const std::string& name) {
-  return SYRINX_SOURCE_DIR "/tests/parity/whisper/" + name;
+  return SYRINX_BINARY_DIR "/parity/whisper/" + name;
 }
 
 json golden_cases(const std::string& name) {
@@ -47,7 +47,7 @@ std::shared_ptr<Window> golden_window(const Whisper& model, std::span<const floa
   return window;
 }
 
-/// What the encoder makes of a window, through its stage as the engine runs it.
+/// Returns the rows of the encoder for a window, through its stage as the engine runs it.
 std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequence& sequence,
                            std::span<const float> samples) {
   const EncoderStage& stage = model.encoder();

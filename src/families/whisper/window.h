@@ -12,16 +12,16 @@
 
 namespace syrinx::whisper {
 
-/// What the encoder made of a window: [WhisperEncoder::kRows, width].
+/// The rows of the encoder for a window: [WhisperEncoder::kRows, width].
 using WindowRows = std::shared_ptr<const std::vector<float>>;
 
-/// What was heard in a window.
+/// The result of a window.
 struct Heard {
   std::string language;      ///< as asked for or as found; empty: a model of English only
   float no_speech_prob = 0;  ///< before anything was written
-  /// What was drawn: text and timestamps, without the end.
+  /// The drawn ids: text and timestamps, without the end.
   std::vector<int32_t> ids;
-  std::vector<float> logprobs;  ///< of them
+  std::vector<float> logprobs;  ///< of `ids`
   double logprob_sum = 0;       ///< of what was drawn, the end included
   bool ended = false;           ///< by the end, not by the limit of ids
   WindowRows rows;              ///< where Window::keep_rows asked for them
@@ -38,7 +38,7 @@ struct Window : FamilyTask {
   bool only_language = false;  ///< nothing is written
   bool keep_rows = false;      ///< for an Alignment of what is written, or the next attempt
   WindowRows rows;             ///< of an earlier attempt; null: the encoder makes them
-  /// What was written before: text and timestamps, as ids; the end of it counts.
+  /// The earlier text and timestamps as ids; only the end is used.
   std::vector<int32_t> before;
   float temperature = 0;
 

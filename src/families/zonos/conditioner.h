@@ -1,4 +1,4 @@
-// What stands before the audio: a row for each symbol of the text and one for each condition
+// The rows before the audio: one for each symbol of the text and one for each condition
 // (speaker, emotion, pitch, ...), as the model reads them. Const after construction; any thread.
 // Source: Zonos:zonos/conditioning.py.
 // H width, S symbols, C conditions.

@@ -1,4 +1,4 @@
-// What a request says of how its speech is to sound, as numbers of the model's conditions. Pure
+// The directions of a request for its speech, as numbers of the model's conditions. Pure
 // functions. Source of the defaults: Zonos:zonos/conditioning.py.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What config.json of a Zonos checkpoint says. Plain data, checked when read. Throws LoadError for
-// what is missing, contradictory or not supported.
+// Settings in config.json of a Zonos checkpoint. Plain data, checked when read. Throws LoadError
+// for what is missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>

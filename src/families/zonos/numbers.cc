@@ -55,7 +55,7 @@ std::string plain_number(std::string_view digits) {
   return pairs(n);
 }
 
-/// What a rule found at a place: its bytes and what they become.
+/// A match of a rule: its bytes and their replacement.
 struct Match {
   size_t size = 0;  // 0: nothing
   std::string words;

@@ -10,7 +10,7 @@
 
 namespace syrinx::zonos {
 
-/// What a script needs of the model; outlives it.
+/// The parts of the model that a script uses; they outlive it.
 struct Frontend {
   const ModelConfig& config;
   const PrefixConditioner& conditioner;

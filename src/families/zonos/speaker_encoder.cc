@@ -11,10 +11,10 @@ namespace syrinx::zonos {
 namespace {
 
 constexpr int64_t kMels = 80;
-constexpr int64_t kStages = 4;         // of the ResNet; each but the first halves time and bands
-constexpr int64_t kMostBlocks = 100;   // of a stage
-constexpr float kFoldedEps = 1e-5f;    // torch's default
-constexpr double kLambda = 1e-4;       // of SimAM
+constexpr int64_t kStages = 4;        // of the ResNet; each but the first halves time and bands
+constexpr int64_t kMostBlocks = 100;  // of a stage
+constexpr float kFoldedEps = 1e-5f;   // torch's default
+constexpr double kLambda = 1e-4;      // of SimAM
 constexpr double kLeastVariance = 1e-5;
 constexpr double kPieceMacs = 4e8;    // of a piece: some tens of milliseconds
 constexpr int64_t kTile = 128;        // positions whose neighbourhoods are laid out at once
@@ -32,7 +32,7 @@ MelOptions mel_options() {
   return o;
 }
 
-/// What a batch norm does to a channel: x * gain + shift.
+/// A batch norm as a line for each channel: x * gain + shift.
 struct Norm {
   std::vector<float> gain, shift;
 };

@@ -71,7 +71,8 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
 
 TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   if (!run_program({"espeak-ng", "--version"}, "").ok()) GTEST_SKIP() << "no espeak-ng";
-  // A program of that name that counts how often it is run; no other test keeps one for this language.
+  // A program of that name that counts how often it is run; no other test keeps one for this
+  // language.
   constexpr const char* kLanguage = "en-gb-scotland";
   const TestDir dir;
   const std::string path = std::getenv("PATH");
@@ -257,7 +258,7 @@ TEST_F(ZonosTest, VoicesAndLanguages) {
   }
 }
 
-/// What loading a changed copy of the small checkpoint says.
+/// A changed copy of the small checkpoint, and the error of loading it ("" when it loads).
 struct Copy : CheckpointCopy {
   Copy() : CheckpointCopy(golden("checkpoint")) {}
   std::string fault() const {

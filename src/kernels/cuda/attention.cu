@@ -26,8 +26,8 @@ struct WriteCall {
 __global__ void __launch_bounds__(64) write_rows(const __grid_constant__ WriteCall call) {
   const auto row = static_cast<int>(blockIdx.x), head = static_cast<int>(blockIdx.y);
   const bool keys = threadIdx.x < 32;
-  const CachePlace place =
-      cache_place(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
+  const CachePosition place =
+      cache_position(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
   char* part = call.cache + place.page * call.page_bytes + head * call.head_bytes +
                (keys ? 0 : call.part_bytes);
   const float* x = (keys ? call.k + row * call.k_stride : call.v + row * call.v_stride) +

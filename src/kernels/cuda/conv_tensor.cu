@@ -22,14 +22,14 @@ struct alignas(16) SharedRow {
   __device__ uint4* piece(int i) { return reinterpret_cast<uint4*>(words) + i; }
 };
 
-/// The input and output of a row of the batch.
-struct RowPlace {
+/// Where a row of the batch comes from and goes to.
+struct RowPosition {
   const float* x;  // null: beyond the batch
   float* out;
   int64_t row;  // index in its stream
 };
 
-__device__ inline RowPlace place_of(const TileCall& call, int64_t n, int64_t all) {
+__device__ inline RowPosition place_of(const TileCall& call, int64_t n, int64_t all) {
   if (n >= all) return {nullptr, nullptr, 0};
   const TileCall::Segment& segment = call.segments[gpu::highest(
       0, call.segment_count - 1, [&](int s) { return call.segments[s].first_tile <= n; })];
@@ -75,7 +75,7 @@ template <int kPanels, bool kWhole>
 __global__ void __launch_bounds__(kThreads, 2)
     conv_product(const __grid_constant__ TileCall call, int64_t all) {
   __shared__ SharedRow xs[kRows], ws[kRows * kPanels];
-  __shared__ RowPlace places[kRows];
+  __shared__ RowPosition places[kRows];
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32;
   const int g = thread % 32 / 4, t = thread % 4;
   const int64_t first_n = int64_t{blockIdx.y} * kRows;
@@ -143,7 +143,7 @@ __global__ void __launch_bounds__(kThreads, 2)
     for (int tile = 0; tile < 4; ++tile) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        const RowPlace& to = places[from + 8 * tile + 2 * t + i % 2];
+        const RowPosition& to = places[from + 8 * tile + 2 * t + i % 2];
         const int64_t o = first_out + out + 16 * p + g + 8 * (i / 2);
         if (to.x == nullptr || o >= part.width) continue;
         const float bias = call.out.bias != nullptr ? call.out.bias[o] : 0.f;

@@ -62,9 +62,9 @@ __global__ void __launch_bounds__(32 * kWarps) store_heads(const __grid_constant
   // The condition is the same for the whole warp.
   if (head >= call.heads + 2 * call.kv_heads) return;
   float* from = call.rows + row * call.stride + int64_t{head} * dim;
-  const CachePlace place =
-      cache_place(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
-  const int kv = head - call.heads;  // negative: q; from kv_heads on: v
+  const CachePosition place =
+      cache_position(call.row_begin, call.kv_len, call.table, call.sequences, call.max_pages, row);
+  const int kv = head - call.heads;  // below 0: q; from kv_heads on: v
   const bool keys = kv >= 0 && kv < call.kv_heads;
   char* part = call.cache + place.page * call.page_bytes;
   if (kv >= call.kv_heads) {

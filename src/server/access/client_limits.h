@@ -28,12 +28,12 @@ class ClientLimits {
  public:
   explicit ClientLimits(LimitOptions options) : options_(options) {}
 
-  /// A client's place among the running requests. It is returned when the last copy is destroyed,
-  /// on the thread of ClientLimits, which must outlive it.
-  using Place = std::shared_ptr<void>;
+  /// A client's permit to be served: given back when the last copy is gone, on the
+  /// thread of ClientLimits, which must outlive it.
+  using Permit = std::shared_ptr<void>;
   struct Verdict {
     std::optional<ApiError> refusal;  ///< 429 with Retry-After
-    Place place;                      ///< set when there is no refusal
+    Permit permit;                    ///< set when there is no refusal
     Headers headers;                  ///< x-ratelimit-*, when requests are limited
   };
   Verdict admit(uint64_t client, double now_s);

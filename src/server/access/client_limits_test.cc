@@ -32,7 +32,7 @@ TEST(ClientLimits, RequestsAMinute) {
 
 TEST(ClientLimits, RequestsAtATime) {
   ClientLimits limits({.requests_per_min = 0, .concurrent = 2});
-  auto first = limits.admit(1, 0).place;
+  auto first = limits.admit(1, 0).permit;
   const auto second = limits.admit(1, 0);
   EXPECT_TRUE(second.headers.empty());
   EXPECT_TRUE(limits.admit(1, 0).refusal);
@@ -43,10 +43,10 @@ TEST(ClientLimits, RequestsAtATime) {
 
 TEST(ClientLimits, ManyStrangersTakeNoMemory) {
   ClientLimits limits({.requests_per_min = 60, .concurrent = 5, .max_clients = 3});
-  std::vector<ClientLimits::Place> held;
-  for (uint64_t client = 1; client <= 3; ++client) held.push_back(limits.admit(client, 0).place);
+  std::vector<ClientLimits::Permit> held;
+  for (uint64_t client = 1; client <= 3; ++client) held.push_back(limits.admit(client, 0).permit);
   for (uint64_t client = 10; client < 15; ++client) {
-    held.push_back(limits.admit(client, 0).place);
+    held.push_back(limits.admit(client, 0).permit);
     EXPECT_TRUE(held.back()) << client;
   }
   EXPECT_TRUE(limits.admit(99, 0).refusal);  // both share an account
@@ -55,9 +55,9 @@ TEST(ClientLimits, ManyStrangersTakeNoMemory) {
   EXPECT_FALSE(limits.admit(1, 600).refusal);
 }
 
-TEST(ClientLimits, WhoRunsIsNotForgotten) {
+TEST(ClientLimits, RunningClientsAreNotForgotten) {
   ClientLimits limits({.requests_per_min = 60, .concurrent = 1, .max_clients = 2});
-  const auto running = limits.admit(1, 0).place;
+  const auto running = limits.admit(1, 0).permit;
   limits.admit(2, 0);
   // A minute later both clients have all of their requests again; only one of them is idle.
   EXPECT_FALSE(limits.admit(3, 60).refusal);

@@ -108,7 +108,7 @@ std::optional<std::string> arguments_object(const std::optional<jinja::Value>& g
 
 }  // namespace
 
-void ToolCallFinder::tell(size_t size, Found& found) {
+void ToolCallFinder::emit(size_t size, Found& found) {
   if (size == 0) return;
   const size_t last = waiting_.find_last_not_of(" \t\r", size - 1);
   if (last != waiting_.npos) line_ = waiting_[last] == '\n';
@@ -223,7 +223,7 @@ ToolCallFinder::Found ToolCallFinder::finish() { return find(true); }
 ToolCallFinder::Found ToolCallFinder::find(bool ended) {
   Found found;
   if (names_.empty()) {
-    tell(waiting_.size(), found);
+    emit(waiting_.size(), found);
     return found;
   }
   /// Returns the end of the text before `at`, without blanks, which belong to the call.
@@ -236,7 +236,7 @@ ToolCallFinder::Found ToolCallFinder::find(bool ended) {
     if (at == waiting_.npos) break;
     const Look seen = look(at, ended, found);
     if (seen.kind == Look::kWait) {
-      tell(before(at), found);
+      emit(before(at), found);
       return found;
     }
     if (seen.kind == Look::kText) {
@@ -248,11 +248,11 @@ ToolCallFinder::Found ToolCallFinder::find(bool ended) {
     from = 0, line_ = true;
   }
   if (!ended) {
-    tell(before(waiting_.size()), found);
+    emit(before(waiting_.size()), found);
   } else if (calls_ > 0 && waiting_.find_first_not_of(kBlanks) == waiting_.npos) {
     waiting_.clear();
   } else {
-    tell(waiting_.size(), found);
+    emit(waiting_.size(), found);
   }
   return found;
 }

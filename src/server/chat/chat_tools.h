@@ -52,7 +52,7 @@ class ToolCallFinder {
   Look look_bare(size_t at, size_t object, bool ended, Found& found);
   Look look_fenced(size_t at, bool ended, Found& found);
   bool add_call(std::string_view body, bool known_only, Found& found);
-  void tell(size_t size, Found& found);
+  void emit(size_t size, Found& found);
 
   const std::vector<std::string> names_;
   std::string waiting_;

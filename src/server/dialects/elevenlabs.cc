@@ -63,11 +63,12 @@ class ElevenLabsDialect : public Dialect {
     if (event.kind == SpeechEvent::kAudio && !event.bytes.empty()) {
       send(event.context, base64(event.bytes), nullptr, out);
     } else if (event.kind == SpeechEvent::kWords && !event.words.empty()) {
-      double& told_s = open_[event.context].told_s;
-      send(event.context, "", alignment(event.words, told_s), out);
-      told_s = event.words.back().end_s;
+      double& reported_s = open_[event.context].reported_s;
+      send(event.context, "", alignment(event.words, reported_s), out);
+      reported_s = event.words.back().end_s;
     } else if (event.kind == SpeechEvent::kSpoken) {
-      open_[event.context].told_s -= event.audio_s;  // the next utterance counts from 0
+      open_[event.context].reported_s -=
+          event.audio_s;  // the next one counts from its own beginning
     } else if (event.kind == SpeechEvent::kFinished) {
       open_.erase(event.context);
       final(event.context, out);
@@ -86,8 +87,8 @@ class ElevenLabsDialect : public Dialect {
 
  private:
   struct Open {
-    bool unflushed = false;  ///< text has arrived after the last flush
-    double told_s = 0;       ///< end of the last alignment, in the present utterance
+    bool unflushed = false;  ///< there is text that no flush of the client's followed
+    double reported_s = 0;   ///< up to where alignments went, in the utterance being spoken
   };
 
   /// Opens the context with its first message; returns false after a refusal.

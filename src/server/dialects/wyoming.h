@@ -41,7 +41,7 @@ class WyomingParser {
   size_t seen_ = 0;  // bytes_ before this position contain no line end
   size_t skip_ = 0;  // bytes of a payload still to be dropped
   size_t data_bytes_ = 0, payload_bytes_ = 0;
-  bool in_data_ = false;  // the header of event_ was read
+  bool in_data_ = false;  // the header of event_ was read; its data comes next
   WyomingEvent event_;
   std::string error_;
 };

@@ -20,8 +20,8 @@ namespace {
 /// Pause between two answers, so that many connections take only a bounded share of a core.
 constexpr auto kBreath = std::chrono::milliseconds(1);
 
-/// Sends a line without waiting; it always fits into the kernel's buffer.
-void tell(net::ip::tcp::socket socket, const std::string& line) {
+/// One line, as far as it fits what the kernel has room for, which a line always does.
+void send_line(net::ip::tcp::socket socket, const std::string& line) {
   SystemError ignored;
   socket.non_blocking(true, ignored);
   // Reads what has arrived: closing a socket with unread bytes would discard the line.
@@ -55,7 +55,7 @@ AgentPort::AgentPort(const std::string& host, int port)
     : impl_(std::make_unique<Impl>(host, port)) {
   spawn(impl_->io, [impl = impl_.get()] {
     return impl->port.accept_all([impl](net::ip::tcp::socket socket) {
-      tell(std::move(socket), agent_answer(impl->models.get(), impl->draining));
+      send_line(std::move(socket), agent_answer(impl->models.get(), impl->draining));
     });
   });
   impl_->thread = std::thread([impl = impl_.get()] { impl->io.run(); });

@@ -41,7 +41,7 @@ EngineStats stats_of(int requests, double streams, double limit = 0) {
   stats.requests = requests;
   stats.running = requests;
   stats.capacity_streams = streams;
-  stats.places_limit = limit;
+  stats.seats_limit = limit;
   return stats;
 }
 
@@ -72,7 +72,7 @@ std::string ask_agent_until(int port, const std::string& wanted) {
   return said;
 }
 
-TEST(AgentAnswer, TellsTheShareThatIsFree) {
+TEST(AgentAnswer, ReportsTheShareThatIsFree) {
   EXPECT_EQ(answer_of(stats_of(0, 40)), "up 100%\n");
   EXPECT_EQ(answer_of(stats_of(10, 40)), "up 75%\n");
   EXPECT_EQ(answer_of(stats_of(10, 40, 20)), "up 50%\n");  // fewer seats than the costs allow
@@ -95,7 +95,7 @@ TEST(AgentAnswer, FollowsTheSlowdownWhereThatSaysLess) {
   EXPECT_EQ(answer_of(stats), "up 1%\n");
 }
 
-TEST(AgentAnswer, TellsWhenNothingIsTaken) {
+TEST(AgentAnswer, ReportsThatNothingIsTaken) {
   const ModelTable models(std::make_shared<BusyBackend>(stats_of(0, 40)));
   EXPECT_EQ(agent_answer(nullptr, false), "down #loading\n");
   EXPECT_EQ(agent_answer(&models, true), "down #draining\n");
@@ -114,13 +114,13 @@ TEST(ServerLoad, IsThatOfTheFullestModel) {
   EXPECT_EQ(load.cache_used, 0.75);
 }
 
-TEST(Health, TellsOfPlacesThatAreHeldBack) {
+TEST(Health, ReportsSeatsThatAreHeldBack) {
   const ModelTable models(std::make_shared<BusyBackend>(stats_of(10, 40, 20)));
   ServerView server;
   server.models = &models;
-  const auto told = nlohmann::json::parse(health_reply(server).body);
-  EXPECT_EQ(told["engine"]["capacity_streams"], 40);
-  EXPECT_EQ(told["engine"]["places_limit"], 20);
+  const auto health = nlohmann::json::parse(health_reply(server).body);
+  EXPECT_EQ(health["engine"]["capacity_streams"], 40);
+  EXPECT_EQ(health["engine"]["seats_limit"], 20);
 }
 
 TEST(LoadHeader, SpeaksOrca) {

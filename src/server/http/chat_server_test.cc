@@ -255,7 +255,7 @@ TEST_F(SpokenChatTest, LargeBodiesMayCarryRecordings) {
   EXPECT_EQ(Json::parse(answer.body)["error"]["param"], "messages[0].content[0].input_audio.data");
 }
 
-TEST_F(ChatServerTest, TellsWhyItEnded) {
+TEST_F(ChatServerTest, ReportsWhyItEnded) {
   writer_->say({"So"}, FinishReason::kLength);
   EXPECT_EQ(Json::parse(ask(chat("Hi")).body)["choices"][0]["finish_reason"], "length");
   writer_->say({"So"}, FinishReason::kRepetition);

@@ -91,7 +91,7 @@ void ChatStream::fail(const Error& error) {
 net::awaitable<bool> ChatStream::run() {
   co_await start();
   exchange_.body = {};
-  exchange_.place.reset();
+  exchange_.body_permit.reset();
   if (!fault_) co_await wait();
   if (connection_->gone()) {
     log("client gone before the first text");

@@ -22,22 +22,22 @@ Schema bound_of(double bound) {
 
 /// Returns the schema of a value of the field; null is valid for every field.
 Schema schema_of(const OptionField& field) {
-  if (std::holds_alternative<OptionPlace<FlowMode>>(field)) {
+  if (std::holds_alternative<OptionMember<FlowMode>>(field)) {
     Schema names = Schema::array();
     for (const std::string_view name : flow_names()) names.push_back(name);
     names.push_back(nullptr);
     return {{"type", {"string", "null"}}, {"enum", names}};
   }
-  if (std::holds_alternative<OptionPlace<uint64_t>>(field)) {
+  if (std::holds_alternative<OptionMember<uint64_t>>(field)) {
     return {{"type", {"integer", "null"}},
             {"minimum", std::numeric_limits<int64_t>::min()},
             {"maximum", std::numeric_limits<uint64_t>::max()}};
   }
-  const bool number = std::holds_alternative<OptionPlace<float>>(field) ||
-                      std::holds_alternative<OptionPlace<std::optional<float>>>(field);
-  const bool integer = std::holds_alternative<OptionPlace<int>>(field) ||
-                       std::holds_alternative<OptionPlace<std::optional<int>>>(field);
-  const bool flag = std::holds_alternative<OptionPlace<std::optional<bool>>>(field);
+  const bool number = std::holds_alternative<OptionMember<float>>(field) ||
+                      std::holds_alternative<OptionMember<std::optional<float>>>(field);
+  const bool integer = std::holds_alternative<OptionMember<int>>(field) ||
+                       std::holds_alternative<OptionMember<std::optional<int>>>(field);
+  const bool flag = std::holds_alternative<OptionMember<std::optional<bool>>>(field);
   const char* type = number ? "number" : integer ? "integer" : flag ? "boolean" : "string";
   return {{"type", {type, "null"}}};
 }

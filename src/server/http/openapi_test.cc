@@ -46,16 +46,16 @@ TEST(OpenApi, OptionsAreDescribedByTheirTypeAndBounds) {
 }
 
 std::string type_of(const RequestOption& option) {
-  if (std::holds_alternative<OptionPlace<FlowMode>>(option.field)) {
+  if (std::holds_alternative<OptionMember<FlowMode>>(option.field)) {
     std::string out;
     for (const std::string_view name : flow_names()) {
       out += concat(out.empty() ? "`" : ", `", name, "`");
     }
     return out;
   }
-  if (std::holds_alternative<OptionPlace<std::optional<bool>>>(option.field)) return "boolean";
-  const bool whole = std::holds_alternative<OptionPlace<int>>(option.field) ||
-                     std::holds_alternative<OptionPlace<std::optional<int>>>(option.field);
+  if (std::holds_alternative<OptionMember<std::optional<bool>>>(option.field)) return "boolean";
+  const bool whole = std::holds_alternative<OptionMember<int>>(option.field) ||
+                     std::holds_alternative<OptionMember<std::optional<int>>>(option.field);
   return concat(whole ? "integer, " : "number, ", option.bounds.low, "-",
                 static_cast<int64_t>(option.bounds.high));
 }
@@ -68,7 +68,7 @@ TEST(OpenApi, TheGuideHasTheRowsOfTheTable) {
   for (const RequestOption& option : request_options()) {
     if (option.bodies == 0) continue;
     const bool says_more =
-        option.own_reader || std::holds_alternative<OptionPlace<uint64_t>>(option.field);
+        option.own_reader || std::holds_alternative<OptionMember<uint64_t>>(option.field);
     const bool spoken = (option.bodies & kSpeechBody) != 0;
     const std::string row = says_more || !spoken
                                 ? concat("`", option.name, "`")

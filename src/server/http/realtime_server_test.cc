@@ -139,8 +139,8 @@ TEST_F(RealtimeServerTest, AnswersAloud) {
   EXPECT_EQ(audio_bytes(until(client, "response.done")), 8 * 640u);
 }
 
-/// A client whose long message never ends loses its place among the long messages.
-TEST_F(RealtimeServerTest, LongMessagesThatDoNotEndHoldNobodyUp) {
+/// One that takes a place among the long messages and does not go on gives it back.
+TEST_F(RealtimeServerTest, LongMessagesThatDoNotEndDelayNoOther) {
   start(false, {.max_uploads = 1, .body_timeout_s = 0.5});
   WsClient slow(port(), kRealtime);
   until(slow, "conversation.created");
@@ -171,7 +171,7 @@ TEST_F(RealtimeServerTest, HearsACommittedRecording) {
   EXPECT_EQ(audio_bytes(events), 0u);
 }
 
-TEST_F(RealtimeServerTest, TheModelWritesDownWhereItIsNamedOrNobodyElseCan) {
+TEST_F(RealtimeServerTest, TheModelTranscribesWhereItIsNamedOrTheOnlyOne) {
   writer_->speak();
   writer_->write_down(std::make_shared<CountingEars>("writer"));
   const auto heard_by = [&](const std::string& wish) {
@@ -216,7 +216,7 @@ TEST_F(RealtimeServerTest, CancelsWhatIsMade) {
   EXPECT_TRUE(speaker_->wait_idle(5));
 }
 
-TEST_F(RealtimeServerTest, WhoMayComeIn) {
+TEST_F(RealtimeServerTest, ClientsThatMayConnect) {
   start(true, {.keys = ApiKeys({"secret"})});
   EXPECT_EQ(WsClient(port(), kRealtime).status(), 401);
   EXPECT_EQ(WsClient(port(), kRealtime, "Authorization: Bearer secret\r\n").status(), 101);

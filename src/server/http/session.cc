@@ -118,10 +118,10 @@ struct Session::Incoming {
   http::request_parser<http::string_body> parser;
   std::string id;
   bool keep_alive = false;
-  bool may_be_large = false;    ///< its body may contain recordings
-  std::string credential;       ///< "Bearer KEY", from any vendor's place for keys
-  Headers headers;              ///< headers of every answer to this request
-  std::shared_ptr<void> place;  ///< place among the large bodies; may be null
+  bool may_be_large = false;          ///< its body may carry recordings
+  std::string credential;             ///< "Bearer KEY", from wherever the client's vendor has it
+  Headers headers;                    ///< that every answer to it carries
+  std::shared_ptr<void> body_permit;  ///< for a large body; may be null
 
   const http::request<http::string_body>& message() const { return parser.get(); }
   std::string_view header(http::field field) const { return view(message()[field]); }
@@ -268,7 +268,7 @@ net::awaitable<bool> Session::serve_one() {
         .chunked = incoming.message().version() >= 11,
         .client = who,
         .headers = std::move(incoming.headers),
-        .place = std::move(incoming.place)};
+        .body_permit = std::move(incoming.body_permit)};
     const bool again = co_await answer_transcription(server_, connection_, recording);
     co_return again && !server_.draining;
   }
@@ -280,7 +280,7 @@ net::awaitable<bool> Session::serve_one() {
       .trailers = incoming.header(http::field::te).find("trailers") != std::string_view::npos,
       .client = who,
       .headers = std::move(incoming.headers),
-      .place = std::move(incoming.place)};
+      .body_permit = std::move(incoming.body_permit)};
   const SpeechRoute& speech = std::get<SpeechRoute>(routed);
   exchange.vendor = speech.vendor;
   if (exchange.vendor) exchange.query = query_of(view(incoming.message().target()));
@@ -335,15 +335,15 @@ size_t Session::max_body_bytes(const Incoming& incoming) const {
                                : options.max_body_bytes;
 }
 
-/// Gives the body a place among the large bodies. Their number is limited, because they stay in
-/// memory until they are parsed.
-std::optional<Reply> Session::take_place(Incoming& incoming) {
-  if (incoming.place) return {};
+/// Takes a permit for a large body; they are few at a time, since large bodies are kept in
+/// memory until they are understood.
+std::optional<Reply> Session::take_body_permit(Incoming& incoming) {
+  if (incoming.body_permit) return {};
   if (server_.uploads >= server_.options.max_uploads) {
     return reply_of(unavailable("Others are sending recordings; try again."));
   }
   ++server_.uploads;
-  incoming.place =
+  incoming.body_permit =
       std::shared_ptr<void>(&server_, [this_server = &server_](void*) { --this_server->uploads; });
   return {};
 }
@@ -355,9 +355,9 @@ std::optional<Reply> Session::make_room(Incoming& incoming) {
   if (!content_coding(coding)) return unknown_content_coding(coding);
   const size_t limit = max_body_bytes(incoming);
   incoming.parser.body_limit(limit);
-  const auto told = incoming.parser.content_length();
-  if (told && *told > limit) return too_large(limit);
-  if (told && *told > server_.options.max_body_bytes) return take_place(incoming);
+  const auto announced = incoming.parser.content_length();
+  if (announced && *announced > limit) return too_large(limit);
+  if (announced && *announced > server_.options.max_body_bytes) return take_body_permit(incoming);
   return {};
 }
 
@@ -394,7 +394,7 @@ net::awaitable<bool> Session::read_body(Incoming& incoming) {
     } else if (is_http_fault(error)) {
       refusal = parse_fault(error, server_.options);
     } else if (!error && incoming.message().body().size() > server_.options.max_body_bytes) {
-      refusal = take_place(incoming);  // its length was not declared
+      refusal = take_body_permit(incoming);  // its length was not declared
     }
     if (refusal) co_await refuse(incoming, *refusal);
     if (error || refusal) co_return false;
@@ -410,12 +410,12 @@ net::awaitable<bool> Session::decode_body(Incoming& incoming) {
   std::string& body = incoming.parser.get().body();
   std::optional<Reply> refusal;
   Gunzipped result;
-  size_t limit = incoming.place ? max_body_bytes(incoming) : server_.options.max_body_bytes;
+  size_t limit = incoming.body_permit ? max_body_bytes(incoming) : server_.options.max_body_bytes;
   const auto decode = [&] { result = gunzip(body, limit); };
   co_await run_on(server_.worker, decode);
   if (result.too_large && limit < max_body_bytes(incoming)) {
     limit = max_body_bytes(incoming);
-    refusal = take_place(incoming);
+    refusal = take_body_permit(incoming);
     if (!refusal) co_await run_on(server_.worker, decode);
   }
   if (!refusal && result.too_large) refusal = too_large(limit);

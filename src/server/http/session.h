@@ -37,7 +37,7 @@ class Session : public std::enable_shared_from_this<Session> {
   net::awaitable<bool> decode_body(Incoming& incoming);
   bool skip_empty_lines();
   size_t max_body_bytes(const Incoming& incoming) const;
-  std::optional<Reply> take_place(Incoming& incoming);
+  std::optional<Reply> take_body_permit(Incoming& incoming);
   std::optional<Reply> make_room(Incoming& incoming);
   net::awaitable<bool> change_voices(Incoming& incoming, const VoiceRoute& wish, uint64_t who);
   net::awaitable<void> refuse(Incoming& incoming, const Reply& reply);

@@ -70,8 +70,8 @@ class SpeechStream {
 net::awaitable<bool> SpeechStream::run() {
   const SpeechJob::ReadBody read = [this] { return read_body(exchange_); };
   co_await job_.start(read);
-  exchange_.body = {};  // frees a large body, because the stream may be long
-  exchange_.place.reset();
+  exchange_.body = {};  // it may be large, and the stream long
+  exchange_.body_permit.reset();
   co_await hold();
   if (connection_->gone()) {
     log("speech: client gone before the first audio");

@@ -18,7 +18,7 @@ ordered_json engine_object(const Backend& backend) {
   return {{"requests", stats.requests},
           {"running", stats.running},
           {"capacity_streams", stats.capacity_streams},
-          {"places_limit", stats.places_limit},
+          {"seats_limit", stats.seats_limit},
           {"slowdown", stats.slowdown},
           {"accepted", stats.accepted},
           {"finished", stats.finished},
@@ -164,7 +164,7 @@ Reply metrics_reply(const ServerView& server) {
                          " gauge\nvllm:", name, " ", value, "\n");
   };
   known("num_requests_running", "Requests being spoken, of all models.", load.running);
-  known("num_requests_waiting", "Requests queued for a place, of all models.", load.waiting);
+  known("num_requests_waiting", "Requests queued for a seat, of all models.", load.waiting);
   known("kv_cache_usage_perc", "Share of the KV pages in use, from 0 to 1.", load.cache_used);
   return reply;
 }

@@ -270,7 +270,7 @@ net::awaitable<bool> TranscriptionStream::run() {
     if (fed_ && reader_) {  // nothing borrows from the body any more
       reader_.reset();
       exchange_.body = {};
-      exchange_.place.reset();
+      exchange_.body_permit.reset();
     }
     if (!fault_) take_news();
     const bool over = fault_ || transcript_;

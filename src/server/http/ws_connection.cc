@@ -73,8 +73,8 @@ struct Admission {
   uint64_t client = 0;
   std::shared_ptr<Backend> backend;  // model of a dialect
   std::unique_ptr<Dialect> dialect;
-  std::optional<RealtimeCast> cast;  // the models of a Realtime session, instead of these two
-  ClientLimits::Place place;         // place among the client's running requests
+  std::optional<RealtimeCast> cast;  // instead of those two
+  ClientLimits::Permit permit;       // among those being served
 };
 
 /// Reader, writer and timer of one WebSocket, all on the io thread. The writer is the coroutine for
@@ -116,9 +116,9 @@ class WsConnection : public std::enable_shared_from_this<WsConnection> {
   const std::shared_ptr<Wakeup> wakeup_;  // wakes the writer
   const std::shared_ptr<Wakeup> room_;    // wakes the reader when replies were sent
   std::shared_ptr<WireSession> session_;
-  std::shared_ptr<void> place_;  // place of a long message that is being read
-  bool reading_ = false;         // the reader has not ended
-  bool held_ = false;            // the reader waits because there is no space for more
+  std::shared_ptr<void> body_permit_;  // of the message that is read, where it is long
+  bool reading_ = false;               // the reader is at work
+  bool held_ = false;                  // but reads nothing, since there is no room for more
   bool leaving_ =
       false;           // the client said goodbye: its speech ends, Beast answers and waits for it
   bool over_ = false;  // nothing more is read or written
@@ -201,10 +201,11 @@ void WsConnection::hold(bool held) {
 /// of all connections.
 net::awaitable<bool> WsConnection::read_message(boost::beast::flat_buffer& buffer) {
   do {
-    while (buffer.size() > kLongMessage && !place_ && !over_) {
+    while (buffer.size() > kLongMessage && !body_permit_ && !over_) {
       if (server_.uploads < server_.options.max_uploads) {
         ++server_.uploads;
-        place_ = std::shared_ptr<void>(&server_, [server = &server_](void*) { --server->uploads; });
+        body_permit_ =
+            std::shared_ptr<void>(&server_, [server = &server_](void*) { --server->uploads; });
         reading_since_s_ = now_s();
       } else {
         hold(true);
@@ -252,15 +253,15 @@ net::awaitable<void> WsConnection::read_all() {
       const std::string_view message(static_cast<const char*>(bytes.data()), bytes.size());
       co_await take_message(message);
       buffer.consume(buffer.size());
-      if (place_) {
+      if (body_permit_) {
         buffer.shrink_to_fit();
-        place_.reset();
+        body_permit_.reset();
       }
     }
   } catch (const std::exception& error) {
     server_.log(id_ + " websocket: " + error.what());
   }
-  place_.reset();
+  body_permit_.reset();
   reading_ = false;
   over_ = true;
   wakeup_->notify();
@@ -460,7 +461,7 @@ net::awaitable<void> serve_websocket(ServerState& server, std::shared_ptr<Connec
   }
   ClientLimits::Verdict verdict = server.limits.admit(admission.client, now_s());
   if (verdict.refusal) refusal = reply_of(*verdict.refusal);
-  admission.place = std::move(verdict.place);
+  admission.permit = std::move(verdict.permit);
   if (!refusal && connection->buffer().size() > 0) {
     refusal = reply_of({.message = "Wait for the answer to the upgrade before sending frames.",
                         .code = "invalid_http"});

@@ -35,7 +35,7 @@ FakeWriter::~FakeWriter() {
 Result<RequestId> FakeWriter::submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
   const std::lock_guard lock(mutex_);
   last_ = request;
-  if (asks(request, "busy")) return Error{ErrorCode::kOverloaded, "all places are taken", "", 3};
+  if (asks(request, "busy")) return Error{ErrorCode::kOverloaded, "all seats are taken", "", 3};
   const RequestId id = cancelled_.size();
   cancelled_.push_back(false);
   threads_.emplace_back([this, id, request, sink, pieces = pieces_, reason = reason_] {

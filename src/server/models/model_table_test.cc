@@ -75,7 +75,7 @@ TEST_F(ModelTableTest, Aliases) {
   EXPECT_THROW(ModelTable({source("a")}, {.aliases = {{"x", "nobody"}}}), LoadError);
 }
 
-TEST_F(ModelTableTest, ManyWhoAskLoadOnce) {
+TEST_F(ModelTableTest, ManyRequestsLoadOnce) {
   ModelTable table({source("a"), source("b")}, {});
   std::vector<std::thread> threads;
   std::atomic<int> good = 0;

@@ -15,7 +15,7 @@ ServerLoad load_of(const ModelTable& models) {
     load.slowdown = std::max(load.slowdown, stats.slowdown);
     load.waiting += stats.requests - stats.running;
     double streams = stats.capacity_streams;
-    if (stats.places_limit > 0 && streams > 0) streams = std::min(streams, stats.places_limit);
+    if (stats.seats_limit > 0 && streams > 0) streams = std::min(streams, stats.seats_limit);
     const double used = streams > 0 ? stats.requests / streams : 0;
     if (used >= load.used && streams > 0) load.used = used, load.streams = streams;
     if (stats.pages > 0) {

@@ -133,7 +133,7 @@ TEST(SpeechCall, VoicesAndModels) {
   EXPECT_EQ(parse(R"({"input": "a", "voice": "alloy"})", own).request.voice.name, "alloy");
 }
 
-TEST(SpeechCall, InstructionsThatNobodyFollows) {
+TEST(SpeechCall, InstructionsThatTheModelLacks) {
   const std::string body = R"({"input": "a", "instructions": "softly"})";
   const SpeechCall call = parse(body);
   EXPECT_EQ(call.request.say.instructions, "");

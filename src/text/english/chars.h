@@ -8,7 +8,7 @@
 
 namespace syrinx::english {
 
-/// What fold() writes for signs that ASCII lacks: one byte each, none of them a letter.
+/// The bytes that fold() writes for signs that ASCII lacks: one byte each, none of them a letter.
 inline constexpr char kEuro = 1, kPound = 2, kYen = 3, kRupee = 4, kWon = 5, kRuble = 6, kCent = 7;
 inline constexpr char kEnDash = 0x1E, kPause = 0x1F;  ///< kPause: em dash, bullet, bar of a table
 inline constexpr std::string_view kDashes = "-\x1E";

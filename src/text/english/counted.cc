@@ -25,7 +25,7 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   return {};
 }
 
-/// What letters name behind it: "Section 5 A" is not a current.
+/// Whether letters behind the word are names: "Section 5 A" is not a current.
 bool is_lettered(std::string_view word) { return listed(word_lists().lettered, lower(word)); }
 
 /// "300 K" of money or of people, "7 B parameters": a thousand and a billion.

@@ -1,4 +1,4 @@
-// What numbers count: the unit that stands behind one, the noun that it belongs to. For
+// The things that numbers count: the unit that stands behind one, the noun that it belongs to. For
 // text/english only. Pure functions.
 #pragma once
 

@@ -206,6 +206,8 @@ size_t Stripper::footnote() const {
 
 }  // namespace
 
-std::vector<FoldedChar> strip_markup(std::vector<FoldedChar> text) { return Stripper(text).run(); }
+std::vector<FoldedChar> strip_markup(const std::vector<FoldedChar>& text) {
+  return Stripper(text).run();
+}
 
 }  // namespace syrinx::english

@@ -9,6 +9,6 @@ namespace syrinx::english {
 
 /// Tags, targets of links, back-ticks, marks of bold text and footnote numbers go; bars of tables
 /// become pauses.
-std::vector<FoldedChar> strip_markup(std::vector<FoldedChar> text);
+std::vector<FoldedChar> strip_markup(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english

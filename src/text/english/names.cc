@@ -200,7 +200,9 @@ Reading read_roman(const Tokens& tokens, size_t i) {
   if (small && part) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
   const int value = core.size() <= 9 && !core.empty() ? roman_value(upper) : 0;
   if (value == 0) return {};
-  const auto spoken = [owns](std::string words) { return Spoken{words + (owns ? "'s" : "")}; };
+  const auto spoken = [owns](const std::string& words) {
+    return Spoken{words + (owns ? "'s" : "")};
+  };
   const std::string number = cardinal_words(std::to_string(value));
   const bool plain = upper.find_first_not_of("IVXL") == upper.npos;
   const bool ruler = is_name(before) && listed(word_lists().rulers, lower(before));

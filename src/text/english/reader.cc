@@ -89,7 +89,7 @@ std::vector<FoldedChar> set_apart(std::vector<FoldedChar> text, std::span<const 
   return out;
 }
 
-/// What a saying that covers token i says, with how many tokens.
+/// Reads the saying that covers token i, and the number of its tokens.
 Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& piece) {
   size_t used = 1;
   while (i + used < tokens.size() && tokens[i + used].begin < saying.end) ++used;

@@ -1,4 +1,4 @@
-// What is said, case by case: ../golden/english.tsv.
+// Spoken words, case by case: ../golden/english.tsv.
 #include "text/english/reader.h"
 
 #include <gtest/gtest.h>

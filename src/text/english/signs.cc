@@ -1,4 +1,4 @@
-// What no other rule reads: words, and the signs between them.
+// Tokens that no other rule reads: words, and the signs between them.
 #include <algorithm>
 #include <vector>
 

@@ -26,7 +26,7 @@ bool is_trail_sign(char c) {
 
 int strength(char mark) { return static_cast<int>(kMarks.find(mark)); }
 
-/// What was found between two spaces.
+/// The text between two spaces.
 struct Run {
   Token token;
   bool bare = false;  ///< punctuation only

@@ -26,7 +26,7 @@ struct Token {
   bool said = false;    ///< a word that is said as it stands
 };
 
-/// What a rule sees: the tokens of one sentence. Reading past the ends gives empty cores.
+/// The input of a rule: the tokens of one sentence. Reading past the ends gives empty cores.
 class Tokens {
  public:
   explicit Tokens(std::vector<Token> tokens) : tokens_(std::move(tokens)) {}

@@ -129,7 +129,7 @@ UnitName product_name(std::string_view sign, bool one, bool after_per) {
   return out;
 }
 
-/// What follows a slash: "h", "100km", "(ft^2*h", "day".
+/// Returns the words of a unit behind a slash: "h", "100km", "(ft^2*h", "day".
 std::string share_words(std::string_view sign) {
   if (sign.starts_with('(')) sign.remove_prefix(1);
   if (sign.ends_with(')')) sign.remove_suffix(1);

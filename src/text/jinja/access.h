@@ -1,4 +1,4 @@
-// What is in a value of a template: its attributes and items, and parts of it, as Python and Jinja
+// Access to a value of a template: its attributes and items, and parts of it, as Python and Jinja
 // find them. Free functions; any thread. A Fault where the value is undefined or has no such thing;
 // what may take long is paid for.
 #pragma once

@@ -53,7 +53,7 @@ struct Expression {
 };
 using ExpressionPtr = std::unique_ptr<Expression>;
 
-/// What a value is put into: a variable, several, or an attribute of a namespace.
+/// The target of an assignment: a variable, several, or an attribute of a namespace.
 struct Target {
   std::vector<int> ids;
   bool unpacks = false;

@@ -1,4 +1,4 @@
-// What is called in a template, and with what. Plain values.
+// Calls in a template, and their arguments. Plain values.
 #pragma once
 
 #include <initializer_list>

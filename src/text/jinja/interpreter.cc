@@ -161,7 +161,7 @@ Interpreter::Flow Interpreter::exec_with(const Statement& s) {
   return exec(s.body);
 }
 
-/// What a block writes, through its filters.
+/// Writes the output of a block through its filters.
 std::string Interpreter::captured(const Statement& s) {
   Scope scope{{}, scope_};
   struct Restore {
@@ -347,7 +347,7 @@ Value Interpreter::call(const Expression& e) {
   return call_method(budget_, callable.self, callable.method, given);
 }
 
-/// What a macro writes that may call a block of its caller.
+/// Returns the output of a macro that may call a block of its caller.
 std::string Interpreter::called_with_block(const Statement& s) {
   const Value callee = eval(*s.value->parts[0]);
   const bool macro = callee.is_callable() && callee.callable().macro != nullptr;

@@ -14,7 +14,7 @@
 
 namespace syrinx::jinja {
 
-/// What a template writes, of the variables that it is given.
+/// Returns the output of a template for the given variables.
 class Interpreter {
  public:
   Interpreter(const Tree& tree, std::time_t now, uint64_t work, size_t max_output);

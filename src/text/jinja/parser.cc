@@ -240,7 +240,7 @@ class Parser {
     return out;
   }
 
-  /// What a block wrote, for its filters.
+  /// The output of a block, for its filters.
   ExpressionPtr body_text() { return read_.variable("{body}"); }
 
   TokenCursor tokens_;

@@ -7,11 +7,11 @@
 // generation. Expressions: all of Jinja's but `*` arguments.
 // Filters: abs batch capitalize center count d default dictsort e escape first float forceescape
 // format groupby indent int items join last length list lower map max min reject rejectattr replace
-// reverse round safe select selectattr slice sort string sum title tojson trim truncate unique upper
-// wordcount (what is escaped is a plain text, which is not kept from being escaped again).
+// reverse round safe select selectattr slice sort string sum title tojson trim truncate unique
+// upper wordcount (what is escaped is a plain text, which is not kept from being escaped again).
 // Tests: those of types, comparisons, in, odd, even, divisibleby, defined.
-// Methods: of str (format, split, strip, startswith, replace, ...), dict (get, items, keys, values) and
-// list (index, count); none that changes a value. Functions: raise_exception, strftime_now,
+// Methods: of str (format, split, strip, startswith, replace, ...), dict (get, items, keys, values)
+// and list (index, count); none that changes a value. Functions: raise_exception, strftime_now,
 // namespace, dict, range. Everything else is refused by name: what can be seen when a template is
 // read then, also in branches, the rest when it is met.
 //
@@ -33,7 +33,7 @@ namespace syrinx::jinja {
 
 struct Tree;
 
-/// What a template may take before it is an error.
+/// Limits of a template.
 struct Limits {
   uint64_t work = 100'000'000;  ///< steps, items and bytes; seconds at most
   size_t output = 16'000'000;   ///< bytes

@@ -20,7 +20,7 @@
 
 namespace syrinx::jinja {
 
-/// What a template or its data did wrong, for people.
+/// An error of a template or its data, for people.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -179,7 +179,7 @@ int compare(const Value& a, const Value& b, Budget& budget);
 std::string str(const Value& value, Budget& budget);
 /// Python's repr().
 std::string repr(const Value& value, Budget& budget);
-/// What a for loop over the value sees: items, keys, characters.
+/// Returns the items of a for loop over the value: items, keys, characters.
 std::shared_ptr<const List> iterate(const Value& value, Budget& budget);
 
 /// As the filter tojson takes it.

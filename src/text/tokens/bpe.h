@@ -18,7 +18,7 @@ struct BpeMerge {
   int32_t left, right, result;
 };
 
-/// What a model consists of.
+/// The parts of a tokenizer model.
 struct BpeTables {
   std::vector<std::string> bytes;  ///< of each id; ids that no entry has are empty
   std::vector<bool> reachable;     ///< whether text can become this id (its bytes stand for text)

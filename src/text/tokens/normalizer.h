@@ -1,4 +1,4 @@
-// What happens to a section of text before it is cut into pieces, as the "normalizer" of
+// Normalises a section of text before it is cut into pieces, as the "normalizer" of
 // tokenizer.json says: normal forms of Unicode, and marks in place of spaces as sentencepiece has
 // them. A value.
 #pragma once

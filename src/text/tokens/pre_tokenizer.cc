@@ -26,7 +26,7 @@ std::vector<Part> find_parts(RegexMatcher& matcher, bool invert, std::string_vie
     if (matcher.end() == matcher.begin())  // an empty match: look for the next one further on
       from += from < text.size() ? utf8_at(text, from).size : 1;
   }
-  // What stands unmatched at the end may be longer once more text is there.
+  // Unmatched text at the end may become longer while more text is to come.
   if (!more && covered < text.size()) parts.push_back({covered, text.size(), invert});
   return parts;
 }

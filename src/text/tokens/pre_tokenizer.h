@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// What happens to the matches of a stage, in the words of tokenizer.json.
+/// Treatment of the matches of a stage, in the words of tokenizer.json.
 enum class SplitBehavior : uint8_t {
   kIsolated,
   kRemoved,

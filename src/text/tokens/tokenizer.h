@@ -70,7 +70,8 @@ class Tokenizer {
   bool is_special(int32_t id) const;
   /// One more than the largest id.
   int32_t size() const;
-  /// What the file's template puts before and after a text: often a token for its beginning.
+  /// The ids that the file's template puts before and after a text: often a token for its
+  /// beginning.
   const std::vector<int32_t>& prefix() const;
   const std::vector<int32_t>& suffix() const;
 

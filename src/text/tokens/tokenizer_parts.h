@@ -1,4 +1,4 @@
-// What a tokenizer consists of once loaded; for the loader and the tokenizer only.
+// The parts of a loaded tokenizer; for the loader and the tokenizer only.
 #pragma once
 
 #include <string>
@@ -24,7 +24,8 @@ struct TokenizerParts {
   PreTokenizer pieces;
   Bpe bpe;
   std::vector<int32_t> prefix, suffix;
-  /// What stands for a space in tokens, where they are written as text and not in GPT-2's alphabet.
+  /// The character for a space in tokens, where they are written as text and not in GPT-2's
+  /// alphabet.
   std::string space = {};
   bool drops_blank = false;  ///< the decoder leaves out a blank that a text begins with
 };

@@ -112,17 +112,17 @@ TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
 // With few pages, slow readers, full edges and clients that leave, whatever a part is waiting for.
 TEST_F(BagpiperEngine, PartsAreTheSameUnderAnySchedule) {
   Executor executor(1);
-  std::vector<MixedTold> told;
+  std::vector<ExpectedAnswer> expected;
   for (const char* name : {"guided_back", "back", "turns"}) {
-    told.push_back(tell_alone(model_, find(name).request, executor));
-    EXPECT_EQ(told.back().text, find(name).words());
-    EXPECT_TRUE(told.back().samples == decoded(find(name))) << name;
+    expected.push_back(run_alone(model_, find(name).request, executor));
+    EXPECT_EQ(expected.back().text, find(name).words());
+    EXPECT_TRUE(expected.back().samples == decoded(find(name))) << name;
   }
   const size_t page = KvPool::page_bytes(model_->lm().traits().kv[0]);
   double preemptions = 0;
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const size_t pages = seed % 2 == 0 ? 36 : 400;
-    preemptions += MixedSchedule(seed, model_, told, pages * page, executor).run().preemptions;
+    preemptions += MixedSchedule(seed, model_, expected, pages * page, executor).run().preemptions;
     if (HasFailure()) FAIL() << "schedule " << seed;
   }
   EXPECT_GT(preemptions, 0) << "the test did not force any";

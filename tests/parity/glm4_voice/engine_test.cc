@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 constexpr int kFlow = 2;
 
 std::string golden_path(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/glm4_voice/golden/" + name;
 }
 
 std::shared_ptr<const Pipeline> glm(WeightType weights = WeightType::kF32) {

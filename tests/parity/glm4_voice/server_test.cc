@@ -8,7 +8,7 @@ namespace syrinx::glm4_voice {
 namespace {
 
 std::string glm_golden(const std::string& name) {
-  return std::string(SYRINX_SOURCE_DIR) + "/tests/parity/glm4_voice/golden/" + name;
+  return std::string(SYRINX_BINARY_DIR) + "/parity/glm4_voice/golden/" + name;
 }
 
 class GlmServer : public testing::Test {

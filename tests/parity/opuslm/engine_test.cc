@@ -104,10 +104,10 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   Engine server(load({dir.path(), "tiny"}), options);
   auto recording =
       std::make_shared<Recording>(Recording{fixture::golden_signal(5 * 16000, 5), 16000});
-  SpeechRequest told = server.pipeline().dictation({recording}).take();
-  told.terms.ignore_stop = true;
-  told.writing.max_tokens = 20;
-  told.sampling.temperature = 1.f;  // greedily these weights write nothing
+  SpeechRequest expected = server.pipeline().dictation({recording}).take();
+  expected.terms.ignore_stop = true;
+  expected.writing.max_tokens = 20;
+  expected.sampling.temperature = 1.f;  // greedily these weights write nothing
   const VoiceEncoder& ears = *server.pipeline().voice_encoder();
   const auto encoding = ears.open(*recording);
   fixture::Bench bench(1);
@@ -116,12 +116,12 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   auto hearing = std::make_shared<Hearing>();
   hearing->frames = ints(*encoding->take().find("codes"));
   EXPECT_GT(std::ssize(hearing->frames), 9 * 128) << "more than one chunk tells";
-  SpeechRequest given = told;
+  SpeechRequest given = expected;
   given.writing.recordings.clear();
   given.task = hearing;
   const std::string answer = answered(server, given)->text();
   EXPECT_FALSE(answer.empty());
-  EXPECT_EQ(answered(server, told)->text(), answer);
+  EXPECT_EQ(answered(server, expected)->text(), answer);
 }
 
 TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {

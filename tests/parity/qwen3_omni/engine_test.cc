@@ -140,10 +140,10 @@ std::vector<SpeechRequest> kinds(const std::string& size) {
   return out;
 }
 
-std::vector<MixedTold> told_of(const std::string& size, Executor& executor) {
-  std::vector<MixedTold> out;
+std::vector<ExpectedAnswer> expected_of(const std::string& size, Executor& executor) {
+  std::vector<ExpectedAnswer> out;
   for (const SpeechRequest& request : kinds(size))
-    out.push_back(tell_alone(omni(size), request, executor));
+    out.push_back(run_alone(omni(size), request, executor));
   return out;
 }
 
@@ -158,12 +158,12 @@ size_t cache_bytes(const Pipeline& pipeline, size_t pages) {
 TEST(OmniSchedules, MixedRequestsAreTheSameUnderAnySchedule) {
   Executor executor(1);
   for (const char* size : kSizes) {
-    const std::vector<MixedTold> told = told_of(size, executor);
+    const std::vector<ExpectedAnswer> expected = expected_of(size, executor);
     const auto pipeline = omni(size);
     double preemptions = 0;
     for (uint64_t seed = 0; seed < 60; ++seed) {
       const size_t kv_bytes = cache_bytes(*pipeline, seed % 2 == 0 ? 5 : 200);
-      preemptions += MixedSchedule(seed, pipeline, told, kv_bytes, executor).run().preemptions;
+      preemptions += MixedSchedule(seed, pipeline, expected, kv_bytes, executor).run().preemptions;
       if (HasFailure()) FAIL() << size << ", schedule " << seed;
     }
     EXPECT_GT(preemptions, 0) << "the test did not force any";
@@ -176,7 +176,7 @@ TEST(OmniSchedules, IsCancelledAtAnyMoment) {
   request.writing.max_tokens = 6;
   request.terms.max_frames = 6;
   const auto pipeline = omni("other");
-  cancel_at_any_moment(pipeline, tell_alone(pipeline, request, executor), executor);
+  cancel_at_any_moment(pipeline, run_alone(pipeline, request, executor), executor);
 }
 
 TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
@@ -205,7 +205,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   request.writing.max_tokens = 30;
   request.terms.ignore_stop = true;
   const auto pipeline = omni("other");
-  const MixedTold told = tell_alone(pipeline, request, executor);
+  const ExpectedAnswer expected = run_alone(pipeline, request, executor);
   for (const int slow : {kTower, kThinker, kTalker, kCode2Wav}) {
     Script script;
     script.options.repetition_s = 0;
@@ -220,8 +220,8 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
       if (batch.node == kTalker && first_frame_s == 0) first_frame_s = machine.now();
     };
     machine.run_to_end();
-    EXPECT_EQ(client->written, told.text);
-    EXPECT_EQ(client->samples, told.samples);
+    EXPECT_EQ(client->written, expected.text);
+    EXPECT_EQ(client->samples, expected.samples);
     if (slow == kThinker) {
       EXPECT_LT(first_frame_s + 2000, thought_s) << "the talker did not begin beside it";
     }
@@ -233,9 +233,9 @@ TEST(OmniSchedules, TheSameBitsInBf16) {
   Executor executor(2);
   const auto pipeline = load_omni(golden_dir("published") + "/checkpoint", WeightType::kBF16);
   const std::vector<SpeechRequest> requests = kinds("published");
-  std::vector<MixedTold> alone;
+  std::vector<ExpectedAnswer> alone;
   for (const SpeechRequest& request : requests)
-    alone.push_back(tell_alone(pipeline, request, executor));
+    alone.push_back(run_alone(pipeline, request, executor));
   Script script;
   script.options.repetition_s = 0;
   ScriptedMachine machine(script, &executor);
@@ -253,10 +253,10 @@ TEST(Omni, AnAnswerOfNothingIsSilence) {
   Executor executor(1);
   SpeechRequest request = kinds("other").front();
   request.writing.max_tokens = 1;
-  const MixedTold told = tell_alone(omni("other"), request, executor);
-  EXPECT_FALSE(told.text.empty());
-  EXPECT_TRUE(told.samples.empty());
-  EXPECT_EQ(told.reason, FinishReason::kLength);
+  const ExpectedAnswer expected = run_alone(omni("other"), request, executor);
+  EXPECT_FALSE(expected.text.empty());
+  EXPECT_TRUE(expected.samples.empty());
+  EXPECT_EQ(expected.reason, FinishReason::kLength);
 }
 
 TEST(Omni, ReadsATextAloud) {
@@ -264,9 +264,9 @@ TEST(Omni, ReadsATextAloud) {
   SpeechRequest request;
   request.say.text = "D38E5C1";
   request.terms.max_frames = 30;
-  const MixedTold told = tell_alone(omni("other"), request, executor);
-  EXPECT_EQ(told.text, request.say.text);
-  EXPECT_FALSE(told.samples.empty());
+  const ExpectedAnswer expected = run_alone(omni("other"), request, executor);
+  EXPECT_EQ(expected.text, request.say.text);
+  EXPECT_FALSE(expected.samples.empty());
 }
 
 TEST(Omni, DescribesItself) {
@@ -359,9 +359,9 @@ TEST(Omni, ACheckpointWithoutTalkerWrites) {
   EXPECT_FALSE(pipeline->info().speaks);
   Executor executor(1);
   const ordered_json c = golden_cases("other")["heard"];
-  const MixedTold told = tell_alone(pipeline, golden_request(c), executor);
-  EXPECT_EQ(told.text, c["text"].get<std::string>());
-  EXPECT_TRUE(told.samples.empty());
+  const ExpectedAnswer expected = run_alone(pipeline, golden_request(c), executor);
+  EXPECT_EQ(expected.text, c["text"].get<std::string>());
+  EXPECT_TRUE(expected.samples.empty());
   SpeechRequest speech;
   speech.say.text = "D";
   EXPECT_EQ(pipeline->open(speech).error().message, "this checkpoint writes and does not speak");

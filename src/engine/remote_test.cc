@@ -17,12 +17,12 @@
 namespace syrinx {
 namespace {
 
-/// Another stage that says that it is away.
+/// Wraps a stage and reports it as remote.
 class AwayStage : public ChunkStage {
  public:
   using Before = std::function<void(std::span<ChunkJob>)>;
   AwayStage(const ChunkStage& inner, Before before) : inner_(inner), before_(std::move(before)) {}
-  bool away() const override { return true; }
+  bool remote() const override { return true; }
   FrameType in() const override { return inner_.in(); }
   FrameType out() const override { return inner_.out(); }
   int most_out() const override { return inner_.most_out(); }
@@ -43,7 +43,7 @@ class AwayStage : public ChunkStage {
   const Before before_;
 };
 
-/// The toy with its last stage away.
+/// The toy with its last stage remote.
 class AwayToy : public Pipeline {
  public:
   explicit AwayToy(AwayStage::Before before = [](std::span<ChunkJob>) {})
@@ -62,14 +62,14 @@ class AwayToy : public Pipeline {
   Graph graph_;
 };
 
-EngineOptions with_threads(int threads, int away_places = 0) {
+EngineOptions with_threads(int threads, int remote_slots = 0) {
   EngineOptions options;
   options.threads = threads;
-  options.away_places = away_places;
+  options.remote_slots = remote_slots;
   return options;
 }
 
-SpeechRequest away_request(const std::string& text, uint64_t seed) {
+SpeechRequest remote_request(const std::string& text, uint64_t seed) {
   SpeechRequest request;
   request.say.text = text;
   request.sampling.seed = seed;
@@ -83,28 +83,28 @@ std::vector<float> heard(Engine& engine, const SpeechRequest& request) {
   return listener->samples();
 }
 
-TEST(Away, StagesHaveExecutorsOfTheirOwn) {
+TEST(RemoteStages, StagesHaveExecutorsOfTheirOwn) {
   EngineOptions options = with_threads(4);
-  EXPECT_EQ(places_for(options).places.size(), 2u);
-  options.away_places = 2;
-  const PlacesSpec spec = places_for(options);
-  ASSERT_EQ(spec.places.size(), 3u);
+  EXPECT_EQ(slots_for(options).slots.size(), 2u);
+  options.remote_slots = 2;
+  const SlotsSpec spec = slots_for(options);
+  ASSERT_EQ(spec.slots.size(), 3u);
   EXPECT_EQ(spec.here(), 1);
-  EXPECT_EQ(spec.places[0].threads, 4);  // threads that only wait need no cores
-  EXPECT_TRUE(spec.places[0].steps && !spec.places[0].away);
-  EXPECT_TRUE(spec.places[2].away && !spec.places[2].steps);
+  EXPECT_EQ(spec.slots[0].threads, 4);  // threads that only wait need no cores
+  EXPECT_TRUE(spec.slots[0].steps && !spec.slots[0].remote);
+  EXPECT_TRUE(spec.slots[2].remote && !spec.slots[2].steps);
   options.executors = Executors::kSplit;
-  EXPECT_EQ(places_for(options).here(), 2);
-  EXPECT_EQ(places_for(options).places.size(), 4u);
+  EXPECT_EQ(slots_for(options).here(), 2);
+  EXPECT_EQ(slots_for(options).slots.size(), 4u);
 }
 
-TEST(Away, WithoutAPlaceTheModelIsRefused) {
+TEST(RemoteStages, WithoutASlotTheModelIsRefused) {
   EXPECT_THROW(Engine(std::make_shared<AwayToy>(), with_threads(1)), LoadError);
 }
 
-/// However the cores are shared out, steps go on while a chunk is away.
-TEST(Away, NoOtherStageWaitsForIt) {
-  const SpeechRequest request = away_request(std::string(80, 'a'), 1);
+/// However the cores are shared out, steps go on while a remote chunk runs.
+TEST(RemoteStages, NoOtherStageWaitsForIt) {
+  const SpeechRequest request = remote_request(std::string(80, 'a'), 1);
   Engine plain(make_toy_pipeline(), with_threads(1));
   const std::vector<float> want = heard(plain, request);
   const int64_t all = plain.stats().ar_steps;
@@ -132,7 +132,7 @@ TEST(Away, NoOtherStageWaitsForIt) {
   }
 }
 
-TEST(Away, AStreamThatIsLostEndsAlone) {
+TEST(RemoteStages, AStreamThatIsLostEndsAlone) {
   Engine plain(make_toy_pipeline(), with_threads(1));
   std::atomic<bool> lost{false};
   const auto toy = std::make_shared<AwayToy>([&](std::span<ChunkJob> jobs) {
@@ -142,7 +142,7 @@ TEST(Away, AStreamThatIsLostEndsAlone) {
   std::vector<std::shared_ptr<Collector>> listeners;
   for (uint64_t i = 0; i < 6; ++i) {
     listeners.push_back(std::make_shared<Collector>());
-    ASSERT_TRUE(engine.submit(away_request("some words to speak", i), listeners.back()).ok());
+    ASSERT_TRUE(engine.submit(remote_request("some words to speak", i), listeners.back()).ok());
   }
   int faults = 0;
   for (uint64_t i = 0; i < 6; ++i) {
@@ -152,7 +152,7 @@ TEST(Away, AStreamThatIsLostEndsAlone) {
       EXPECT_EQ(outcome.error.code, ErrorCode::kOverloaded);
       EXPECT_EQ(outcome.error.message, "it went away");
     } else {
-      EXPECT_EQ(listeners[i]->samples(), heard(plain, away_request("some words to speak", i)));
+      EXPECT_EQ(listeners[i]->samples(), heard(plain, remote_request("some words to speak", i)));
     }
   }
   EXPECT_EQ(faults, 1);

@@ -1,4 +1,4 @@
-// Which request gets a place and when, on a scripted clock: limits, models beside each other,
+// Which request gets a seat and when, on a scripted clock: limits, models beside each other,
 // refusals, requests whose prompts are still being made, models that leave.
 #include <gtest/gtest.h>
 
@@ -14,28 +14,28 @@ double half_a_second_each(const Batch& batch) {
   return batch.units() * (batch.kind() == Plan::kAr ? 9e-3 : 5e-4);
 }
 
-TEST(Places, AFewAreGivenHoweverSlowTheMachineIs) {
+TEST(Seats, AFewAreGivenHoweverSlowTheMachineIs) {
   ScriptedMachine machine({.options = patient(), .batch_s = half_a_second_each});
   ResidentModel& model = machine.add(make_toy_pipeline());
   warm_up(machine);
   ASSERT_LT(model.load.capacity(), 3);
-  EXPECT_EQ(machine.scheduler.load(model).places, 8);
+  EXPECT_EQ(machine.scheduler.load(model).seats, 8);
 }
 
-TEST(Places, AreNotLimitedBeforeEnoughWasMade) {
+TEST(Seats, AreNotLimitedBeforeEnoughWasMade) {
   ScriptedMachine machine({.options = patient(), .batch_s = half_a_second_each});
   ResidentModel& model = machine.add(make_toy_pipeline());
   for (int i = 0; i < 9; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));  // 18 s of audio
   machine.run_to_end();
   ASSERT_GT(model.load.capacity(), 0);
-  EXPECT_EQ(machine.scheduler.load(model).places, model.options.max_requests);
+  EXPECT_EQ(machine.scheduler.load(model).seats, model.options.max_requests);
   ASSERT_TRUE(machine.submit(ask_bytes(150)));  // and 3 s
   machine.run_to_end();
-  EXPECT_EQ(machine.scheduler.load(model).places, 8);
+  EXPECT_EQ(machine.scheduler.load(model).seats, 8);
 }
 
 /// Places are a matter of deadlines, and so are promises.
-TEST(Places, OnlyThePolicyWithDeadlinesLimitsAndRefuses) {
+TEST(Seats, OnlyThePolicyWithDeadlinesLimitsAndRefuses) {
   EngineOptions options = patient();
   options.policy = "throughput";
   options.max_requests = 3;
@@ -52,10 +52,10 @@ TEST(Places, OnlyThePolicyWithDeadlinesLimitsAndRefuses) {
   EXPECT_GT(clients.back()->outcome.waited_s, 0.5);
   EXPECT_NEAR(clients.front()->outcome.waited_s, 0, 1e-6);
   ASSERT_GT(model.load.made_s(), 20);
-  EXPECT_EQ(machine.scheduler.load(model).places, 3);
+  EXPECT_EQ(machine.scheduler.load(model).seats, 3);
 }
 
-TEST(Places, OneModelsStreamsTakeFromTheOthersShare) {
+TEST(Seats, OneModelsStreamsTakeFromTheOthersShare) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& one = machine.add(make_toy_pipeline());
   ResidentModel& other = machine.add(make_toy_pipeline());
@@ -63,16 +63,16 @@ TEST(Places, OneModelsStreamsTakeFromTheOthersShare) {
     warm_up(machine, 0);
     warm_up(machine, 1);
   }
-  const double before = machine.scheduler.load(other).places;
+  const double before = machine.scheduler.load(other).seats;
   ASSERT_GT(before, 9);
   ASSERT_LT(before, 12);
   ASSERT_TRUE(machine.submit(ask_bytes(400)));
   machine.turn();
-  const double after = machine.scheduler.load(other).places;
+  const double after = machine.scheduler.load(other).seats;
   EXPECT_NEAR(before - after, other.load.capacity() / one.load.capacity(), 0.1);
 }
 
-TEST(Places, RequestsEndAsFastAsTheirAudioIsMade) {
+TEST(Seats, RequestsEndAsFastAsTheirAudioIsMade) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
@@ -82,20 +82,20 @@ TEST(Places, RequestsEndAsFastAsTheirAudioIsMade) {
   ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
   EXPECT_NEAR(model.load.mean_made_s(), 4 - 0.02 * 2, 1e-9) << "the newest counts a little";
-  // A number of places that proved too large does not count as a rate.
+  // A number of seats that proved too large does not count as a rate.
   for (int look = 0; look < 40; ++look) {
     model.load.limit().chunk(true);
     model.load.limit().observe(machine.now() + 0.3 * look, 5, machine.now() + 0.3 * look);
   }
-  ASSERT_LT(model.load.limit().places(), model.load.capacity());
+  ASSERT_LT(model.load.limit().seats(), model.load.capacity());
   const Load load = machine.scheduler.load(model);
-  EXPECT_NEAR(load.finish_rate, model.load.limit().places() / model.load.mean_made_s(), 1e-9);
-  EXPECT_NEAR(machine.scheduler.look_again_s(), PlaceLimit::kLook_s, 1e-9)
+  EXPECT_NEAR(load.finish_rate, model.load.limit().seats() / model.load.mean_made_s(), 1e-9);
+  EXPECT_NEAR(machine.scheduler.look_again_s(), SeatLimit::kLook_s, 1e-9)
       << "a limit is looked at again though nobody waits";
 }
 
 /// Requests of a client at one model do not put it behind others at another model.
-TEST(Places, FairnessIsReckonedForEachModel) {
+TEST(Seats, FairnessIsReckonedForEachModel) {
   EngineOptions options = patient();
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
   machine.add(make_toy_pipeline());
@@ -110,7 +110,7 @@ TEST(Places, FairnessIsReckonedForEachModel) {
   machine.turn();
   std::vector<Client> holders;
   for (int i = 0; i < 12; ++i) {
-    SpeechRequest other = ask_bytes(100 + 7 * i);  // so that places come free one at a time
+    SpeechRequest other = ask_bytes(100 + 7 * i);  // so that seats come free one at a time
     other.terms.client = 100 + static_cast<uint64_t>(i);
     holders.push_back(machine.submit(other, 1));
   }
@@ -123,7 +123,7 @@ TEST(Places, FairnessIsReckonedForEachModel) {
   EXPECT_FALSE(two->active->promoted) << "the test forced nothing";
 }
 
-TEST(Places, ARequestWhosePromptsAreStillMadeHasNoPlace) {
+TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EngineOptions options = patient();
   options.policy = "throughput";
   options.max_requests = 1;
@@ -159,12 +159,12 @@ TEST(Places, ARequestWhosePromptsAreStillMadeHasNoPlace) {
   EXPECT_EQ(model.requests, 0);
 }
 
-TEST(Places, AModelLeavesWhenItsLastRequestHas) {
+TEST(Seats, AModelLeavesWhenItsLastRequestHas) {
   EngineOptions options = patient();
   options.policy = "throughput";
   options.max_requests = 1;
   ScriptedMachine machine({.options = options,
-                           .places = {{{1, true}, {1, true}}, false, false},
+                           .slots = {{{1, true}, {1, true}}, false, false},
                            .batch_s = [](const Batch&) { return 0.1; }});
   machine.add(make_toy_pipeline());
   ResidentModel& leaving = machine.add(make_toy_pipeline());
@@ -186,8 +186,8 @@ TEST(Places, AModelLeavesWhenItsLastRequestHas) {
 }
 
 /// With split executors the AR nodes of the models live apart, on the chunk executors' side too.
-TEST(Places, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
-  ScriptedMachine machine({.options = patient(), .places = {{{1, false}, {1, true}}, false, true}});
+TEST(Seats, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
+  ScriptedMachine machine({.options = patient(), .slots = {{{1, false}, {1, true}}, false, true}});
   ResidentModel& one = machine.add(make_toy_pipeline());
   ResidentModel& other = machine.add(make_toy_pipeline());
   ResidentModel& third = machine.add(make_toy_pipeline());
@@ -204,20 +204,20 @@ TEST(Places, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
   for (size_t m = 0; m < 3; ++m) EXPECT_EQ(clients[m]->samples, heard_alone(ask_bytes(30, m)));
 }
 
-TEST(Places, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
+TEST(Seats, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
   EngineOptions options = patient();
   options.policy = "fcfs";
   ScriptedMachine machine({.options = options, .batch_s = [](const Batch&) { return 0.01; }});
   machine.add(make_toy_pipeline());
   machine.add(make_toy_pipeline());
-  std::vector<const Batch*> away;
+  std::vector<const Batch*> running;
   machine.script.begins = [&](const Batch& batch) {
-    for (const Batch* other : away) {
+    for (const Batch* other : running) {
       EXPECT_EQ(other->model, batch.model);
     }
-    away.push_back(&batch);
+    running.push_back(&batch);
   };
-  machine.script.ends = [&](Batch& batch) { std::erase(away, &batch); };
+  machine.script.ends = [&](Batch& batch) { std::erase(running, &batch); };
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(machine.submit(ask_bytes(60, i), 0));
     ASSERT_TRUE(machine.submit(ask_bytes(60, i), 1));
@@ -226,7 +226,7 @@ TEST(Places, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
 }
 
 /// A reader that goes on sends no signal, so the engine looks again.
-TEST(Places, AReaderThatGoesOnIsNoticedSoon) {
+TEST(Seats, AReaderThatGoesOnIsNoticedSoon) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 1e-3; }});
   machine.add(make_toy_pipeline());
   const Client client = machine.submit(ask_bytes(50));
@@ -243,7 +243,7 @@ TEST(Places, AReaderThatGoesOnIsNoticedSoon) {
 
 // ---------------------------------------------------------------------------- what fits
 
-TEST(Places, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
+TEST(Seats, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
   ScriptedMachine machine({.options = patient(2)});  // 64 rows
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(10);
@@ -260,7 +260,7 @@ TEST(Places, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
   machine.run_to_end();
 }
 
-TEST(Places, AStreamEndsAtItsLength) {
+TEST(Seats, AStreamEndsAtItsLength) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(40);
@@ -273,7 +273,7 @@ TEST(Places, AStreamEndsAtItsLength) {
 }
 
 /// A node that has ended keeps no pages while what it made is still on its way.
-TEST(Places, PagesGoWithTheLastStep) {
+TEST(Seats, PagesGoWithTheLastStep) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
                              return batch.kind() == Plan::kAr ? 1e-4 : 0.1;
                            }});
@@ -291,7 +291,7 @@ TEST(Places, PagesGoWithTheLastStep) {
 
 double prefix_rows(ScriptedMachine& machine) { return machine.model().metrics.prefix_rows.value(); }
 
-TEST(Places, ASegmentTakesWhatTheOneBeforeItLeft) {
+TEST(Seats, ASegmentTakesWhatTheOneBeforeItLeft) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask("abc|def|ghi", 4);
@@ -304,7 +304,7 @@ TEST(Places, ASegmentTakesWhatTheOneBeforeItLeft) {
 
 /// Prompts that are run in pieces are published whole, and requests that came at the same time use
 /// them.
-TEST(Places, WaitingRequestsTakePrefixesPublishedMeanwhile) {
+TEST(Seats, WaitingRequestsTakePrefixesPublishedMeanwhile) {
   EngineOptions options = patient();
   options.max_prefill_rows = 8;
   ScriptedMachine machine({.options = options});
@@ -319,7 +319,7 @@ TEST(Places, WaitingRequestsTakePrefixesPublishedMeanwhile) {
 }
 
 /// The common rows of two halves of a pair are computed once, and no row more.
-TEST(Places, APairComputesItsCommonBeginningOnce) {
+TEST(Seats, APairComputesItsCommonBeginningOnce) {
   for (const int common : {7, 8, 40}) {
     EngineOptions options = patient();
     options.share_prefixes = true;
@@ -341,7 +341,7 @@ TEST(Places, APairComputesItsCommonBeginningOnce) {
 }
 
 /// A paused reader's request gives its pages up before one that could go on.
-TEST(Places, APausedRequestLosesItsPagesFirst) {
+TEST(Seats, APausedRequestLosesItsPagesFirst) {
   ScriptedMachine machine({.options = patient(4)});
   machine.add(make_toy_pipeline());
   SpeechRequest a = ask_bytes(100, 1), b = ask_bytes(60, 2), c = ask_bytes(60, 3);

@@ -1,4 +1,4 @@
-#include "link/place.h"
+#include "link/stage_copy.h"
 
 #include <chrono>
 #include <thread>
@@ -8,18 +8,18 @@
 
 namespace syrinx {
 
-const RemotePlace* choose_place(std::span<const RemotePlace> places) {
+const StageCopy* choose_copy(std::span<const StageCopy> copies) {
   for (;;) {
-    const RemotePlace* best = nullptr;
+    const StageCopy* best = nullptr;
     std::pair<bool, int> least;
     bool hope = false;
-    for (const RemotePlace& place : places) {
-      const LinkState state = place.link->state();
+    for (const StageCopy& copy : copies) {
+      const LinkState state = copy.link->state();
       hope =
-          hope || (state.ups > 0 && now_s() < state.down_since_s + place.link->options().return_s);
+          hope || (state.ups > 0 && now_s() < state.down_since_s + copy.link->options().return_s);
       const std::pair<bool, int> burden(state.leaving, state.streams);
       if (!state.up || (best && burden >= least)) continue;
-      best = &place;
+      best = &copy;
       least = burden;
     }
     if (best || !hope) return best;
@@ -27,7 +27,7 @@ const RemotePlace* choose_place(std::span<const RemotePlace> places) {
   }
 }
 
-Error went_away(const std::string& node) {
+Error process_gone(const std::string& node) {
   return {ErrorCode::kOverloaded,
           "the process of the stage '" + node + "' went away while it was at work for this request",
           {},

@@ -9,16 +9,17 @@
 
 namespace syrinx {
 
-struct RemotePlace {
+struct StageCopy {
   std::shared_ptr<StageLink> link;
   uint16_t node = 0;  ///< of the list of nodes that the link wants
 };
 
-/// The place with the fewest streams, one that is about to end only where there is no other. While
-/// all are away but one went just now, it may be back at once: waits for that. Null: there is none.
-const RemotePlace* choose_place(std::span<const RemotePlace> places);
+/// The copy with the fewest streams, one that is about to end only where there is no other. While
+/// all are down and one went down just now, it may be back at once: waits for that. Null: there is
+/// none.
+const StageCopy* choose_copy(std::span<const StageCopy> copies);
 
 /// The error of a request that no process can compute.
-Error went_away(const std::string& node);
+Error process_gone(const std::string& node);
 
 }  // namespace syrinx

@@ -1,0 +1,98 @@
+// The host's side of sampling: rows and histories go to the device, ids and status come back.
+#include <algorithm>
+#include <vector>
+
+#include "kernels/cuda/gpu.cuh"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/sample_call.h"
+#include "kernels/cuda/state.h"
+
+namespace syrinx::cuda {
+namespace {
+
+/// The rows in host scratch, without histories.
+std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
+  std::span<DeviceSampleRow> specs =
+      take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const SampleRow& row = rows[i];
+    SYRINX_CHECK(!row.params.filter_first, "[sample] filter_first is for the CPU");
+    SYRINX_CHECK(!row.params.penalty_last, "[sample] penalty_last is for the CPU");
+    SYRINX_CHECK(row.rule.mask.empty(), "[sample] masks are for the CPU");
+    specs[i] = {row.params, row.rule, 0, 0, row.seed, row.step, row.codebook};
+    specs[i].place = static_cast<int32_t>(i);
+  }
+  return specs;
+}
+
+/// What a row's draw looks at of its history: the last ids, as far as penalise() and repeats() go
+/// back.
+std::span<const int32_t> looked_at(const SampleRow& row) {
+  const SampleParams& p = row.params;
+  const size_t all = row.history.size();
+  const size_t window = p.penalty_window > 0 ? static_cast<size_t>(p.penalty_window) : all;
+  const size_t punished = p.repetition_penalty == 1 ? 0 : window;
+  const size_t counted = static_cast<size_t>(std::max(0, p.ras_window));
+  return row.history.last(std::min(all, std::max(punished, counted)));
+}
+
+/// Uploads rows and histories and launches; the call has its outputs already.
+void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
+           std::span<DeviceSampleRow> specs) {
+  int64_t total = 0;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    specs[i].history_begin = static_cast<int32_t>(total);
+    specs[i].history_count = static_cast<int32_t>(looked_at(rows[i]).size());
+    total += specs[i].history_count;
+  }
+  std::span<int32_t> history = take_array<int32_t>(ctx, total);
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::ranges::copy(looked_at(rows[i]), history.begin() + specs[i].history_begin);
+  call.logits = logits.f32();
+  call.vocabulary = logits.shape[1];
+  call.rows = upload(ctx, std::span<const DeviceSampleRow>(specs));
+  call.history = upload(ctx, std::span<const int32_t>(history));
+  const auto count = static_cast<int64_t>(rows.size());
+  if (call.vocabulary > kSharedVocabulary) call.work = take<float>(ctx, count * call.vocabulary);
+  launch_sample(ctx, call, count);
+}
+
+}  // namespace
+
+void sample(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+            std::span<int32_t> ids, std::span<SampleStatus> status) {
+  if (rows.empty()) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto count = static_cast<int64_t>(rows.size());
+  SampleCall call;
+  call.ids = take<int32_t>(ctx, count);
+  call.status = take<int32_t>(ctx, count);
+  queue(ctx, call, logits, rows, describe(ctx, rows));
+  std::span<int32_t> found = take_array<int32_t>(ctx, count);
+  Stream& stream = stream_of(ctx);
+  stream.download(call.ids, ids.data(), ids.size_bytes());
+  stream.download(call.status, found.data(), found.size_bytes());
+  stream.synchronize();
+  for (int64_t i = 0; i < count; ++i) status[i] = static_cast<SampleStatus>(found[i]);
+}
+
+void sample_codes(StepContext& ctx, const View& logits, std::span<const SampleRow> rows,
+                  std::span<const GuidedRow> places, int column, const View& codes,
+                  const View& status) {
+  if (rows.empty()) return;
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const auto per_step = static_cast<int32_t>(codes.shape[1]);
+  std::span<DeviceSampleRow> specs = describe(ctx, rows);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    specs[i].place = places[i].row * per_step + column;
+    specs[i].again = places[i].guided ? specs[i].place + per_step : -1;
+  }
+  SampleCall call;
+  call.ids = codes.i32();
+  call.status = status.i32() + column;
+  call.status_stride = per_step;
+  call.failed = 0;
+  queue(ctx, call, logits, rows, specs);
+}
+
+}  // namespace syrinx::cuda
