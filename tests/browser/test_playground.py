@@ -281,7 +281,7 @@ class Playground(playground.PlaygroundTest):
         own = self.open()
         own.wait("document.querySelector('#engine').children.length > 0")
         self.assertTrue(own.run("document.querySelector('#engine-models').hidden"))
-        text = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "parity", "llm", "llama")
+        text = os.path.join(harness.PARITY, "llm", "llama")
         with harness.Server("--quiet", "--model", text) as server:
             page = self.open(server)
             rows = page.wait(f"{row}.length === 3 && {row}")

@@ -18,7 +18,7 @@ SAID = "Good evening. Please come in and sit down."
 
 class AModel(unittest.TestCase):
     """A small random Whisper, loaded and asked as the options say."""
-    MODEL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "parity", "whisper", "small")
+    MODEL = os.path.join(harness.PARITY, "whisper", "small")
 
     def setUp(self):
         dir = tempfile.TemporaryDirectory()

@@ -10,7 +10,7 @@ import wave
 import harness
 from test_transcription import form
 
-MODEL = os.path.join(os.path.dirname(__file__), "..", "parity", "whisper", "small")
+MODEL = os.path.join(harness.PARITY, "whisper", "small")
 SECONDS = 12
 
 

@@ -1,10 +1,18 @@
 #!/usr/bin/env python3
-"""Checkpoints of goldens whose random weights are not kept but made again, in Python's standard library.
+"""Goldens in less space, in Python's standard library: random weights are made again, other numbers are compressed.
 
     python3 tests/parity/seeded.py FROM TO
 
-makes folder TO look like FROM: links to what lies there, but each FILE.seeded.json becomes the FILE that it describes. The
-build does so with tests/parity, and tests read build/.../parity (`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
+makes folder TO look like FROM: links to what lies there, but each FILE.seeded.json becomes the FILE that it describes, and
+each FILE.packed the FILE that it holds. The build does so with tests/parity, and tests read build/.../parity
+(`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
+
+    python3 tests/parity/seeded.py pack FOLDER...
+    python3 tests/parity/seeded.py unpack FOLDER...
+
+replaces each binary FILE that gets a tenth smaller by FILE.packed, and back: for scripts that read goldens where they lie.
+FILE.packed is one byte w (1, 2 or 4) and xz of the file's bytes 0, w, 2w, ..., then 1, w + 1, ..., then what is left
+over: the exponents of numbers lie beside each other.
 
 A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: from byte `place` of the file on lie
 `count` numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype
@@ -28,6 +36,9 @@ import sys
 import tempfile
 
 ENDING = ".seeded.json"
+PACKED = ".packed"
+BINARY = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav")  # what pack() looks at
+LEAST = 16000  # bytes of a file that is packed
 SMALLEST = 64  # numbers of a tensor that are worth a line
 
 
@@ -61,7 +72,7 @@ def with_copies(data, recipe, folder):
     """`data` with the bytes of other files XORed in."""
     out = bytearray(data)
     for file, begin, place, count in recipe.get("copies", []):
-        part = (folder / file).read_bytes()[begin:begin + count]
+        part = stored(folder / file)[begin:begin + count]
         mixed = int.from_bytes(out[place:place + count], "little") ^ int.from_bytes(part, "little")
         out[place:place + count] = mixed.to_bytes(count, "little")
     return bytes(out)
@@ -95,9 +106,52 @@ def written(recipe, folder):
     return data
 
 
+def packed(data):
+    """The smallest of the packed forms of `data`."""
+    def planes(width):
+        whole = len(data) // width * width
+        return b"".join(data[i:whole:width] for i in range(width)) + data[whole:]
+    return min((bytes([width]) + lzma.compress(planes(width), preset=9) for width in (1, 2, 4)), key=len)
+
+
+def unpacked(data):
+    """What packed() was given."""
+    width, planes = data[0], lzma.decompress(data[1:])
+    each = len(planes) // width
+    out = bytearray(planes)
+    for i in range(width):
+        out[i:each * width:width] = planes[i * each:(i + 1) * each]
+    return bytes(out)
+
+
+def stored(path):
+    """The bytes of a file, which may be packed."""
+    return path.read_bytes() if path.exists() else unpacked(path.with_name(path.name + PACKED).read_bytes())
+
+
+def pack(folder):
+    """Replaces the binary files of a folder that get a tenth smaller by packed ones."""
+    for path in sorted(pathlib.Path(folder).rglob("*")):
+        if path.suffix not in BINARY or path.is_symlink() or not path.is_file() or path.stat().st_size < LEAST:
+            continue
+        data = path.read_bytes()
+        small = packed(data)
+        if len(small) <= 0.9 * len(data):
+            assert unpacked(small) == data
+            path.with_name(path.name + PACKED).write_bytes(small)
+            path.unlink()
+
+
+def unpack(folder):
+    """Replaces the packed files of a folder by what they hold."""
+    for path in sorted(pathlib.Path(folder).rglob("*" + PACKED)):
+        path.with_name(path.name[:-len(PACKED)]).write_bytes(unpacked(path.read_bytes()))
+        path.unlink()
+
+
 def mirror(source, target):
     """Links and files of `target` for those of `source`; both are absolute. What is newer than its recipe stays."""
-    seeded = set(source.rglob("*" + ENDING))
+    seeded = set(source.rglob("*" + ENDING)) | set(source.rglob("*" + PACKED))
     links = {p for p in source.rglob("*") if p.is_symlink()}  # to what may be seeded
     holds = {folder for p in seeded | links for folder in p.parents}
     script = pathlib.Path(__file__).stat().st_mtime
@@ -123,10 +177,11 @@ def mirror(source, target):
         expected = set()
         for item in sorted(folder.iterdir()):
             if item in seeded:
-                file = place / item.name[:-len(ENDING)]
+                ending = PACKED if item.name.endswith(PACKED) else ENDING
+                file = place / item.name[:-len(ending)]
                 made = file.is_file() and not file.is_symlink()
                 if not made or file.stat().st_mtime < max(item.stat().st_mtime, script):
-                    data = written(json.loads(item.read_text()), folder)
+                    data = unpacked(item.read_bytes()) if ending == PACKED else written(json.loads(item.read_text()), folder)
                     remove(file)
                     part = file.with_name(file.name + ".part")
                     part.write_bytes(data)
@@ -209,4 +264,8 @@ class Weights:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] in ("pack", "unpack"):
+        for name in sys.argv[2:]:
+            (pack if sys.argv[1] == "pack" else unpack)(name)
+        sys.exit()
     mirror(pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).absolute())
