@@ -271,6 +271,20 @@ TEST(Piper, BoundsAndRefusals) {
   EXPECT_FALSE(voice->open(small_request("")).ok());
 }
 
+TEST(Piper, AHundredThousandCharactersAreSpoken) {
+  Engine engine(small_voice("one_speaker"), options_with(1));
+  std::string sentences;
+  while (sentences.size() < 100'000) sentences += kText;
+  for (const std::string& text : {sentences, std::string(100'000, 'a')}) {  // one word is cut, too
+    SpeechRequest request = small_request(text);
+    request.terms.max_frames = 2000;
+    const auto sink = std::make_shared<Collector>();
+    ASSERT_TRUE(engine.submit(request, sink).ok());
+    EXPECT_EQ(sink->wait().reason, FinishReason::kLength);
+    EXPECT_EQ(sink->samples().size(), 2000U * 8);
+  }
+}
+
 TEST(Piper, FilesThatDoNotFitAreRefused) {
   const auto fault = [](const std::string& network, int speakers) -> std::string {
     try {
