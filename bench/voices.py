@@ -6,11 +6,11 @@
 PYTHON has numpy and onnxruntime; for Kokoro's voices torch; where it has the package piper, that is measured, too.
 DIR is a checkpoint of Kokoro-82M with its ONNX export beside it (or --kokoro-graph FILE).
 
-Each row is a process of its own: so many clients that ask again when they have their answer (1, 8, 32), or so many
-listeners that ask again when they have heard it. Texts are sentences without a comma, so that the graph of
-onnxruntime, which is given the same phonemes, does the same work. onnxruntime has a thread a core: all of them on one
-request where there is one client, else one request a thread. Piper's program speaks one request at a time, as its
-server does. First audio of both is the whole sentence. Times are of the clock: nothing else should run.
+Each row is a process of its own. Clients (1, 8, 32) ask again when they have their answer, listeners when they have
+heard it. Texts are sentences without a comma, so that onnxruntime's graph, which gets the same phonemes, does the same
+work. onnxruntime has a thread a core: all of them on one request where there is one client, else one request a thread.
+Piper's program speaks one request at a time. First audio of both is the whole sentence. Times are of the clock: nothing
+else should run.
 """
 import argparse
 import json
@@ -54,7 +54,7 @@ def run(command, **options):
 
 
 def phoneme_ids(args, model):
-    """Of each sentence, as Syrinx reads it."""
+    """The ids of each sentence, as Syrinx reads it."""
     ids = []
     with tempfile.TemporaryDirectory() as folder:
         for sentence in SENTENCES:
