@@ -50,11 +50,12 @@ TokenIds load_ids(const Tokenizer& tokenizer) {
   ids.end_of_human = custom(4);
   ids.start_of_ai = custom(5);
   ids.first_code = custom(10);
+  ids.audio = tokenizer.id("<|audio|>").value_or(0);
   return ids;
 }
 
 TokenIds published_ids() {
-  return {128000, 128009, 128259, 128260, 128261, 128257, 128258, 128266};
+  return {128000, 128009, 128259, 128260, 128261, 128257, 128258, 128266, 0};
 }
 
 void check_ids(const ModelConfig& c, const std::string& where) {
@@ -65,8 +66,9 @@ void check_ids(const ModelConfig& c, const std::string& where) {
                       " blocks of ", c.block, ", as many as the codec has), the model has ",
                       c.vocab, " ids"));
   }
-  for (const int32_t id : {c.ids.begin_of_text, c.ids.end_of_text, c.ids.start_of_human,
-                           c.ids.end_of_human, c.ids.start_of_ai, c.ids.start_of_speech}) {
+  for (const int32_t id :
+       {c.ids.begin_of_text, c.ids.end_of_text, c.ids.start_of_human, c.ids.end_of_human,
+        c.ids.start_of_ai, c.ids.start_of_speech, c.ids.audio}) {
     if (id < 0 || id >= c.vocab) {
       load_fault(where, "vocab_size", concat("the tokenizer's id ", id, " is not below ", c.vocab));
     }

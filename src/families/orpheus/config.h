@@ -22,13 +22,14 @@ inline constexpr int kQuantizers = 3;
 /// Ids that are no codes.
 struct TokenIds {
   int32_t begin_of_text = 0;    ///< <|begin_of_text|>, before the text as the tokenizer puts it
-  int32_t end_of_text = 0;      ///< <|eot_id|>
+  int32_t end_of_text = 0;      ///< <|eot_id|>, the end of a turn
   int32_t start_of_human = 0;   ///< <custom_token_3>
   int32_t end_of_human = 0;     ///< <custom_token_4>
   int32_t start_of_ai = 0;      ///< <custom_token_5>
   int32_t start_of_speech = 0;  ///< <custom_token_1>
   int32_t end_of_speech = 0;    ///< <custom_token_2>
   int32_t first_code = 0;       ///< <custom_token_10>
+  int32_t audio = 0;            ///< <|audio|>; 0 where the vocabulary lacks it
 };
 
 /// Sizes and ids. Plain data.

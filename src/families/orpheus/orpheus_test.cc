@@ -137,10 +137,95 @@ TEST_F(OrpheusTest, DescribesItself) {
   EXPECT_EQ(model_.graph().links()[0].policy.left, 0);
 }
 
+/// A copy of the small checkpoint whose unused tokens are another edition's, and what a request's
+/// prompt is: the tokens around the ids of a text, by name, and these.
+struct EditionCopy : CheckpointCopy {
+  explicit EditionCopy(std::vector<std::string> tokens) : CheckpointCopy(checkpoint()) {
+    const char* unused[] = {"<custom_token_0>", "<custom_token_6>", "<custom_token_7>",
+                            "<custom_token_8>"};
+    for (size_t i = 0; i < tokens.size(); ++i) replace("tokenizer.json", unused[i], tokens[i]);
+  }
+  Orpheus load() const { return Orpheus({dir.path(), "copy"}); }
+  std::vector<int32_t> ids(std::vector<std::string> parts) const {
+    const Tokenizer tokenizer = Tokenizer::load(dir.path());
+    std::vector<int32_t> out;
+    for (const std::string& part : parts) {
+      if (const auto id = tokenizer.id(part); id && part.starts_with('<')) {
+        out.push_back(*id);
+      } else {
+        for (const int32_t one : tokenizer.encode(part, false)) out.push_back(one);
+      }
+    }
+    return out;
+  }
+};
+
+std::vector<int32_t> prompt_of(const Orpheus& model, const SpeechRequest& request) {
+  auto opened = model.open(request);
+  EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
+  const auto state = opened.take().only();
+  return {state->prompt_ids().begin(), state->prompt_ids().end()};
+}
+
+const std::string kStartOfSpeech = "<custom_token_1>", kStartOfHuman = "<custom_token_3>",
+                  kEndOfHuman = "<custom_token_4>", kStartOfAi = "<custom_token_5>",
+                  kBegin = "<|begin_of_text|>", kTurn = "<|eot_id|>";
+
+TEST(OrpheusEditions, VeenaSpeaksWithATokenOfItsVoice) {
+  const EditionCopy copy({"<spk_kavya>", "<spk_agastya>", "<spk_maitri>", "<spk_vinaya>"});
+  const Orpheus model = copy.load();
+  SpeechRequest request;
+  request.say.text = "Hello , you <spk_kavya>.";
+  EXPECT_EQ(prompt_of(model, request),
+            copy.ids({kStartOfHuman, "<spk_kavya>", " Hello , you <", "spk_kavya>.", kEndOfHuman,
+                      kStartOfAi, kStartOfSpeech}));
+  request.voice.name = "maitri";
+  EXPECT_EQ(prompt_of(model, request)[1], copy.ids({"<spk_maitri>"})[0]);
+  request.voice.name = "tara";
+  EXPECT_EQ(model.open(request).error().code, ErrorCode::kNotFound);
+  EXPECT_FLOAT_EQ(model.edition().sampling.repetition_penalty, 1.05f);
+  const EditionCopy broken({"<spk_kavya>", "<spk_agastya>"});
+  expect_fault(load_fault_of([&] { broken.load(); }), "Veena has the token <spk_maitri>");
+}
+
+TEST(OrpheusEditions, SvaraSpeaksBehindATokenOfSound) {
+  const EditionCopy copy({"<|audio|>"});
+  const Orpheus model = copy.load();
+  SpeechRequest request;
+  request.say.text = "Hello there <happy>";
+  EXPECT_EQ(prompt_of(model, request),
+            copy.ids({kBegin, kStartOfHuman, "<|audio|>", "Hindi (Female): Hello there <happy>",
+                      kEndOfHuman, kTurn, kStartOfAi, kStartOfSpeech}));
+  request.voice.name = "Tamil (Male)";
+  EXPECT_EQ(prompt_of(model, request),
+            copy.ids({kBegin, kStartOfHuman, "<|audio|>", "Tamil (Male): Hello there <happy>",
+                      kEndOfHuman, kTurn, kStartOfAi, kStartOfSpeech}));
+  EXPECT_EQ(model.info().speech.voices.size(), 38u);
+  EXPECT_EQ(model.edition().sampling.top_k, 40);
+}
+
+TEST(OrpheusEditions, Maya1SpeaksAsDescribed) {
+  const EditionCopy copy({"<laugh_harder>", "<sigh>"});
+  const Orpheus model = copy.load();
+  EXPECT_TRUE(model.info().offers.has("instructions"));
+  SpeechRequest request;
+  request.say.text = "Hello <sigh> there <laugh> <custom_token_2>";
+  request.say.instructions = "An old man.";
+  EXPECT_EQ(prompt_of(model, request),
+            copy.ids({kBegin, kStartOfHuman, kBegin, "<description=\"An old man.\"> Hello ",
+                      "<sigh>", " there <laugh> <", "custom_token_2>", kTurn, kEndOfHuman,
+                      kStartOfAi, kStartOfSpeech}))
+      << "a tag that the vocabulary lacks is text";
+  request.say.instructions.clear();
+  EXPECT_GT(prompt_of(model, request).size(), 60u) << "there is always a description";
+}
+
 TEST(OrpheusClaims, TheVocabularyDecides) {
   const auto claimed = [](const char* text) { return claims(Config::parse(text, "config.json")); };
   EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156940})"));
   EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156938})"));
+  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156951})")) << "Veena";
+  EXPECT_TRUE(claimed(R"({"model_type": "llama", "vocab_size": 156960})")) << "Maya1";
   EXPECT_FALSE(claimed(R"({"model_type": "llama", "vocab_size": 128256})"));
   EXPECT_FALSE(claimed(R"({"model_type": "qwen2", "vocab_size": 156940})"));
   EXPECT_FALSE(claimed(R"({"vocab_size": 156940})"));

@@ -10,9 +10,7 @@ namespace syrinx::orpheus {
 namespace {
 
 constexpr const char* kCodec = "hubertsiuzdak/snac_24khz";
-// The voices of the published English checkpoints, the default first.
-constexpr const char* kVoices[] = {"tara", "leah", "jess", "leo",  "dan",
-                                   "mia",  "zac",  "zoe",  "julia"};
+constexpr const char* kNoVoice = "none";
 
 /// Fresh latent frames of the chunks: 43 ms first, then 85 ms, the audio of one frame of tokens.
 constexpr int kInitial = 2, kSteady = 4;
@@ -67,6 +65,7 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
   tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec));
   const bool published = spec.dummy && !has_tokenizer(spec.dir);
   config_.ids = published ? published_ids() : load_ids(*tokenizer_);
+  edition_ = published ? &first_edition() : &edition_of(*tokenizer_);
   config_.block = codec_->config().codebook_size;
   check_ids(config_, path);
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
@@ -79,14 +78,38 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
     lm->move_to(spec.device);
     codec_->move_to(spec.device);
   }
-  spoken_ = spoken_model(config_);
-  name("orpheus", spec, "Llama 3.2 Community License (see the checkpoint); codec MIT");
-  for (const char* name : kVoices) info_.speech.voices.push_back({name, "named speaker"});
-  info_.speech.voices.push_back({"none", "no name before the text"});
-  info_.speech.default_voice = kVoices[0];
-  info_.speech.languages = {"english"};
+  check_voices(path);
+  spoken_ = spoken_model(config_, *edition_);
+  name("orpheus", spec, edition_->licence);
+  for (const std::string& name : edition_->voices)
+    info_.speech.voices.push_back({name, concat("a voice of ", edition_->name)});
+  if (edition_ == &first_edition()) {
+    info_.speech.voices.push_back({kNoVoice, "no name before the text"});
+  }
+  if (edition_->description) info_.offers.add("instructions");
+  info_.speech.default_voice = edition_->voices.front();
+  info_.speech.languages = {edition_->language};
   join(std::move(lm), std::make_unique<DacStage>(*codec_, seed_of), codec_info(*codec_),
        {kInitial, kSteady, 0, static_cast<int>(codec_->config().lookahead())});
+}
+
+std::string Orpheus::lead(const std::string& voice, const SpeechRequest& request) const {
+  if (voice == kNoVoice) return "";
+  const std::string& described = request.say.instructions;
+  std::string like = voice;
+  if (edition_->description) like = described.empty() ? edition_->description : described;
+  return concat(edition_->voice_begin, like, edition_->voice_end);
+}
+
+void Orpheus::check_voices(const std::string& path) const {
+  if (!edition_->voice_is_token) return;
+  for (const std::string& voice : edition_->voices) {
+    const std::string token = concat(edition_->voice_begin, voice, ">");
+    if (tokenizer_->id(token).value_or(static_cast<int32_t>(config_.vocab)) < config_.vocab)
+      continue;
+    load_fault(path, "vocab_size",
+               concat("a checkpoint of ", edition_->name, " has the token ", token));
+  }
 }
 
 Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& request) const {
@@ -94,7 +117,8 @@ Result<std::unique_ptr<SpokenScript>> Orpheus::script(const SpeechRequest& reque
     return known.error();
   const std::string& voice =
       request.voice.name.empty() ? info_.speech.default_voice : request.voice.name;
-  return script_of(config_, *tokenizer_, voice, request.terms.ignore_stop);
+  return script_of(config_, *tokenizer_, *edition_, lead(voice, request),
+                   request.terms.ignore_stop);
 }
 
 }  // namespace syrinx::orpheus

@@ -1,13 +1,14 @@
-// Orpheus: a Llama that speaks tokens of SNAC. The prompt is written around "voice: text", tokens
-// come in turn from the blocks of a frame, and the codec's latent frames are made of them as soon
-// as their codes are there. Source: Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py.
+// Orpheus: a Llama that speaks tokens of SNAC. The prompt is written around a voice and a text as
+// the edition has it (editions.h), tokens come in turn from the blocks of a frame, and the codec's
+// latent frames are made of them as soon as their codes are there. Source:
+// Orpheus-TTS:orpheus_tts_pypi/orpheus_tts/engine_class.py.
 #pragma once
 
 #include <memory>
 
 #include "codec/snac.h"
 #include "families/family.h"
-#include "families/orpheus/config.h"
+#include "families/orpheus/editions.h"
 #include "families/spoken/spoken_pipeline.h"
 #include "io/weights.h"
 
@@ -19,21 +20,27 @@ class Orpheus : public SpokenPipeline {
   explicit Orpheus(const LoadSpec& spec);
 
   const ModelConfig& config() const { return config_; }
+  const Edition& edition() const { return *edition_; }
 
  private:
+  /// Throws LoadError where the edition's tokens are missing.
+  void check_voices(const std::string& path) const;
+  std::string lead(const std::string& voice, const SpeechRequest& request) const;
   Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const override;
 
   ModelConfig config_;
+  const Edition* edition_ = nullptr;
   std::unique_ptr<Tokenizer> tokenizer_;
   std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
   std::unique_ptr<DacCodec> codec_;
 };
 
 /// A step is one token, counted from ModelConfig::audio_begin().
-SpokenModel spoken_model(const ModelConfig& config);
-/// Opens a request in that voice. The arguments must outlive the sequence.
+SpokenModel spoken_model(const ModelConfig& config, const Edition& edition);
+/// Returns what the model says of a request; `lead` is what stands before its text, the voice. The
+/// references must outlive it.
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
-                                        const std::string& voice, bool ignore_stop);
+                                        const Edition& edition, std::string lead, bool ignore_stop);
 
 /// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {

@@ -7,11 +7,11 @@
 namespace syrinx::orpheus {
 namespace {
 
-// The authors' package (orpheus_tts/engine_class.py).
-constexpr float kTemperature = 0.6f, kTopP = 0.8f, kRepetitionPenalty = 1.3f;
-
 constexpr int64_t kSpareSteps = 1260;  // 15 s beyond what the text needs
 constexpr int64_t kStepsPerId = 70;    // slow speech: 0.85 s for one id
+
+/// How tokens begin that a text must not say.
+constexpr std::array<std::string_view, 2> kTokens{"<custom_token_", "<spk_"};
 
 /// Tokens of a frame after which its latent frames 0 to 3 are complete, and the places of their
 /// codes: quantizer 0 has one code for the frame, 1 one for each half, 2 one each.
@@ -39,36 +39,50 @@ std::string clean(std::string text) {
 
 class Script : public SpokenScript {
  public:
-  Script(const ModelConfig& config, const Tokenizer& tokenizer, const std::string& voice,
-         bool ignore_stop)
-      : config_(config), tokenizer_(tokenizer), voice_(voice), ignore_stop_(ignore_stop) {}
+  Script(const ModelConfig& config, const Tokenizer& tokenizer, const Edition& edition,
+         std::string lead, bool ignore_stop)
+      : config_(config),
+        tokenizer_(tokenizer),
+        edition_(edition),
+        lead_(std::move(lead)),
+        ignore_stop_(ignore_stop) {}
 
   /// The tokens of Orpheus are no special ones in its tokenizer, so those that are written out in
-  /// the text are taken apart to stay text.
+  /// the text are taken apart to stay text, but for the edition's tags.
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
-    constexpr std::string_view kToken = "<custom_token_";
-    const std::string said =
-        clean(voice_ == "none" ? std::string(segment) : concat(voice_, ": ", segment));
+    std::string said = concat(lead_, segment);
+    if (edition_.cleaned) said = clean(std::move(said));
     std::vector<int32_t> ids;
-    for (std::string_view text = said; !text.empty();) {
-      const size_t found = text.find(kToken);
-      const size_t end = found == text.npos ? text.size() : found + 1;
-      for (const int32_t id : tokenizer_.encode(text.substr(0, end), false)) ids.push_back(id);
-      text.remove_prefix(end);
+    const auto add = [&](std::string_view text) {
+      for (const int32_t id : tokenizer_.encode(text, false)) ids.push_back(id);
+    };
+    size_t begin = 0;  // of what is not encoded yet
+    for (size_t at = 0; (at = said.find('<', at)) != said.npos; ++at) {
+      const std::string_view rest = std::string_view(said).substr(at);
+      const std::string_view word = rest.substr(0, rest.find('>') + 1);
+      const bool own = at == 0 ? edition_.voice_is_token && !lead_.empty()
+                               : std::ranges::find(edition_.tags, word) != edition_.tags.end();
+      const std::optional<int32_t> id = own ? tokenizer_.id(word) : std::nullopt;
+      if (id) {
+        add(std::string_view(said).substr(begin, at - begin));
+        ids.push_back(*id);
+        begin = at + word.size();
+      } else if (std::ranges::any_of(kTokens,
+                                     [&](auto token) { return rest.starts_with(token); })) {
+        add(std::string_view(said).substr(begin, at + 1 - begin));
+        begin = at + 1;
+      }
     }
+    add(std::string_view(said).substr(begin));
     return ids;
   }
 
-  /// Human turn, then the beginning of the answer (_format_prompt).
+  /// Human turn, then the beginning of the answer.
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     past.clear();
-    const TokenIds& ids = config_.ids;
-    for (const int32_t id : {ids.start_of_human, ids.begin_of_text}) out.add(id);
+    for (const auto id : edition_.before) out.add(config_.ids.*id);
     out.add(now.ids);
-    for (const int32_t id :
-         {ids.end_of_text, ids.end_of_human, ids.start_of_ai, ids.start_of_speech}) {
-      out.add(id);
-    }
+    for (const auto id : edition_.behind) out.add(config_.ids.*id);
   }
 
   void step_row(int, std::span<const int32_t> codes, std::span<int32_t> ids) const override {
@@ -110,25 +124,25 @@ class Script : public SpokenScript {
  private:
   const ModelConfig& config_;
   const Tokenizer& tokenizer_;
-  const std::string voice_;
+  const Edition& edition_;
+  const std::string lead_;
   const bool ignore_stop_;
 };
 
 }  // namespace
 
-SpokenModel spoken_model(const ModelConfig& config) {
+SpokenModel spoken_model(const ModelConfig& config, const Edition& edition) {
   return {.pattern = {.delays = {0}, .marks = {}, .drain = DelayDrain::kFree},
           .max_positions = config.max_positions,
-          .sampling = {.temperature = kTemperature,
-                       .top_p = kTopP,
-                       .repetition_penalty = kRepetitionPenalty},
+          .sampling = edition.sampling,
           .spare_steps = kSpareSteps,
           .steps_per_id = kStepsPerId};
 }
 
 std::unique_ptr<SpokenScript> script_of(const ModelConfig& config, const Tokenizer& tokenizer,
-                                        const std::string& voice, bool ignore_stop) {
-  return std::make_unique<Script>(config, tokenizer, voice, ignore_stop);
+                                        const Edition& edition, std::string lead,
+                                        bool ignore_stop) {
+  return std::make_unique<Script>(config, tokenizer, edition, std::move(lead), ignore_stop);
 }
 
 }  // namespace syrinx::orpheus

@@ -1,0 +1,90 @@
+#include "families/orpheus/editions.h"
+
+#include <algorithm>
+
+namespace syrinx::orpheus {
+namespace {
+
+/// svara's "Hindi (Female)" and so on.
+std::vector<std::string> languages_and_genders() {
+  std::vector<std::string> out;
+  for (const char* language :
+       {"Hindi", "Bengali", "Marathi", "Telugu", "Kannada", "Bhojpuri", "Magahi", "Chhattisgarhi",
+        "Maithili", "Assamese", "Bodo", "Dogri", "Gujarati", "Malayalam", "Punjabi", "Tamil",
+        "English", "Nepali", "Sanskrit"}) {
+    for (const char* gender : {" (Female)", " (Male)"})
+      out.push_back(language + std::string(gender));
+  }
+  return out;
+}
+
+const std::vector<Edition>& editions() {
+  using T = TokenIds;
+  static const std::vector<Edition> kAll{
+      // maya-research/Veena: the example of its model card.
+      {.name = "Veena",
+       .marker = "<spk_kavya>",
+       .before = {&T::start_of_human},
+       .behind = {&T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+       .voice_begin = "<spk_",
+       .voice_end = "> ",
+       .voice_is_token = true,
+       .voices = {"kavya", "agastya", "maitri", "vinaya"},
+       .sampling = {.temperature = 0.4f, .top_p = 0.9f, .repetition_penalty = 1.05f},
+       .language = "auto",
+       .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
+      // maya-research/maya1: transformers_inference.py, whose tokenizer writes a first token, too.
+      {.name = "Maya1",
+       .marker = "<laugh_harder>",
+       .before = {&T::begin_of_text, &T::start_of_human, &T::begin_of_text},
+       .behind = {&T::end_of_text, &T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+       .voice_begin = "<description=\"",
+       .voice_end = "\"> ",
+       .description =
+           "Realistic male voice in the 30s age with american accent. Normal pitch, warm "
+           "timbre, conversational pacing.",
+       .tags = {"<angry>",        "<appalled>", "<chuckle>",      "<cry>",         "<curious>",
+                "<disappointed>", "<excited>",  "<exhale>",       "<gasp>",        "<giggle>",
+                "<gulp>",         "<laugh>",    "<laugh_harder>", "<mischievous>", "<sarcastic>",
+                "<scream>",       "<sigh>",     "<sing>",         "<snort>",       "<whisper>"},
+       .voices = {"default"},
+       .sampling = {.temperature = 0.4f, .top_p = 0.9f, .repetition_penalty = 1.1f},
+       .language = "english",
+       .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
+      // kenpath/svara-tts-v1: svara-tts-inference, tts_engine/encoder.py and transports.py.
+      {.name = "svara",
+       .marker = "<|audio|>",
+       .before = {&T::begin_of_text, &T::start_of_human, &T::audio},
+       .behind = {&T::end_of_human, &T::end_of_text, &T::start_of_ai, &T::start_of_speech},
+       .voice_begin = "",
+       .voice_end = ": ",
+       .voices = languages_and_genders(),
+       .sampling = {.temperature = 0.75f, .top_k = 40, .top_p = 0.9f, .repetition_penalty = 1.1f},
+       .language = "auto",
+       .licence = "Apache-2.0 (see the checkpoint); codec MIT"},
+      // The authors' package (orpheus_tts/engine_class.py).
+      {.name = "Orpheus",
+       .marker = "",
+       .before = {&T::start_of_human, &T::begin_of_text},
+       .behind = {&T::end_of_text, &T::end_of_human, &T::start_of_ai, &T::start_of_speech},
+       .voice_begin = "",
+       .voice_end = ": ",
+       .cleaned = true,
+       .voices = {"tara", "leah", "jess", "leo", "dan", "mia", "zac", "zoe", "julia"},
+       .sampling = {.temperature = 0.6f, .top_p = 0.8f, .repetition_penalty = 1.3f},
+       .language = "english",
+       .licence = "Llama 3.2 Community License (see the checkpoint); codec MIT"}};
+  return kAll;
+}
+
+}  // namespace
+
+const Edition& edition_of(const Tokenizer& tokenizer) {
+  return *std::ranges::find_if(editions(), [&](const Edition& edition) {
+    return *edition.marker == 0 || tokenizer.id(edition.marker);
+  });
+}
+
+const Edition& first_edition() { return editions().back(); }
+
+}  // namespace syrinx::orpheus
