@@ -42,7 +42,7 @@ TEST(Arrivals, ArePoisson) {
   EXPECT_LT(times.back(), duration_s);
   // 20000 expected; four standard deviations are 566.
   EXPECT_NEAR(static_cast<double>(times.size()), rate * duration_s, 566);
-  // Gaps are exponential: mean and standard deviation 1 / rate, and e^-1 are longer than that.
+  // Gaps are exponential: mean and standard deviation are 1 / rate, and a share of e^-1 is longer.
   double sum = 0, squares = 0;
   int longer = 0;
   for (size_t i = 1; i < times.size(); ++i) {
@@ -52,7 +52,7 @@ TEST(Arrivals, ArePoisson) {
   const auto n = static_cast<double>(times.size() - 1);
   EXPECT_NEAR(std::sqrt(squares / n - (sum / n) * (sum / n)) * rate, 1, 0.05);
   EXPECT_NEAR(longer / n, std::exp(-1), 0.02);
-  // Counts in one-second windows: variance equals mean.
+  // In one-second windows the variance of the counts equals their mean.
   std::vector<double> counts(static_cast<size_t>(duration_s));
   for (const double at : times) ++counts[static_cast<size_t>(at)];
   double variance = 0;

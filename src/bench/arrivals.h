@@ -11,7 +11,7 @@ namespace syrinx {
 
 inline constexpr size_t kMostArrivals = 2'000'000;
 
-/// Uniform in [0, 1), the same on every standard library.
+/// Returns a uniform number in [0, 1), the same with every standard library.
 double uniform(std::mt19937_64& random);
 
 /// Computes the arrivals of a Poisson process with `rate` > 0 requests a second: times in [0,

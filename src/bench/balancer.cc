@@ -10,7 +10,7 @@ namespace {
 constexpr int kPoints = 1600;  // on the ring, of a worker: HAProxy has 16 per unit of weight (100)
 constexpr double kLeastShare = 0.01;
 
-/// The mixer of SplitMix64 (Steele, Lea, Flood 2014).
+/// Returns x after the mixer of SplitMix64 (Steele, Lea, Flood 2014).
 uint64_t scattered(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;

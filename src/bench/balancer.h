@@ -36,7 +36,7 @@ class HashRing {
 
  private:
   size_t at(uint64_t voice) const;
-  std::vector<std::pair<uint64_t, int>> points_;  // ascending
+  std::vector<std::pair<uint64_t, int>> points_;  // position on the ring, worker; ascending
 };
 
 /// The balancer's choice for each request, and the state of its workers.

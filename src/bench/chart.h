@@ -27,7 +27,7 @@ struct Chart {
   std::string mark_label = {};
 };
 
-/// An <svg> element; names and labels are escaped here.
+/// Returns an <svg> element; escapes names and labels.
 std::string chart_svg(const Chart& chart);
 
 /// Returns about `count` round numbers that cover [low, high], ascending; for axes.

@@ -26,7 +26,7 @@ const WorkerCurve& toy_curve(const StepProfile& profile) {
   return curve;
 }
 
-/// A "day" of minutes, by quarters.
+/// Returns both results for a "day" of a few minutes, by quarters of the day.
 Both both_of(SimulationOptions fleet, double peak_rate, std::vector<double> levels,
              double day_s = 200) {
   static const StepProfile profile = toy_profile(kSlower);

@@ -17,11 +17,11 @@ struct DayReport {
   std::vector<CurvePoint> curve;  ///< of a computed day; empty: a day simulated exactly
 };
 
-/// The report as a table for a terminal.
+/// Returns the report as a table for a terminal.
 std::string day_text(const DayReport& report);
-/// The report as one JSON object.
+/// Returns the report as one JSON object.
 std::string day_json(const DayReport& report);
-/// The report as a page with charts, without external files.
+/// Returns the report as a page with charts, without external files.
 std::string day_html(const DayReport& report);
 
 }  // namespace syrinx

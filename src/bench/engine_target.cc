@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Feeds a meter from the engine's thread and notifies the generator's thread when all is over.
+/// Feeds a meter from the engine's thread; notifies the generator's thread at the end.
 class MeterSink : public Sink, public std::enable_shared_from_this<MeterSink> {
  public:
   MeterSink(net::io_context& io, int rate_hz, std::shared_ptr<Meter> meter,

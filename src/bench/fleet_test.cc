@@ -160,7 +160,7 @@ FleetRun run_fleet(SimulationOptions options, double rate, double duration_s,
 /// The only fault that listeners notice is that of the worker that died: the audio that it played.
 TEST(Fleet, AKilledWorkerCostsWhatItWasPlaying) {
   StepProfile profile = toy_profile(10);
-  profile.utterances[0].open_s = 0.15;  // seconds in which nothing is heard
+  profile.utterances[0].open_s = 0.15;  // seconds before any audio
   SimulationOptions options;
   options.replicas = 4;
   for (const double at_s : {10., 20., 30., 40.}) options.fleet.failures.push_back({at_s, 2, 2});

@@ -61,7 +61,7 @@ std::vector<Link> links_of(const Pipeline& pipeline) {
 struct Runner {
   std::unique_ptr<Sequence> state;
   std::vector<int32_t> pages;
-  std::vector<int32_t> frames;  ///< codes, for the chunk stages
+  std::vector<int32_t> frames;  ///< codes for the chunk stages
   std::vector<WordMark> words;
   int kv = 0, steps = 0;
   uint32_t total = 0;

@@ -2,12 +2,12 @@
 // real time and waits when it has no samples. Uses times and durations only. Plain data, one
 // thread.
 //
-//   underrun    a chunk came after the player had run dry; the player waits and goes on from there
-//               (SGLang-Omni's audio_underrun_s is the longest of them)
-//   stall       all waits of a stream together; equals the head start that would have hidden them
+//   underrun    a chunk arrived after the player had run dry; the player waits and continues there
+//               (SGLang-Omni's audio_underrun_s is the longest underrun)
+//   stall       the sum of all waits of a stream: the head start that would have prevented them
 //               (vLLM-Omni's audio_underrun)
-//   viable      chunk i + 1 came before the chunks up to i had been played by a player that never
-//               waits: equation 2 of the VoxServe paper, as its benchmark/goodput.py counts it
+//   viable      chunk i + 1 arrived before a player that never waits had played the chunks up to i:
+//               equation 2 of the VoxServe paper, as its benchmark/goodput.py counts it
 #pragma once
 
 #include <cstdint>

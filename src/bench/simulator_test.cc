@@ -126,7 +126,7 @@ TEST(Simulator, ListenersHearInRealTime) {
 
 TEST(Simulator, OverloadRefusesAndReplicasHelp) {
   SimulationOptions one;
-  // 40 steps of at least 0.13 ms each, and 40 frames of 0.1 ms: 100 requests a second at most.
+  // 40 steps of at least 0.13 ms and 40 frames of 0.1 ms: at most 100 requests a second.
   const LoadSummary over = run(one, {LoadKind::kRate, 400});
   EXPECT_GT(over.failed, 0);
   EXPECT_FALSE(over.holds);
@@ -150,7 +150,7 @@ TEST(Simulator, FollowsTheSeed) {
 
 TEST(Simulator, FewPagesSlowDownAndNeverBlock) {
   SimulationOptions options;
-  options.pages = 8;  // two requests and a bit
+  options.pages = 8;  // pages for a little more than two requests
   const LoadSummary summary = run(options, {LoadKind::kStreams, 12});
   EXPECT_GT(summary.requests, 100);
   EXPECT_EQ(summary.failed, 0);

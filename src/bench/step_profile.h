@@ -44,12 +44,12 @@ struct ArProfile {
   double step_s(int decodes, double kv, int prompt_rows) const;
 };
 
-/// A part of a request with a prompt of its own.
+/// A part of a request that has its own prompt.
 struct SegmentProfile {
   int prompt_rows = 1;
   int companion_rows = 0;  ///< prompt rows of the guidance companion; 0: there is no companion
   int steps = 0, frames = 0;
-  int first_frame_step = 1;  ///< the step after which the first frame is complete
+  int first_frame_step = 1;  ///< step after which the first frame is complete
 };
 
 /// The lengths of a request that was run; the simulator chooses among these.

@@ -34,7 +34,7 @@ class BenchTarget {
 struct HttpTargetOptions {
   std::string url = {};        ///< http://host:port[/base]; the path of the API is appended
   std::string model = {};      ///< sent as "model" unless empty
-  std::string api_key = {};    ///< sent as a bearer token unless empty
+  std::string api_key = {};    ///< sent as a bearer token; empty: none
   std::string fields = {};     ///< a JSON object merged into every body, or empty
   int sample_rate_hz = 24000;  ///< of PCM without a header, if the answer states none
   double timeout_s = 60;       ///< longest time of a request

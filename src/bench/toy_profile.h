@@ -1,4 +1,4 @@
-// A made-up profile for tests, with round figures.
+// A made-up profile with round numbers, for tests.
 #pragma once
 
 #include "bench/step_profile.h"
