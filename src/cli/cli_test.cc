@@ -1,4 +1,4 @@
-// The parts of the command line that need no model: files and subtitles.
+// Parts of the command line that need no model: files and subtitles.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -68,7 +68,7 @@ TEST(LoadLine, NamesWhatIsDoneAndTheTimeLeft) {
   progress.done_bytes = 1 << 20;
   EXPECT_EQ(load_text(progress, 2), "loading llama: 1.0 MiB of 3.0 MiB, 4 s left");
   EXPECT_EQ(load_text(progress, 62), "loading llama: 1.0 MiB of 3.0 MiB, 2 min 4 s left");
-  progress.done_bytes = 4 << 20;  // a tensor of two files
+  progress.done_bytes = 4 << 20;  // a tensor that two files contain
   EXPECT_EQ(load_text(progress, 2), "loading llama: 3.0 MiB of 3.0 MiB, 0 s left");
 }
 
@@ -94,7 +94,7 @@ TEST(AudioFile, FlacStatesItsLength) {
   file.finish();
   const std::string bytes = read(path);
   ASSERT_GT(bytes.size(), 42u);
-  uint64_t total = 0;  // 36 bits before the MD5 of STREAMINFO
+  uint64_t total = 0;  // 36 bits of STREAMINFO, before its MD5
   for (size_t i = 21; i < 26; ++i) total = total << 8 | static_cast<uint8_t>(bytes[i]);
   EXPECT_EQ(total & 0xFFFFFFFFF, 7000u);
   EXPECT_NE(bytes.substr(26, 16), std::string(16, '\0')) << "no MD5";

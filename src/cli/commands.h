@@ -1,4 +1,4 @@
-// All commands of the program. Free function; any thread.
+// The list of all commands of the program. Free function; any thread.
 #pragma once
 
 #include <span>

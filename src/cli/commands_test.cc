@@ -20,7 +20,7 @@
 namespace syrinx {
 namespace {
 
-/// Long names of a command's options, with their descriptions.
+/// Long names of a command's options, with their help.
 using Offered = std::map<std::string, std::string>;
 
 Offered offered_by(const CommandFacts& command) {

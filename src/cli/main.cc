@@ -1,4 +1,4 @@
-// The program: all commands.
+// The program `syrinx`, with all commands.
 #include "cli/commands.h"
 #include "cli/line/program.h"
 

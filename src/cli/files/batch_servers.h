@@ -32,7 +32,7 @@ class BatchServers {
   struct Server {
     std::string url;
     int running = 0;
-    int failures = 0;  // in a row
+    int failures = 0;  // failures in a row
     double rests_until_s = 0;
   };
   const int jobs_;

@@ -66,7 +66,7 @@ Manuscript read_book(const BookOptions& options) {
   return out;
 }
 
-constexpr const char* kPlaylist = "book.m3u8";  // written last
+constexpr const char* kPlaylist = "book.m3u8";  // written after all chapters
 
 /// Formats a duration: "1:02:33" or "2:33".
 std::string clock_text(double seconds) {

@@ -1,4 +1,5 @@
-// A book as text: its chapters, and the parts in which it is spoken. Free functions; any thread.
+// The text of a book: its chapters, and the parts that are spoken one by one. Free functions; any
+// thread.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// An audio file that is written while its audio is being made. One thread.
+// An audio file that is written while the audio is generated. One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ AudioFormat format_of_file(const std::string& path);
 /// written.
 class AudioFile {
  public:
-  /// `path` "-" is the standard output.
+  /// `path` "-": the standard output.
   AudioFile(std::string path, int sample_rate_hz, AudioFormat format = AudioFormat::kWav);
 
   void write(std::span<const float> samples);

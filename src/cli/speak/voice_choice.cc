@@ -45,7 +45,7 @@ void add_turns(const Speaker& speaker, const VoiceChoice& choice, SpeechRequest&
   }
 }
 
-/// The voice of every wish with a source: looked up, or encoded now.
+/// Returns the voice of every VoiceWish with a source: looked up, or encoded now.
 std::vector<std::shared_ptr<const Voice>> fetch_voices(Engine& engine, const Speaker& speaker,
                                                        const VoiceChoice& choice,
                                                        const std::vector<VoiceWish>& wishes) {
