@@ -15,7 +15,7 @@ namespace syrinx {
 
 /// Rules for admitting requests.
 struct AccessRules {
-  /// Names, without a port, that the Host header may have; empty: any.
+  /// Host names, without a port, that the Host header may contain; empty: any.
   std::vector<std::string> hosts;
   /// Origins ("https://example.org") whose pages may use the server, as read_origin() returns them;
   /// "*": every page. "https://*.example.org": every name below example.org.

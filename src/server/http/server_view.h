@@ -24,7 +24,7 @@ struct ServerView {
   const DecodeHelper* decoder = nullptr;            ///< null: the server decodes recordings itself
   bool voice_uploads = true;                        ///< clients may add and remove voices
   bool draining = false;
-  int connections = 0;  ///< open ones
+  int connections = 0;  ///< open connections
   int streams = 0;      ///< speech requests that are being answered
   int64_t requests = 0;
   uint64_t lost_lines = 0;  ///< lines of the log that were dropped because nothing read them

@@ -39,7 +39,7 @@ constexpr size_t kReadBytes = size_t{64} << 10;  // most bytes of one read
 constexpr auto kTick = std::chrono::milliseconds(250);
 /// A client that sends nothing for this long, not even the answer to a ping, is disconnected.
 constexpr auto kSilence = std::chrono::seconds(60);
-constexpr std::string_view kVoiceAsModel = "/v1/speak";  // its "model" may be a voice
+constexpr std::string_view kVoiceAsModel = "/v1/speak";  // here "model" may be a voice
 constexpr auto kHandshake = std::chrono::seconds(10);
 constexpr auto kFarewell = std::chrono::seconds(2);
 

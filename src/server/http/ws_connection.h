@@ -19,8 +19,8 @@ namespace syrinx {
 class Connection;
 struct ServerState;
 
-/// Whether the request asks for a WebSocket.
 using UpgradeRequest = boost::beast::http::request<boost::beast::http::string_body>;
+/// Returns whether the request asks for a WebSocket.
 bool wants_websocket(const UpgradeRequest& request);
 
 /// The facts of an upgrade. Borrows from the session.

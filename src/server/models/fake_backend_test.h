@@ -57,7 +57,7 @@ class FakeBackend : public Backend {
   SpeechRequest last_request() const;
   /// Returns the steps of all requests.
   int64_t steps() const;
-  /// Waits until no request runs; false after timeout_s.
+  /// Waits until no request runs; returns false after timeout_s.
   bool wait_idle(double timeout_s) const;
   /// Returns the most audio so far that was made ahead of a reader.
   double max_unread_s() const;
@@ -90,7 +90,7 @@ class FakeBackend : public Backend {
   std::shared_ptr<const Pipeline> toy_;  // owns the encoder
   std::atomic<bool> refuse_voices_ = false;
   std::atomic<int64_t> cancelled_ = 0;
-  std::map<uint64_t, VoiceDone> slow_;  // encodings that wait for their cancellation
+  std::map<uint64_t, VoiceDone> slow_;  // encodings that wait to be cancelled
   uint64_t next_slow_ = uint64_t{1} << 32;
   std::unique_ptr<VoiceQueue> voices_;  // destroyed first
 };

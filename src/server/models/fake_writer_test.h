@@ -53,7 +53,7 @@ class FakeWriter : public Backend {
   int hurried() const;
   /// Returns how many requests have ended: their sinks have received everything.
   int ended() const;
-  /// Waits until `count` requests were cancelled; false after 10 s.
+  /// Waits until `count` requests were cancelled; returns false after 10 s.
   bool wait_cancelled(int count) const;
 
  private:

@@ -18,7 +18,7 @@
 
 namespace syrinx {
 
-/// A model that is loaded when a request names it.
+/// A model that can be loaded when a request names it.
 struct ModelSource {
   std::string name;  ///< the name in requests
   /// Throws LoadError.

@@ -69,7 +69,7 @@ TEST(Multipart, RefusesOthers) {
   EXPECT_NE(shown(many + "--xyz--").find("32 parts"), std::string::npos);
 }
 
-/// A boundary in every line must not take long, and parts stay within the body.
+/// A boundary in every line must not take long, and parts must lie within the body.
 TEST(MultipartFuzz, AnyBytes) {
   const int runs = fuzz_inputs(20'000);
   const std::string valid = form("name", "anna") + form("ref_text", "Hello.") +

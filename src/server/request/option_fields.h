@@ -1,4 +1,4 @@
-// Options of a request (model/options.h) as fields of a body. Throws ApiError. Any thread.
+// Reads options of a request (model/options.h) from fields of a body. Throws ApiError. Any thread.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ using nlohmann::json;
 /// Most values in a body: each takes far more memory than its bytes.
 constexpr size_t kMaxValues = 200'000;
 
-/// Returns about as many values as the parser would make.
+/// Counts the values approximately as the parser would make them.
 size_t count_values(std::string_view body) {
   size_t count = 0;
   bool in_string = false;
@@ -40,7 +40,8 @@ SpeechBody::SpeechBody(json fields) {
 
 std::variant<SpeechBody, ApiError> SpeechBody::parse(std::string_view body) {
   if (count_values(body) > kMaxValues) {
-    return ApiError{.message = "The body holds too many values.", .code = "invalid_json"};
+    return ApiError{.message = concat("The JSON body has more than ", kMaxValues, " values."),
+                    .code = "invalid_json"};
   }
   const std::optional<std::string> mended = mend_halves(body);
   if (mended) body = *mended;

@@ -20,7 +20,7 @@ namespace syrinx {
 namespace {
 
 constexpr int kPcmHz = 24000;
-constexpr int kMinHz = 8000, kMaxHz = 48000;  // of "sample_rate"
+constexpr int kMinHz = 8000, kMaxHz = 48000;  // bounds of "sample_rate"
 constexpr size_t kMaxInstructionBytes = 16 << 10;
 constexpr size_t kMaxPronunciations = 1000;
 

@@ -60,7 +60,7 @@ class FormReader {
     if (value.empty()) return {};
     if (value == "true" || value == "True" || value == "1") return true;
     if (value == "false" || value == "False" || value == "0") return false;
-    fail(name, concat("'", name, "' is 'true' or 'false'."));
+    fail(name, concat("'", name, "' must be 'true' or 'false'."));
     return {};
   }
 
