@@ -33,14 +33,14 @@ std::string words_below_hundred(int n) {
   return words;
 }
 
-/// One to 999; `joint` stands between the hundreds and the rest.
+/// Returns words for 1 to 999; `joint` goes between the hundreds and the rest.
 std::string words_below_thousand(int n, const char* joint) {
   if (n < 100) return words_below_hundred(n);
   const std::string hundreds = std::string(kInflectOnes[n / 100]) + " hundred";
   return n % 100 ? hundreds + joint + words_below_hundred(n % 100) : hundreds;
 }
 
-/// Digits without leading zeros.
+/// Returns the digits without leading zeros.
 std::string_view without_zeros(std::string_view digits) {
   const size_t first = digits.find_first_not_of('0');
   return first == digits.npos ? digits.substr(0, 0) : digits.substr(first);
@@ -48,8 +48,8 @@ std::string_view without_zeros(std::string_view digits) {
 
 }  // namespace
 
-// Groups of three with commas between them, none before a last group below 100, with or without
-// "and" there and after hundreds.
+// Groups of three digits, with commas between them, but not before a last group below 100; with or
+// without "and" there and after hundreds.
 std::string inflect_number(std::string_view digits, bool with_and) {
   digits = without_zeros(digits);
   if (digits.empty()) return kInflectOnes[0];

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-// More of them, against the package itself: families/cosyvoice2/parity_test.cc, zonos_test.cc.
+// More comparisons with the package: families/cosyvoice2/parity_test.cc, zonos_test.cc.
 TEST(Inflect, NumbersInWords) {
   EXPECT_EQ(inflect_number("0"), "zero");
   EXPECT_EQ(inflect_number("007"), "seven");

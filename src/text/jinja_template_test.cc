@@ -119,7 +119,7 @@ TEST(JinjaRun, NamesTheLine) {
             "! the chat template, line 1: 'batch' takes a count of at least 1");
 }
 
-/// Against Jinja2 itself: tests/parity/chat_template/make_expressions.py.
+/// Results of Jinja2: tests/parity/chat_template/make_expressions.py.
 TEST(JinjaRun, SmallTemplatesAsJinja2) {
   const auto golden =
       parse_json(read_file(SYRINX_BINARY_DIR "/parity/chat_template/expressions.json", 1 << 20));
@@ -186,7 +186,7 @@ TEST(JinjaRun, EndsWhatHasNoEnd) {
       "[3]");
 }
 
-/// The work grows with the messages, not with their square.
+/// The work grows linearly with the messages.
 TEST(JinjaRun, TakesManyMessages) {
   const std::string source =
       read_file(SYRINX_BINARY_DIR "/parity/chat_template/templates/marks.jinja", 1 << 20);
@@ -226,7 +226,7 @@ TEST(JinjaJson, ReadsInOrderAndBounded) {
   EXPECT_EQ(map.value().map().find("k1")->integer(), 70'001);
 }
 
-/// Mutations of real templates: each is refused, faulted or rendered, within its bounds.
+/// Mutations of real templates are refused, fail or are rendered, always within the limits.
 TEST(JinjaFuzz, SurvivesMutations) {
   const std::vector<std::string> sources = own_templates();
   const Template::Variables variables{{"messages", chat_of(4)},

@@ -47,7 +47,7 @@ constexpr Language kLanguages[] = {
     {"zh", "chinese"},
 };
 
-/// Other codes and names of these languages.
+/// Further codes and names of these languages.
 constexpr Language kOthers[] = {
     {"ar", "ara"},      {"cs", "ces"},       {"cs", "cze"},       {"da", "dan"},
     {"de", "deu"},      {"de", "ger"},       {"el", "ell"},       {"el", "gre"},
@@ -71,14 +71,14 @@ const Language* row_of(std::string_view text) {
   return at == std::end(kLanguages) ? nullptr : at;
 }
 
-/// Small letters, and hyphens between the parts of a tag.
+/// Returns a tag in small letters, with hyphens between its parts.
 std::string tag_text(std::string_view called) {
   std::string out = lower_ascii(trimmed(called));
   std::replace(out.begin(), out.end(), '_', '-');
   return out;
 }
 
-/// The code of a name or of a code without a region; what is not known stays.
+/// Returns the code of a name or code without a region; unknown ones stay as they are.
 std::string code_of(std::string_view name) {
   if (const Language* row = row_of(name)) return std::string(row->code);
   const auto at = std::find_if(std::begin(kOthers), std::end(kOthers),
@@ -86,7 +86,7 @@ std::string code_of(std::string_view name) {
   return std::string(at == std::end(kOthers) ? name : at->code);
 }
 
-/// A language and what its tag says beyond that: region, script, variant.
+/// A language; `rest`: the further parts of its tag: region, script, variant.
 struct Tag {
   std::string code, rest;
 };
@@ -98,7 +98,7 @@ Tag read_tag(std::string_view called) {
   return {code_of(text.substr(0, hyphen)), text.substr(hyphen + 1)};
 }
 
-/// How well a tag of a model serves one that was asked for; 0: it is another language.
+/// Returns how well a model's tag fits the requested tag; 0: another language.
 int fit(const Tag& known, const Tag& asked) {
   if (known.code != asked.code) return 0;
   if (known.rest == asked.rest) return 5;

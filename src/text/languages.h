@@ -1,4 +1,4 @@
-// Languages as clients, models and recognisers call them: codes (ISO 639-1, a few of 639-2 and -3),
+// Names of languages of clients, models and recognisers: codes (ISO 639-1, a few of 639-2 and -3),
 // tags of BCP 47 with a region, English names. The codes and names are those of OpenAI's API, which
 // Whisper was trained on. Free functions; any thread.
 #pragma once
@@ -10,18 +10,18 @@
 
 namespace syrinx {
 
-/// "en" is "english"; a code that is not known stays as it is.
+/// Returns "english" for "en"; an unknown code stays as it is.
 std::string language_name(std::string_view code);
-/// The code of what a client calls a language: "en", "EN", "en-US", "eng" or "English"; "auto" is
-/// ""; what is not known comes back in small letters.
+/// Returns the code of a client's name for a language: "en", "EN", "en-US", "eng" or "English".
+/// "auto" gives ""; an unknown name is returned in small letters.
 std::string language_code(std::string_view called);
 
-/// What of `known`, a model's names of languages, is meant by what a client calls one. A region
-/// that is not known falls back to the language. Nothing where the language is not among them.
+/// Returns which of `known`, a model's names of languages, a client's name means. An unknown region
+/// falls back to the language. Nothing: the model does not know the language.
 std::optional<std::string> find_language(std::span<const std::string> known,
                                          std::string_view called);
 
-/// Whether the model is to find the language by itself: "" and "auto" in any case.
+/// Returns whether the model should detect the language: "" and "auto" in any case.
 bool is_any_language(std::string_view called);
 
 }  // namespace syrinx

@@ -14,7 +14,7 @@ bool has_any_of(std::string_view text, std::initializer_list<std::string_view> s
                      [text](std::string_view sign) { return text.find(sign) != text.npos; });
 }
 
-/// "- ", "* ", "3. " at the beginning of a line.
+/// Returns whether a line begins with "- ", "* ", "3. ".
 bool begins_list_item(std::string_view line) {
   for (const std::string_view mark : {"- ", "* ", "+ ", "\xe2\x80\xa2 "}) {
     if (line.starts_with(mark)) return true;

@@ -15,23 +15,23 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMostFileBytes = size_t{16} << 20;
-constexpr int kMostLinks = 16;      // a request's, the server's
-constexpr size_t kMostHeld = 4096;  // bytes without a space: no word
+constexpr int kMostLinks = 16;      // most lexicons joined by both()
+constexpr size_t kMostHeld = 4096;  // bytes; more without a space are not a word
 
 constexpr std::string_view kApostrophe = "’";
 
-/// Bytes of the letter, digit or mark of a letter at `at`; 0 where something else stands.
+/// Returns the bytes of the letter, digit or combining mark at `at`; 0 for anything else.
 size_t word_bytes(std::string_view text, size_t at) {
   const CodePoint code = utf8_at(text, at);
   return code.valid && code.value != '_' && is_word(code.value) ? code.size : 0;
 }
-/// The same of what may stand inside of a word, but not at its ends.
+/// Returns the bytes of a character that may be inside a word, but not at its ends.
 size_t joint_bytes(std::string_view text, size_t at) {
   if (text.substr(at).starts_with(kApostrophe)) return kApostrophe.size();
   return std::string_view("'-.&+").find(text[at]) != std::string_view::npos ? 1 : 0;
 }
 
-/// The word that begins at `at` ends at `end`; joints that stand behind it, at `next`.
+/// `end`: the end of a word; `next`: the position after the joints that follow it.
 struct WordEnd {
   size_t end, next;
 };
@@ -47,7 +47,7 @@ WordEnd word_end(std::string_view text, size_t at) {
   return out;
 }
 
-/// As words are kept: with one kind of apostrophe.
+/// Returns a word with one kind of apostrophe, as words are stored.
 std::string plain_word(std::string_view word) {
   std::string out(word);
   for (size_t at; (at = out.find(kApostrophe)) != out.npos;) {
@@ -56,7 +56,7 @@ std::string plain_word(std::string_view word) {
   return out;
 }
 
-/// Where the last word begins that more text may change.
+/// Returns the beginning of the last word, which more text may change.
 size_t open_word(std::string_view text) {
   size_t certain = 0;
   for (size_t at = 0; at < text.size();) {
@@ -67,7 +67,7 @@ size_t open_word(std::string_view text) {
   return certain;
 }
 
-/// "'s" or "’s" at the end of a word: how many bytes.
+/// Returns the bytes of "'s" or "’s" at the end of a word; 0: it has neither.
 size_t possessive_bytes(std::string_view word) {
   const std::string_view ends[] = {"'s", "’s", "'S", "’S"};
   for (const std::string_view end : ends) {
@@ -207,7 +207,7 @@ void Lexicon::find(std::string_view text, std::vector<Saying>& out) const {
     saying.phones = owns ? possessive(entry.phones) : entry.phones;
     out.push_back(std::move(saying));
   };
-  // Tried as it stands, then without the 's, then what stands between joints.
+  // Looks for the whole word, then for the word without its 's, then for its parts between joints.
   const auto look = [&](size_t begin, size_t end) {
     const std::string_view word = text.substr(begin, end - begin);
     if (const Entry* known = entry(word)) return put(begin, end, *known, false), true;

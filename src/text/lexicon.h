@@ -1,13 +1,12 @@
-// How one's own words are said: a list of words, each with its sounds or other words to be read
-// instead.
+// A list of words with their pronunciation, as sounds or as other words that are read instead.
 //
 //     # a word, then how it is said
 //     Syrinx    /ˈsɪɹɪŋks/        IPA
 //     Nguyen    {W IH1 N}         ARPAbet
 //     nginx     engine X          other words
 //
-// An entry in small letters holds for any case, one with capitals for this writing alone. Const
-// after it was made; any thread.
+// An entry in small letters applies to the word in any case, one with capitals only to exactly this
+// spelling. Const after construction; any thread.
 #pragma once
 
 #include <memory>
@@ -29,9 +28,9 @@ class Lexicon {
   static constexpr size_t kMostEntries = 100'000;
   static constexpr size_t kMostWordBytes = 64, kMostHowBytes = 400;
 
-  /// The text of a file. An Error names the line, and what is wrong with it.
+  /// Parses the text of a lexicon file. An Error names the line and its fault.
   static Result<std::shared_ptr<const Lexicon>> parse(std::string_view text);
-  /// Words with how they are said. An Error names the word.
+  /// Makes a lexicon of words and their pronunciations. An Error names the word.
   static Result<std::shared_ptr<const Lexicon>> of(
       std::span<const std::pair<std::string, std::string>> entries);
   /// Looks into `first`, then into `second`; either may be null, and then it is the other.
@@ -39,17 +38,17 @@ class Lexicon {
                                              const std::shared_ptr<const Lexicon>& second);
 
   size_t size() const { return entries_.size() + (next_ ? next_->size() : 0); }
-  /// All of it as bytes, for another process.
+  /// Writes the lexicon as bytes, for another process.
   void append_to(std::string& bytes) const;
-  /// Throws LoadError for anything but what append_to() writes.
+  /// Reads what append_to() has written; throws LoadError for anything else.
   static std::shared_ptr<const Lexicon> read(ByteReader& in);
 
-  /// Appends the words of `text` that it knows, in order; a possessive 's belongs to its word.
+  /// Appends the known words of `text`, in order; a possessive 's belongs to its word.
   void find(std::string_view text, std::vector<Saying>& out) const;
 
  private:
   struct Entry {
-    std::string words;  ///< or
+    std::string words;  ///< words to read instead, or:
     Phones phones;
   };
   Status add(std::string_view word, std::string_view how);
@@ -59,11 +58,11 @@ class Lexicon {
   std::shared_ptr<const Lexicon> next_;
 };
 
-/// A lexicon as a file. Throws LoadError, with the line.
+/// Loads a lexicon file. Throws LoadError with the line.
 std::shared_ptr<const Lexicon> load_lexicon(const std::string& path);
 
-/// For models that take no phones: a text that arrives in pieces, with the words that a lexicon has
-/// other words for exchanged. What comes out depends on the whole alone. One thread.
+/// Replaces words by a lexicon's other words, in a text that arrives in pieces; for models that do
+/// not take phones. The result does not depend on the pieces. One thread.
 class Respeller {
  public:
   explicit Respeller(std::shared_ptr<const Lexicon> lexicon) : lexicon_(std::move(lexicon)) {}

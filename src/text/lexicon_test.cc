@@ -14,7 +14,7 @@ std::shared_ptr<const Lexicon> parse(std::string_view text) {
   EXPECT_TRUE(lexicon.ok()) << (lexicon.ok() ? "" : lexicon.error().message);
   return lexicon.ok() ? lexicon.take() : nullptr;
 }
-/// "word=how" for what is found.
+/// Returns "word=how" for each word found.
 std::string found(const Lexicon& lexicon, std::string_view text) {
   std::vector<Saying> sayings;
   lexicon.find(text, sayings);
@@ -125,8 +125,8 @@ TEST(EnglishSayings, AreReadInsteadOfWhatIsWritten) {
   EXPECT_EQ(say("NEVER SAY THAT.", {}), "never|say|that.");
 }
 
-/// Files and texts of any bytes: a lexicon or a fault with its line; what is found is apart, in
-/// order and within the text, and a text in pieces is respelled as it is at once.
+/// Files and texts of any bytes give a lexicon or a fault with its line. Words found do not
+/// overlap, are in order and within the text. A text in pieces is respelled as the whole text is.
 TEST(LexiconFuzz, FilesAndTexts) {
   const std::string file =
       "# names\r\nSyrinx\t/\u02c8s\u026a\u0279\u026a\u014bks/\r\n\nnginx engine X\nUS  U S\n"

@@ -14,9 +14,9 @@ namespace {
 constexpr size_t kMostPhones = 200;
 
 struct Sound {
-  std::string_view written, arpabet;  ///< `arpabet`: phones apart by spaces; "" for nothing
+  std::string_view written, arpabet;  ///< `arpabet`: phones separated by spaces; "": no phone
 };
-// The longest that fits counts, so longer ones need not stand first.
+// The longest match is taken, so the order does not matter.
 constexpr std::array kIpa = std::to_array<Sound>({
     // consonants of English
     {"p", "p"},
@@ -53,7 +53,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"ʤ", "jh"},
     {"ɾ", "d"},
     {"ʔ", ""},
-    // of other languages: the nearest
+    // of other languages, by the nearest English sound
     {"x", "k"},
     {"χ", "k"},
     {"ç", "hh"},
@@ -122,7 +122,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"ɐ", "ah"},
     {"ɨ", "ih"},
     {"ᵻ", "ih"},
-    // of other languages
+    // vowels of other languages
     {"y", "uw"},
     {"yː", "uw"},
     {"ʏ", "uh"},
@@ -136,7 +136,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"ɤ", "ah"},
     {"ɘ", "ax"},
     {"ɞ", "er"},
-    // what changes a sound a little
+    // marks that change a sound a little
     {"ː", ""},
     {"ˑ", ""},
     {"ʰ", ""},
@@ -156,7 +156,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"̈", ""},
     {"̞", ""},
     {"̝", ""},
-    // borders
+    // separators
     {".", ""},
     {" ", ""},
     {"‿", ""},
@@ -191,7 +191,7 @@ constexpr std::array kVowels = std::to_array<Letter>({
     {"uh", "ʊ"},
     {"uw", "uː"},
 });
-/// Further names of ARPAbet.
+/// Further names of phones in ARPAbet.
 constexpr std::array kOtherNames = std::to_array<Sound>({
     {"axr", "er"},
     {"dx", "d"},
@@ -219,11 +219,11 @@ Error phones_fault(std::string message) {
   return {ErrorCode::kInvalid, std::move(message), "phones"};
 }
 
-/// Phones as they come; at the end every vowel has a stress, and one the main one.
+/// Collects phones; at the end every vowel has a stress, and one the main stress.
 class Collected {
  public:
   void stress_next(char stress) { next_ = stress; }
-  /// Phones apart by spaces.
+  /// Adds phones separated by spaces.
   void add(std::string_view names) {
     while (!names.empty()) {
       const size_t end = std::min(names.find(' '), names.size());
@@ -237,7 +237,7 @@ class Collected {
       phones_.push_back(std::move(phone));
     }
   }
-  /// The consonant that came last makes a syllable: "n̩".
+  /// Makes a syllable of the last consonant: "n̩".
   void make_syllable() {
     if (!phones_.empty() && !is_stress_mark(phones_.back().back())) {
       phones_.insert(phones_.end() - 1, std::string("ax0"));

@@ -1,4 +1,4 @@
-// Pronunciations as people write them, in IPA or ARPAbet. Pure functions.
+// Parses pronunciations that people write in IPA or ARPAbet. Pure functions.
 #pragma once
 
 #include <string_view>
@@ -8,14 +8,15 @@
 
 namespace syrinx {
 
-/// "təˈmeɪtoʊ"; the tie bar, length, syllable dots and spaces are known. Sounds that English lacks
-/// become the nearest that it has, in `arpabet` only. An Error names the invalid symbol.
+/// Parses IPA: "təˈmeɪtoʊ"; accepts the tie bar, length marks, syllable dots and spaces. In
+/// `arpabet` only, sounds that English lacks become the nearest English sound. An Error names the
+/// invalid symbol.
 Result<Phones> phones_of_ipa(std::string_view ipa);
 
-/// "T AH0 M EY1 T OW2" as in CMU's dictionary; stress may be left out, case does not matter.
+/// Parses "T AH0 M EY1 T OW2" as in CMU's dictionary; stress is optional, case does not matter.
 Result<Phones> phones_of_arpabet(std::string_view arpabet);
 
-/// The same with the 's of a possessive behind it.
+/// Returns the phones with a possessive 's added.
 Phones possessive(Phones phones);
 
 }  // namespace syrinx

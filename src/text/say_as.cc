@@ -46,7 +46,7 @@ constexpr std::array kSignNames = std::to_array<SignName>({{".", "dot"},
                                                            {"^", "caret"},
                                                            {"|", "bar"}});
 
-/// Every character by its name. In English a capital that stands alone is a letter's name.
+/// Names every character. In English a single capital is a letter's name.
 std::string spelled_out(std::string_view text, bool english) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -65,13 +65,13 @@ std::string spelled_out(std::string_view text, bool english) {
     } else {
       english::add(out, std::string(1, english::to_upper(one[0])) + std::string(one.substr(1)));
       const bool article = out.ends_with('A') && at < text.size() && !english::is_letter(text[at]);
-      if (article) out += ',';  // else "A seven" would have it
+      if (article) out += ',';  // otherwise "a" would be an article in "A seven"
     }
   }
   return out;
 }
 
-/// Digits one by one; a comma where anything stands between them.
+/// Reads digits one by one, with a comma where other characters separate them.
 std::string digits_in_groups(std::string_view text, bool english) {
   std::string out;
   bool gap = false;
@@ -103,7 +103,7 @@ std::vector<int64_t> numbers_in(std::string_view text) {
   return out;
 }
 
-/// "5/12/2026" with the format "dmy": its parts in the order that the format says.
+/// Reads a date like "5/12/2026", whose parts are in the order of the format ("dmy").
 Said date_of(std::string_view format, std::string_view text) {
   constexpr std::array<std::string_view, 12> kMonths = {
       "january", "february", "march",     "april",   "may",      "june",
@@ -115,7 +115,7 @@ Said date_of(std::string_view format, std::string_view text) {
   }
   std::erase_if(order, [](char c) { return c != 'y' && c != 'm' && c != 'd'; });
   std::vector<int64_t> parts = numbers_in(text);
-  if (parts.size() == 1 && text.size() == 8) {  // 20261123
+  if (parts.size() == 1 && text.size() == 8) {  // like 20261123
     const int64_t all = parts[0];
     parts = {all / 10000, all / 100 % 100, all % 100};
     if (order.empty()) order = "ymd";
@@ -138,7 +138,7 @@ Said date_of(std::string_view format, std::string_view text) {
   return out.empty() ? Said() : out;
 }
 
-/// "2:30pm", "14:30:05", "1'21"" (a minute and 21 seconds).
+/// Reads a time: "2:30pm", "14:30:05", "1'21"" (a minute and 21 seconds).
 Said time_of(std::string_view text) {
   const std::vector<int64_t> parts = numbers_in(text);
   if (parts.empty() || parts.size() > 3) return {};

@@ -1,4 +1,4 @@
-// SSML's say-as: what a writing stands for, as words. Pure functions.
+// SSML's say-as: converts text to words by its kind. Pure functions.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,10 @@
 
 namespace syrinx {
 
-/// "characters", "digits", "cardinal", "ordinal", "date", "time", "telephone", ... `format`: of a
-/// date ("mdy", "ymd", "md", ...). `english`: else only what is spelled is changed. Nothing: there
-/// is an unknown kind, or `text` does not fit it; then it is read as any text is.
+/// Returns words for `text`. `kind`: "characters", "digits", "cardinal", "ordinal", "date", "time",
+/// "telephone", ... `format`: of a date ("mdy", "ymd", "md", ...). `english` false: changes only
+/// spelled text. Nothing: the kind is unknown or `text` does not fit it; then the text is read as
+/// usual.
 std::optional<std::string> say_as(std::string_view kind, std::string_view format,
                                   std::string_view text, bool english);
 

@@ -1,5 +1,4 @@
-// How parts of a text are to be said, whatever its writing suggests: what SSML and lexicons ask
-// for. Plain values.
+// Pronunciation of parts of a text, as SSML or a lexicon requires. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -8,38 +7,38 @@
 
 namespace syrinx {
 
-/// The sounds of a word or a few. Empty: none are given.
+/// The sounds of a word or a few words. Empty: not given.
 struct Phones {
   std::string ipa;  ///< with ˈ and ˌ before stressed syllables or vowels
-  /// The same in the sounds of US English: small letters, vowels with their stress ("ow1").
+  /// The same sounds in US English: small letters, vowels with their stress ("ow1").
   std::vector<std::string> arpabet;
   bool empty() const { return arpabet.empty(); }
 };
 
-/// Bytes [begin, end) of a text, whole words.
+/// The pronunciation of bytes [begin, end) of a text, which are whole words.
 struct Saying {
   int64_t begin = 0, end = 0;
-  std::string words = {};  ///< to be read instead; empty: as written
-  Phones phones = {};      ///< for models that take phones; the others say the words
-  bool strong = false;     ///< with an accent
+  std::string words = {};  ///< words to read instead; empty: as written
+  Phones phones = {};      ///< for models that take phones; other models read the words
+  bool strong = false;     ///< spoken with an accent
 };
 
-/// Those of `sayings` that lie in the `size` bytes of a text from `begin` on, moved to them.
+/// Returns the sayings within `size` bytes of a text from `begin` on, relative to `begin`.
 std::vector<Saying> within(const std::vector<Saying>& sayings, int64_t begin, int64_t size);
-/// Both in order; of those that meet, the first's.
+/// Joins both lists in order; where two overlap, keeps the one of `first`.
 std::vector<Saying> joined(std::vector<Saying> first, std::vector<Saying> second);
 
-/// From byte `begin` of a text on, until the next.
+/// The delivery from byte `begin` of a text up to the next Delivery.
 struct Delivery {
   int64_t begin = 0;
-  float rate = 1;   ///< times the speed of the request
-  float pitch = 0;  ///< semitones above the voice's own
+  float rate = 1;   ///< speed relative to the request's
+  float pitch = 0;  ///< semitones above the voice's pitch
 };
 
-/// A place in a text whose time a client asked for.
+/// A position in a text whose time a client wants.
 struct TextMark {
   std::string name;
-  int64_t at = 0;  ///< byte
+  int64_t at = 0;  ///< byte of the text
 };
 
 }  // namespace syrinx

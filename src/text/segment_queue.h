@@ -1,6 +1,6 @@
-// Text on its way to a model that speaks it in parts, each with a prompt of its own: whole
-// sentences, as many as fit while all of the text is known, or one after another while it still
-// arrives. What comes out depends on the text alone, not on the pieces it arrived in. One thread.
+// Cuts text into segments for a model that speaks it in parts, each with a prompt of its own. A
+// segment has whole sentences: as many as fit when all text is known, otherwise one. The segments
+// do not depend on the pieces in which text arrives. One thread.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,18 @@ namespace syrinx {
 
 class SegmentQueue {
  public:
-  /// Segments of at most `max_bytes`, unless a single sentence is longer. `open`: more text may
-  /// come after the first; then sentences shorter than `short_chars` wait for the next one.
+  /// Makes segments of at most `max_bytes`, unless a single sentence is longer. `open`: more text
+  /// may follow the first piece; then sentences shorter than `short_chars` wait for the next
+  /// sentence.
   SegmentQueue(size_t max_bytes, bool open, size_t short_chars);
 
-  /// `last`: no more text comes.
+  /// Adds text. `last`: no more text follows.
   void push(std::string_view text, bool last);
   bool open() const { return open_; }
-  /// The next segment; empty when there is none now, or never when !open(). Segments are never
-  /// blank.
+  /// Returns the next segment, which is never blank; empty: none is ready (if !open(), there are no
+  /// more).
   std::string next();
-  /// Where in the whole text the segment that came last began, in bytes.
+  /// Returns the first byte of the last segment in the whole text.
   int64_t begin() const { return begin_; }
 
  private:
@@ -37,7 +38,7 @@ class SegmentQueue {
   int64_t begin_ = 0;
 };
 
-/// Whether a text is white space only.
+/// Returns whether a text is only white space.
 bool is_blank(std::string_view text);
 /// The field that an error names where a text is blank: "input".
 Error nothing_to_say();

@@ -1,4 +1,4 @@
-// The characters and words that decide where sentences end; for text/sentences and text/english.
+// Characters and words that determine where sentences end; for text/sentences and text/english.
 #pragma once
 
 #include <string>
@@ -9,38 +9,39 @@ namespace syrinx {
 /// Kinds of marks at the end of a sentence.
 enum class Ending { kNone, kDot, kEllipsis, kStrong, kWide };
 
-/// kWide: marks of writing without spaces, which end a sentence wherever they stand.
+/// Returns the kind of a mark. kWide: a mark of scripts without spaces, which always ends a
+/// sentence.
 Ending ending_of(char32_t code);
-/// Quotes and brackets that close, and marks of emphasis.
+/// Returns whether a character is a closing quote or bracket, or a mark of emphasis.
 bool is_closer(char32_t code);
 /// Characters that may stand before the first word of a sentence.
 bool is_opener(char32_t code);
-/// Letters written without spaces between words.
+/// Returns whether a character is a letter of a script without spaces between words.
 bool is_wide_letter(char32_t code);
 
-/// How much a mark within a sentence parts it.
+/// How strongly a mark divides a sentence.
 enum class Clause { kNone, kWeak, kStrong };
-/// How much a mark parts a sentence; kNone for other characters.
+/// Returns how strongly a mark divides a sentence; kNone for other characters.
 Clause clause_of(char32_t code);
-/// Whether it is a mark within sentences of scripts without spaces.
+/// Returns whether a character is a mark within sentences of scripts without spaces.
 bool is_wide_clause(char32_t code);
 
 /// Kinds of words before a full stop. Words come without the last stop: "e.g".
 enum class Abbreviation {
   kNone,
-  kNever,      ///< a sentence does not end here: "Dr"
-  kNumber,     ///< not when a number follows: "No"
-  kPart,       ///< of a book; nor when a Roman numeral follows: "Vol"
-  kSometimes,  ///< when a word follows that sentences begin with: "Inc"
-  kUnit,       ///< behind a number, only when a capital follows: "in"
+  kNever,      ///< never ends a sentence: "Dr"
+  kNumber,     ///< does not end a sentence before a number: "No"
+  kPart,       ///< a part of a book; like kNumber, also before a Roman numeral: "Vol"
+  kSometimes,  ///< ends a sentence only before a capitalised is_starter(): "Inc"
+  kUnit,       ///< after a number does not end a sentence before a small letter: "in"
 };
 /// Returns the kind of a word; kNone for other words.
 Abbreviation abbreviation_of(std::string_view word);
 
-/// Whether a word in small letters may be a Roman numeral: "iv".
+/// Returns whether a word in small letters may be a Roman numeral: "iv".
 bool may_be_numeral(std::string_view word);
 
-/// Whether a capitalised word (here in small letters) is one that sentences often begin with.
+/// Returns whether sentences often begin with this word, given in small letters.
 bool is_starter(std::string_view word);
 
 }  // namespace syrinx

@@ -10,16 +10,15 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kMinLimit = 8;  // characters a piece may have at least
-constexpr size_t kShortLine =
-    45;  // bytes; lines up to here are verse, headings and lists, not prose
-constexpr size_t kWordBytes = 16;     // of a word that decides something
-constexpr size_t kMarks = 64;         // bytes of marks that are taken together
-constexpr size_t kHidden = 64 << 10;  // bytes of a script or a style sheet that is known as one
-constexpr size_t kLongHidden = 2000;  // bytes from which on it is a piece of its own
-constexpr size_t kOften = 4 << 10;    // bytes a stream may hold and look at with every push
+constexpr size_t kMinLimit = 8;       // smallest SentenceOptions::max_chars
+constexpr size_t kShortLine = 45;     // bytes; longer lines are prose
+constexpr size_t kWordBytes = 16;     // longest word that matters
+constexpr size_t kMarks = 64;         // most bytes of successive marks
+constexpr size_t kHidden = 64 << 10;  // longest script or style sheet that is recognised, in bytes
+constexpr size_t kLongHidden = 2000;  // a longer script or style sheet is a separate piece
+constexpr size_t kOften = 4 << 10;    // bytes of held text that every push() examines again
 
-/// Thrown away, not reported: the answer depends on text that is not there yet.
+/// Thrown when the answer depends on text that has not arrived; caught within this file.
 struct NeedMore {};
 
 bool is_digits(std::string_view word) {
@@ -27,10 +26,10 @@ bool is_digits(std::string_view word) {
          std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// Finds one piece of a text after the other.
+/// Finds the pieces of a text, one after another.
 class Splitter {
  public:
-  /// `more`: text may follow.
+  /// `more`: text may follow later.
   Splitter(std::string_view text, const SentenceOptions& options, bool more, size_t column)
       : text_(text),
         max_(std::max(options.max_chars, kMinLimit)),
@@ -38,33 +37,33 @@ class Splitter {
         more_(more),
         column_(column) {}
 
-  /// The piece that begins at `begin` < size, where the one before ended; throws NeedMore when
-  /// that is not certain yet.
+  /// Returns the piece that begins at `begin` < size, the end of the piece before. Throws NeedMore
+  /// when its end is not certain yet.
   Sentence next(size_t begin) {
     const Sentence found = find(begin);
     column_ = bytes_in_line(found.end);
     return found;
   }
-  /// Bytes of the last line before the next piece.
+  /// Returns the bytes of the last line before the next piece.
   size_t column() const { return column_; }
 
  private:
-  /// A place where white space ends, and what it parts.
+  /// The end of a run of white space, and the line ends in it.
   struct Gap {
     size_t end;
     int newlines;
   };
-  /// Where a sentence may end: after its marks, and after the white space behind them.
+  /// A possible end of a sentence: `core` after its marks, `end` after the following white space.
   struct Boundary {
     size_t core, end;
     bool paragraph;
   };
 
-  /// The code point at `at`, which must be there.
+  /// Returns the code point at `at`; throws NeedMore if it has not arrived.
   CodePoint look(size_t at) const {
     if (at < text_.size()) return utf8_at(text_, at);
     if (more_) throw NeedMore();
-    return {0, 0, true};  // the end of the text: no letter, no mark
+    return {0, 0, true};  // at the end of the text: neither a letter nor a mark
   }
   Sentence find(size_t begin);
   Gap skip_gap(size_t at) const;
@@ -82,17 +81,17 @@ class Splitter {
   std::string_view text_;
   size_t max_, min_;
   bool more_;
-  size_t column_;     // of the line in which the piece begins, bytes before it
-  size_t begin_ = 0;  // of the piece
+  size_t column_;     // bytes of the piece's first line before the piece
+  size_t begin_ = 0;  // beginning of the piece
 };
 
-/// Bytes of the line that lie before `end`, a place in the piece.
+/// Returns the bytes of the line before `end`, a position in the piece.
 size_t Splitter::bytes_in_line(size_t end) const {
   const size_t newline = text_.substr(begin_, end - begin_).find_last_of("\r\n");
   return newline == text_.npos ? column_ + (end - begin_) : end - begin_ - newline - 1;
 }
 
-/// White space from `at` on, and how many lines it ends.
+/// Skips white space from `at` on; counts its line ends.
 Splitter::Gap Splitter::skip_gap(size_t at) const {
   int newlines = 0;
   for (;;) {
@@ -113,10 +112,10 @@ size_t Splitter::skip_openers(size_t at) const {
   }
 }
 
-/// Moves behind a script or a style sheet of HTML that begins at `at`, where a '<' stands; `at` for
-/// anything else.
+/// Returns the end of a script or style sheet of HTML that begins with the '<' at `at`; for
+/// anything else, `at`.
 size_t Splitter::skip_hidden(size_t at) const {
-  const bool quoted = at > 0 && text_[at - 1] == '`';  // a text about HTML
+  const bool quoted = at > 0 && text_[at - 1] == '`';  // within a text about HTML
   if (quoted) return at;
   const std::string name = small_word_at(at + 1);
   if (name != "script" && name != "style") return at;
@@ -127,7 +126,8 @@ size_t Splitter::skip_hidden(size_t at) const {
   return at;
 }
 
-/// Letters, digits and inner stops right before `end`, at most kWordBytes; "" for a longer word.
+/// Returns letters, digits and inner stops directly before `end`, at most kWordBytes; "" for a
+/// longer word.
 std::string Splitter::word_before(size_t end) const {
   size_t at = end;
   while (at > begin_ && end - at <= kWordBytes) {
@@ -138,7 +138,7 @@ std::string Splitter::word_before(size_t end) const {
   return end - at > kWordBytes ? std::string() : std::string(text_.substr(at, end - at));
 }
 
-/// The ASCII word at `at` in small letters; "" for one longer than any that matters.
+/// Returns the ASCII word at `at` in small letters; "" if it is longer than all words that matter.
 std::string Splitter::small_word_at(size_t at) const {
   std::string word;
   for (;; ++at) {
@@ -150,7 +150,7 @@ std::string Splitter::small_word_at(size_t at) const {
   }
 }
 
-/// Whether a list item begins at `at`: "- ", "* ", "3. ", "3) ".
+/// Returns whether a list item begins at `at`: "- ", "* ", "3. ", "3) ".
 bool Splitter::begins_item(size_t at) const {
   const char32_t first = look(at).value;
   if (first == '-' || first == '*' || first == 0x2022)
@@ -165,7 +165,7 @@ bool Splitter::begins_item(size_t at) const {
   return (mark == '.' || mark == ')') && is_space(look(at + digits + 1).value);
 }
 
-/// Whether the single full stop at `dot` ends a sentence, when a word at `next` follows.
+/// Returns whether the single full stop at `dot` ends a sentence if a word at `next` follows.
 bool Splitter::dot_ends(size_t dot, size_t next) const {
   const std::string word = word_before(dot);
   const char32_t first = look(next).value;
@@ -180,13 +180,13 @@ bool Splitter::dot_ends(size_t dot, size_t next) const {
   const size_t before = dot - word.size();
   if (known == Abbreviation::kUnit && before > begin_ + 1 && is_digit(text_[before - 2]))
     return false;
-  // Text in small letters throughout: an ordinary word ends a sentence, anything else may not.
+  // In a text of small letters only an ordinary word ends a sentence.
   const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
   return ordinary && word.size() >= 2 &&
          std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-/// At a mark that can end a sentence. Moves `at` behind the marks.
+/// Returns the boundary at a mark that may end a sentence. Moves `at` behind the marks.
 std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at) const {
   bool strong = false, wide = false;
   int dots = 0;
@@ -205,7 +205,7 @@ std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at
   const Boundary boundary{core, gap.end, gap.newlines > 1};
   if (gap.end == text_.size() || boundary.paragraph || wide) return boundary;
   const CodePoint next = look(gap.end);
-  if (gap.end == core) {  // no space: "3.14", "example.org", but also writing without spaces
+  if (gap.end == core) {  // no space: "3.14", "example.org", but also scripts without spaces
     if (strong && is_wide_letter(next.value)) return boundary;
     return {};
   }
@@ -217,18 +217,18 @@ std::optional<Splitter::Boundary> Splitter::after_marks(size_t begin, size_t& at
   return dot_ends(begin, word) ? std::optional(boundary) : std::nullopt;
 }
 
-/// At white space without a mark before it.
+/// Returns the boundary at white space without a mark before it.
 std::optional<Splitter::Boundary> Splitter::at_gap(size_t begin, const Gap& gap) const {
   if (gap.newlines == 0 || gap.end == text_.size()) return {};
   const Boundary boundary{begin, gap.end, gap.newlines > 1};
   if (gap.newlines > 1 || begins_item(gap.end)) return boundary;
-  // One line end: lines of prose go on, short lines stand for themselves.
+  // One line end: a line of prose continues, a short line is a piece of its own.
   const CodePoint next = look(skip_openers(gap.end));
   const bool short_line = bytes_in_line(begin) <= kShortLine;
   return short_line && !is_lower(next.value) ? std::optional(boundary) : std::nullopt;
 }
 
-/// The best place to cut [begin, limit), which is as long as a piece may be.
+/// Returns the best position to cut [begin, limit), which has the largest permitted length.
 size_t Splitter::cut(size_t begin, size_t limit) const {
   size_t space = 0, weak = 0, strong = 0, count = 0;
   char32_t last = 0;
@@ -245,14 +245,14 @@ size_t Splitter::cut(size_t begin, size_t limit) const {
     if ((!gap && !is_wide_clause(code.value)) || last == 0) continue;
     if (gap) space = at;
     const Clause clause = clause_of(last);
-    if (count * 2 < max_) continue;  // a break too early leaves a stump
+    if (count * 2 < max_) continue;  // a cut here would be too early
     if (clause == Clause::kStrong) strong = at;
     if (clause == Clause::kWeak) weak = at;
   }
   if (strong) return strong;
   if (weak) return weak;
   if (space) return space;
-  // Nowhere to breathe: anywhere but before a mark that belongs to the letter.
+  // There is no good position: cuts anywhere, except between a letter and its marks.
   for (size_t at = limit; at > begin; at -= utf8_before(text_, at).size) {
     const char32_t code = utf8_at(text_, at).value;
     const bool tied = (is_word(code) && !is_letter(code) && !is_digit(code) && code != '_') ||
@@ -267,7 +267,7 @@ size_t Splitter::cut(size_t begin, size_t limit) const {
 Sentence Splitter::find(size_t begin) {
   begin_ = begin;
   size_t at = skip_gap(begin).end, count = 0;
-  std::optional<Boundary> kept;  // an end that came before min_chars
+  std::optional<Boundary> kept;  // last end before min_chars
   const auto piece = [&](size_t end, bool paragraph) { return Sentence{begin, end, paragraph}; };
   const auto cut_at = [&](size_t limit) { return Sentence{begin, cut(begin, limit), false, true}; };
   while (at < text_.size()) {
@@ -285,7 +285,7 @@ Sentence Splitter::find(size_t begin) {
       boundary = after_marks(at, at);
       const size_t end = boundary ? boundary->core : at;
       count += utf8_count(text_.substr(from, end - from));
-      if (count > max_) {  // the marks themselves do not fit any more
+      if (count > max_) {  // the marks exceed the limit
         if (kept) return piece(kept->end, false);
         size_t limit = from;
         count -= utf8_count(text_.substr(from, end - from));
@@ -344,7 +344,7 @@ void SentenceStream::take(bool more, std::vector<Item>& out) {
 
 void SentenceStream::push(std::string_view text, std::vector<Item>& out) {
   held_ += text;
-  // Marks or spaces without end decide nothing; do not go through all of them again each time.
+  // Long runs of marks or spaces decide nothing: does not examine them again with each push().
   if (held_.size() > kOften && held_.size() < looked_at_ + looked_at_ / 8) return;
   take(true, out);
 }

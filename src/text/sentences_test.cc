@@ -13,7 +13,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-/// The sentences without the white space around them.
+/// Returns the sentences without the white space around them.
 Strings split(const std::string& text, const SentenceOptions& options = {}) {
   Strings out;
   for (const Sentence& each : split_sentences(text, options)) {
@@ -115,7 +115,7 @@ TEST(Sentences, ShortOnesAreJoined) {
 }
 
 TEST(Sentences, AtTheirLimits) {
-  // A line of this many bytes stands for itself, one of more is prose that goes on.
+  // A line of 45 bytes is a piece of its own; a line of 46 is prose that continues.
   for (const size_t size : {45u, 46u}) {
     const std::string line = "Verse " + std::string(size - 6, 'a');
     EXPECT_EQ(split(line + "\nNext").size(), size == 45 ? 2u : 1u) << size;
@@ -132,10 +132,10 @@ TEST(Sentences, AtTheirLimits) {
   EXPECT_EQ(split("all small, plan b. or not").size(), 1u);
   EXPECT_EQ(split("all small, plan be. or not").size(), 2u);
   EXPECT_EQ(split("Yes, one two three four five six seven", {.max_chars = 30}),
-            (Strings{"Yes, one two three four five", "six seven"}));  // no stump
+            (Strings{"Yes, one two three four five", "six seven"}));  // not cut too early
 }
 
-/// Text made of what the rules look at.
+/// Returns a random text of characters and words that the rules use.
 std::string random_text(std::mt19937& random, size_t parts) {
   static const Strings kParts = {" ",      "  ",
                                  "\n",     "\r\n",
@@ -167,7 +167,8 @@ std::string random_text(std::mt19937& random, size_t parts) {
   return text;
 }
 
-/// Characters, as SentenceOptions counts them, without white space at the ends.
+/// Returns the number of characters, as SentenceOptions counts them, without white space at the
+/// ends.
 size_t length(std::string_view text) {
   size_t count = 0;
   bool space = true, gap = false;
@@ -276,7 +277,7 @@ TEST(Sentences, ALongScriptIsAPieceOfItsOwn) {
   EXPECT_EQ(queue.next(), "Before it. Here ");
   EXPECT_EQ(queue.next(), " there. After it.");
   EXPECT_EQ(queue.next(), "");
-  // A text about HTML is not a script, and one that is not closed hides nothing.
+  // A text about HTML is not a script, and a script without an end hides nothing.
   const std::string about = "Use `<script>` here. " + std::string(3000, 'y') + ". See `</script>`.";
   for (const Sentence& each : split_sentences(about)) EXPECT_FALSE(each.hidden);
   for (const Sentence& each : split_sentences("A <script> is. " + std::string(3000, 'z')))

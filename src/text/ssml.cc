@@ -22,17 +22,17 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMostDepth = 50, kMostElements = 20'000, kMostIgnored = 16;
-constexpr size_t kMostSaid = 1000;  // bytes that say-as, sub and phoneme are about, or put instead
+constexpr size_t kMostSaid = 1000;  // most bytes of text or replacement in say-as, sub, phoneme
 constexpr std::string_view kXmlSpace = " \t\r\n";
 constexpr float kLeastRate = 0.2f, kMostRate = 5, kMostPitch = 24;
 
-/// The beginning of a name for a message, whole characters.
+/// Returns the beginning of a name for a message, in whole characters.
 std::string_view shown(std::string_view name) {
   const std::string_view cut = name.substr(0, 40);
   return cut.substr(0, cut.size() - utf8_unfinished(cut));
 }
 
-/// An attribute's value; empty where there is none.
+/// The attributes of an element; a missing attribute is empty.
 class SsmlAttributes {
  public:
   explicit SsmlAttributes(const XML_Char** pairs) : pairs_(pairs) {}
@@ -47,7 +47,7 @@ class SsmlAttributes {
   const XML_Char** pairs_;
 };
 
-/// A number as it is written: "nan" and "inf", which from_chars takes, are none.
+/// Parses a number; rejects "nan" and "inf", which from_chars accepts.
 std::optional<float> decimal_of(std::string_view text) {
   float value = 0;
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -57,7 +57,7 @@ std::optional<float> decimal_of(std::string_view text) {
   return all && !text.empty() && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// "+10%", "80%" and "1.2" as factors: a sign says that it is a change.
+/// Parses "+10%", "80%" and "1.2" as factors; with a sign, it is a change.
 std::optional<float> factor_of(std::string_view text) {
   const bool percent = text.ends_with('%');
   const bool change = text.starts_with('+') || text.starts_with('-');
@@ -101,7 +101,7 @@ std::optional<float> rate_of(std::string_view value) {
   return rate;
 }
 
-/// In semitones; in Hz it would depend on the voice.
+/// Parses semitones; Hz are refused, because the result would depend on the voice.
 std::optional<float> pitch_of(std::string_view value) {
   auto pitch = value_named(kPitches, value);
   if (!pitch && value.ends_with("st")) pitch = decimal_of(value.substr(0, value.size() - 2));
@@ -113,7 +113,7 @@ std::optional<float> pitch_of(std::string_view value) {
   return pitch;
 }
 
-/// "500ms", "0.5s" in seconds.
+/// Parses "500ms", "0.5s"; returns seconds.
 std::optional<float> seconds_of(std::string_view value) {
   const bool ms = value.ends_with("ms");
   if (!value.ends_with('s')) return {};
@@ -126,14 +126,14 @@ std::optional<float> seconds_of(std::string_view value) {
 struct OpenElement {
   enum Kind { kPlain, kParagraph, kSentence, kSayAs, kSub, kPhoneme, kProsody, kEmphasis, kSilent };
   Kind kind = kPlain;
-  size_t begin = 0;  ///< of its text
+  size_t begin = 0;  ///< beginning of its text
   size_t sayings = 0;
   std::string value = {}, format = {};
   Phones phones = {};
   Delivery before = {};
 };
 
-/// Faults that people make, in words that say what to do; others as the parser calls them.
+/// Returns a message for common faults that says what to do; for others the parser's message.
 std::string in_words(XML_Error fault) {
   switch (fault) {
     case XML_ERROR_NO_ELEMENTS:
@@ -155,7 +155,7 @@ bool is_ascii_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/// The full stop that a sentence lacks behind its last word, which quotes may follow.
+/// Returns the full stop that a sentence lacks after its last word, which quotes may follow.
 std::string_view full_stop_for(std::string_view sentence) {
   while (!sentence.empty()) {
     const CodePoint last = utf8_before(sentence, sentence.size());
@@ -206,7 +206,7 @@ class SsmlReader {
   }
 
  private:
-  /// The parser is C: nothing may be thrown through it.
+  /// Runs work without letting exceptions pass through the parser, which is C.
   template <typename Work>
   void guarded(Work work) {
     if (!fault_.empty()) return;
@@ -227,7 +227,7 @@ class SsmlReader {
     return {ErrorCode::kInvalid, concat("SSML, line ", line, ": ", what), "input"};
   }
   void ignore(std::string what) {
-    // It may become a header's value.
+    // The message may become a header's value.
     std::replace_if(
         what.begin(), what.end(),
         [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
@@ -254,13 +254,13 @@ class SsmlReader {
   std::vector<OpenElement> open_;
   Delivery now_;
   size_t elements_ = 0;
-  size_t apart_ = 0;  // where the words of a say-as end last
-  int silent_ = 0;    // elements around whose text is not spoken
+  size_t apart_ = 0;  // end of the words of the last say-as
+  int silent_ = 0;    // open elements whose text is not spoken
   std::string fault_;
   unsigned long line_ = 0;
 };
 
-/// White space is one space, and none where it stands already.
+/// Adds text; a run of white space becomes one space, also across elements.
 void SsmlReader::characters(std::string_view text) {
   if (silent_ > 0) return;
   for (size_t at = 0; at < text.size();) {
@@ -274,11 +274,11 @@ void SsmlReader::characters(std::string_view text) {
 void SsmlReader::add(std::string_view text) {
   if (open_.empty() || text.empty()) return;
   const bool joined = apart_ > 0 && apart_ == out_.text.size() && is_ascii_word(text[0]);
-  if (joined) out_.text += ' ';  // "<say-as>5</say-as>km"
+  if (joined) out_.text += ' ';  // as in "<say-as>5</say-as>km"
   out_.text += text;
 }
 
-/// Makes the text end with this white space at least.
+/// Makes the text end with at least this white space.
 void SsmlReader::gap(std::string_view wanted) {
   std::string& text = out_.text;
   const size_t end = text.find_last_not_of(kXmlSpace) + 1;
@@ -288,8 +288,8 @@ void SsmlReader::gap(std::string_view wanted) {
   text += wanted;
 }
 
-/// Takes the text's end away; what was noted there is at its new end. Among deliveries that meet,
-/// the last holds.
+/// Shortens the text; marks and deliveries beyond its end move to the end. Among deliveries at one
+/// position, the last applies.
 void SsmlReader::cut(size_t size) {
   out_.text.resize(size);
   const auto end = static_cast<int64_t>(size);
@@ -337,7 +337,7 @@ void SsmlReader::prosody(const SsmlAttributes& given, OpenElement& open) {
   deliver();
 }
 
-/// From here on the text is said so.
+/// Begins the present delivery here.
 void SsmlReader::deliver() {
   now_.begin = static_cast<int64_t>(out_.text.size());
   auto& all = out_.deliveries;
@@ -410,7 +410,7 @@ void SsmlReader::begin(std::string_view name, const SsmlAttributes& given) {
   open_.push_back(std::move(open));
 }
 
-/// Returns the text since `open`, without white space at its ends.
+/// Adds a saying for the text since `open`, without white space at its ends.
 void SsmlReader::say(const OpenElement& open, Saying saying) {
   const size_t first = out_.text.find_first_not_of(kXmlSpace, open.begin);
   const size_t end = out_.text.find_last_not_of(kXmlSpace) + 1;
@@ -441,7 +441,7 @@ void SsmlReader::end() {
         text.erase(text.find_last_not_of(kXmlSpace) + 1);
         text += full_stop_for(text);
         text += ' ';
-        cut(text.size());  // it may have become shorter
+        cut(text.size());  // the text may have become shorter
       }
       return;
     case OpenElement::kSayAs: {
@@ -460,7 +460,7 @@ void SsmlReader::end() {
     case OpenElement::kSub:
       return replace(open.value);
     case OpenElement::kPhoneme:
-      if (inside.empty()) replace("x");  // something to stand for
+      if (inside.empty()) replace("x");  // a placeholder
       if (text.size() - begin > kMostSaid) return fail("<phoneme> around too much text");
       out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
       return say(open, {.phones = open.phones});

@@ -9,8 +9,8 @@ namespace syrinx {
 namespace {
 
 constexpr std::string_view kWhite = " \t\r\n";
-constexpr std::string_view kMark = "\xef\xbb\xbf";  // of the order of bytes
-constexpr size_t kMostUndecided = 1000;  // bytes of white space, declarations and comments
+constexpr std::string_view kMark = "\xef\xbb\xbf";  // byte order mark
+constexpr size_t kMostUndecided = 1000;  // bytes before <speak: comments, declarations, ...
 
 }  // namespace
 
@@ -25,7 +25,7 @@ SsmlStream::Kind SsmlStream::begun(bool last) const {
   return settled ? other : Kind::kUndecided;
 }
 
-/// Moves scanned_ behind the end of the document that is held, where it has one.
+/// Moves scanned_ to the end of the held document, if it is complete; else returns false.
 bool SsmlStream::find_end() {
   const std::string_view text = held_;
   const auto skip = [&](std::string_view begin, std::string_view end) {

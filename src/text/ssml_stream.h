@@ -1,6 +1,6 @@
-// Documents of SSML and plain text in what arrives in pieces. A text is a document where it begins
-// with <speak (text/ssml.h), up to its </speak>; what follows that, and what follows finish(), may
-// be one again. What is held is bounded by the caller of push(). One thread.
+// Separates documents of SSML and plain text in text that arrives in pieces. A text that begins
+// with <speak (text/ssml.h) is a document up to its </speak>. After that, and after finish(), a new
+// text begins. The caller of push() limits the held bytes. One thread.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,19 @@ namespace syrinx {
 
 class SsmlStream {
  public:
-  /// A whole document, or some plain text.
+  /// A whole document, or plain text.
   struct Piece {
     std::string text;
     bool document = false;
   };
-  /// `ssml`: unset, a text is what it begins like; true, all of it up to finish() is a document,
-  /// also where it lacks its <speak>, if `bare`; false, all is plain.
+  /// `ssml` unset: the beginning of a text decides. True: all text up to finish() is one document,
+  /// whose <speak> may be missing if `bare`. False: all text is plain.
   explicit SsmlStream(std::optional<bool> ssml = {}, bool bare = false)
       : ssml_(ssml), bare_(bare) {}
 
   void push(std::string_view text, std::vector<Piece>& out);
-  /// The text ends. A document that has no end comes as it is; reading it says what is missing.
+  /// Ends the text. A document without an end is returned as it is; read_ssml() reports what is
+  /// missing.
   void finish(std::vector<Piece>& out);
 
  private:
@@ -35,8 +36,8 @@ class SsmlStream {
   std::optional<bool> ssml_;
   bool bare_ = false;
   Kind kind_ = Kind::kUndecided;
-  std::string held_;    // undecided, or the beginning of a document
-  size_t scanned_ = 0;  // bytes of it in which its end is not
+  std::string held_;    // undecided text, or the beginning of a document
+  size_t scanned_ = 0;  // bytes of held_ that do not contain its end
 };
 
 }  // namespace syrinx

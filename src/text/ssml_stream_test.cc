@@ -6,7 +6,8 @@
 namespace syrinx {
 namespace {
 
-/// Pieces of a text that arrives `size` bytes at a time: documents in [], plain text joined.
+/// Returns the pieces of a text that arrives `size` bytes at a time: documents in [], plain text
+/// joined.
 std::string pieces(SsmlStream stream, std::string_view text, size_t size) {
   std::vector<SsmlStream::Piece> all;
   for (size_t at = 0; at < text.size(); at += size) stream.push(text.substr(at, size), all);
@@ -27,7 +28,7 @@ TEST(SsmlStream, DistinguishesDocumentsFromPlainText) {
       {"<speak>a</speak>\n", "[<speak>a</speak>]\n"},
       {"\xef\xbb\xbf<speak>a</speak>", "[\xef\xbb\xbf<speak>a</speak>]"},
       {"\xef\xbb", "\xef\xbb"},
-      {" \v<speak>a</speak>", " \v<speak>a</speak>"},    // no white space of XML's
+      {" \v<speak>a</speak>", " \v<speak>a</speak>"},    // \v is not white space in XML
       {"Say <speak>a</speak>", "Say <speak>a</speak>"},  // begins as plain text
       {"<speaker>", "<speaker>"},
       {"<sp", "<sp"},
@@ -76,7 +77,7 @@ TEST(SsmlStream, LongDocumentsAreScannedOnce) {
   EXPECT_EQ(all[0].text.size(), 800'015u);
 }
 
-/// Any text in any pieces: the same documents as at once, and not a byte is lost.
+/// For any pieces, the documents are the same as for the whole text, and no byte is lost.
 TEST(SsmlStreamFuzz, HoweverTheTextIsCut) {
   Mutator mutator(
       {"<speak>a</speak><speak>b</speak>", "<speak>a</speak> and on", "Say <speak>a</speak>",
@@ -86,7 +87,7 @@ TEST(SsmlStreamFuzz, HoweverTheTextIsCut) {
        "\xef\xbb\xbf", " ", "\n", "<", ">", "'", "</speak", "\xff"});
   const auto spoken_of = [](const std::vector<SsmlStream::Piece>& all) {
     std::string out;
-    bool in_plain = false;  // plain text may come in any pieces
+    bool in_plain = false;  // plain text may be returned in any pieces
     for (const auto& piece : all) {
       if (piece.document || !in_plain) out += piece.document ? "\1" : "\2";
       in_plain = !piece.document;

@@ -21,7 +21,7 @@ std::string fault(const std::string& document) {
   auto ssml = read_ssml(document, true);
   return ssml.ok() ? "" : ssml.error().message;
 }
-/// The bytes that a saying is about.
+/// Returns the bytes of a saying.
 std::string about(const Ssml& ssml, size_t i) {
   const Saying& saying = ssml.sayings.at(i);
   return ssml.text.substr(static_cast<size_t>(saying.begin),
@@ -229,8 +229,8 @@ TEST(SayAs, SaysWhatIsMeant) {
   }
 }
 
-/// What ends behind the text, or in text that something else is read for, is at the text's end
-/// there.
+/// A delivery or mark past the end of the text, or within replaced text, moves to the end of that
+/// text.
 TEST(Ssml, DeliveriesAndMarksLieInTheText) {
   const Ssml end = read("a <prosody rate='slow'>b </prosody> ");
   EXPECT_EQ(end.text, "a b");
@@ -244,8 +244,8 @@ TEST(Ssml, DeliveriesAndMarksLieInTheText) {
   for (const Delivery& delivery : sub.deliveries) EXPECT_LE(delivery.begin, 2);
 }
 
-/// Documents with any damage: read or refused by line; what is read is within its text, in order
-/// and within its bounds.
+/// Damaged documents are either read or refused with a line; what is read is within the text, in
+/// order and within the limits.
 TEST(SsmlFuzz, Documents) {
   Mutator mutator(
       {"<speak>Hello, <break time='0.5s'/><emphasis>you</emphasis> &amp; <mark "

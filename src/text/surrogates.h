@@ -1,5 +1,5 @@
-// Halves of characters beyond U+FFFF. Programs that keep texts as UTF-16 cut them between the two
-// halves of such a character, and write half of one into JSON as "\ud83d", which no parser takes.
+// Surrogate halves of characters beyond U+FFFF. Programs with UTF-16 texts may cut a text between
+// the two halves of such a character, and write a half into JSON as "\ud83d", which parsers refuse.
 // Free functions and plain data; any thread.
 #pragma once
 
@@ -15,21 +15,21 @@ enum class LoneHalf {
   kMark,     ///< three noncharacters, which HalfJoiner reads
 };
 
-/// The text of a JSON document in which no escape is half a character. Nothing when it holds none,
-/// so that it can be read as it is; other faults of it stay for the parser.
+/// Returns a JSON document in which no escape is half a character. Nothing: there is no such
+/// escape, so the document can be parsed as it is. Other faults are left to the parser.
 std::optional<std::string> mend_halves(std::string_view json, LoneHalf lone = LoneHalf::kReplace);
 
-/// Joins the halves of a character that come with different pieces of a text.
+/// Joins the halves of a character that arrive in different pieces of a text.
 class HalfJoiner {
  public:
-  /// The next piece with joined halves; a half at its end waits for the next piece. Lone halves
-  /// become U+FFFD.
+  /// Returns the next piece with joined halves; a half at its end waits for the next piece. Lone
+  /// halves become U+FFFD.
   std::string push(std::string_view piece);
   /// Returns the waiting half when no piece follows: U+FFFD or nothing.
   std::string finish();
 
  private:
-  char32_t high_ = 0;  // half that waits; 0: none
+  char32_t high_ = 0;  // waiting half; 0: none
 };
 
 }  // namespace syrinx

@@ -28,7 +28,7 @@ TEST(Surrogates, LoneHalvesAreReplaced) {
                            R"(\)", "", "{}"}) {
     EXPECT_FALSE(mend_halves(well)) << well;
   }
-  EXPECT_EQ(mend_halves(R"("\ud83d\u12)"), R"("\ufffd\u12)");  // other faults are the parser's
+  EXPECT_EQ(mend_halves(R"("\ud83d\u12)"), R"("\ufffd\u12)");  // leaves other faults to the parser
 }
 
 TEST(Surrogates, HalvesOfTwoPiecesAreJoined) {

@@ -1,4 +1,4 @@
-// Ids and texts against those of the `tokenizers` library: tests/parity/bpe/make_golden.py.
+// Compares ids and texts with those of the `tokenizers` library: tests/parity/bpe/make_golden.py.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,8 @@
 namespace syrinx {
 namespace {
 
-/// Cases of the goldens here, or of a vocabulary that is not kept (make_golden.py --tiktoken).
+/// Returns the path of stored goldens, or of a vocabulary outside the repository (make_golden.py
+/// --tiktoken).
 std::string golden_path(const std::string& name) {
   const char* others = std::getenv("SYRINX_BPE_GOLDENS");
   return (others ? others : SYRINX_BINARY_DIR "/parity/bpe/") + name;
@@ -21,7 +22,7 @@ const nlohmann::json& golden() {
   return data;
 }
 
-/// One variant: its name in the goldens, and the file or directory it is loaded from.
+/// A variant: its name in the goldens, and its file or directory.
 struct Variant {
   std::string name, file;
 };
@@ -37,7 +38,7 @@ class TokenizerParity : public testing::TestWithParam<Variant> {
                                    : Tokenizer::load(golden_path(file));
   }
   const nlohmann::json& expected() const { return golden()["variants"][GetParam().name]; }
-  /// What a sparse map of the goldens says about string `i`, or else `same`.
+  /// Returns what a sparse map of the goldens has for string `i`, or else `same`.
   template <typename T>
   T expected(const char* map, size_t i, const T& same) const {
     const auto& entries = expected()[map];
@@ -115,7 +116,7 @@ TEST(TokenizerStream, GivesIdsEarly) {
     stream.push(" to get<|im_end|", ids);
     EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to");
     stream.push(">", ids);
-    EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to");  // <|im_end|>x is a token too
+    EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to");  // may become the token <|im_end|>x
     stream.push("\n", ids);
     EXPECT_EQ(tokenizer.decode(ids), "Alice was beginning to get<|im_end|>");
     stream.finish(ids);

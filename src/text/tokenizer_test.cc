@@ -1,4 +1,4 @@
-// Faults of tokenizer files, hostile files and hostile texts. For what ids come out, see
+// Faults of tokenizer files, hostile files and hostile texts. For the ids see
 // tokenizer_parity_test.cc.
 #include "text/tokens/tokenizer.h"
 
@@ -216,7 +216,7 @@ TEST(Tokenizer, IsSafeToShare) {
   EXPECT_EQ(wrong, std::vector<int>(4, 0));
 }
 
-/// Loads and uses a tokenizer; a refusal is fine.
+/// Loads and uses a tokenizer; a refusal is accepted.
 void use(const std::function<Tokenizer()>& load) {
   try {
     const Tokenizer tokenizer = load();

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Length of a sequence by its first byte (0: cannot begin one) and the range of its second byte.
+/// The length of a sequence by its first byte (0: invalid), and the range of its second byte.
 struct Lead {
   uint32_t size;
   uint8_t low, high;
@@ -25,7 +25,7 @@ Lead lead_of(uint8_t byte) {
   return {4, low, high};
 }
 
-/// How many bytes at `at` form a sequence or the beginning of one; at least 1.
+/// Returns how many bytes at `at` form a sequence or the beginning of one; at least 1.
 uint32_t well_formed(std::string_view text, size_t at, const Lead& lead) {
   uint32_t have = 1;
   while (have < lead.size && at + have < text.size()) {

@@ -23,7 +23,7 @@ const std::vector<Accented>& accented_words() {
   return kRows;
 }
 
-/// Small letters, of accents those of the table composed.
+/// Returns the word in small letters, with the table's accents composed.
 std::string plain(std::string_view written) {
   std::string out;
   for (const char c : lower(written)) {

@@ -1,4 +1,4 @@
-// Words that only their accents distinguish from others: "résumé" and "resume". Pure functions.
+// Words that differ from other words only by their accents: "résumé" and "resume". Pure functions.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace syrinx::english {
 
-/// How such a word is said, a possessive or several too; empty for any other. `written`: any bytes,
-/// of UTF-8 accents may be composed or not.
+/// Returns the phones of such a word, also with an ending s or 's; empty for other words. `written`
+/// may be any bytes; accents of its UTF-8 may be composed or not.
 Phones accented_phones(std::string_view written);
 
 }  // namespace syrinx::english

@@ -1,4 +1,4 @@
-// Addresses of the web and of mail, telephone numbers, versions, names of files.
+// Reads addresses of the web and of mail, telephone numbers, versions, names of files.
 #include <algorithm>
 #include <vector>
 
@@ -24,7 +24,7 @@ const std::vector<SignName>& address_signs() {
   return kRows;
 }
 
-/// Every part as a word, the signs between them by their names.
+/// Reads every part as a word, and the signs between them by their names.
 std::string address_words(std::string_view text, std::string_view silent = {}) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -46,7 +46,7 @@ std::string address_words(std::string_view text, std::string_view silent = {}) {
   return out;
 }
 
-/// The last part of a name of a host, letter by letter where it is said so.
+/// Reads the last part of a host's name; some are spelled.
 std::string host_words(std::string_view host) {
   const size_t dot = host.rfind('.');
   if (dot == host.npos || host.size() - dot > 3 || !all(host.substr(dot + 1), is_letter)) {
@@ -71,7 +71,7 @@ bool is_host(std::string_view host) {
                      [](char c) { return is_alnum(c) || c == '.' || c == '-'; });
 }
 
-/// A host, a port and a path.
+/// Reads a host, a port and a path.
 std::string url_words(std::string_view url) {
   if (lower(url.substr(0, 4)) == "www.") url.remove_prefix(4);
   while (!url.empty() && url.back() == '/') url.remove_suffix(1);
@@ -82,7 +82,7 @@ std::string url_words(std::string_view url) {
   return out;
 }
 
-/// "192.168.0.1", with a port or a mask.
+/// Returns whether it is an address like "192.168.0.1", with or without a port or a mask.
 bool is_ip(std::string_view core) {
   const auto parts = split(core.substr(0, core.find_first_of(":/")), '.');
   return parts.size() == 4 && std::all_of(parts.begin(), parts.end(), [](std::string_view p) {
@@ -90,7 +90,7 @@ bool is_ip(std::string_view core) {
          });
 }
 
-/// How many digits `core` has when it is digits in groups joined by - and . only; 0 otherwise.
+/// Returns the number of digits if `core` is only groups of digits joined by - and .; otherwise 0.
 size_t grouped_digits(std::string_view core) {
   size_t digits = 0;
   for (size_t i = 0; i < core.size(); ++i) {
@@ -103,7 +103,7 @@ size_t grouped_digits(std::string_view core) {
   return core.empty() || !is_digit(core.back()) ? 0 : digits;
 }
 
-/// Groups by their digits; "800" as people say it.
+/// Reads groups digit by digit; "800" as "eight hundred".
 std::string telephone_words(std::string_view core) {
   std::string out;
   for (size_t at = 0; at < core.size();) {

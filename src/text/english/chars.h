@@ -17,50 +17,50 @@ inline constexpr char kMicro = '\xB5';  ///< before a unit: "5 µs"
 inline constexpr char kDot = '\xB7';    ///< between letters: "kW·h"
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-/// Whether it is an ASCII capital.
+/// Returns whether it is an ASCII capital.
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-/// Whether it is an ASCII small letter.
+/// Returns whether it is an ASCII small letter.
 inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-/// Whether it is an ASCII letter.
+/// Returns whether it is an ASCII letter.
 inline bool is_letter(char c) { return is_upper(c) || is_lower(c); }
-/// Whether it is an ASCII letter or digit.
+/// Returns whether it is an ASCII letter or digit.
 inline bool is_alnum(char c) { return is_letter(c) || is_digit(c); }
-/// The sign of a currency: those above, and those of currencies.cc.
+/// Returns whether it is a currency sign: one of the above, or of currencies.cc.
 inline bool is_currency_sign(char c) {
   const auto code = static_cast<unsigned char>(c);
   return c == '$' || (c >= kEuro && c <= kCent) || (code >= 0x80 && code <= 0x9F);
 }
-/// Whether it is a hexadecimal digit of either case.
+/// Returns whether it is a hexadecimal digit of either case.
 inline bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
-/// The capital of an ASCII small letter; other characters unchanged.
+/// Returns the capital of an ASCII small letter; other characters unchanged.
 inline char to_upper(char c) { return is_lower(c) ? static_cast<char>(c - 32) : c; }
 
-/// Whether `test` holds for every character; false for "".
+/// Returns whether `test` is true for every character; false for "".
 inline bool all(std::string_view text, bool (*test)(char)) {
   return !text.empty() && std::all_of(text.begin(), text.end(), test);
 }
-/// Whether `test` holds for a character.
+/// Returns whether `test` is true for a character.
 inline bool any(std::string_view text, bool (*test)(char)) {
   return std::any_of(text.begin(), text.end(), test);
 }
 
-/// The text with ASCII capitals as small letters.
+/// Returns the text with ASCII capitals as small letters.
 inline std::string lower(std::string_view text) {
   std::string out(text);
   for (char& c : out) c = is_upper(c) ? static_cast<char>(c + 32) : c;
   return out;
 }
 
-/// Appends a word or several, with a space between; nothing for "".
+/// Appends a word or several after a space; nothing for "".
 inline void add(std::string& out, std::string_view words) {
   if (words.empty()) return;
   if (!out.empty()) out += ' ';
   out += words;
 }
 
-/// The parts between the characters `at`, empty ones included; views of the text.
+/// Returns the parts between the characters `at`, also empty ones; views of the text.
 inline std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
   for (size_t from = 0; from <= text.size();) {

@@ -1,4 +1,4 @@
-// Chemical formulas, letter by letter: "NaHCO3" is "N A H C O three".
+// Reads chemical formulas letter by letter: "NaHCO3" is "N A H C O three".
 #include <algorithm>
 
 #include "text/english/chars.h"
@@ -13,10 +13,10 @@ namespace {
 struct Formula {
   std::string words, letters;
   int elements = 0, counts = 0;
-  bool small = false, inner = false;  ///< a symbol of two letters; a figure that does not end it
+  bool small = false, inner = false;  ///< has a symbol of two letters; has an inner digit
 };
 
-/// Symbols of elements, figures and brackets and nothing else.
+/// Parses a formula: only symbols of elements, digits and brackets.
 bool parse(std::string_view core, Formula& out) {
   for (size_t at = 0; at < core.size();) {
     const char c = core[at];
@@ -44,7 +44,7 @@ bool parse(std::string_view core, Formula& out) {
   return true;
 }
 
-/// "uranium-238", "Cs-137", "Tc-99m".
+/// Reads "uranium-238", "Cs-137", "Tc-99m".
 Reading read_isotope(std::string_view core) {
   const size_t hyphen = core.find('-');
   if (hyphen == core.npos || hyphen < 2) return {};

@@ -1,5 +1,5 @@
-// Figures that are names and not amounts: codes digit by digit, flights and rooms in pairs,
-// national telephone numbers, addresses of networks, flags of commands.
+// Reads numbers that are names, not amounts: codes digit by digit, flights and rooms in pairs,
+// national telephone numbers, network addresses, flags of commands.
 #include <algorithm>
 
 #include "text/english/chars.h"
@@ -11,7 +11,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Letters by their names, digits one by one.
+/// Reads letters by their names, digits one by one.
 std::string spelled(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -24,7 +24,7 @@ std::string spelled(std::string_view text) {
 
 std::string small(const Tokens& tokens, size_t i) { return lower(tokens.core(i)); }
 
-/// Whether token i follows the name of something that has a code; marks may stand between.
+/// Returns whether token i follows a word that has a code; marks may be between.
 bool is_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool numbered_here = core[0] == '#';
@@ -43,7 +43,7 @@ bool is_code(const Tokens& tokens, size_t i) {
   return false;
 }
 
-/// Whether token i is the number of a room, a flight and the like.
+/// Returns whether token i is the number of a room, a flight or similar.
 bool is_place(const Tokens& tokens, size_t i) {
   if (i == 0) return false;
   const auto close = [&](size_t k) { return tokens[k].close != 0 && tokens[k].close != '.'; };
@@ -61,7 +61,7 @@ bool is_place(const Tokens& tokens, size_t i) {
   return false;
 }
 
-/// Digits of a group of a telephone number: "(0)20", "123-45"; "" for anything else.
+/// Reads the digits of a group of a telephone number: "(0)20", "123-45"; "" for anything else.
 std::string group_digits(std::string_view core) {
   std::string out;
   for (const char c : core) {
@@ -74,7 +74,7 @@ std::string group_digits(std::string_view core) {
   return core.empty() || !is_digit(core.back()) ? std::string() : out;
 }
 
-/// "020 7946 0958", "030/901820", "+31 (0)20 794 0800".
+/// Reads "020 7946 0958", "030/901820", "+31 (0)20 794 0800".
 Reading read_national(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool plus = core.size() > 1 && core[0] == '+';
@@ -97,7 +97,7 @@ Reading read_national(const Tokens& tokens, size_t i) {
   return Spoken{(plus ? "plus " : "") + digit_words(digits), used};
 }
 
-/// Addresses of IPv6 and of network cards: "fe80::1/64", "[::1]:8080".
+/// Reads IPv6 addresses and those of network cards: "fe80::1/64", "[::1]:8080".
 Reading read_hex_groups(std::string_view core) {
   const bool bracketed = core[0] == '[';
   const size_t end = std::min(core.find(bracketed ? ']' : '/'), core.size());
@@ -123,7 +123,7 @@ Reading read_hex_groups(std::string_view core) {
   return Spoken{words};
 }
 
-/// "/" and "~" as places of files: "rm -rf /", "cd ~", "it lies in /."; not "his / hers".
+/// Reads "/" and "~" as paths: "rm -rf /", "cd ~", "it lies in /."; not in "his / hers".
 Reading read_root(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if ((core != "/" && core != "~") || i == 0) return {};
@@ -168,7 +168,7 @@ Reading read_flag(const Tokens& tokens, size_t i) {
   return Spoken{words};
 }
 
-/// States whose codes are words as well: "Portland, OR 97201".
+/// Reads codes of states that are also words: "Portland, OR 97201".
 Reading read_state(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), zip = tokens.after(i);
   const bool place = i > 0 && is_upper(tokens.core(i - 1)[0]);
@@ -179,8 +179,8 @@ Reading read_state(const Tokens& tokens, size_t i) {
   return Spoken{letter_names(core) + ' ' + digit_words(zip), 2};
 }
 
-/// "737-800", "737-MAX", "787-9", "767-300ER", "A320-200": a type of airliner and what it is of its
-/// kind.
+/// Reads a type of airliner and its variant: "737-800", "737-MAX", "787-9", "767-300ER",
+/// "A320-200".
 Reading read_airliner(std::string_view core) {
   const size_t dash = core.find('-');
   if (dash != 3 && dash != 4) return {};
@@ -201,7 +201,7 @@ Reading read_airliner(std::string_view core) {
   return Spoken{several ? words + 's' : words};
 }
 
-/// "S-h-a-y-n-e", "A-B-C": a name that is spelled.
+/// Reads a spelled name: "S-h-a-y-n-e", "A-B-C".
 Reading read_spelled_name(std::string_view core) {
   const auto letters = split(core, '-');
   const bool spelled =
@@ -211,8 +211,8 @@ Reading read_spelled_name(std::string_view core) {
   return spelled ? Reading(Spoken{letter_names(core)}) : Reading();
 }
 
-/// "#A-1043-77", "INV-2024-001": letters and figures of a code, without the sign before it; "" for
-/// anything else.
+/// Reads a code of letters and digits, without the sign before it: "#A-1043-77", "INV-2024-001"; ""
+/// for anything else.
 std::string mixed_code(std::string_view text) {
   size_t digits = 0, letters = 0;
   for (const char c : text) {
@@ -224,7 +224,7 @@ std::string mixed_code(std::string_view text) {
   return code ? spelled(text) : std::string();
 }
 
-/// Numbers of three digits that are called, also the second of two: "dial 999 or 112".
+/// Returns whether token i is a number to dial, also after another one: "dial 999 or 112".
 bool is_dialed(const Tokens& tokens, size_t i) {
   for (size_t k = i; k > 0;) {
     const std::string word = small(tokens, --k);
@@ -235,7 +235,7 @@ bool is_dialed(const Tokens& tokens, size_t i) {
   return false;
 }
 
-/// "UA857", "A320neo", "U-235": capitals and a figure of three or four digits.
+/// Reads capitals with a number of three or four digits: "UA857", "A320neo", "U-235".
 Reading read_type(std::string_view core) {
   size_t letters = 0;
   while (letters < core.size() && is_upper(core[letters])) ++letters;

@@ -13,7 +13,7 @@ namespace {
 
 bool is_article(std::string_view word) { return word == "a" || word == "A" || word == "an"; }
 
-/// Units of two words, whose full stops may stand: "sq. ft.", "fl oz".
+/// Finds units of two words, with or without full stops: "sq. ft.", "fl oz".
 UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   const std::string_view first = tokens.core(at), second = tokens.core(at + 1);
   const bool near = tokens.joined(at) || (at + 1 < tokens.size() && tokens[at].close == '.');
@@ -28,13 +28,14 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
 /// Whether letters behind the word are names: "Section 5 A" is not a current.
 bool is_lettered(std::string_view word) { return listed(word_lists().lettered, lower(word)); }
 
-/// "300 K" of money or of people, "7 B parameters": a thousand and a billion.
+/// Returns whether a letter after token i means thousand or billion: "300 K" of money or people, "7
+/// B parameters".
 bool is_count(const Tokens& tokens, size_t i) {
   return listed(word_lists().payment_words, lower(tokens.before(i))) ||
          listed(word_lists().counted_things, tokens.after(i + 1));
 }
 
-/// The unit that begins with token `at`, its signs with blanks between them or without: "km / h",
+/// Finds the unit that begins with token `at`; its signs may have spaces between them: "km / h",
 /// "L/100 km", "tokens/s".
 UnitFound unit_at(const Tokens& tokens, size_t at, bool one, bool letters) {
   UnitFound found;

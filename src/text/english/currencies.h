@@ -8,16 +8,16 @@ namespace syrinx::english {
 struct Currency {
   std::string sign;         ///< folded (fold.h), or a code
   std::string one, many;    ///< its name: "dollar", "dollars"
-  std::string cent, cents;  ///< of its hundredth; "" where it has none
+  std::string cent, cents;  ///< name of its hundredth part; "" if it has none
 };
 
-/// The currency whose sign `core` begins with, its code with a digit behind it included ("NOK50");
-/// nullptr for none.
+/// Returns the currency at the beginning of `core`, also a code before a digit ("NOK50"); nullptr
+/// if there is none.
 const Currency* leading_currency_of(std::string_view core);
-/// The currency whose sign or code is all of `text`; nullptr for none.
+/// Returns the currency whose sign or code is all of `text`; nullptr if there is none.
 const Currency* currency_of(std::string_view text);
 
-/// The byte that fold() writes for a currency's sign that ASCII lacks; 0 for another character.
+/// Returns the byte that fold() writes for a currency sign outside ASCII; 0 for other characters.
 char currency_byte(char32_t code);
 
 }  // namespace syrinx::english

@@ -1,4 +1,4 @@
-// Dates and times of day.
+// Reads dates and times of day.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 12> kMonths = {
 constexpr std::array<std::string_view, 7> kDays = {"Monday", "Tuesday",  "Wednesday", "Thursday",
                                                    "Friday", "Saturday", "Sunday"};
 
-/// 1 to 12 for a month's name or its abbreviation, capital first; 0 for none.
+/// Returns 1 to 12 for a month's name or abbreviation with a capital; 0: not a month.
 int month_of(std::string_view core) {
   if (core == "Sept") return 9;
   for (int m = 0; m < 12; ++m) {
@@ -37,7 +37,7 @@ std::string_view day_name(std::string_view core) {
   return {};
 }
 
-/// The day that "21" or "21st" means; 0 for none.
+/// Returns the day for "21" or "21st"; 0: not a day.
 int day_of(std::string_view core) {
   const size_t digits = std::min(core.find_first_not_of("0123456789"), core.size());
   if (digits == 0 || digits > 2) return 0;
@@ -61,7 +61,7 @@ std::string date_words(int month, int day, std::string_view year) {
   return out;
 }
 
-/// "2026-11-21", "11/21/2026", "21.11.2026"; "" for anything else.
+/// Reads "2026-11-21", "11/21/2026", "21.11.2026"; "" for anything else.
 std::string numeric_date(std::string_view core) {
   for (const char sign : {'-', '/', '.'}) {
     const auto parts = split(core, sign);
@@ -82,7 +82,7 @@ std::string numeric_date(std::string_view core) {
   return {};
 }
 
-/// "21/11", "12/25": only where a fraction is unlikely.
+/// Reads "21/11", "12/25", only where a fraction is unlikely.
 std::string short_date(std::string_view core, std::string_view before) {
   const auto parts = split(core, '/');
   if (parts.size() != 2 || !is_digits(parts[0], 1, 2) || !is_digits(parts[1], 1, 2)) return {};
@@ -98,14 +98,14 @@ std::string short_date(std::string_view core, std::string_view before) {
   return date_words(first, second, {});
 }
 
-/// The year after token i, with a comma or without, and how many tokens that takes.
+/// Returns the year after token i, with or without a comma, and the number of its tokens.
 std::string_view year_after(const Tokens& tokens, size_t i) {
   const bool near = i + 1 < tokens.size() && !tokens[i].closes && !tokens[i + 1].opens &&
                     (tokens[i].close == 0 || tokens[i].close == ',' || tokens[i].close == '.');
   return near && is_year(tokens.core(i + 1)) ? tokens.core(i + 1) : std::string_view();
 }
 
-/// The clock without "am" or "pm"; `half`: one of them follows.
+/// Reads the clock without "am" or "pm"; `half`: one of them follows.
 std::string clock_words(std::string_view clock, bool half) {
   if (half && is_digits(clock, 1, 2) && value_of(clock) <= 12) return cardinal_words(clock);
   const bool dotted = half && clock.find(':') == clock.npos;  // "9.30am"
@@ -127,7 +127,7 @@ std::string clock_words(std::string_view clock, bool half) {
   return out;
 }
 
-/// "plus two" for "+02:00", "+0200" and "+2"; "" for anything else.
+/// Reads "+02:00", "+0200" and "+2" as "plus two"; "" for anything else.
 std::string offset_words(std::string_view text) {
   if (text.empty() || (text[0] != '+' && text[0] != '-')) return {};
   const std::string sign = text[0] == '+' ? "plus " : "minus ";
@@ -143,8 +143,8 @@ std::string offset_words(std::string_view text) {
   return out;
 }
 
-/// The clock of a log: "14:05:00+02:00", "17:05:21.5Z"; without seconds where they are none.
-/// `dated`: a date stands before it, so that a minus is an offset.
+/// Reads the time of a log: "14:05:00+02:00", "17:05:21.5Z"; leaves zero seconds out. `dated`: a
+/// date precedes, so that a minus is an offset.
 std::string stamp_words(std::string_view text, bool dated) {
   const size_t end =
       std::min(text.find_first_not_of(dated ? "0123456789:.," : "0123456789:."), text.size());
@@ -161,21 +161,21 @@ std::string stamp_words(std::string_view text, bool dated) {
   return out;
 }
 
-/// "UTC+2", "GMT-05:30".
+/// Reads "UTC+2", "GMT-05:30".
 std::string zone_words(std::string_view core) {
   if (!core.starts_with("UTC") && !core.starts_with("GMT")) return {};
   const std::string offset = offset_words(core.substr(3));
   return offset.empty() ? offset : (core[0] == 'U' ? "U T C " : "G M T ") + offset;
 }
 
-/// A time of day as it is written without spaces: "9", "17:05", "5:30p.m.", "noon".
+/// A time of day written without spaces: "9", "17:05", "5:30p.m.", "noon".
 struct Time {
   std::string_view clock, half;  ///< half: "A M", "P M" or ""
   std::string_view word = {};    ///< "noon"
 
-  /// Whether it says which half of the day is meant.
+  /// Returns whether it states the half of the day.
   bool is_halved() const { return !half.empty() || !word.empty(); }
-  /// `halved`: halves of the day are named, here or beside it.
+  /// Returns its words. `halved`: this time or the one next to it states the half of the day.
   std::string words(bool halved) const {
     if (!word.empty()) return std::string(word);
     std::string out = clock_words(clock, halved);
@@ -192,7 +192,7 @@ std::optional<Time> time_of(std::string_view text) {
   return time;
 }
 
-/// "9am-5pm", "7:30-9p.m.", "10-11:30": from when to when; "" for anything else.
+/// Reads a range of times: "9am-5pm", "7:30-9p.m.", "10-11:30"; "" for anything else.
 std::string hours_words(std::string_view text) {
   const size_t dash = text.find_first_of("-\x1E");
   if (dash == text.npos) return {};

@@ -51,7 +51,7 @@ bool is_narrow_space(char32_t code) { return code == 0xA0 || code == 0x2009 || c
 bool is_superscript(char32_t code) {
   return code == 0xB2 || code == 0xB3 || code == 0xB9 || (code >= 0x2070 && code <= 0x207F);
 }
-/// Characters without a width: marks, joiners, variation selectors.
+/// Returns whether a character has no width: a mark, a joiner, a variation selector.
 bool is_invisible(char32_t code) {
   return (code >= 0x300 && code < 0x370) || (code >= 0x200B && code <= 0x200F) ||
          (code >= 0x202A && code <= 0x202E) || (code >= 0x2060 && code <= 0x2064) ||
@@ -87,13 +87,13 @@ class Folder {
     for (const char c : plain) out_.push_back({c, begin_, static_cast<int64_t>(at_)});
   }
   char last() const { return back(0); }
-  /// The character that was folded n characters before the last.
+  /// Returns the folded character n positions before the last one.
   char back(size_t n) const { return n < out_.size() ? out_[out_.size() - 1 - n].ch : ' '; }
-  /// Whether a number lies before the last n characters, with a blank behind it or without.
+  /// Returns whether there is a number before the last n characters, with or without a space.
   bool counts(size_t n = 0) const {
     return is_digit(back(n)) || (back(n) == ' ' && is_digit(back(n + 1)));
   }
-  /// Whether the slash that was folded last stands behind a number and some letters: "5 km/".
+  /// Returns whether the last character, a slash, follows a number and some letters: "5 km/".
   bool is_unit_slash() const {
     size_t n = 1;
     while (n < 6 && (is_letter(back(n)) || back(n) == kDegree || back(n) == '^')) ++n;
@@ -103,14 +103,14 @@ class Folder {
     return std::string_view(" \n(\"'").find(last()) != std::string_view::npos;
   }
   char last_written() const;
-  /// Whether what was folded last ends like this, the first letter in any case.
+  /// Returns whether the folded text ends with `end`, whose first letter may have any case.
   bool follows(std::string_view end) const {
     return out_.size() >= end.size() &&
            std::equal(end.begin() + 1, end.end(), out_.end() - static_cast<long>(end.size()) + 1,
                       [](char c, const FoldedChar& folded) { return c == folded.ch; });
   }
   char32_t next() const { return at_ < text_.size() ? utf8_at(text_, at_).value : 0; }
-  /// Whether three digits and no fourth follow: a group of a large number.
+  /// Returns whether exactly three digits follow, as in a group of a large number.
   bool group_follows() const {
     const auto digit = [&](size_t i) { return i < text_.size() && is_digit(text_[i]); };
     return digit(at_) && digit(at_ + 1) && digit(at_ + 2) && !digit(at_ + 3);
@@ -119,11 +119,11 @@ class Folder {
   std::string_view text_;
   size_t at_ = 0;
   int64_t begin_ = 0;
-  char32_t before_ = 0;  ///< the code point folded last
+  char32_t before_ = 0;  ///< last code point that was folded
   std::vector<FoldedChar> out_;
 };
 
-/// "&amp;", "&#39;", "&#x27;": at_ moves behind it.
+/// Reads an entity, "&amp;", "&#39;", "&#x27;", and moves at_ behind it.
 bool Folder::entity() {
   const size_t end = text_.substr(at_, 12).find(';');
   if (end == std::string_view::npos || end < 3) return false;
@@ -168,7 +168,7 @@ void Folder::put(char32_t code) {
     const auto letters = std::find_if(out_.rbegin(), out_.rend(),
                                       [](const FoldedChar& c) { return !is_letter(c.ch); }) -
                          out_.rbegin();
-    if (letters > 3) return;  // the number of a footnote
+    if (letters > 3) return;  // a footnote after a word
     if (!is_superscript(before)) write("^");
     put_unlisted(code);
   } else if (put_in_place(code)) {
@@ -182,34 +182,34 @@ void Folder::put(char32_t code) {
 
 void Folder::put_ascii(char c) {
   const auto ch = [&](size_t i) { return i < text_.size() ? text_[i] : ' '; };
-  // "left--but": a dash of typewriters.
+  // As in "left--but": a dash of typewriters.
   const bool after_word = is_letter(last()) || std::string_view(".,;:!?'\")").find(last()) < 9;
   if (c == '-' && ch(at_) == '-' && after_word && (is_letter(ch(at_ + 1)) || ch(at_ + 1) == '"')) {
     ++at_;
     return write({&kPause, 1});
   }
-  // "~5", "<$5": words, so that the amount stays one token.
+  // As in "~5", "<$5": words, so that the amount stays one token.
   const bool edge = last() == ' ' || last() == '\n' || last() == '(';
   const bool amount = edge && (is_digit(ch(at_)) || ch(at_) == '$');
   if (amount && c == '~') return write(" about ");
   if (amount && c == '<') return write(" less than ");
   if (amount && c == '>') return write(" greater than ");
   if (c == ' ' && last() == '/' && is_unit_slash()) return;
-  // "8 ° C"
+  // As in "8 ° C".
   if ((c == 'C' || c == 'F') && last() == ' ' && back(1) == kDegree && !is_alnum(ch(at_))) {
     out_.pop_back();
   }
   write({&c, 1});
 }
 
-/// The character folded last that is not white space; a blank for none.
+/// Returns the last folded character that is not white space; a space if there is none.
 char Folder::last_written() const {
   const auto found = std::find_if(out_.rbegin(), out_.rend(),
                                   [](const FoldedChar& c) { return c.ch != ' ' && c.ch != '\n'; });
   return found == out_.rend() ? ' ' : found->ch;
 }
 
-/// Writes a character whose meaning depends on what stands around it; false for another.
+/// Writes a character whose meaning depends on those around it; returns false for other characters.
 bool Folder::put_in_place(char32_t code) {
   constexpr char32_t kOhm = 0x2126, kOmega = 0x3A9;
   if (const char currency = currency_byte(code); currency != 0) {
@@ -259,7 +259,7 @@ bool Folder::put_in_place(char32_t code) {
   }
 }
 
-/// The sign of a number, or what stands between two.
+/// Writes the sign of a number, or the sign between two numbers.
 void Folder::put_minus() {
   const char before = last_written();
   const bool operand = is_alnum(before) || before == ')' || before == '%' || before == kDegree;
@@ -277,7 +277,7 @@ void Folder::put_minus() {
   write(between && (blank_before || figures) ? " minus " : "-");
 }
 
-/// An arrow between words; nothing at the beginning of a line and at its end.
+/// Writes an arrow between words; nothing at the beginning or end of a line.
 void Folder::put_arrow(std::string_view words) {
   const auto mark = [](char c) {
     return std::string_view(" \x1F-*>").find(c) != std::string_view::npos;
@@ -290,7 +290,8 @@ void Folder::put_arrow(std::string_view words) {
   write(begins || ends ? " " : words);
 }
 
-/// One or two Greek letters are symbols and have names; more are a word of another language.
+/// Writes one or two Greek letters by their names, as symbols; skips more, which are a foreign
+/// word.
 void Folder::put_greek(char32_t code) {
   size_t letters = 1;
   for (size_t at = at_; at < text_.size() && letters < 3; ++letters) {
@@ -299,7 +300,7 @@ void Folder::put_greek(char32_t code) {
     at += one.size;
   }
   for (auto at = static_cast<size_t>(begin_); at > 0 && letters < 3; ++letters) {
-    // Two bytes each; anything else does not count.
+    // Greek letters have two bytes; other characters do not count.
     if (at < 2 || !is_greek(utf8_at(text_, at - 2).value)) break;
     at -= 2;
   }
@@ -319,7 +320,7 @@ void Folder::put_unlisted(char32_t code) {
                                  [code](const Sign& s) { return s.code == code; });
   if (sign != characters().end()) return write(sign->plain);
   if (is_invisible(code)) {
-    const bool accent = code >= 0x300 && code < 0x370;  // of the letter before it
+    const bool accent = code >= 0x300 && code < 0x370;  // accent of the letter before it
     if (accent && !out_.empty() && out_.back().end == begin_)
       out_.back().end = static_cast<int64_t>(at_);
     return;

@@ -1,4 +1,4 @@
-// Fractions, and what is written as they are: points, odds, seasons.
+// Reads fractions, and what looks like them: points, odds, seasons.
 #include <algorithm>
 #include <optional>
 
@@ -16,7 +16,7 @@ struct Fraction {
   int64_t top, bottom;
 };
 
-/// "1/2", "24/7".
+/// Parses "1/2", "24/7".
 std::optional<Fraction> fraction_of(std::string_view text) {
   const auto parts = split(text, '/');
   if (parts.size() != 2 || !is_digits(parts[0], 1, 4) || !is_digits(parts[1], 1, 4)) return {};
@@ -24,13 +24,13 @@ std::optional<Fraction> fraction_of(std::string_view text) {
   return found.bottom > 0 ? std::optional(found) : std::nullopt;
 }
 
-/// A part of a whole as rulers and kitchens have it: no date and no score.
+/// Returns whether it is a part of a whole, as on rulers and in kitchens, not a date or a score.
 bool is_part(const Fraction& fraction) {
   return fraction.top < fraction.bottom &&
          listed(" 2 3 4 5 6 8 10 12 16 32 64 ", std::to_string(fraction.bottom));
 }
 
-/// "1", "1/2", "1 1/2" and "1-1/2" in words; "" for anything else.
+/// Reads "1", "1/2", "1 1/2" and "1-1/2"; "" for anything else.
 std::string mixed_words(std::string_view text) {
   if (is_digits(text, 1, 6)) return cardinal_words(text);
   const size_t gap = text.find_first_of(" -");
@@ -44,7 +44,7 @@ std::string mixed_words(std::string_view text) {
   return cardinal_words(whole) + " and " + (one ? 'a' + words.substr(3) : words);
 }
 
-/// "1-1/2", "1/4-1/2", "1 1/2-2": one number or two.
+/// Reads "1-1/2", "1/4-1/2", "1 1/2-2": one number or two.
 std::string joined_fraction_words(std::string_view text) {
   if (std::string words = mixed_words(text); !words.empty()) return words;
   for (size_t dash = text.find_first_of(kDashes); dash != text.npos;
@@ -56,8 +56,8 @@ std::string joined_fraction_words(std::string_view text) {
   return {};
 }
 
-/// Fractions that stand with a whole number, another fraction or what they are of: "1 1/2 cups",
-/// "1/4-1/2 tsp", "1 1/2-inch".
+/// Reads a fraction with a whole number, another fraction or a unit: "1 1/2 cups", "1/4-1/2 tsp",
+/// "1 1/2-inch".
 Reading read_joined_fraction(const Tokens& tokens, size_t i) {
   if (!is_digit(tokens.core(i)[0])) return {};
   Reading longest;
@@ -85,7 +85,7 @@ Reading read_joined_fraction(const Tokens& tokens, size_t i) {
   return longest;
 }
 
-/// Whether one of the words stands right before token i or one or two words further.
+/// Returns whether one of the words is one to three tokens before token i.
 bool follows(const Tokens& tokens, size_t i, std::string_view words) {
   for (size_t back = 1; back <= 3 && back <= i; ++back) {
     if (tokens[i - back].close != 0 && tokens[i - back].close != ':') return false;
@@ -94,14 +94,14 @@ bool follows(const Tokens& tokens, size_t i, std::string_view words) {
   return false;
 }
 
-/// Odds of a bet: "100/1", "odds of 5/2", "the 9/4 favourite".
+/// Returns whether it is the odds of a bet: "100/1", "odds of 5/2", "the 9/4 favourite".
 bool is_odds(const Tokens& tokens, size_t i, const Fraction& fraction) {
   if (fraction.bottom == 1 && fraction.top > 1) return true;
   return follows(tokens, i, " odds priced ") ||
          listed(" odds favourite favorite outsider shot underdog ", tokens.after(i));
 }
 
-/// Points of those there are: "4/5 stars", "rated 3/5", "score: 18/20".
+/// Returns whether it is points of a maximum: "4/5 stars", "rated 3/5", "score: 18/20".
 bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
   const std::string_view next = tokens.after(i);
   if (next == "of" || fraction.top > fraction.bottom) return false;
@@ -110,7 +110,7 @@ bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
           follows(tokens, i, " rate rates rated rating score scores scored grade graded "));
 }
 
-/// "4.5/5" and the season "2023/24".
+/// Reads "4.5/5" and a season: "2023/24".
 Reading read_rating(std::string_view core) {
   const auto parts = split(core, '/');
   if (parts.size() != 2 || !is_digits(parts[1])) return {};
@@ -124,7 +124,7 @@ Reading read_rating(std::string_view core) {
                 : Reading();
 }
 
-/// "50/60 Hz", "50/60Hz": the frequencies that a machine takes.
+/// Reads the frequencies of a device: "50/60 Hz", "50/60Hz".
 Reading read_frequencies(const Tokens& tokens, size_t i) {
   std::string_view core = tokens.core(i);
   const bool glued = core.ends_with("Hz");

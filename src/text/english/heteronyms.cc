@@ -50,10 +50,10 @@ const Heteronym* find(std::string_view word) {
   return it == heteronym_rows().end() ? nullptr : &*it;
 }
 
-/// The sentence as the weights know it: small words, and commas between.
+/// The sentence in the form of the weights: words in small letters, and commas.
 struct Words {
   std::vector<std::string> all;
-  std::vector<size_t> of_piece;  ///< where the last word of each piece stands
+  std::vector<size_t> of_piece;  ///< index of the last word of each piece
 
   std::string_view at(size_t i, int step) const {
     const auto k = static_cast<std::ptrdiff_t>(i) + step;
@@ -102,9 +102,9 @@ Kind learned(const Words& words, size_t at, const Heteronym& one, bool plural) {
   return static_cast<Kind>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
 
-// ---------------------------------------------------------------- what kinds do not decide
+// ---------------------------------------------------------------- rules
 
-/// Looks for words around one: `left` of them before, and at most two after.
+/// Looks for words around a word: `left` words are before it; uses at most two after it.
 class Around {
  public:
   Around(const Words& words, size_t at) : words_(words), at_(at) {}
@@ -151,7 +151,7 @@ std::optional<Kind> settle_read(const Around& a) {
   return kVerb;
 }
 
-/// Nothing: the learned kind is as good.
+/// Decides by rules; nothing: the learned kind applies.
 std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_view written,
                            Kind kind) {
   const std::string_view word = one.word;
@@ -175,7 +175,7 @@ std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_vi
     if (a.after_in(" and or ") && a.after_in(" arrow arrows stern ", 2)) {
       return a.after_in(" stern ", 2) ? kVerb : kNoun;
     }
-    if (a.after() == "of" && a.after_in(" the his our a ", 2)) return kVerb;  // of a ship
+    if (a.after() == "of" && a.after_in(" the his our a ", 2)) return kVerb;  // bow of a ship
     if (a.before_in(" take takes took taking final deep low polite slight stiff ", 2)) return kVerb;
     if (a.near(" ship boat vessel deck stern waves ")) return kVerb;
     if (a.after_in(" to before down low deeply politely slightly ") &&

@@ -1,10 +1,9 @@
-// Words that are spelled alike and said otherwise: "they record a record". The reading follows from
-// the words around: weights of what stands beside a noun, a verb and an adjective, learned by
-// training/heteronyms.py, and rules for words whose kinds do not decide ("the bass swam"). Const
-// tables, no state.
+// Words with one spelling and several pronunciations: "they record a record". Weights of the words
+// next to a noun, a verb and an adjective decide; training/heteronyms.py learns them. Rules decide
+// where the part of speech is not enough ("the bass swam"). Const tables, no state.
 //
-// Looks at all of the sentence before a word, and at no more than the two words after it: text that
-// arrives word by word is read the same.
+// Uses the whole sentence before a word but only two words after it, so that text that arrives word
+// by word is read in the same way.
 #pragma once
 
 #include <span>
@@ -18,15 +17,15 @@ namespace syrinx::english {
 struct Heteronym {
   std::string word;
   std::string noun, verb,
-      adjective;      ///< in ARPAbet; "" where it is not that kind, or said as another
-  std::string other;  ///< what only the rules find: "lead" pipes, "read" long ago
-  int bias[3];        ///< for a noun, a verb and an adjective, in 16ths: how often it is what
+      adjective;      ///< in ARPAbet; "" if it is not this part of speech, or sounds like another
+  std::string other;  ///< found only by rules: "lead" pipes, "read" long ago
+  int bias[3];        ///< for noun, verb and adjective, in 16ths: how frequent each is
 };
 
-/// All heteronyms that the reader knows.
+/// Returns all heteronyms that the reader knows.
 std::span<const Heteronym> heteronyms();
 
-/// Gives the pieces that are heteronyms their phones, but for those that have some already.
+/// Sets the phones of pieces that are heteronyms, except of pieces that already have phones.
 void say_heteronyms(std::vector<Piece>& pieces);
 
 }  // namespace syrinx::english

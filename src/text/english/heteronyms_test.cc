@@ -1,4 +1,4 @@
-// Which word it is, case by case: ../golden/heteronyms.tsv.
+// Pronunciations case by case: ../golden/heteronyms.tsv.
 #include "text/english/heteronyms.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace syrinx::english {
 namespace {
 
-/// A sentence without its notes, and the phones that a note asks for, in order.
+/// A sentence without its notes, and the phones of the notes, in order.
 struct Case {
   std::string sentence;
   std::vector<std::pair<std::string, Phones>> asked;
@@ -97,7 +97,7 @@ TEST(Heteronyms, PluralsHaveTheirEnding) {
   EXPECT_NE(many[1].phones.arpabet, one[1].phones.arpabet);
 }
 
-/// Text that comes word by word must be read as the whole is: two words are seen ahead.
+/// Text that arrives word by word is read like the whole, with only two words of lookahead.
 TEST(Heteronyms, LookTwoWordsAheadAtMost) {
   for (const char* word : {"read", "live", "tear", "bass", "lead", "wound", "close", "present"}) {
     for (const char* rest : {"the big", "in a", "it yesterday", "to them", "of it"}) {

@@ -11,10 +11,10 @@
 namespace syrinx::english {
 namespace {
 
-constexpr size_t kMaxTarget = 2000;  // of a link
-constexpr size_t kMaxStrong = 120;   // characters between the stars of *emphasis*
-constexpr size_t kMaxScript = 40;    // characters that stand raised or lowered
-constexpr size_t kMaxFormula = 600;  // characters
+constexpr size_t kMaxTarget = 2000;  // most characters of a link's target
+constexpr size_t kMaxStrong = 120;   // most characters between the stars of *emphasis*
+constexpr size_t kMaxScript = 40;    // most raised or lowered characters
+constexpr size_t kMaxFormula = 600;  // most characters of a formula
 
 class Stripper {
  public:
@@ -40,7 +40,8 @@ class Stripper {
  private:
   char ch(size_t i) const { return i < text_.size() ? text_[i].ch : ' '; }
   char last() const { return out_.empty() ? ' ' : out_.back().ch; }
-  /// Characters of markup at at_, what they mean already written; 0 for none.
+  /// Handles markup at at_, writing its meaning; returns its number of characters, 0: there is
+  /// none.
   size_t marks();
   size_t tag();
   size_t script(bool raised, size_t from);
@@ -55,9 +56,9 @@ class Stripper {
 
   const std::vector<FoldedChar>& text_;
   std::string written_;
-  std::string_view plain_;  // the characters of the text
+  std::string_view plain_;  // characters of the text, without their positions
   size_t at_ = 0;
-  size_t strong_to_ = 0;  // where the star stands that ends an emphasis
+  size_t strong_to_ = 0;  // position of the star that ends the present emphasis
   std::vector<FoldedChar> out_;
 };
 
@@ -108,7 +109,7 @@ size_t Stripper::marks() {
   }
 }
 
-/// A tag, and what it means for the text around it.
+/// Handles a tag and its effect on the text around it.
 size_t Stripper::tag() {
   const Tag tag = tag_at(plain_, at_);
   switch (tag.kind) {
@@ -129,7 +130,7 @@ size_t Stripper::tag() {
   return tag.size;
 }
 
-/// Writes what stands raised or lowered from `from` on; how many characters that takes.
+/// Writes raised or lowered characters from `from` on; returns their number.
 size_t Stripper::script(bool raised, size_t from) {
   const size_t end = plain_.substr(from, kMaxScript).find('<');
   if (end == plain_.npos) return 0;
@@ -151,7 +152,7 @@ size_t Stripper::script(bool raised, size_t from) {
   return 0;
 }
 
-/// A formula of TeX in words, which no other rule reads.
+/// Reads a formula of TeX in words, which no other rule reads again.
 size_t Stripper::formula() {
   if (is_alnum(last()) || last() == '$') return 0;
   const TexFormula found = formula_at(plain_.substr(at_, kMaxFormula));
@@ -171,7 +172,8 @@ size_t Stripper::formula() {
   return behind - at_;
 }
 
-/// Where the star stands that ends the *emphasis* which one begins here; 0 where none does.
+/// Returns the position of the star that closes the *emphasis* opened by the star at at_; 0: no
+/// star closes it.
 size_t Stripper::emphasis() const {
   const auto is_quote = [](char c) { return c == '"' || c == '\''; };
   const auto joins = [](char c) { return is_alnum(c) || c == '*' || c == '/'; };
@@ -182,7 +184,7 @@ size_t Stripper::emphasis() const {
   return 0;
 }
 
-/// "](target)" of a link, up to the bracket that closes it; only on one line.
+/// Returns the length of "](target)" of a link, up to its closing bracket on the same line.
 size_t Stripper::link_target() const {
   int depth = 0;
   for (size_t i = at_ + 1; i < std::min(text_.size(), at_ + kMaxTarget) && ch(i) != '\n'; ++i) {
@@ -192,7 +194,8 @@ size_t Stripper::link_target() const {
   return 0;
 }
 
-/// "[12]" right after a word, "[^1]". "[0]" counts elements, so it is not a footnote.
+/// Returns the length of a footnote mark: "[12]" directly after a word, "[^1]". "[0]" counts
+/// elements, so it is not a footnote.
 size_t Stripper::footnote() const {
   size_t i = at_ + 1;
   if (ch(i) == '^') {

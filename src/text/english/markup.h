@@ -1,4 +1,4 @@
-// Takes the marks of HTML and Markdown out of folded text; for text/english only.
+// Removes marks of HTML and Markdown from folded text; for text/english only.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Money, quantities, products, ranges and plain numbers.
+// Reads money, quantities, products, ranges and plain numbers.
 #include <algorithm>
 #include <optional>
 
@@ -14,7 +14,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Feet and inches: 6'2" and 27".
+/// Reads feet and inches: 6'2" and 27".
 Reading read_feet(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const Token& token = tokens[i];
@@ -30,7 +30,7 @@ Reading read_feet(const Tokens& tokens, size_t i) {
   return {};
 }
 
-/// "1920x1080", "2x4", "3×4"; "" for anything else.
+/// Reads "1920x1080", "2x4", "3×4"; "" for anything else.
 std::string product_words(std::string_view text) {
   const size_t at = text.find_first_of("x\xD7");
   if (at == text.npos) return {};
@@ -46,7 +46,7 @@ std::string product_words(std::string_view text) {
   return side(first) + " by " + side(second);
 }
 
-/// The product `text`, which `used` tokens from i on hold, with its unit: "12x16 ft", "9x13-inch".
+/// Reads the product `text` of `used` tokens from i on, with its unit: "12x16 ft", "9x13-inch".
 Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::string_view text) {
   std::string words = product_words(text);
   if (words.empty()) return {};
@@ -60,14 +60,14 @@ Reading read_measured_product(const Tokens& tokens, size_t i, size_t used, std::
   return Spoken{words, used + unit.used};
 }
 
-/// "million" for the word behind token i: of money.
+/// Returns the magnitude of money in the word after token i, like "million".
 std::string_view size_after(const Tokens& tokens, size_t i) {
   const std::string_view next = tokens.after(i);
   return next.size() > 1 && next != "mm" ? magnitude(next) : std::string_view();
 }
 
-/// "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr": sign and size are said once where they
-/// are the same.
+/// Reads a range of money: "$5-10 million", "$50k-60k", "$20 - $30", "$10-15/hr". A common sign or
+/// magnitude is spoken once.
 Reading read_money_range(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i), sign = leading_currency(core);
   if (sign.empty()) return {};
@@ -98,7 +98,7 @@ Reading read_money_range(const Tokens& tokens, size_t i) {
   return Spoken{from + " to " + right->text(stands_before_noun(tokens, i, used)), used};
 }
 
-/// "350\xB0""F/180\xB0""C", "5kg/11lb": one amount in two units.
+/// Reads an amount in two units: "350\xB0""F/180\xB0""C", "5kg/11lb".
 std::string two_amounts(std::string_view core, bool before_noun) {
   const auto parts = split(core, '/');
   if (parts.size() != 2 || parts[1].empty()) return {};
@@ -197,7 +197,7 @@ Reading read_quantity(const Tokens& tokens, size_t i) {
   return Spoken{words + ' ' + unit.words, 1 + unit.used};
 }
 
-/// The x in "5 in. x 3 in.", "2 m x 3 m".
+/// Returns whether token i is the x in "5 in. x 3 in.", "2 m x 3 m".
 bool is_between_lengths(const Tokens& tokens, size_t i) {
   if (i < 2 || (tokens.core(i) != "x" && tokens.core(i) != "\xD7") || !is_number(tokens.after(i)))
     return false;
@@ -269,7 +269,7 @@ Reading read_range(const Tokens& tokens, size_t i) {
   }
   auto left = parse_amount(first), right = parse_amount(second);
   if (!left || !right) return {};
-  if (!left->unit.empty() && right->unit.empty()) {  // "$5-10": the unit belongs to both
+  if (!left->unit.empty() && right->unit.empty()) {  // as in "$5-10": the unit applies to both
     right->unit = left->unit;
     left->unit.clear();
   }
@@ -283,7 +283,7 @@ Reading read_range(const Tokens& tokens, size_t i) {
   return Spoken{words, used};
 }
 
-/// Whether token i, a number with noughts before it, follows what counts the parts of a book.
+/// Returns whether token i, a number with leading zeros, follows a word for a part of a book.
 bool counts_parts(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (i == 0 || core.find_first_not_of('0') == core.npos) return false;

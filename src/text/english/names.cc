@@ -1,4 +1,4 @@
-// Abbreviations and Roman numerals, which depend on the words around them.
+// Reads abbreviations and Roman numerals, which depend on the words around them.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -13,14 +13,14 @@
 namespace syrinx::english {
 namespace {
 
-/// When an abbreviation is one.
+/// When an abbreviation applies.
 enum class When {
   kAlways,
   kDotted,   ///< a full stop follows
   kNumber,   ///< a number follows
-  kPart,     ///< of a book: a number follows, or a Roman numeral
+  kPart,     ///< a part of a book: a number or Roman numeral follows
   kName,     ///< a capitalised word follows
-  kCapital,  ///< it has a capital itself and a full stop, or a name follows
+  kCapital,  ///< it has a capital and a full stop, or a name follows
   kAfter,    ///< it follows a capitalised word
 };
 
@@ -43,15 +43,15 @@ bool is_name(std::string_view word) {
   return word.size() > 1 && is_upper(word[0]) && is_letter(word[1]);
 }
 
-/// A capitalised word that is not only capitalised as the beginning of a sentence, or an ordinal:
-/// "Main", "5th".
+/// Returns whether the word is an ordinal, or has a capital that does not only mark the beginning
+/// of a sentence: "Main", "5th".
 bool is_place(std::string_view word) {
   const std::string small = lower(word);
   if (listed(word_lists().function_words, small)) return false;
   return is_name(word) || (is_digit(word.empty() ? ' ' : word[0]) && is_letter(word.back()));
 }
 
-/// The core after token i when at most a full stop lies between.
+/// Returns the core after token i; only a full stop may be between.
 std::string_view next_name(const Tokens& tokens, size_t i) {
   if (i + 1 >= tokens.size() || tokens[i].closes || tokens[i + 1].opens) return {};
   return tokens[i].close == 0 || tokens[i].close == '.' ? tokens.core(i + 1) : std::string_view();
@@ -83,7 +83,7 @@ int roman_value(std::string_view text) {
   return text.empty() ? value : 0;
 }
 
-/// "IV", "xii".
+/// Returns whether it is a Roman numeral: "IV", "xii".
 bool is_numeral(std::string_view word) {
   std::string upper(word);
   if (upper == lower(word)) std::transform(upper.begin(), upper.end(), upper.begin(), to_upper);
@@ -112,7 +112,7 @@ bool holds(When when, const Tokens& tokens, size_t i) {
   return false;
 }
 
-/// "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
+/// Reads "Dr. Smith" and "Maple Dr.", "St. John" and "Main St.".
 Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   if (core != "Dr" && core != "St") return {};
@@ -126,7 +126,7 @@ Reading read_doctor_or_saint(const Tokens& tokens, size_t i) {
 
 }  // namespace
 
-/// "XIX century", "the XII and XIII centuries", "XVth": as ordinals.
+/// Reads "XIX century", "the XII and XIII centuries", "XVth" as ordinals.
 Reading read_century(const Tokens& tokens, size_t i) {
   std::string_view core = tokens.core(i);
   const size_t small = core.find_first_of("thsrnd");
@@ -146,7 +146,7 @@ Reading read_century(const Tokens& tokens, size_t i) {
   return Spoken{ordinal_words(value)};
 }
 
-/// "MMXXIV": a year from 1000 on.
+/// Reads a year from 1000 on: "MMXXIV".
 Reading read_roman_year(std::string_view core) {
   if (core.size() < 4 || core.size() > 12 || core[0] != 'M') return {};
   const int value = roman_value(core);
@@ -159,7 +159,8 @@ bool is_small_numeral(std::string_view core) {
   return core.size() > 1 && core.find_first_not_of("IVX") == core.npos && roman_value(core) > 0;
 }
 
-/// Chapters: "IV" as a whole sentence, "II. The Storm", "IV: Results". A lone "I." is the pronoun.
+/// Returns whether it is the number of a chapter: "IV" as a whole sentence, "II. The Storm", "IV:
+/// Results". A single "I." is the pronoun.
 bool is_heading(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const Token& token = tokens[i];
@@ -168,13 +169,13 @@ bool is_heading(const Tokens& tokens, size_t i) {
   return is_small_numeral(core) && (token.close == '.' || token.close == ':' || token.closes);
 }
 
-/// "II, III and IV": beside another numeral.
+/// Returns whether another numeral is next to it: "II, III and IV".
 bool is_numeral_in_list(const Tokens& tokens, size_t i) {
   constexpr std::string_view kLinks = " and or to & ";
   const std::string_view core = tokens.core(i);
   const bool letter = is_numeral_letter(core);
   if (!letter && !is_small_numeral(core)) return false;
-  const auto numeral = [&](size_t k) {  // of two letters none need mean a number
+  const auto numeral = [&](size_t k) {  // two letters may be an ordinary word
     return is_small_numeral(tokens.core(k)) || (!letter && is_numeral_letter(tokens.core(k)));
   };
   if (tokens[i].close == ',' && numeral(i + 1)) return true;
@@ -232,7 +233,7 @@ Reading read_abbreviation(const Tokens& tokens, size_t i) {
   }
   if (small == "mk" && tokens.joined(i) && roman_value(tokens.core(i + 1)) > 0)
     return Spoken{"mark"};
-  // "Sept." and "Jan." before something else than a day.
+  // "Sept." and "Jan." before anything but a day.
   const bool dotted = tokens[i].close == '.';
   const std::string_view name = calendar_name(tokens.core(i));
   if (dotted && name.size() > 4 && i + 1 < tokens.size()) return Spoken{lower(name)};

@@ -55,7 +55,7 @@ std::string cardinal(int64_t n) {
   return out;
 }
 
-/// 1100 .. 1999 and 2010 .. 2099 are said by halves.
+/// Returns whether the number is read in halves: 1100 .. 1999 and 2010 .. 2099.
 bool said_by_halves(int64_t n) { return (n >= 1100 && n < 2000) || (n >= 2010 && n < 2100); }
 
 std::string words_of(std::string_view text, bool years) {
@@ -83,7 +83,7 @@ std::string words_of(std::string_view text, bool years) {
   return out;
 }
 
-/// The last word of a number as an ordinal: "two" -> "second", "twenty" -> "twentieth".
+/// Returns the last word of a number as an ordinal: "two" -> "second", "twenty" -> "twentieth".
 std::string ordinal_of(std::string_view word) {
   struct Form {
     std::string_view number, ordinal;

@@ -1,4 +1,4 @@
-// Decades and durations.
+// Reads decades and durations.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -11,13 +11,13 @@
 namespace syrinx::english {
 namespace {
 
-/// "80s", "1,000s": a number with an s behind it.
+/// Returns whether it is a number with an s: "80s", "1,000s".
 bool is_plural_number(std::string_view core) {
   return core.size() > 1 && core.back() == 's' && is_digit(core[0]) &&
          is_number(core.substr(0, core.size() - 1));
 }
 
-/// 80 for "80s", "'80s" and "80's", 1990 for "1990s"; 0 for anything else.
+/// Returns 80 for "80s", "'80s" and "80's", 1990 for "1990s"; 0 for anything else.
 int64_t decade_of(std::string_view core) {
   if (core.starts_with('\'')) core.remove_prefix(1);
   if (!core.ends_with('s')) return 0;
@@ -26,7 +26,7 @@ int64_t decade_of(std::string_view core) {
   return years && core.back() == '0' ? value_of(core) : 0;
 }
 
-/// "1950s-60s", "1990s/2000s": two decades in one token; "" for anything else.
+/// Reads two decades in one token: "1950s-60s", "1990s/2000s"; "" for anything else.
 std::string two_decades(std::string_view core, std::string_view before, std::string_view next) {
   const size_t at = core.find_first_of("-/\x1E", 1);
   if (at == core.npos) return {};
@@ -38,8 +38,8 @@ std::string two_decades(std::string_view core, std::string_view before, std::str
   return decade_words(first) + (core[at] == '/' ? " " : " to ") + decade_words(second);
 }
 
-/// "1h30m" in words, one for each part; none for anything else. `last`: the place in kTimes of the
-/// part before, which was longer.
+/// Reads "1h30m", one text for each part; empty for anything else. `last`: index in kTimes of the
+/// part before, which must be longer.
 std::vector<std::string> duration_words(std::string_view core, size_t& last) {
   constexpr std::string_view kTimes = " wdhms";
   constexpr std::array<std::string_view, 6> kNames = {"",     "week",   "day",

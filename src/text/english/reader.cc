@@ -17,7 +17,7 @@ namespace syrinx::english {
 namespace {
 
 using Rule = Reading (*)(const Tokens&, size_t);
-// The first that knows the token reads it.
+// Tried in this order; the first rule that knows a token reads it.
 constexpr std::array kRules = std::to_array<Rule>(
     {read_scripture, read_formula, read_date,         read_calendar, read_abbreviation,
      read_code,      read_money,   read_product,      read_term,     read_ratio,
@@ -25,7 +25,7 @@ constexpr std::array kRules = std::to_array<Rule>(
      read_range,     read_address, read_decade,       read_duration, read_quantity,
      read_number,    read_roman,   read_dotted});
 
-constexpr size_t kMaxSaid = 40;  // letters of a word that has phones
+constexpr size_t kMaxSaid = 40;  // most letters of a word that gets phones
 
 bool is_read_otherwise(const Saying& saying) {
   return !saying.words.empty() || !saying.phones.empty();
@@ -44,33 +44,33 @@ Found read_at(const Tokens& tokens, size_t i) {
   return {read_signs(tokens, i), false};
 }
 
-/// Single spaces, none at the ends.
+/// Returns the words with single spaces, and no space at the ends.
 std::string squeezed(std::string_view words) {
   std::string out;
   for (const std::string_view word : split(words, ' ')) add(out, word);
   return out;
 }
 
-/// The pause inside a sentence after a token.
+/// Returns the pause after a token, within a sentence.
 char mark_after(const Tokens& tokens, size_t i, bool by_rule) {
   const Token& token = tokens[i];
   if (token.close == ',' || token.close == ';' || token.close == ':') return token.close;
-  if (token.close == '?') return '?';  // "Who is it?" she asked.
+  if (token.close == '?') return '?';  // as in "Who is it?" she asked.
   if (token.close == '.' && !token.ellipsis) {
-    const bool item = token.starts_line && all(token.core, is_digit);  // "1. First"
+    const bool item = token.starts_line && all(token.core, is_digit);  // as in "1. First"
     const Abbreviation known = abbreviation_of(token.core);
     const bool ordinary = known == Abbreviation::kNone || known == Abbreviation::kUnit;
     const bool stop = !by_rule && ordinary;
-    const std::string_view next = tokens.core(i + 1);  // "on Main St. The house"
+    const std::string_view next = tokens.core(i + 1);  // as in "on Main St. The house"
     const bool starts = known != Abbreviation::kPart && !next.empty() && is_upper(next[0]) &&
-                        is_starter(lower(next));  // but "Vol. I"
+                        is_starter(lower(next));  // but not in "Vol. I"
     return item || stop || starts || token.closes ? ',' : '\0';
   }
   const bool opens = i + 1 < tokens.size() && tokens[i + 1].opens;
   return token.close != 0 || token.closes || opens ? ',' : '\0';
 }
 
-/// A space at every border of a saying, so that its words are tokens of their own.
+/// Puts a space at every border of a saying, so that its words are separate tokens.
 std::vector<FoldedChar> set_apart(std::vector<FoldedChar> text, std::span<const Saying> sayings) {
   std::vector<int64_t> borders;
   for (const Saying& saying : sayings) {
@@ -97,7 +97,7 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   if (saying.phones.empty()) {
     for (const Piece& part : read_sentence(saying.words, false)) add(words, part.words);
   } else {
-    piece.phones = saying.phones;  // one word, whatever is written
+    piece.phones = saying.phones;  // a single word, whatever the text is
     for (size_t k = i; k < i + used; ++k) {
       for (const char c : tokens.core(k)) {
         if (is_letter(c)) words += c;
@@ -108,7 +108,7 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   return {{std::move(words), used}, true};
 }
 
-/// A word in capitals among others, which is not a name made of first letters.
+/// Returns whether it is a word in capitals among others, but not an acronym.
 bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
   const std::string_view core = tokens.core(i);
   const std::string small = lower(core);

@@ -1,9 +1,9 @@
-// Any text as the words that a reader of US English says: numbers, money, dates, times, units,
-// ranges, abbreviations, Roman numerals, acronyms, addresses, code and signs become words; emoji
-// and other scripts are skipped. For voices whose model wants words and not writing.
+// Converts any text to the words that a reader of US English says: numbers, money, dates, times,
+// units, ranges, abbreviations, Roman numerals, acronyms, addresses, code and signs become words;
+// emoji and other scripts are skipped. For models that need words instead of writing.
 //
-// Works on one sentence (text/sentences.h); the whole of it must be there. Never throws on any
-// bytes; the words are at most 16 times as long as the text, plus 64. No state, thread-safe.
+// Reads one whole sentence (text/sentences.h) at a time. Never throws, for any bytes; the words are
+// at most 16 times as long as the text, plus 64. No state, thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace syrinx::english {
 
 /// Words for the bytes [begin, end) of the sentence.
 struct Piece {
-  /// Letters, apostrophes and single spaces; never empty. A capital that stands alone is the name
-  /// of that letter (or the pronoun I).
+  /// Letters, apostrophes and single spaces; never empty. A single capital is the name of that
+  /// letter (or the pronoun I).
   std::string words;
-  char mark = 0;  ///< the pause after them: , ; : . ? ! or 0 for none
+  char mark = 0;  ///< pause after the words: , ; : . ? ! or 0: no pause
   int64_t begin = 0, end = 0;
-  Phones phones = {};   ///< of the words, which then are one
-  bool strong = false;  ///< with an accent: *so*, or a word in capitals among others
+  Phones phones = {};   ///< phones of the words, which are then one word
+  bool strong = false;  ///< spoken with an accent: *so*, or a word in capitals among others
 };
 
-/// `whole`: the sentence ends here and is not cut; its last piece then has one of . ? !
-/// `sayings`: of bytes of the sentence, in order, apart.
+/// Reads a sentence. `whole`: the sentence ends here and is not cut, so its last piece has one of .
+/// ? ! `sayings`: of bytes of the sentence, in order, without overlap.
 std::vector<Piece> read_sentence(std::string_view sentence, bool whole = true,
                                  std::span<const Saying> sayings = {});
 

@@ -11,7 +11,7 @@
 namespace syrinx::english {
 namespace {
 
-/// Words without marks; capitals only where a letter's name stands.
+/// Returns the words without marks; capitals are only names of letters.
 std::string words_of(std::string_view text) {
   std::string out;
   for (const Sentence& sentence : split_sentences(text)) {
@@ -88,8 +88,8 @@ TEST(English, AccentsDistinguishWords) {
   EXPECT_TRUE(sounds("a rose").empty());
 }
 
-/// 600 cases written before the rules that read them; a quarter was not looked at while they were
-/// made.
+/// 600 cases that were written before the rules for them; a quarter was not used while making the
+/// rules.
 TEST(English, ReadsFiguresThatAreNames) {
   const Count known = read_table("written.tsv"), held_out = read_table("heldout.tsv");
   EXPECT_EQ(known.cases + held_out.cases, 600);
@@ -97,7 +97,8 @@ TEST(English, ReadsFiguresThatAreNames) {
   EXPECT_GE(held_out.right, 140) << held_out.wrong;
 }
 
-/// 65 of 90 cases were read so before the rules were mended for them; one came later.
+/// 90 cases, of which 65 were read correctly before the rules were extended for them; one came
+/// later.
 TEST(English, ReadsCommandsAndFormulas) {
   const Count count = read_table("technical.tsv");
   EXPECT_EQ(count.cases, 92);

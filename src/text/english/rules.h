@@ -1,5 +1,5 @@
-// The rules of the English reader: each looks at a token and the ones around it, and either says
-// how to read it, with how many tokens after it, or leaves it to the next rule. For text/english
+// The rules of the English reader. Each examines a token and those around it. It either returns
+// words and the number of tokens read, or nothing, so that the next rule is tried. For text/english
 // only. Pure functions.
 #pragma once
 
@@ -12,57 +12,57 @@
 namespace syrinx::english {
 
 struct Spoken {
-  std::string words;  ///< letters, apostrophes and spaces; "" where nothing is spoken
-  size_t used = 1;    ///< tokens read
+  std::string words;  ///< letters, apostrophes and spaces; "": nothing is spoken
+  size_t used = 1;    ///< number of tokens read
 };
 
 using Reading = std::optional<Spoken>;
 
 // measures.cc
 Reading read_money(const Tokens& tokens, size_t i);
-/// A number with a unit: "5 km", "20 °C".
+/// Reads a number with a unit: "5 km", "20 °C".
 Reading read_quantity(const Tokens& tokens, size_t i);
-/// "1920x1080", "2x4", "9 x 13 inch".
+/// Reads a product: "1920x1080", "2x4", "9 x 13 inch".
 Reading read_product(const Tokens& tokens, size_t i);
-/// "2x" in "2x + 1 = 5".
+/// Reads a term: "2x" in "2x + 1 = 5".
 Reading read_term(const Tokens& tokens, size_t i);
-/// From one number to another: "3-5", "10-20 %".
+/// Reads a range: "3-5", "10-20 %".
 Reading read_range(const Tokens& tokens, size_t i);
-/// A number alone: "1,234.5", "21st".
+/// Reads a single number: "1,234.5", "21st".
 Reading read_number(const Tokens& tokens, size_t i);
 
 // fractions.cc
 Reading read_fraction(const Tokens& tokens, size_t i);
 
 // periods.cc
-/// "1950s-60s", "1990s/2000s".
+/// Reads two decades: "1950s-60s", "1990s/2000s".
 Reading read_two_decades(const Tokens& tokens, size_t i);
-/// "1990s", "80s music"; "100s of people".
+/// Reads a decade or a plural number: "1990s", "80s music"; "100s of people".
 Reading read_decade(const Tokens& tokens, size_t i);
-/// "1h 20m", "2d5h", "5m ago".
+/// Reads a duration: "1h 20m", "2d5h", "5m ago".
 Reading read_duration(const Tokens& tokens, size_t i);
 
 // dates.cc
 Reading read_date(const Tokens& tokens, size_t i);
-/// From when to when: "9 a.m.-5 p.m.", "10:00 - 11:30".
+/// Reads a range of times: "9 a.m.-5 p.m.", "10:00 - 11:30".
 Reading read_hours(const Tokens& tokens, size_t i);
-/// A time of the day: "10:30", "9 a.m.".
+/// Reads a time of day: "10:30", "9 a.m.".
 Reading read_time(const Tokens& tokens, size_t i);
-/// Days and months that are abbreviated without a date: "Mon to Fri", "every Tue".
+/// Reads abbreviated days and months without a date: "Mon to Fri", "every Tue".
 Reading read_calendar(const Tokens& tokens, size_t i);
-/// The month or the day of the week that an abbreviation means: "Jan" -> "January"; "" for none.
+/// Returns the month or day of the week of an abbreviation: "Jan" -> "January"; "": it is neither.
 std::string_view calendar_name(std::string_view core);
 
 // names.cc
 Reading read_abbreviation(const Tokens& tokens, size_t i);
-/// A Roman numeral: "Henry VIII", "MMXXIV", "the XIX century".
+/// Reads a Roman numeral: "Henry VIII", "MMXXIV", "the XIX century".
 Reading read_roman(const Tokens& tokens, size_t i);
 
 // addresses.cc
 Reading read_address(const Tokens& tokens, size_t i);
-/// Digits in groups that are read one by one: telephone numbers.
+/// Reads digits in groups one by one: telephone numbers.
 Reading read_digit_groups(const Tokens& tokens, size_t i);
-/// Versions and other numbers with several dots: "v2.1.3".
+/// Reads versions and other numbers with several dots: "v2.1.3".
 Reading read_dotted(const Tokens& tokens, size_t i);
 
 // codes.cc
@@ -70,13 +70,13 @@ Reading read_code(const Tokens& tokens, size_t i);
 
 // scripture.cc
 Reading read_scripture(const Tokens& tokens, size_t i);
-/// "3:1", "16:9".
+/// Reads a ratio: "3:1", "16:9".
 Reading read_ratio(const Tokens& tokens, size_t i);
 
 // chemistry.cc
 Reading read_formula(const Tokens& tokens, size_t i);
 
-// signs.cc: never nothing.
+// signs.cc: always reads something.
 Spoken read_signs(const Tokens& tokens, size_t i);
 
 }  // namespace syrinx::english

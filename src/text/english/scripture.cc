@@ -1,4 +1,4 @@
-// Chapter and verse, and ratios, which are written as times are.
+// Reads chapter and verse, and ratios, which look like times.
 #include <algorithm>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace {
 
 struct Book {
   std::string written, name;
-  bool numbered;  ///< there is a first and a second of them
+  bool numbered;  ///< there are a first and a second book of this name
 };
 
 const std::vector<Book>& books() {
@@ -31,7 +31,7 @@ const Book* book_of(std::string_view core) {
   return it == books().end() ? nullptr : &*it;
 }
 
-/// "5:3-12" as "five three to twelve"; "" for anything else.
+/// Reads "5:3-12" as "five three to twelve"; "" for anything else.
 std::string verse_words(std::string_view core) {
   const size_t colon = core.find(':');
   if (colon == core.npos || !is_digits(core.substr(0, colon), 1, 3)) return {};

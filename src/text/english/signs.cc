@@ -30,7 +30,7 @@ const Operator* operator_at(std::string_view text) {
   return it == operators().end() ? nullptr : &*it;
 }
 
-/// A sign of arithmetic or of code standing alone.
+/// Returns whether it is a single sign of arithmetic or code.
 bool is_operator(std::string_view core) {
   if (core == "-" || core == "*" || core == "/") return true;
   const Operator* found = operator_at(core);
@@ -67,7 +67,7 @@ class SignReader {
     size_t end = at_;
     while (end < core_.size() && in_word(core_[end])) ++end;
     const size_t begin = at_;
-    if (number > 0 && at_ + number >= end) {  // "2.5" and "1,000" hold marks
+    if (number > 0 && at_ + number >= end) {  // "2.5" and "1,000" contain marks
       add(out_, number_words(core_.substr(at_, number)));
       at_ += number;
       return;
@@ -86,7 +86,7 @@ class SignReader {
     if (digits > 0 && digits < 10 && listed(" st nd rd th ", lower(word.substr(digits)))) {
       return add(out_, ordinal_words(value_of(word.substr(0, digits))));  // "19th-century"
     }
-    // "vis-a-vis" has the article, "a/b" a letter.
+    // "a" is the article in "vis-a-vis", a letter in "a/b".
     const bool article = word == "a" && begin > 0 && core_[begin - 1] == '-' && ch(end) == '-';
     const bool firm = (ch(end) == '&' || (begin > 0 && core_[begin - 1] == '&')) &&
                       all(word, is_upper);  // "AT&T"
@@ -141,7 +141,7 @@ class SignReader {
     at_ += used;
   }
 
-  /// "^2", "^10"; how many characters the power takes.
+  /// Reads a power, "^2", "^10"; returns its number of characters.
   size_t power() {
     const size_t length = number_length(core_.substr(at_ + 1));
     const std::string_view power = core_.substr(at_ + 1, length);
@@ -165,7 +165,7 @@ class SignReader {
     if (!capitals) add(out_, is_digit(before) && is_digit(after) ? "over" : "slash");
   }
 
-  /// "--verbose", "-v"; but "--yes" and "--but" are words after a dash of typewriters.
+  /// Reads options: "--verbose", "-v"; in "--yes" and "--but" the dash is one of typewriters.
   void option(size_t& used) {
     const bool two = ch(1) == '-';
     if (two && is_letter(ch(2))) {
@@ -190,7 +190,7 @@ class SignReader {
   std::string out_;
 };
 
-/// "A" is the article, except where it names something.
+/// Returns whether "A" is a letter that names something, not the article.
 bool is_letter_a(const Tokens& tokens, size_t i) {
   const std::string_view before = tokens.before(i), after = tokens.after(i);
   if (is_operator(before) || is_operator(after)) return true;
@@ -208,7 +208,8 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
          (ends && (i > 0 || tokens[i].close != 0));
 }
 
-/// Letters elsewhere, words with an accent here: "I AM here", "WHO said so?", "She did IT".
+/// Returns whether letters are words with an accent here: "I AM here", "WHO said so?", "She did
+/// IT".
 bool is_accented(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const std::string before = lower(tokens.before(i));
@@ -217,7 +218,8 @@ bool is_accented(const Tokens& tokens, size_t i) {
   return core == "IT" && listed(" did didn't saw hate hated love loved took ", before);
 }
 
-/// "10 / 2 = 5", or "10 / 2" and no more; elsewhere a slash parts alternatives: "first / last".
+/// Returns whether a slash means division: "10 / 2 = 5", or only "10 / 2"; otherwise it separates
+/// alternatives: "first / last".
 bool is_division(const Tokens& tokens, size_t i) {
   if (tokens.core(i) != "/") return false;
   const bool numbers = is_number(tokens.before(i)) && is_number(tokens.after(i));

@@ -24,7 +24,7 @@ const std::vector<Special>& special_rows() {
 
 bool is_vowel(char c) { return std::string_view("aeiouyAEIOUY").find(c) != std::string_view::npos; }
 
-/// Whether English could say these small letters as a word.
+/// Returns whether small letters can be pronounced as an English word.
 bool is_pronounceable(std::string_view word) {
   const auto first = std::find_if(word.begin(), word.end(), is_vowel);
   if (first == word.end()) return false;
@@ -42,7 +42,7 @@ bool is_pronounceable(std::string_view word) {
   return true;
 }
 
-/// Whether capitals are most likely a word and not the first letters of several.
+/// Returns whether capitals are probably a word, not an acronym.
 bool is_word_in_capitals(std::string_view small, bool shouting) {
   if (listed(word_lists().two_faced, small)) return shouting;
   if (listed(word_lists().spelled, small)) return false;
@@ -57,7 +57,7 @@ std::string_view special_words(std::string_view small) {
   return it == special_rows().end() ? std::string_view() : it->words;
 }
 
-/// Letters of one kind: "get", "HTTP", "User".
+/// Reads letters of one kind: "get", "HTTP", "User".
 std::string letters_words(std::string_view letters, bool shouting) {
   const std::string small = lower(letters);
   if (letters.size() == 1) {
@@ -67,7 +67,7 @@ std::string letters_words(std::string_view letters, bool shouting) {
   if (all(letters, is_upper)) {
     return is_word_in_capitals(small, shouting) ? small : letter_names(letters);
   }
-  // No vowel: "html", "std"; but "hmm", "psst", "brr" are said.
+  // Without vowel: "html", "std" are spelled; "hmm", "psst", "brr" are words.
   const bool hum = small.find_first_not_of("bfhmprstz") == small.npos && small.size() < 7 &&
                    (small.find("mm") != small.npos || small.find("sh") != small.npos ||
                     small.find("rr") != small.npos || small.find("zz") != small.npos ||
@@ -78,7 +78,7 @@ std::string letters_words(std::string_view letters, bool shouting) {
   return std::string(letters);
 }
 
-/// Where the next hump of "getUserName", "HTTPServer" or "H2O" begins.
+/// Returns where the next part of "getUserName", "HTTPServer" or "H2O" begins.
 size_t hump_end(std::string_view word, size_t from) {
   for (size_t i = from + 1; i < word.size(); ++i) {
     if (is_digit(word[i]) != is_digit(word[i - 1])) return i;
@@ -90,7 +90,7 @@ size_t hump_end(std::string_view word, size_t from) {
   return word.size();
 }
 
-/// "McDonald", "MacArthur", "DeVito": one word in spite of its capitals.
+/// Returns whether it is one word in spite of its capitals: "McDonald", "MacArthur", "DeVito".
 bool is_family_name(std::string_view word) {
   for (const std::string_view start : {"Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Fitz"}) {
     if (word.starts_with(start) && word.size() > start.size() + 2 && is_upper(word[start.size()]) &&
@@ -142,7 +142,7 @@ std::string letter_names(std::string_view letters) {
 }
 
 std::string word_words(std::string_view word, bool shouting) {
-  // An apostrophe stays in the word that it stands in: "don't", "CIA's", "o'clock".
+  // An apostrophe belongs to its word: "don't", "CIA's", "o'clock".
   const size_t mark = word.find('\'');
   if (mark == word.npos) return chunk_words(word, shouting);
   const std::string_view head = word.substr(0, mark);
@@ -166,7 +166,7 @@ std::string part_words(std::string_view part) {
 bool is_shouting(const Tokens& tokens, size_t i) {
   constexpr size_t kWindow = 4;
   if (listed(" usa ceo tv dvd ", lower(tokens.core(i)))) return false;
-  // A long word in capitals right beside it is enough: "DRINK ME".
+  // One long word in capitals next to it is enough: "DRINK ME".
   const auto loud = [](std::string_view core) {
     return core.size() > 3 && all(core, is_upper) && is_word_in_capitals(lower(core), false);
   };

@@ -11,7 +11,7 @@
 namespace syrinx::english {
 namespace {
 
-/// The byte for a sign that fold() writes as one byte; 0 for another character.
+/// Returns the byte that fold() writes for a sign; 0 for other characters.
 char folded_byte(char32_t code) {
   switch (code) {
     case 0x2013:

@@ -1,6 +1,6 @@
 // Reads the data of the English reader: the files of tables/, which the build embeds. A table has a
-// row a line and tabs between cells; each file says at its head what its cells mean. A bad line is
-// a bug in the program and throws InternalError at the first use (tables_test.cc uses every table).
+// row a line and tabs between cells; the head of each file explains its cells. An invalid line is a
+// bug of the program and throws InternalError at the first use (tables_test.cc uses every table).
 // For text/english only. Pure functions.
 #pragma once
 
@@ -13,9 +13,9 @@ namespace syrinx::english {
 
 /// The bytes of the files of tables/, one function a file.
 namespace tables {
-/// Abbreviations and when they are read so.
+/// Abbreviations and when they apply.
 std::string_view abbreviations();
-/// Words whose accent changes how they are said.
+/// Words whose pronunciation depends on the accent.
 std::string_view accented_words();
 /// Names of signs in addresses.
 std::string_view address_signs();
@@ -27,15 +27,15 @@ std::string_view characters();
 std::string_view currencies();
 /// Named characters of HTML.
 std::string_view entities();
-/// Weights of the words beside a heteronym.
+/// Weights of the words next to a heteronym.
 std::string_view heteronym_weights();
-/// Words that are spelled alike and said otherwise.
+/// Words with one spelling and several pronunciations.
 std::string_view heteronyms();
 /// Operators of programs and formulas.
 std::string_view operators();
 /// Prefixes of units.
 std::string_view prefixes();
-/// Words that neither their letters nor the rules give.
+/// Words whose pronunciation follows neither from their letters nor from rules.
 std::string_view special_words();
 /// Commands of TeX.
 std::string_view tex_commands();
@@ -47,26 +47,24 @@ std::string_view units();
 std::string_view words();
 }  // namespace tables
 
-/// A row: as many cells as the table has columns, "" where the line ends early.
+/// A row: as many cells as the table has columns; "" for cells that are missing at the end.
 using Cells = std::vector<std::string>;
 
 /// Returns the rows of a table with at least `needed` and at most `columns` cells a line, without
-/// the comments. Signs that fold() writes as one byte (chars.h) are that byte. Throws InternalError
-/// for another number of cells, an empty first cell or a blank at the end of a line.
+/// comments. Signs for which fold() writes one byte (chars.h) are replaced by that byte. Throws
+/// InternalError for another number of cells, an empty first cell or a blank at the end of a line.
 std::vector<Cells> table_cells(std::string_view data, size_t needed, size_t columns);
 
 /// Returns the lines of a data file that are neither empty nor comments ("# ...").
 std::vector<std::string_view> data_lines(std::string_view data);
 
-/// Returns the text with the signs that fold() writes as one byte (chars.h) as that byte: "5 µs".
+/// Returns the text with fold()'s bytes (chars.h) in place of signs: "5 µs".
 std::string with_folded_signs(std::string_view utf8);
 
-/// Returns the index of a cell among the words that it may be; throws InternalError for another
-/// word.
+/// Returns the index of a cell in `words`; throws InternalError for another word.
 size_t choice(std::string_view cell, std::initializer_list<std::string_view> words);
 
-/// Returns the number that a cell holds, with a minus or without; throws InternalError for another
-/// text.
+/// Returns the integer in a cell, which may be negative; throws InternalError for another text.
 int number_in(std::string_view cell);
 
 /// Returns the character that a cell names: "U+20AC"; throws InternalError for another text.

@@ -9,20 +9,20 @@
 namespace syrinx::english {
 namespace {
 
-constexpr size_t kMaxTag = 400;       // characters
-constexpr size_t kMaxControl = 64;    // of "<|im_end|>"
-constexpr size_t kMaxElement = 4000;  // in which an unknown tag is closed
+constexpr size_t kMaxTag = 400;       // most characters of a tag
+constexpr size_t kMaxControl = 64;    // most characters of a token like "<|im_end|>"
+constexpr size_t kMaxElement = 4000;  // most characters of an element with an unknown tag
 
 char char_at(std::string_view text, size_t i) { return i < text.size() ? text[i] : ' '; }
 
-/// Where `end` is found from `from` on, at most `most` characters away; npos for nowhere.
+/// Returns where `end` is found from `from` on, at most `most` characters away; npos: not found.
 size_t found(std::string_view text, std::string_view end, size_t from, size_t most) {
   if (from >= text.size()) return text.npos;
   const size_t at = text.substr(from, most).find(end);
   return at == text.npos ? at : from + at;
 }
 
-/// Behind "<|im_start|>" the speaker's role belongs to the token.
+/// Returns the size of the speaker's role after "<|im_start|>", which belongs to the token.
 size_t role_size(std::string_view text, size_t at) {
   size_t end = at;
   while (is_lower(char_at(text, end)) && end < at + 10) ++end;
@@ -31,7 +31,7 @@ size_t role_size(std::string_view text, size_t at) {
   return listed(word_lists().roles, text.substr(at, end - at)) && parted ? end - at : 0;
 }
 
-/// "<|im_end|>"; 0 for anything else.
+/// Returns the size of a token like "<|im_end|>"; 0 for anything else.
 size_t barred_size(std::string_view text, size_t at) {
   const size_t end = found(text, "|>", at + 2, kMaxControl);
   if (end == text.npos) return 0;
@@ -41,21 +41,21 @@ size_t barred_size(std::string_view text, size_t at) {
   return end + 2 - at + (starts ? role_size(text, end + 2) : 0);
 }
 
-/// "<!-- -->", "<!DOCTYPE html>", "<?xml ?>", "<![CDATA["; 0 for anything else.
+/// Returns the size of "<!-- -->", "<!DOCTYPE html>", "<?xml ?>", "<![CDATA["; 0 for anything else.
 size_t declaration_size(std::string_view text, size_t at) {
   const std::string_view rest = text.substr(at);
   const auto until = [&](std::string_view end, size_t most) {
     const size_t to = found(text, end, at + 2, most);
     return to == text.npos ? size_t{0} : to + end.size() - at;
   };
-  if (rest.starts_with("<!--")) return until("->", kMaxTag);  // dashes may be one by then
+  if (rest.starts_with("<!--")) return until("->", kMaxTag);  // two dashes may be folded
   if (rest.starts_with("<![CDATA[")) return 9;
   if (rest.starts_with("<?")) return is_letter(char_at(text, at + 2)) ? until(">", kMaxTag) : 0;
   if (rest.starts_with("<!") && is_letter(char_at(text, at + 2))) return until(">", kMaxTag);
   return 0;
 }
 
-/// Characters up to the end of a tag whose name ends at `from`; 0 where it is not a tag.
+/// Returns the size up to the end of a tag whose name ends at `from`; 0: it is not a tag.
 size_t tag_end(std::string_view text, size_t from) {
   bool attributes = false;
   for (size_t i = from; i < std::min(text.size(), from + kMaxTag); ++i) {
@@ -70,7 +70,7 @@ size_t tag_end(std::string_view text, size_t from) {
 
 bool is_name_char(char c) { return is_alnum(c) || c == '-' || c == '_' || c == ':'; }
 
-/// Whether a name that no list has is that of a tag: not in "vector<int>", "#include <cmath>".
+/// Returns whether an unknown name is that of a tag: not in "vector<int>", "#include <cmath>".
 bool is_unknown_tag(std::string_view text, size_t at, std::string_view name, size_t end) {
   if (name.size() > kMaxControl) return false;
   if (!is_alnum(char_at(text, at - 1)) || at == 0) {
@@ -109,7 +109,7 @@ Tag tag_at(std::string_view text, size_t at) {
   const size_t size = to - at;
   if (listed(word_lists().hidden_tags, name)) {
     if (closing) return {TagKind::kInline, size, true};
-    const size_t close = text.find("</" + name, to);  // as it is written, mostly in small letters
+    const size_t close = text.find("</" + name, to);  // usually in small letters
     const size_t last = close == text.npos ? text.npos : text.find('>', close);
     return {TagKind::kHidden, (last == text.npos ? text.size() : last + 1) - at};
   }

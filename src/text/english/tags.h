@@ -1,5 +1,5 @@
-// Tags of HTML, of other markup and of language models: where they end, and what they mean for a
-// voice. For text/english only. Pure functions on folded text (fold.h).
+// Finds tags of HTML, of other markup and of language models, and their meaning for speech. For
+// text/english only. Pure functions on folded text (fold.h).
 #pragma once
 
 #include <string_view>
@@ -7,26 +7,26 @@
 namespace syrinx::english {
 
 enum class TagKind {
-  kNone,    ///< no tag
-  kInline,  ///< not said
-  kBlock,   ///< not said, a pause: "<br>", "<li>"
-  kHidden,  ///< not said with all that it holds: "<script>"
+  kNone,    ///< not a tag
+  kInline,  ///< not spoken
+  kBlock,   ///< not spoken, but a pause: "<br>", "<li>"
+  kHidden,  ///< not spoken, together with its content: "<script>"
   kRaised,  ///< "<sup>"
   kLowered  ///< "<sub>"
 };
 
-/// A tag as it begins at a place of the text.
+/// The tag at a position of a text.
 struct Tag {
   TagKind kind = TagKind::kNone;
-  size_t size = 0;       ///< characters; of a hidden one with its contents
+  size_t size = 0;       ///< characters; for a hidden tag with its content
   bool closing = false;  ///< "</p>"
 };
 
-/// The tag at `at`, where a '<' stands. "a <b and c> d" and "vector<int>" hold none.
+/// Returns the tag at the '<' at `at`. "a <b and c> d" and "vector<int>" contain no tags.
 Tag tag_at(std::string_view text, size_t at);
 
-/// Characters of a control token of a language model at `at`, where a '[' stands: "[INST]"; 0 for
-/// none.
+/// Returns the characters of a language model's control token at the '[' at `at`: "[INST]"; 0: it
+/// is not one.
 size_t control_size(std::string_view text, size_t at);
 
 }  // namespace syrinx::english

@@ -11,20 +11,20 @@
 namespace syrinx::english {
 namespace {
 
-constexpr int kMaxDepth = 16;  // of groups in each other
+constexpr int kMaxDepth = 16;  // most levels of nested groups
 
 enum class TexKind {
-  kWords,     ///< stands for its words
-  kAccent,    ///< its words stand behind its argument: "\hat{x}"
-  kBefore,    ///< its words stand before its argument: "\vec{v}"
-  kText,      ///< its argument is text
-  kGroup,     ///< its argument is said without a word: "\mathbf{x}"
-  kFraction,  ///< two arguments
-  kChoose,    ///< two arguments: "\binom{n}{k}"
+  kWords,     ///< its words
+  kAccent,    ///< its argument, then its words: "\hat{x}"
+  kBefore,    ///< its words, then its argument: "\vec{v}"
+  kText,      ///< its argument, as text
+  kGroup,     ///< only its argument: "\mathbf{x}"
+  kFraction,  ///< a fraction of two arguments
+  kChoose,    ///< two arguments with "choose": "\binom{n}{k}"
   kRoot,
-  kBounded,  ///< "from" and "to" are said for what stands below and above
-  kLimit,    ///< "as" is said for what stands below
-  kSkip,     ///< its argument is not said: "\begin{matrix}"
+  kBounded,  ///< "from" and "to" with the limits below and above
+  kLimit,    ///< "as" with the limit below
+  kSkip,     ///< nothing, not even its argument: "\begin{matrix}"
 };
 
 struct TexCommand {
@@ -32,7 +32,7 @@ struct TexCommand {
   TexKind kind = TexKind::kWords;
 };
 
-/// A command that is not listed is said by its name: Greek letters, "\\max".
+/// The commands of TeX. Unlisted commands are read by their names: Greek letters, "\max".
 const std::vector<TexCommand>& tex_commands() {
   static const auto kRows =
       table_rows<TexCommand>(tables::tex_commands(), 1, 3, [](const Cells& c) {
@@ -109,7 +109,7 @@ std::string_view TexReader::bracketed(char open, char close) {
   return tex_.substr(std::min(begin, tex_.size()));
 }
 
-/// The argument at at_: a group, a command or one character.
+/// Returns the argument at at_: a group, a command or one character.
 std::string_view TexReader::argument() {
   skip_blanks();
   if (ch(at_) == '{') return bracketed('{', '}');
@@ -157,7 +157,7 @@ std::string TexReader::atom() {
   return sign == tex_signs().end() ? std::string() : std::string(sign->words);
 }
 
-/// Powers and indices behind what was read.
+/// Reads powers and indices after `words`.
 std::string TexReader::scripted(std::string words) {
   for (;;) {
     skip_blanks();
@@ -248,7 +248,7 @@ std::string TexReader::fraction() {
   return inner(top) + " over " + inner(bottom);
 }
 
-/// "\sum_{i=1}^{n}", "\lim_{x \to 0}".
+/// Reads "\sum_{i=1}^{n}", "\lim_{x \to 0}".
 std::string TexReader::bounded(const TexCommand& command) {
   std::string words(command.words);
   for (;;) {
@@ -265,8 +265,8 @@ std::string TexReader::bounded(const TexCommand& command) {
   return words;
 }
 
-/// Whether what stands between two dollars is a formula: no word without a backslash, and a sign of
-/// one or a few letters and figures.
+/// Returns whether the text between two dollars is a formula: it has no word without a backslash,
+/// and it has a sign or few letters and digits.
 bool is_formula(std::string_view tex) {
   if (tex.empty() || tex.front() == ' ' || tex.back() == ' ') return false;
   bool sign = false, some = false;
@@ -275,7 +275,7 @@ bool is_formula(std::string_view tex) {
     const char c = tex[i];
     some |= is_alnum(c) || c == '\\';
     sign |= std::string_view("\\^_=<>{").find(c) != std::string_view::npos;
-    if (c == '\\') {  // a command and its braces may hold words
+    if (c == '\\') {  // a command and its braces may contain words
       while (i + 1 < tex.size() && is_letter(tex[i + 1])) ++i;
       run = 0;
       if (i + 1 < tex.size() && tex[i + 1] == '{') {
@@ -315,7 +315,7 @@ TexFormula between_dollars(std::string_view text) {
   return {end + 1, formula_words(text.substr(1, end - 1))};
 }
 
-/// "\frac{1}{2}", "\sqrt{2}" without signs around it, up to the last brace.
+/// Reads "\frac{1}{2}", "\sqrt{2}" without signs around it, up to the last brace.
 TexFormula bare_command(std::string_view text) {
   size_t end = 1;
   while (end < text.size() && is_letter(text[end])) ++end;

@@ -16,13 +16,13 @@ size_t digits_at(std::string_view text, size_t at) {
   return end - at;
 }
 
-/// A number with a decimal comma at the beginning of a text.
+/// A number with a decimal comma, at the beginning of a text.
 struct CommaNumber {
-  size_t size = 0;  ///< characters; 0 for none
+  size_t size = 0;  ///< characters; 0: there is none
   std::string plain = {};
 };
 
-/// "19,5", "1.234,56", "0,125": but "1,234" has a thousand.
+/// Parses "19,5", "1.234,56", "0,125"; but "1,234" has a comma for thousands.
 CommaNumber comma_number(std::string_view text) {
   const size_t sign = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
   size_t at = sign + digits_at(text, sign);
@@ -39,7 +39,7 @@ CommaNumber comma_number(std::string_view text) {
   return {size, plain + '.' + std::string(text.substr(at + 1, decimals))};
 }
 
-/// Whether a quantity is counted by this word, apart from the number or touching it.
+/// Returns whether this word is a unit; `glued`: it touches the number.
 bool is_counted_by(std::string_view word, bool glued) {
   if (word.empty()) return false;
   if (is_currency(word) || is_currency(word.substr(0, word.find('/')))) return true;
@@ -49,7 +49,7 @@ bool is_counted_by(std::string_view word, bool glued) {
   return !magnitude(word).empty() || is_unit_word(word);
 }
 
-/// The core with points for its decimal commas; "" where it has none.
+/// Returns the core with points for its decimal commas; "": there are none.
 std::string pointed(std::string_view core, std::string_view next) {
   const std::string_view sign = leading_currency(core);
   const CommaNumber first = comma_number(core.substr(sign.size()));
@@ -67,7 +67,7 @@ std::string pointed(std::string_view core, std::string_view next) {
   return counted ? out + std::string(rest) : std::string();
 }
 
-/// "p." and "m." behind a time.
+/// Returns whether token i is "p." with "m." after a time.
 bool is_parted_half(const std::vector<Token>& tokens, size_t i) {
   if (i == 0 || i + 1 >= tokens.size() || !is_digit(tokens[i - 1].core[0])) return false;
   if (tokens[i - 1].close != 0 || tokens[i].close != '.' || tokens[i].closes) return false;

@@ -1,5 +1,5 @@
-// Other spellings of what the rules know: decimal commas, "p. m." with a blank. For text/english
-// only. Pure functions.
+// Rewrites other spellings in the form that the rules know: decimal commas, "p. m." with a blank.
+// For text/english only. Pure functions.
 #pragma once
 
 #include <vector>

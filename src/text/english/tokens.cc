@@ -10,7 +10,7 @@
 namespace syrinx::english {
 namespace {
 
-constexpr size_t kMaxRun = 400;                // characters of a token; longer runs are cut
+constexpr size_t kMaxRun = 400;                // most characters of a token; longer runs are cut
 constexpr std::string_view kMarks = ".,;:!?";  // in "etc.," the comma counts
 
 bool has(std::string_view set, char c) { return set.find(c) != set.npos; }
@@ -29,7 +29,7 @@ int strength(char mark) { return static_cast<int>(kMarks.find(mark)); }
 /// The text between two spaces.
 struct Run {
   Token token;
-  bool bare = false;  ///< punctuation only
+  bool bare = false;  ///< only punctuation
 };
 
 class Cutter {
@@ -40,7 +40,7 @@ class Cutter {
     size_t first = 0, last = count_;
     while (first < count_ && !begins_core(first)) ++first;
     Run run;
-    if (first == count_) {  // no letter and no sign
+    if (first == count_) {  // neither a letter nor a sign
       read_edges(run.token, count_, 0);
       run.bare = true;
       return run;
@@ -80,7 +80,8 @@ class Cutter {
     for (size_t i = first; i < last && out.size() < 8; ++i) out += ch(i);
     return out;
   }
-  /// Characters of an address of IPv6 that is shortened, from i on: "::1", "fd00::"; 0 for none.
+  /// Returns the characters of a shortened IPv6 address from i on: "::1", "fd00::"; 0: it is not
+  /// one.
   size_t address(size_t i) const {
     size_t end = i;
     bool gap = false, digit = false;
@@ -88,7 +89,7 @@ class Cutter {
       gap |= ch(end) == ':' && ch(end + 1) == ':';
       digit |= is_digit(ch(end));
     }
-    if (end > i + 1 && ch(end - 1) == ':' && ch(end - 2) != ':') --end;  // a mark
+    if (end > i + 1 && ch(end - 1) == ':' && ch(end - 2) != ':') --end;  // a punctuation mark
     return gap && digit && !is_alnum(ch(end)) ? end - i : 0;
   }
 
@@ -111,7 +112,7 @@ class Cutter {
     if (c == '\'') return keeps_apostrophe(i);
     return is_alnum(c) || is_lead_sign(c);
   }
-  /// "'90s", "'tis", "'n'".
+  /// Returns whether the apostrophe belongs to the word: "'90s", "'tis", "'n'".
   bool keeps_apostrophe(size_t i) const {
     if (is_digit(ch(i + 1))) return true;
     std::string word;
@@ -126,7 +127,7 @@ class Cutter {
     if (c == '-' || c == '/' || c == '~' || c == kEnDash) return !is_alnum(ch(i - 1)) && i > 0;
     return is_alnum(c) || is_trail_sign(c);
   }
-  /// Brackets, quotes and marks around the core [first, last).
+  /// Reads brackets, quotes and marks around the core [first, last).
   void read_edges(Token& token, size_t first, size_t last) const {
     for (size_t i = 0; i < first; ++i) token.opens |= has("([{\x1F", ch(i));
     const bool call = ch(last) == '(' && ch(last + 1) == ')';  // "foo()"
@@ -134,7 +135,7 @@ class Cutter {
     for (size_t i = last + (call ? 2 : 0); i < count_; ++i) {
       const char c = ch(i);
       dots += c == '.';
-      // A hyphen at the end of a line divides a word, it is not a pause.
+      // A hyphen at the end of a line divides a word; it is not a pause.
       const bool hyphen = c == '-' && i == last && i + 1 == count_ && last > 0;
       token.closes |= !hyphen && has(")]}\x1F-\x1E", c);
       if (i == last && (c == '\'' || c == '"')) token.quote = c;
@@ -149,8 +150,8 @@ class Cutter {
   size_t count_;
 };
 
-/// Where the run ends that begins at `from`: before white space, behind a dash, and behind the dots
-/// of an ellipsis between words ("well...maybe").
+/// Returns the end of the run that begins at `from`: before white space, after a dash, and after an
+/// ellipsis between words ("well...maybe").
 size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
   const size_t most = std::min(text.size(), from + kMaxRun);
   size_t dots = 0;
@@ -166,20 +167,20 @@ size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
   return most;
 }
 
-/// Faces drawn with letters: nothing to say.
+/// Returns whether it is a face of letters and signs, which is not spoken.
 bool is_emoticon(const FoldedChar* chars, size_t count) {
   if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
   return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
 }
 
-/// Whether no mark stands between two tokens.
+/// Returns whether there is no mark between two tokens.
 bool are_joined(const Token& one, const Token& next) {
   return one.close == 0 && !one.closes && !next.opens;
 }
 
-/// How many tokens from i on are the groups of one number, "1 000 000" or "10 000"; 1 for anything
-/// else. `before`: the token before it, if any. Digits of telephones and codes come in such groups
-/// too: a number's last is "000", it has three, or it is money.
+/// Returns how many tokens from i on are groups of one number, "1 000 000" or "10 000"; otherwise
+/// 1. `before`: the token before it, if any. Telephone numbers and codes have such groups too. A
+/// number ends with "000", has three groups, or is money.
 size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token* before) {
   std::string_view first = tokens[i].core;
   while (!first.empty() && (is_currency_sign(first[0]) || first[0] == '-')) first.remove_prefix(1);
@@ -205,12 +206,12 @@ size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token
   return !digit_behind(last) && whole ? last - i + 1 : 1;
 }
 
-/// With such groups as one token: "1,000,000".
+/// Returns the tokens with such groups as one token: "1,000,000".
 std::vector<Token> with_thousands(const std::vector<Token>& tokens) {
   std::vector<Token> out;
   for (size_t i = 0; i < tokens.size();) {
     const size_t used = grouped_thousands(tokens, i, i > 0 ? &tokens[i - 1] : nullptr);
-    Token token = tokens[i + used - 1];  // with the marks behind it
+    Token token = tokens[i + used - 1];  // with the last group's marks
     for (size_t k = i + used - 1; k-- > i;) token.core = tokens[k].core + ',' + token.core;
     token.begin = tokens[i].begin;
     token.opens = tokens[i].opens;
@@ -221,7 +222,7 @@ std::vector<Token> with_thousands(const std::vector<Token>& tokens) {
   return out;
 }
 
-/// The letters from `from` on, at most nine.
+/// Returns the letters from `from` on, at most nine.
 std::string word_at(const std::vector<FoldedChar>& text, size_t from) {
   std::string word;
   for (size_t i = from; i < text.size() && is_letter(text[i].ch) && word.size() < 9; ++i) {
@@ -258,7 +259,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     if (quotes % 2 == 1 && !inches) quoted = !quoted;
     i = end;
     if (face || line_mark) continue;
-    // "3 - 2", "10 – 12": a sign, not a pause.
+    // As in "3 - 2", "10 – 12": a sign, not a pause.
     const bool dash = run.token.core == "-" || run.token.core == std::string_view("\x1E");
     const bool counted =
         !tokens.empty() && tokens.back().close == 0 && any(tokens.back().core, is_digit);
@@ -273,7 +274,7 @@ Tokens tokenise(const std::vector<FoldedChar>& text) {
     if (!run.bare) {
       line_start = false;
       tokens.push_back(std::move(run.token));
-    } else if (!tokens.empty()) {  // punctuation that stands alone belongs to the token before it
+    } else if (!tokens.empty()) {  // separate punctuation belongs to the token before it
       Token& before = tokens.back();
       if (before.close == 0) before.close = run.token.close;
       before.closes |= run.token.opens || run.token.closes;

@@ -1,5 +1,5 @@
-// A folded sentence as tokens: what stands between spaces, punctuation taken off. For text/english
-// only. Pure functions.
+// Splits a folded sentence at spaces into tokens, without the punctuation around them. For
+// text/english only. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@ namespace syrinx::english {
 struct Token {
   std::string core;            ///< never empty
   int64_t begin = 0, end = 0;  ///< bytes of the core
-  char close = 0;              ///< , ; : . ! ? after the core, the strongest; 0 none
+  char close = 0;              ///< strongest of , ; : . ! ? after the core; 0: none
   char quote = 0;              ///< ' or " right after the core
   bool ellipsis = false;
-  bool opens = false;      ///< a bracket or dash stands before it
-  bool closes = false;     ///< a bracket or dash stands after it
-  bool in_quotes = false;  ///< a quotation has begun before it and not ended
+  bool opens = false;      ///< a bracket or dash is before it
+  bool closes = false;     ///< a bracket or dash is after it
+  bool in_quotes = false;  ///< within a quotation
   bool starts_line = false;
-  bool strong = false;  ///< with an accent
-  bool said = false;    ///< a word that is said as it stands
+  bool strong = false;  ///< spoken with an accent
+  bool said = false;    ///< a word that is spoken as written
 };
 
 /// The input of a rule: the tokens of one sentence. Reading past the ends gives empty cores.
@@ -35,13 +35,13 @@ class Tokens {
   std::string_view core(size_t i) const {
     return i < tokens_.size() ? std::string_view(tokens_[i].core) : std::string_view();
   }
-  /// The core before token i; "" at the start or when a mark stands between.
+  /// Returns the core before token i; "" at the beginning or after a mark.
   std::string_view before(size_t i) const {
     return i > 0 && joined(i - 1) ? core(i - 1) : std::string_view();
   }
-  /// The core after token i; "" at the end or when a mark stands between.
+  /// Returns the core after token i; "" at the end or before a mark.
   std::string_view after(size_t i) const { return joined(i) ? core(i + 1) : std::string_view(); }
-  /// Whether no mark stands between token i and the next.
+  /// Returns whether there is no mark between token i and the next.
   bool joined(size_t i) const {
     return i + 1 < size() && tokens_[i].close == 0 && !tokens_[i].closes && !tokens_[i + 1].opens;
   }
@@ -50,16 +50,16 @@ class Tokens {
   std::vector<Token> tokens_;
 };
 
-/// "Cl", "HCO3": what a minus behind it belongs to. In chemistry.cc.
+/// Returns whether a following minus belongs to it, as in "Cl", "HCO3". In chemistry.cc.
 bool is_negative_ion(std::string_view core);
 
-/// "A M" for "am", "a.m." or "AM", "P M" likewise; "" for anything else. In dates.cc.
+/// Returns "A M" for "am", "a.m." or "AM", and likewise "P M"; "" for anything else. In dates.cc.
 std::string_view half_day(std::string_view core);
 
-/// "noon" and "midnight" in small letters; "" for anything else. In dates.cc.
+/// Returns "noon" and "midnight" in small letters; "" for anything else. In dates.cc.
 std::string_view time_word(std::string_view core);
 
-/// Cuts folded text at white space into tokens with their marks before and after.
+/// Splits folded text at white space into tokens, with the marks before and after them.
 Tokens tokenise(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english

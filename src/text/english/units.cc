@@ -16,9 +16,9 @@ namespace {
 using enum UnitPlace;
 
 struct Unit {
-  std::string sign, one, many;  ///< "" in many: as one
-  std::string prefixes;         ///< signs of one character that may stand before it
-  UnitPlace place = kAny;       ///< of the sign without a prefix
+  std::string sign, one, many;  ///< `many` "": the same as `one`
+  std::string prefixes;         ///< prefixes of one character that the sign may have
+  UnitPlace place = kAny;       ///< where the sign may be without a prefix
 };
 
 const std::vector<Unit>& units() {
@@ -32,7 +32,7 @@ const std::vector<Unit>& units() {
 struct GluedLetters {
   std::string_view sign, words;
 };
-// Glued to a number these are no units.
+// Directly after a number these are not units.
 constexpr std::array kGluedLetters =
     std::to_array<GluedLetters>({{"K", "K"}, {"k", "K"}, {"M", "million"}, {"bn", "billion"}});
 
@@ -71,7 +71,7 @@ std::optional<FoundUnit> find_unit(std::string_view sign) {
   return FoundUnit{&*base, prefix->name};
 }
 
-/// A unit in full: "miles", "kilometer".
+/// Returns the name of a unit that is written in full: "miles", "kilometer".
 std::string long_name(std::string_view word, bool one) {
   if (!all(word, is_lower)) return {};
   for (const Unit& unit : units()) {
@@ -92,7 +92,7 @@ std::string long_name(std::string_view word, bool one) {
   return {};
 }
 
-/// One unit with its power: "cm", "m^2", "ft3".
+/// Returns the name of one unit with its power: "cm", "m^2", "ft3".
 UnitName factor_name(std::string_view sign, bool one, bool after_per) {
   int power = 1;
   const bool squared = sign.size() > 1 && (sign.back() == '2' || sign.back() == '3');
@@ -114,7 +114,7 @@ UnitName factor_name(std::string_view sign, bool one, bool after_per) {
   return {(power == 2 ? "square " : "cubic ") + name, kAny};
 }
 
-/// Units that are multiplied: "kW*h". The last has the number of all.
+/// Returns the name of multiplied units: "kW*h". The last unit has the number of all.
 UnitName product_name(std::string_view sign, bool one, bool after_per) {
   UnitName out;
   while (!sign.empty()) {

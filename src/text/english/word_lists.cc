@@ -68,7 +68,7 @@ constexpr std::pair<std::string_view, std::string_view WordLists::*> kLists[] = 
     {"shares", &WordLists::shares},
 };
 
-/// The lists and the texts that they are views of.
+/// The lists, and the texts that contain their words.
 struct Loaded {
   std::vector<std::string> texts;
   WordLists lists;

@@ -10,16 +10,16 @@
 
 namespace syrinx::jinja {
 
-/// `value.name`: also methods, bound to the value.
+/// Returns `value.name`; methods are bound to the value.
 Value attribute(const Value& value, std::string_view name, Budget& budget);
-/// `value[index]`
+/// Returns `value[index]`.
 Value item(const Value& value, const Value& index, Budget& budget);
-/// `value[bounds[0]:bounds[1]:bounds[2]]`; none: left out.
+/// Returns `value[bounds[0]:bounds[1]:bounds[2]]`; a bound of none is left out.
 Value slice(const Value& value, const std::array<Value, 3>& bounds, Budget& budget);
-/// Goes down "function.name", or to item `path`. What is undefined on the way becomes `absent`,
-/// where that is neither null nor none.
+/// Follows a path like "function.name", or gets item `path`. An undefined result becomes `absent`,
+/// unless that is null or none.
 Value down(Budget& budget, Value value, const Value& path, const Value* absent = nullptr);
-/// `value in in`
+/// Returns `value in in`.
 bool contains(const Value& value, const Value& in, Budget& budget);
 
 }  // namespace syrinx::jinja

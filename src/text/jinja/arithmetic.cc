@@ -10,14 +10,14 @@
 namespace syrinx::jinja {
 namespace {
 
-/// A Fault for what has no arithmetic.
+/// Throws the Fault for operands without arithmetic.
 [[noreturn]] void fail_operands(std::string_view sign, const Value& a, const Value& b) {
   want_defined(a);
   want_defined(b);
   throw Fault(concat("cannot take ", a.kind(), " ", sign, " ", b.kind()));
 }
 
-/// Computes + - * // % of two floats as Python rounds.
+/// Computes + - * // % of two floats, rounded as in Python.
 double of_floats(std::string_view sign, double x, double y) {
   if (sign == "+") return x + y;
   if (sign == "-") return x - y;

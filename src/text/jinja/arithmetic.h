@@ -1,6 +1,6 @@
 // Python's arithmetic of a template's values: numbers; texts and lists joined by +; texts repeated
-// by *. Free functions; any thread. A Fault where there is no such thing, where a number leaves 64
-// bits, and where a text would be too long.
+// by *. Free functions; any thread. Throw a Fault for other operands, for integers beyond 64 bits,
+// and for too long texts.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace syrinx::jinja {
 
-/// `a sign b`, for + - * / // % **; a text that is repeated has at most `max_text` bytes.
+/// Computes `a sign b` for + - * / // % **; a repeated text has at most `max_text` bytes.
 Value arithmetic(std::string_view sign, const Value& a, const Value& b, size_t max_text,
                  Budget& budget);
-/// `+value` and `-value`.
+/// Computes `+value` and `-value`.
 Value with_sign(const Value& value, bool minus);
 
 }  // namespace syrinx::jinja

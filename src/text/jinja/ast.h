@@ -11,18 +11,18 @@
 namespace syrinx::jinja {
 
 struct Arguments;
-/// `value | name(...)` and `value is name(...)`.
+/// Function of a filter, `value | name(...)`, or of a test, `value is name(...)`.
 using Filter = Value (*)(Budget&, const Value&, const Arguments&);
 using Test = bool (*)(Budget&, const Value&, const Arguments&);
 
-/// Something that has a value.
+/// A node that has a value.
 struct Expression {
   enum Kind {
     kConstant,   // constant
     kName,       // id
     kAttribute,  // parts[0].name
     kItem,       // parts[0][parts[1]]
-    kSlice,      // parts[0][parts[1]:parts[2]:parts[3]], each of them may be null
+    kSlice,      // parts[0][parts[1]:parts[2]:parts[3]], each of which may be null
     kCall,       // parts[0](parts[1..], named)
     kFilter,     // parts[0] | filter(parts[1..], named)
     kTest,       // parts[0] is test(parts[1..], named)
@@ -44,7 +44,7 @@ struct Expression {
   int depth = 1;
   Value constant = {};
   std::string name = {};
-  int id = -1;  ///< of a variable
+  int id = -1;  ///< number of a variable
   Filter filter = nullptr;
   Test test = nullptr;
   std::vector<std::unique_ptr<Expression>> parts = {};
@@ -64,7 +64,7 @@ struct Macro;
 struct Statement;
 using Body = std::vector<Statement>;
 
-/// A piece of a template.
+/// A node that writes output or changes variables.
 struct Statement {
   enum Kind {
     kText,
@@ -83,29 +83,29 @@ struct Statement {
   Kind kind = kText;
   int line = 1;
   std::string text = {};
-  ExpressionPtr value = {};      ///< printed, set, gone through, called, or the filters of a block
-  ExpressionPtr condition = {};  ///< of a for loop's items
+  ExpressionPtr value = {};      ///< to print, set, iterate or call; or a block's filters
+  ExpressionPtr condition = {};  ///< filter of a for loop's items
   Target target = {};
-  std::vector<std::pair<ExpressionPtr, Body>> branches = {};  ///< of an if; `else` has no condition
-  std::vector<ExpressionPtr> values = {};                     ///< of a with, for target.ids
+  std::vector<std::pair<ExpressionPtr, Body>> branches = {};  ///< an if's; else has no condition
+  std::vector<ExpressionPtr> values = {};                     ///< values of a with, for target.ids
   Body body = {};
-  Body otherwise = {};                      ///< of a for loop without items
-  std::shared_ptr<const Macro> macro = {};  ///< defined, or the block that a call passes on
+  Body otherwise = {};                      ///< else branch of a for loop
+  std::shared_ptr<const Macro> macro = {};  ///< macro that is defined, or the block of a call
 };
 
 /// A function that a template defines.
 struct Macro {
   std::string name;
   int id = -1;
-  std::vector<std::pair<int, ExpressionPtr>> parameters;  ///< with defaults, or null
+  std::vector<std::pair<int, ExpressionPtr>> parameters;  ///< id, default or null
   std::vector<std::string> parameter_names;
   Body body;
 };
 
-/// The whole.
+/// A whole template.
 struct Tree {
   Body body;
-  std::vector<std::string> names;  ///< of variables, by id
+  std::vector<std::string> names;  ///< names of variables, by number
 };
 
 }  // namespace syrinx::jinja

@@ -28,7 +28,8 @@ bool test_callable(Budget&, const Value& v, const Arguments&) { return v.is_call
 bool test_eq(Budget& budget, const Value& v, const Arguments& given) {
   return equal(v, want_other(given), budget);
 }
-/// Texts, numbers, ... that are the same object in Python: equal ones of one type.
+/// Returns whether two values are the same object in Python: for texts, numbers, ..., equal ones of
+/// one type.
 bool test_same(Budget& budget, const Value& v, const Arguments& given) {
   const Value& with = want_other(given);
   return std::string_view(v.kind()) == with.kind() && equal(v, with, budget);

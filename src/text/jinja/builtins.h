@@ -1,5 +1,5 @@
-// Filters, tests, functions and the methods of values that templates may use. Tables of free
-// functions; any thread.
+// The filters, tests, functions and methods that templates may use. Tables of free functions; any
+// thread.
 #pragma once
 
 #include <string>
@@ -10,21 +10,21 @@
 namespace syrinx::jinja {
 
 std::string unknown_filter(std::string_view name);
-/// Null: there is no such thing here.
+/// Returns the filter of that name; null: unknown.
 Filter find_filter(std::string_view name);
-/// The test of that name; null: there is none.
+/// Returns the test of that name; null: unknown.
 Test find_test(std::string_view name);
 
-/// A function that every template knows, by its name.
+/// The functions that every template has.
 enum class Global { kNone, kRaise, kStrftimeNow, kNamespace, kRange, kDict };
-/// The global function of that name; kNone: there is none.
+/// Returns the function of that name; kNone: unknown.
 Global find_global(std::string_view name);
 
-/// Whether values of any kind have that method.
+/// Returns whether any kind of value has that method.
 bool is_method(std::string_view name);
-/// Whether a value of this kind has that method.
+/// Returns whether a value of this kind has that method.
 bool has_method(const Value& self, std::string_view name);
-/// Calls a method that has_method(); throws a Fault for wrong arguments.
+/// Calls a method for which has_method() is true; throws a Fault for wrong arguments.
 Value call_method(Budget& budget, const Value& self, std::string_view name,
                   const Arguments& arguments);
 

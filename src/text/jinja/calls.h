@@ -13,24 +13,23 @@
 
 namespace syrinx::jinja {
 
-/// A macro, the block of a call, one of the functions that every template knows, or a method of a
-/// value.
+/// A macro, the block of a call, a function of every template, or a method of a value.
 struct Callable {
   const Macro* macro = nullptr;
-  int block = 0;  ///< > 0: `macro` is a block, which lives as long as its call
+  int block = 0;  ///< > 0: `macro` is a block, which is valid only during its call
   Global global = Global::kNone;
   std::string method = {};
   Value self = {};
 };
 
-/// The arguments of a call, by place and by name.
+/// The arguments of a call, by position and by name.
 struct Arguments {
   std::vector<Value> values;
   std::vector<std::pair<std::string, Value>> named;
 
-  /// Argument `index`, or the one called `name`; null: not given.
+  /// Returns argument `index`, or the one called `name`; null: not given.
   const Value* get(size_t index, std::string_view name = {}) const;
-  /// A Fault when there are more than `most`, or one with a name that is not among `names`.
+  /// Throws a Fault for more than `most` arguments, or for a name that is not in `names`.
   void check(std::string_view function, size_t most,
              std::initializer_list<std::string_view> names = {}) const;
 };

@@ -16,7 +16,7 @@ ExpressionPtr ExpressionParser::make(Expression::Kind kind) const {
   return out;
 }
 
-/// Sees to it that a tree of expressions does not grow too deep.
+/// Returns the expression; throws if its tree is too deep.
 ExpressionPtr ExpressionParser::done(ExpressionPtr expression) const {
   for (const ExpressionPtr& part : expression->parts)
     if (part) expression->depth = std::max(expression->depth, part->depth + 1);
@@ -47,7 +47,7 @@ ExpressionPtr ExpressionParser::variable(const std::string& name) {
   return out;
 }
 
-/// One expression, or a tuple of several without brackets.
+/// Parses one expression, or a tuple of several without brackets.
 ExpressionPtr ExpressionParser::tuple(bool conditions) {
   const auto item = [&] { return conditions ? expression() : parse_or(); };
   ExpressionPtr first = item();
@@ -275,8 +275,8 @@ ExpressionPtr ExpressionParser::parse_subscript(ExpressionPtr value) {
   return node(Expression::kItem, std::move(value), std::move(parts[0]));
 }
 
-/// A call of what no template and no value has is refused once all of the template is read, but
-/// for names that it looks for ("if f is defined").
+/// Parses a call. Calls of unknown names are refused after the whole template was read, except
+/// names that it tests ("if f is defined").
 ExpressionPtr ExpressionParser::parse_call(ExpressionPtr callee) {
   const bool method = callee->kind == Expression::kAttribute;
   if (method && !is_method(callee->name)) names_.called("." + callee->name, tokens_.now().line);
@@ -287,7 +287,7 @@ ExpressionPtr ExpressionParser::parse_call(ExpressionPtr callee) {
   return parse_arguments(std::move(call));
 }
 
-/// Arguments up to the bracket's end, put into `out` behind the parts that it has.
+/// Parses arguments up to the closing bracket, and appends them to the parts of `out`.
 ExpressionPtr ExpressionParser::parse_arguments(ExpressionPtr out) {
   bool first = true;
   while (!tokens_.skip_sign(")")) {
@@ -328,7 +328,7 @@ ExpressionPtr ExpressionParser::filter(ExpressionPtr value) {
   ExpressionPtr out = make(Expression::kFilter);
   out->name = tokens_.want_name("the name of a filter");
   out->filter = find_filter(out->name);
-  // Jinja refuses one in a branch when a conversation comes to it; a server must know before.
+  // Jinja refuses an unknown filter only when its branch runs; a server must know earlier.
   if (out->filter == nullptr) tokens_.fail(unknown_filter(out->name));
   out->parts.push_back(std::move(value));
   if (tokens_.skip_sign("(")) return parse_arguments(std::move(out));

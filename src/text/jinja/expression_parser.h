@@ -1,4 +1,4 @@
-// From tokens to expressions, as Jinja reads them. One thread.
+// Parses expressions from tokens, with Jinja's rules. One thread.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace syrinx::jinja {
 
-/// Its methods throw SyntaxFault.
+/// Parses expressions. Its methods throw SyntaxFault.
 class ExpressionParser {
  public:
-  /// Both outlive it.
+  /// Both must outlive the parser.
   ExpressionParser(TokenCursor& tokens, NameTable& names) : tokens_(tokens), names_(names) {}
 
-  /// One expression, or a tuple of several without brackets. `conditions`: "a if b else c" is one.
+  /// Parses one expression, or a tuple without brackets. `conditions`: accepts "a if b else c".
   ExpressionPtr tuple(bool conditions);
   ExpressionPtr expression();
-  /// One filter, or filters and tests as long as there are any, of a value.
+  /// Parses one filter, or all filters and tests, of a value.
   ExpressionPtr filter(ExpressionPtr value);
   ExpressionPtr filters(ExpressionPtr value);
   ExpressionPtr variable(const std::string& name);
@@ -31,7 +31,7 @@ class ExpressionParser {
   ExpressionPtr constant(Value value) const;
   ExpressionPtr arithmetic(std::string sign, ExpressionPtr left, ExpressionPtr right) const;
 
-  // From what binds least to what binds most.
+  // In order of precedence, the weakest first:
   ExpressionPtr parse_or();
   ExpressionPtr parse_and();
   ExpressionPtr parse_not();

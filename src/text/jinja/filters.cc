@@ -16,7 +16,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// What select, reject and map go through: nothing where the value is empty or none.
+/// Returns the items for select, reject and map; none for an empty value or none.
 std::shared_ptr<const List> iterate_if_any(const Value& value, Budget& budget) {
   return truth(value) ? iterate(value, budget) : std::make_shared<const List>();
 }
@@ -161,7 +161,7 @@ Value filter_abs(Budget&, const Value& value, const Arguments&) {
   return std::abs(value.whole());
 }
 
-/// A number in a text, as Python's int() and float() read it.
+/// Parses a number like Python's int() and float().
 template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   text = stripped(text, nullptr, true, true);
@@ -195,8 +195,8 @@ Value filter_float(Budget&, const Value& value, const Arguments& given) {
   return other != nullptr ? *other : Value(0.0);
 }
 
-/// The items that pass a test, or those that do not. The test's name and arguments begin at
-/// `first`; without one the value itself decides.
+/// Returns the items that pass a test (`keep`), or those that fail it. The test's name and
+/// arguments begin at `first`; without a name, the truth of the item counts.
 Value chosen(Budget& budget, const Value& value, const Arguments& given, const Value* path,
              size_t first, bool keep) {
   Test test = nullptr;
@@ -208,7 +208,7 @@ Value chosen(Budget& budget, const Value& value, const Arguments& given, const V
                        given.values.end());
   }
   std::vector<Value> out;
-  const auto list = iterate_if_any(value, budget);  // kept alive by name: a range-for does not
+  const auto list = iterate_if_any(value, budget);  // named, to live as long as the loop
   for (const Value& item : list->items) {
     budget.spend(4);
     const Value subject = path != nullptr ? down(budget, item, *path) : item;

@@ -17,18 +17,18 @@ constexpr int kMostWidth = 1000;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// How a value is written, in either language.
+/// The format of a value, for both kinds of formatting.
 struct Spec {
   std::string fill = " ";
-  char align = 0;   // < > = ^; 0: by the type
-  char sign = '-';  // + or a blank: before numbers that are not negative
+  char align = 0;   // < > = ^; 0: depends on the type
+  char sign = '-';  // + or a space: written before numbers >= 0
   bool alternate = false;
-  char group = 0;  // , or _
+  char group = 0;  // separator of groups: , or _
   int width = 0, precision = -1;
   char type = 0;
 };
 
-/// Digits at `at`, behind which it stands then; -1: none.
+/// Reads digits at `at` and moves it behind them; -1: there are none.
 int read_number(std::string_view text, size_t& at) {
   int out = -1;
   for (; at < text.size() && is_digit(text[at]); ++at) {
@@ -38,7 +38,7 @@ int read_number(std::string_view text, size_t& at) {
   return out;
 }
 
-/// Groups of `size` digits, from the right.
+/// Separates groups of `size` digits, counted from the right.
 std::string grouped(std::string_view digits, char mark, size_t size) {
   std::string out;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -48,9 +48,8 @@ std::string grouped(std::string_view digits, char mark, size_t size) {
   return out;
 }
 
-/// Sign, prefix and digits to the width.
-std::string padded(const std::string& head, const std::string& body, const Spec& spec,
-                   char usual) {
+/// Returns `head` (sign and prefix) and `body`, padded to the width.
+std::string padded(const std::string& head, const std::string& body, const Spec& spec, char usual) {
   const size_t size = utf8_count(head) + utf8_count(body);
   const size_t lacks = static_cast<size_t>(spec.width) > size ? spec.width - size : 0;
   const char align = spec.align != 0 ? spec.align : usual;
@@ -96,8 +95,8 @@ std::string real_text(double value, const Spec& spec) {
   std::string digits = buffer.data();
   const size_t point = std::min(digits.find_first_not_of("0123456789"), digits.size());
   if (spec.group != 0)
-    digits = grouped(std::string_view(digits).substr(0, point), spec.group, 3) +
-             digits.substr(point);
+    digits =
+        grouped(std::string_view(digits).substr(0, point), spec.group, 3) + digits.substr(point);
   if (spec.type == '%') digits += '%';
   return padded(sign_of(std::signbit(value), spec), digits, spec, '>');
 }
@@ -115,20 +114,26 @@ bool is_in(std::string_view all, char c) { return all.find(c) != all.npos; }
 bool is_real_type(char type) { return is_in("eEfFgG%", type); }
 bool is_whole_type(char type) { return is_in("dxXob", type); }
 
-// By percent
+// Formatting with %
 
-/// "%-5.2f": what stands behind the sign, in the place of `at`.
+/// Reads "-5.2f" of "%-5.2f" at `at`, and moves `at` behind it.
 Spec percent_spec(const std::string& text, size_t& at) {
   Spec spec;
   spec.align = '>';
   bool left = false, zeros = false;
   for (; at < text.size(); ++at) {
-    if (text[at] == '-') left = true;
-    else if (text[at] == '0') zeros = true;
-    else if (text[at] == '+') spec.sign = '+';
-    else if (text[at] == ' ') spec.sign = spec.sign == '+' ? '+' : ' ';
-    else if (text[at] == '#') spec.alternate = true;
-    else break;
+    if (text[at] == '-')
+      left = true;
+    else if (text[at] == '0')
+      zeros = true;
+    else if (text[at] == '+')
+      spec.sign = '+';
+    else if (text[at] == ' ')
+      spec.sign = spec.sign == '+' ? '+' : ' ';
+    else if (text[at] == '#')
+      spec.alternate = true;
+    else
+      break;
   }
   spec.width = std::max(read_number(text, at), 0);
   if (at < text.size() && text[at] == '.') spec.precision = std::max(read_number(text, ++at), 0);
@@ -136,8 +141,8 @@ Spec percent_spec(const std::string& text, size_t& at) {
   if (at == text.size()) throw Fault("a format is not complete");
   spec.type = text[at++];
   if (left) spec.align = '<';
-  const bool number = is_real_type(spec.type) || is_whole_type(spec.type) || spec.type == 'i' ||
-                      spec.type == 'u';
+  const bool number =
+      is_real_type(spec.type) || is_whole_type(spec.type) || spec.type == 'i' || spec.type == 'u';
   if (zeros && !left && number) spec.align = '=', spec.fill = "0";
   return spec;
 }
@@ -160,9 +165,9 @@ std::string percent_value(const Value& value, Spec spec, Budget& budget) {
                      " is not supported"));
 }
 
-// By fields
+// Formatting with format()
 
-/// "*^10.2f".
+/// Reads a specification like "*^10.2f".
 Spec field_spec(std::string_view text) {
   Spec spec;
   size_t at = 0;

@@ -11,11 +11,11 @@
 namespace syrinx::jinja {
 namespace {
 
-constexpr int kMaxCalls = 500;  // of exec() and eval() in one another
+constexpr int kMaxCalls = 500;  // most nested calls of exec() and eval()
 
 }  // namespace
 
-/// Counts how deep the interpreter is.
+/// Counts the depth of the interpreter's calls.
 class Interpreter::Entry {
  public:
   Entry(Interpreter& interpreter, int line) : interpreter_(interpreter) {
@@ -148,7 +148,7 @@ Interpreter::Flow Interpreter::exec_for(const Statement& s) {
   return Flow::kOn;
 }
 
-/// Variables of a block; their values are those of outside.
+/// Runs a block with variables of its own; their values are computed outside.
 Interpreter::Flow Interpreter::exec_with(const Statement& s) {
   Scope scope{{}, scope_};
   for (size_t i = 0; i < s.values.size(); ++i) assign(scope, s.target.ids[i], eval(*s.values[i]));
@@ -175,7 +175,7 @@ std::string Interpreter::captured(const Statement& s) {
   exec(s.body);
   std::string written = std::move(out_);
   if (!s.value) return written;
-  // The innermost subject of the filters stands for what was written.
+  // The output replaces the innermost subject of the filters.
   const Expression* inner = s.value.get();
   while (inner->kind != Expression::kName) inner = inner->parts[0].get();
   assign(scope, inner->id, paid_text(budget_, std::move(written)));
@@ -369,7 +369,7 @@ Value Interpreter::call_block(const Callable& block, const Arguments& given) {
   throw Fault("'caller' was kept beyond its {% call %}");
 }
 
-/// `around`: the variables that it sees beside its own.
+/// Calls a macro. `around`: the variables that it sees besides its own.
 Value Interpreter::call_macro(const Macro& macro, const Arguments& given, Scope& around,
                               const Value* caller) {
   if (given.values.size() > macro.parameters.size())
@@ -448,7 +448,7 @@ Value Interpreter::call_global(Global global, const Arguments& given) {
         numbers[count == 1 ? 1 : i] = given.values[i].integer();
       }
       if (count == 0 || numbers[2] == 0) throw Fault("range() takes an end and a step but zero");
-      constexpr int64_t kMost = 100'000;  // as Jinja's sandbox
+      constexpr int64_t kMost = 100'000;  // as in Jinja's sandbox
       std::vector<Value> items;
       for (int64_t at = numbers[0]; numbers[2] > 0 ? at < numbers[1] : at > numbers[1];) {
         if (static_cast<int64_t>(items.size()) >= kMost) throw Fault("range() is too long");

@@ -1,4 +1,4 @@
-// Runs a template's tree. One rendering, one thread.
+// Runs the tree of a template. One rendering, one thread.
 #pragma once
 
 #include <ctime>
@@ -21,11 +21,11 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  /// A variable of the whole.
+  /// Sets a global variable.
   void set(std::string_view name, Value value);
-  /// Throws Fault.
+  /// Returns the output. Throws Fault.
   std::string run();
-  /// The line that was at work last.
+  /// Returns the line of the last statement that ran.
   int line() const { return line_; }
 
  private:
@@ -33,7 +33,7 @@ class Interpreter {
     std::vector<std::pair<int, Value>> values;
     Scope* parent;
   };
-  /// A block that a macro was called with, and the variables that it sees.
+  /// The block of a macro's call, and the variables that it sees.
   struct CalledBlock {
     int number;
     Scope* scope;
@@ -70,7 +70,7 @@ class Interpreter {
   Scope root_{{}, nullptr};
   Scope* scope_ = &root_;
   std::deque<Namespace> namespaces_;
-  std::vector<CalledBlock> blocks_;  // of the calls at work
+  std::vector<CalledBlock> blocks_;  // blocks of the calls in progress
   int last_block_ = 0;
   std::string out_;
   int line_ = 1;

@@ -17,7 +17,7 @@ bool is_name_char(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || is_digit_char(c);
 }
 
-/// Line ends as "\n", without the last one.
+/// Returns the text with line feeds as line ends, without the last one.
 std::string normal_lines(std::string_view source) {
   std::string out;
   out.reserve(source.size());
@@ -63,7 +63,7 @@ class Lexer {
   void add(Token::Kind kind, std::string text = {}) {
     tokens_.push_back({kind, std::move(text), line_});
   }
-  /// Goes on to `end`, counting lines.
+  /// Moves to `end`, counting lines.
   void move_to(size_t end) {
     line_ += static_cast<int>(std::count(text_.begin() + static_cast<ptrdiff_t>(at_),
                                          text_.begin() + static_cast<ptrdiff_t>(end), '\n'));
@@ -79,7 +79,7 @@ class Lexer {
     return text_.size();
   }
 
-  /// Plain text up to a tag (or the end), less the white space that the tag takes away.
+  /// Reads plain text up to a tag (or the end), without the white space that the tag removes.
   void read_data(size_t tag) {
     size_t end = tag;
     if (tag < text_.size()) {
@@ -99,7 +99,7 @@ class Lexer {
     move_to(tag);
   }
 
-  /// Length without the white space at the end.
+  /// Returns the length without white space at the end.
   static size_t stripped(std::string_view text) {
     size_t end = text.size();
     while (end > 0) {
@@ -110,7 +110,7 @@ class Lexer {
     return end;
   }
 
-  /// Behind a tag's end at `at`, which a '-' before it lets take white space and a '+' nothing.
+  /// Ends a tag. A '-' before its end removes the following white space, a '+' keeps it.
   void end_tag(char sign, bool trims) {
     size_t end = at_ + 2;
     if (sign == '-') {
@@ -170,7 +170,7 @@ class Lexer {
 
   void read_tag(bool print) {
     const std::string_view end = print ? "}}" : "%}";
-    std::string open;  // brackets
+    std::string open;  // open brackets
     for (;;) {
       size_t at = at_;
       while (at < text_.size() && is_blank(text_[at])) ++at;
@@ -256,7 +256,7 @@ class Lexer {
     move_to(end + 1);
   }
 
-  /// Python's escapes; unknown ones stay.
+  /// Replaces Python's escapes; unknown ones stay.
   std::string unescaped(std::string_view text) const {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -271,7 +271,7 @@ class Lexer {
       if (simple != kNames.npos) {
         out += kValues[simple];
       } else if (c == '\n') {
-        continue;  // the line goes on
+        continue;  // an escaped line end
       } else if (digits > 0) {
         utf8_append(out, digits_at(text, i + 1, digits, 16));
         i += static_cast<size_t>(digits);

@@ -1,6 +1,7 @@
-// From a template's text to tokens, with Jinja's rules for white space as transformers sets them:
-// trim_blocks (the line feed after a block goes), lstrip_blocks (so do the blanks before one at the
-// beginning of a line), no line feed at the end of the whole. Free function; any thread.
+// Converts a template's text to tokens, with Jinja's rules for white space as transformers sets
+// them. trim_blocks removes the line feed after a block. lstrip_blocks removes the blanks before a
+// block at the beginning of a line. The line feed at the end of the template is removed. Free
+// function; any thread.
 #pragma once
 
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace syrinx::jinja {
 
-/// A word of the language, or text between its tags.
+/// A token of the language, or text between its tags.
 struct Token {
   enum Kind {
     kData,
@@ -25,17 +26,17 @@ struct Token {
     kEnd
   };
   Kind kind = kEnd;
-  std::string text = {};  ///< of a kText its value
+  std::string text = {};  ///< value of a literal, or plain text
   int line = 1;
 };
 
-/// A fault of a template's text, thrown while it is read.
+/// A fault of a template's syntax.
 struct SyntaxFault {
   int line;
   std::string what;
 };
 
-/// Throws SyntaxFault.
+/// Returns the tokens. Throws SyntaxFault.
 std::vector<Token> tokens_of(std::string_view source);
 
 }  // namespace syrinx::jinja

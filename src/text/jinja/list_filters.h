@@ -1,4 +1,4 @@
-// Filters that order and part lists, as Jinja has them; for the table in filters.cc.
+// Jinja's filters that sort and split lists; for the table in filters.cc.
 #pragma once
 
 #include "text/jinja/calls.h"
@@ -7,15 +7,16 @@
 namespace syrinx::jinja {
 
 Value filter_sort(Budget& budget, const Value& value, const Arguments& given);
-/// Pairs of a mapping, sorted by key or value.
+/// Returns the pairs of a mapping, sorted by key or value.
 Value filter_dictsort(Budget& budget, const Value& value, const Arguments& given);
-/// Items without later equal ones.
+/// Returns the items without later equal ones.
 Value filter_unique(Budget& budget, const Value& value, const Arguments& given);
-/// Pairs of a key and its items, sorted by key.
+/// Returns pairs of a key and its items, sorted by key.
 Value filter_groupby(Budget& budget, const Value& value, const Arguments& given);
-/// Lists of the given number of items; the last may be filled up.
+/// Splits items into lists of the given length; the last one may be filled up.
 Value filter_batch(Budget& budget, const Value& value, const Arguments& given);
-/// So many lists of about the same size, the longer ones first; the others may be filled up.
+/// Splits items into the given number of lists of about the same length, the longer ones first; the
+/// others may be filled up.
 Value filter_slice(Budget& budget, const Value& value, const Arguments& given);
 
 }  // namespace syrinx::jinja

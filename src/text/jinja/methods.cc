@@ -113,7 +113,7 @@ std::vector<Value> split_blanks(std::string_view text, int64_t most) {
   }
 }
 
-/// Whether the text has one of the ends: a str, or a tuple of them.
+/// Returns whether the text begins (`begin`) or ends with a str, or with one of a tuple.
 bool has_end(const std::string& text, const Value& ends, bool begin, std::string_view function) {
   const auto has = [&](const Value& end) {
     const std::string& part = want_text(end, function);
@@ -156,8 +156,7 @@ Value text_method(Budget& budget, const std::string& self, Method method, std::s
     if (value == nullptr) throw Fault(concat("'", name, "' lacks an argument"));
     return *value;
   };
-  if (method == Method::kFormat)
-    return paid_text(budget, formatted_by_fields(self, given, budget));
+  if (method == Method::kFormat) return paid_text(budget, formatted_by_fields(self, given, budget));
   given.check(name, 3, {"sep", "maxsplit"});
   budget.spend_bytes(self.size());
   switch (method) {

@@ -17,8 +17,8 @@ char32_t lower_of(char32_t code) {
   return static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(code)));
 }
 
-/// Each code point through `map(code, begins)`: whether it begins the text or, with `words`, a
-/// word.
+/// Replaces each code point by map(code, begins). `begins`: it is the first of the text or, with
+/// `words`, of a word.
 template <typename MapPoint>
 std::string map_points(std::string_view text, bool words, MapPoint map) {
   std::string out;
@@ -132,7 +132,7 @@ std::vector<Value> items_of(Budget& budget, const Map& map) {
   return out;
 }
 
-/// Python's str.isspace() of one code point.
+/// Computes Python's str.isspace() of one code point.
 bool is_blank_point(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
 std::string_view stripped(std::string_view text, const std::string* chars, bool left, bool right) {

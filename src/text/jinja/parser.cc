@@ -10,7 +10,7 @@
 namespace syrinx::jinja {
 namespace {
 
-/// Reads statements.
+/// Parses statements.
 class Parser {
  public:
   explicit Parser(std::string_view source) : tokens_(source), read_(tokens_, names_) {}
@@ -26,7 +26,7 @@ class Parser {
  private:
   struct Ended {
     Body body;
-    std::string by;  ///< the name of the tag that ended it, its name taken; empty: the whole's end
+    std::string by;  ///< tag that ended the body, already read; empty: end of the template
   };
 
   Ended parse_body(std::initializer_list<std::string_view> ends) {
@@ -67,7 +67,7 @@ class Parser {
     if (name == "call") return out.push_back(parse_call(line));
     if (name == "with") return out.push_back(parse_with(line));
     if (name == "filter") return out.push_back(parse_filter_block(line));
-    if (name == "generation") {  // marks what a model is trained on; means nothing here
+    if (name == "generation") {  // marks what a model is trained on; no effect here
       end_block();
       Body body = parse_body({"endgeneration"}).body;
       end_block();
@@ -167,7 +167,7 @@ class Parser {
   }
 
   Statement parse_macro(int line) {
-    // A macro sees the variables of the whole and its own; elsewhere it could see others too.
+    // A macro sees global variables and its own; inside other blocks it could see more.
     if (loops_ > 0 || in_macro_)
       tokens_.fail("a macro inside a for loop or a macro is not supported");
     auto macro = std::make_shared<Macro>();
@@ -188,7 +188,7 @@ class Parser {
     return out;
   }
 
-  /// Parameters up to the bracket's end.
+  /// Parses parameters up to the closing bracket.
   void parse_parameters(Macro& macro) {
     while (!tokens_.skip_sign(")")) {
       if (!macro.parameters.empty()) tokens_.want_sign(",");
@@ -201,7 +201,7 @@ class Parser {
     }
   }
 
-  /// A block that a macro gets as the function `caller`.
+  /// Parses a block that a macro gets as the function `caller`.
   Statement parse_call(int line) {
     Statement out{.kind = Statement::kCall, .line = line};
     auto caller = std::make_shared<Macro>();
@@ -211,7 +211,7 @@ class Parser {
     out.value = read_.expression();
     if (out.value->kind != Expression::kCall) tokens_.fail("{% call %} takes a call of a macro");
     end_block();
-    const int loops = std::exchange(loops_, 0);  // a loop around the block is not the block's
+    const int loops = std::exchange(loops_, 0);  // loops around the block do not count
     caller->body = parse_body({"endcall"}).body;
     loops_ = loops;
     end_block();

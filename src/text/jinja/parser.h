@@ -1,4 +1,4 @@
-// From a template's text to its tree. Free function; any thread.
+// Parses a template's text. Free function; any thread.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace syrinx::jinja {
 /// The largest template in bytes; published ones have at most 20 KB.
 inline constexpr size_t kMaxTemplateBytes = 256 << 10;
 
-/// Throws SyntaxFault for what is wrong or not supported.
+/// Returns the tree. Throws SyntaxFault for invalid or unsupported syntax.
 std::shared_ptr<const Tree> parse_template(std::string_view source);
 
 }  // namespace syrinx::jinja

@@ -1,9 +1,9 @@
-// Templates of the kind that chat models are published with: a subset of Jinja2, enough for the
-// chat templates of Llama, Qwen, Mistral and most others, and the same output as transformers'
-// apply_chat_template() makes of them (trim_blocks and lstrip_blocks on, no HTML escapes).
+// Templates of published chat models: a subset of Jinja2, enough for the chat templates of Llama,
+// Qwen, Mistral and most others. The output equals that of transformers' apply_chat_template()
+// (trim_blocks and lstrip_blocks on, no HTML escapes).
 //
 // Statements: if, for (with `if` and `else`, loop.*), set (also of blocks, tuples and attributes of
-// namespace()), with, macro (not inside of loops and macros), call, filter, raw, break, continue,
+// namespace()), with, macro (not inside loops and macros), call, filter, raw, break, continue,
 // generation. Expressions: all of Jinja's but `*` arguments.
 // Filters: abs batch capitalize center count d default dictsort e escape first float forceescape
 // format groupby indent int items join last length list lower map max min reject rejectattr replace
@@ -15,8 +15,8 @@
 // namespace, dict, range. Everything else is refused by name: what can be seen when a template is
 // read then, also in branches, the rest when it is met.
 //
-// A template is a program of strangers, and its values are too: what is read is bounded in size and
-// nesting, what is run in steps, nesting and output. Const once read; any thread.
+// Templates and their values are not trusted: reading is bounded in size and nesting, running in
+// steps, nesting and output. Const once read; any thread.
 #pragma once
 
 #include <ctime>
@@ -35,18 +35,19 @@ struct Tree;
 
 /// Limits of a template.
 struct Limits {
-  uint64_t work = 100'000'000;  ///< steps, items and bytes; seconds at most
-  size_t output = 16'000'000;   ///< bytes
+  uint64_t work = 100'000'000;  ///< steps, items and bytes; a few seconds
+  size_t output = 16'000'000;   ///< bytes of output
 };
 
 /// A parsed template. Const after construction; any thread.
 class Template {
  public:
-  /// Throws LoadError naming `where`, the line and the construct.
+  /// Parses a template. Throws LoadError naming `where`, the line and the construct.
   Template(std::string_view source, const std::string& where);
 
   using Variables = std::vector<std::pair<std::string, Value>>;
-  /// Errors, kInvalid without a param, name the line. `now` is for strftime_now().
+  /// Renders the template. Errors (kInvalid without a param) name the line. `now` is for
+  /// strftime_now().
   Result<std::string> render(const Variables& variables, std::time_t now,
                              const Limits& limits = {}) const;
 

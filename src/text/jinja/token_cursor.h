@@ -1,5 +1,5 @@
-// The place of a parser in the tokens of a template: looks at them, takes them, and names what it
-// found instead of what it expected. One thread.
+// A parser's position in the tokens of a template: reads tokens, and reports what was found instead
+// of what was expected. One thread.
 #pragma once
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 
 namespace syrinx::jinja {
 
-inline constexpr int kMaxNesting = 150;  ///< of statements and expressions
+inline constexpr int kMaxNesting = 150;  ///< most nested statements and expressions
 
 class TokenCursor {
  public:
-  /// Throws SyntaxFault.
+  /// Reads the tokens of `source`. Throws SyntaxFault.
   explicit TokenCursor(std::string_view source) : tokens_(tokens_of(source)) {}
 
   [[noreturn]] void fail(std::string what) const { throw SyntaxFault{now().line, std::move(what)}; }
@@ -28,13 +28,13 @@ class TokenCursor {
   Token take() { return tokens_[at_ + 1 < tokens_.size() ? at_++ : at_]; }
   bool skip_sign(std::string_view sign) { return see_sign(sign) && (take(), true); }
   bool skip_name(std::string_view name) { return see_name(name) && (take(), true); }
-  /// Names the token, for a message.
+  /// Returns a name of the present token, for a message.
   std::string here() const;
   void want_sign(std::string_view sign);
   void want(Token::Kind kind, const char* what);
   std::string want_name(const char* what);
 
-  /// Counts how deep the parser is.
+  /// Counts the depth of the parser.
   class Nesting {
    public:
     explicit Nesting(TokenCursor& cursor);

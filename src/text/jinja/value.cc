@@ -26,7 +26,7 @@ void check_depth(int depth) {
   if (depth > kMaxDepth) throw Fault(concat("nests values more than ", kMaxDepth, " deep"));
 }
 
-/// The shortest digits that give the number again, as Python writes floats.
+/// Returns the shortest digits that parse to the same number, as Python writes floats.
 std::string float_text(double number) {
   if (std::isnan(number)) return "nan";
   if (std::isinf(number)) return number < 0 ? "-inf" : "inf";

@@ -1,8 +1,7 @@
-// Values of templates: what Python's None, bool, int, float, str, list, tuple and dict are to
-// Jinja, and the few objects that only a template knows. Values are immutable and cheap to copy;
-// text is UTF-8 and counted in code points. What goes wrong with them is a Fault, and everything
-// whose cost grows with the data is paid for from a Budget, so that no data and no template takes
-// for ever.
+// Values of templates: Python's None, bool, int, float, str, list, tuple and dict, and a few
+// objects of Jinja. Values are immutable and cheap to copy; text is UTF-8 and counted in code
+// points. Errors are thrown as Fault. Work that grows with the data is paid for from a Budget, so
+// that no data and no template runs for ever.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +25,7 @@ class Fault : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Work that may still be done: a unit is a step of a template, an item or some bytes of text.
+/// The remaining work: a unit is a step of a template, an item or some bytes of text.
 class Budget {
  public:
   explicit Budget(uint64_t units) : left_(units) {}
@@ -41,7 +40,7 @@ class Budget {
   uint64_t left_;
 };
 
-/// Lists and maps lie in one another at most so deeply.
+/// Most levels of nested lists and maps.
 inline constexpr int kMaxDepth = 100;
 
 class Value;
@@ -51,16 +50,16 @@ struct Loop;
 struct Callable;
 struct Namespace;
 
-/// The value of `none`.
+/// The value `none`.
 struct None {
   bool operator==(const None&) const = default;
 };
-/// The value of what is not there; prints as nothing.
+/// The value of a missing variable or attribute; prints as nothing.
 struct Undefined {
   std::shared_ptr<const std::string> name;
 };
 
-/// One value of any kind; copies share lists and mappings.
+/// A value of any kind; copies share lists and mappings.
 class Value {
  public:
   Value() = default;  // undefined
@@ -83,7 +82,7 @@ class Value {
   bool is_bool() const { return is<bool>(); }
   bool is_int() const { return is<int64_t>(); }
   bool is_float() const { return is<double>(); }
-  /// An int, a float or a bool, as in Python.
+  /// Returns whether the value is an int, a float or a bool, as in Python.
   bool is_number() const { return is_int() || is_float() || is_bool(); }
   bool is_text() const { return is<std::shared_ptr<const std::string>>(); }
   bool is_list() const { return is<std::shared_ptr<const List>>(); }
@@ -92,7 +91,7 @@ class Value {
   bool is_loop() const { return is<std::shared_ptr<const Loop>>(); }
   bool is_callable() const { return is<std::shared_ptr<const Callable>>(); }
 
-  // The value, which must be of that kind.
+  // The value, which must be of that kind:
   bool flag() const { return std::get<bool>(data_); }
   int64_t integer() const { return std::get<int64_t>(data_); }
   const std::string& text() const { return *std::get<std::shared_ptr<const std::string>>(data_); }
@@ -105,13 +104,13 @@ class Value {
   const Callable& callable() const { return *std::get<std::shared_ptr<const Callable>>(data_); }
   Namespace& names() const { return *std::get<Namespace*>(data_); }
   const Undefined& missing() const { return std::get<Undefined>(data_); }
-  /// A number as a float; bools are 0 and 1.
+  /// Returns a number as a float; bools are 0 and 1.
   double number() const;
-  /// An int or a bool.
+  /// Returns an int or a bool.
   int64_t whole() const { return is_bool() ? flag() : integer(); }
 
   int depth() const;
-  /// As Python calls the type: "str", "dict", ...
+  /// Returns Python's name of the type: "str", "dict", ...
   const char* kind() const;
 
  private:
@@ -130,71 +129,71 @@ struct List {
   std::vector<Value> items;
   bool tuple = false;
   int depth = 1;
-  bool group = false;  ///< of groupby: its two items are called grouper and list, too
+  bool group = false;  ///< made by groupby: its two items are also called grouper and list
 };
 
-/// In order of insertion, as Python's dict; keys are text.
+/// A dict in order of insertion, as in Python; keys are text.
 class Map {
  public:
-  /// Null when there is no such key.
+  /// Returns the value of a key; null: there is none.
   const Value* find(std::string_view key) const;
   void set(std::string key, Value value);
   const std::vector<std::pair<std::string, Value>>& entries() const { return entries_; }
   int depth() const { return depth_; }
 
  private:
-  static constexpr size_t kIndexed = 12;  // entries from which on they are found by hash
+  static constexpr size_t kIndexed = 12;  // from this many entries on, a hash table finds them
   std::vector<std::pair<std::string, Value>> entries_;
   std::unordered_map<std::string, size_t> index_;
   int depth_ = 1;
 };
 
-/// What namespace() makes: the only value that a loop may change outside of itself. The interpreter
-/// keeps them, as they may hold themselves.
+/// The result of namespace(): the only value that a loop may change outside of itself. The
+/// interpreter owns it, because a namespace may contain itself.
 struct Namespace {
   Map values;
 };
 
-/// `loop` in a for loop.
+/// The variable `loop` in a for loop.
 struct Loop {
   std::shared_ptr<const List> items;
   size_t at = 0;
-  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< what changed() was given
+  std::shared_ptr<std::optional<std::vector<Value>>> last = {};  ///< arguments of last changed()
 };
 
-/// Throws a Fault where the items are nested too deeply.
+/// Makes a list or a tuple. Throws a Fault if the items are nested too deeply.
 Value make_list(std::vector<Value> items, bool tuple = false);
-/// The pair (grouper, list) of the filter groupby.
+/// Makes the pair (grouper, list) of the filter groupby.
 Value make_group(Value grouper, Value list);
 /// Makes a dict of the map.
 Value make_map(Map map);
 
-/// Python's bool(): false for undefined, None, zero and empty values.
+/// Computes Python's bool(): false for undefined, None, zero and empty values.
 bool truth(const Value& value);
-/// Python's ==.
+/// Computes Python's ==.
 bool equal(const Value& a, const Value& b, Budget& budget);
-/// Below, equal or above zero for numbers, texts and lists of such; a Fault for what has no order.
+/// Returns < 0, 0 or > 0 for numbers, texts and lists of these; throws a Fault for other values.
 int compare(const Value& a, const Value& b, Budget& budget);
-/// Python's str() and repr().
+/// Computes Python's str().
 std::string str(const Value& value, Budget& budget);
-/// Python's repr().
+/// Computes Python's repr().
 std::string repr(const Value& value, Budget& budget);
 /// Returns the items of a for loop over the value: items, keys, characters.
 std::shared_ptr<const List> iterate(const Value& value, Budget& budget);
 
-/// As the filter tojson takes it.
+/// Options of the filter tojson.
 struct JsonStyle {
-  int indent = -1;  ///< < 0: all on one line
+  int indent = -1;  ///< < 0: everything on one line
   std::string between = ", ";
   std::string after_key = ": ";
   bool ascii = false;
   bool sort_keys = false;
 };
-/// Python's json.dumps().
+/// Computes Python's json.dumps().
 std::string to_json(const Value& value, const JsonStyle& style, Budget& budget);
 
-/// JSON text as a value. At most `max_values` values, kMaxDepth / 2 deep; integers past 64 bits
-/// become floats; of equal keys the last counts. Errors are kInvalid without a param.
+/// Parses JSON: at most `max_values` values, kMaxDepth / 2 deep. Integers beyond 64 bits become
+/// floats; the last of equal keys counts. Errors are kInvalid without a param.
 Result<Value> parse_json(std::string_view text, size_t max_values = 1'000'000);
 
 }  // namespace syrinx::jinja

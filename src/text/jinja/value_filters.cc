@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMostText = 16'000'000;  // bytes
 
-/// The first item that no other one is before, by `before` of their orders.
+/// Returns the first item with the largest (`wanted` 1) or the smallest (-1) key.
 Value extreme(Budget& budget, const Value& value, const Arguments& given, int wanted) {
   given.check("max", 2, {"case_sensitive", "attribute"});
   const Value *exact = given.get(0, "case_sensitive"), *path = given.get(1, "attribute");
@@ -40,7 +40,7 @@ Value extreme(Budget& budget, const Value& value, const Arguments& given, int wa
   return *best;
 }
 
-/// Bytes of the first `count` characters.
+/// Returns the bytes of the first `count` characters.
 size_t bytes_of(std::string_view text, size_t count) {
   size_t at = 0;
   for (; count > 0 && at < text.size(); --count) at += utf8_at(text, at).size;
@@ -77,7 +77,7 @@ Value filter_round(Budget&, const Value& value, const Arguments& given) {
   const std::string how = method != nullptr ? want_text(*method, "round") : "common";
   if (how == "common") {
     if (!value.is_float()) return value.whole();
-    std::array<char, 400> text{};  // as Python, by the number's decimal digits
+    std::array<char, 400> text{};  // rounded by the decimal digits, as in Python
     std::snprintf(text.data(), text.size(), "%.*f", static_cast<int>(precision), value.number());
     return std::strtod(text.data(), nullptr);
   }

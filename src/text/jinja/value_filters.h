@@ -1,4 +1,4 @@
-// Filters of numbers and of texts to be shown, as Jinja has them; for the table in filters.cc.
+// Jinja's filters of numbers and of texts for output; for the table in filters.cc.
 #pragma once
 
 #include "text/jinja/calls.h"
@@ -7,21 +7,21 @@
 namespace syrinx::jinja {
 
 Value filter_max(Budget& budget, const Value& value, const Arguments& given);
-/// The smallest item; undefined for none.
+/// Returns the smallest item; undefined for an empty list.
 Value filter_min(Budget& budget, const Value& value, const Arguments& given);
-/// The sum of the items, or of their attribute, from `start`.
+/// Returns the sum of the items, or of their attribute, added to `start`.
 Value filter_sum(Budget& budget, const Value& value, const Arguments& given);
 /// Rounds to `precision` digits: common, ceil or floor.
 Value filter_round(Budget& budget, const Value& value, const Arguments& given);
-/// The beginning of a text, at a word unless `killwords`.
+/// Returns the beginning of a text, cut at a word unless `killwords`.
 Value filter_truncate(Budget& budget, const Value& value, const Arguments& given);
-/// The number of words.
+/// Returns the number of words.
 Value filter_wordcount(Budget& budget, const Value& value, const Arguments& given);
-/// & < > ' " as HTML entities.
+/// Replaces & < > ' " by HTML entities.
 Value filter_escape(Budget& budget, const Value& value, const Arguments& given);
-/// Python's % formatting of a text.
+/// Computes Python's % formatting of a text.
 Value filter_format(Budget& budget, const Value& value, const Arguments& given);
-/// The text in the middle of `width` characters.
+/// Centres the text within `width` characters.
 Value filter_center(Budget& budget, const Value& value, const Arguments& given);
 
 }  // namespace syrinx::jinja

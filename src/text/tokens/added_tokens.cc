@@ -26,7 +26,7 @@ size_t skip_spaces_back(std::string_view text, size_t end, size_t stop) {
   return std::max(end, stop);
 }
 
-/// Whether a word character touches [begin, end).
+/// Returns whether a word character is next to [begin, end).
 bool touches_word(std::string_view text, size_t begin, size_t end) {
   return (begin > 0 && is_word(utf8_before(text, begin).value)) ||
          (end < text.size() && is_word(utf8_at(text, end).value));
@@ -36,7 +36,7 @@ bool touches_word(std::string_view text, size_t begin, size_t end) {
 
 AddedTokens::AddedTokens(std::vector<AddedToken> tokens) : tokens_(std::move(tokens)) {
   std::erase_if(tokens_, [](const AddedToken& token) { return token.content.empty(); });
-  std::reverse(tokens_.begin(), tokens_.end());  // so that unique() keeps the last
+  std::reverse(tokens_.begin(), tokens_.end());  // so that unique() keeps the last of equal tokens
   std::stable_sort(tokens_.begin(), tokens_.end(),
                    [](const auto& a, const auto& b) { return a.content < b.content; });
   const auto same = [](const auto& a, const auto& b) { return a.content == b.content; };

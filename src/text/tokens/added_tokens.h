@@ -1,5 +1,5 @@
-// Tokens that are cut out of a text before anything else: special tokens and tokens added to a
-// vocabulary later. At each place the longest wins. Const once built.
+// Tokens that are cut out of a text before all other steps: special tokens and tokens added to a
+// vocabulary later. At each position the longest token is taken. Const once built.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,18 @@
 
 namespace syrinx {
 
-/// One token with the flags of tokenizer.json.
+/// A token with the flags of tokenizer.json.
 struct AddedToken {
   int32_t id = -1;
   std::string content;
   bool special = true;
-  bool single_word = false;  ///< only where no word character touches it
-  bool lstrip = false;       ///< takes the spaces before it along
-  bool rstrip = false;       ///< takes the spaces after it along
-  bool normalized = false;   ///< is looked for in the normalized text
+  bool single_word = false;  ///< must not be next to a word character
+  bool lstrip = false;       ///< includes the spaces before it
+  bool rstrip = false;       ///< includes the spaces after it
+  bool normalized = false;   ///< is found in the normalized text
 };
 
-/// A stretch of a text: a token, or plain text (id < 0).
+/// A section of a text: a token, or plain text (id < 0).
 struct Section {
   int32_t id;
   size_t begin, end;
@@ -30,33 +30,35 @@ struct Section {
 class AddedTokens {
  public:
   AddedTokens() = default;
-  /// Among tokens with equal contents the last counts; empty contents are left out.
+  /// Takes the tokens; the last of equal contents counts, empty contents are ignored.
   explicit AddedTokens(std::vector<AddedToken> tokens);
 
   bool empty() const { return tokens_.empty(); }
-  /// Whether a token asks for what stands before it, which find_final() may not see any more.
+  /// Returns whether a token depends on the text before it, which find_final() may not have any
+  /// more.
   bool looks_behind() const { return looks_behind_; }
 
-  /// The text as sections from left to right, none empty. With `specials` off, special tokens
-  /// count as plain text.
+  /// Splits the text into sections from left to right, none empty. Without `specials`, special
+  /// tokens count as plain text.
   std::vector<Section> find(std::string_view text, bool specials) const;
 
-  /// The same for text that may go on: stops where what follows could change the outcome, and
-  /// gives that place in `done`. A plain last section ends there, it is not final by itself.
+  /// Splits text that may continue as find() does: stops where the following text could change the
+  /// result, and returns that position in `done`. A plain section before it may still grow.
   std::vector<Section> find_final(std::string_view text, bool specials, size_t& done) const;
 
-  /// Where the end of a text is the beginning of a special token; its size: nowhere.
+  /// Returns the position where the text ends with the beginning of a special token; the text's
+  /// size: nowhere.
   size_t special_begun(std::string_view text) const;
 
  private:
   struct Hit {
-    const AddedToken* token = nullptr;  ///< the longest at the place
-    bool unfinished = false;            ///< a longer one could come of text that follows
+    const AddedToken* token = nullptr;  ///< longest token at the position
+    bool unfinished = false;            ///< following text could make a longer token
   };
   Hit match(std::string_view text, size_t at) const;
   std::vector<Section> scan(std::string_view text, bool specials, bool more, size_t& done) const;
   std::vector<AddedToken> tokens_;  // sorted by content
-  bool first_[256] = {};            // bytes that a token begins with
+  bool first_[256] = {};            // first bytes of tokens
   bool strips_left_ = false, looks_behind_ = false;
 };
 

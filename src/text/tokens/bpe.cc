@@ -62,9 +62,10 @@ int32_t Bpe::find(std::string_view bytes) const {
   return found == ids_.end() ? -1 : found->second;
 }
 
-/// As the library does it, what is unknown stands before the next token that is not a byte.
+/// Makes the first symbols. An unknown token is put before the next known token, after tokens for
+/// bytes, as in the library.
 void Bpe::start(std::string_view piece, std::vector<Symbol>& symbols) const {
-  bool unknown = false;  // one waits
+  bool unknown = false;  // an unknown token is pending
   for (size_t at = 0, size = 1; at < piece.size(); at += size) {
     if (tables_.characters) size = utf8_at(piece, at).size;
     const std::string_view part = piece.substr(at, size);
@@ -113,7 +114,7 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
     const Candidate best = queue.top();
     queue.pop();
     Symbol& left = symbols[best.at];
-    if (left.id < 0 || left.after < 0) continue;  // merged away, or now the last
+    if (left.id < 0 || left.after < 0) continue;  // merged away, or now the last symbol
     Symbol& right = symbols[left.after];
     const Entry* entry = merge_of(left.id, right.id);
     if (!entry || entry->result != best.result) continue;  // its symbols have changed
@@ -143,7 +144,8 @@ void Bpe::encode(std::string_view piece, std::vector<int32_t>& out) const {
 }
 
 std::vector<char32_t> byte_alphabet() {
-  // Bytes that print as themselves in Latin-1 do so; the others follow from U+0100 in their order.
+  // Bytes that are printable in Latin-1 stand for themselves; the others are numbered from U+0100
+  // on.
   std::vector<char32_t> out(256);
   char32_t next = 256;
   for (char32_t byte = 0; byte < 256; ++byte) {

@@ -1,7 +1,7 @@
-// Byte-pair encoding of single pieces of text: over bytes, the vocabulary of a byte-level model
-// with GPT-2's byte alphabet already undone, or over characters, as sentencepiece has it. Merges
-// the pair of lowest rank first, leftmost among equals, in O(n log n). Const after construction;
-// may be used by many threads.
+// Byte-pair encoding of single pieces of text: over bytes, with a vocabulary in which GPT-2's byte
+// alphabet is already undone, or over characters, as in sentencepiece. Merges the pair of lowest
+// rank first, the leftmost among equals, in O(n log n). Const after construction; may be used by
+// many threads.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@ struct BpeMerge {
 
 /// The parts of a tokenizer model.
 struct BpeTables {
-  std::vector<std::string> bytes;  ///< of each id; ids that no entry has are empty
-  std::vector<bool> reachable;     ///< whether text can become this id (its bytes stand for text)
-  std::vector<BpeMerge> merges;    ///< by rank; of equal pairs the last counts
-  bool rank_is_result = false;     ///< tiktoken's: a merge's rank is the id that it makes
-  bool ignore_merges = false;      ///< a piece that is a token as a whole is not merged
-  int32_t unknown = -1;            ///< for bytes without a token; < 0: such bytes vanish
-  bool fuse_unknown = false;       ///< one for a run of them
-  /// A piece begins as its characters, not its bytes; one that is not a token becomes the tokens of
-  /// its bytes, or unknown where one of them is missing (-1).
+  std::vector<std::string> bytes;  ///< bytes of each id; empty for unused ids
+  std::vector<bool> reachable;     ///< whether text can become this id
+  std::vector<BpeMerge> merges;    ///< by rank; the last of equal pairs counts
+  bool rank_is_result = false;     ///< as in tiktoken: a merge's rank is the id of its result
+  bool ignore_merges = false;      ///< a piece that is itself a token is not merged
+  int32_t unknown = -1;            ///< id for bytes without a token; < 0: such bytes are dropped
+  bool fuse_unknown = false;       ///< one unknown id for a run of them
+  /// Pieces begin as characters instead of bytes. A character that is not a token becomes the
+  /// tokens of its bytes, or unknown if one of these is missing (-1).
   bool characters = false;
   std::array<int32_t, 256> byte_tokens = {};
 };
 
-/// The merges and vocabulary of one tokenizer.
+/// Encodes with the merges and the vocabulary of one tokenizer.
 class Bpe {
  public:
   explicit Bpe(BpeTables tables);
@@ -42,16 +42,16 @@ class Bpe {
   void encode(std::string_view piece, std::vector<int32_t>& out) const;
 
   int32_t size() const { return static_cast<int32_t>(tables_.bytes.size()); }
-  /// The bytes of an id; "" for one that does not exist.
+  /// Returns the bytes of an id; "" for an unknown id.
   std::string_view bytes(int32_t id) const;
-  /// The token with exactly these bytes; -1 when there is none.
+  /// Returns the token with exactly these bytes; -1: there is none.
   int32_t find(std::string_view bytes) const;
 
   Bpe(Bpe&&) = default;
 
  private:
   struct Entry {
-    uint64_t pair = ~0ull;  // left and right; all ones: free
+    uint64_t pair = ~0ull;  // left and right id; all ones: unused
     int32_t rank = 0, result = 0;
   };
   struct Symbol {
@@ -60,18 +60,18 @@ class Bpe {
   const Entry* merge_of(int32_t left, int32_t right) const;
   void start(std::string_view piece, std::vector<Symbol>& symbols) const;
   static void add_symbol(int32_t id, std::vector<Symbol>& symbols);
-  /// Says no, and adds nothing, where a byte has no token.
+  /// Adds the tokens of all bytes; if one byte has no token, adds nothing and returns false.
   bool add_bytes(std::string_view bytes, std::vector<Symbol>& symbols) const;
   void merge(std::vector<Symbol>& symbols) const;
 
   BpeTables tables_;
-  std::vector<Entry> entries_;  // open addressing; a power of two
+  std::vector<Entry> entries_;  // hash table with open addressing; its size is a power of two
   std::unordered_map<std::string_view, int32_t> ids_;
   int32_t byte_ids_[256];
 };
 
-/// GPT-2's alphabet: how each byte is written in vocabularies. The 256 code points are all
-/// different.
+/// Returns GPT-2's alphabet: the code point for each byte in vocabularies. All 256 code points
+/// differ.
 std::vector<char32_t> byte_alphabet();
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// A tokenizer without files, for measuring with random weights: every byte has its own id, and a
-// few given words have one each.
+// A tokenizer without files, for measuring with random weights: every byte and each of a few given
+// words has an id.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace syrinx {
 
-/// Ids below byte_ids(words). Words of at least 2 bytes; found in a text only as whole pieces that
-/// their own beginnings lead to ("as", "ass", ... "assistant").
+/// Makes the tokenizer, with ids below byte_ids(words). Words have at least 2 bytes; they are found
+/// only as whole pieces. Merges build them from left to right ("as", "ass", ... "assistant").
 Tokenizer byte_tokenizer(std::span<const std::string> words);
-/// The number of ids of byte_tokenizer(words).
+/// Returns the number of ids of byte_tokenizer(words).
 int32_t byte_ids(std::span<const std::string> words);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// The chat template of a published checkpoint: from the messages of a conversation to the text of
-// a prompt, as transformers' apply_chat_template() makes it. Const once loaded; any thread.
+// The chat template of a published checkpoint, which converts the messages of a conversation to the
+// text of a prompt, as transformers' apply_chat_template() does. Const once loaded; any thread.
 #pragma once
 
 #include <ctime>
@@ -15,22 +15,22 @@ namespace syrinx {
 
 class ChatTemplate {
  public:
-  /// What transformers loads for the model: its processors look elsewhere first.
+  /// The class that transformers loads for the model; processors search other files first.
   enum class Of { kTokenizer, kProcessor };
 
-  /// Reads the template of a model's directory: chat_template.jinja, or "chat_template" of
-  /// tokenizer_config.json (a text, or a list of named ones of which "default" and "tool_use" are
-  /// read), or that of chat_template.json, which is a processor's first one. Nothing: the model has
-  /// none. Throws LoadError.
+  /// Loads the template of a model's directory: chat_template.jinja, or "chat_template" of
+  /// tokenizer_config.json, or of chat_template.json (for a processor first). The value is a text,
+  /// or a list of named texts, of which "default" and "tool_use" are used. Nothing: there is no
+  /// template. Throws LoadError.
   static std::optional<ChatTemplate> load(const std::string& directory, Of of = Of::kTokenizer);
 
-  /// A template's text; `where` is for messages, `tokens` are its special tokens: bos_token, ...
+  /// Parses a template; `where` is for messages, `tokens` are its special tokens: bos_token, ...
   ChatTemplate(const std::string& source, const std::string& where,
                jinja::Template::Variables tokens)
       : main_(source, where), tokens_(std::move(tokens)) {}
 
-  /// `messages` is a list; `tools` a list, or anything else for none. Variables with names of their
-  /// own (enable_thinking) may be given. Errors have the param "messages".
+  /// Renders a prompt. `messages` is a list; `tools` a list, or any other value for none. `more`:
+  /// variables with other names (enable_thinking). Errors have the param "messages".
   Result<std::string> render(jinja::Value messages, jinja::Value tools, std::time_t now,
                              const jinja::Template::Variables& more = {}) const;
 

@@ -11,7 +11,7 @@
 
 namespace syrinx {
 
-/// The text with `to` for every `from`, from left to right; as it is where `from` is empty.
+/// Replaces every `from` by `to`, from left to right; does nothing for an empty `from`.
 std::string replaced(std::string_view text, std::string_view from, std::string_view to);
 
 /// The steps of one tokenizer, run in order.
@@ -22,19 +22,19 @@ class Normalizer {
 
   // Steps, which run in the order in which they were added.
   void add(NormalForm form);
-  /// `mark` before every section that is not empty.
+  /// Puts `mark` before every section that is not empty.
   void add_prepend(std::string mark);
-  /// Every `from` becomes `to`; `from` is not empty.
+  /// Replaces every `from`, which must not be empty, by `to`.
   void add_replace(std::string from, std::string to);
 
   std::string operator()(std::string_view text) const;
-  /// It leaves every text as it is.
+  /// Returns whether no text is changed.
   bool empty() const { return steps_.empty(); }
-  /// The form, where one is all it makes; otherwise kNone.
+  /// Returns the normal form if it is the only step; otherwise kNone.
   NormalForm only_form() const;
 
  private:
-  /// A form, or else what to put for `from`; where that is empty, before the whole.
+  /// A normal form, or a replacement of `from`; with an empty `from`, a prefix.
   struct Step {
     NormalForm form = NormalForm::kNone;
     std::string from, to;

@@ -1,5 +1,5 @@
-// The first steps of a tokenizer: cutting text into pieces that are encoded one by one. A chain of
-// stages as tokenizer.json describes them: Split, ByteLevel, Digits. Const after construction.
+// The first steps of a tokenizer: cuts text into pieces that are encoded separately. A chain of
+// stages as in tokenizer.json: Split, ByteLevel, Digits. Const after construction.
 #pragma once
 
 #include <cstdint>
@@ -20,34 +20,34 @@ enum class SplitBehavior : uint8_t {
   kContiguous,
 };
 
-/// One stage. A stage without a pattern leaves pieces whole.
+/// A stage. Without a pattern it does not cut.
 struct SplitStage {
-  std::vector<Regex> pattern;  ///< one or none
+  std::vector<Regex> pattern;  ///< one pattern or none
   SplitBehavior behavior = SplitBehavior::kIsolated;
-  bool invert = false;            ///< swaps what counts as a match
-  bool add_prefix_space = false;  ///< before cutting, where the piece does not begin with one
+  bool invert = false;            ///< swaps matches and the parts between them
+  bool add_prefix_space = false;  ///< puts a space before a piece that does not begin with one
 };
 
-/// GPT-2's pattern, which ByteLevel uses by itself.
+/// GPT-2's pattern, which ByteLevel uses by default.
 extern const char* const kGpt2Pattern;
-/// Qwen2's, for checkpoints that do not write it down.
+/// Qwen2's pattern, for checkpoints that do not contain it.
 extern const char* const kQwen2Pattern;
 
-/// The chain.
+/// Runs the stages one after another.
 class PreTokenizer {
  public:
   explicit PreTokenizer(std::vector<SplitStage> stages);
 
-  /// The pieces of a whole section of text, none empty.
+  /// Returns the pieces of a whole section of text, none empty.
   std::vector<std::string> split(std::string_view text) const;
 
-  /// For text that may go on: the pieces that are final, and in `done` the bytes they cover
-  /// (together with what a stage removed). What is left must be given again with what follows.
-  /// Always nothing unless splits_early().
+  /// Returns the final pieces of text that may continue, and in `done` the bytes of these pieces
+  /// (and those that a stage removed). The caller must pass the rest again with the following text.
+  /// Returns nothing unless splits_early().
   std::vector<std::string> split_final(std::string_view text, size_t& done) const;
 
-  /// Whether pieces are certain before the text is whole: not when a stage merges pieces or looks
-  /// behind.
+  /// Returns whether pieces may be final before the text is complete: not if a stage merges pieces
+  /// or looks behind.
   bool splits_early() const;
 
  private:

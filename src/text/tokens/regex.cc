@@ -19,7 +19,7 @@ constexpr uint32_t kMatchLimit = 10'000'000;  // steps of one search
 constexpr uint32_t kHeapLimitKb = 64 << 10;
 constexpr size_t kJitStack = 32 << 10, kJitStackMax = 1 << 20;
 
-// Sets as Oniguruma has them, written as the inside of a class.
+// Oniguruma's sets, as the content of a character class:
 constexpr const char* kSpace =
     "\\x{09}-\\x{0d}\\x{20}\\x{85}\\x{a0}\\x{1680}\\x{2000}-\\x{200a}\\x{2028}\\x{2029}\\x{202f}"
     "\\x{205f}\\x{3000}";
@@ -98,7 +98,7 @@ class Translator {
     }
   }
 
-  /// \uHHHH, which PCRE2 writes \x{HHHH}.
+  /// Rewrites \uHHHH as PCRE2's \x{HHHH}.
   void code_point() {
     const std::string digits = pattern_.substr(at_, 4);
     if (digits.size() != 4 || digits.find_first_not_of("0123456789abcdefABCDEF") != digits.npos)
@@ -160,7 +160,7 @@ Regex::Regex(const std::string& pattern, const std::string& where) {
     throw LoadError(concat(where, ": pattern ", shown(pattern), ": ",
                            reinterpret_cast<const char*>(message), " at byte ", offset));
   }
-  // Without a JIT for this machine the interpreter does the same, slower.
+  // If there is no JIT for this machine, PCRE2 interprets the pattern, more slowly.
   pcre2_jit_compile(impl->code.get(), PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
   uint32_t behind = 0;
   pcre2_pattern_info(impl->code.get(), PCRE2_INFO_MAXLOOKBEHIND, &behind);
@@ -209,7 +209,7 @@ RegexMatcher::Found RegexMatcher::find(std::string_view text, size_t from, bool 
       begin_ = places[0], end_ = std::max(places[0], places[1]);
       return count >= 0 ? Found::kMatch : Found::kUnfinished;
     }
-    // A limit was hit. What stands here stays unmatched, and the search goes on behind it.
+    // A limit was exceeded. This position stays unmatched, and the search continues after it.
     if (from == text.size()) break;
     from += utf8_at(text, from).size;
   }

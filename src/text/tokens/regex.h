@@ -1,6 +1,6 @@
-// Regular expressions of tokenizers, run by PCRE2. Tokenizer files write them for Oniguruma; what
-// the two read differently (spaces, word characters, line anchors) is translated, and what cannot
-// be is a LoadError. A Regex is const after construction; a RegexMatcher is for one thread.
+// Regular expressions of tokenizers, run by PCRE2. Tokenizer files contain Oniguruma's syntax. What
+// PCRE2 reads differently (spaces, word characters, line anchors) is translated; other differences
+// are a LoadError. A Regex is const after construction; a RegexMatcher is for one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,8 @@ class Regex {
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
 
-  /// Whether a match can depend on what stands before it (look-behind, word boundaries, anchors).
+  /// Returns whether a match can depend on the text before it (look-behind, word boundaries,
+  /// anchors).
   bool looks_behind() const;
 
  private:
@@ -28,8 +29,8 @@ class Regex {
   std::unique_ptr<const Impl> impl_;
 };
 
-/// Finds matches of one Regex from left to right. Cost is bounded: a search that exceeds the
-/// match limit counts as no match at that place.
+/// Finds matches of one Regex from left to right. The cost is bounded: a search that exceeds the
+/// match limit counts as no match at that position.
 class RegexMatcher {
  public:
   enum class Found { kMatch, kNone, kUnfinished };
@@ -39,8 +40,8 @@ class RegexMatcher {
   RegexMatcher(const RegexMatcher&) = delete;
   RegexMatcher& operator=(const RegexMatcher&) = delete;
 
-  /// The first match at or after byte `from` of valid UTF-8. With `more`, text may follow: as soon
-  /// as that could change the outcome the answer is kUnfinished, and begin() says where.
+  /// Finds the first match at or after byte `from` of valid UTF-8. `more`: text may follow. If that
+  /// could change the result, returns kUnfinished; begin() is the first affected position.
   Found find(std::string_view text, size_t from, bool more = false);
   size_t begin() const { return begin_; }
   size_t end() const { return end_; }
@@ -51,7 +52,7 @@ class RegexMatcher {
   size_t begin_ = 0, end_ = 0;
 };
 
-/// A pattern written for Oniguruma as PCRE2 wants it.
+/// Translates a pattern in Oniguruma's syntax to PCRE2's.
 std::string translate_pattern(const std::string& pattern, const std::string& where);
 
 }  // namespace syrinx

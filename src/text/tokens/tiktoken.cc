@@ -1,4 +1,4 @@
-// Loading of tiktoken's vocabularies: a line for each token, its bytes in base64 and its rank,
+// Loads tiktoken's vocabularies: a line for each token, with its bytes in base64 and its rank,
 // which is its id. Such a file has neither the pattern that cuts a text nor special tokens.
 #include <algorithm>
 #include <charconv>
@@ -42,7 +42,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return out;
 }
 
-/// The bytes of every rank.
+/// Returns the bytes of every rank.
 std::vector<std::string> read_ranks(const std::string& path) {
   const std::string text = read_file(path, kMaxRankBytes);
   std::vector<std::string> tokens;
@@ -78,7 +78,8 @@ std::vector<std::string> read_ranks(const std::string& path) {
   return tokens;
 }
 
-/// Any two tokens that are a third one together can be merged; which ones are is the rank's matter.
+/// Returns all merges of two tokens whose concatenation is a token; ranks decide which merge is
+/// used.
 std::vector<BpeMerge> merges_of(const std::vector<std::string>& tokens, const std::string& path) {
   std::unordered_map<std::string_view, int32_t> ids;
   ids.reserve(tokens.size());
@@ -106,7 +107,7 @@ TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern
                              const std::string& config, std::vector<AddedToken> extra) {
   std::vector<AddedToken> added;
   if (!config.empty()) added = added_in_config(Config::load(config));
-  for (AddedToken& token : added) token.special = true;  // tiktoken knows no others
+  for (AddedToken& token : added) token.special = true;  // tiktoken's added tokens all are
   added.insert(added.end(), std::make_move_iterator(extra.begin()),
                std::make_move_iterator(extra.end()));
   return parts_of_ranks(read_ranks(path), path, pattern, std::move(added));

@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The code points of GPT-2's alphabet, all below U+0144, back to bytes; -1 for others.
+/// Returns the bytes of GPT-2's alphabet, by code point (below U+0144); -1: not in the alphabet.
 const std::vector<int>& byte_of_code() {
   static const std::vector<int> table = [] {
     std::vector<int> out(0x200, -1);
@@ -26,7 +26,7 @@ void encode_pieces(const TokenizerParts& parts, const std::vector<std::string>& 
   for (const auto& piece : pieces) parts.bpe.encode(piece, out);
 }
 
-/// A whole section of normalized text.
+/// Encodes a whole section of normalized text.
 void encode_normalized(const TokenizerParts& parts, std::string_view text, bool specials,
                        std::vector<int32_t>& out) {
   for (const Section& section : parts.normalized.find(text, specials)) {
@@ -225,7 +225,7 @@ void StreamEncoder::finish(std::vector<int32_t>& out) {
   close(out);
 }
 
-/// Moves what is certain of plain_ to ready_.
+/// Moves the certain part of plain_ to ready_.
 void StreamEncoder::normalize_plain(bool closed) {
   const Normalizer& normalizer = tokenizer_.parts_->normalizer;
   const bool all = closed || normalizer.empty();
@@ -234,7 +234,7 @@ void StreamEncoder::normalize_plain(bool closed) {
   plain_.erase(0, certain);
 }
 
-/// Encodes what is certain of ready_, a section that is still open.
+/// Encodes the certain part of ready_, a section that is still open.
 void StreamEncoder::encode_open(std::vector<int32_t>& out) {
   const TokenizerParts& parts = *tokenizer_.parts_;
   const std::string_view text = ready_;
@@ -256,7 +256,7 @@ void StreamEncoder::encode_open(std::vector<int32_t>& out) {
   ready_.erase(0, used);
 }
 
-/// Encodes all that is left of a section at its end.
+/// Encodes the rest of a section at its end.
 void StreamEncoder::close(std::vector<int32_t>& out) {
   normalize_plain(true);
   if (!ready_.empty()) encode_normalized(*tokenizer_.parts_, ready_, specials_, out);

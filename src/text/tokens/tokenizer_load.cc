@@ -1,4 +1,4 @@
-// Loading of tokenizers from their files.
+// Loads tokenizers from their files.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@ using simdjson::dom::element;
 
 constexpr size_t kMaxFileBytes = 256 << 20;
 constexpr size_t kMaxJsonDepth = 64;
-constexpr int64_t kMaxId = (1 << 22) - 1;  // ids lie in a table
+constexpr int64_t kMaxId = (1 << 22) - 1;  // ids are indices of a table
 constexpr size_t kMaxMerges = 1 << 22;
-constexpr const char* kSpaceMark = "\u2581";  // of sentencepiece
+constexpr const char* kSpaceMark = "\u2581";  // sentencepiece's mark for a space
 
-/// A JSON file with getters that name path and entry in their faults.
+/// A JSON file; its getters name path and entry in faults.
 class JsonFile {
  public:
   explicit JsonFile(const std::string& path) : JsonFile(read_file(path, kMaxFileBytes), path) {}
@@ -41,7 +41,7 @@ class JsonFile {
     load_fault(path_, entry, what);
   }
 
-  /// A field that is there and not null.
+  /// Returns whether a field exists and is not null.
   static bool has(element object, std::string_view key) {
     element value;
     return !object[key].get(value) && !value.is_null();
@@ -91,15 +91,15 @@ class JsonFile {
   element root_;
 };
 
-/// Collects vocabulary and merges and checks them against each other.
+/// Collects vocabulary and merges, and checks that they match.
 class TableBuilder {
  public:
-  /// `tokens` must outlive the builder. With `characters` they are written as text, some as bytes
-  /// ("<0x0A>"), otherwise in GPT-2's alphabet.
+  /// `tokens` must outlive the builder. With `characters`, tokens are written as text, some as
+  /// bytes ("<0x0A>"); otherwise in GPT-2's alphabet.
   TableBuilder(const JsonFile& file, simdjson::dom::object tokens, bool characters = false) {
     tables_.characters = characters;
     tables_.byte_tokens.fill(-1);
-    // Ids lie in a table, so a few tokens must not ask for a huge one.
+    // Ids are indices of a table, so a few tokens must not require a huge table.
     const auto max_id = static_cast<int32_t>(4 * tokens.size() + (1 << 16));
     ids_.reserve(tokens.size());
     tables_.bytes.reserve(tokens.size());
@@ -138,7 +138,7 @@ class TableBuilder {
     tables_.merges.push_back(merge);
   }
 
-  /// A merge as one text: two tokens with a space between them.
+  /// Adds a merge given as one text: two tokens with a space between them.
   template <typename Where>
   void add_merge(std::string_view line, Where&& where) {
     const size_t space = line.find(' ');
@@ -150,7 +150,7 @@ class TableBuilder {
   BpeTables& tables() { return tables_; }
 
  private:
-  /// "<0x0A>" is a byte; no text becomes it by itself.
+  /// Notes that "<0x0A>" stands for a byte, not for its text.
   void take_byte(std::string_view token, int32_t id) {
     unsigned byte = 0;
     if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return;
@@ -166,7 +166,7 @@ class TableBuilder {
   std::string joined_;
 };
 
-/// Sorts added tokens into those of the raw and those of the normalized text, with their ids.
+/// Sorts added tokens by whether they are found in raw or in normalized text, with their ids.
 class AddedBuilder {
  public:
   AddedBuilder(const TableBuilder& vocab, std::string path)
@@ -188,7 +188,7 @@ class AddedBuilder {
     next_ = std::max(next_, token.id + 1);
   }
 
-  /// After the tokens of the file, those the program adds.
+  /// Adds the program's tokens after those of the file.
   void finish(std::vector<AddedToken> extra, TokenizerParts& parts) {
     next_ = std::max<int32_t>(next_, static_cast<int32_t>(vocab_.count()));
     for (auto& token : extra) add(std::move(token));
@@ -240,7 +240,7 @@ class JsonLoader {
     if (!characters && JsonFile::has(root, "decoder") &&
         file_.text(root["decoder"].value(), "type", "decoder.") != "ByteLevel")
       file_.fail("decoder.type", "expected ByteLevel");
-    // Without a decoder a text is taken to begin with the blank that its encoder put there.
+    // Without a decoder, the encoder's space at the beginning of a text is removed.
     bool drops_blank = characters && !JsonFile::has(root, "decoder");
     if (characters && JsonFile::has(root, "decoder"))
       drops_blank = read_decoder(file_.get(root, "decoder", ""));
@@ -304,7 +304,7 @@ class JsonLoader {
       file_.fail("model.unk_token", shown(token) + " is not in the vocabulary");
   }
 
-  /// Whether this decoder of characters and bytes drops a blank at the beginning.
+  /// Returns whether this decoder of characters and bytes drops a space at the beginning.
   bool read_decoder(element decoder) const {
     const std::string scope = "decoder.";
     const auto type = file_.text(decoder, "type", scope);
@@ -433,7 +433,7 @@ class JsonLoader {
   void read_template(element processor, TokenizerParts& parts) const {
     const std::string scope = "post_processor.";
     const auto type = file_.text(processor, "type", scope);
-    if (type == "ByteLevel") return;  // moves offsets, not ids
+    if (type == "ByteLevel") return;  // changes offsets, not ids
     if (type == "Sequence") {
       for (const element each : file_.list(processor, "processors", scope))
         read_template(each, parts);

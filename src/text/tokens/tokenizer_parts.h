@@ -16,8 +16,8 @@ class Config;  // io/json.h
 
 struct TokenizerParts {
   std::string path;        ///< for messages
-  AddedTokens raw;         ///< looked for in the text as it is
-  AddedTokens normalized;  ///< looked for after normalizing
+  AddedTokens raw;         ///< found in the original text
+  AddedTokens normalized;  ///< found after normalizing
   std::unordered_map<std::string, int32_t> added_ids;
   std::unordered_map<int32_t, AddedToken> added;  ///< by id
   Normalizer normalizer;
@@ -27,29 +27,29 @@ struct TokenizerParts {
   /// The character for a space in tokens, where they are written as text and not in GPT-2's
   /// alphabet.
   std::string space = {};
-  bool drops_blank = false;  ///< the decoder leaves out a blank that a text begins with
+  bool drops_blank = false;  ///< the decoder removes a space at the beginning of a text
 };
 
-/// Undoes GPT-2's byte alphabet in a token; `whole` says whether all of it was written in it,
-/// otherwise the token stands for itself.
+/// Undoes GPT-2's byte alphabet in a token. `whole`: returns whether the token has only characters
+/// of the alphabet; otherwise the token is returned unchanged.
 std::string undo_byte_alphabet(std::string_view token, bool& whole);
 
 /// Reads tokenizer.json.
 TokenizerParts read_tokenizer_json(const std::string& path, std::vector<AddedToken> extra);
-/// The same from text; `path` is for messages.
+/// Reads the text of a tokenizer.json; `path` is for messages.
 TokenizerParts parse_tokenizer_json(std::string_view json, const std::string& path);
 /// Reads vocab.json, merges.txt and, unless empty, tokenizer_config.json.
 TokenizerParts read_vocab_and_merges(const std::string& vocab, const std::string& merges,
                                      const std::string& config, std::vector<AddedToken> extra);
 
-/// Reads tiktoken's ranks and, unless empty, tokenizer_config.json's added tokens. Each of them,
-/// and of `extra`, has an id behind the ranks.
+/// Reads tiktoken's ranks and, unless empty, tokenizer_config.json's added tokens. The ids of these
+/// and of `extra` follow the ranks.
 TokenizerParts read_tiktoken(const std::string& path, const std::string& pattern,
                              const std::string& config, std::vector<AddedToken> extra);
-/// The same of ranks that were read already: the bytes of each.
+/// Makes the parts of tiktoken's ranks that are already read: the bytes of each.
 TokenizerParts parts_of_ranks(std::vector<std::string> ranks, const std::string& path,
                               const std::string& pattern, std::vector<AddedToken> added);
-/// The tokens that tokenizer_config.json adds.
+/// Returns the tokens that tokenizer_config.json adds.
 std::vector<AddedToken> added_in_config(const Config& config);
 
 }  // namespace syrinx
