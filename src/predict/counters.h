@@ -1,5 +1,5 @@
-// What prediction has done in a process so far, for monitoring. Counters have one writer
-// and are read by any thread.
+// Counts of prediction in a process so far, for monitoring. Counters have one writer and may be
+// read by any thread.
 #pragma once
 
 #include <string>
@@ -9,17 +9,17 @@
 namespace syrinx {
 
 struct PredictionCounters {
-  Counter turns, ready;                  ///< that were drafted for; whose first sentence was ready
-  Counter drafts;                        ///< rounds
+  Counter turns, ready;                  ///< turns with drafts; with a ready first sentence
+  Counter drafts;                        ///< rounds of drafting
   Counter drafted, accepted, wasted;     ///< tokens, as in DraftCounts
-  Counter reflections;                   ///< times that a model was asked about its draft
-  Counter spoken_ahead, spoken_in_vain;  ///< first sentences
-  /// Seconds of turns that were ready: the time that writing and speaking the sentence took in the
-  /// background, less what the answer took until it was heard. An estimate of what was not waited.
+  Counter reflections;                   ///< times that a model judged its draft
+  Counter spoken_ahead, spoken_in_vain;  ///< sentences spoken ahead; not used
+  /// Estimated seconds of waiting that were saved in turns that were ready: the time to write and
+  /// speak the sentence in the background, minus the time until the answer was heard.
   Counter saved_s;
 };
 
-/// Appends them in Prometheus' text format.
+/// Appends the counters in Prometheus' text format.
 void write_predictions(const PredictionCounters& counters, std::string& out);
 
 }  // namespace syrinx

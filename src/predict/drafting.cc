@@ -33,7 +33,7 @@ void Drafting::wrote(std::string_view piece) {
   now_.ends.push_back(now_.text.size());
 }
 
-/// Tokens of the round that no earlier one had.
+/// Returns how many tokens of the round are not in an earlier round.
 int Drafting::added() const { return std::max(0, now_.count() - held_); }
 
 bool Drafting::enough() const {
@@ -41,7 +41,7 @@ bool Drafting::enough() const {
   return now_.count() >= aim(held_);
 }
 
-/// Tokens of the next round when `held` tokens held.
+/// Returns the tokens of a round in which `held` tokens of the draft held.
 int Drafting::aim(int held) const {
   return draft_.count() == 0 ? rules_.first : std::max(rules_.first, held + 1 + rules_.more);
 }
@@ -57,9 +57,9 @@ void Drafting::end(bool whole) {
     counts_.wasted += draft_.count() - held_;
     return;
   }
-  // A round that was stopped where all of it held says nothing against the rest.
+  // A round that was stopped before it differed from the draft does not disprove the rest of it.
   if (whole || alike_ < now_.text.size() || alike_ == draft_.text.size()) {
-    counts_.drafted += now_.count() - held_;  // so that what is held or was wasted makes it up
+    counts_.drafted += now_.count() - held_;  // keeps `drafted` the sum of held and wasted
     counts_.wasted += draft_.count() - held_;
     draft_ = std::move(now_);
     draft_.whole = whole;

@@ -11,17 +11,17 @@
 
 namespace syrinx {
 
-/// Lengths in tokens.
+/// Lengths of drafts in tokens.
 struct DraftRules {
-  int first = 30;         ///< of the first draft (PredGen, Li and Grover, 2025), and at least
-  int more = 10;          ///< that a later one adds to what held and the token behind it
-  int most = 120;         ///< of any, so that a pause in the question costs little
-  int most_wasted = 500;  ///< in a turn; then no more is drafted: this question cannot be guessed
+  int first = 30;         ///< first draft's length (PredGen, Li and Grover, 2025); least of others
+  int more = 10;          ///< tokens that a later draft adds after those that held and one more
+  int most = 120;         ///< any draft's largest length, so that a pause costs little
+  int most_wasted = 500;  ///< given up in a turn; then its drafting ends
 
   bool operator==(const DraftRules&) const = default;
 };
 
-/// Tokens are counted once, when they are first written: once the answer has ended,
+/// Counts of a turn. A token is counted once, when it is first written; when the answer has ended,
 /// `drafted` = `accepted` + `wasted`.
 struct DraftCounts {
   int drafts = 0;    ///< rounds
@@ -35,33 +35,33 @@ class Drafting {
  public:
   explicit Drafting(DraftRules rules = {}) : rules_(rules) {}
 
-  /// Whether a round may begin, in place of one that runs: not before that one has added a little,
-  /// however fast the question changes.
+  /// Returns whether a round may begin and replace a running one. The running one must first have
+  /// added a few tokens, however fast the question changes.
   bool may_begin() const;
   void begin();
-  /// The answer itself begins: what is written now is counted as one that nothing was drafted for.
+  /// Begins the answer: further tokens count as the answer's.
   void begin_answer();
-  /// A token's text, of the round or of the answer.
+  /// Adds the text of a token of the round or the answer.
   void wrote(std::string_view piece);
-  /// The round has added what it may: it is to be stopped.
+  /// Returns whether the round has written as much as it may, so that it must be stopped.
   bool enough() const;
-  /// The round has ended, or the answer. `whole`: the model had no more to say.
+  /// Ends the round or the answer. `whole`: the model had reached its own end.
   void end(bool whole = false);
-  /// There will be no answer.
+  /// Ends drafting without an answer.
   void give_up();
 
   /// The expected answer: RequestWriting::expected of the next round.
   const std::string& guess() const { return draft_.text; }
-  /// It is all that the model had to say.
+  /// Returns whether guess() is a whole answer.
   bool guess_is_whole() const { return draft_.whole; }
-  /// RequestWriting::max_tokens of the round that begins.
+  /// Returns RequestWriting::max_tokens of the next round.
   int most_tokens() const;
   /// The text of the round, or of the answer, so far.
   const std::string& written() const { return now_.text; }
   const DraftCounts& counts() const { return counts_; }
 
  private:
-  /// A text and where its tokens end in it.
+  /// A text, with the position of the end of each token.
   struct Tokens {
     std::string text = {};
     std::vector<size_t> ends = {};
@@ -73,8 +73,8 @@ class Drafting {
 
   const DraftRules rules_;
   Tokens draft_, now_;
-  size_t alike_ = 0;  // bytes that both begin with
-  int held_ = 0;      // tokens of the draft within them
+  size_t alike_ = 0;  // bytes of the common beginning of both
+  int held_ = 0;      // tokens of draft_ within these bytes
   bool running_ = false, answering_ = false;
   DraftCounts counts_;
 };

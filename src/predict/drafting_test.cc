@@ -19,17 +19,17 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_TRUE(drafting.enough());
   drafting.end();
   EXPECT_EQ(drafting.guess(), "I am a cat");
-  EXPECT_EQ(drafting.most_tokens(), 7);  // the four, what may be added, and one
+  EXPECT_EQ(drafting.most_tokens(), 7);  // four tokens, two to add, and one between
   drafting.begin();
-  write(drafting, {"I", " am", " the", " dog"});  // as long as the first, and two of them hold
+  write(drafting, {"I", " am", " the", " dog"});  // as long as the first draft; two tokens hold
   EXPECT_FALSE(drafting.enough());
   drafting.wrote(".");
   EXPECT_TRUE(drafting.enough());
-  drafting.begin_answer();  // which ends the round
+  drafting.begin_answer();  // also ends the round
   EXPECT_EQ(drafting.guess(), "I am the dog.");
   EXPECT_EQ(drafting.counts().drafted, 4 + 3);
   EXPECT_EQ(drafting.counts().wasted, 2);
-  write(drafting, {"I am", " the dog"});  // however the text is cut
+  write(drafting, {"I am", " the dog"});  // the text may be cut differently
   EXPECT_FALSE(drafting.enough());
   write(drafting, {"s", " say"});
   EXPECT_EQ(drafting.written(), "I am the dogs say");
@@ -51,12 +51,12 @@ TEST(Drafting, ARoundThatIsStoppedWhereAllHoldsKeepsTheRest) {
   EXPECT_EQ(drafting.counts().wasted, 0);
   drafting.begin();
   drafting.wrote("a");
-  drafting.end(true);  // but here the model said no more
+  drafting.end(true);  // here the model reached its own end
   EXPECT_EQ(drafting.guess(), "a");
   EXPECT_EQ(drafting.counts().wasted, 2);
   EXPECT_EQ(drafting.counts().drafted, 3);
   drafting.begin();
-  drafting.wrote("ax");  // the same text and more: no other token
+  drafting.wrote("ax");  // the draft's text and more, but in another token
   drafting.give_up();
   EXPECT_EQ(drafting.counts().drafted, 3);
   EXPECT_EQ(drafting.counts().wasted, 3);
@@ -75,8 +75,7 @@ TEST(Drafting, ALaterRoundIsAtLeastAsLongAsTheFirst) {
   EXPECT_TRUE(drafting.enough());
 }
 
-/// What comes after the first difference does not hold, even where it is what the draft goes on
-/// with.
+/// Tokens after the first difference do not hold, even if the draft continues with them.
 TEST(Drafting, NothingHoldsBehindADifference) {
   Drafting drafting({.first = 3, .more = 2, .most = 5});
   drafting.begin();
@@ -99,7 +98,7 @@ TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
   EXPECT_TRUE(drafting.may_begin());
   drafting.begin();
   write(drafting, {"x", "y", "z"});
-  EXPECT_TRUE(drafting.may_begin());  // two were in vain
+  EXPECT_TRUE(drafting.may_begin());  // two tokens were added, which did not hold
   drafting.begin();
   drafting.wrote("q");
   drafting.end();

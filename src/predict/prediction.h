@@ -1,5 +1,5 @@
-// How answers are predicted: which of a draft's tokens an answer takes over, how long drafts are
-// and what is in their prompt (PredGen, Li and Grover, 2025). Values; any thread.
+// Options of predicting answers: which tokens of a draft an answer keeps, the length of drafts, and
+// their prompt (PredGen, Li and Grover, 2025). Values; any thread.
 #pragma once
 
 #include <optional>
@@ -11,39 +11,38 @@
 
 namespace syrinx {
 
-/// Which of a draft's tokens are kept, from its beginning on, once more of the question is known.
+/// Which tokens at the beginning of a draft are kept when more of the question is known.
 enum class DraftRule {
-  kGreedy,      ///< those that the model would have written: answers are the same as without drafts
-  kTopK,        ///< those that are among the k likeliest where they stand
-  kReflection,  ///< and the first sentences that the model, when asked, finds to answer the
-                ///< question
+  kGreedy,      ///< those that the model would write: answers are the same as without drafts
+  kTopK,        ///< those that are among the k most probable at their position
+  kReflection,  ///< also the first sentences that the model judges to be an answer
 };
-/// "greedy", "top_k" or "reflection", a hyphen for the underscore too; unset for another name.
+/// Parses "greedy", "top_k" or "reflection", also with a hyphen; unset for another name.
 std::optional<DraftRule> find_draft_rule(std::string_view name);
-/// Static storage.
+/// Returns the name; static storage.
 const char* draft_rule_name(DraftRule rule);
 
 /// Settings of prediction.
 struct Prediction {
   static constexpr int kMostAmong = 100, kMostDraft = 1000;
-  static constexpr size_t kMostHint = 2000;  ///< bytes
+  static constexpr size_t kMostHint = 2000;  ///< most bytes of the hint
 
   DraftRule rule = DraftRule::kGreedy;
-  int among = 3;           ///< the k of kTopK, 1 to kMostAmong; 1 is greedy
-  DraftRules drafts = {};  ///< lengths
-  std::string hint = {};   ///< put behind the question in drafts: that it may be cut off
-  int jacobi = 0;          ///< an experiment: RequestWriting::jacobi
+  int among = 3;           ///< k of kTopK, 1 to kMostAmong; 1 is greedy
+  DraftRules drafts = {};  ///< lengths of drafts
+  std::string hint = {};   ///< added to the question in drafts: says that it may be incomplete
+  int jacobi = 0;          ///< RequestWriting::jacobi, an experiment
 
   bool operator==(const Prediction&) const = default;
 };
-/// The same with first drafts of `tokens` tokens, 1 to kMostDraft; the others follow.
+/// Sets the length of the first draft, 1 to kMostDraft; the other lengths follow from it.
 void set_draft_length(DraftRules& rules, int first);
 
-/// What the request of a draft, or of the answer, is to expect: the draft before it, of which the
-/// first `settled` bytes were found good.
+/// Sets what the request of a draft or of the answer expects: the last draft (`guess`), whose first
+/// `settled` bytes are kept in any case.
 void expect(SpeechRequest& request, const Prediction& how, std::string guess, size_t settled);
 
-/// The conversation with the hint behind its last message, where that is the user's.
+/// Returns the conversation with the hint after its last message, if that is the user's.
 Chat hinted(const Chat& chat, const std::string& hint);
 
 }  // namespace syrinx

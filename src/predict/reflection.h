@@ -1,7 +1,7 @@
-// PredGen's reflection: the text model is shown the question as it is known now and the beginning
-// of an old draft, up to the end of each of its first sentences, and asked whether that answers it.
-// A sentence is good while "yes" is at least as likely as "no". All are asked at once, so they cost
-// a batch; each is the conversation gone on with, so its beginning is in the cache.
+// PredGen's reflection. The text model reads the question as far as it is known and the beginning
+// of the last draft, up to the end of each of its first sentences. It is asked whether this text is
+// an answer. A sentence is good while "yes" is at least as probable as "no". All sentences are
+// judged in one batch. Each request continues the conversation, whose beginning is in the cache.
 #pragma once
 
 #include <functional>
@@ -22,20 +22,20 @@ class Reflection : public std::enable_shared_from_this<Reflection> {
   using Submit =
       std::function<Result<RequestId>(const SpeechRequest& request, std::shared_ptr<Sink> sink)>;
 
-  /// `request` is the one that is to be made next, with its chat; `draft` what was written before,
-  /// all of an answer (`whole`) or its beginning. `over` is called once, from the engine's thread,
-  /// when settled() is known; not where it is known when this returns, as for a draft that has no
-  /// whole sentence.
+  /// Begins to judge a draft. `request`: the next request to be made, with its chat; `draft`: the
+  /// last draft, which is a whole answer (`whole`) or its beginning. Calls `over` once, on the
+  /// engine's thread, when settled() is known, but not if it is already known on return, e.g. for a
+  /// draft without a whole sentence.
   static std::shared_ptr<Reflection> begin(const SpeechRequest& request, const std::string& draft,
                                            bool whole, const SentenceOptions& sentence,
                                            const Submit& submit, std::function<void()> over);
 
-  /// So many bytes of the draft are good; nothing: not known yet. Any thread.
+  /// Returns how many bytes of the draft are good; nothing: not known yet. Any thread.
   std::optional<size_t> settled() const;
   /// The requests that ask the question.
   const std::vector<RequestId>& requests() const { return requests_; }
-  /// Cancels: the outcome is not needed any more. A call of `over` that has begun may still end.
-  /// The requests are the caller's to cancel.
+  /// Drops the result. A call of `over` that has begun may still run. The caller must cancel the
+  /// requests.
   void forget();
 
  private:
@@ -44,15 +44,16 @@ class Reflection : public std::enable_shared_from_this<Reflection> {
   std::optional<size_t> settled_now() const;
   void judged(size_t sentence, bool good);
 
-  std::vector<size_t> ends_;  // of the sentences in the draft
+  std::vector<size_t> ends_;  // ends of the sentences in the draft
   std::vector<RequestId> requests_;
   mutable std::mutex mutex_;
   std::vector<std::optional<bool>> good_;
   std::function<void()> over_;
-  bool begun_ = false;  // all have been asked
+  bool begun_ = false;  // all requests were submitted
 };
 
-/// The conversation with the beginning of an answer, and whether that answers it.
+/// Returns the conversation with the beginning of an answer, and the question whether it is an
+/// answer.
 Chat judging(const Chat& chat, std::string_view beginning);
 /// Reads the verdict in a first token with its log-probabilities: "yes" at least as likely as "no".
 bool says_yes(const ScoredToken& token);

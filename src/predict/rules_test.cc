@@ -1,5 +1,5 @@
-// The rules by which answers keep more of their drafts, what is in prompts of drafts, and the voice
-// that speaks ahead: turns on scripted stand-ins for a text model and a voice.
+// Rules by which answers keep more of their drafts, the prompts of drafts, and speaking ahead:
+// turns with a scripted text model and voice.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// Notes what it is asked; the test says what becomes of it.
+/// Records its requests; the test decides their results.
 class Cue : public Service {
  public:
   Cue() {
@@ -33,12 +33,12 @@ class Cue : public Service {
   void append_text(RequestId, std::string text, bool) override { late += text; }
   void raise_priority(RequestId id) override { hurried.push_back(id); }
 
-  /// Request `i` writes this.
+  /// Request `i` writes this text.
   void write(size_t i, const std::string& text, bool whole = false) {
     sinks[i]->text(text, {});
     if (whole) sinks[i]->finished({});
   }
-  /// Request `i` judges.
+  /// Request `i` gives this judgement.
   void judge(size_t i, float yes, float no) {
     ScoredToken token{{"x", -1}, {}};
     token.top = {{" Yes", yes}, {"no", no}};
@@ -77,7 +77,7 @@ struct Scene {
     options.prediction = std::move(how);
     turn = Turn::begin(writer, speaker, options, ear);
   }
-  ~Scene() {  // what they were given holds the turn, which holds them
+  ~Scene() {  // the sinks and the turn hold each other
     writer->sinks.clear(), speaker->sinks.clear();
   }
   static Chat said(const std::string& text) {
@@ -164,7 +164,7 @@ TEST(VoiceAhead, IsHeardFromItsBeginningAndOnce) {
   voice.finished({});
   EXPECT_TRUE(scene.ear->over);
   EXPECT_TRUE(scene.ear->counts.ready);
-  scene.turn->cancel();  // too late: nothing
+  scene.turn->cancel();  // too late: no effect
 }
 
 TEST(VoiceAhead, WaitsWhenItIsFarEnoughAhead) {
@@ -231,13 +231,13 @@ TEST(Reflection, SentencesAreKeptUpToTheFirstThatIsWrong) {
             0u)
       << second.writing.chat->messages;
   scene.writer->judge(1, -1, -2);
-  scene.writer->judge(3, -2, -1);  // the third: out of order
+  scene.writer->judge(3, -2, -1);  // the third sentence, out of order
   EXPECT_EQ(scene.writer->asked.size(), 5u);
   scene.writer->judge(2, -1, -1);
   ASSERT_EQ(scene.writer->asked.size(), 6u) << "the fourth does not matter any more";
   EXPECT_EQ(scene.writer->asked[5].writing.expected, "I am. You are. He is. We");
   EXPECT_EQ(scene.writer->asked[5].writing.expected_settled, std::string("I am. You are. ").size());
-  scene.writer->judge(4, -1, -2);  // too late: nothing
+  scene.writer->judge(4, -1, -2);  // too late: no effect
   EXPECT_EQ(scene.writer->asked.size(), 6u);
   scene.writer->write(5, "I am. You are. ");
   EXPECT_EQ(scene.ear->answer, "I am. You are. ");
@@ -261,7 +261,7 @@ TEST(Reflection, AModelThatCannotJudgeKeepsNothing) {
   Scene scene({.rule = DraftRule::kReflection});
   scene.hear("Who");
   scene.writer->write(0, "I am. You are. ");
-  scene.hear("Who is");  // the round goes on until it has added a little
+  scene.hear("Who is");  // the round continues until it has added a few tokens
   EXPECT_EQ(scene.writer->asked.size(), 1u);
   scene.writer->sinks[0]->finished({});
   ASSERT_EQ(scene.writer->asked.size(), 3u);
@@ -275,7 +275,7 @@ TEST(Reflection, AModelThatCannotJudgeKeepsNothing) {
   EXPECT_EQ(scene.writer->asked[3].writing.expected_settled, 0u);
   EXPECT_TRUE(scene.writer->asked[3].terms.background);
   scene.writer->write(3, "I am. ", true);
-  // A client that leaves while it is judged cancels it.
+  // Cancelling a turn during its judgement cancels the judgement.
   scene.ask("Who is it?");
   ASSERT_EQ(scene.writer->asked.size(), 5u);
   scene.turn->cancel();

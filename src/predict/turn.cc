@@ -7,7 +7,7 @@
 
 namespace syrinx {
 
-/// Reads what the text model writes in a round.
+/// Receives the text that the model writes in a round.
 class Turn::Draft : public Sink {
  public:
   Draft(std::shared_ptr<Turn> turn, int round) : turn_(std::move(turn)), round_(round) {}
@@ -26,7 +26,7 @@ class Turn::Draft : public Sink {
   const int round_;
 };
 
-/// Takes the audio of one voice, which may never be heard.
+/// Receives the audio of one voice, which may never be heard.
 class Turn::Voice : public Sink {
  public:
   Voice(std::shared_ptr<Turn> turn, int number) : turn_(std::move(turn)), number_(number) {}
@@ -91,7 +91,7 @@ void Turn::cancel() {
   fail({ErrorCode::kCancelled, "the turn was cancelled"});
 }
 
-/// Drafts for the newest of what is known, when it is time to.
+/// Begins a draft for the latest question, if a new round may begin.
 void Turn::draft_on() {
   if (asked_ || over_ || !next_ || !drafting_.may_begin()) return;
   stop_reading();
@@ -151,7 +151,7 @@ void Turn::submit(size_t settled) {
   if (id.ok()) {
     reading_ = id.value();
   } else if (asking_.terms.background) {
-    drafting_.end();  // the machine has better things to do than to guess
+    drafting_.end();  // the engine is busy with other requests
   } else {
     fail(id.error());
   }
@@ -197,12 +197,13 @@ void Turn::end_reading(int round, const Outcome& outcome) {
     return draft_on();
   }
   written_ = true;
-  if (spoken_ && !spoken_->heard) drop_voice();  // no text is left
+  if (spoken_ && !spoken_->heard) drop_voice();  // the answer has no first sentence
   give_text();
   end_if_over();
 }
 
-/// The first sentence of the answer, or of a draft, is known.
+/// Called when the first sentence of the answer or a draft is complete: speaks it, or uses the
+/// voice that has already spoken it.
 void Turn::meet_sentence() {
   const bool known = spoken_ && spoken_->text == *first_;
   if (!known) {
@@ -251,7 +252,7 @@ void Turn::hear_audio(int number, std::span<const float> samples) {
   spoken_->samples.insert(spoken_->samples.end(), samples.begin(), samples.end());
 }
 
-/// A voice that is not heard yet stops when it is far enough ahead.
+/// Returns the unread seconds; an unheard voice stops when it has made enough audio ahead.
 double Turn::unheard_s(int number) const {
   if (!spoken_ || spoken_->number != number) return 0;
   if (spoken_->heard) return audience_->unread_s();

@@ -1,13 +1,14 @@
 // One turn of a conversation: a question that is still being typed or spoken, and its answer, which
-// is ready, or nearly, when the question ends (PredGen, Li and Grover, 2025). While pieces of the
-// question come, a text model drafts the answer in the background; with each piece the draft is run
-// again as a guess behind the new prompt (RequestWriting::expected), so that what still holds costs
-// one step; and its first sentence is spoken ahead, unheard. When the question has ended the answer
-// is written as if nothing had been drafted, token for token, unless another rule than greedy lets
-// it keep more of the draft; if it begins with the sentence that was spoken, that is heard at once.
+// is ready or almost ready when the question ends (PredGen, Li and Grover, 2025). While the
+// question arrives, a text model drafts the answer in the background. For each new piece, the model
+// checks the last draft after the new prompt (RequestWriting::expected), so that the part that is
+// still right costs one step. The draft's first sentence is spoken ahead, unheard. When the
+// question has ended, the answer is written as without drafts, token for token, unless another rule
+// than greedy keeps more of the draft. If the answer begins with the spoken sentence, that is heard
+// at once.
 //
-// Any thread may call; nothing blocks. Drafts are background requests: they cost no request a
-// deadline.
+// Any thread may call; no call blocks. Drafts are background requests, so that no other request
+// misses its deadline.
 #pragma once
 
 #include <cstdint>
@@ -26,47 +27,47 @@
 
 namespace syrinx {
 
-/// How a turn is answered and spoken.
+/// Options of a turn.
 struct TurnOptions {
-  SpeechRequest answer;  ///< its chat is set for each draft; expected and background are the turn's
-  SpeechRequest voice;   ///< its text is the answer
+  SpeechRequest answer;  ///< options for writing; the turn sets chat, expected and background
+  SpeechRequest voice;   ///< options for speaking; its text is the answer
   bool predict = true;
   Prediction prediction = {};
-  double ahead_s = 3;  ///< audio of the first sentence that is made ahead
+  double ahead_s = 3;  ///< seconds of the first sentence that are spoken ahead
   SentenceOptions sentence = {};
 };
 
 /// Figures of prediction in a turn.
 struct TurnCounts : DraftCounts {
-  int reflections = 0;                       ///< times that the model was asked about its draft
-  int spoken_ahead = 0, spoken_in_vain = 0;  ///< first sentences
-  bool ready = false;  ///< the answer began with the sentence that had been spoken
+  int reflections = 0;                       ///< times that the model judged its draft
+  int spoken_ahead = 0, spoken_in_vain = 0;  ///< first sentences spoken; not used
+  bool ready = false;  ///< the answer began with the sentence that was spoken ahead
 };
 
-/// The receiver of the answer. Called in order and must not block, nor call the turn.
+/// The receiver of the answer. Calls come in order; they must neither block nor call the turn.
 class Audience {
  public:
   virtual ~Audience() = default;
   virtual void text(std::string_view piece) = 0;
   virtual void audio(std::span<const float> samples) = 0;
-  /// The last call. An error, or how both ended.
+  /// The last call. `error`: why the turn failed; without a message, it ended well.
   virtual void done(const Error& error, const TurnCounts& counts) = 0;
-  /// Audio delivered but not yet taken; any thread.
+  /// Returns seconds of audio that were delivered but not yet taken; any thread.
   virtual double unread_s() const { return 0; }
-  /// For monitoring: the draft as it stands, while the question goes on.
+  /// For monitoring: the present draft, while the question still arrives.
   virtual void draft(std::string_view /*text*/) {}
 };
 
-/// One turn, shared by the engine's callbacks until it has ended.
+/// One turn; the engine's callbacks share it until it has ended.
 class Turn : public std::enable_shared_from_this<Turn> {
  public:
-  /// `writer` answers messages and `speaker` takes text as it comes (LateText), or throws
-  /// LoadError. The turn lives until it has ended.
+  /// Begins a turn. Throws LoadError unless `writer` answers messages and `speaker` takes late text
+  /// (LateText). The turn lives until it has ended.
   static std::shared_ptr<Turn> begin(std::shared_ptr<Service> writer,
                                      std::shared_ptr<Service> speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience);
 
-  /// Both outlive the turn.
+  /// Begins a turn with services that outlive it.
   static std::shared_ptr<Turn> begin(Service& writer, Service& speaker, TurnOptions options,
                                      std::shared_ptr<Audience> audience) {
     const std::shared_ptr<void> none;  // owns nothing
@@ -74,12 +75,12 @@ class Turn : public std::enable_shared_from_this<Turn> {
                  std::move(options), std::move(audience));
   }
 
-  /// The conversation with the question as far as it is known; it may differ from what was known
-  /// before in any way. Drafts.
+  /// Drafts for the conversation with the question as far as it is known, which may differ from the
+  /// last one in any way.
   void hear(Chat known);
-  /// The question has ended: answers. Once.
+  /// Answers the question, which has ended. Call once.
   void ask(Chat question);
-  /// Ends all; done() comes with kCancelled if the turn had not ended.
+  /// Ends the turn; done() is called with kCancelled if it had not ended.
   void cancel();
 
  private:
@@ -89,15 +90,15 @@ class Turn : public std::enable_shared_from_this<Turn> {
     std::string text;
     RequestId id = 0;
     int number = 0;
-    std::vector<float> samples;  ///< made and not heard
-    size_t given = 0;            ///< bytes of the answer that it has been given
-    bool heard = false;          ///< the answer begins with it
+    std::vector<float> samples;  ///< samples that are not heard yet
+    size_t given = 0;            ///< bytes of the answer that this voice has received
+    bool heard = false;          ///< the answer begins with this sentence
     bool ended = false;
   };
 
   Turn(std::shared_ptr<Service> writer, std::shared_ptr<Service> speaker, TurnOptions options,
        std::shared_ptr<Audience> audience);
-  // All of these under the mutex.
+  // Call these with the mutex locked:
   void draft_on();
   void stop_reading();
   void read_on(const Chat& chat, bool background);
@@ -121,14 +122,14 @@ class Turn : public std::enable_shared_from_this<Turn> {
   const std::shared_ptr<Audience> audience_;
 
   mutable std::mutex mutex_;
-  int round_ = 0;                           // of the reading that counts
-  SpeechRequest asking_;                    // of the round
-  std::shared_ptr<Reflection> reflection_;  // while the round waits for it
+  int round_ = 0;                           // present round; results of others are ignored
+  SpeechRequest asking_;                    // request of the present round
+  std::shared_ptr<Reflection> reflection_;  // set while the round waits for it
   std::optional<RequestId> reading_;
-  std::optional<Chat> next_;  // the question as it is known, not drafted for yet
+  std::optional<Chat> next_;  // the question as far as it is known, until it is drafted for
   Drafting drafting_;
   SentenceStream sentences_;
-  std::optional<std::string> first_;  // sentence of this round's answer
+  std::optional<std::string> first_;  // first sentence of this round's answer
   std::optional<Spoken> spoken_;
   int voices_ = 0;
   bool asked_ = false, written_ = false, over_ = false;

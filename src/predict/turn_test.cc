@@ -67,7 +67,7 @@ class TurnTest : public testing::Test {
     out.answer.writing.max_tokens = 60;
     out.voice.sampling.seed = 5;
     out.predict = predict;
-    out.sentence.max_chars = 24;  // nothing that this model writes has an end
+    out.sentence.max_chars = 24;  // this model never writes the end of a sentence
     return out;
   }
   static Chat said(const std::string& text) {
@@ -84,7 +84,7 @@ class TurnTest : public testing::Test {
     ear->wait();
     return ear;
   }
-  /// Waits until these engines have no request; false after 30 s.
+  /// Waits until these engines have no requests; returns false after 30 s.
   static bool wait_idle(std::initializer_list<const Engine*> engines) {
     const auto idle = [](const Engine* engine) { return engine->stats().requests == 0; };
     for (int i = 0; i < 6000 && !std::ranges::all_of(engines, idle); ++i) {
@@ -149,7 +149,7 @@ TEST_F(TurnTest, LeavesNothingBehind) {
     turn->cancel();
     ear->wait();
     turn->hear(said("Is anybody"));
-    turn->ask(said("Is anybody there?"));  // too late: nothing
+    turn->ask(said("Is anybody there?"));  // too late: no effect
     if (i % 3 != 0) {
       EXPECT_EQ(ear->error_.code, ErrorCode::kCancelled);
     }
@@ -160,7 +160,7 @@ TEST_F(TurnTest, LeavesNothingBehind) {
   }
 }
 
-/// The first draft is short, each later one may add a little, and none is longer than the most.
+/// The first draft is short, each later one may add a few tokens, and no draft exceeds the limit.
 TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   const std::string question = "What is the time, and how long is a minute?";
   TurnOptions asked = options(true);
@@ -174,13 +174,13 @@ TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   turn->ask(said(question));
   ear->wait();
   EXPECT_EQ(ear->counts_.drafts, 4);
-  EXPECT_GE(ear->counts_.drafted, 9);  // tokens without text of their own are not reported
+  EXPECT_GE(ear->counts_.drafted, 9);  // tokens without text are not reported
   EXPECT_LE(ear->counts_.drafted, 6 + 4 + 2);
   EXPECT_EQ(ear->counts_.accepted, ear->counts_.drafted);
   EXPECT_EQ(ear->counts_.wasted, 0);
 }
 
-/// A question without end is drafted for until the bound of wasted tokens.
+/// A question without end is drafted for until too many tokens are wasted.
 TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
   TurnOptions asked = options(true);
   asked.prediction.drafts = {.first = 6, .more = 2, .most = 12, .most_wasted = 40};
@@ -198,7 +198,7 @@ TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
     ASSERT_TRUE(wait_idle({writer_.get()}));
   }
   turn->ask(said("What is the time?"));
-  turn->hear(said("What is the time, now?"));  // too late
+  turn->hear(said("What is the time, now?"));  // too late: no effect
   ear->wait();
   EXPECT_GE(ear->counts_.wasted, 40);
   EXPECT_LE(ear->counts_.wasted, 40 + 2 * 12);
@@ -227,7 +227,7 @@ TEST_F(TurnTest, WithoutPredictionOnlyAnswers) {
   turn->hear(said("Hello, who is"));
   EXPECT_EQ(writer_->stats().requests, 0);
   turn->ask(said("Hello, who is there?"));
-  turn->ask(said("What is the time?"));  // once
+  turn->ask(said("What is the time?"));  // only the first call counts
   ear->wait();
   EXPECT_EQ(ear->counts_.drafts, 0);
   EXPECT_EQ(ear->text_, answer("Hello, who is there?")->text_);
@@ -247,8 +247,8 @@ TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
   EXPECT_TRUE(ear->samples_.empty());
 }
 
-/// What a speaker refuses, at once or when it opens the request, is an error of the answer, and
-/// none of a draft.
+/// A refusal of the speaker, at once or when it opens the request, is an error of the answer, but
+/// not of a draft.
 TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
   const std::string question = "What is the time?";
   for (const char* param : {"voice", "speed"}) {
