@@ -1,4 +1,4 @@
-// The functions of syrinx.h: checks what came from C, calls the engine, reports errors.
+// The functions of syrinx.h: check arguments, call the engine, report errors.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -138,7 +138,7 @@ const PipelineInfo& info_of(const syrinx_model* model) { return model->loaded->i
 }  // namespace
 }  // namespace syrinx
 
-using namespace syrinx;  // NOLINT(google-build-using-namespace): C knows no namespaces
+using namespace syrinx;  // NOLINT(google-build-using-namespace): C has no namespaces
 
 extern "C" {
 

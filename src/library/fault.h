@@ -1,4 +1,4 @@
-// What is thrown or returned inside, reported to callers in C. Free functions; any thread.
+// Reports exceptions and errors to callers in C. Free functions; any thread.
 #pragma once
 
 #include <exception>
@@ -16,7 +16,7 @@ namespace syrinx {
 int report(syrinx_error* to, int code, std::string_view message = {}, double retry_after_s = 0);
 int report(syrinx_error* to, const Error& error);
 
-/// f() with nothing thrown past it: what it returns, or `failed` and the error.
+/// Returns f(). If f() throws, reports the error and returns `failed`.
 template <typename F>
 auto without_throwing(syrinx_error* error, std::invoke_result_t<F> failed, F f) noexcept {
   try {

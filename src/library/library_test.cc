@@ -1,5 +1,4 @@
-// The C API through the C API: what a program in C sees of the built-in voice and of small random
-// models.
+// The C API as a program in C uses it, with the built-in voice and small random models.
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -43,7 +42,7 @@ int hear(void* user, const syrinx_chunk* chunk) {
   return ++heard.calls >= heard.stop_after ? 1 : 0;
 }
 
-/// Reads to the end; the code that it ended with.
+/// Reads to the end and returns the final code.
 int read_all(syrinx_speech* speech, Heard& heard) {
   syrinx_error error;
   while (const syrinx_chunk* chunk = syrinx_read(speech, 60, &error)) add(heard, *chunk);
@@ -115,7 +114,7 @@ TEST_F(Library, ReadingYieldsWhatTheCallbackGets) {
   EXPECT_NEAR(outcome->audio_s * 24000, static_cast<double>(read.samples.size()), 0.5);
   EXPECT_GT(outcome->first_audio_s, 0);
   EXPECT_LE(outcome->first_audio_s, outcome->total_s);
-  EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // and stays at the end
+  EXPECT_EQ(syrinx_read(speech.get(), -1, &error_), nullptr);  // stays at the end
   EXPECT_EQ(error_.code, SYRINX_OK);
   EXPECT_EQ(speak(kText, syrinx_speech_defaults()).samples, read.samples);
 }
@@ -143,7 +142,7 @@ TEST_F(Library, TextComesInPieces) {
   EXPECT_EQ(syrinx_feed(speech.get(), "five", 0, &error_), SYRINX_INVALID);
   Heard heard;
   EXPECT_EQ(read_all(speech.get(), heard), SYRINX_OK);
-  // Speech word by word differs a little.
+  // Late text gives slightly different speech.
   EXPECT_NEAR(static_cast<double>(heard.samples.size()) / whole.samples.size(), 1, 0.4);
   ASSERT_EQ(heard.words.size(), 4u);
   for (size_t i = 0; i < 4; ++i) {
@@ -181,7 +180,7 @@ TEST_F(Library, TheDescriptorIsReadableWhenThereIsSomethingToRead) {
   EXPECT_EQ(error_.code, SYRINX_OK);
   EXPECT_GT(heard.samples.size(), 8000u);
   EXPECT_EQ(heard.words.size(), 4u);
-  EXPECT_EQ(poll(&watch, 1, 0), 1);  // the end stays
+  EXPECT_EQ(poll(&watch, 1, 0), 1);  // stays readable at the end
 }
 
 TEST_F(Library, CancelledFromAnotherThread) {
@@ -197,7 +196,7 @@ TEST_F(Library, CancelledFromAnotherThread) {
   EXPECT_EQ(read_all(speech.get(), heard), SYRINX_CANCELLED);
   other.join();
   EXPECT_EQ(syrinx_outcome_of(speech.get())->end, SYRINX_END_EARLY);
-  EXPECT_EQ(syrinx_feed(speech.get(), "more", 1, nullptr), SYRINX_OK);  // not heard
+  EXPECT_EQ(syrinx_feed(speech.get(), "more", 1, nullptr), SYRINX_OK);  // accepted, but not spoken
 }
 
 TEST_F(Library, ACallbackEndsItsSpeech) {
@@ -208,7 +207,7 @@ TEST_F(Library, ACallbackEndsItsSpeech) {
   const auto throws = [](void*, const syrinx_chunk*) -> int { throw std::runtime_error("mine"); };
   EXPECT_EQ(syrinx_speak(finch_, kText, nullptr, throws, nullptr, &error_), SYRINX_INTERNAL);
   EXPECT_STREQ(error_.message, "mine");
-  speak(kText, syrinx_speech_defaults());  // other requests go on
+  speak(kText, syrinx_speech_defaults());  // other requests continue
 }
 
 TEST_F(Library, SpeedsThatTheModelHasNotAreStretched) {

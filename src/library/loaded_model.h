@@ -1,5 +1,5 @@
-// A model as programs hold it: its engine, on a machine that other models may share, and where its
-// voices come from. Thread-safe.
+// A model for C programs: its engine, on a machine that other models may share, and its sources of
+// voices. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ struct LoadOptions;
 
 class LoadedModel {
  public:
-  /// On a machine of its own, or on that of `beside`. Built-in voices are also looked for near the
-  /// shared library. Throws LoadError.
+  /// Loads a model on a machine of its own, or on that of `beside`. Also looks for built-in voices
+  /// near the shared library. Throws LoadError.
   LoadedModel(LoadOptions options, const LoadedModel* beside);
 
   Engine& engine() const { return *engine_; }
   const PipelineInfo& info() const { return engine_->pipeline().info(); }
   uint32_t traits() const;
 
-  /// Makes the voice of a recording and waits for it.
+  /// Encodes the voice of a recording and waits for it.
   Result<Voice> learn(Recording recording) const;
-  /// Puts what `name` asks for into the request: voices of the model, of the store, mixes.
+  /// Puts the voice `name` into the request: a voice of the model, of the store, or a mix.
   Status choose_voice(const std::string& name, SpeechRequest& request);
 
  private:

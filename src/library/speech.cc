@@ -25,7 +25,7 @@ int32_t end_of(FinishReason reason) {
   return SYRINX_END_EARLY;
 }
 
-/// Returns the outcome of a speech that never reached the engine.
+/// Returns the outcome of a speech that was not submitted.
 Outcome not_begun(FinishReason reason, Error error = {}) {
   Outcome out;
   out.reason = reason;
@@ -41,11 +41,11 @@ SpeechQueue::~SpeechQueue() {
   if (fd_ >= 0) close(fd_);
 }
 
-/// Under the lock.
+/// Notifies the reader. Call it with the lock held.
 void SpeechQueue::changed() {
   filled_.notify_all();
   const uint64_t one = 1;
-  // It fails where the counter is full: it is readable then.
+  // Fails only if the counter is at its maximum, and then it is readable.
   if (fd_ >= 0) (void)!write(fd_, &one, sizeof one);
 }
 
@@ -87,7 +87,7 @@ bool SpeechQueue::take(double timeout_s, std::vector<float>& samples, std::vecto
   words.swap(words_);
   end = outcome_;
   uint64_t count = 0;
-  if (fd_ >= 0 && !outcome_) (void)!::read(fd_, &count, sizeof count);  // quiet until more comes
+  if (fd_ >= 0 && !outcome_) (void)!::read(fd_, &count, sizeof count);  // empty until more arrives
   return true;
 }
 
@@ -115,7 +115,7 @@ Result<std::unique_ptr<Speech>> Speech::open(std::shared_ptr<LoadedModel> model,
   out->open_text_ = request.say.open;
   out->request_ = std::move(request);
   if (out->open_text_ && out->model_->info().speech.late_text == LateText::kNone) {
-    out->request_.say.open = false;  // it comes when its text is whole
+    out->request_.say.open = false;  // submitted when its text is complete
     return out;
   }
   if (auto status = out->submit(); !status) return status.error();
@@ -137,7 +137,7 @@ Status Speech::feed(std::string_view text, bool last) {
                  "the text of this speech is complete; open it with text_open"};
   }
   open_text_ = !last;
-  if (over_) return ok_status();  // it is not heard, and the reader gets the reason
+  if (over_) return ok_status();  // the text is not spoken, and the reader gets the reason
   if (id_) {
     model_->engine().append_text(*id_, std::string(text), last);
     return ok_status();
@@ -165,7 +165,7 @@ void Speech::cancel() {
   }
 }
 
-/// From what the queue gave to a chunk; false when none of it is to be reported yet.
+/// Makes a chunk of the data from the queue; returns false if there is nothing to report yet.
 bool Speech::fill_chunk() {
   const PipelineInfo& info = model_->info();
   made_.clear();

@@ -1,5 +1,5 @@
-// One speech as programs read it: a queue between the engine's thread and its reader, text that
-// comes late, and the speed that the model itself does not have.
+// One speech of the C API: a queue between the engine's thread and the reader, late text, and
+// changes of speed that the model does not support.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace syrinx {
 
-/// Takes what the engine makes until it is read. Thread-safe.
+/// Keeps the engine's audio until it is read. Thread-safe.
 class SpeechQueue : public Sink {
  public:
   explicit SpeechQueue(int sample_rate);
@@ -25,12 +25,13 @@ class SpeechQueue : public Sink {
   void finished(const Outcome& outcome) override;
   double unread_s() const override;
 
-  /// Waits until there is something to take, at most `timeout_s`; below 0: as long as it takes.
-  /// False: nothing came. What was there goes to `samples` and `words`, whose memory is used again;
-  /// `end` is set when that was all.
+  /// Waits for something to take, at most `timeout_s` (below 0: without limit); returns false if
+  /// nothing has arrived. Replaces `samples` and `words` by the new ones, reusing their memory;
+  /// sets `end` with the last of them.
   bool take(double timeout_s, std::vector<float>& samples, std::vector<WordMark>& words,
             std::optional<Outcome>& end);
-  /// Readable when take() has something; made when it is first asked for. -1: none to be had.
+  /// Returns a descriptor that is readable when take() has something; made at the first call. -1:
+  /// not available.
   int fd();
 
  private:
@@ -46,22 +47,23 @@ class SpeechQueue : public Sink {
   int fd_ = -1;
 };
 
-/// One speech from its opening to its outcome.
+/// One speech, from opening it to its outcome.
 class Speech {
  public:
-  /// Opens it. `speed` is what the engine's audio is to be stretched by, 1: not.
+  /// Opens a speech. `speed`: factor of speed applied to the engine's audio; 1: unchanged.
   static Result<std::unique_ptr<Speech>> open(std::shared_ptr<LoadedModel> model,
                                               SpeechRequest request, double speed);
   ~Speech();
 
-  /// Any thread.
+  /// Adds text. Any thread.
   Status feed(std::string_view text, bool last);
   void cancel();
   int fd() { return queue_->fd(); }
 
-  /// One thread at a time. Null: at the end (then outcome() is there) or when nothing came in time.
+  /// Returns the next chunk; one thread at a time. Null: at the end (then outcome() is set) or
+  /// after `timeout_s`.
   const syrinx_chunk* read(double timeout_s);
-  /// Valid once read() has reported the end.
+  /// Valid after read() has reported the end.
   const std::optional<Outcome>& outcome() const { return outcome_; }
   const syrinx_outcome* reported_outcome() const { return outcome_ ? &reported_ : nullptr; }
 
@@ -75,10 +77,10 @@ class Speech {
   const double speed_;
   std::unique_ptr<TimeStretch> stretch_;  // null at speed 1
 
-  std::mutex mutex_;       // of what feed() and cancel() touch
-  SpeechRequest request_;  // text of a model that wants all of it at once gathers here
+  std::mutex mutex_;       // protects the state of feed() and cancel()
+  SpeechRequest request_;  // collects text for a model that needs the whole text
   bool open_text_ = false, over_ = false;
-  std::optional<RequestId> id_;  // once it was submitted
+  std::optional<RequestId> id_;  // set when it was submitted
 
   std::vector<float> samples_, made_;
   std::vector<WordMark> marks_;
