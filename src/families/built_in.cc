@@ -6,7 +6,8 @@
 
 namespace syrinx {
 
-// The families of programs with built-in models alone (SYRINX_BUILT_IN_ONLY); families.cc has all.
+// The families of programs that have built-in models only (SYRINX_BUILT_IN_ONLY); families.cc lists
+// all families.
 std::span<const Family> families() {
   static constexpr std::array kFamilies{
       Family{"finch", finch::claims, finch::load, "config.json", false}};

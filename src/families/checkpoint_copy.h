@@ -1,4 +1,4 @@
-// For tests: checkpoints that may be changed, and why models cannot be loaded.
+// For tests: copies of checkpoints that a test may change, and the errors of loading them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,14 +19,14 @@ struct CheckpointCopy {
                           std::filesystem::copy_options::recursive |
                               std::filesystem::copy_options::overwrite_existing);
   }
-  /// The first `from` in a file; it must be there.
+  /// Replaces the first `from` in a file, which must have one.
   void replace(const std::string& file, const std::string& from, const std::string& to) const {
     std::string text = slurp(dir.path(file));
     const size_t at = text.find(from);
     ASSERT_NE(at, text.npos) << from;
     dir.write(file, text.replace(at, from.size(), to));
   }
-  /// Takes the tensors out whose names begin with `prefix`.
+  /// Removes the tensors whose names begin with `prefix`.
   void drop(const std::string& file, const std::string& prefix) const {
     EditableSafetensors edited(dir.path(file));
     for (const std::string& tensor : edited.names())
@@ -36,8 +36,8 @@ struct CheckpointCopy {
   TestDir dir;
 };
 
-/// A tensor of a PyTorch file has another last letter in its name: it is missing, and a stranger is
-/// there.
+/// Changes the last letter of a tensor's name in a PyTorch file: the tensor is then missing, and an
+/// unknown one is there.
 inline void misname_tensor(const std::string& path, const std::string& name) {
   std::string bytes = slurp(path);
   const auto size = static_cast<uint32_t>(name.size());  // as pickle writes a text
@@ -49,7 +49,7 @@ inline void misname_tensor(const std::string& path, const std::string& name) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-/// What `load()` is refused with; empty: it loads.
+/// Returns the message of the LoadError that `load()` throws; empty: it throws none.
 template <typename Load>
 std::string load_fault_of(const Load& load) {
   try {

@@ -1,5 +1,5 @@
-// Files of checkpoints that contradict themselves or ask for what a family lacks: loading fails
-// with a LoadError that names it. A family registers its small checkpoint and rows of changes.
+// Checkpoints whose files contradict themselves or ask for something that a family lacks: loading
+// throws a LoadError that names it. A family registers its small checkpoint and rows of changes.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -11,9 +11,10 @@
 namespace syrinx {
 namespace {
 
-/// A change of a file and a part of the message that it leads to; "": it still loads.
+/// A change of a file, and a part of the message that loading then gives; "": it still loads.
 struct Change {
-  /// A text; or a JSON pointer ("/key"), and the JSON put there; "": the file is missing.
+  /// The text that is replaced, and its replacement; or a JSON pointer ("/key") and the JSON
+  /// written there; "": the file is removed.
   const char *file, *from, *to;
   const char* named;
 };

@@ -1,5 +1,5 @@
-// Codes to samples by a codec with a state per stream, as the chunk stage of the families that use
-// one. Header only.
+// The chunk stage of the families whose codec keeps a state per stream: codes to samples. Header
+// only.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace syrinx {
 
-/// Decodes every frame once, when it is fresh; the link needs the lookahead of the codec, if it has
-/// one, and no left context. A Job is what the codec's run() takes: state, codes, out, and where
-/// the codec looks ahead also fresh and last, in that order.
+/// Decodes every frame once, when it is fresh. The link needs the codec's lookahead, if any, and no
+/// left context. A Job is the argument of the codec's run(): state, codes, out and, where the codec
+/// looks ahead, also fresh and last, in that order.
 template <typename Codec, typename Job>
 class CodecStage : public ChunkStage {
  public:
-  /// `seed_of` gives the seed of a request's noise; none for codecs without noise.
+  /// `seed_of` returns the seed of a request's noise; null for codecs without noise.
   explicit CodecStage(const Codec& codec, uint64_t (*seed_of)(const Sequence&) = nullptr)
       : codec_(codec), seed_of_(seed_of) {}
 

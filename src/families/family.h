@@ -18,14 +18,14 @@ namespace syrinx {
 /// Arguments of a family's load function.
 struct LoadSpec {
   std::string dir;    ///< the checkpoint's directory, as its authors publish it, or its only file
-  std::string model;  ///< the name that clients will ask for
-  WeightType weights = WeightType::kF32;  ///< how linear weights are kept
+  std::string model;  ///< the name under which clients ask for the model
+  WeightType weights = WeightType::kF32;  ///< the type in which linear weights are kept
   bool dummy = false;                     ///< random weights; only the config is read
-  Device device = Device::kCpu;           ///< where the stages run that can run there
+  Device device = Device::kCpu;           ///< the device of all stages that can run there
   /// Whether a node's stage runs in another process, and so needs no weights here; null: none does.
   std::function<bool(std::string_view node)> elsewhere = {};
 
-  /// To live while the networks of `node` are built.
+  /// Keep the returned object alive while the networks of `node` are built.
   AbsentTensors part(std::string_view node) const {
     return AbsentTensors(elsewhere && elsewhere(node));
   }
@@ -41,15 +41,16 @@ struct Family {
   /// Throws LoadError.
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
   const char* marker = "config.json";
-  bool on_gpu = true;  ///< whether it has stages that run on a GPU
-  /// How files end that are a whole checkpoint of the family (".gguf"); empty: it has directories
-  /// only. Such a file is LoadSpec::dir. A family that has nothing else has no claims and marker.
+  bool on_gpu = true;  ///< whether the family has stages that run on a GPU
+  /// The endings of files that are a whole checkpoint of the family (".gguf"); empty: its
+  /// checkpoints are directories only. Such a file is LoadSpec::dir. A family without directories
+  /// has no claims and no marker.
   std::array<std::string_view, 2> file_endings = {};
   /// Facts of a model before it is loaded, from small files alone; throws LoadError. Null:
   /// nothing.
   std::shared_ptr<const PipelineInfo> (*facts)(const LoadSpec& spec) = nullptr;
 
-  /// Which of these endings a path has; empty: none.
+  /// Returns the ending in `file_endings` that a path has; empty: none.
   std::string_view ending_of(std::string_view path) const {
     for (const std::string_view ending : file_endings)
       if (!ending.empty() && path.size() > ending.size() && path.ends_with(ending)) return ending;

@@ -1,4 +1,4 @@
-// For tests: what several families compare with their goldens in the same way.
+// For tests: comparisons with goldens that several families make in the same way.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +17,8 @@
 
 namespace syrinx {
 
-/// Samples that a chunk stage makes of a sequence's first `frames` frames at once. `last`: the
-/// stream ends with them.
+/// Returns the samples that a chunk stage makes of a sequence's first `frames` frames in one call.
+/// `last`: the stream ends with these frames.
 inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& sequence,
                                      std::span<const int32_t> codes, int frames, bool last,
                                      StepContext& ctx) {
@@ -34,7 +34,7 @@ inline std::vector<float> samples_of(const ChunkStage& stage, const Sequence& se
   return samples;
 }
 
-/// The same of a golden's "frames", its first `count`, against its "samples".
+/// Compares the samples of the first `count` of a golden's "frames" with its "samples".
 inline void expect_golden_samples(const ChunkStage& stage, const Sequence& sequence,
                                   const Safetensors& golden, int count, StepContext& ctx) {
   const GoldenSamples want(golden);
@@ -44,7 +44,7 @@ inline void expect_golden_samples(const ChunkStage& stage, const Sequence& seque
   EXPECT_LT(want.distance(got), 1e-5f);
 }
 
-/// A model without weights, `load(type)`, speaks with made up ones of every type.
+/// Checks that a model with random weights, `load(type)`, speaks with every one of the types.
 template <typename Load>
 void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, const Load& load) {
   for (const WeightType type : types) {
@@ -60,7 +60,7 @@ void expect_made_up_weights_to_speak(std::initializer_list<WeightType> types, co
   }
 }
 
-/// A sentence that comes with the first letter of the next one is certain.
+/// Checks that a sentence is ready as soon as the first letter of the next one is there.
 inline void expect_a_sentence_to_be_taken(Sequence& state) {
   EXPECT_FALSE(state.ready());
   const char* const begin =
@@ -71,8 +71,9 @@ inline void expect_a_sentence_to_be_taken(Sequence& state) {
   EXPECT_FALSE(state.append_text("more", true).ok());
 }
 
-/// Draws of the first codebook follow `chances` [R, V], which the authors' program gives ids by
-/// logits [R, V] and settings [R, 3] (temperature, top-p, top-k): to five standard deviations.
+/// Checks that draws of the first codebook have the probabilities `chances` [R, V] of the authors'
+/// program, to five standard deviations. It computed these for logits [R, V] and settings [R, 3]
+/// (temperature, top-p, top-k).
 inline void expect_chances(const View& logits, const View& settings, const View& chances,
                            SpeechRequest request, Runner& runner) {
   constexpr int kDraws = 20000;

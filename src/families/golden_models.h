@@ -1,7 +1,7 @@
 // For tests: the models of the golden suite. A family registers a row: its small checkpoint with
-// the cases that the authors' code computed, bounds, and what requests of it look like.
-// golden_test.cc runs those whose language model is a CodecLm through the pipeline, and
-// tests/parity/golden/engine_test.cc all through the engine.
+// the cases that the authors' code computed, bounds, and how requests differ. golden_test.cc runs
+// the models whose language model is a CodecLm through the pipeline;
+// tests/parity/golden/engine_test.cc runs all of them through the engine.
 // A row's folder, below the build's parity folder, holds checkpoint/, cases.json, and for each case
 // NAME.safetensors with prompt_ids [P], frames [T, C], logits [L, V] or [L, K, V] of the first L
 // steps, and where kept prefill [R, H] (the prompt's last rows), inner_logits [M, ...] and samples.
@@ -23,14 +23,16 @@
 
 namespace syrinx {
 
-/// What a case of cases.json asks beyond its text, voice, penalty and whether the end is ignored.
+/// Sets the options of a case in cases.json besides its text, voice, penalty and whether the end is
+/// ignored.
 using AskGolden = void (*)(const nlohmann::json& json, const Safetensors& golden,
                            SpeechRequest& request);
 
-/// Codes of a step that ends a segment, where the authors' bound ended it.
+/// Returns the codes of a step that ends a segment, for segments that the authors' bound ended.
 using EndGolden = std::vector<int32_t> (*)(const Pipeline& model);
 
-/// Which last frame of a segment is the end, or was left out, and so is not spoken.
+/// The segments whose last frame is not spoken, because it is the end or was left out: none, those
+/// that ended by themselves, or all.
 enum class LeftOut { kNone, kOfEnded, kOfAll };
 
 struct GoldenModel {
@@ -39,13 +41,13 @@ struct GoldenModel {
   float samples = 1e-4f;  ///< bound, absolute
   AskGolden ask = nullptr;
   LeftOut left_out = LeftOut::kNone;
-  EndGolden end = nullptr;  ///< where cases have several segments
+  EndGolden end = nullptr;  ///< set if cases have several segments
   // Through the engine:
-  void (*vary)(int i, SpeechRequest& other);  ///< the i-th request of a crowd
-  const char* late_text = "";                 ///< that comes in pieces
+  void (*vary)(int i, SpeechRequest& other);  ///< changes the i-th request of a crowd
+  const char* late_text = "";                 ///< a text that arrives in pieces
 };
 
-/// A voice of given frames [T, C].
+/// Makes a voice of the frames [T, C].
 inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
                                               std::span<const int32_t> codes, int64_t codebooks,
                                               const std::string& text = "") {
@@ -60,7 +62,7 @@ inline std::shared_ptr<Voice> voice_of_frames(const std::string& family,
 namespace golden {
 
 inline void ask_orpheus(const nlohmann::json& json, const Safetensors&, SpeechRequest& request) {
-  request.sampling.seed = 77;  // of make_golden.py, for the codec's noise
+  request.sampling.seed = 77;  // the seed in make_golden.py, for the codec's noise
   request.terms.max_frames = json["ended"] ? 1000 : json["steps"].get<int>() / 7 * 4;
 }
 inline void vary_orpheus(int i, SpeechRequest& other) {
@@ -155,7 +157,7 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .left_out = LeftOut::kOfEnded,
      .vary = golden::vary_csm<32>,
      .late_text = "hello there. How are you? I'm fine."},
-    {.name = "csm_taught",  // it has learned to end
+    {.name = "csm_taught",  // this checkpoint was trained to end its speech
      .family = "csm",
      .dir = "csm/golden/taught",
      .ask = golden::ask_csm,
@@ -172,7 +174,8 @@ inline constexpr GoldenModel kGoldenModels[] = {
      .late_text = "<|speaker:1|>hello there. How are you? I'm fine."},
 };
 
-/// Whose language model is a stage of their own; its logits are compared in their own folder.
+/// Models whose language model is a class of their own; their logits are compared in their own
+/// folder.
 inline constexpr GoldenModel kOtherGoldenModels[] = {
     {.name = "qwen3_tts",
      .family = "qwen3_tts",
@@ -188,7 +191,7 @@ inline constexpr GoldenModel kOtherGoldenModels[] = {
      .late_text = "Hello there, how are you? The quick brown fox."},
 };
 
-/// A case, and what the authors' code made of it.
+/// A case, and the results of the authors' code for it.
 struct GoldenCase {
   std::string name;
   SpeechRequest request;
@@ -197,10 +200,10 @@ struct GoldenCase {
     bool ended = false;
   };
   std::vector<Segment> segments;
-  bool ended = false;    ///< the last of them did
-  std::string numbered;  ///< "_" where the golden has views of each segment
+  bool ended = false;    ///< whether the last segment ended by itself
+  std::string numbered;  ///< "_" if the golden has views of each segment, else empty
   std::shared_ptr<Safetensors> golden;
-  std::vector<int32_t> frames;  ///< spoken, [T, C]
+  std::vector<int32_t> frames;  ///< the spoken frames, [T, C]
 
   std::string name_of(const char* what, size_t segment) const {
     return numbered.empty() ? what : what + numbered + std::to_string(segment);
@@ -245,7 +248,8 @@ inline std::vector<GoldenCase> golden_cases(const GoldenModel& model) {
   return cases;
 }
 
-/// By the family's name: a small checkpoint may lack what the published ones are claimed by.
+/// Loads the model by its family's name: the config of a small checkpoint may lack the keys by
+/// which the family claims published checkpoints.
 inline std::shared_ptr<const Pipeline> load_golden(const GoldenModel& model,
                                                    WeightType weights = WeightType::kF32) {
   for (const Family& family : families()) {

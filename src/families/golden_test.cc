@@ -7,15 +7,15 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostSteps = 200;  // that the longest case of a model has at least
+constexpr int kMostSteps = 200;  // at least the steps of a model's longest case
 
 class GoldenParity : public testing::TestWithParam<GoldenModel> {
  protected:
   GoldenParity() : cases_(golden_cases(GetParam())), model_(load_golden(GetParam())) {}
 
   const CodecLm& lm() const { return dynamic_cast<const CodecLm&>(model_->graph().ar()); }
-  /// How far the logits of a step are off. `want` [1, V]: of code 0, or [1, K, V]: of all codes,
-  /// of which nothing is computed where a stream of a delay pattern has not begun.
+  /// Returns the largest relative error of a step's logits. `want` [1, V]: logits of code 0; or [1,
+  /// K, V]: of all codes. Streams of a delay pattern that have not begun are not compared.
   static float off(const Track& track, size_t step, const View& want) {
     std::vector<float> got = track.logits[step];
     size_t least = got.size();
@@ -31,7 +31,7 @@ class GoldenParity : public testing::TestWithParam<GoldenModel> {
     const std::span<const int32_t> ids = track.state->prompt_ids();
     return {ids.begin(), ids.end()};
   }
-  /// Ends the segment where the authors' bound ended it.
+  /// Ends the segment at the step where the authors' bound ended it.
   void end_segment(Track& track) const {
     std::vector<int32_t> frames;
     std::vector<WordMark> words;
@@ -122,7 +122,7 @@ TEST_P(GoldenParity, Samples) {
 
 TEST_P(GoldenParity, DrawsFollowTheAuthorsChances) {
   const std::string path = golden_path(GetParam(), "sampling.safetensors");
-  if (!is_file(path)) return;  // its chances are among those of tests/parity/sampling
+  if (!is_file(path)) return;  // the model's chances are among those of tests/parity/sampling
   const Safetensors golden(path);
   Runner runner(*model_);
   expect_chances(golden.view("logits"), golden.view("settings"), golden.view("chances"),

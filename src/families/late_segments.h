@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// The number of segments that are spoken when the model ends none: `step` takes one step of the
-/// segment. Each takes its bound, and the last is reported as cut.
+/// Returns the number of segments that are spoken if the model ends none; `step` takes one step of
+/// a segment. Checks that each segment runs to its bound and that the last is reported as cut.
 template <typename Step>
 int segments_without_ends(Sequence& state, Step step) {
   for (int segments = 1;; ++segments) {

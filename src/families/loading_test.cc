@@ -23,7 +23,8 @@ namespace {
 using Json = nlohmann::json;
 
 /// A safetensors file of a checkpoint. Tensors of `later` parts are loaded when a voice is first
-/// cloned; tables `in_place` are read from the mapped file and not looked through.
+/// cloned; the numbers of tables `in_place` are read from the mapped file and not checked when it
+/// loads.
 struct File {
   const char* name;
   std::vector<std::string> later = {}, in_place = {};
@@ -142,7 +143,8 @@ void expect_named(const std::string& fault, const std::vector<std::string>& part
 
 class Loading : public testing::TestWithParam<Golden> {
  protected:
-  /// Calls `use` for some tensors of every file, spread over all; the file is as it was afterwards.
+  /// Calls `use` for some tensors of every file, evenly spread. Afterwards the file has its first
+  /// contents again.
   void for_some(size_t most, const std::function<void(const Copy&, const File&, const std::string&,
                                                       EditableSafetensors)>& use) const {
     const Copy copy(GetParam());
@@ -161,7 +163,8 @@ class Loading : public testing::TestWithParam<Golden> {
 
 TEST_P(Loading, TheGoldenLoads) { EXPECT_EQ(Copy(GetParam()).fault(), ""); }
 
-/// A family that leaves parts to other processes (LoadSpec::part) does so for each of its nodes.
+/// A family that loads no weights for nodes in other processes (LoadSpec::part) does so for each
+/// node.
 TEST_P(Loading, PartsAreNodes) {
   const Copy copy(GetParam());
   std::set<std::string> asked, nodes;
@@ -175,7 +178,7 @@ TEST_P(Loading, PartsAreNodes) {
     const auto pipeline = each.load(spec);
     for (const Node& node : pipeline->graph().nodes()) nodes.insert(node.name);
   }
-  if (asked.empty()) return;  // it loads all, always
+  if (asked.empty()) return;  // the family always loads all nodes
   EXPECT_EQ(asked, nodes);
   for (const Family& each : families()) {
     if (each.name != copy.family) continue;
@@ -232,7 +235,8 @@ INSTANTIATE_TEST_SUITE_P(Families, Loading, testing::ValuesIn(goldens()), [](con
   return std::string(test.param.family) + std::to_string(test.index);
 });
 
-// A part must not be counted by one of its tensors: without it a shorter network would speak.
+// The number of layers must not be found by one tensor of each: without that tensor a shorter
+// network would load.
 TEST(LoadingChatterbox, PartsAreNotCountedByOneTensor) {
   const Copy copy("chatterbox", "chatterbox/golden/checkpoint");
   const std::pair<const char*, const char*> removed[] = {
@@ -282,7 +286,8 @@ TEST(LoadingTorch, FilesAreTakenWholeToo) {
   }
 }
 
-/// What loading a golden says, and then opening the encoder for a recording.
+/// Loads a golden's checkpoint, then opens its encoder for a recording; returns the error of
+/// either.
 std::string encoder_fault(const Copy& copy) {
   for (const Family& each : families()) {
     if (each.name != copy.family) continue;
@@ -297,7 +302,7 @@ std::string encoder_fault(const Copy& copy) {
   return "";
 }
 
-// A single tensor must not decide whether there is an encoder, here either.
+// Here, too, no single tensor may decide whether there is an encoder.
 TEST(LoadingTorch, EncodersAreTakenWholeToo) {
   const std::tuple<const char*, const char*, const char*> names[] = {
       {"voxcpm2", "audiovae.pth", "encoder.fc_mu.bias"},
@@ -359,7 +364,7 @@ TEST(LoadingOrpheus, BiasesThatTheConfigLeavesOutAreLeftOver) {
   EXPECT_EQ(copy.fault(), "");
 }
 
-/// Most memory that the process has had so far.
+/// Returns the most memory that the process has used so far, in bytes.
 size_t peak_bytes() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -473,7 +478,7 @@ TEST(LoadingConfigs, RatesThatMakeNoFrame) {
   }
 }
 
-/// rope_theta and rope_scaling put where transformers 5 writes them.
+/// Moves rope_theta and rope_scaling to the place where transformers 5 writes them.
 void put_rope_together(const Copy& copy, const std::string& file, const std::string& at) {
   Json json = Json::parse(slurp(copy.dir.path(file)));
   Json& part = at.empty() ? json : json[Json::json_pointer(at)];

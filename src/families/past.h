@@ -1,4 +1,4 @@
-// Which parts of what was said before the prompt of a long text's next part hears.
+// Which spoken parts of a long text stay in the prompt of its next part.
 #pragma once
 
 #include <algorithm>
@@ -7,9 +7,9 @@
 
 namespace syrinx {
 
-/// Once `past` has more than `most` rows, only its first parts stay, those that fit half as many
-/// and at least one that fits: prompts then go on from the beginning whose rows are cached, a part
-/// costs the same however late it comes, and voices are those of the beginning.
+/// Shortens `past` if it has more than `most` rows: only its first parts stay, at most half as many
+/// rows, but at least one part if it fits. So prompts continue from a beginning whose rows are
+/// cached. Late parts cost no more than early ones, and the voice stays that of the beginning.
 template <typename Part, typename RowsOf>
 void back_to_the_beginning(std::deque<Part>& past, int64_t most, RowsOf rows_of) {
   int64_t all = 0, first = 0;

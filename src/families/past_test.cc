@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// The parts' rows that stay of these, at most `most`.
+/// Returns the rows of each part that stays, of these `parts` and at most `most` rows.
 std::vector<int64_t> stays(std::deque<int64_t> parts, int64_t most) {
   back_to_the_beginning(parts, most, [](int64_t rows) { return rows; });
   return {parts.begin(), parts.end()};

@@ -1,5 +1,5 @@
-// For tests: layouts of published checkpoints, read from tests/parity/published, and files of
-// exactly these layouts with holes where the numbers would be.
+// For tests: layouts of published checkpoints, read from tests/parity/published, and sparse files
+// of exactly these layouts, without the numbers.
 #pragma once
 
 #include <cstdint>
@@ -12,26 +12,26 @@ namespace syrinx {
 
 /// A tensor of a published checkpoint.
 struct PublishedTensor {
-  std::string type;  ///< as safetensors has it: "BF16"
+  std::string type;  ///< as in safetensors: "BF16"
   std::vector<int64_t> shape;
-  std::string same;  ///< the tensor whose numbers it shares; empty: its own
+  std::string same;  ///< the tensor whose numbers this one shares; empty: it has its own
 
   int64_t width() const { return type == "I64" ? 8 : type == "F32" ? 4 : 2; }
   int64_t count() const;
 };
 
-/// A file FILE.txt; the README beside says how it reads.
+/// The layout of one file, read from FILE.txt; the README beside it describes the format.
 struct PublishedFile {
   std::map<std::string, PublishedTensor> tensors;
   nlohmann::json metadata;  ///< of a safetensors file
-  std::string inside;       ///< of a PyTorch file: the key whose value holds them all
-  uint64_t file_bytes = 0, stated_data = 0;  ///< as published; 0: unknown
-  uint64_t about = 0, give = 0;  ///< bytes as a hub shows them, and how far off they may be
+  std::string inside;  ///< of a PyTorch file: the key whose value holds all tensors; may be empty
+  uint64_t file_bytes = 0, stated_data = 0;  ///< sizes in bytes, as published; 0: unknown
+  uint64_t about = 0, give = 0;  ///< the size in bytes as a hub shows it, and its tolerance
 
   static PublishedFile read(const std::string& path);
   uint64_t data_bytes() const;
-  /// The file, with holes for data: a PyTorch file where `path` ends in .pt, .pth or .bin, else
-  /// safetensors.
+  /// Writes a sparse file of this layout: a PyTorch file if `path` ends in .pt, .pth or .bin, else
+  /// a safetensors file.
   void write(const std::string& path) const;
 };
 

@@ -1,7 +1,6 @@
-// Checkpoints of exactly the published layout: files of the names, types and sizes of
-// tests/parity/published, with holes for data, beside the tokenizers of the small checkpoints. They
-// load, and with a tensor less, one more and one of another shape they do not.
-// Not looked at: .onnx files.
+// Checkpoints of exactly the published layout: files with the names, types and sizes of
+// tests/parity/published, as sparse files, beside the tokenizers of the small checkpoints. They
+// load; with a tensor missing, added or of another shape they do not. Not tested: .onnx files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,17 +24,18 @@ namespace fs = std::filesystem;
 
 struct Published {
   const char *family, *golden;
-  size_t tensors;                                        ///< of all files
-  int gib = 2;                                           ///< of free memory that it takes
-  bool large = false;                                    ///< takes half a minute to load
+  size_t tensors;                                        ///< in all files together
+  int gib = 2;                                           ///< of free memory that loading takes
+  bool large = false;                                    ///< loading takes half a minute
   const char *file = "", *missing = "", *reshaped = "";  ///< for PublishedChanges
-  const char* over = "";  ///< the layout of this name, whose files go before those of the family's
-  bool encodes = false;   ///< a recording, too, with what is loaded then; `missing` is of that
+  const char* over = "";  ///< name of a layout whose files replace those of the family's
+  bool encodes = false;   ///< also encodes a recording with what is loaded then; `missing` is a
+                          ///< tensor of that part
 };
 
 std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
-/// A model that does not fit in memory: only the first few of its equal layers are loaded.
+/// A model that is too big for memory: only the first few of its equal layers are loaded.
 struct Shortened {
   const char *prefix,
       *key;  ///< prefix of the layers' tensors; pointer to their number in config.json
@@ -74,8 +74,8 @@ class PublishedLayout : public testing::TestWithParam<Published> {
     }
     name_codes();
   }
-  /// Codes of speech that are tokens have names in the tokenizers, and there are more than in the
-  /// small ones.
+  /// Adds names to the tokenizers for the codes of speech that are tokens: published models have
+  /// more of them than the small checkpoints.
   void name_codes() const {
     const std::string family = GetParam().family;
     const bool glm = family == "glm4_voice";
@@ -154,7 +154,8 @@ TEST_P(PublishedLayout, Loads) {
   EXPECT_EQ(fault(), "");
 }
 
-/// Their encoders are published in safetensors, with all else. PublishedLayout loads them whole.
+/// Families whose encoders are published in safetensors, like all their weights. PublishedLayout
+/// loads them whole.
 class PublishedEncoders : public PublishedLayout {};
 
 TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {
@@ -166,7 +167,8 @@ TEST_P(PublishedEncoders, MissATensorWhenARecordingComes) {
   EXPECT_NE(said.find(p.missing), std::string::npos) << p.missing << " is not in: " << said;
 }
 
-// Every family refuses in the same way: loading_test.cc. Here those that take least.
+// All families refuse in the same way (loading_test.cc); only the smallest checkpoints are tested
+// here.
 class PublishedChanges : public PublishedLayout {};
 
 TEST_P(PublishedChanges, AreRefused) {

@@ -24,13 +24,14 @@ struct SpokenFamily {
   const char* name;
   std::shared_ptr<const Pipeline> (*load)(const LoadSpec& spec);
   const char* checkpoint;   ///< below the build's parity folder
-  int tables;               ///< of its AR stage
-  size_t long_text = 1000;  ///< bytes that are spoken in three segments, at least
+  int tables;               ///< number of tables of its AR stage
+  size_t long_text = 1000;  ///< bytes of a text that is spoken in at least three segments
   bool guided = false;
-  /// Lets a request hear frames, of which the last code is given; null: the model hears none.
+  /// Adds frames to a request that the model hears; their last code is `last`. Null: the model
+  /// hears no frames.
   void (*hear)(SpeechRequest& request, int32_t last) = nullptr;
   int32_t end = -1;       ///< a step of only these codes ends a segment; -1: not tried
-  int late_segments = 2;  ///< that the late text is spoken in, at least
+  int late_segments = 2;  ///< the least number of segments of the late text
 };
 
 std::shared_ptr<const Pipeline> load_zonos(const LoadSpec& spec) {
@@ -89,7 +90,7 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     StepOutput out(frames_, words);
     return state.advance(codes, out);
   }
-  /// A step whose codes the rules allow and that ends nothing.
+  /// Takes a step whose codes the rules allow and which ends nothing.
   Verdict step(Sequence& state) {
     std::vector<int32_t> codes;
     for (size_t k = 0; k < codes_a_step(); ++k) {
@@ -101,14 +102,14 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     }
     return advance(state, codes);
   }
-  /// Ends the segment as the model does.
+  /// Ends the segment in the way the model does.
   Verdict end(Sequence& state) {
     Verdict verdict = advance(state, std::vector<int32_t>(codes_a_step(), GetParam().end));
     while (verdict.next == Verdict::kContinue) verdict = step(state);
     return verdict;
   }
   size_t codes_a_step() const { return model_->graph().ar().traits().vocab.size(); }
-  /// Steps up to the bound of the segment.
+  /// Takes steps up to the bound of the segment.
   Verdict run_segment(Sequence& state) {
     const int most = state.max_steps();
     for (int i = 0; i + 1 < most; ++i) {
@@ -118,7 +119,7 @@ class SpokenFamilies : public testing::TestWithParam<SpokenFamily> {
     }
     return step(state);
   }
-  /// Ids of a row, and its vector.
+  /// The ids of a row, and its vector.
   using Row = std::pair<std::vector<int32_t>, std::vector<float>>;
   std::vector<Row> rows_of(const Sequence& state, int count, bool companion = false) const {
     std::vector<Row> rows;

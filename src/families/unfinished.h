@@ -6,11 +6,12 @@
 namespace syrinx {
 
 struct Unfinished {
-  const char* marker;  ///< a file of such a directory, whatever else lies there
-  const char* needs;   ///< what belongs beside it and where that comes from, as a sentence goes on
+  const char* marker;  ///< a file by which such a directory is known, whatever other files it has
+  const char*
+      needs;  ///< what is missing there and where to get it, worded as the end of a sentence
 };
 
-/// Those that are known.
+/// Returns all such directories that are known.
 std::span<const Unfinished> unfinished();
 
 }  // namespace syrinx

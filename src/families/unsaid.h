@@ -1,5 +1,5 @@
-// Symbols of a request's text that a voice has no sound for, so that its client hears of them.
-// One thread at a time.
+// The symbols of a request's text that a voice has no sound for, of which the client is warned. One
+// thread at a time.
 #pragma once
 
 #include <cstdio>
@@ -20,7 +20,7 @@ class UnsaidSymbols {
   void add_all(const Symbols& symbols) {
     for (const char32_t symbol : symbols) add(symbol);
   }
-  /// Warns of those that were added since the last call, each once a request.
+  /// Warns of the symbols that were added since the last call, of each only once in a request.
   void report(StepOutput& out) {
     if (fresh_.empty()) return;
     constexpr size_t kMost = 8;
