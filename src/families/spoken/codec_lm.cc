@@ -21,7 +21,7 @@ bool may_choose(const SampleRule& rule, int64_t begin, int64_t end) {
          });
 }
 
-/// Choices [begin, begin + part.out()) of out [E, V], of the rows that may take them.
+/// Writes the logits [begin, begin + part.out()) of out [E, V], for the rows that may choose them.
 void run_part(StepContext& ctx, const PackedLinear& part, std::span<const SampleRule> rules,
               int64_t begin, const View& hidden, const View& out) {
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
@@ -160,7 +160,7 @@ size_t CodecLm::table_bytes() const {
   return sum + parts_.positions.bytes();
 }
 
-/// Rows of frames are scaled, run after run of them.
+/// Scales the rows that are frames, run by run.
 void CodecLm::scale_frames(StepContext& ctx, std::span<const int32_t> ids, const View& x) const {
   const int64_t rows = x.shape[0], tables = std::ssize(parts_.tables);
   const auto is_frame = [&](int64_t r) { return ids[static_cast<size_t>(r * tables + 1)] >= 0; };
@@ -228,8 +228,9 @@ void CodecLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const
   if (batch.emits > 0) parts_.decoder.norm_rows(ctx, x, emitting_rows(ctx, batch), hidden);
 }
 
-/// On a GPU the whole head is run for all rows: no host code writes logits there. So it is for
-/// guesses, which have rules of their own, and where log-probabilities of all are asked for.
+/// On a GPU the whole head runs for all rows, because no host code writes logits there. So it does
+/// in models with drafts, whose positions have rules of their own, and where requests may ask for
+/// the log-probabilities of all ids.
 void CodecLm::head_logits(StepContext& ctx, int k, const ArBatch& batch, const View& hidden,
                           const View& out) const {
   const StreamHead& head = parts_.heads[static_cast<size_t>(k)];

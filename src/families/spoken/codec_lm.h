@@ -1,8 +1,8 @@
-// The language model of a family as an AR stage: a decoder whose input row is a sum of embeddings
-// or a given vector, with text beside it or not, and whose step makes one code by each head and the
-// others, if any, by an inner decoder. The sequence describes its rows as data (Sequence::rows).
-// A step has two halves: fill_rows() asks the sequences on the host, the rest queues the network's
-// work from what was filled in. Const after construction, shared by threads.
+// The language model of a family as an AR stage. An input row is a sum of embeddings or a given
+// vector, with or without text beside it. A step makes one code by each head and further codes, if
+// any, by an inner decoder. The sequence describes its rows as data (Sequence::rows). A step has
+// two halves: fill_rows() asks the sequences on the host; then the network's work is queued, which
+// reads only the filled arrays. Const after construction, shared by threads.
 // N rows of the batch, H width, T tables, K codes a step.
 #pragma once
 
@@ -19,9 +19,10 @@
 
 namespace syrinx {
 
-/// The head of one stream: what it may choose, part after part. Each part is a product of its own,
-/// run over the rows that may choose from it now (Sequence::rule) and over no others: their logits
-/// are -inf there. So words cost nothing in speech, and a stream that is forced nothing at all.
+/// The head of one stream, in parts. Each part is a matrix product of its own, run only over the
+/// rows that may choose from it at this step (Sequence::rule); in the other rows its logits are
+/// -inf. So the part for words costs nothing in speech, and a stream with a forced code costs
+/// nothing.
 struct StreamHead {
   std::vector<PackedLinear> parts;
 
@@ -36,35 +37,37 @@ struct RowRange {
 /// The streams whose codes are chosen together.
 using HeadPart = std::vector<RowRange>;
 
-/// The head of one stream of several that share a matrix [V, H]: logits = W (h + e), of the rows
-/// that the stream may choose. What `e` [H] adds is a bias, W e, so that all streams read the same
-/// h and none of the rows of others.
+/// Packs the head of one stream of several that share a matrix [V, H]: logits = W (h + e), for the
+/// rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same h,
+/// and no stream computes the rows of another.
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
                             std::span<const float> e, WeightType type);
 
-/// Tables are views as stored, which must outlive the CodecLm; the same one may stand in several
-/// places.
+/// Tables are views as stored, which must outlive the CodecLm; `tables` may have the same view
+/// several times.
 struct CodecLmParts {
   Decoder decoder;
   std::vector<View> tables;       ///< [T] of [V, H]
-  std::vector<StreamHead> heads;  ///< of the codes that the decoder's hidden row yields
+  std::vector<StreamHead> heads;  ///< heads that read the decoder's hidden row
   KvSpec kv;
   int64_t max_positions = 0;
-  std::unique_ptr<InnerCodes> inner = {};  ///< of the codes after that of the only head; null: none
-  std::vector<int> inner_vocab = {};       ///< of each of those codes
-  /// Factor of the rows that have an id of table 1, which are frames; 1: all rows stay as they are.
+  std::unique_ptr<InnerCodes> inner =
+      {};  ///< makes the codes after that of the only head; null: there are none
+  std::vector<int> inner_vocab = {};  ///< vocabulary of each of those codes
+  /// Factor of rows that have an id of table 1, which are frames; 1: rows are not scaled.
   float frame_scale = 1;
   /// [max_positions, H] as stored, added to each row by its position (GPT-2); empty: none.
   View positions = {};
   /// Vectors of rows beside the tables, by ids behind those of the tables; null for none.
   std::unique_ptr<TextBeside> beside = {};
-  bool adds_vectors = false;  ///< the vector of a row is added to its ids' sum; each row has one
-  PackedLinear values = {};  ///< of the hidden row, what a step yields beside codes; empty: nothing
-  std::vector<Tensor> own_tables = {};  ///< kept, where tables are not views as stored
+  bool adds_vectors =
+      false;  ///< the vector of a row is added to its ids' sum; each row has a vector
+  PackedLinear values = {};  ///< of the hidden row: what a step yields beside codes; empty: nothing
+  std::vector<Tensor> own_tables = {};  ///< owns the tables that are not views as stored
   float table_scale = 1;                ///< factor of the tables' sum, not of given vectors
   float logit_cap = 0;  ///< logits become cap * tanh(logit / cap) (Gemma 2); 0: none
   int tap_block = -1;   ///< rows before this block are tapped (ArTraits::tap); -1: none
-  bool drafts = false;  ///< ArTraits::drafts; needs one head, which is run whole
+  bool drafts = false;  ///< ArTraits::drafts; needs a single head, of one part
 };
 
 /// The stage with its weights.
@@ -74,7 +77,7 @@ class CodecLm : public ArStage {
 
   const ArTraits& traits() const override { return traits_; }
   Device device() const override { return device_; }
-  /// Heads of several parts stay on the CPU: which part runs is decided there.
+  /// Heads of several parts stay on the CPU, where the parts that run are chosen.
   void move_to(Device device);
   size_t scratch_bytes(int emits) const override;
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
@@ -84,12 +87,12 @@ class CodecLm : public ArStage {
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
-  /// The input rows of a batch, [N, H]; in the arena.
+  /// Returns the input rows of a batch, [N, H], in the arena.
   View embed_rows(StepContext& ctx, const ArBatch& batch) const;
   const DecoderConfig& decoder() const { return parts_.decoder.config(); }
-  size_t bytes() const;        ///< of the decoder, its heads and what projects text
+  size_t bytes() const;        ///< of the decoder, its heads and the linears that project text
   size_t inner_bytes() const;  ///< of the inner decoder
-  size_t table_bytes() const;  ///< of the tables, each counted once
+  size_t table_bytes() const;  ///< of the tables, a shared one counted once
   int tables() const { return static_cast<int>(parts_.tables.size()); }
   const View& table(int number) const { return parts_.tables[static_cast<size_t>(number)]; }
 
@@ -109,7 +112,7 @@ class CodecLm : public ArStage {
 /// decoder and its tables.
 std::vector<PartInfo> describe_lm(const CodecLm& lm, const std::string& kind = "");
 
-/// A head that is one product, for codes that are chosen from all of its outputs.
+/// Makes a head of one matrix product, for codes that are chosen from all of its outputs.
 StreamHead whole_head(PackedLinear linear);
 
 }  // namespace syrinx

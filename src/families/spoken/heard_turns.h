@@ -1,5 +1,5 @@
-// What a model hears before it speaks, where that is turns of text and frames: the recording of the
-// request's voice, then the turns of its context. Free function; any thread. C codes a frame.
+// The turns of text and frames that a model hears before it speaks: the recording of the request's
+// voice, then the turns of its context. Free function; any thread. C codes a frame.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct HeardTurn {
   }
 };
 
-/// The turns in order. Refuses what is not whole frames of `codebooks` codes below `codes`, and a
-/// recording of more than `most` frames.
+/// Returns the turns in order. Refuses data that is not whole frames of `codebooks` codes below
+/// `codes`, and a recording of more than `most` frames.
 Result<std::vector<HeardTurn>> heard_turns(const SpeechRequest& request, int64_t codebooks,
                                            int64_t codes, int64_t most);
 

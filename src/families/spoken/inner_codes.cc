@@ -26,8 +26,8 @@ void InnerCodes::move_to(Device device, MovedTables& moved) {
   for (View& table : parts_.tables) table = moved.move(device, table);
 }
 
-/// A step begins with two rows a sequence, the hidden row and code 0; later it is one row, the code
-/// before.
+/// Returns the decoder's next rows: at the first code of a step, for each sequence the hidden row
+/// and code 0; later one row each, the code before.
 View InnerCodes::inputs(StepContext& ctx, int k, const View& hidden, const View& codes) const {
   View x = ctx.arena.take({hidden.shape[0], hidden.shape[1]}, DType::kF32);
   embed_column(ctx, of_code(parts_.tables, k - 1), codes, k - 1, x);

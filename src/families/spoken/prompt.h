@@ -1,6 +1,6 @@
 // The rows of a segment's prompt, as a family writes them: ids to be summed from the model's
-// tables, or a vector; and the ids that the original implementation has there. A value that borrows
-// the vectors; one thread. T tables.
+// tables, or a vector; and the ids that the original implementation has at each row. A value that
+// borrows the vectors; one thread. T tables.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class Prompt {
   /// Appends a row of one id of table 0.
   void add(int32_t id) { add_row(id)[0] = id; }
   void add(std::span<const int32_t> ids);
-  /// Appends a row and returns its ids [T], all -1. `written`: what written() has for it.
+  /// Appends a row and returns its ids [T], all -1. `written`: its id in written().
   std::span<int32_t> add_row(int32_t written);
-  /// The same of a row for which written() has nothing.
+  /// Appends a row without an id in written().
   std::span<int32_t> add_row();
   /// Appends a row that is a vector, which must stay valid as long as the prompt.
   void add_vector(GivenRow vector, int32_t written);
@@ -41,10 +41,10 @@ class Prompt {
   /// Whether two prompts have the same row at a position.
   bool same_row(int at, const Prompt& other) const;
 
-  /// Ids in the order of their rows (Sequence::prompt_ids).
+  /// The ids in the order of their rows (Sequence::prompt_ids).
   std::span<const int32_t> written() const { return written_; }
-  /// Appends the rows' keys (Sequence::prefix_keys): an id of table 0 alone is its own key, what
-  /// else a row is made of is hashed.
+  /// Appends the rows' keys (Sequence::prefix_keys): a row of a single id of table 0 has that id as
+  /// its key; all other rows are hashed.
   void append_keys(std::vector<uint64_t>& keys) const;
 
  private:

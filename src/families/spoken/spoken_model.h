@@ -17,31 +17,31 @@ namespace syrinx {
 struct SpokenModel {
   int tables = 1;
   DelayPattern pattern;       ///< of the codes of a step
-  int64_t max_positions = 0;  ///< of a segment
-  SampleParams sampling;      ///< where a request says nothing
-  /// Options of the codes after the first of a step, where they differ.
+  int64_t max_positions = 0;  ///< the most positions of a segment
+  SampleParams sampling;      ///< for requests that leave options out
+  /// Options of the codes after the first of a step, if they differ.
   std::optional<SampleParams> inner_sampling = {};
-  /// Scale of guidance where a request says nothing; unset: the model has none.
+  /// Scale of guidance for requests that do not state one; unset: the model has no guidance.
   std::optional<float> guidance = {};
   TextPlanOptions text = {};
-  // The bound of a segment, where a request gives none, in steps without the pattern's tail.
+  // The bound of a segment for requests that do not state one, in steps without the pattern's tail.
   int64_t spare_steps = 0;
-  int64_t steps_per_id = 0;  ///< slow speech
+  int64_t steps_per_id = 0;  ///< of slow speech
   int64_t most_steps = 0;    ///< 0: no limit but max_positions
-  int64_t least_steps = 0;   ///< a first prompt that leaves fewer is refused
+  int64_t least_steps = 0;   ///< a first prompt that leaves room for fewer steps is refused
 
-  /// Refuses the options that the model lacks, but for those that check_request() refuses, or a
-  /// scale of guidance out of range.
+  /// Refuses a scale of guidance out of range and the options that the model lacks, except those
+  /// that check_request() refuses.
   Status check(const SpeechRequest& request) const;
   // The settings that follow from the options of a request.
   SampleParams sampling_of(const SpeechRequest& request) const;
   SampleParams inner_sampling_of(const SpeechRequest& request) const;
-  /// Unset: not guided.
+  /// Unset: the request is not guided.
   std::optional<float> guidance_of(const SpeechRequest& request) const;
 };
 
-/// `defaults` with what a request says of them. Min-p is another way of sampling than those that
-/// look for repetitions or filter first.
+/// Returns `defaults` changed by the options of a request. A request for min-p turns off the ways
+/// of sampling that look for repetitions or filter first.
 SampleParams asked(SampleParams defaults, const SpeechRequest& request);
 
 }  // namespace syrinx

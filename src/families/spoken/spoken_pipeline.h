@@ -1,5 +1,5 @@
-// A loaded model that speaks with a CodecLm and a codec behind it. A family derives its model from
-// it, loads the networks in its constructor and says what it knows of a request by a SpokenScript.
+// A loaded model that speaks with a CodecLm followed by a codec. A family derives its model from
+// this class, loads the networks in its constructor and describes each request by a SpokenScript.
 // Const after construction; thread-safe.
 #pragma once
 
@@ -24,8 +24,8 @@ class SpokenPipeline : public LoadedPipeline {
   /// Returns the script of a request, or the error why the model cannot speak it.
   virtual Result<std::unique_ptr<SpokenScript>> script(const SpeechRequest& request) const = 0;
 
-  /// Puts the networks into the graph, the language model and the stage of its codec, and describes
-  /// them. Called once, by the constructor of the family.
+  /// Puts the language model and the codec's stage into the graph, and describes them. The family's
+  /// constructor calls it once.
   void join(std::unique_ptr<CodecLm> lm, std::unique_ptr<ChunkStage> codec, const CodecInfo& info,
             ChunkPolicy policy);
 

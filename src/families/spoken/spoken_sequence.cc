@@ -52,7 +52,7 @@ Result<Opened> SpokenSequence::open(const SpokenModel& model,
   return Opened(std::move(sequence));
 }
 
-/// Begins the next segment, if one waits.
+/// Begins the next segment, if there is one.
 SpokenSequence::Kept SpokenSequence::begin_segment() {
   frames_before_ = frames_;
   Prompt next(model_.tables), companion(model_.tables);
@@ -69,13 +69,14 @@ SpokenSequence::Kept SpokenSequence::begin_segment() {
   prompt_ = std::move(next), companion_ = std::move(companion);
   steps_.restart(0);
   if (!ready()) return {};
-  const int steps = max_steps();  // which then allocate nothing
+  const int steps = max_steps();  // so that these steps allocate nothing
   steps_.restart(steps);
   now_.frames.reserve(static_cast<size_t>(steps * model_.pattern.streams()));
   return kept;
 }
 
-/// `fed`: the prompt before, which the steps so far went on from.
+/// Counts the leading rows of `next` that were fed before. `fed`: the previous prompt, which the
+/// steps so far followed.
 int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const {
   std::vector<int32_t> ids(static_cast<size_t>(model_.tables));
   const auto same_row = [&](int at) {
@@ -92,7 +93,7 @@ int SpokenSequence::rows_fed_before(const Prompt& fed, const Prompt& next) const
 Status SpokenSequence::append_text(std::string_view text, bool last) {
   if (const Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_segment();
-  // A sentence is certain once a letter after it is there, so what comes last is never nothing.
+  // A sentence is only complete once a letter after it has come, so a last text is never empty.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
@@ -139,7 +140,7 @@ void SpokenSequence::rows(int first, bool companion, InputRows& out) const {
   }
 }
 
-/// Inner codes with options of their own have no penalty, and so no history.
+/// Inner codes with options of their own have no penalty, and so need no history.
 std::span<const int32_t> SpokenSequence::history(int k) const {
   if (k > 0 && model_.inner_sampling) return {};
   return script_->history(steps_, k);
@@ -161,7 +162,7 @@ Verdict SpokenSequence::advance(std::span<const int32_t> codes, StepOutput& out)
   return steps_.done() ? end_segment() : Verdict{};
 }
 
-/// Frames that the request may still have.
+/// Returns the number of frames that the request may still have.
 int64_t SpokenSequence::frames_left() const {
   return max_frames_ > 0 ? std::max<int64_t>(0, max_frames_ - frames_)
                          : std::numeric_limits<int32_t>::max();

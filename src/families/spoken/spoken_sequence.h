@@ -1,6 +1,6 @@
-// A request of a family that reads text and makes frames: segments, late text, bounds, what is fed
-// again, what is refused. A family describes its model by a SpokenModel and a request by a
-// SpokenScript; everything else of a Sequence is here. Made on the caller's thread, then touched by
+// A request of a family that reads text and makes frames: its segments, late text, bounds, rows
+// that are fed again, refusals. A family describes its model by a SpokenModel and a request by a
+// SpokenScript; all the rest of a Sequence is here. Made on the caller's thread, then touched by
 // one thread at a time (model/request.h).
 // T tables, S streams of codes.
 #pragma once
@@ -33,32 +33,33 @@ class SpokenScript {
  public:
   virtual ~SpokenScript() = default;
 
-  /// How the family cuts text into segments; empty: at sentences (SpokenModel::text).
+  /// Returns how the family cuts text into segments; empty: at sentences (SpokenModel::text).
   virtual TextPlan::Split splitter() { return {}; }
-  /// The ids of a segment's text, in order. `begin`: its first byte in the text of the request, or
-  /// that of the text which splitter() cut it from.
+  /// Returns the ids of a segment's text, in order. `begin`: the segment's first byte in the text
+  /// of the request, or the first byte of the text that splitter() cut it from.
   virtual Result<std::vector<int32_t>> encode(std::string_view segment, int64_t begin) = 0;
-  /// Writes the prompt of segment `now`. `past`: those before it, of which what no later prompt
-  /// hears may be dropped. Vectors must stay valid as long as the script.
+  /// Writes the prompt of segment `now`. `past`: the segments before it; may drop those that no
+  /// later prompt contains. Vectors must stay valid as long as the script.
   virtual void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) = 0;
-  /// Changes a copy of a prompt to what the companion is fed, row for row.
+  /// Changes a copy of the prompt into the companion's prompt, row for row.
   virtual void make_companion(Prompt& /*prompt*/) const {}
   /// Steps that a segment may take without the pattern's tail, whatever a request asks for.
   virtual int64_t step_limit() const { return std::numeric_limits<int32_t>::max(); }
-  /// The row that the codes [S] of step `step` make: ids [T], all -1 before.
+  /// Writes the row that the codes [S] of step `step` make: ids [T], all -1 before.
   virtual void step_row(int step, std::span<const int32_t> codes, std::span<int32_t> ids) const = 0;
   virtual SampleRule rule(const DelayedStreams& steps, int k) const = 0;
-  /// Codes k of the segment so far that a penalty for repetition counts, oldest first.
+  /// Returns the codes k of the segment so far that a penalty for repetition counts, oldest first.
   virtual std::span<const int32_t> history(const DelayedStreams& steps, int k) const {
     return steps.column(k).subspan(1);
   }
-  /// Whether a step ends the segment and is not part of it. A model whose frames end one after
-  /// another calls DelayedStreams::end_now() instead.
+  /// Returns whether a step ends the segment and is not part of it. A model whose streams end one
+  /// after another calls DelayedStreams::end_now() instead.
   virtual bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const = 0;
-  /// Emits what the last step made complete, where `frame` [S] did. Returns how many frames.
+  /// Emits the frame that the last step completed, if any, from the buffer `frame` [S]. Returns how
+  /// many frames it emitted.
   virtual int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out);
-  /// Emits what follows the last frame of a segment that the model ended, at most `most` frames.
-  /// Returns how many.
+  /// Emits the frames after the last one of a segment that the model ended, at most `most`. Returns
+  /// how many.
   virtual int close(const DelayedStreams& /*steps*/, int64_t /*most*/, StepOutput& /*out*/) {
     return 0;
   }
@@ -71,8 +72,8 @@ class SpokenSequence final : public Sequence {
  public:
   static constexpr int kMostStreams = 64;
 
-  /// Checks the request and begins. `model` must outlive the sequence; a script that could not be
-  /// made refuses the request.
+  /// Checks the request and begins it. `model` must outlive the sequence; an error in place of a
+  /// script refuses the request.
   static Result<Opened> open(const SpokenModel& model, Result<std::unique_ptr<SpokenScript>> script,
                              const SpeechRequest& request);
 
@@ -88,17 +89,17 @@ class SpokenSequence final : public Sequence {
   std::span<const int32_t> history(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
-  /// The end of an input that brought nothing; no frames.
+  /// Accepts only the end of an input that had no frames.
   Status take(int port, const Frames& frames) override;
 
   uint64_t seed() const { return seed_; }
-  /// For stages behind the model that open streams of what the family knows of the request.
+  /// For stages behind the model whose streams need the family's side of the request.
   const SpokenScript& script() const { return *script_; }
 
  private:
   SpokenSequence(const SpokenModel& model, std::unique_ptr<SpokenScript> script,
                  const SpeechRequest& request);
-  /// Leading rows of a new prompt that the same positions were fed before.
+  /// Leading rows of a new prompt that were already fed at the same positions.
   struct Kept {
     int rows = 0, companion_rows = 0;
   };
@@ -113,7 +114,7 @@ class SpokenSequence final : public Sequence {
   const SampleParams sampling_, inner_sampling_;
   const std::optional<float> guidance_;
   const uint64_t seed_;
-  const int64_t max_frames_;  // of the request; 0: a bound by the text
+  const int64_t max_frames_;  // of the request; 0: the text gives the bound
 
   TextPlan text_;
   std::deque<SpokenSegment> past_;
@@ -121,7 +122,7 @@ class SpokenSequence final : public Sequence {
   Prompt prompt_;     // empty while no segment waits
   Prompt companion_;  // empty without guidance
   DelayedStreams steps_;
-  int64_t frames_ = 0, frames_before_ = 0;  // emitted, of all segments and of earlier ones
+  int64_t frames_ = 0, frames_before_ = 0;  // emitted in all segments, and in those before this one
 };
 
 }  // namespace syrinx

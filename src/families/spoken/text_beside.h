@@ -1,6 +1,6 @@
-// Text beside the codes of a talker's rows: rows of a text table through two linears with SiLU
-// between them. A row may have a vector of another network instead, through linears of its own.
-// Const after construction, shared by threads.
+// Text beside the codes of a talker's rows: rows of a text table through two linear layers with
+// SiLU between them. A row may have a vector of another network instead, through linear layers of
+// its own. Const after construction, shared by threads.
 // N rows, T width of the text table, H talker width.
 #pragma once
 
@@ -29,28 +29,29 @@ class ResizeMlp {
   PackedLinear fc1_, fc2_;
 };
 
-/// The text table and its two linears.
+/// The text table and its two linear layers.
 class TextBeside {
  public:
-  /// `table` [V, T] must outlive this. The rows of `common` ids, which most steps add, are kept.
-  /// `given`: what given vectors go through; without it they are not this class's.
+  /// `table` [V, T] must outlive this object. The projections of the `common` ids, which most steps
+  /// add, are computed once. `given`: the layers of the given vectors; without them, rows with
+  /// vectors are left as they are.
   TextBeside(const View& table, ResizeMlp projection, std::vector<int32_t> common,
              std::optional<ResizeMlp> given = {});
 
   bool reads_vectors() const { return given_.has_value(); }
   size_t bytes() const;
   const View& table() const { return table_; }
-  /// `moved` keeps the table.
+  /// `moved` keeps the table on the device.
   void move_to(Device device, MovedTables& moved);
 
-  /// x[i] += the projection of ids[i], or, for id -1, that of the row's vector. x [N, H].
+  /// Adds to x[i] the projection of ids[i] or, for id -1, that of the row's vector. x [N, H].
   void add(StepContext& ctx, std::span<const int32_t> ids, std::span<const GivenRow> vectors,
            const View& x) const;
 
  private:
-  /// out [ids, H].
+  /// Writes the projections of ids to out [ids, H].
   void project(StepContext& ctx, std::span<const int32_t> ids, const View& out) const;
-  /// out [M, H] of the M vectors of rows without an id.
+  /// Writes the projections of the M vectors of rows without an id to out [M, H].
   void project_vectors(StepContext& ctx, std::span<const int32_t> ids,
                        std::span<const GivenRow> vectors, const View& out) const;
 
@@ -58,7 +59,7 @@ class TextBeside {
   ResizeMlp projection_;
   std::optional<ResizeMlp> given_;
   std::vector<int32_t> common_ids_;
-  Tensor common_;  // their projections [ids, H]
+  Tensor common_;  // the projections of the common ids, [ids, H]
 };
 
 }  // namespace syrinx
