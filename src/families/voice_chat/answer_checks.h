@@ -1,5 +1,5 @@
-// For tests of models that hear, write and speak in one stream of ids: what they compare with their
-// goldens, and promise, in the same way.
+// For tests of models that hear, write and speak in one stream of ids: comparisons with goldens and
+// guarantees that several of them share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,8 +15,9 @@
 
 namespace syrinx {
 
-/// The ids of a track's prompt and answer are the golden's, whose first `prompt` are given; its
-/// logits are those of steps 0, 1, half of `steps` and the last one, to `bound` (relative).
+/// Checks that the ids of a track's prompt and answer are the golden's, of which the first `prompt`
+/// are the prompt's, and the logits of steps 0, 1, half of `steps` and the last, to `bound`
+/// (relative).
 inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors& golden,
                                  int prompt, int steps, int chunk, float bound) {
   const std::vector<int32_t> want = ints(golden.view("ids"));
@@ -37,13 +38,14 @@ inline void expect_golden_answer(Runner& runner, Track& track, const Safetensors
   }
 }
 
-/// The ids that an answer has drawn so far; the track's as long as it lives.
+/// Returns the ids that an answer has drawn so far; valid as long as the track.
 inline std::span<const int32_t> made_of(const Track& track) {
   const Sequence& answer = *track.state;
   return answer.history(0).subspan(answer.prompt_ids().size());
 }
 
-/// A later prompt contains the ids that an answer was made of; an answer in text alone leaves none.
+/// Checks that a later prompt contains the ids of an earlier answer; an answer in text alone keeps
+/// no ids.
 inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().writing.recalls);
   Runner runner(model);
@@ -58,8 +60,8 @@ inline void expect_answers_to_come_back(const Pipeline& model, SpeechRequest req
   EXPECT_TRUE(written.answer_ids.empty());
 }
 
-/// Its recording at 44.1 kHz goes through torchaudio's resampler to 16 kHz; of several channels the
-/// first is heard.
+/// Checks that a recording at 44.1 kHz is resampled to 16 kHz as torchaudio does it, and that only
+/// the first of several channels is heard.
 inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest request) {
   EXPECT_TRUE(model.info().hearing.first_channel);
   ASSERT_EQ(request.writing.recordings.size(), 1u);
@@ -74,8 +76,9 @@ inline void expect_torchaudios_resampling(const Pipeline& model, SpeechRequest r
   EXPECT_TRUE(std::equal(want.begin(), want.end(), got.begin()));
 }
 
-/// A text that is read aloud with a bound has that many codes, which `is_code` separates from text,
-/// and no fewer because of the text. It is long enough not to end before the bound.
+/// Checks that a text that is read aloud with a bound has exactly that many codes; the ids of its
+/// text do not count. `is_code` separates codes from text. The text must be long enough not to end
+/// before the bound.
 template <typename IsCode>
 void expect_so_many_codes(const Pipeline& model, SpeechRequest request, IsCode&& is_code) {
   for (const int codes : {10, 50}) {

@@ -1,4 +1,4 @@
-// How families that answer chats ask about a recording: the request that a client's chat would
+// How families that answer chats ask about a recording: with the request that a client's chat would
 // make.
 #pragma once
 
@@ -10,8 +10,8 @@
 
 namespace syrinx {
 
-/// A chat of a system message and a user's, which is the recording and then `question`; either text
-/// may be empty and is left out. Answered in words, greedily.
+/// Returns a chat of a system message and a user's message, which is the recording followed by
+/// `question`. Either text may be empty and is then left out. Answered in words, greedily.
 inline SpeechRequest asked_about(const Dictation& dictation, const std::string& system,
                                  const std::string& question) {
   using Json = nlohmann::json;

@@ -7,10 +7,11 @@
 
 namespace syrinx {
 
-/// hearing -> language model -> the stages `behind`, the last of which makes samples; the language
-/// model's text goes to the client. Its ports: text and what is heard (HearingAnswer::kHearing);
-/// text and codes. Without a stage of hearing it takes text alone. `name`: of the language model;
-/// `window`: of the edge that feeds the last stage.
+/// Makes the graph hearing -> language model -> the stages `behind`, the last of which makes
+/// samples; the language model's text goes to the client. The language model's inputs: text and
+/// what is heard (HearingAnswer::kHearing); its outputs: text and codes. Without a hearing stage
+/// the model takes text alone. `name`: of the language model; `window`: of the edge that feeds the
+/// last stage.
 Graph chat_graph(const Link& hearing, const char* name, const ArStage& lm,
                  std::span<const Link> behind, int64_t window = Edge().window);
 

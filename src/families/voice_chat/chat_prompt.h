@@ -1,4 +1,4 @@
-// What a language model that hears reads before it answers. Plain values.
+// The prompt of a language model that hears before it answers. Plain values.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@ namespace syrinx {
 
 struct ChatPrompt {
   std::vector<int32_t> ids;
-  std::vector<int32_t> places;      ///< positions that recordings fill, in rising order
+  std::vector<int32_t> places;      ///< positions of rows that recordings fill, ascending
   std::vector<Heard> heard = {};    ///< parts of recordings, in the order of their places
-  std::vector<uint64_t> keys = {};  ///< of the places; none: such rows are always run
-  std::vector<int32_t> said = {};   ///< the answer's text, where it is only read aloud
+  std::vector<uint64_t> keys = {};  ///< of the places; empty: these rows are never cached
+  std::vector<int32_t> said = {};   ///< the answer's text, if it is only read aloud
 };
 
-/// The recordings of a request as sampled anew, mono at `rate` Hz. Refuses empty ones.
+/// Returns the recordings of a request, resampled to `rate` Hz, mono. Refuses empty recordings.
 Result<std::vector<std::vector<float>>> recordings_at(const SpeechRequest& request, int rate,
                                                       Resampling how);
-/// Refuses a prompt of more ids than `most`.
+/// Refuses a prompt of more than `most` ids.
 Result<ChatPrompt> checked(ChatPrompt prompt, int64_t most, const char* param);
-/// Refuses a text to be read aloud that has no ids, or more than `most`.
+/// Refuses a text to be read aloud that has no ids or more than `most`.
 Status check_aloud(std::span<const int32_t> said, int64_t most);
 
 }  // namespace syrinx

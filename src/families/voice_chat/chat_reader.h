@@ -1,5 +1,5 @@
-// The messages of a chat: their texts, and the places that recordings and earlier answers have in
-// them, in order. A reader belongs to one prompt and one thread. Errors name "messages".
+// The messages of a chat: their texts, and the places of recordings and earlier answers in them, in
+// order. A reader belongs to one prompt and one thread. Errors name "messages".
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,18 +15,18 @@ namespace syrinx {
 using ChatJson = nlohmann::ordered_json;
 
 Error refused_chat(std::string what);
-/// The error of a chat whose messages are not a list.
+/// Returns the error of a chat whose messages are not a list.
 Error no_list_of_messages();
 
-/// The messages, each an object with a role.
+/// Returns the messages, each an object with a role.
 Result<ChatJson> messages_of(const Chat& chat);
-/// "" where there is none.
+/// Returns the role of a message; "" if it has none.
 std::string role_of(const ChatJson& message);
-/// Whether a part of a content is a place for a recording.
+/// Returns whether a part of a content is a place for a recording.
 bool is_recording(const ChatJson& part);
-/// Whether a content is a place for an earlier answer.
+/// Returns whether a content is a place for an earlier answer.
 bool is_answer(const ChatJson& content);
-/// The text of a content, or of a part, without recordings.
+/// Returns the text of a content or of a part, without recordings.
 Result<std::string> text_of(const ChatJson& content);
 
 /// Counts the places of recordings and earlier answers while a chat is read in order. One thread.
@@ -35,7 +35,7 @@ class ChatReader {
   ChatReader(size_t recordings, std::span<const EarlierAnswer> answers)
       : recordings_(recordings), answers_(answers) {}
 
-  /// The number of the recording that stands in the next place.
+  /// Returns the index of the recording for the next place.
   Result<size_t> recording();
   /// The answer that does: its ids as far as it was heard. See known_ids().
   template <typename IsCode>
@@ -47,12 +47,12 @@ class ChatReader {
     answers_ = answers_.subspan(1);
     return known_ids(next, codes_a_second, known, is_code);
   }
-  /// Refuses recordings and answers that had no place.
+  /// Refuses recordings and answers for which the chat had no place.
   Status end() const;
 
  private:
   size_t recordings_, next_ = 0;
-  std::span<const EarlierAnswer> answers_;  // that had no place yet
+  std::span<const EarlierAnswer> answers_;  // those that had no place yet
 };
 
 }  // namespace syrinx

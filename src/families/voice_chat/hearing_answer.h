@@ -1,8 +1,7 @@
 // An answer to a prompt with recordings in it. Some of the prompt's rows, its places, are filled by
-// another network once it has heard: with ids (the codes of a speech tokenizer) or with rows in
-// place of the table's (those of an audio tower). Also holds back what an answer sends to other
-// networks beside its text until the text before it is sent: text that may become a stop string is
-// not spoken either.
+// another network once it has heard the recordings: with ids (codes of a speech tokenizer) or with
+// rows in place of the table's (those of an audio tower). Values for further networks are held back
+// until all text before them is sent, so that text which may become a stop string is not spoken.
 // Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
@@ -16,33 +15,35 @@ namespace syrinx {
 
 class HearingAnswer : public llm::Answer, public Hearer {
  public:
-  static constexpr int kHearing = 1;  ///< input port of what recordings are heard as
+  static constexpr int kHearing =
+      1;  ///< input port for what the hearing network makes of recordings
 
   int heard_rows(int rows) const override { return rows_.before(rows); }
   bool ready() const override { return rows_.complete(); }
   int known_rows() const override { return ready() ? prompt_rows() : rows_.missing(); }
-  /// Those of recordings by what they were made of. Rows without keys end them.
+  /// Rows of recordings have the keys of the recordings. The keys end before the first row without
+  /// one.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  /// Ids that are given have a rule of their own each, which guesses cannot have.
+  /// No draft for given ids: each of them has a rule of its own, which drafts cannot have.
   std::span<const int32_t> draft() const override {
     return said_.empty() ? Answer::draft() : std::span<const int32_t>();
   }
   Status take(int port, const Frames& frames) override;
   std::span<const Heard> heard() const override { return heard_; }
-  /// The vector of a recording's row instead of its id.
+  /// Gives a row of a recording its vector in place of its id.
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
-  /// `width` of the rows that come for the prompt's places; 0: one number comes for each, which is
-  /// added to the id that stands there.
+  /// `width`: of the rows that come for the prompt's places; 0: each place gets one number, which
+  /// is added to the id at that place.
   HearingAnswer(const llm::ModelConfig& config, const llm::Generation& generation,
                 const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                 int64_t width);
 
-  /// The answer's text, where it is only read aloud.
+  /// Returns the answer's text, if it is only read aloud.
   std::span<const int32_t> said() const { return said_; }
-  /// Sends `value` on once the text so far is sent.
+  /// Sends `value` once the text so far is sent.
   void hold_back(int32_t value) { held_back_.push_back({value, text().known()}); }
   /// The next value that may go on.
   std::optional<int32_t> next_passed();
@@ -50,7 +51,7 @@ class HearingAnswer : public llm::Answer, public Hearer {
  private:
   struct HeldBack {
     int32_t value = 0;
-    int64_t end = 0;  // of the text before it
+    int64_t end = 0;  // of the text before the value
   };
   llm::HeardRows rows_;
   const bool as_ids_;

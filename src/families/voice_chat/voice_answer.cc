@@ -27,7 +27,7 @@ SampleRule VoiceAnswer::rule(int k) const {
   return said().empty() ? of_text(Answer::rule(k)) : rule_aloud();
 }
 
-/// An id is one of the answer that later requests may bring back, unless it ended it.
+/// Keeps each id that later requests may bring back; the id that ends the answer is not kept.
 Verdict VoiceAnswer::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
   if (!speaks_) return verdict;

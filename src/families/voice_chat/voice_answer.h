@@ -1,21 +1,21 @@
-// An answer whose text goes to the client and whose audio goes on as codes: ids of one range of the
-// vocabulary. A text that is only read aloud is the answer's text, drawn by rules of the family.
-// Made on the caller's thread, then touched by one thread at a time.
+// An answer whose text goes to the client and whose audio goes to further stages as codes: ids of
+// one range of the vocabulary. A text that is only read aloud is the answer's text; the family's
+// rules draw it. Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
 #include "families/voice_chat/hearing_answer.h"
 
 namespace syrinx {
 
-/// A text that is read aloud stands in runs of ids of text and codes.
+/// The lengths of the alternating runs of ids of text and of codes in a text that is read aloud.
 struct AloudRuns {
   int text = 1, codes = 1;
 };
-/// The most ids of an answer that is heard, `most` at most: what a request says, its frames and the
-/// `said` ids of a text among them.
+/// Returns the most ids of an answer with audio, not above `most`. The bound of the request counts
+/// frames; the `said` ids of a text that is read aloud come on top.
 int most_ids(const SpeechRequest& request, int64_t said, AloudRuns runs, int64_t most);
 
-/// Ids of audio: of code 0, and behind that of the last one.
+/// The ids of audio: from that of code 0 up to, not including, the one behind the last code.
 struct AudioIds {
   int32_t begin = 0, end = 0;
   bool has(int32_t id) const { return begin <= id && id < end; }
@@ -36,11 +36,11 @@ class VoiceAnswer : public HearingAnswer {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
  protected:
-  /// The next id of a text that is read aloud.
+  /// Returns the rule of the next id of a text that is read aloud.
   virtual SampleRule rule_aloud() const = 0;
 
  private:
-  /// Without audio, where nothing is to be heard.
+  /// Removes the ids of audio from a rule if no audio is wanted.
   SampleRule of_text(SampleRule rule) const;
 
   const AudioIds audio_;
