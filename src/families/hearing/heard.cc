@@ -69,7 +69,7 @@ std::vector<Heard> take_heard(Bundle& bundle, int64_t longest,
 }
 
 void append_row_keys(uint64_t part, int64_t rows, std::vector<uint64_t>& keys) {
-  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;  // odd: no two rows of a part are alike
+  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;  // odd, so all rows of a part have different keys
   for (int64_t row = 1; row <= rows; ++row)
     keys.push_back(part + kStep * static_cast<uint64_t>(row));
 }

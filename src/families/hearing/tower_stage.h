@@ -1,5 +1,5 @@
-// Qwen3-Omni's audio tower as the chunk stage of the families that hear by it: samples at 16 kHz to
-// rows. Const after construction, shared by threads; what it is made of must outlive it. CPU only.
+// Qwen3-Omni's audio tower as the chunk stage of all families that use it: samples at 16 kHz to
+// rows. Const after construction, shared by threads; its arguments must outlive it. CPU only.
 #pragma once
 
 #include "codec/qwen3_audio_tower.h"
@@ -8,21 +8,21 @@
 
 namespace syrinx {
 
-/// A frame is a chunk of the tower, a second. Each of several recordings begins with a frame of its
-/// own; the last frame of a recording is filled up with zeros. A window is one piece of work, and
-/// is not computed again where it comes again.
+/// A frame is a chunk of the tower, one second. Each recording begins with a new frame; its last
+/// frame is filled up with zeros. A window is computed in one piece; windows with known keys are
+/// taken from the cache.
 class TowerStage : public ChunkStage {
  public:
   /// `adaptor`: applied to the tower's rows; null: they are passed on unchanged.
   explicit TowerStage(const Qwen3AudioTower& tower, const PackedLinear* adaptor = nullptr)
       : tower_(tower), adaptor_(adaptor), before_(kHeardBeforeBytes) {}
 
-  /// The window's chunks come from cut(); its mel needs a chunk on either side.
+  /// The window's chunks come from cut(); its mel needs one chunk on either side.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
   FrameType in() const override;
   FrameType out() const override;
   int most_out() const override;
-  /// `sequence` is a Hearer.
+  /// `sequence` must be a Hearer.
   Bundle bundle(const Sequence& sequence) const override { return heard_bundle(sequence); }
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
