@@ -1,6 +1,6 @@
-// Opening a checkpoint: which model its config.json describes, its weight files and its tokenizer.
-// With random weights (LoadSpec::dummy) all but config.json may be missing. Free functions; any
-// thread; faults are LoadErrors.
+// Opening a checkpoint: its config.json and the model that it describes, its weight files and its
+// tokenizer. With random weights (LoadSpec::dummy) all files but config.json may be missing. Free
+// functions; any thread; faults are LoadErrors.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace syrinx {
 
-/// The text of "model_type"; empty where there is none.
+/// Returns the text of "model_type"; empty if there is none.
 std::string model_type(const Config& root);
 
 /// Opens the weights of `path`, or random weights where those were asked for. `has`:
@@ -28,7 +28,7 @@ inline std::unique_ptr<WeightSource> weights_at(
   return spec.dummy ? dummy_weights(std::move(has)) : open_weights(path);
 }
 
-/// The same for networks whose weights may be stored in weight norm: random ones need none.
+/// The same for networks whose weights may be stored in weight norm; random weights are not.
 inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
                                                       const std::string& path) {
   return weights_at(spec, path, [](const std::string& name) {
@@ -36,8 +36,8 @@ inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
   });
 }
 
-/// How a codec keeps its weights: convolutions have no form of 8 bits, and its other matrices are a
-/// small part of it.
+/// Returns the type in which a codec keeps its weights: 8-bit convolutions do not exist, and the
+/// codec's other matrices are small.
 inline WeightType codec_weights(WeightType type) {
   return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
 }
@@ -45,8 +45,8 @@ inline WeightType codec_weights(WeightType type) {
 /// Whether `dir` holds the files of a tokenizer.
 bool has_tokenizer(const std::string& dir);
 
-/// The tokenizer of spec.dir, whose ids are below the `most` of the model. With random weights and
-/// no files it has an id for each byte and for each of `words` (byte_tokenizer()).
+/// Opens the tokenizer of spec.dir, whose ids are below the model's `most`. With random weights and
+/// without files it has an id for each byte and for each of `words` (byte_tokenizer()).
 Tokenizer open_tokenizer(const LoadSpec& spec, std::span<const std::string> words = {},
                          int64_t most = std::numeric_limits<int64_t>::max());
 

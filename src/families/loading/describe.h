@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; of a mixture, its experts instead of ffn.
+/// "28 layers, width 1024, heads 16/8 x 128, ffn 3072"; a mixture's experts stand in place of ffn.
 std::string describe_decoder(const DecoderConfig& d);
 
 /// "8 x 1024 codes, 960 samples a frame, looks 2 ahead". A Codec is the config of a codec.
@@ -46,11 +46,11 @@ void set_rates(PipelineInfo& info, const Codec& codec) {
       static_cast<double>(codec.sample_rate) / static_cast<double>(codec.hop());
 }
 
-/// The names of the model's voices: "tara, leo".
+/// Returns the names of the model's voices: "tara, leo".
 std::string voice_names(const PipelineInfo& info);
-/// Why the model has no voice of that name.
+/// Returns the error for a voice that the model lacks.
 Error unknown_voice(const PipelineInfo& info, const std::string& name);
-/// Refuses a voice that is not among them; without a name it is the default.
+/// Refuses a voice that is not among the model's; without a name the model uses its default.
 Status check_voice(const PipelineInfo& info, const std::string& name);
 
 }  // namespace syrinx

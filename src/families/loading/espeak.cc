@@ -15,12 +15,11 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kMostLine = 900;     // bytes; espeak-ng reads lines of at most 999
-constexpr double kFirstAnswer_s = 3;  // of a program that starts
-constexpr double kPause_s = 30;       // after one could not be started
+constexpr double kFirstAnswer_s = 3;  // time limit for the first answer of a started process
+constexpr double kPause_s = 30;       // before the next try, after a start failed
 constexpr std::string_view kBorder = "zdragzvok", kEnd = "wubbleflink";  // words of no language
 
-/// Calls `take` with each line that is not blank, without spaces around. Text behind the last line
-/// end is left out.
+/// Calls `take` with each line that is not blank, trimmed. Text after the last line end is ignored.
 template <typename Take>
 void for_lines(std::string_view printed, const Take& take) {
   for (size_t begin = 0, end; (end = printed.find('\n', begin)) != printed.npos; begin = end + 1) {
@@ -35,7 +34,7 @@ bool has_line(std::string_view printed, std::string_view wanted) {
   return found;
 }
 
-/// One program, for one voice. One thread at a time.
+/// One process, for one voice. One thread at a time.
 class Espeak {
  public:
   static std::unique_ptr<Espeak> start(const std::string& voice, EspeakInput input) {
@@ -78,7 +77,7 @@ class Espeak {
         said.back() += (said.back().empty() ? "" : " ") + std::string(line);
       }
     });
-    // A text that sounds like a border or the end gives other counts.
+    // A text that sounds like the border or the end changes the count.
     const bool clear = said.back().empty() && said.size() == texts.size() + 1 && !behind;
     if (!clear) return {};
     said.pop_back();
@@ -107,10 +106,10 @@ class Espeak {
   std::string border_, end_;
 };
 
-/// Programs that wait for texts, those used last in front.
+/// Idle processes, the most recently used first.
 class Kept {
  public:
-  /// Null: there is none to be had.
+  /// Returns a process for the voice, idle or new; null: none can be had.
   std::unique_ptr<Espeak> take(std::string_view voice, EspeakInput input) {
     std::unique_ptr<Espeak> gone;  // ends without the lock
     {
@@ -153,8 +152,9 @@ class Kept {
  private:
   std::mutex mutex_;
   std::list<std::unique_ptr<Espeak>> idle_;
-  int count_ = 0;  // of all, also those that are in use or start
-  std::map<std::string, double, std::less<>> not_before_s_;  // of voices that did not start
+  int count_ = 0;  // number of processes, including those in use or starting
+  std::map<std::string, double, std::less<>>
+      not_before_s_;  // time of the next try, of voices whose process did not start
 };
 
 Kept& kept() {
@@ -169,7 +169,7 @@ std::optional<std::vector<std::string>> espeak_kept(std::span<const std::string>
   for (const std::string& text : texts) {
     if (text.size() > kMostLine || text.find('\n') != text.npos) return {};
   }
-  // One that died while it waited is replaced once.
+  // Retries once, in case the process died while it was idle.
   for (int attempt = 0; attempt < 2; ++attempt) {
     auto program = kept().take(voice, input);
     if (!program) return {};

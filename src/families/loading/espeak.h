@@ -1,6 +1,6 @@
-// Programs espeak-ng that are kept running, as a start of one costs more than what it says. They
-// print the phonemes that a program started for the text would print. At most kMostEspeaks run, for
-// as many voices and threads. Free function; any thread.
+// Keeps espeak-ng processes running, because starting one takes longer than reading a text. They
+// print the same phonemes as a process that is started for the text. At most kMostEspeaks run, for
+// all voices and threads. Free function; any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace syrinx {
 
 inline constexpr int kMostEspeaks = 8;
 
-/// How espeak-ng reads what it is given.
+/// The form of espeak-ng's input.
 enum class EspeakInput : uint8_t {
   kText,
   kMarkup,  ///< SSML (-m)
 };
 
-/// Phonemes in IPA of each text alone, its lines joined by spaces. Nothing where no kept program
-/// can say them: espeak-ng is not installed, all are busy, a text is long (espeak-ng cuts lines of
-/// a thousand bytes) or sounds like the border between two. Then a program of its own may. `texts`:
-/// a line each.
+/// Returns the phonemes in IPA of each of `texts` (one line each), its output lines joined by
+/// spaces. Returns nothing if no kept process can read them: espeak-ng is not installed, all are
+/// busy, or a text is too long (espeak-ng cuts lines at a thousand bytes) or sounds like the marker
+/// between texts. A process that the caller starts for the texts may still succeed.
 std::optional<std::vector<std::string>> espeak_kept(std::span<const std::string> texts,
                                                     std::string_view voice, EspeakInput input);
 

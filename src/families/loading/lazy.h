@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Any thread; the first one that asks makes the value while others wait. Neither copied nor moved.
+/// Any thread; the first caller makes the value while other callers wait. Neither copied nor moved.
 template <typename T>
 class Lazy {
  public:

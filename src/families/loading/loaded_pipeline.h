@@ -25,7 +25,8 @@ class LoadedPipeline : public Pipeline {
 
   PipelineInfo info_;
   Graph graph_;
-  std::unique_ptr<const VoiceEncoder> voices_;  // null: the checkpoint makes none of recordings
+  std::unique_ptr<const VoiceEncoder>
+      voices_;  // null: the checkpoint cannot make voices of recordings
 };
 
 }  // namespace syrinx

@@ -1,6 +1,6 @@
-// The path from a recording to a voice: networks that are loaded with the first recording, a
-// coroutine of the family that makes the voice of what they hear, and, for voices that are the
-// frames of a codec, all of it.
+// The path from a recording to a voice: networks that are loaded with the first recording, and a
+// coroutine of the family that makes the voice with them. For voices that are the frames of a
+// codec, the coroutine is here too.
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace syrinx {
 
-/// A recording on its way to a voice: the samples, and the voice with what is known of it so far.
+/// A recording that becomes a voice: the samples, and the voice as far as it is made.
 class RecordedVoice : public VoiceWork {
  public:
   RecordedVoice(const VoiceEncoderInfo& info, const Recording& recording)
@@ -37,17 +37,17 @@ class RecordedVoice : public VoiceWork {
   using VoiceWork::start;
   using VoiceWork::voice;
 
-  /// The samples at another rate, in Hz.
+  /// Returns the samples at another rate, in Hz.
   std::vector<float> at(int rate, Resampling how) const {
     return resampled(samples, rate_, rate, how);
   }
-  /// From now on they are at that rate.
+  /// Replaces the samples by resampled ones.
   void resample(int rate, Resampling how) {
     samples = at(rate, how);
     rate_ = rate;
   }
 
-  /// A vector of the voice, f32 [size].
+  /// Stores a vector of the voice, f32 [size].
   void keep(const char* name, std::span<const float> vector) {
     Tensor kept({std::ssize(vector)}, DType::kF32);
     std::ranges::copy(vector, kept.f32());
@@ -64,7 +64,7 @@ class RecordedVoice : public VoiceWork {
 template <typename Networks>
 class RecordedVoices : public VoiceEncoder {
  public:
-  /// Begins the coroutine that makes a voice: neither of its arguments ends before it.
+  /// Begins the coroutine that makes a voice; both arguments outlive it.
   using Work = std::function<Pieces(const Networks& networks, RecordedVoice& voice)>;
 
   /// `load` loads the networks when the first recording comes.
@@ -72,7 +72,7 @@ class RecordedVoices : public VoiceEncoder {
       : info_(std::move(info)), networks_(std::move(load)), work_(std::move(work)) {}
 
   const VoiceEncoderInfo& info() const override { return info_; }
-  /// Throws LoadError where the networks cannot be loaded.
+  /// Throws LoadError if the networks cannot be loaded.
   std::unique_ptr<VoiceEncoding> open(const Recording& recording) const override {
     auto voice = std::make_unique<RecordedVoice>(info_, recording);
     voice->start(work_(networks_.get(), *voice));
@@ -92,7 +92,7 @@ class RecordedVoices : public VoiceEncoder {
 inline constexpr const char* kVoiceCodes = "codes";  ///< i32 [T, C]
 
 /// Writes the frames that a codec makes of the samples, piece by piece. A Codec has open(), room(),
-/// run(), frames() and a config() of its codebooks and hop.
+/// run(), frames() and config() with its codebooks and hop.
 template <typename Codec>
 Pieces hear_frames(const Codec& codec, RecordedVoice& recorded) {
   const int64_t q = codec.config().codebooks, hop = codec.config().hop();
@@ -119,7 +119,8 @@ Pieces hear_frames_at(const Codec& codec, int rate, RecordedVoice& recorded) {
   for (Pieces p = hear_frames(codec, recorded); !p.done(); p.next()) co_await PieceEnd();
 }
 
-/// Voices that are a recording's frames of codes; `load` loads the codec. `rate` in Hz.
+/// Makes an encoder of voices that are a recording's frames of codes; `load` loads the codec.
+/// `rate` in Hz.
 template <typename Codec>
 std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int rate,
                                                std::function<std::unique_ptr<Codec>()> load) {
@@ -130,12 +131,12 @@ std::unique_ptr<VoiceEncoder> voices_of_frames(VoiceEncoderInfo info, int rate,
       });
 }
 
-/// The family has no use for a voice that was made of data of others.
+/// Returns the error for a voice whose data was made for another model.
 inline Error foreign_voice(const std::string& why) {
   return {ErrorCode::kInvalid, "the voice does not fit this model: " + why, "voice"};
 }
 
-/// Returns the fault of a voice that takes `frames` of a prompt that has room for `most`.
+/// Returns the error for a voice of `frames` frames where a prompt has room for `most`.
 inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most) {
   const auto lasting = [&](int64_t count) {
     const double seconds = voice.seconds * static_cast<double>(count) / static_cast<double>(frames);
@@ -147,8 +148,8 @@ inline Error recording_too_long(const Voice& voice, int64_t frames, int64_t most
           "voice"};
 }
 
-/// The frames [T, C] of such a voice, at most the given number, or why a model of C codebooks
-/// cannot use it.
+/// Returns the frames [T, C] of a voice, at most `most`, or why a model of C codebooks cannot use
+/// it.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks,
                                                 int64_t most) {
   const Tensor* codes = voice.find(kVoiceCodes);
@@ -160,7 +161,7 @@ inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t code
   return std::vector<int32_t>(codes->i32(), codes->i32() + codes->shape().count());
 }
 
-/// The same with codes below `first` in codebook 0 and below `others` in the others.
+/// The same; codes must be below `first` in codebook 0 and below `others` in the other codebooks.
 inline Result<std::vector<int32_t>> voice_codes(const Voice& voice, int64_t codebooks, int64_t most,
                                                 int64_t first, int64_t others) {
   Result<std::vector<int32_t>> codes = voice_codes(voice, codebooks, most);
