@@ -14,7 +14,8 @@ namespace syrinx {
 
 inline std::string parity(const std::string& name) { return SYRINX_BINARY_DIR "/parity/" + name; }
 
-/// A family's golden checkpoint with the authors' voice "cloned" and without the file `left_out`.
+/// A copy of a family's golden checkpoint with the authors' voice "cloned", without the file
+/// `left_out`.
 struct ClonedCheckpoint {
   explicit ClonedCheckpoint(const std::string& family, const std::string& left_out = "") {
     const std::string golden = parity(family + "/golden/");
@@ -29,7 +30,7 @@ struct ClonedCheckpoint {
   TestDir dir;
 };
 
-/// What the chunk stages of a chain make of a sequence's frames, given at once.
+/// Returns the samples that a chain of chunk stages makes of a sequence's frames in one call each.
 inline std::vector<float> through_chunk_stages(const Graph& graph, const Sequence& sequence,
                                                std::span<const int32_t> frames, StepContext& ctx) {
   std::vector<float> values;

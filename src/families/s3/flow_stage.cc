@@ -11,13 +11,13 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kTableFrames = 15000;  // 300 s, then it begins again
+constexpr int64_t kTableFrames = 15000;  // 300 s; later positions begin at the table's start again
 constexpr uint32_t kFlowNoise = 0x53330001;
 constexpr size_t kPromptsKept = 4;
 
 bool starts_segment(int32_t code) { return (code & kS3SegmentStart) != 0; }
 
-/// Frames of `codes` that belong to the segment of the first one.
+/// Returns how many frames of `codes` belong to the same segment as the first.
 int64_t segment_frames(std::span<const int32_t> codes) {
   const auto next = std::find_if(codes.begin() + 1, codes.end(), starts_segment);
   return next - codes.begin();
@@ -34,7 +34,7 @@ Tensor filled_tensor(const Shape& shape, std::span<const float> values) {
   return tensor;
 }
 
-/// To the bit; by content, because bundles are all that comes of a voice.
+/// Compares bit by bit. By content, because a stage sees a voice only as a bundle.
 bool same_values(const Tensor& a, const Tensor& b) {
   const int64_t count = a.empty() ? 0 : a.view().count();
   if (count != (b.empty() ? 0 : b.view().count())) return false;
@@ -51,11 +51,11 @@ struct S3FlowStage::Stream : StreamState {
   std::shared_ptr<const S3FlowVoice> voice;
   uint64_t seed = 0;
   bool full = false;
-  std::optional<S3FlowState> flow;  // of the segment, once it has begun; none where it is full
-  int64_t taken = 0;                // tokens of the segment that were fresh
-  int64_t ahead = 0;                // tokens after those that the flow has taken already
+  std::optional<S3FlowState> flow;  // of the segment, once it has begun; unset with the full flow
+  int64_t taken = 0;                // fresh tokens of the segment so far
+  int64_t ahead = 0;                // later tokens that the flow has taken already
   uint32_t segment = 0;
-  std::vector<float> ready;  // mel values of tokens that were not fresh yet
+  std::vector<float> ready;  // mel values of tokens that are not fresh yet
 };
 
 S3FlowStage::S3FlowStage(const S3Flow& flow, S3Noise noise)
@@ -98,7 +98,7 @@ std::unique_ptr<StreamState> S3FlowStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// The same voice as it is kept already, or this one.
+/// Returns the kept voice with the same content, or this one.
 std::shared_ptr<const S3FlowVoice> S3FlowStage::known(S3FlowVoice voice) const {
   const std::lock_guard lock(mutex_);
   for (const Prompt& prompt : prompts_) {
@@ -127,7 +127,7 @@ void S3FlowStage::fill_noise(int64_t frame, std::span<float> out) const {
   }
 }
 
-/// A stream that has taken the voice's prompt; computed once while the voice stays in use.
+/// Returns the flow state after the voice's prompt; kept while the voice is in use.
 S3FlowState S3FlowStage::begin(StepContext& ctx,
                                const std::shared_ptr<const S3FlowVoice>& voice) const {
   {
@@ -149,7 +149,7 @@ S3FlowState S3FlowStage::begin(StepContext& ctx,
   return copy;
 }
 
-/// The next codes of a segment to mel values, as far as they are certain.
+/// Turns the next codes of a segment into mel values, as far as these are certain.
 void S3FlowStage::solve(StepContext& ctx, std::span<const int32_t> codes, bool ended,
                         Stream& s) const {
   const int64_t prompt = static_cast<int64_t>(s.voice->tokens.size()) * flow_.config().ratio;
@@ -182,7 +182,7 @@ void S3FlowStage::run(StepContext& ctx, const ChunkJob& job) const {
     }
     const int64_t known = begin + segment_frames(window.subspan(static_cast<size_t>(begin)));
     const int64_t end = std::min<int64_t>(known, job.fresh);
-    const bool followed = known < static_cast<int64_t>(window.size());  // by another segment
+    const bool followed = known < static_cast<int64_t>(window.size());  // another segment follows
     const bool ended = end == known && (followed || job.last);
     solve(ctx, window.subspan(begin + s.ahead, known - begin - s.ahead), ended, s);
     const auto values = static_cast<size_t>((end - begin) * mel_width_);

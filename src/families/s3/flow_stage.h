@@ -1,7 +1,7 @@
-// Speech tokens to mel frames, whole blocks of 25 tokens at a time, or whole segments for requests
-// with the full flow. Blocks count from the beginning of the voice's prompt, so the first one of a
-// stream is as short as the prompt leaves it; or from its end (S3FlowConfig::whole_prompt).
-// The sequence that feeds it is an S3State too, or its script is.
+// Speech tokens to mel frames, in whole blocks of 25 tokens, or in whole segments for requests with
+// the full flow. Blocks count from the beginning of the voice's prompt, so the first block of a
+// stream may be shorter; or from the prompt's end (S3FlowConfig::whole_prompt). The sequence that
+// feeds it, or the sequence's script, is an S3State.
 // Const after construction but for the prompts it keeps, which are locked; any number of executors.
 #pragma once
 
@@ -16,13 +16,14 @@ namespace syrinx {
 /// The noise that the flow starts from in frames after the prompt.
 enum class S3Noise : uint8_t {
   kFixed,   ///< the table that CosyVoice2 draws once with torch's seed 0, by position
-  kSeeded,  ///< numbers of the request's seed; the prompt's are the table's, so it can be shared
+  kSeeded,  ///< drawn by the request's seed; the prompt's noise is the table's, so streams can
+            ///< share it
 };
 
-/// The last number of a frame that leaves the flow, behind its ratio mel frames.
+/// The last number of a frame that the flow emits, after the frame's `ratio` mel frames.
 struct S3Mark {
-  bool starts = false;  ///< a segment begins here, but for the first
-  int unheard = 0;      ///< mel frames at its beginning that are the prompt's
+  bool starts = false;  ///< a segment other than the first begins here
+  int unheard = 0;      ///< leading mel frames that belong to the prompt
 
   static S3Mark of(float value) {
     const int bits = static_cast<int>(value);
@@ -31,7 +32,7 @@ struct S3Mark {
   float value() const { return static_cast<float>((starts ? 1 : 0) + 2 * unheard); }
 };
 
-/// The flow as the engine runs it.
+/// The flow as a chunk stage.
 class S3FlowStage : public ChunkStage {
  public:
   S3FlowStage(const S3Flow& flow, S3Noise noise);
@@ -41,7 +42,7 @@ class S3FlowStage : public ChunkStage {
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// Up to the end of the next block once its lookahead has come, or to the end of the segment.
+  /// Ends a chunk at the end of the next block, once its lookahead has come, or of the segment.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
   void follow(StreamState& stream, const ChunkJob& job) const override;
 
@@ -58,7 +59,7 @@ class S3FlowStage : public ChunkStage {
   int64_t mel_width_;
   std::vector<float> table_;  // [mel][kTableFrames]
 
-  /// Streams that have taken the prompts of the voices used last.
+  /// Flow states after the prompts of the voices that were used last.
   struct Prompt {
     std::shared_ptr<const S3FlowVoice> voice;
     std::shared_ptr<const S3FlowState> state;

@@ -1,4 +1,4 @@
-// The voices given as data that were used last, prepared, so that requests with the same voice
+// The most recently used voices that requests gave as data, prepared. Requests with the same voice
 // share its preparation, its place in the prefix cache and the flow's prompt. Any thread.
 #pragma once
 
@@ -14,7 +14,7 @@ class Recent {
  public:
   explicit Recent(size_t most = 16) : most_(most) {}
 
-  /// Null when it is not kept.
+  /// Returns null if the voice is not kept.
   std::shared_ptr<const V> find(uint64_t key) {
     const std::lock_guard lock(mutex_);
     for (auto it = entries_.begin(); it != entries_.end(); ++it) {
@@ -24,7 +24,8 @@ class Recent {
     }
     return nullptr;
   }
-  /// The voice that is kept under `key` from now on: another thread may have been faster.
+  /// Keeps `voice` under `key` and returns it, or returns the voice that another thread has kept
+  /// there before.
   std::shared_ptr<const V> keep(uint64_t key, std::shared_ptr<const V> voice) {
     if (std::shared_ptr<const V> known = find(key)) return known;
     const std::lock_guard lock(mutex_);

@@ -6,7 +6,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kMostTokens = 1500;  // of a voice: a minute
+constexpr int64_t kMostTokens = 1500;  // the most of a voice: one minute
 
 MelOptions mel_options(int64_t bands) {
   MelOptions o;

@@ -16,7 +16,7 @@
 
 namespace syrinx {
 
-/// P tokens; mel [P * ratio, M], or with spare frames more.
+/// P tokens; mel [P * ratio, M], or up to `spare` frames more.
 struct S3Reference {
   std::vector<int32_t> tokens;
   Tensor mel;
@@ -28,7 +28,7 @@ class S3ReferenceEncoder {
  public:
   static constexpr int kMelRate = 24000;  ///< Hz
 
-  /// One recording between calls.
+  /// The state of one recording between calls.
   class Work {
    public:
     bool done() const { return mel_done_ && tokens_.done() && speaker_.done(); }
@@ -49,14 +49,15 @@ class S3ReferenceEncoder {
 
   const S3Tokenizer& tokenizer() const { return tokenizer_; }
   int64_t ratio() const { return ratio_; }
-  /// The same recording at 16 kHz and at 24 kHz.
+  /// Begins a recording, given at 16 kHz and at 24 kHz.
   Work open(std::span<const float> at_16k, std::span<const float> at_24k) const;
-  /// The next piece of an unfinished work.
+  /// Computes the next piece of an unfinished work.
   void run(StepContext& ctx, Work& work) const;
-  /// Returns the result of a work that is done. Tokens and mel end together: the longer one is cut
-  /// off, but for `spare` mel frames at most (S3FlowVoice::mel).
+  /// Returns the result of a work that is done. The longer of tokens and mel is cut to the end of
+  /// the other, but mel keeps up to `spare` more frames (S3FlowVoice::mel).
   S3Reference take(Work& work, int64_t spare = 0) const;
-  /// The same with all tokens: mel is cut to their end, or its last frame repeated up to it.
+  /// The same with all tokens: mel is cut at their end, or its last frame is repeated up to their
+  /// end.
   S3Reference take_filled(Work& work) const;
   size_t bytes() const { return tokenizer_.bytes() + speaker_.bytes(); }
 
@@ -67,19 +68,19 @@ class S3ReferenceEncoder {
   CamPlus speaker_;
 };
 
-/// A reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] or with
+/// Stores a reference as tensors of a voice: "tokens" i32 [P], "mel" f32 [P * ratio, M] or with
 /// spare frames more, "speaker_vector" f32.
 void put_reference(const S3Reference& reference, Voice& voice);
-/// The way back. A voice may be anybody's file: an Error says what does not fit. Without "tokens"
-/// and "mel" it is a speaker only.
+/// Reads such a voice, whose file may come from anywhere: an Error says what does not fit. Without
+/// "tokens" and "mel" the voice has a speaker vector only.
 Result<std::shared_ptr<const S3FlowVoice>> flow_voice(const Voice& voice, const S3Flow& flow);
 
-/// A tensor of a voice: ids below `bound`, at most `most`; `count` floats. Errors as above.
+/// Reads a tensor of ids below `bound`, at most `most` of them, or returns why it cannot.
 Result<std::vector<int32_t>> voice_ids(const Voice& voice, const std::string& name, int64_t most,
                                        int64_t bound);
 /// Reads a tensor of `count` finite floats, or returns why it cannot.
 Result<std::vector<float>> voice_floats(const Voice& voice, const std::string& name, int64_t count);
-/// Values as tensors of a voice.
+/// Makes tensors of a voice from values.
 Tensor tensor_of(std::span<const int32_t> values);
 Tensor tensor_of(std::span<const float> values);
 

@@ -1,5 +1,5 @@
-// What families whose language model makes S3 tokens have in common as scripts of SpokenSequence:
-// the tokens that are spoken, the bound of a full flow, and what the stages behind are given.
+// The common part of scripts (SpokenSequence) of families whose language model makes S3 tokens: the
+// tokens that are spoken, the bound of a full flow, and the state that the stages behind read.
 #pragma once
 
 #include <utility>
@@ -14,11 +14,11 @@ class S3Script : public SpokenScript, public S3State {
   int64_t step_limit() const override {
     return full_flow_ ? kMostFullTokens : SpokenScript::step_limit();
   }
-  /// Codes that are no tokens are fed back but never spoken.
+  /// Emits the step's code if it is a token; other codes are fed back but never spoken.
   int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) override;
 
  protected:
-  /// `tokens`: codes below are S3 tokens. `full_flow`: the flow attends to whole segments.
+  /// `tokens`: codes below it are S3 tokens. `full_flow`: the flow attends to whole segments.
   S3Script(std::shared_ptr<const S3FlowVoice> voice, uint64_t seed, bool full_flow, int32_t tokens)
       : S3State(std::move(voice), seed, full_flow), tokens_(tokens) {}
 
@@ -27,11 +27,11 @@ class S3Script : public SpokenScript, public S3State {
 
  private:
   const int32_t tokens_;
-  bool spoke_ = false;   // a token, in this segment or before
-  bool begins_ = false;  // no token of this segment yet, but of earlier ones
+  bool spoke_ = false;   // a token was spoken in this segment or before
+  bool begins_ = false;  // no token of this segment is spoken yet, but tokens of earlier ones
 };
 
-/// The side of a sequence that the stages behind it read: the sequence's own, or its script's.
+/// Returns the state that the stages behind a sequence read: the sequence itself, or its script.
 const S3State& s3_state_of(const Sequence& sequence);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// What pipelines share whose language model makes S3 tokens: the voice of a request, the graph
-// behind the language model, and the description of both.
+// The common part of pipelines whose language model makes S3 tokens: the voice of a request, the
+// graph behind the language model, and the description of both.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@
 
 namespace syrinx {
 
-/// The voice that came with the request, which `make` makes a Voice of unless it is a recent one,
-/// or one of the checkpoint's `file`, by its name; without one it is `usual`. `stored` must outlive
-/// what is given.
+/// Returns the voice of a request: the voice data of the request, which `make` turns into a Voice
+/// unless it was used recently; or the named voice of the checkpoint's `file`; or, without either,
+/// `usual`. `stored` must outlive the result.
 template <typename Voice, typename Make>
 Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
                                                 const std::map<std::string, Voice>& stored,
@@ -49,15 +49,15 @@ Result<std::shared_ptr<const Voice>> who_speaks(const SpeechRequest& request,
   return std::shared_ptr<const Voice>(std::shared_ptr<const Voice>(), &found->second);
 }
 
-/// Flow and vocoder behind a language model. Both cut at borders of their own (ChunkStage::cut);
-/// these figures are what they mostly do.
+/// Links flow and vocoder to a language model. Both choose their own chunks (ChunkStage::cut); the
+/// figures here are typical chunks.
 inline std::array<Link, 2> s3_links(const S3FlowConfig& config, const S3FlowStage& flow,
                                     const S3VocoderStage& vocoder) {
   const int chunk = static_cast<int>(config.chunk);
   return {Link{"flow", &flow, {chunk, chunk, 0, static_cast<int>(config.lookahead)}},
           Link{"vocoder", &vocoder, {1, chunk, 0, vocoder.lookahead()}}};
 }
-/// The graph of a language model, flow and vocoder in a row.
+/// Makes the graph: language model -> flow -> vocoder.
 inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3FlowStage& flow,
                       const S3VocoderStage& vocoder) {
   return chain(lm, s3_links(config, flow, vocoder));

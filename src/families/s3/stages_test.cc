@@ -65,7 +65,7 @@ struct Fixture {
     return flow.voice({1, 2, 3, 4, 5, 6, 7}, std::move(mel), speaker);
   }
 
-  /// What a stage makes of the frames when `given` of them have come before each look at them.
+  /// Returns the output of a stage if `given` more frames arrive before each cut.
   template <typename T>
   std::vector<float> run(const ChunkStage& stage, const Sequence& request,
                          const std::vector<T>& frames, int given, int lookahead) {
@@ -111,7 +111,7 @@ struct Fixture {
     return out;
   }
 
-  /// What a stage makes of all frames of several streams in one batch.
+  /// Returns the output of a stage for all frames of several streams in one batch.
   template <typename T>
   std::vector<std::vector<float>> run_together(const ChunkStage& stage,
                                                std::span<const Request* const> requests,
@@ -172,7 +172,7 @@ TEST(S3Stages, HoweverFramesComeTheSamplesAreTheSame) {
   }
 }
 
-/// Streams of one voice, of another, and one that attends to all, in the same calls.
+/// Runs streams of one voice, of another voice and with the full flow in the same calls.
 TEST(S3Stages, InABatchAStreamIsAsAlone) {
   Fixture f;
   const Request one(f.voice, 1), two(f.voice, 2), full(f.voice, 3, true);
@@ -185,7 +185,7 @@ TEST(S3Stages, InABatchAStreamIsAsAlone) {
   const auto mels = f.run_together<int32_t>(flow, requests, tokens);
   const auto sounds = f.run_together<float>(vocoder, requests, mels);
   for (size_t i = 0; i < 4; ++i) {
-    const S3FlowStage fresh(f.flow, S3Noise::kSeeded);  // that knows no voice yet
+    const S3FlowStage fresh(f.flow, S3Noise::kSeeded);  // a stage that has no voice kept yet
     EXPECT_TRUE(f.run(fresh, *requests[i], tokens[i], 1000, 3) == mels[i]) << i;
     EXPECT_TRUE(f.run(vocoder, *requests[i], mels[i], 1000, 10) == sounds[i]) << i;
   }
@@ -227,12 +227,13 @@ TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
       EXPECT_EQ(mark.unheard, mark.starts || i == 0 ? 1 : 0) << i;
     }
     const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
-    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // four segments lack a frame each
+    ASSERT_EQ(samples.size(),
+              size_t{(31 * 2 - 4) * 480});  // each of the four segments has one frame less
     for (const int given : {1, 2, 7, 30}) {
       EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
       EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
     }
-    // The vocoder never saw that frame: what it holds changes nothing.
+    // The vocoder never reads that frame, so its values change nothing.
     std::vector<float> other = mel;
     for (int i = 0; i < 80; ++i) other[i] += 3;
     EXPECT_TRUE(f.run(vocoder, request, other, 1000, 10) == samples);
@@ -249,7 +250,7 @@ TEST(S3Stages, TheFirstBlockIsWhatThePromptLeaves) {
     return flow.cut(*stream, {std::span(tokens).first(frames), {}, closed}, 99);
   };
   EXPECT_EQ(cut(0, false), 0);
-  EXPECT_EQ(cut(5, false), 0);  // 7 + 3 fill a block, 3 more are its lookahead
+  EXPECT_EQ(cut(5, false), 0);  // 7 + 3 fill a block, the other 3 are its lookahead
   EXPECT_EQ(cut(6, false), 3);
   EXPECT_EQ(cut(12, false), 3);
   EXPECT_EQ(cut(5, true), 5);

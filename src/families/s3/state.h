@@ -1,4 +1,4 @@
-// What a request of a family with S3 speech tokens passes to the stages behind its language model.
+// The state of a request with S3 speech tokens that the stages behind its language model read.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,21 @@
 namespace syrinx {
 
 /// Frames are one speech token each. The first token of every segment but the first carries this
-/// bit: there the flow begins anew from the voice's prompt, and the vocoder from silence, as when
-/// the originals speak a text part by part.
+/// bit: there the flow starts again from the voice's prompt, and the vocoder from silence, as in
+/// the originals, which speak a text in separate parts.
 inline constexpr int32_t kS3SegmentStart = 1 << 24;
 
-/// Tokens of a segment whose flow attends to all of it: 40 s, Chatterbox's bound of a call. The
-/// work grows with the square of them, and is one batch.
+/// The most tokens of a segment whose flow attends to all of it: 40 s, Chatterbox's bound of a
+/// call. The work grows with the square of the tokens and is one batch.
 inline constexpr int kMostFullTokens = 1000;
 
-/// A side of the sequence that feeds the flow, or of its script.
+/// The part of a sequence, or of its script, that the flow reads.
 class S3State {
  public:
   virtual ~S3State() = default;
   const std::shared_ptr<const S3FlowVoice>& flow_voice() const { return flow_voice_; }
   uint64_t seed() const { return seed_; }
-  /// Whether the flow attends to whole segments, and so waits for their ends.
+  /// Returns whether the flow attends to whole segments, and so waits for their ends.
   bool full_flow() const { return full_flow_; }
 
  protected:

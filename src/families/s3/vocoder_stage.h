@@ -1,6 +1,6 @@
-// Mel frames to samples, as late as the vocoder looks ahead. Each segment is a stream of its own,
-// as in the originals. Noise and phases are drawn by the request's seed and the frame.
-// Const after construction; any number of executors.
+// Mel frames to samples, delayed by the vocoder's lookahead. Each segment is a separate stream, as
+// in the originals. Noise and phases follow from the request's seed and the frame. Const after
+// construction; any number of executors.
 #pragma once
 
 #include "codec/hift.h"
@@ -20,7 +20,7 @@ class S3VocoderStage : public ChunkStage {
   FrameType out() const override {
     return {Flow::kSamples, static_cast<int>(hift_.config().hop())};
   }
-  /// A mel frame each; but for those of the prompt (S3Mark::unheard).
+  /// One output frame for each mel frame, except those of the prompt (S3Mark::unheard).
   int most_out() const override { return static_cast<int>(ratio_); }
   int samples_per_token() const { return most_out() * out_width(); }
   /// Tokens that must follow before a token's samples are certain.
@@ -28,7 +28,7 @@ class S3VocoderStage : public ChunkStage {
   Bundle bundle(const Sequence& request) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// All frames that are certain; at the end of a segment, all of it.
+  /// Takes all frames that are certain; at the end of a segment, all frames of the segment.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
 
  private:
