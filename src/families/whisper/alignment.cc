@@ -14,8 +14,8 @@ constexpr int kMedian = 7, kMargin = kMedian / 2;
 constexpr int64_t kColumns = 64;
 constexpr int kHeadsAStep = 8;  // about 50 ms of a core for the longest texts
 
-/// Replaces columns [begin, end), at most kColumns, by their distance above their mean, in standard
-/// deviations; by nothing where all rows agree.
+/// Replaces columns [begin, end), at most kColumns, by their distance from the column's mean, in
+/// standard deviations; by 0 if all rows are equal.
 void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_t begin,
                  int64_t end) {
   std::array<double, kColumns> mean{}, by{};
@@ -30,8 +30,8 @@ void standardise(std::span<float> weights, int64_t rows, int64_t columns, int64_
   each([&](int64_t c, float& x) { x = static_cast<float>((x - mean[c]) * by[c]); });
 }
 
-/// The median of seven around place `at`, the row reflected at its ends; too short rows as they
-/// are.
+/// Returns the median of the seven numbers around `at`, with the row reflected at its ends; in a
+/// row that is too short for it, the number itself.
 float median_at(std::span<const float> row, int64_t at) {
   const auto count = std::ssize(row);
   if (count <= kMargin) return row[at];
@@ -70,7 +70,8 @@ AlignedText::AlignedText(const ModelConfig& config, const Generation& generation
   a.probabilities.assign(a.text.size(), 0.f);
 }
 
-/// Every step takes a position behind the prompt.
+/// Returns the number of heads that each step computes: steps need a position each after the
+/// prompt.
 int AlignedText::heads_a_step() const {
   const auto heads = std::ssize(generation_.alignment_heads);
   const int64_t room = std::max<int64_t>(1, config_.max_ids - prompt_);
@@ -124,7 +125,7 @@ void AlignedText::weigh(StepContext& ctx, const KvPool& pool, std::span<const in
   }
 }
 
-/// The share of one head in the mean of all.
+/// Adds one head's share to the mean of all heads.
 void AlignedText::add_head(StepContext& ctx, const View& weights) {
   const int64_t rows = prompt_, columns = alignment_->columns();
   const std::span<float> all(weights.f32(), static_cast<size_t>(rows * columns));

@@ -1,7 +1,7 @@
-// Where in its window each id of a text was heard, by the attention across of some of the decoder's
-// heads: the text is run once more, all of it as a prompt, and the heads' weights are computed
-// anew, so that decoding itself notes nothing. Source: whisper:whisper/timing.py, find_alignment(),
-// up to its matrix; what follows is for hosts (ears/whisper_words.h).
+// Computes where in its window each id of a text was heard, from the cross-attention of some of the
+// decoder's heads. The text is run once more, as one prompt, and the heads' weights are computed
+// then, so that decoding itself stores nothing. Source: whisper:whisper/timing.py,
+// find_alignment(), up to its matrix; the steps after the matrix are in ears/whisper_words.h.
 #pragma once
 
 #include <string>
@@ -12,25 +12,26 @@
 
 namespace syrinx::whisper {
 
-/// SpeechRequest::task of a text to be held against the window that it was heard in. The results
-/// may be read when the request has finished.
+/// The SpeechRequest::task that aligns a text with the window that it was heard in. Read the
+/// results once the request has finished.
 struct Alignment : FamilyTask {
-  WindowRows rows;            ///< Heard::rows
-  int frames = 0;             ///< of mel that the recording has of the window, at least 2
+  WindowRows rows;            ///< Heard::rows of the window
+  int frames = 0;             ///< mel frames of the window that the recording fills, at least 2
   std::string language;       ///< ISO 639; empty for a model of English only
   bool translate = false;     ///< the text is a translation
   std::vector<int32_t> text;  ///< ids below Generation::end, at least one
 
-  /// [text + 1, columns()]: row i is how much was heard, when id i was written, in each 20 ms of
-  /// the window, relative to the other rows there; the last row is that of the end.
+  /// [text + 1, columns()]: row i is the attention to each 20 ms of the window when id i was
+  /// written, relative to the other rows; the last row belongs to the end id.
   std::vector<float> weights;
-  std::vector<float> probabilities;  ///< of each id of the text, among all ids of text
+  std::vector<float> probabilities;  ///< of each id of the text, among all text ids
 
   int columns() const { return frames / 2; }
 };
 
-/// The pass: start, language, task, no timestamps, the text, the end. A row's queries are noted
-/// when it is run; when all have been, each step weighs a few heads, so that no batch takes long.
+/// The sequence of an alignment: start, language, task, no timestamps, the text, the end. Each
+/// row's queries are stored when the row is run. After the prompt, each step computes the weights
+/// of a few heads, so that no batch takes long.
 class AlignedText : public DecoderText {
  public:
   /// The arguments must outlive it. The alignment must be one that Whisper::open() let pass.
@@ -43,14 +44,14 @@ class AlignedText : public DecoderText {
   SampleRule rule(int) const override { return {.forced = generation_.end}; }
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  // By the executor that runs a batch with it. `q` is [width], a row's queries in a layer; `row`
-  // counts ids.
+  // Called by the executor that runs the batch.
+  // Stores `q` [width], a row's queries in a layer; `row` counts ids.
   void note_queries(int layer, int row, const float* q);
-  /// The id of the text that row `row` predicts; -1: none.
+  /// Returns the id of the text that row `row` predicts; -1: none.
   int32_t predicts(int row) const;
-  /// `logits` [V] of that row.
+  /// Stores the probability of that id, from the row's `logits` [V].
   void note_probability(int row, std::span<const float> logits);
-  /// The part of the next step, from the cache's memory in `pages`.
+  /// Computes the next step's heads, from the KV cache in `pages`.
   void weigh(StepContext& ctx, const KvPool& pool, std::span<const int32_t> pages);
 
  private:

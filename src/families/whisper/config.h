@@ -13,13 +13,13 @@
 
 namespace syrinx::whisper {
 
-/// The published vocabulary of models that know English only.
+/// The size of the published vocabulary of models of English only.
 inline constexpr int64_t kEnglishVocab = 51864;
 
 /// Sizes. Plain data.
 struct ModelConfig {
   WhisperEncoderConfig encoder;
-  int64_t layers = 4, heads = 6, ffn = 1536;  ///< of the decoder, whose width is the encoder's
+  int64_t layers = 4, heads = 6, ffn = 1536;  ///< of the decoder; its width is the encoder's
   int64_t vocab = 51865;
   int64_t max_ids = 448;  ///< positions of the decoder's text
 
@@ -27,13 +27,13 @@ struct ModelConfig {
   int head_dim() const { return static_cast<int>(encoder.width / heads); }
 };
 
-/// A head of the decoder's attention across.
+/// A head of the decoder's cross-attention.
 struct AlignmentHead {
   int layer = 0, head = 0;
   auto operator<=>(const AlignmentHead&) const = default;
 };
 
-/// Ids that mean something, and which ids may come when (TokenRules).
+/// Ids with a special meaning, and the rules of the order of ids (TokenRules).
 struct Generation {
   int32_t start = 50258, end = 50257, no_timestamps = 50363, previous = 50361;
   /// Ids of languages by ISO 639 code, and of tasks; empty for a model of English only.
@@ -41,7 +41,8 @@ struct Generation {
   int32_t transcribe = -1, translate = -1;
   std::vector<int32_t> suppressed, suppressed_first;
   int max_first_timestamp = 50;  ///< of the first segment of a window, in steps of 20 ms; -1: any
-  /// Those that follow the speech, rising; where nothing is said, all of the upper half of layers.
+  /// The heads whose attention follows the speech, ascending; if the checkpoint names none, all
+  /// heads of the upper half of the layers.
   std::vector<AlignmentHead> alignment_heads;
 
   bool multilingual() const { return !languages.empty(); }
@@ -51,7 +52,8 @@ struct Generation {
   bool is_timestamp(int32_t id) const { return id >= timestamps(); }
 };
 
-/// Published by the authors or converted for CTranslate2 (families/whisper/ctranslate2.h).
+/// Whether it is the config of a Whisper as its authors publish it, or as CTranslate2 converts it
+/// (families/whisper/ctranslate2.h).
 bool claims(const Config& root);
 /// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);

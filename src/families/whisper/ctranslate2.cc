@@ -13,7 +13,8 @@
 namespace syrinx::whisper {
 namespace {
 
-/// Part `part` of `parts` of what CTranslate2 keeps in one: queries, keys and values.
+/// A tensor's name here and in CTranslate2; it is part `part` of the `parts` that CTranslate2 joins
+/// into one variable (queries, keys and values).
 struct Ct2Name {
   const char* ours;
   const char* theirs;
@@ -44,7 +45,7 @@ constexpr Ct2Name kKinds[] = {{"weight", "weight"},
                               {"bias", "bias"},
                               {"bias", "beta"}};
 
-/// Layers of "encoder" or "decoder".
+/// Returns the number of layers of "encoder" or "decoder".
 int64_t layers_of(const Ct2File& file, const std::string& stack) {
   constexpr int64_t kMost = 256;
   int64_t layers = 0;
@@ -100,10 +101,10 @@ class Ct2Weights : public WeightSource {
   }
 
  private:
-  /// Rows of a variable that are a tensor of their own.
+  /// Rows of a variable that are a separate tensor here.
   struct Part {
     const Ct2Variable* variable;
-    const Ct2Variable* scale;  ///< of 8-bit numbers, one for each row; else null
+    const Ct2Variable* scale;  ///< scales of an 8-bit variable, one for each row; else null
     int64_t first, rows;
 
     Shape shape() const {
@@ -111,7 +112,7 @@ class Ct2Weights : public WeightSource {
       sizes[0] = rows;
       return Shape(std::span<const int64_t>(sizes));
     }
-    /// Numbers as they lie, at any address.
+    /// Returns the stored numbers, which may be unaligned.
     View view() const {
       const Shape all = shape();
       const auto row = static_cast<size_t>(all.count() / std::max<int64_t>(rows, 1)) *
@@ -132,7 +133,7 @@ class Ct2Weights : public WeightSource {
       }
       const int64_t rows = sizes[0] / name.parts;
       const Part part{variable, file_->find(stem + "_scale"), name.part * rows, rows};
-      // The published model has no such bias; CTranslate2 keeps zeros.
+      // The published model has no such bias; CTranslate2 stores zeros for it.
       const bool keys = std::string_view(name.ours).ends_with("k_proj");
       if (keys && std::string_view(kind.ours) == "bias") {
         const View zeros = part.view();
@@ -145,7 +146,7 @@ class Ct2Weights : public WeightSource {
     }
   }
 
-  /// Unpacks numbers in 8 bits: number / scale of its row.
+  /// Unpacks 8-bit numbers: each divided by the scale of its row.
   View scaled(const Part& part) {
     const Ct2Variable* scale = part.scale;
     if (scale == nullptr || scale->dtype != DType::kF32 || scale->sizes.size() != 1 ||
@@ -178,7 +179,7 @@ class Ct2Weights : public WeightSource {
   std::deque<Tensor> latest_;
 };
 
-/// A switch of the network that must be off.
+/// Throws LoadError if an option that this network lacks is on.
 void expect_off(const Ct2File& file, const std::string& name) {
   if (file.find(name) != nullptr && file.number(name) != 0) file.fail(name, "is not supported");
 }
@@ -228,7 +229,7 @@ Generation load_ct2_generation(const Config& root, const ModelConfig& model,
                       {"suppress_tokens", root.raw()["suppress_ids"]},
                       {"begin_suppress_tokens", root.raw()["suppress_ids_begin"]}};
   if (root.has("alignment_heads")) g["alignment_heads"] = root.raw()["alignment_heads"];
-  // The converter lists languages for models of English only as well.
+  // The converter lists languages even for models of English only.
   g["is_multilingual"] = model.vocab != kEnglishVocab && root.has("lang_ids");
   if (g["is_multilingual"]) {
     for (const int64_t id : root.ints("lang_ids", 0, tokenizer.size() - 1)) {

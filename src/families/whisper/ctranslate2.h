@@ -1,6 +1,6 @@
-// Whisper as CTranslate2 keeps it, which is how faster-whisper's models are published: model.bin,
-// config.json with lists of ids, tokenizer.json. Sizes are those of the variables; ids that
-// config.json lacks are those of the tokenizer. Throws LoadError.
+// Whisper in CTranslate2's format, in which faster-whisper's models are published: model.bin,
+// config.json with lists of ids, tokenizer.json. Sizes are taken from the variables, and ids that
+// config.json lacks from the tokenizer. Throws LoadError.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,23 @@
 
 namespace syrinx::whisper {
 
-/// The file that such a directory has beside its config.json.
+/// The weight file of such a directory.
 inline constexpr const char* kCt2File = "model.bin";
 
-/// Whether this config.json is that of a Whisper which CTranslate2 converted.
+/// Returns whether this config.json belongs to a Whisper that CTranslate2 converted.
 bool claims_ct2(const Config& root);
 
 /// A model in the terms of the published layout.
 struct Ct2Model {
   ModelConfig config;
-  /// Variables by the names of transformers. The latest eight of those in 8 bits or at unaligned
-  /// addresses are kept: a layer packs its tensors before the next one takes any.
+  /// Variables by their names in transformers. 8-bit and unaligned ones are copied; the latest
+  /// eight copies are kept, since a layer packs its tensors before the next layer reads any.
   std::unique_ptr<WeightSource> weights;
 };
 /// Opens a model in CTranslate2's format. Throws LoadError.
 Ct2Model open_ct2(const std::string& dir);
 
-/// Which ids are what, of config.json and the tokenizer.
+/// Finds the special ids, in config.json and the tokenizer.
 Generation load_ct2_generation(const Config& root, const ModelConfig& model,
                                const Tokenizer& tokenizer);
 

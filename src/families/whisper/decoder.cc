@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kMemory = WhisperEncoder::kRows;
 
-constexpr int64_t kScoredRows = 16;  // whose logits lie in memory at a time
+constexpr int64_t kScoredRows = 16;  // rows whose logits are in memory at a time
 
 DecoderText& text_of(const ArSeq& seq) { return static_cast<DecoderText&>(*seq.state); }
 
@@ -51,7 +51,7 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
     blocks_.emplace_back(weights.scope("layers", i), config_, type);
   final_ = LayerNorm(weights.scope("layer_norm"), w, 1e-5f);
   head_ = load_linear(weights, "embed_tokens", config.vocab, w, false, at_least_8_bits(type));
-  root.ignore("proj_out.weight");  // the table again
+  root.ignore("proj_out.weight");  // the embedding table again
   const KvSpec cache{static_cast<int>(config.layers), static_cast<int>(config.heads),
                      static_cast<int>(w / config.heads),
                      type == WeightType::kF32 ? DType::kF32 : DType::kF16};
@@ -59,7 +59,7 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   traits_.vocab = {static_cast<int>(config.vocab)};
   traits_.kv = {cache};
   traits_.max_positions = kMemory + static_cast<int>(config.max_ids) + 1;
-  traits_.writes = true;  // what words are looked at, to the text
+  traits_.writes = true;  // queries, to the sequences of alignments
 }
 
 size_t WhisperDecoder::bytes() const {
@@ -72,7 +72,7 @@ size_t WhisperDecoder::bytes() const {
   return sum;
 }
 
-/// The rows of a batch, parted: of each sequence those of its memory and those of its ids.
+/// The rows of a batch, split: for each sequence the rows of its memory and those of its ids.
 struct WhisperDecoder::Rows {
   Rows(StepContext& ctx, const ArBatch& batch) {
     const auto sequences = std::ssize(batch.seqs);
@@ -94,16 +94,16 @@ struct WhisperDecoder::Rows {
     text.row_begin = text_begin;
   }
   std::span<int32_t> memory_begin, text_begin, memory_len, bound;
-  /// Returns the place of row i of the text of sequence b among the sequence's ids.
+  /// Returns the position of row i of sequence b among the sequence's ids.
   int place(const ArBatch& batch, size_t b, int i) const {
     const int rows = text_begin[b + 1] - text_begin[b];
     return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - kMemory;
   }
   Ragged memory, text;
-  bool aligned = false;  // some sequence notes attention
+  bool aligned = false;  // a sequence stores attention
 };
 
-/// Keys and values of the batch's rows of memory, for all layers.
+/// Computes keys and values of the batch's memory rows, for all layers.
 void WhisperDecoder::remember(StepContext& ctx, const ArBatch& batch, const Rows& rows) const {
   if (rows.memory.rows() == 0) return;
   const Arena::Mark mark(ctx.arena);
@@ -134,8 +134,8 @@ void WhisperDecoder::note_queries(int layer, const ArBatch& batch, const Rows& r
   }
 }
 
-/// Scores, for each aligned text, the ids behind its rows in this batch; then, where all rows are
-/// there, some heads' weights.
+/// Stores, for each aligned text, the probabilities of the ids that its rows in this batch predict;
+/// once all rows have been run, computes some heads' weights.
 void WhisperDecoder::align(StepContext& ctx, const ArBatch& batch, const Rows& rows,
                            const View& x) const {
   for (size_t b = 0; b < batch.seqs.size(); ++b) {

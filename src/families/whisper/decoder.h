@@ -1,10 +1,10 @@
-// Whisper's decoder as an AR stage. A sequence's cache begins with its memory: positions
-// [0, WhisperEncoder::kRows) hold, for each layer, the keys and values that attention across makes
-// of the encoder's rows; the ids follow behind them, and see each other and the memory, each by its
-// own attention. For a row of memory nothing else is computed, and so it is fed, cached, dropped
-// and made again as any row of a prompt. Source:
-// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction. E
-// sequences that yield a step, W width, V vocabulary. CPU only.
+// Whisper's decoder as an AR stage. A sequence's cache begins with its memory: positions [0,
+// WhisperEncoder::kRows) hold each layer's keys and values for cross-attention to the encoder's
+// rows. The ids follow; they attend to the ids before by self-attention and to the memory by
+// cross-attention. Nothing else is computed for a row of the memory, so it is fed, cached, dropped
+// and made again like any row of a prompt. Source:
+// transformers:src/transformers/models/whisper/modeling_whisper.py. Const after construction.
+// E sequences that yield a step, W width, V vocabulary. CPU only.
 #pragma once
 
 #include "families/whisper/config.h"
@@ -15,13 +15,13 @@ namespace syrinx::whisper {
 
 class WhisperDecoder : public ArStage {
  public:
-  /// `weights` is the root scope. Alignments look at the layers of `heads`.
+  /// `weights` is the root scope. `heads`: the heads that alignments need.
   WhisperDecoder(const ModelConfig& config, std::span<const AlignmentHead> heads,
                  const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Shaped by the rules of each sequence.
+  /// Applies each sequence's rules to its logits.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   size_t bytes() const;
@@ -45,7 +45,7 @@ class WhisperDecoder : public ArStage {
   std::vector<Block> blocks_;
   LayerNorm final_;
   PackedLinear head_;            // [V, W], the table
-  std::vector<bool> looked_at_;  // of the layers: by alignments
+  std::vector<bool> looked_at_;  // by layer: whether alignments need it
 };
 
 }  // namespace syrinx::whisper

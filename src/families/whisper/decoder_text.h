@@ -25,18 +25,19 @@ class DecoderText : public Sequence {
   }
   std::span<const int32_t> history(int) const override { return ids_; }
 
-  /// Row `pos` < WhisperEncoder::kRows of the memory: [width].
+  /// Returns row `pos` < WhisperEncoder::kRows of the memory: [width].
   std::span<const float> memory(int pos) const {
     return std::span(*memory_).subspan(size_t(pos) * width_, width_);
   }
-  /// The id of row `pos` behind it, and its place among the ids.
+  /// Returns the id of a row `pos` after the memory.
   int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - WhisperEncoder::kRows)]; }
-  /// The logits [V] of the next step, as the network made them: notes what is to be noted of them,
-  /// and leaves only what may come. By the executor that runs the step.
+  /// Changes the logits [V] of the next step as the network made them: reads what the request needs
+  /// of them and sets ids that may not follow to minus infinity. Called by the executor that runs
+  /// the step.
   virtual void shape(std::span<float> /*logits*/) {}
-  /// The window that the encoder is to hear; null: its rows are there.
+  /// Returns the window that the encoder is to hear; null: its rows are given.
   virtual const WhisperWindow* audio() const { return nullptr; }
-  /// Itself, where attention is to be noted; else null.
+  /// Returns this object if attention is to be stored; else null.
   virtual AlignedText* aligned() { return nullptr; }
 
  protected:

@@ -1,6 +1,6 @@
-// One window being written down: its rows come from the encoder, the ids are what was written
-// before, the start; language, task and whether there are timestamps, which are forced or found;
-// then what is drawn. One step an id.
+// Writes down one window. Its rows come from the encoder. The ids are the text before the window;
+// the start; language, task and whether there are timestamps, each forced or found; then the
+// sampled ids. One step an id.
 #pragma once
 
 #include <memory>
@@ -29,11 +29,11 @@ class Dictation : public DecoderText {
   const WhisperWindow* audio() const override { return window_->rows ? nullptr : &window_->audio; }
 
  private:
-  static constexpr int32_t kFound = -1;  // among forced_: a language
+  static constexpr int32_t kFound = -1;  // in forced_: a language that the model finds
   using Coming = std::shared_ptr<std::vector<float>>;
   Dictation(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
             std::shared_ptr<Window> window, uint64_t most_ids, Coming rows);
-  /// The id that the next step must give; < 0: it is drawn.
+  /// Returns the id that the next step must give; < 0: the id is sampled.
   int32_t forced() const { return step_ < std::ssize(forced_) ? forced_[step_] : -1; }
   Verdict end(FinishReason reason, StepOutput& out);
   void tell(int32_t id, StepOutput& out);
@@ -42,12 +42,12 @@ class Dictation : public DecoderText {
   const Generation& generation_;
   const Tokenizer& tokenizer_;
   const std::shared_ptr<Window> window_;
-  const Coming rows_;  // the memory, as far as it has come; of Window::rows nothing comes
+  const Coming rows_;  // the memory as far as it has come; nothing comes if Window::rows is set
   SampleParams sampling_;
   std::vector<int32_t> forced_;  // of the first steps
   int most_ = 1;
   int64_t step_ = 0;
-  std::string unfinished_;  // bytes of a character that is not complete
+  std::string unfinished_;  // bytes of an incomplete character
 };
 
 }  // namespace syrinx::whisper

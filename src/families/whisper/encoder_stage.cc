@@ -15,7 +15,7 @@ struct EncoderStream : StreamState {
 }  // namespace
 
 Bundle EncoderStage::bundle(const Sequence& sequence) const {
-  // A text whose rows are given hears nothing.
+  // A request with given rows needs no encoder.
   const WhisperWindow none;
   const WhisperWindow* given = static_cast<const DecoderText&>(sequence).audio();
   const WhisperWindow& audio = given != nullptr ? *given : none;
@@ -27,7 +27,7 @@ Bundle EncoderStage::bundle(const Sequence& sequence) const {
 }
 
 std::unique_ptr<StreamState> EncoderStage::open(Bundle bundle) const {
-  WhisperWindow told;  // its samples come as frames
+  WhisperWindow told;  // the window of the request; its samples come as frames
   told.lead = static_cast<int>(bundle.number("lead", WhisperWindow::kMargin));
   told.frames = static_cast<int>(bundle.number("frames", WhisperWindow::kFrames));
   told.loudest = bundle.single("loudest");

@@ -1,7 +1,7 @@
-// The encoder as a chunk node. A window comes as frames of one hop and leaves as the decoder's
-// memory, all at once; its work is cut into chunks nevertheless, so that other batches get their
-// turn: each takes one frame, and the last one all that are left. (Chunks before the last make
-// nothing: rows are few compared with frames, and are written by the last chunk.)
+// The encoder as a chunk node. A window arrives as frames of one hop and leaves as the decoder's
+// memory, all at once. Its work is still cut into chunks, so that other batches get their turn:
+// each chunk takes one frame, and the last chunk takes all remaining frames. Only the last chunk
+// writes rows, because there are far fewer rows than frames.
 #pragma once
 
 #include "codec/whisper_encoder.h"

@@ -30,7 +30,7 @@ class GgmlWeights : public WeightSource {
     const auto found = file_->tensors().find(name);
     if (found == file_->tensors().end()) return {};
     std::vector<int64_t> sizes = found->second.sizes;
-    // The converter gives biases of convolutions a second size of 1.
+    // The converter gives the biases of convolutions a second dimension of size 1.
     if (sizes.size() == 2 && sizes[1] == 1 && name.ends_with(".bias")) sizes.pop_back();
     return Shape(std::span<const int64_t>(sizes));
   }
@@ -72,7 +72,7 @@ class GgmlWeights : public WeightSource {
   std::deque<Tensor> latest_;
 };
 
-/// The next tensor of the file; its name.
+/// Reads the next tensor of the file; returns its name.
 std::string read_tensor(ByteReader& in, const std::string& path, GgmlTensor& tensor) {
   const auto dims = in.number<uint32_t>(kMostDims);
   const auto length = in.number<uint32_t>(kMostName);
@@ -119,9 +119,10 @@ GgmlFile::GgmlFile(const std::string& path) : file_(MappedFile::open(path)) {
     if (size < 1 || size > kMostSize) load_fault(path, name, concat("is out of range: ", size));
     sizes_[name] = size;
   }
-  in.number<int32_t>();  // the type of most tensors
+  in.number<int32_t>();  // type of most tensors; not needed
   const auto bands = in.number<uint32_t>(1024), bins = in.number<uint32_t>(1 << 14);
-  in.bytes(size_t{bands} * bins * sizeof(float));  // filters of the mel, which are computed here
+  in.bytes(size_t{bands} * bins *
+           sizeof(float));  // the mel's filters; not needed, they are computed
   const auto count = in.number<int32_t>(kMostTokens);
   for (int32_t i = 0; i < count; ++i)
     tokens_.emplace_back(in.bytes(in.number<uint32_t>(kMostToken)));

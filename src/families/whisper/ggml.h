@@ -1,6 +1,6 @@
-// Whisper as whisper.cpp keeps it (ggml-base.bin): sizes, the bytes of its tokens, and tensors
-// under the names of the authors' package, of which some may have few bits. Nothing in the file is
-// trusted; faults are LoadErrors. Const after construction.
+// Whisper in whisper.cpp's format (ggml-base.bin): sizes, the bytes of its tokens, and tensors
+// under the names of the authors' package, some of them quantized. Nothing in the file is trusted;
+// faults are LoadErrors. Const after construction.
 // Layout: ggml-org/whisper.cpp:models/convert-pt-to-ggml.py.
 #pragma once
 
@@ -21,7 +21,7 @@ struct GgmlTensor {
   std::vector<int64_t> sizes;  ///< outermost first
   uint32_t type_number = 0;
   const GgmlType* type = nullptr;  ///< null: unknown; its bytes cannot be skipped
-  std::string_view data;           ///< at any address
+  std::string_view data;           ///< not aligned
 
   std::string str() const;
 };
@@ -32,9 +32,9 @@ class GgmlFile {
   explicit GgmlFile(const std::string& path);
 
   const std::string& path() const { return file_->path(); }
-  /// By the names that the authors' `dims` has: n_mels, n_vocab, ...
+  /// Returns the sizes under their names in the authors' `dims`: n_mels, n_vocab, ...
   const std::map<std::string, int64_t>& sizes() const { return sizes_; }
-  /// The bytes of each rank; special tokens are not among them.
+  /// Returns the bytes of each rank's token; special tokens are not included.
   const std::vector<std::string>& tokens() const { return tokens_; }
   const std::map<std::string, GgmlTensor>& tensors() const { return tensors_; }
 
@@ -45,8 +45,8 @@ class GgmlFile {
   std::map<std::string, GgmlTensor> tensors_;
 };
 
-/// Tensors in few bits are f32 and exact. The latest eight of the copied tensors are kept: a layer
-/// packs its tensors before the next one takes any.
+/// Quantized tensors are unpacked exactly to f32. The latest eight copied tensors are kept, since a
+/// layer packs its tensors before the next layer reads any.
 std::unique_ptr<WeightSource> ggml_weights(std::shared_ptr<const GgmlFile> file);
 
 }  // namespace syrinx::whisper

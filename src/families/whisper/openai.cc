@@ -17,7 +17,7 @@ namespace {
 
 using Sizes = std::map<std::string, int64_t>;
 
-/// In the order of their ids; a vocabulary has the first of them.
+/// In the order of their ids; a smaller vocabulary has only the first of them.
 constexpr std::array<std::string_view, 100> kLanguages{
     "en", "zh", "de", "es",  "ru", "ko", "fr", "ja", "pt", "tr", "pl", "ca", "nl", "ar", "sv",
     "it", "id", "hi", "fi",  "vi", "he", "uk", "el", "ms", "cs", "ro", "da", "hu", "ta", "no",
@@ -26,9 +26,9 @@ constexpr std::array<std::string_view, 100> kLanguages{
     "gl", "mr", "pa", "si",  "km", "sn", "yo", "so", "af", "oc", "ka", "be", "tg", "sd", "gu",
     "am", "yi", "lo", "uz",  "fo", "ht", "ps", "tk", "nn", "mt", "sa", "lb", "my", "bo", "tl",
     "mg", "as", "tt", "haw", "ln", "ha", "ba", "jw", "su", "yue"};
-constexpr int64_t kTimestampIds = 1501, kMarks = 8;  // ids beside ranks and languages
+constexpr int64_t kTimestampIds = 1501, kMarks = 8;  // ids besides ranks and languages
 
-/// The package's name of a part of a stack or of a layer.
+/// Part of a tensor's name, here and in the authors' package.
 struct OpenAiName {
   const char* ours;
   const char* theirs;
@@ -53,7 +53,7 @@ constexpr OpenAiName kOpenAiLayer[] = {{"self_attn.q_proj", "attn.query"},
                                        {"fc2", "mlp.2"},
                                        {"final_layer_norm", "mlp_ln"}};
 
-/// Names of transformers to those of the package behind `prefix`.
+/// Maps the names in transformers to the package's names after `prefix`.
 std::map<std::string, std::string> names_of(const ModelConfig& config, const std::string& prefix) {
   std::map<std::string, std::string> out;
   for (const bool encodes : {true, false}) {
@@ -100,7 +100,7 @@ ModelConfig config_of(const Sizes& sizes, const std::string& path) {
   return load_model_config(Config::parse(json.dump(), path));
 }
 
-/// The special tokens behind `ranks` ordinary ones, without timestamps.
+/// Returns the special tokens after `ranks` ordinary ones, without timestamps.
 std::vector<AddedToken> specials_of(int64_t ranks, int64_t vocab, const std::string& path) {
   const int64_t languages = vocab - ranks - kTimestampIds - kMarks;
   if (languages < 1 || languages > std::ssize(kLanguages)) {
@@ -125,7 +125,7 @@ std::vector<AddedToken> specials_of(int64_t ranks, int64_t vocab, const std::str
   return out;
 }
 
-/// Ids of what is written but not said.
+/// Returns the ids of symbols that are written but not spoken.
 std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
   constexpr std::string_view kSingle = "\"#()*+/:;<=>@[\\]^_`{|}~";
   std::vector<std::string> symbols;
@@ -134,7 +134,8 @@ std::vector<int64_t> not_spoken(const Tokenizer& tokenizer) {
        {"「", "」",  "『", "』", "<<",  ">>",  "<<<", ">>>", "--", "---", "-(", "-[",
         "('", "(\"", "((", "))", "(((", ")))", "[[",  "]]",  "{{", "}}",  "♪♪", "♪♪♪"})
     symbols.emplace_back(each);
-  const size_t plain = symbols.size();  // of the others the first id goes, whatever follows
+  const size_t plain =
+      symbols.size();  // later symbols: their first id counts, even if several ids spell them
   for (const char* each : {"♩", "♪", "♫", "♬", "♭", "♮", "♯"}) symbols.emplace_back(each);
   std::set<int64_t> out{tokenizer.encode(" -").front(), tokenizer.encode(" '").front()};
   for (size_t i = 0; i < symbols.size(); ++i) {
@@ -171,7 +172,7 @@ Generation generation_of(const Tokenizer& tokenizer, const ModelConfig& model,
   return load_generation(Config::parse(g.dump(), path), model);
 }
 
-/// The vocabulary that lies beside a .pt file.
+/// Opens the vocabulary in the directory of a .pt file.
 Tokenizer tokenizer_beside(const std::string& path, int64_t vocab) {
   const size_t slash = path.rfind('/');
   const std::string dir = slash == path.npos ? "." : path.substr(0, slash);

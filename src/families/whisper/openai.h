@@ -1,8 +1,8 @@
-// Whisper in the terms of its authors' package: a .pt file, whose vocabulary
-// (multilingual.tiktoken, or gpt2.tiktoken for English only) lies beside it as in the package, or
-// else a tokenizer.json; or a file of whisper.cpp, which holds its own. Which ids are what follows
-// from their order. Throws LoadError. Formulas: openai/whisper:whisper/tokenizer.py,
-// whisper/decoding.py (_get_suppress_tokens).
+// Whisper in the formats of its authors' package and of whisper.cpp. A .pt file of the package has
+// its vocabulary in the same directory: multilingual.tiktoken (gpt2.tiktoken for English only) or a
+// tokenizer.json. A file of whisper.cpp contains its vocabulary. The special ids follow from their
+// order. Throws LoadError.
+// Formulas: openai/whisper:whisper/tokenizer.py, whisper/decoding.py (_get_suppress_tokens).
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace syrinx::whisper {
 
-/// How such files end.
+/// The endings of such files' names.
 inline constexpr std::string_view kTorchEnd = ".pt", kGgmlEnd = ".bin";
 
-/// A model in the terms of transformers.
+/// A model in the terms of the transformers layout.
 struct OpenAiModel {
   ModelConfig config;
   Generation generation;

@@ -1,5 +1,5 @@
-// Whisper as its authors' package and whisper.cpp keep it (tests/parity/whisper/make_openai.py),
-// against the published layout of the same networks.
+// Whisper in the formats of its authors' package and whisper.cpp
+// (tests/parity/whisper/make_openai.py), compared with the published layout of the same networks.
 #include "families/whisper/openai.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST_P(OpenAiWhisper, IsTheModelThatWasStored) {
   const auto want = open_weights(large_dir());
   size_t count = 0;
   for (const std::string& name : want->names()) {
-    if (name == "proj_out.weight") continue;  // the table of ids again
+    if (name == "proj_out.weight") continue;  // the embedding table again
     const Shape shape = want->shape(name).value();
     ASSERT_EQ(model.weights->shape(name), shape) << name;
     const Tensor a = to_f32(want->take(name, shape)), b = to_f32(model.weights->take(name, shape));
@@ -102,7 +102,8 @@ TEST(OpenAiFaults, AreNamed) {
   expect_fault(openai_fault_of(dir.path("large.pt")), "has no room for 1 ordinary ones");
 }
 
-/// Truncated at any byte, or with any byte of its beginning changed, a file loads or is refused.
+/// A file that is truncated at any byte, or has any byte of its beginning changed, either loads or
+/// is refused.
 TEST(OpenAiFaults, OfWhisperCppAreBounded) {
   const TestDir dir;
   const std::string bytes = slurp(openai("ggml-large-q8_0.bin"));

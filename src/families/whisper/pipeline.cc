@@ -22,7 +22,7 @@ Whisper::Whisper(const LoadSpec& spec) {
                                                 at_least_8_bits(spec.weights));
     }
     const AbsentTensors part = spec.part("decoder");
-    // In 4 bits it drops sentences.
+    // In 4 bits the decoder drops sentences.
     decoder_ = std::make_unique<WhisperDecoder>(config_, generation_.alignment_heads, weights,
                                                 at_least_8_bits(spec.weights));
   });
@@ -58,7 +58,7 @@ std::unique_ptr<WeightSource> Whisper::open_files(const LoadSpec& spec) {
   return weights_at(spec, spec.dir);
 }
 
-/// Languages must be called in the vocabulary as generation_config.json calls them.
+/// Checks that the vocabulary has the languages of generation_config.json at the same ids.
 void Whisper::check_vocabulary(const std::string& file) const {
   for (const auto& [language, id] : generation_.languages) {
     const std::string token = "<|" + language + "|>";

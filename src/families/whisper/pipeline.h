@@ -1,7 +1,7 @@
-// Whisper as published by its authors through transformers: speech recognition of one window of up
-// to 30 s a request. The client's samples -> encoder -> rows -> decoder, which remembers them ->
-// text. Long recordings, fallbacks and the joining of windows are a loop around it
-// (ears/whisper_recogniser.h), which asks through SpeechRequest::task.
+// Whisper as published by its authors through transformers. A request recognises the speech of one
+// window of up to 30 s: the client's samples -> encoder -> rows -> decoder, which keeps them as its
+// memory -> text. A loop around it handles long recordings, fallbacks and the joining of windows
+// (ears/whisper_recogniser.h); it makes requests with SpeechRequest::task.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,9 @@ class Whisper : public LoadedPipeline {
   /// Throws LoadError.
   explicit Whisper(const LoadSpec& spec);
 
-  /// A Window or an Alignment as the request's task, or a recording, whose first 30 s are then
-  /// written down without timestamps, in its `language` or the one that is found.
+  /// The request's task is a Window or an Alignment. A request with a recording in place of a task
+  /// gets the recording's first 30 s written without timestamps, in its `language` or the language
+  /// found.
   Result<Opened> open(const SpeechRequest& request) const override;
 
   const ModelConfig& config() const { return config_; }
@@ -37,7 +38,7 @@ class Whisper : public LoadedPipeline {
   bool whole(const std::vector<float>& rows) const;
   Status check(const Alignment& alignment) const;
   Status check_language(const std::string& language, bool given) const;
-  /// Reads sizes, ids and the tokenizer; the weights.
+  /// Reads sizes, ids and the tokenizer; returns the weights.
   std::unique_ptr<WeightSource> open_files(const LoadSpec& spec);
   void check_vocabulary(const std::string& file) const;
   void describe(const LoadSpec& spec);

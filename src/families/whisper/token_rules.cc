@@ -19,7 +19,7 @@ void forbid(std::span<float> logits, std::span<const int32_t> ids) {
   for (const int32_t id : ids) logits[id] = kNever;
 }
 
-/// log of the sum of e^x.
+/// Returns the log of the sum of e^x.
 double log_sum(std::span<const float> x) {
   const float top = *std::max_element(x.begin(), x.end());
   if (!(top > kNever)) return kNever;
@@ -38,7 +38,7 @@ void apply_grammar(const Generation& g, std::span<const int32_t> sampled, std::s
   const auto last = std::find_if(sampled.rbegin(), sampled.rend(),
                                  [&](int32_t id) { return g.is_timestamp(id); });
   if (last != sampled.rend()) {
-    // A segment that has just ended may be followed by one that begins there.
+    // The next segment may begin at the end of the one that has just ended.
     forbid(logits, first, *last + (after_one && !pair ? 0 : 1));
   }
   if (count == 0) {

@@ -1,7 +1,8 @@
-// Which ids may come next, as the authors decide it: ids that are never written, none at the
-// beginning that would write nothing, and with timestamps their grammar. A segment is a timestamp,
-// text, a timestamp; the next one follows at once, or the end. Timestamps never fall, a segment
-// lasts, and where all timestamps together are likelier than any text, one of them comes.
+// The rules of the authors for the next id: ids that are never written, ids that may not begin a
+// text since they would write nothing, and the grammar of timestamps. A segment is a timestamp,
+// text, a timestamp; the next segment or the end follows at once. Timestamps never decrease, and a
+// segment is never of length 0. If all timestamps together are likelier than the likeliest text id,
+// a timestamp must follow.
 // Source: whisper:whisper/decoding.py, the LogitFilters. Pure; any thread. V vocabulary.
 #pragma once
 
@@ -12,15 +13,15 @@
 
 namespace syrinx::whisper {
 
-/// Sets the logits [V] of ids that may not come after `sampled` (what was drawn in this window) to
+/// Sets the logits [V] of ids that may not follow `sampled`, the ids of this window so far, to
 /// minus infinity.
 void apply_rules(const Generation& g, bool timestamps, std::span<const int32_t> sampled,
                  std::span<float> logits);
 
-/// Only a language may come.
+/// Allows the ids of languages only.
 void allow_languages(const Generation& g, std::span<float> logits);
 
-/// e^logits[id] / sum of all.
+/// Returns e^logits[id] / sum of all e^logits.
 float probability(std::span<const float> logits, int32_t id);
 
 }  // namespace syrinx::whisper

@@ -67,7 +67,7 @@ std::vector<float> encoded(StepContext& ctx, const Whisper& model, const Sequenc
   return rows;
 }
 
-/// A window of the runner, its memory complete.
+/// Opens a window in the runner and feeds its memory.
 Track open_window(Runner& runner, const Whisper& model, std::shared_ptr<Window> window) {
   SpeechRequest request;
   request.task = window;
@@ -110,8 +110,8 @@ TEST_P(WhisperParity, Encoder) {
   }
 }
 
-/// The first window of the recording, fed with what it writes with f32 weights: relative RMS of
-/// what may be written, the median of the steps, which are those of docs/fidelity.md.
+/// Feeds the recording's first window with the text of the f32 weights. Compares logits of allowed
+/// ids: relative RMS, median of the steps; the figures are those of docs/fidelity.md.
 TEST_P(WhisperParity, NarrowWeightsStayClose) {
   const json& c = cases_["windows"][0];
   const auto written = [&](WeightType weights, std::span<const int32_t> ids) {
@@ -144,7 +144,7 @@ TEST_P(WhisperParity, NarrowWeightsStayClose) {
   }
 }
 
-/// The encoder's rows: relative RMS off those of f32 weights.
+/// Returns the relative RMS difference of the encoder's rows from those of f32 weights.
 double encoder_off(const std::string& dir, WeightType type, std::span<const float> recording) {
   const auto rows = [&](WeightType weights) {
     const Whisper model({dir, "whisper", weights});
@@ -162,7 +162,7 @@ double encoder_off(const std::string& dir, WeightType type, std::span<const floa
   return rms_off(rows(type), rows(WeightType::kF32));
 }
 
-/// Queries, keys and values of the encoder have 16 bits where the rest has 8.
+/// With 8-bit weights, the encoder's queries, keys and values keep 16 bits.
 TEST_P(WhisperParity, TheEncoderInEightBitsStaysClose) {
   for (const auto& [type, bound] : {std::pair{WeightType::kBF16, 0.004},
                                     {WeightType::kQ8, 0.006},
@@ -174,7 +174,7 @@ TEST_P(WhisperParity, TheEncoderInEightBitsStaysClose) {
   }
 }
 
-/// Steps with the masks, ids and figures of the authors' decode().
+/// Compares steps with the masks, ids and figures of the authors' decode().
 TEST_P(WhisperParity, Windows) {
   int number = 0;
   for (const json& c : cases_["windows"]) {
@@ -184,7 +184,7 @@ TEST_P(WhisperParity, Windows) {
     Track track = open_window(runner, model_, window);
     const std::string key = "logits_" + std::to_string(number++);
     const auto allowed = c["allowed"].get<std::vector<int>>();
-    // Draws at random are the engine's; this runner counts their steps otherwise.
+    // Random sampling is the engine's; this runner numbers the draws differently.
     const bool random = window->temperature > 0;
     size_t drawn = 0;
     while (!track.finished && (!random || drawn < 1)) {
@@ -216,7 +216,7 @@ TEST_P(WhisperParity, Windows) {
   }
 }
 
-/// A window whose rows were kept writes the same, and the encoder hears nothing.
+/// A window with kept rows gives the same text, and the encoder does not run.
 TEST_P(WhisperParity, RowsOfAnEarlierAttempt) {
   Runner runner(model_);
   const auto window = golden_window(model_, recording_, cases_["windows"][0]);
@@ -300,7 +300,7 @@ TEST_P(WhisperParity, RefusesWhatItCannotDo) {
   EXPECT_EQ(fault(request), "the task is another family's");
 }
 
-/// A checkpoint whose heads are said.
+/// Makes a checkpoint that names its alignment heads.
 std::string with_heads(const TestDir& dir, const std::string& name, const json& heads) {
   std::filesystem::copy(checkpoint(name), dir.path(), std::filesystem::copy_options::recursive);
   json file = json::parse(read_file(dir.path("generation_config.json"), 1 << 20));
@@ -309,7 +309,7 @@ std::string with_heads(const TestDir& dir, const std::string& name, const json& 
   return dir.path();
 }
 
-/// The pass of an alignment whose rows are there, alone or in pieces.
+/// Runs an alignment whose rows are given, whole or in chunks.
 void align(Runner& runner, const std::shared_ptr<Alignment>& alignment, int chunk) {
   SpeechRequest request;
   request.task = alignment;
@@ -322,7 +322,7 @@ void align(Runner& runner, const std::shared_ptr<Alignment>& alignment, int chun
   EXPECT_TRUE(track.finished);
 }
 
-/// Attention, and where each id begins, as the authors' find_alignment().
+/// Compares attention, and the beginning of each id, with the authors' find_alignment().
 TEST_P(WhisperParity, Alignments) {
   const json words = json::parse(read_file(checkpoint(GetParam()) + "/golden/words.json", 1 << 20));
   const auto columns = words["columns"].get<int64_t>();
@@ -369,7 +369,8 @@ TEST_P(WhisperParity, Alignments) {
       EXPECT_NEAR(sum / static_cast<double>(end - id), word[4].get<double>(), 1e-5);
       id = end;
     }
-    for (const int chunk : {333, 7}) {  // the same bits, cut in pieces and dropped in between
+    for (const int chunk :
+         {333, 7}) {  // the same bits if the prompt is cut in pieces and dropped in between
       const auto again = std::make_shared<Alignment>(*alignment);
       align(runner, again, chunk);
       EXPECT_EQ(again->weights, weights);
@@ -378,7 +379,7 @@ TEST_P(WhisperParity, Alignments) {
   }
 }
 
-/// Attention knows no order of what it hears, and the median treats both ends of a row alike.
+/// Cross-attention does not depend on the order of rows, and the median is symmetric.
 TEST_P(WhisperParity, AlignmentsOfReversedRowsAreReversed) {
   Runner runner(model_, 2);
   const auto width = static_cast<std::ptrdiff_t>(model_.config().width());
@@ -462,13 +463,14 @@ TEST(WhisperRecordings, SameWindowsHoweverTheyCome) {
   WhisperRecording short_one(80);
   short_one.push({}, true);
   EXPECT_EQ(short_one.window(0).frames, 0);
-  whole.forget(20000);  // past the end
+  whole.forget(20000);  // behind the end
   EXPECT_EQ(whole.window(whole.frames()).frames, 0);
 }
 
 // ------------------------------------------------------------------------------- the rules alone
 
-/// Ids: 0..9 text, 10 end, 11 start, 12 and 13 languages, 14 no speech, 15 no timestamps, 16..
+/// Ids: 0..9 text, 10 end, 11 start, 12 and 13 languages, 14 no speech, 15 no timestamps, from 16
+/// on timestamps.
 Generation small_rules() {
   Generation g;
   g.start = 11, g.end = 10, g.no_timestamps = 15;
@@ -493,16 +495,17 @@ TEST(WhisperRules, TimestampsComeInPairsAndRise) {
   using Ids = std::vector<int32_t>;
   std::vector<float> text(22, -9.f);  // text is likelier than all timestamps together
   text[5] = 9, text[10] = 8;
-  EXPECT_EQ(allowed_after({}, text), (Ids{16, 17, 18}));  // a timestamp first, and an early one
+  EXPECT_EQ(allowed_after({}, text), (Ids{16, 17, 18}));  // an early timestamp must come first
   EXPECT_EQ(allowed_after({17}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
-  // Within a segment: text, or a later timestamp; none that would make it last no time.
+  // Within a segment: text or a later timestamp; a timestamp that gives the segment length 0 is not
+  // allowed.
   EXPECT_EQ(allowed_after({17, 4}, text),
             (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 18, 19, 20, 21}));
-  // Behind it: its end again, or later ones, or the end of all; no text.
+  // After the segment's end: the same time again, a later one or the end of all; no text.
   EXPECT_EQ(allowed_after({17, 4, 19}, text), (Ids{10, 11, 12, 13, 19, 20, 21}));
   EXPECT_EQ(allowed_after({17, 4, 19, 19}, text), (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));
   EXPECT_EQ(allowed_after({17, 4, 21, 21, 2}, text),
-            (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));  // none is left
+            (Ids{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}));  // no later timestamp is left
 }
 
 TEST(WhisperRules, TimestampsTogetherOutweighText) {

@@ -1,6 +1,6 @@
 // A window of a recording that a client's front end wants written down, with all of Whisper's
-// inputs and its result. The front end hands it over as SpeechRequest::task; `heard` is written by
-// the request's sequence and may be read when the request has finished.
+// inputs and its result. The front end sets it as SpeechRequest::task. The request's sequence
+// writes `heard`, which the front end reads once the request has finished.
 #pragma once
 
 #include <memory>
@@ -32,11 +32,11 @@ struct Heard {
 /// The task of one request to Whisper.
 struct Window : FamilyTask {
   WhisperWindow audio;
-  std::string language;    ///< ISO 639; empty: found out
+  std::string language;    ///< ISO 639; empty: the model finds it
   bool translate = false;  ///< into English
   bool timestamps = true;
-  bool only_language = false;  ///< nothing is written
-  bool keep_rows = false;      ///< for an Alignment of what is written, or the next attempt
+  bool only_language = false;  ///< finds the language only
+  bool keep_rows = false;      ///< for an Alignment of the text, or for the next attempt
   WindowRows rows;             ///< of an earlier attempt; null: the encoder makes them
   /// The earlier text and timestamps as ids; only the end is used.
   std::vector<int32_t> before;
