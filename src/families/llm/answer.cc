@@ -7,15 +7,15 @@
 namespace syrinx::llm {
 namespace {
 
-constexpr int kMostScores = 20;           // as OpenAI's API
+constexpr int kMostScores = 20;           // the limit of OpenAI's API
 constexpr int64_t kReservedSteps = 4096;  // steps for which memory is reserved at the beginning
 
-/// The longest guesses: of what was said before, and of what the client expects.
+/// The longest guesses: from earlier ids, and from the expected text.
 constexpr size_t kMostGuesses = 10, kMostExpected = 31;
 /// The number of ids, from the newest back, in which guesses are looked for.
 constexpr size_t kLookBack = 16384;
-/// The number of ids in a row that must have been there before: one by chance is likely, and more
-/// than four do not improve the guess.
+/// The number of equal ids in a row that a match needs: a single id matches by chance too often,
+/// and more than four do not improve the guess.
 constexpr size_t kLeastAlike = 2, kMostAlike = 4;
 
 /// Returns the last index of `ids`, before its end, that follows the longest match of the end of
@@ -33,14 +33,14 @@ size_t look_up(std::span<const int32_t> ids, std::span<const int32_t> said) {
   return best;
 }
 
-/// Up to the first that the model cannot read.
+/// Returns the ids before the first that the model does not know.
 std::vector<int32_t> known_ids(std::vector<int32_t> ids, int32_t known) {
   ids.erase(std::find_if(ids.begin(), ids.end(), [=](int32_t id) { return id >= known; }),
             ids.end());
   return ids;
 }
 
-/// How many whole ids the first `bytes` of their text hold.
+/// Returns how many whole ids the first `bytes` of their text contain.
 size_t ids_within(const Tokenizer& tokenizer, std::span<const int32_t> ids, size_t bytes) {
   size_t count = 0, used = 0;
   for (; count < ids.size(); ++count) {
@@ -116,7 +116,8 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
   return out;
 }
 
-/// Where the answer must be JSON, nothing is guessed: rules are known for the next step alone.
+/// Sets the form of an answer that must be JSON. Such an answer has no guesses, because its rules
+/// are known for the next step alone.
 Status Answer::shape(const Prompter& prompter, const Chat& chat, bool masks) {
   if (chat.must_call.empty() && chat.schema.empty()) return ok_status();
   auto forms = chat.must_call.empty() ? prompter.json_of(chat) : prompter.calls_of(chat);
@@ -142,7 +143,7 @@ void Answer::step_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
     keys.push_back(static_cast<uint64_t>(id));
 }
 
-/// A function of the ids so far alone: whether guesses are run never changes what is drawn.
+/// Depends only on the ids so far: guesses never change the sampled ids.
 SampleRule Answer::rule_behind(int guesses) const {
   SampleRule rule;
   rule.allowed[rule.ranges++] = {0, ids_known_};
@@ -193,14 +194,14 @@ Verdict Answer::advance(std::span<const int32_t> codes, StepOutput& out) {
   return {};
 }
 
-/// The guesses go on while they are right; else, and at their end, new ones are looked for.
+/// Adds an id. If the guesses were wrong or are used up, new guesses are looked for.
 void Answer::take_id(int32_t id) {
   const auto at = static_cast<size_t>(steps());
   if (alike_ == at && at < expected_.size() && expected_[at] == id) ++alike_;
   if (expected_at_ < expected_.size() && expected_[expected_at_] == id) {
     ++expected_at_;
   } else if (!expected_.empty()) {
-    expected_at_ = expected_.size();  // until its place is found again
+    expected_at_ = expected_.size();  // until its position is found again
   }
   if (known_ < ids_.size() && ids_[known_] == id) {
     ++known_;
@@ -230,8 +231,8 @@ void Answer::guess() {
   for (size_t at = from; from > 0 && at < end; ++at) ids_.push_back(ids_[at]);
 }
 
-/// A block's first guesses, and those that an iteration leaves open, are ids of prompt and answer
-/// so far (PredGen's code draws them; here any will do, and the same ones each time).
+/// Fills the open positions of a block with ids of prompt and answer so far. PredGen's code draws
+/// them at random; here they are a fixed function of the ids, because any guess will do.
 void Answer::fill_block() {
   uint64_t at = known_;
   while (ids_.size() < known_ + static_cast<size_t>(jacobi_)) {
@@ -240,8 +241,9 @@ void Answer::fill_block() {
   }
 }
 
-/// An iteration of Jacobi decoding: each guess becomes what the row before it yielded. Only the ids
-/// that the model itself has drawn are kept, so the fixed point is what it would have written.
+/// Takes one iteration of Jacobi decoding: each guess becomes the id that the row before it
+/// yielded. Only ids that the model itself has sampled are kept, so the result is the text that it
+/// would have written without guesses.
 void Answer::missed(std::span<const int32_t> codes) {
   if (jacobi_ == 0 || !form_.any_text() || expected_at_ < expected_.size()) return;
   ids_.resize(known_);
@@ -261,7 +263,7 @@ void Answer::hold(int32_t id, int64_t begin, const StepScores* scores) {
   held_.push_back(std::move(held));
 }
 
-/// Sends text, and the tokens that begin in it.
+/// Sends text, and the tokens whose text begins in it.
 void Answer::tell(std::string text, StepOutput& out) {
   if (!text.empty()) out.text(text);
   while (!held_.empty()) {

@@ -21,14 +21,14 @@
 
 namespace syrinx::llm {
 
-/// Refuses what no model that answers can do: text that comes later, guidance, a stop at nothing.
+/// Refuses options that no text model has: late text, guidance, an answer without any end.
 Status check_answerable(const SpeechRequest& request);
 
 /// The sequence of one answer.
 class Answer : public Sequence {
  public:
-  /// Checks the request. What is given must outlive the answer. `masks`: the sampler can take them
-  /// (SampleRule::mask).
+  /// Checks the request. All arguments must outlive the answer. `masks`: the sampler supports
+  /// SampleRule::mask.
   static Result<std::unique_ptr<Answer>> open(const ModelConfig& config,
                                               const Generation& generation,
                                               const Prompter& prompter,
@@ -45,7 +45,7 @@ class Answer : public Sequence {
   const SampleParams& sampling(int) const override { return sampling_; }
   SampleRule rule(int) const override { return rule_behind(0); }
   SampleRule drafted_rule(int guesses) const override { return rule_behind(guesses); }
-  /// Prompt and answer, as transformers counts them.
+  /// Returns the ids of prompt and answer, which transformers counts for penalties.
   std::span<const int32_t> history(int) const override { return std::span(ids_).first(known_); }
   std::span<const int32_t> draft() const override { return std::span(ids_).subspan(known_); }
   std::span<const int32_t> drafted_history(int guesses) const override {
@@ -54,14 +54,14 @@ class Answer : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   void missed(std::span<const int32_t> codes) override;
 
-  /// The id of table 0; past the answer so far, of a guess.
+  /// Sets the id for table 0: of prompt or answer or, after the answer so far, a guessed id.
   void rows(int first, bool companion, InputRows& out) const override;
 
  protected:
   Answer(const ModelConfig& config, const Generation& generation, const Tokenizer& tokenizer,
          const SpeechRequest& request, std::vector<int32_t> prompt);
   int32_t id_at(int pos) const { return ids_[static_cast<size_t>(pos)]; }
-  /// Sets the id of a row of the prompt that was not known yet.
+  /// Sets the id of a prompt row that was not known before.
   void fill(int pos, int32_t id) { ids_[static_cast<size_t>(pos)] = id; }
   int steps() const { return static_cast<int>(known_) - prompt_rows_; }
   const AnswerText& text() const { return text_; }
@@ -83,7 +83,7 @@ class Answer : public Sequence {
 
   const Generation& generation_;
   const Tokenizer& tokenizer_;
-  const int32_t ids_known_;  // below it, ids have a text
+  const int32_t ids_known_;  // smaller ids have a text
   const bool ignore_stop_;
   const int scores_;
   SampleParams sampling_;
@@ -92,12 +92,12 @@ class Answer : public Sequence {
   const int prompt_rows_;
   int max_steps_ = 1;
   const std::vector<int32_t> expected_;
-  size_t expected_at_ = 0;  // where the answer is in it; its end: nowhere
-  size_t alike_ = 0;        // ids that both begin with
+  size_t expected_at_ = 0;  // position of the answer's next id in expected_; its end: none
+  size_t alike_ = 0;        // length of the common beginning of answer and expected_
   const int among_;         // RequestWriting::expected_among
-  const size_t settled_;    // ids of it that are taken in any case
+  const size_t settled_;    // leading ids of expected_ that are taken in any case
   const int jacobi_;
-  AnswerForm form_;  // of a call that must be made, or of JSON
+  AnswerForm form_;  // for a tool call that must be made, or for JSON
   AnswerText text_;
   std::deque<Held> held_;
 };

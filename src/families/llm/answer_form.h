@@ -1,5 +1,6 @@
-// The JSON that an answer must be, where it may not be any text: what it may begin with, of which
-// the model chooses, and the grammar of what follows. It ends with the JSON. A value; one thread.
+// The JSON that an answer must be if it may not be any text: the possible beginnings, of which the
+// model chooses one, and the grammar of the JSON that follows. The answer ends with the JSON. A
+// value; one thread.
 #pragma once
 
 #include <cstdint>
@@ -18,25 +19,26 @@ namespace syrinx::llm {
 class AnswerForm {
  public:
   struct One {
-    std::vector<int32_t> begins;  ///< ids; empty: it begins with the JSON
+    std::vector<int32_t> begins;  ///< ids before the JSON; may be empty
     JsonGrammar grammar;
-    int closers = 0;  ///< braces behind the JSON, of objects that `begins` has opened
+    int closers = 0;  ///< braces after the JSON that close objects opened in `begins`
   };
 
-  /// Any text.
+  /// The answer may be any text.
   AnswerForm() = default;
-  /// Without masks the JSON is followed as long as the model writes it, but not asked for.
+  /// Without masks the JSON is checked as far as the model writes it, but the sampler does not
+  /// enforce it.
   AnswerForm(std::vector<One> all, std::shared_ptr<const TokenMasks> masks);
   AnswerForm(AnswerForm&&) = default;
   AnswerForm& operator=(AnswerForm&&) = default;
 
   bool any_text() const { return all_.empty(); }
-  /// At some place there are more ways to begin than a rule can hold.
+  /// Returns whether a rule cannot hold all possible next ids of the beginnings.
   bool too_many() const { return beginnings_.too_many(); }
-  /// Restricts `rule` to what may come behind `said`, all of the answer so far.
+  /// Restricts `rule` to the ids that may follow `said`, all of the answer so far.
   void restrict(std::span<const int32_t> said, SampleRule& rule) const;
-  /// The answer is `said` now; `bytes` are those of its last id. Returns how many of them are part
-  /// of the JSON, once it is whole: the answer ends there.
+  /// Takes the last id of the answer `said`, whose text is `bytes`. Once the JSON is complete,
+  /// returns how many of the bytes belong to it: the answer ends there.
   std::optional<size_t> take(std::span<const int32_t> said, std::string_view bytes);
 
  private:
@@ -51,7 +53,7 @@ class AnswerForm {
   std::shared_ptr<const TokenMasks> masks_;
   Beginnings beginnings_;
   std::optional<JsonWriting> writing_;
-  std::vector<Mask> made_;  // the latest last; it is the one that counts
+  std::vector<Mask> made_;  // the latest last; it is the mask in use
 };
 
 }  // namespace syrinx::llm

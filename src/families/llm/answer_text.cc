@@ -7,7 +7,8 @@
 namespace syrinx::llm {
 namespace {
 
-/// Bytes at the end of `text` that `stop` may begin with; less than all of `stop`.
+/// Returns the length of the longest end of `text` that is a beginning of `stop`, but not all of
+/// it.
 size_t begun(std::string_view text, std::string_view stop) {
   for (size_t size = std::min(text.size(), stop.size() - 1); size > 0; --size)
     if (text.ends_with(stop.substr(0, size))) return size;

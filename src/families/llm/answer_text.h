@@ -1,6 +1,6 @@
-// The text of an answer while its tokens come: whole characters of UTF-8, and nothing of a stop
-// string. What could yet become a stop string, and the bytes of a character that is not complete,
-// wait for what follows. One thread.
+// The text of an answer while its tokens come: whole characters of UTF-8, without stop strings.
+// Text that may become a stop string, and the bytes of an incomplete character, are held back until
+// more tokens come. One thread.
 #pragma once
 
 #include <cstdint>
@@ -12,21 +12,21 @@ namespace syrinx::llm {
 
 class AnswerText {
  public:
-  /// The stop strings must not be empty. `spells_bytes`: a U+FFFD for each byte of an error;
-  /// `drops_blank`: a blank that the answer begins with is not part of it
+  /// The stop strings must not be empty. `spells_bytes`: each byte of invalid UTF-8 becomes a
+  /// U+FFFD; `drops_blank`: a blank at the beginning of the answer is dropped
   /// (text/tokens/tokenizer.h).
   explicit AnswerText(std::vector<std::string> stops, bool spells_bytes = false,
                       bool drops_blank = false)
       : stops_(std::move(stops)), spells_bytes_(spells_bytes), drops_blank_(drops_blank) {}
 
-  /// The bytes of a token; returns the text that is certain now. After a stop string was found,
-  /// nothing more comes.
+  /// Takes the bytes of a token; returns the text that is certain now. After a stop string was
+  /// found, it returns nothing more.
   std::string push(std::string_view bytes);
   /// Ends the answer without a stop string. Returns the rest of its text.
   std::string finish();
 
   bool stopped() const { return stopped_; }
-  /// Bytes of text that push() and finish() returned so far, and those that are known.
+  /// The bytes of text that push() and finish() returned so far; and including text held back.
   int64_t told() const { return told_; }
   int64_t known() const { return told_ + static_cast<int64_t>(waiting_.size()); }
 
@@ -36,8 +36,8 @@ class AnswerText {
 
   const std::vector<std::string> stops_;
   const bool spells_bytes_;
-  bool drops_blank_;     // until the first byte
-  std::string bytes_;    // of a character that is not complete
+  bool drops_blank_;     // only before the first byte
+  std::string bytes_;    // of an incomplete character
   std::string waiting_;  // text that may be the beginning of a stop string
   int64_t told_ = 0;
   bool stopped_ = false;

@@ -20,12 +20,12 @@ constexpr int64_t kMostPositions = 1 << 24;
 
 using Rope = LayerKind::Rope;
 
-/// sliding_window in positions; 0 where it is null or absent.
+/// Returns sliding_window in positions; 0 if it is null or absent.
 int window_of(const Config& root) {
   return static_cast<int>(root.opt_i("sliding_window", 0, 1, kMostPositions));
 }
 
-/// Which layers see a window only: layer_types, or else `by_default(layer)`.
+/// Returns which layers have a window: by layer_types, or else by_default(layer).
 std::vector<bool> sliding_layers(const Config& root, int layers, auto by_default) {
   std::vector<bool> out;
   if (!root.has("layer_types")) {
@@ -44,7 +44,7 @@ std::vector<bool> sliding_layers(const Config& root, int layers, auto by_default
   return out;
 }
 
-/// Gives the layers of `sliding` the window. A model without such layers stays as it is.
+/// Gives the layers of `sliding` the window. Does nothing if there are no such layers.
 void set_windows(const std::vector<bool>& sliding, int window, DecoderConfig& d) {
   if (window == 0 || std::count(sliding.begin(), sliding.end(), true) == 0) return;
   if (d.layer_kinds.empty()) d.layer_kinds.resize(sliding.size());
@@ -56,7 +56,7 @@ void need_activation(const Config& root, const char* key, const char* want) {
   if (root.opt_s(key, want) != want) root.fail(key, concat("must be ", want));
 }
 
-/// Sizes, positions and activation of all kinds but Gemma's.
+/// Reads sizes, positions and activation of all kinds but Gemma's.
 DecoderConfig llama_like(const Config& root, double theta, int absent_head_dim = 0) {
   DecoderConfig d = load_llama_sizes(root, absent_head_dim);
   d.rope = load_rope(root, theta);
@@ -72,13 +72,13 @@ void describe_llama(const Config& root, ModelConfig& m) {
   }
 }
 
-/// Every layer sees the window, where there is one.
+/// All layers have the window, if there is one.
 void describe_mistral(const Config& root, ModelConfig& m) {
   m.lm = llama_like(root, kTheta);
   m.lm.window = window_of(root);
 }
 
-/// Layers from max_window_layers on see a window, if use_sliding_window says so.
+/// Layers from max_window_layers on have a window, if use_sliding_window is set.
 void read_qwen_windows(const Config& root, DecoderConfig& d) {
   const int window = root.opt_b("use_sliding_window", false) ? window_of(root) : 0;
   const int64_t first = root.opt_i("max_window_layers", 28, 0, 512);
@@ -98,7 +98,7 @@ void describe_qwen3(const Config& root, ModelConfig& m) {
   read_qwen_windows(root, m.lm);
 }
 
-/// Norms of what the branches give, and of queries and keys over all heads together.
+/// Norms follow the branches; queries and keys are normed over all heads together.
 void describe_olmo2(const Config& root, ModelConfig& m) {
   m.lm = llama_like(root, kTheta);
   m.lm.norm_order = NormOrder::kAfter;
@@ -107,7 +107,7 @@ void describe_olmo2(const Config& root, ModelConfig& m) {
   m.lm.names.mlp_norm = "post_feedforward_layernorm";
 }
 
-/// Some layers turn nothing: their entry of no_rope_layers is 0. Those may have a window.
+/// Layers whose entry of no_rope_layers is 0 have no rope. These layers may have a window.
 void describe_smollm3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = llama_like(root, kSmolLm3Theta);
@@ -128,8 +128,8 @@ void describe_smollm3(const Config& root, ModelConfig& m) {
   set_windows(sliding_layers(root, d.layers, sliding), window_of(root), d);
 }
 
-/// "longrope" counts positions by factors of their own; up to the length of the first training
-/// these are short_factor, which is as far as sequences go here.
+/// "longrope" divides frequencies by given factors: short_factor up to the length of the first
+/// training, which is the limit of sequences here.
 void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   const int64_t first = rope.has("original_max_position_embeddings")
@@ -151,7 +151,8 @@ void read_longrope(const Config& root, const Config& rope, ModelConfig& m) {
   m.max_positions = std::min(m.max_positions, first);
 }
 
-/// One linear of queries, keys and values, and one of gate and up; a part of each head turns.
+/// One linear makes queries, keys and values, another one gate and up; rope turns only a part of
+/// each head.
 void describe_phi3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = load_llama_sizes(root);
@@ -176,8 +177,8 @@ void describe_phi3(const Config& root, ModelConfig& m) {
   if (type != "default") rope->fail("rope_type", shown(type) + " is not supported");
 }
 
-/// What Gemma 2 and 3 share: norms on both sides of the branches whose weights are stored minus
-/// one, a gate of gelu, rows of the table times sqrt(hidden), scores times a scale of their own.
+/// The common part of Gemma 2 and 3: norms before and after each branch, with weights stored minus
+/// one; a GELU gate; table rows times sqrt(hidden); a scale of scores that the config gives.
 DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
   DecoderConfig d = load_llama_sizes(root, kGemmaHeadDim);
   need_activation(root, "hidden_activation", "gelu_pytorch_tanh");
@@ -194,7 +195,7 @@ DecoderConfig gemma_like(const Config& root, ModelConfig& m) {
   return d;
 }
 
-/// A key that is null says that nothing is capped.
+/// Returns the cap of a key; a null value means no cap.
 float cap_of(const Config& root, const char* key, double absent) {
   if (root.raw().contains(key) && !root.has(key)) return 0;
   return static_cast<float>(root.opt_f(key, absent, 1e-3, 1e6));
@@ -210,7 +211,7 @@ void describe_gemma2(const Config& root, ModelConfig& m) {
               m.lm);
 }
 
-/// Rope of layers that see everything: `rope` may count positions in `factor`-ths.
+/// Returns the rope of layers without a window: `rope` may divide positions by `factor`.
 RopeSpec gemma3_rope(const Config& rope, double theta, int dim) {
   RopeSpec spec;
   spec.theta = theta;
@@ -224,7 +225,7 @@ RopeSpec gemma3_rope(const Config& rope, double theta, int dim) {
   return spec;
 }
 
-/// Layers with a window turn by a base of their own.
+/// Layers with a window have a rope base of their own.
 void describe_gemma3(const Config& root, ModelConfig& m) {
   DecoderConfig& d = m.lm;
   d = gemma_like(root, m);

@@ -1,5 +1,6 @@
-// The kinds of text models: how the decoder of each differs from Llama's. A kind is a model_type
-// with its class in transformers; what a config.json leaves out is as that class has it. Formulas:
+// The kinds of text models: how each kind's decoder differs from Llama's. A kind is a model_type
+// with its class in transformers; that class gives the defaults for keys that a config.json lacks.
+// Formulas:
 // transformers:src/transformers/models/{llama,mistral,qwen2,qwen3,olmo2,smollm3,gemma2,
 // gemma3,phi3}/modeling_*.py, configuration_*.py.
 #pragma once
@@ -13,15 +14,15 @@ namespace syrinx::llm {
 struct Architecture {
   const char* type;  ///< model_type
   const char* name;  ///< the only item of `architectures`
-  bool tied;         ///< tie_word_embeddings where the config has none
-  /// Fills the decoder's config, scale and cap; may shorten max_positions, which is read before.
-  /// Throws LoadError for what this kind cannot have.
+  bool tied;         ///< default of tie_word_embeddings
+  /// Fills in the decoder's config, scale and cap; may lower max_positions, which is already set.
+  /// Throws LoadError for values that this kind does not support.
   void (*describe)(const Config& root, ModelConfig& m);
 };
 
-/// The kind of this config.json; null: another model.
+/// Returns the kind of this config.json; null: it is not a text model.
 const Architecture* architecture_of(const Config& root);
-/// By model_type; null: unsupported.
+/// Returns the kind of a model_type; null: it is not supported.
 const Architecture* architecture_of_type(std::string_view type);
 
 }  // namespace syrinx::llm

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 
 std::string kinds_dir() { return SYRINX_BINARY_DIR "/parity/llm/kinds/"; }
 
-// tests/parity/llm/make_kinds.py
+// The checkpoints of tests/parity/llm/make_kinds.py.
 class LlmKind : public testing::TestWithParam<const char*> {
  protected:
   View golden(const char* name) const { return golden_.view(concat(GetParam(), ".", name)); }
@@ -86,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(Kinds, LlmKind,
                                          "phi3"),
                          [](const auto& kind) { return std::string(kind.param); });
 
-/// GGUF files of the kinds (tests/parity/gguf/make_kinds.py) and what their layout cannot say.
+/// GGUF files of the kinds (tests/parity/gguf/make_kinds.py), and the values that this format
+/// cannot state.
 struct Converted {
   const char* kind;
   ordered_json changes;
@@ -130,7 +131,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, GgufKinds,
                                          Converted{"phi3", ordered_json::object()}),
                          [](const auto& each) { return std::string(each.param.kind); });
 
-/// What loading says when keys of the kind's config are changed.
+/// Loads a kind whose config has changed keys; returns the message of the LoadError, or nothing.
 std::string fault(const char* kind, const ordered_json& changes) {
   ordered_json config =
       ordered_json::parse(read_file(kinds_dir() + kind + "/config.json", 1 << 20));

@@ -36,10 +36,10 @@ class Beginnings {
     return true;
   }
 
-  /// Whether at some place there are more ways to go on than a rule can hold.
+  /// Returns whether some position has more possible next ids than a rule can hold.
   bool too_many() const {
     std::span<const int32_t> before;
-    std::vector<int> ways;  // after i ids of the one before, as far as they are counted
+    std::vector<int> ways;  // possible next ids after i ids of the text before, as far as counted
     for (const std::vector<int32_t>& one : all_) {
       const auto parted =
           std::mismatch(before.begin(), before.end(), one.begin(), one.end()).second;
@@ -52,7 +52,7 @@ class Beginnings {
   }
 
  private:
-  /// Ids come rising. False: there is no room.
+  /// Adds an id to a rule; ids come in ascending order. False: the rule is full.
   static bool add(int32_t id, SampleRule& rule) {
     if (rule.ranges > 0 && rule.allowed[rule.ranges - 1].begin == id) return true;
     if (rule.ranges == SampleRule::kMostRanges) return false;

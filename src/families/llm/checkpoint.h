@@ -16,7 +16,7 @@ struct Checkpoint {
   ModelConfig config;
   Tokenizer tokenizer;
   Generation generation;
-  std::optional<ChatTemplate> chat;  ///< nothing: the model takes no messages
+  std::optional<ChatTemplate> chat;  ///< unset: the model takes no messages
   std::unique_ptr<WeightSource> weights;
 };
 

@@ -39,7 +39,7 @@ constexpr const char* kUnsupportedLists[] = {
     "constraints",         "exponential_decay_length_penalty",
     "dola_layers",         "watermarking_config"};
 
-/// A checkpoint whose answers would be others than its authors' is refused.
+/// Refuses a checkpoint whose answers would differ from those of its authors.
 void refuse_unsupported(const Config& config) {
   for (const Unsupported& each : kUnsupported) {
     if (config.opt_f(each.key, each.neutral, -1e9, 1e9) != each.neutral)
@@ -52,7 +52,7 @@ void refuse_unsupported(const Config& config) {
   }
 }
 
-/// An id or a list of ids; null and -1 are none.
+/// Adds an id or a list of ids; null and -1 stand for none.
 void add_ids(const Config& config, const char* key, std::vector<int32_t>& ids) {
   if (!config.has(key)) return;
   constexpr int64_t kMost = 1 << 24;
@@ -64,7 +64,7 @@ void add_ids(const Config& config, const char* key, std::vector<int32_t>& ids) {
   for (const int64_t id : config.ints(key, 0, kMost)) ids.push_back(static_cast<int32_t>(id));
 }
 
-/// The end that tokenizer_config.json names.
+/// Adds the end token that tokenizer_config.json names.
 void add_tokenizer_end(const std::string& dir, const Tokenizer& tokenizer,
                        std::vector<int32_t>& ids) {
   const std::string path = join_path(dir, "tokenizer_config.json");

@@ -1,5 +1,5 @@
-// What config.json and generation_config.json of a text model say (architectures.h has its kinds).
-// Throws LoadError for what is missing, contradictory or not supported.
+// The contents of a text model's config.json and generation_config.json (architectures.h has the
+// kinds). Throws LoadError for values that are missing, contradictory or not supported.
 #pragma once
 
 #include <cstdint>
@@ -26,25 +26,26 @@ struct ModelNames {
 struct ModelConfig {
   std::string type;  ///< model_type: llama, qwen2, ...
   DecoderConfig lm;
-  int64_t vocab = 0;  ///< may be more than the tokenizer has
+  int64_t vocab = 0;  ///< may be more than the tokenizer's
   int64_t max_positions = 0;
   bool tied = false;      ///< the head is the embedding table
-  float table_scale = 1;  ///< of rows of the table
-  float logit_cap = 0;    ///< logits become cap * tanh(logit / cap); 0: they stay
-  std::optional<QuantizedLayout> quantized;  ///< the linears, as GPTQ and AWQ publish them
+  float table_scale = 1;  ///< factor of the table's rows
+  float logit_cap = 0;    ///< logits become cap * tanh(logit / cap); 0: not capped
+  std::optional<QuantizedLayout>
+      quantized;  ///< the layout of quantized linear weights, GPTQ's or AWQ's
   ModelNames names = {};
 };
 
-/// Whether this config.json is that of a dense text model of these types. That of Orpheus is one
-/// too: families that mean something more by it come before this one.
+/// Whether this config.json belongs to a dense text model of these types. Orpheus has such a config
+/// too, so families that are special cases must come before this family.
 bool claims(const Config& root);
 /// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
-/// How a checkpoint wants to be sampled, and where its answers end.
+/// The default sampling of a checkpoint, and the ids that end its answers.
 struct Generation {
-  SampleParams sampling;      ///< where generation_config.json says nothing: as the API has it
-  std::vector<int32_t> ends;  ///< ids, sorted; those of generation_config, config and tokenizer
+  SampleParams sampling;      ///< of generation_config.json; missing values are the API's defaults
+  std::vector<int32_t> ends;  ///< ids, sorted, of generation_config, config and tokenizer
 };
 /// generation_config.json and tokenizer_config.json may be missing.
 Generation load_generation(const std::string& dir, const Config& root, const Tokenizer& tokenizer);

@@ -24,9 +24,9 @@ constexpr const char* kLongFactors = "rope_factors_long.weight";
 struct GgufKind {
   const char* name;
   const char* type;     ///< model_type
-  bool paired = false;  ///< rows of queries and keys lie in pairs
+  bool paired = false;  ///< rows of queries and keys are stored as interleaved pairs
   bool windows = false;
-  const char* scaling = "none";  ///< of positions, beside "none"
+  const char* scaling = "none";  ///< an allowed scaling of positions, besides "none"
 };
 constexpr GgufKind kKinds[] = {{"llama", "llama", true},
                                {"qwen2", "qwen2"},
@@ -37,7 +37,7 @@ constexpr GgufKind kKinds[] = {{"llama", "llama", true},
                                {"gemma3", "gemma3_text", false, true, "linear"},
                                {"phi3", "phi3", false, true, "longrope"}};
 
-/// The kind, of those whose decoder is here.
+/// Returns the file's kind; throws LoadError for a kind without a decoder here.
 const GgufKind& kind_of(const GgufFile& file) {
   const std::string name(file.text("general.architecture"));
   const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
@@ -65,14 +65,14 @@ View raw_view(const GgufTensor& tensor, DType dtype) {
           Shape(std::span<const int64_t>(tensor.sizes)), Device::kCpu};
 }
 
-/// The type of numbers that are kept as they are; nothing for packed ones.
+/// Returns the type of numbers that are stored unpacked; nothing for quantized ones.
 std::optional<DType> plain_type(const GgmlType& type) {
   if (type.unpack != nullptr) return {};
   const std::string_view name = type.name;
   return name == "F32" ? DType::kF32 : name == "F16" ? DType::kF16 : DType::kBF16;
 }
 
-/// Row `row` of a matrix of any type as f32.
+/// Unpacks row `row` of a matrix of any type to f32.
 void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
   const GgmlType& type = *tensor.type;
   const int64_t width = tensor.sizes.back();
@@ -94,7 +94,7 @@ void unpack_row(const GgufTensor& tensor, int64_t row, float* to) {
   }
 }
 
-/// The `count` numbers of a tensor beside the blocks. Throws LoadError.
+/// Reads the `count` numbers of a tensor outside of the blocks. Throws LoadError.
 std::vector<float> factors_of(const GgufFile& file, const char* name, int64_t count) {
   const GgufTensor& tensor = file.need(name);
   if (tensor.sizes != std::vector<int64_t>{count} || tensor.type == nullptr) {
@@ -105,9 +105,9 @@ std::vector<float> factors_of(const GgufFile& file, const char* name, int64_t co
   return out;
 }
 
-/// "llama3" is kept as what each pair's wavelength is stretched by: by the published rule with
-/// 8,192 positions of the first training, whatever config.json said. Throws LoadError for other
-/// numbers.
+/// Reads the scaling "llama3", stored as a factor for each pair's wavelength. The converter
+/// computes the factors by the published rule with 8,192 original positions, whatever config.json
+/// says. Throws LoadError for other numbers.
 RopeScaling scaling_of(const GgufFile& file, const RopeSpec& rope, int head_dim) {
   const std::vector<float> stored = factors_of(file, kRopeFactors, head_dim / 2);
   RopeSpec plain = rope, stretched = rope;
@@ -131,7 +131,7 @@ struct GgufName {
   enum Rows : uint8_t { kPlain, kQueries, kKeys } rows = kPlain;
 };
 
-/// Those of a block of this decoder.
+/// Returns the names of the tensors of a block.
 std::vector<GgufName> block_names(const DecoderConfig& d) {
   const DecoderNames& ours = d.names;
   const bool after = d.norm_order == NormOrder::kAfter;
@@ -170,7 +170,7 @@ class GgufWeights : public WeightSource {
       for (const GgufName& name : block) {
         for (const char* kind : {".weight", ".bias"}) {
           const std::string theirs = concat("blk.", i, ".", name.theirs, kind);
-          // Llama's pairs lie side by side there, and half a head apart here.
+          // A Llama file has the two rows of a pair side by side; here they are half a head apart.
           const bool paired = in_pairs && name.rows != GgufName::kPlain;
           const int heads = name.rows == GgufName::kKeys ? config.lm.kv_heads : config.lm.heads;
           if (file_->find(theirs))
@@ -223,7 +223,7 @@ class GgufWeights : public WeightSource {
  private:
   struct Stored {
     std::string name;
-    int heads = 0;  // whose rows lie in pairs; 0: none do
+    int heads = 0;  // number of heads with interleaved rows; 0: not interleaved
   };
 
   const GgufTensor* find(const std::string& name) const {
@@ -243,7 +243,7 @@ class GgufWeights : public WeightSource {
     }
     const int64_t half = heads > 0 ? rows / heads / 2 : 0;
     for (int64_t row = 0; row < rows; ++row) {
-      // Number 2 i + s of a head there is number s * half + i here.
+      // Row 2 i + s of a head in the file is row s * half + i here.
       const int64_t head = heads > 0 ? row / (2 * half) : 0, in_head = row - head * 2 * half;
       const int64_t to = heads > 0 ? head * 2 * half + in_head % 2 * half + in_head / 2 : row;
       if (vector) {
@@ -276,12 +276,12 @@ class GgufWeights : public WeightSource {
   Tensor table_;
 };
 
-/// What Gemma's config says beyond sizes. Scale of queries: llama.cpp:src/llama-model.cpp, by
-/// layers.
+/// Adds the parts of Gemma's config besides sizes. Scale of queries: llama.cpp:src/llama-model.cpp,
+/// by the number of layers.
 void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& sizes) {
   if (name != "gemma2" && name != "gemma3") return;
   const int64_t layers = sizes["num_hidden_layers"], heads = sizes["num_attention_heads"];
-  const bool largest = layers == (name == "gemma2" ? 46 : 62);  // of 27B
+  const bool largest = layers == (name == "gemma2" ? 46 : 62);  // the 27B models
   sizes["query_pre_attn_scalar"] = largest && heads > 0
                                        ? sizes["hidden_size"].get<int64_t>() / heads
                                        : sizes["head_dim"].get<int64_t>();
@@ -299,12 +299,12 @@ void add_gemma(const GgufFile& file, const std::string& name, nlohmann::json& si
   }
 }
 
-/// The columns that turn, the window (0: none) and the factors of positions.
+/// Reads the columns that rope turns, the window (0: none) and the factors of positions.
 void add_phi3(const GgufFile& file, nlohmann::json& sizes) {
   const int64_t head_dim = sizes["head_dim"], positions = sizes["max_position_embeddings"];
   const int64_t turned = file.integer("phi3.rope.dimension_count", head_dim);
   sizes["partial_rotary_factor"] = static_cast<double>(turned) / static_cast<double>(head_dim);
-  // Files of before August 2024 leave out the window of the models of 4,096 positions.
+  // Files from before August 2024 do not state the window of models of 4,096 positions.
   const int64_t window =
       file.integer("phi3.attention.sliding_window", positions == 4096 ? 2047 : 0);
   if (window > 0) sizes["sliding_window"] = window;
@@ -345,7 +345,7 @@ ModelConfig load_gguf_config(const GgufFile& file) {
   add_gemma(file, type, sizes);
   if (type == "phi3") add_phi3(file, sizes);
   ModelConfig config = load_model_config(Config::parse(sizes.dump(), file.path()));
-  config.lm.norm_offset = 0;  // the converter has added it
+  config.lm.norm_offset = 0;  // the converter has already added it to the weights
   if (file.find(kRopeFactors))
     config.lm.rope.scaling = scaling_of(file, config.lm.rope, config.lm.head_dim);
   return config;

@@ -1,4 +1,5 @@
-// GGUF files that llama.cpp's converter made of the checkpoints of tests/parity/llm, against those.
+// GGUF files that llama.cpp's converter made of the checkpoints of tests/parity/llm, compared with
+// these.
 #include "families/llm/gguf.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ TEST_P(GgufModel, HasThePublishedSizes) {
   const RopeScaling &s = a.rope.scaling, &t = b.rope.scaling;
   EXPECT_EQ(std::tuple(s.factor, s.low_freq_factor, s.high_freq_factor),
             std::tuple(t.factor, t.low_freq_factor, t.high_freq_factor));
-  EXPECT_EQ(s.original_positions, 8192);  // the converter takes no other (llama has 64 here)
+  EXPECT_EQ(s.original_positions, 8192);  // the converter always uses this (llama has 64 here)
 }
 
 TEST_P(GgufModel, HasThePublishedWeights) {

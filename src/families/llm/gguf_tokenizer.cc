@@ -1,4 +1,4 @@
-// The tokenizer of a GGUF file as the tokenizer.json that it was converted from.
+// Rebuilds, from a GGUF file, the tokenizer.json that its tokenizer was converted from.
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -38,13 +38,13 @@ enum GgufToken {
   kByte = 6
 };
 
-/// How a text is cut before its pieces are encoded, by tokenizer.ggml.pre.
+/// How a text is cut into pieces, by tokenizer.ggml.pre.
 struct Cut {
   const char* name;
-  const char* pattern;  ///< null: digits one by one, then GPT-2's
+  const char* pattern;  ///< null: digits are single pieces, the rest is cut by GPT-2's pattern
   bool nfc = false;
-  bool whole_words = false;  ///< a piece that is a token is that token, whatever merges say
-  bool begins = false;       ///< a text begins with a token unless the file says otherwise
+  bool whole_words = false;  ///< a piece that is a token becomes that token, whatever the merges
+  bool begins = false;       ///< a text begins with the begin token, unless the file says otherwise
 };
 std::vector<Cut> cuts() {
   return {{"qwen2", kQwen2Pattern, true},
@@ -72,7 +72,7 @@ std::vector<int> token_types(const GgufFile& file, size_t tokens) {
   return out;
 }
 
-/// Merges of a vocabulary of scores, the likeliest first.
+/// Returns the merges for a vocabulary with scores, the likeliest first.
 /// Rule: transformers:src/transformers/convert_slow_tokenizer.py, generate_merges.
 ordered_json merges_of_scores(const GgufFile& file, const ordered_json& vocab) {
   struct Merge {
@@ -80,7 +80,7 @@ ordered_json merges_of_scores(const GgufFile& file, const ordered_json& vocab) {
     double score;
   };
   const GgufList& scores = file.list(concat(kPrefix, "scores"));
-  constexpr size_t kLongest = 256;  // bytes of a token that is made of two
+  constexpr size_t kLongest = 256;  // bytes of a token that a merge makes
   std::unordered_map<std::string, int64_t> ids;
   for (const auto& [token, id] : vocab.items()) ids.emplace(token, id.get<int64_t>());
   std::vector<Merge> merges;
@@ -106,7 +106,7 @@ ordered_json merges_of_scores(const GgufFile& file, const ordered_json& vocab) {
   return out;
 }
 
-/// Bytes of a vocabulary (GPT-2's alphabet), cut by a pattern.
+/// Describes a tokenizer of bytes (GPT-2's alphabet) that are cut by a pattern.
 void describe_bytes(const GgufFile& file, const Cut& cut, ordered_json& json) {
   ordered_json stages = ordered_json::array();
   if (cut.pattern != nullptr) {
@@ -129,7 +129,7 @@ void describe_bytes(const GgufFile& file, const Cut& cut, ordered_json& json) {
   json["model"]["merges"] = std::move(merges);
 }
 
-/// Characters of a vocabulary with scores, and bytes for what it lacks.
+/// Describes a tokenizer of characters with scores, and of bytes for unknown characters.
 void describe_characters(const GgufFile& file, const std::string& unknown, ordered_json& json) {
   constexpr const char* kSpace = "\u2581";
   ordered_json steps = ordered_json::array();
@@ -145,7 +145,8 @@ void describe_characters(const GgufFile& file, const std::string& unknown, order
   json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
   json["model"]["byte_fallback"] = true;
   json["model"]["fuse_unk"] = true;
-  if (!unknown.empty()) json["model"]["unk_token"] = unknown;  // Gemma's are bytes instead
+  if (!unknown.empty())
+    json["model"]["unk_token"] = unknown;  // Gemma spells unknown characters in bytes
   json["model"]["merges"] = merges_of_scores(file, json["model"]["vocab"]);
 }
 
@@ -157,7 +158,7 @@ Tokenizer load_gguf_tokenizer(const GgufFile& file) {
   const std::vector<int> types = token_types(file, tokens.texts.size());
   ordered_json json, added = ordered_json::array();
   std::string unknown;
-  ordered_json::object_t vocab;  // filled without a search for each key
+  ordered_json::object_t vocab;  // filled at once, without a search for each key
   for (size_t id = 0; id < tokens.texts.size(); ++id) {
     const std::string text(tokens.texts[id]);
     const int type = types[id];

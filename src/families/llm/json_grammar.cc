@@ -18,10 +18,10 @@ using Node = JsonGrammar::Node;
 
 constexpr size_t kMostNodes = 4096, kMostKeys = 64, kMostLiterals = 4096;
 constexpr int kMostSchemaDepth = 32;
-constexpr uint8_t kMostBlanks = 32;  // in a row; a model may else write them for ever
+constexpr uint8_t kMostBlanks = 32;  // in a row; otherwise a model may write blanks for ever
 constexpr uint8_t kMostDigits = 18;  // of a number, so that an integer fits 64 bits
 
-/// Keywords that say nothing of what is valid.
+/// Keywords that do not restrict the valid texts.
 constexpr std::string_view kAnnotations[] = {"$comment", "$defs",       "$id",        "$schema",
                                              "default",  "definitions", "deprecated", "description",
                                              "example",  "examples",    "format",     "readOnly",
@@ -44,7 +44,7 @@ std::string json_text(const Value& value) {
   return to_json(value, {}, budget);
 }
 
-/// Makes nodes of schemas. The first fault is thrown.
+/// Makes nodes from schemas. Throws the first fault.
 class SchemaReader {
  public:
   explicit SchemaReader(const Value& root) : root_(root) { nodes_.push_back(any_value()); }
@@ -129,7 +129,8 @@ class SchemaReader {
     return out;
   }
 
-  /// Adds what another node allows, of which only one has objects, and only one arrays.
+  /// Adds the texts that another node allows. Only one of the two may have objects, and only one
+  /// arrays.
   static void join(Node& out, const Node& more) {
     out.string |= more.string;
     out.integer = (!out.number || out.integer) && (!more.number || more.integer);
@@ -146,7 +147,7 @@ class SchemaReader {
     tidy(out);
   }
 
-  /// Sorts the literals, without those that the node's types hold anyway.
+  /// Sorts the literals and removes those that the node's types allow anyway.
   static void tidy(Node& node) {
     const auto held = [&](const std::string& text) {
       return text[0] == '"' ? node.string
@@ -256,7 +257,7 @@ class SchemaReader {
 
   const Value& root_;
   std::vector<Node> nodes_;
-  std::set<std::string> open_;  // references that are being read
+  std::set<std::string> open_;  // references that are being resolved
 };
 
 }  // namespace
@@ -390,7 +391,7 @@ bool JsonWriting::begin_key(unsigned char c) {
   return go_on(object.keys, frames_[depth_ - 1].count, c);
 }
 
-/// The first text from text_ on that begins alike and goes on with `c`.
+/// Finds the first text from text_ on that has the same beginning and then `c`.
 bool JsonWriting::go_on(const std::vector<std::string>& texts, uint64_t skipped, unsigned char c) {
   for (size_t i = text_; i < texts.size(); ++i) {
     if (texts[i].compare(0, at_, texts[text_], 0, at_) != 0) return false;
@@ -424,7 +425,7 @@ bool JsonWriting::in_string(unsigned char c) {
     part_ = c == 'u' ? kHex : kPlain, left_ = c == 'u' ? 4 : 0;
     return std::string_view("\"\\/bfnrtu").find(static_cast<char>(c)) != std::string_view::npos;
   }
-  if (part_ != kPlain) {  // no halves of pairs: U+D800 to U+DFFF are left out
+  if (part_ != kPlain) {  // no surrogates: U+D800 to U+DFFF are not allowed
     const bool digit = c >= '0' && c <= '9';
     if (!digit && !((c | 0x20) >= 'a' && (c | 0x20) <= 'f')) return false;
     if (part_ == kHexBehindD && !(digit && c < '8')) return false;
@@ -463,7 +464,7 @@ bool JsonWriting::in_number(unsigned char c) {
   if (c == '.' && !whole && (part_ == kZero || part_ == kWhole))
     return digits_ < kMostDigits && go(kPoint);
   if ((c | 0x20) == 'e' && !whole && ended && part_ != kExponent) {
-    digits_ = kMostDigits - 2;  // of an exponent two, which a double holds
+    digits_ = kMostDigits - 2;  // an exponent has at most two digits, so that a double holds it
     return go(kE);
   }
   if ((c == '+' || c == '-') && part_ == kE) return go(kSign);

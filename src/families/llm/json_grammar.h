@@ -1,5 +1,6 @@
-// JSON that follows a schema, byte by byte: a grammar compiled of a JSON schema, and a text that is
-// written by it. The subset of JSON Schema is documented in docs/guide/http.md. Values; no I/O.
+// JSON that follows a schema, byte by byte: a grammar made from a JSON schema, and the state of a
+// text that is written by it. The subset of JSON Schema is documented in docs/guide/http.md.
+// Values; no I/O.
 #pragma once
 
 #include <array>
@@ -17,7 +18,7 @@ namespace syrinx::llm {
 /// The allowed JSON texts. Const once made; cheap to copy.
 class JsonGrammar {
  public:
-  /// Any JSON object.
+  /// Makes the grammar of any JSON object.
   JsonGrammar();
   /// Makes the grammar of a schema whose root is an object. Errors name the unsupported keyword.
   static Result<JsonGrammar> of_schema(const jinja::Value& schema);
@@ -41,19 +42,19 @@ class JsonGrammar {
   int root_ = 0;
 };
 
-/// A text on its way. The grammar must outlive it.
+/// The state of a text that is being written. The grammar must outlive it.
 class JsonWriting {
  public:
-  /// Behind the value, `closers` braces of objects around it follow.
+  /// `closers`: closing braces of outer objects that must follow the value.
   explicit JsonWriting(const JsonGrammar& grammar, int closers = 0)
       : grammar_(&grammar), node_(grammar.root()), closers_(closers) {}
   JsonWriting(const JsonWriting& other) { *this = other; }
   JsonWriting& operator=(const JsonWriting& other);
   bool operator==(const JsonWriting& other) const;
 
-  /// Takes the next byte. False: it cannot stand here, and the text is of no more use.
+  /// Takes the next byte. False: the byte is not allowed, and this state must not be used again.
   bool push(unsigned char c);
-  /// The text is whole; only blanks may follow.
+  /// Returns whether the text is complete; only blanks may follow.
   bool done() const { return place_ == Place::kDone; }
 
  private:
@@ -72,11 +73,11 @@ class JsonWriting {
     kClosers,
     kDone
   };
-  /// An object or an array that is not closed.
+  /// An object or array that is still open.
   struct Frame {
     int node = 0;
     bool object = false;
-    uint64_t count = 0;  // keys as bits, or the number of items
+    uint64_t count = 0;  // the keys so far as bits, or the number of items
     bool operator==(const Frame&) const = default;
   };
 
@@ -101,7 +102,7 @@ class JsonWriting {
   uint8_t left_ = 0;            // bytes of a character, or digits of an escape, that are missing
   bool key_ = false;            // the string is a key
   int closers_ = 0;
-  uint32_t text_ = 0, at_ = 0;  // of literals and keys: which one, and how far
+  uint32_t text_ = 0, at_ = 0;  // in literals or keys: index of the text, and bytes of it so far
   size_t depth_ = 0;
   std::array<Frame, kMostDepth> frames_{};
 };

@@ -22,7 +22,7 @@ std::string schema_fault(const std::string& schema) {
   return out.ok() ? "" : out.error().message;
 }
 
-/// How many bytes the grammar takes, and whether the text is whole then.
+/// The number of bytes that the grammar accepts, and whether the text is complete then.
 struct TakenJson {
   size_t bytes = 0;
   bool done = false;

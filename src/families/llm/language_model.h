@@ -1,5 +1,5 @@
-// The network of a text model: a stack of llama-type blocks between a table and a head over the
-// whole vocabulary.
+// The network of a text model: an embedding table, a stack of Llama-type blocks, and a head over
+// the whole vocabulary.
 #pragma once
 
 #include <memory>

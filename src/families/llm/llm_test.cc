@@ -112,7 +112,7 @@ struct Copy : CheckpointCopy {
 
 class LlmQuantized : public testing::TestWithParam<const char*> {};
 
-// tests/parity/llm/make_quantized.py: the same 4-bit linears as two methods publish them.
+// tests/parity/llm/make_quantized.py: the same 4-bit linears as published by two methods.
 TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
   Copy copy("qwen3");
   const std::string method = GetParam(), made = golden_dir("quantized");
@@ -143,7 +143,7 @@ TEST_P(LlmQuantized, LogitsAreThoseOfTheWeightsMeant) {
           << weight_type_name(type) << ", step " << step;
       if (track.state->history(0).back() != tokens[static_cast<size_t>(step)]) {
         EXPECT_NE(type, WeightType::kF32) << step;
-        break;  // another answer from here on
+        break;  // the answers differ from here on
       }
     }
   }

@@ -1,5 +1,5 @@
-// Text models: Llama-3.x, Qwen2.5 and Qwen3 as published, as the smallest pipeline there is: one AR
-// node, whose text the client reads.
+// Text models (Llama-3.x, Qwen2.5 and Qwen3 as published) as the smallest possible pipeline: one AR
+// node, whose text goes to the client.
 #pragma once
 
 #include <memory>

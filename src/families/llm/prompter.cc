@@ -12,10 +12,10 @@
 namespace syrinx::llm {
 namespace {
 
-/// Splits a special token that a client has written, so that it is read as text: U+FDD0, a
-/// noncharacter that has no meaning outside of a program.
+/// Splits a special token that a client has written, so that the tokenizer reads it as text:
+/// U+FDD0, a noncharacter that no client's text should have.
 constexpr std::string_view kMark = "\xef\xb7\x90";
-/// An exchange in which a tool is called, by names that nothing else has.
+/// Names for an example of a tool call, which occur nowhere else.
 constexpr std::string_view kToolName = "name_of_the_tool_x", kArgument = "name_of_its_argument_x";
 constexpr const char* kTools =
     R"([{"type": "function", "function": {"name": "f", "description": "", "parameters": {}}}])";
@@ -24,7 +24,7 @@ constexpr const char* kCalled =
     R"([{"role": "user", "content": "?"}, {"role": "assistant", "content": "", "tool_calls": [)"
     R"({"id": "call00000", "type": "function", "function": {"name": "name_of_the_tool_x",)"
     R"( "arguments": {"name_of_its_argument_x": 0}}}]}])";
-/// Longer texts than this for each id are refused before they are encoded.
+/// The most bytes for each id; longer texts are refused before they are encoded.
 constexpr size_t kBytesPerId = 64;
 
 std::string without_marks(std::string_view text) {
@@ -34,7 +34,7 @@ std::string without_marks(std::string_view text) {
   return out += text;
 }
 
-/// The grammar of the parameters of the tool of that name.
+/// Returns the grammar of a tool's parameters.
 JsonGrammar arguments_grammar(const Chat& chat, const std::string& name) {
   const auto tools = jinja::parse_json(chat.tools);
   if (!tools.ok() || !tools.value().is_list()) return {};
@@ -69,13 +69,15 @@ std::string Prompter::harmless(std::string_view text) const {
   };
   for (const Section& token : tokenizer_.specials_in(clean)) {
     if (token.begin < at) continue;
-    // A token may take spaces along; the mark goes behind the first character that is not a space.
+    // A token may include spaces around it; the mark goes after the first character that is not a
+    // space.
     size_t place = token.begin;
     for (CodePoint c; is_space((c = utf8_at(clean, place)).value) && place + c.size < token.end;)
       place += c.size;
     part_at(place);
   }
-  // A template may write texts with nothing between them, of which the next ends what is begun.
+  // A template may join texts without anything between, so that a special token begun in one is
+  // completed by the next.
   const auto begun = [&] {
     return at + tokenizer_.special_begun(std::string_view(clean).substr(at));
   };
@@ -112,7 +114,8 @@ Status Prompter::fits(size_t bytes, const char* param) const {
   if (bytes <= static_cast<size_t>(max_ids_) * kBytesPerId) return ok_status();
   return Error{ErrorCode::kInvalid,
                concat(kPastContext, max_ids_ + 1, " tokens. However, your ", param, " have ", bytes,
-                      " bytes, which is more than ", kBytesPerId, " for each."),
+                      " bytes, which is more than ", kBytesPerId,
+                      " bytes for each token. Shorten the text."),
                param};
 }
 
@@ -122,7 +125,7 @@ Result<std::vector<int32_t>> Prompter::checked(std::vector<int32_t> ids, const c
   return past_context(max_ids_ + 1, std::ssize(ids), param);
 }
 
-/// The prompt's text, in which special tokens that clients wrote are split by marks.
+/// Returns the prompt's text, in which special tokens from clients are split by marks.
 Result<std::string> Prompter::rendered(const Chat& chat) const {
   if (!template_) {
     return Error{ErrorCode::kUnsupported,
@@ -159,7 +162,7 @@ Result<std::vector<int32_t>> Prompter::of_chat(const Chat& chat) const {
   return checked(encoded(text.value()), "messages");
 }
 
-/// Read off an answer that calls a tool, as the template writes it, behind what asks for an answer.
+/// Finds the form of a call in the template's text for an example answer that calls a tool.
 Result<Prompter::CallForm> Prompter::call_form(const Chat& chat) const {
   const Error none{ErrorCode::kUnsupported,
                    "this model's chat template writes no calls of tools that could be asked for",

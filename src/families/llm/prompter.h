@@ -1,4 +1,4 @@
-// From what a client sends to the ids of a prompt. Const once loaded; any thread.
+// Turns a client's text or conversation into the ids of a prompt. Const once loaded; any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,33 +22,34 @@ class Prompter {
   /// Without a template conversations are refused. A prompt has at most `max_ids` ids.
   Prompter(std::optional<ChatTemplate> chat, Tokenizer tokenizer, int64_t max_ids)
       : tokenizer_(std::move(tokenizer)), template_(std::move(chat)), max_ids_(max_ids) {}
-  /// The chat template is that of `dir`, if it has one. Throws LoadError.
+  /// Loads the chat template of `dir`, if it has one. Throws LoadError.
   Prompter(const std::string& dir, Tokenizer tokenizer, int64_t max_ids,
            ChatTemplate::Of of = ChatTemplate::Of::kTokenizer);
 
   /// Returns the ids of a conversation, through the template; special tokens in its messages or
   /// tools stay text.
   Result<std::vector<int32_t>> of_chat(const Chat& chat) const;
-  /// Returns the ids of a text to be continued, special tokens included, behind what the tokenizer
-  /// begins with.
+  /// Returns the ids of a text to be continued, special tokens included, after the tokenizer's
+  /// begin tokens.
   Result<std::vector<int32_t>> of_text(std::string_view text) const;
 
-  /// What an answer to `chat` may be so that it calls one of Chat::must_call: the call up to its
-  /// arguments, once for each name, written as the template writes calls, then the arguments by the
-  /// schema of the tool's parameters. Any object, where that schema says more than is supported.
+  /// Returns the forms of an answer to `chat` that calls one of Chat::must_call. A form's beginning
+  /// is the call up to its arguments, written as the template does, one for each name. Its grammar
+  /// is the schema of the tool's parameters, or any object if the schema has unsupported parts.
   Result<std::vector<AnswerForm::One>> calls_of(const Chat& chat) const;
-  /// The JSON of Chat::schema.
+  /// Returns the form of an answer that follows Chat::schema.
   Result<std::vector<AnswerForm::One>> json_of(const Chat& chat) const;
-  /// Returns the masks of the ids below `ids`, always the same number; made at the first call.
+  /// Returns the masks of the ids below `ids`, which must be the same in all calls; made at the
+  /// first call.
   std::shared_ptr<const TokenMasks> masks(int32_t ids) const;
-  /// Whether the template writes calls of tools, in a form that is found again in answers.
+  /// Returns whether the template writes tool calls, in a form that can be found in answers.
   bool calls_tools() const;
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
   bool chats() const { return template_.has_value(); }
 
  private:
-  /// How a call is written: before the tool's name, and between that and its arguments.
+  /// The text of a call before the tool's name, and the text between the name and its arguments.
   struct CallForm {
     std::string before, behind;
   };

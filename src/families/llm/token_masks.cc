@@ -36,10 +36,10 @@ TokenMasks::TokenMasks(const Tokenizer& tokenizer, int32_t ids)
 
 std::vector<uint64_t> TokenMasks::behind(const JsonWriting& text) const {
   std::vector<uint64_t> out(words_, 0);
-  std::vector<JsonWriting> after(kLongestToken + 1, text);  // after i bytes of the token
-  size_t taken = 0;                                         // bytes that could follow
+  std::vector<JsonWriting> after(kLongestToken + 1, text);  // state after i bytes of the token
+  size_t taken = 0;                                         // accepted bytes
   for (const Token& token : tokens_) {
-    if (token.common > taken) continue;  // the byte that could not follow is in this one, too
+    if (token.common > taken) continue;  // it begins with the byte that was not accepted
     taken = token.common;
     for (; taken < token.size; ++taken) {
       after[taken + 1] = after[taken];

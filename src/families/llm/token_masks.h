@@ -1,5 +1,5 @@
-// Which tokens of a vocabulary may come next in a text that follows a grammar. Made once for a
-// tokenizer; const after that, any thread.
+// Computes the tokens of a vocabulary that may come next in a text that follows a grammar. Made
+// once for a tokenizer; const after that, any thread.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace syrinx::llm {
 
 class TokenMasks {
  public:
-  /// For ids below `ids`; special tokens are never allowed.
+  /// Covers the ids below `ids`; special tokens are never allowed.
   TokenMasks(const Tokenizer& tokenizer, int32_t ids);
 
-  /// Bit i % 64 of word i / 64: the bytes of id i can follow.
+  /// Returns the mask for a text: bit i % 64 of word i / 64 is set if the bytes of id i may follow.
   std::vector<uint64_t> behind(const JsonWriting& text) const;
 
  private:
-  /// A token, in the order of their bytes.
+  /// A token; tokens are sorted by their bytes.
   struct Token {
     int32_t id = 0;
     uint32_t begin = 0;   // of its bytes
     uint16_t size = 0;    // bytes
-    uint16_t common = 0;  // bytes that the one before begins with, too
+    uint16_t common = 0;  // length of the beginning that it shares with the token before
   };
   std::string bytes_;
   std::vector<Token> tokens_;
