@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kTable = "backbone_model.embed_tokens.embed_audio_tokens.weight";
 constexpr const char* kDepthTable = "depth_decoder.model.embed_tokens.weight";
 
-/// The C tables of one tensor [C * V, H].
+/// Splits one tensor [C * V, H] into its C tables.
 std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
                               const std::string& name) {
   const int64_t v = config.code_vocab;
@@ -18,7 +18,8 @@ std::vector<View> code_tables(const ModelConfig& config, const Weights& weights,
   return tables;
 }
 
-/// The tables of the text and of the codes, which a tied checkpoint may hold under either name.
+/// Returns the tables of text and codes; a tied checkpoint may store the codes' tables under either
+/// name.
 std::vector<View> input_tables(const ModelConfig& config, const Weights& weights) {
   const bool other = config.tied && !weights.has(kTable) && weights.has(kDepthTable);
   std::vector<View> tables = code_tables(config, weights, other ? kDepthTable : kTable);

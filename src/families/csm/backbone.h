@@ -10,8 +10,8 @@
 
 namespace syrinx::csm {
 
-/// `weights` is the checkpoint's root and must outlive what is made: tables are not copied. They
-/// are that of the text, then those of the C codebooks.
+/// `weights` is the checkpoint's root and must outlive the result: tables are not copied. Tables:
+/// of the text, then of the C codebooks.
 std::unique_ptr<CodecLm> load_backbone(const ModelConfig& config, const Weights& weights,
                                        WeightType type);
 

@@ -20,7 +20,7 @@ void load_depth(const Config& c, ModelConfig& m) {
   same("backbone_hidden_size", m.backbone.hidden);
 }
 
-/// Keys with a prefix: "" or "depth_decoder_".
+/// Reads the keys with a prefix: "" or "depth_decoder_".
 void load_sampling(const Config& c, const std::string& prefix, SampleParams& p) {
   const auto number = [&](const char* key, float absent, double max) {
     return static_cast<float>(c.opt_f(prefix + key, absent, 0, max));

@@ -18,21 +18,23 @@ struct ModelConfig {
   DecoderConfig backbone, depth;
   int64_t max_positions = 2048;  ///< of the backbone
   int64_t codebooks = 32;        ///< C
-  int64_t code_vocab = 0;  ///< V, of each codebook's table and head; more than there are codes
+  int64_t code_vocab =
+      0;  ///< V, of each codebook's table and head; larger than the number of codes
   int64_t text_vocab = 0;
-  int32_t end_code = 0;                          ///< a frame of nothing else is the end
-  int32_t audio_token = 0, audio_end_token = 0;  ///< stand for frames among text ids
-  bool tied = true;  ///< the depth decoder reads the backbone's code tables
+  int32_t end_code = 0;  ///< a frame of this code only is the end
+  int32_t audio_token = 0,
+          audio_end_token = 0;  ///< text ids that stand for frames and for the end frame
+  bool tied = true;             ///< the depth decoder reads the backbone's code tables
   MimiConfig codec;
-  /// The file that holds the tensors, where the config names one.
+  /// The file of the tensors; empty if the config names none.
   std::string weights_file;
 
-  /// Codes that the codec knows: [0, audio_codes()).
+  /// Returns the number of codes that the codec has: they are [0, audio_codes()).
   int64_t audio_codes() const { return codec.codebook_size; }
 };
 
-/// Sampling of codebook 0 and of the others: generation_config.json, or the authors' values where
-/// it has none.
+/// Sampling of codebook 0 and of the other codebooks: generation_config.json, or the authors'
+/// values for keys that it lacks.
 struct Defaults {
   SampleParams outer{.temperature = 0.9f, .top_k = 50}, inner = outer;
 };
@@ -41,7 +43,7 @@ struct Defaults {
 bool claims(const Config& root);
 /// Reads and checks the sizes. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// An absent file leaves the defaults as they are.
+/// Reads generation_config.json; without the file the result is the authors' values.
 Defaults load_defaults(const std::string& path);
 
 }  // namespace syrinx::csm

@@ -1,5 +1,5 @@
-// Promises of CSM alone: the end, segments, context, voices, checks, faults. What it has in common
-// with other families is in spoken_families_test.cc and golden_test.cc.
+// What only CSM guarantees: the end, segments, context, voices, checks, faults. Guarantees of all
+// families are in spoken_families_test.cc and golden_test.cc.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "codec/mimi_encoder.h"
@@ -34,11 +34,11 @@ class CsmTest : public testing::Test {
   }
   Error refusal(const SpeechRequest& r) const { return refusal_of(model_, r); }
   std::unique_ptr<Sequence> open(const SpeechRequest& r) const { return open_only(model_, r); }
-  /// `frames` frames of code `code`.
+  /// Returns `count` frames whose codes are all `code`.
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(count * model_.config().codebooks, code);
   }
-  /// Takes steps as if the model had said `codes`; returns the last verdict.
+  /// Takes steps as if the model had sampled `codes`; returns the last verdict.
   Verdict say(Sequence& state, std::span<const int32_t> codes) {
     StepOutput out(said_, words_);
     Verdict verdict;
@@ -49,7 +49,7 @@ class CsmTest : public testing::Test {
     return verdict;
   }
   Verdict end(Sequence& state) { return say(state, frames(1, 0)); }
-  /// Frames of a recording at the codec's rate, made at once.
+  /// Encodes a recording at the codec's rate in one call.
   std::vector<int32_t> encode(std::span<const float> samples) const {
     using Voices = RecordedVoices<std::unique_ptr<MimiEncoder>>;
     fixture::Bench bench(1);
@@ -103,7 +103,7 @@ TEST_F(CsmTest, RulesAndBounds) {
   EXPECT_EQ(state->sampling(1).repetition_penalty, 1.f);
   EXPECT_GT(state->max_steps(), 125);
   EXPECT_LT(state->max_steps(), 1125);
-  // What the checkpoint says, codebook 0 and the others apart.
+  // The values of the checkpoint, separate for codebook 0 and the others.
   const auto plain = open([] {
     SpeechRequest p;
     p.say.text = "x";
@@ -128,7 +128,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   EXPECT_EQ(end(*state).next, Verdict::kNextSegment);
   const int second = state->prompt_rows();
   EXPECT_GT(second, first + 30) << "the frames of the first segment and its text are heard";
-  // The new prompt goes on where the one before ended.
+  // The new prompt begins with the rows of the prompt before.
   const auto before = open(r);
   std::vector<uint64_t> old_keys, new_keys;
   before->prefix_keys(false, old_keys);
@@ -136,7 +136,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
   ASSERT_EQ(static_cast<int>(new_keys.size()), second);
   EXPECT_TRUE(std::equal(old_keys.begin(), old_keys.end(), new_keys.begin()));
 
-  // More than is worth hearing again.
+  // A segment that is too long to be repeated in the next prompt.
   EXPECT_EQ(say(*state, frames(state->max_steps(), 4)).next, Verdict::kNextSegment);
   EXPECT_LT(state->prompt_rows(), second);
   say(*state, frames(5, 4));
@@ -145,7 +145,7 @@ TEST_F(CsmTest, LongTextIsSpokenInSegmentsThatHearTheOneBefore) {
 
 TEST_F(CsmTest, ASegmentMayBeFull) {
   const std::string half = "A" + std::string(197, 'a') + ". ";
-  const auto state = open(request(half + half + "The end."));  // 400 bytes and more
+  const auto state = open(request(half + half + "The end."));  // at least 400 bytes
   const auto ids = state->prompt_ids();
   EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.end()),
             model_.frontend().turn(0, half + half.substr(0, half.size() - 1)));
@@ -174,7 +174,8 @@ TEST_F(CsmTest, RefusesInvalidContext) {
   EXPECT_NE(refused({"0", "a", frames(1, codes)}).find("code"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(2100)}).find("turns so far"), std::string::npos);
   EXPECT_NE(refused({"0", "a", frames(1990)}).find("needs"), std::string::npos);
-  // All turns together meet the bound exactly, and one more row; each has an end of its frames.
+  // All turns together fill the positions exactly, or take one row more; each turn ends with an end
+  // frame.
   const auto ids = [&](const char* text) { return std::ssize(model_.frontend().turn(0, text)); };
   const auto most =
       static_cast<int>(model_.config().max_positions - (ids("fine") + 2 + 1) - (ids("a") + 1));
@@ -214,7 +215,7 @@ TEST_F(CsmTest, TurnsMayBeGivenAsRecordings) {
     return std::vector<int32_t>(ids.begin(), ids.end());
   };
   EXPECT_EQ(ids_of(got), ids_of(want));
-  // A speaker by number is the same as one by name, and goes with a recording.
+  // A speaker may be given by number or by name, also together with a recording.
   SpeechRequest numbered = want;
   numbered.voice.name.clear();
   numbered.voice.speaker = 3;
@@ -255,7 +256,7 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   silent.text.clear();
   EXPECT_EQ(check_recording(voices->info(), silent).error().param, "ref_text");
 
-  // Piece by piece, beside another one, the codes are those of all at once.
+  // Encoding in pieces, next to another recording, gives the same codes as in one call.
   fixture::Bench bench(1);
   Recording half = recording;
   half.samples.resize(half.samples.size() / 2);
@@ -276,7 +277,8 @@ TEST_F(CsmTest, AVoiceOfARecordingIsHeardFirst) {
   ASSERT_TRUE(voice->find("codes"));
   EXPECT_EQ(ints(*voice->find("codes")), encode(recording.samples));
 
-  // At another rate, as the authors' program brings it to the codec's.
+  // A recording at another rate is resampled to the codec's rate in the way of the authors'
+  // program.
   Recording at = recording;
   at.sample_rate = 44100;
   const auto resampling = voices->open(at);
@@ -369,7 +371,7 @@ TEST(CsmLoad, ACheckpointWithoutTheEncoderSpeaksButTakesNoRecording) {
 }
 
 TEST(CsmLoad, TakesTheLayoutOfTransformersBesideTheAuthors) {
-  // The published repository holds both; model.safetensors is the authors'.
+  // The published repository holds both layouts; model.safetensors has the authors'.
   Copy copy("published_rates");
   const Tensor tensor({2, 2}, DType::kF32);
   SafetensorsWriter writer(copy.dir.path("model.safetensors"));

@@ -1,6 +1,6 @@
-// Text to the rows that the backbone is fed. A row is a text id or a frame of audio: text turns are
-// <|begin_of_text|>[speaker]text<|end_of_text|>, a turn's audio is its frames and an end frame.
-// Const after construction; any thread.
+// Turns text into the backbone's input rows. A row is a text id or a frame of audio. A turn's text
+// is <|begin_of_text|>[speaker]text<|end_of_text|>, its audio is its frames and an end frame. Const
+// after construction; any thread.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ class Frontend {
   /// Throws LoadError when the tokenizer lacks a control token.
   explicit Frontend(Tokenizer tokenizer);
 
-  /// A speaker is a number in [0, kMaxSpeaker]; "" is 0.
+  /// Returns a speaker's number, in [0, kMaxSpeaker]; "" is 0.
   Result<int> speaker(const std::string& voice) const;
-  /// Ids of a turn. Control tokens written out in a client's text are plain text.
+  /// Returns the ids of a turn. Control tokens in a client's text are plain text.
   std::vector<int32_t> turn(int speaker, std::string_view text) const;
-  /// How many of them stand for no text.
+  /// The number of a turn's ids that are not text.
   static constexpr int kControlIds = 2;
 
  private:

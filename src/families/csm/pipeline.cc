@@ -11,10 +11,10 @@
 namespace syrinx::csm {
 namespace {
 
-/// A frame costs the codec a small part of what it costs the backbone, whatever the chunk. The
-/// codec keeps all of its past, so the link has neither left context nor lookahead.
+/// Decoding a frame is much cheaper than a step of the backbone, for any chunk size. The codec
+/// keeps all of its past, so the link has neither left context nor lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr int kListedSpeakers = 10;  // any other number is a speaker too
+constexpr int kListedSpeakers = 10;  // speakers with any other number exist too
 constexpr const char* kIndex = "transformers.safetensors.index.json";
 constexpr const char* kOriginalName = "backbone.layers.0.attn.q_proj.weight";
 constexpr const char* kCodecScope = "codec_model";
@@ -22,8 +22,8 @@ const NamePatterns kOnlyHears{"codec_model.encoder.*", "codec_model.encoder_tran
                               "codec_model.downsample.conv.weight",
                               "codec_model.quantizer.*.input_proj.weight"};
 
-/// The published repository holds the authors' own layout as model.safetensors, and transformers'
-/// beside it.
+/// Opens the weights. In the published repository, model.safetensors has the authors' own layout;
+/// the files in the layout of transformers lie beside it.
 std::unique_ptr<WeightSource> source(const LoadSpec& spec, const ModelConfig& config) {
   std::string file = config.weights_file;
   if (file.empty() && is_file(join_path(spec.dir, kIndex))) file = kIndex;

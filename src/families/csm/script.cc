@@ -9,19 +9,19 @@
 namespace syrinx::csm {
 namespace {
 
-constexpr int64_t kSpareFrames = 125;  // ten seconds beyond what the text needs
-constexpr int64_t kFramesPerId = 15;   // slow speech: 1.2 s for one id
+constexpr int64_t kSpareFrames = 125;  // ten seconds in addition to what the text needs
+constexpr int64_t kFramesPerId = 15;   // for slow speech: 1.2 s for one id
 constexpr int64_t kMostFrames = 1125;  // the authors' bound: 90 s
-constexpr int64_t kLikelyPerId = 6;    // what is kept free for the frames of a segment
+constexpr int64_t kLikelyPerId = 6;    // frames kept free for each id of a segment
 constexpr int64_t kLikelySpare = 25;
-constexpr int64_t kLeastFrames = 125;  // frames that a context must leave room for
+constexpr int64_t kLeastFrames = 125;  // frames for which a context must leave room
 
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Frontend& frontend, int speaker, bool ignore_stop)
       : config_(config), frontend_(frontend), speaker_(speaker), ignore_stop_(ignore_stop) {}
 
-  /// The recording of a voice is heard as the first of the earlier turns.
+  /// Takes the context; the recording of the request's voice is its first turn.
   Status take_context(const SpeechRequest& request) {
     Result<std::vector<HeardTurn>> turns = heard_turns(
         request, config_.codebooks, config_.audio_codes(), config_.max_positions - kLeastFrames);
@@ -44,7 +44,8 @@ class Script : public SpokenScript {
     return frontend_.turn(speaker_, trimmed(segment));
   }
 
-  /// Without the segment before it each would find a voice of its own.
+  /// Each prompt contains the segment before, because without it each segment would have a new
+  /// voice.
   void prompt(std::deque<SpokenSegment>& past, const SpokenSegment& now, Prompt& out) override {
     if (past.size() > 1) past.erase(past.begin(), past.end() - 1);
     int64_t rows = std::ssize(now.ids);
@@ -94,7 +95,7 @@ class Script : public SpokenScript {
   const Frontend& frontend_;
   const int speaker_;
   const bool ignore_stop_;
-  std::vector<SpokenSegment> context_;  // as given, the voice's recording first
+  std::vector<SpokenSegment> context_;  // as given; the voice's recording is the first
 };
 
 }  // namespace
@@ -116,7 +117,7 @@ SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults) {
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 const SpeechRequest& request) {
   const Result<int> named = frontend.speaker(request.voice.name);
-  // A voice given as data may have any name; where that is a number, it is the speaker's.
+  // A voice given as data may have any name; a name that is a number is the speaker's number.
   if (!named && !request.voice.data) return named.error();
   const int speaker = request.voice.speaker >= 0 ? request.voice.speaker
                       : named                    ? named.value()

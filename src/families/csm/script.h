@@ -1,5 +1,5 @@
-// What CSM makes of a request: the turns before it, among them the recording of its voice, the
-// segment before, and the text to speak. A turn is its text, then its frames and an end frame.
+// CSM's prompt for a request: the earlier turns (including the recording of its voice), the segment
+// before, and the text to speak. A turn is its text, then its frames and an end frame.
 #pragma once
 
 #include "families/csm/frontend.h"
@@ -10,7 +10,8 @@ namespace syrinx::csm {
 /// Tables: of the text, then of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config, const Defaults& defaults);
 
-/// Refuses a speaker, a voice or a turn that the model cannot take.
+/// Makes the script of a request. Refuses a speaker, a voice or a turn that the model does not
+/// support.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 const SpeechRequest& request);
 
