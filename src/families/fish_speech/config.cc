@@ -7,8 +7,8 @@ namespace {
 
 constexpr int64_t kMostWidth = 1 << 16;
 
-/// One of the two networks; what concerns angles and norms is the slow one's for both, as in the
-/// authors' code.
+/// Reads the sizes of one of the two networks; rope and norms of both come from the slow network's
+/// keys, as in the authors' code.
 DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   DecoderConfig d;
   const auto width = [&](const char* key) { return static_cast<int>(c.i(key, 1, kMostWidth)); };
@@ -26,7 +26,7 @@ DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
   d.norm_eps = static_cast<float>(text.f("norm_eps", 0, 1));
   d.rope.theta = text.f("rope_base", 1, 1e12);
   d.rope.layout = RopeLayout::kInterleaved;
-  d.rope.bf16 = true;  // whatever the weights are kept in
+  d.rope.bf16 = true;  // whatever the type of the weights
   d.qk_norm = qk_norm;
   d.attention_bias = c.opt_b("attention_qkv_bias", text.opt_b("attention_qkv_bias", false));
   d.output_bias = c.opt_b("attention_o_bias", text.opt_b("attention_o_bias", false));

@@ -15,10 +15,10 @@ struct ModelConfig {
   int64_t max_positions = 0;   ///< of the slow network
   int64_t codebooks = 0;       ///< C, codes a frame
   int64_t codes = 0;           ///< V, of each codebook's table and of the fast network's head
-  int32_t semantic_begin = 0;  ///< the id that stands for a frame is this + its first code
+  int32_t semantic_begin = 0;  ///< the id for a frame is this + the frame's first code
   int32_t end_token = 0;
 
-  /// Among the ids that the slow network may choose, [0, V] here, the one that ends.
+  /// Returns the choice that ends a segment; the other choices of the slow network are codes.
   int32_t end_code() const { return static_cast<int32_t>(codes); }
 };
 

@@ -25,7 +25,8 @@ PackedLinear tied_head(const ModelConfig& config, const View& table, WeightType 
   return PackedLinear::pack(parts, type);
 }
 
-/// The fast network. The end is fed as code 0, as the authors clamp it: a row more in the table.
+/// Loads the fast network. The end is fed as code 0, as in the authors' code; its table has one row
+/// more.
 std::unique_ptr<InnerCodes> fast_network(const ModelConfig& config, const Weights& weights,
                                          WeightType type) {
   const int64_t v = config.codes, width = config.fast.hidden;
@@ -47,7 +48,7 @@ std::unique_ptr<CodecLm> load_dual_ar(const ModelConfig& config, const Weights& 
                                       WeightType type) {
   std::vector<View> tables = input_tables(config, weights);
   StreamHead head = whole_head(tied_head(config, tables.front(), at_least_8_bits(type)));
-  // A frame is the sum of its C + 1 entries over the root of their number.
+  // A frame's row is the sum of its C + 1 entries, divided by the square root of their number.
   const float scale = 1.f / std::sqrt(static_cast<float>(tables.size()));
   CodecLmParts parts{Decoder(config.slow, weights.scope("text_model").scope("model"), type),
                      std::move(tables),

@@ -1,6 +1,6 @@
 // The two networks of Fish Speech's AR stage: the slow one, over text and frames, gives the first
-// code of a step or the end, the fast one the other codes, one after another. Free function; throws
-// LoadError. Networks: fish-speech:fish_speech/models/text2semantic/llama.py.
+// code of a step or the end; the fast one gives the other codes, one after another. Free function;
+// throws LoadError. Networks: fish-speech:fish_speech/models/text2semantic/llama.py.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace syrinx::fish_speech {
 
-/// `weights` is the checkpoint's root and must outlive what is made: tables are not copied. They
-/// are that of the ids, then those of the C codebooks. The head has the codes and the end alone.
+/// `weights` is the checkpoint's root and must outlive the result: tables are not copied. Tables:
+/// of the ids, then of the C codebooks. The head has only the codes and the end.
 std::unique_ptr<CodecLm> load_dual_ar(const ModelConfig& config, const Weights& weights,
                                       WeightType type);
 

@@ -1,5 +1,5 @@
-// What the family promises beside spoken_families_test.cc: messages, references, phones, checks,
-// faults of files.
+// What only this family guarantees (all families: spoken_families_test.cc): messages, references,
+// phones, checks, faults of files.
 #include "audio/resampler.h"
 #include "audio/wav_file.h"
 #include "families/checkpoint_copy.h"
@@ -36,11 +36,11 @@ class FishSpeechTest : public testing::Test {
     const auto state = open(r);
     return {state->prompt_ids().begin(), state->prompt_ids().end()};
   }
-  /// `count` frames of code `code`.
+  /// Returns `count` frames whose codes are all `code`.
   std::vector<int32_t> frames(int count, int32_t code = 1) const {
     return std::vector<int32_t>(static_cast<size_t>(count * model_.config().codebooks), code);
   }
-  /// Takes steps as if the model had said `codes`; returns the last verdict.
+  /// Takes steps as if the model had sampled `codes`; returns the last verdict.
   Verdict say(Sequence& state, std::span<const int32_t> codes) {
     StepOutput out(said_, words_);
     Verdict verdict;
@@ -65,7 +65,7 @@ class FishSpeechTest : public testing::Test {
     for (int pos = 0; pos < count; ++pos) out.push_back(row(state, pos));
     return out;
   }
-  /// A row of a frame of code `code`, as frames().
+  /// Returns the row of a frame whose codes are all `code`.
   std::vector<int32_t> spoken_row(int32_t code) const {
     std::vector<int32_t> slots = frames(1, code);
     slots.insert(slots.begin(), static_cast<int32_t>(model_.config().semantic_begin) + code);
@@ -177,7 +177,7 @@ TEST_F(FishSpeechTest, AMessageHearsThoseBefore) {
   say(*state, frames(2, 6));
   EXPECT_EQ(row(*state, second), spoken_row(6)) << "its own frames come behind those it hears";
   EXPECT_EQ(row(*state, second + 1), spoken_row(6));
-  // More than is heard again: the references and the first message stay.
+  // More rows than a prompt may keep: the references and the first message stay.
   say(*state, frames(static_cast<int>(kMostPast), 6));
   const std::vector<std::vector<int32_t>> long_ago = rows_fed(*state, second);
   const Verdict back = end(*state);
@@ -332,7 +332,8 @@ TEST_F(FishSpeechTest, AVoiceOfARecordingIsTheFirstReference) {
   ASSERT_NE(codes, nullptr);
   const int64_t hop = model_.codec().config().hop();
   EXPECT_EQ(codes->shape()[0], (std::ssize(recording.samples) + hop - 1) / hop);
-  // At another rate, as the authors' program brings it to the codec's.
+  // A recording at another rate is resampled to the codec's rate in the way of the authors'
+  // program.
   Recording other = recording, same = recording;
   other.sample_rate = 32000;
   same.samples = resampled(other.samples, 32000, 44100, Resampling::kHann);

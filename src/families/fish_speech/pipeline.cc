@@ -13,13 +13,13 @@
 namespace syrinx::fish_speech {
 namespace {
 
-/// A frame is 46 ms and costs the codec a small part of what it costs the networks. The codec keeps
+/// A frame is 46 ms, and decoding it is much cheaper than a step of the networks. The codec keeps
 /// all of its past, so the link has neither left context nor lookahead.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr int kListedSpeakers = 10;  // any other number is a speaker too
+constexpr int kListedSpeakers = 10;  // speakers with any other number exist too
 constexpr const char* kCodecFile = "codec.pth";
 
-/// Tables of angles and masks that the authors' older code saved along: 305 MB.
+/// Tables of rope and of masks that older code of the authors saved with the weights: 305 MB.
 const NamePatterns kStale{"*causal_mask", "*freqs_cis"};
 
 NamePatterns for_cloning_only() {
@@ -88,7 +88,7 @@ void FishSpeech::load_codec(const LoadSpec& spec) {
   codec_weights_ = std::make_unique<Weights>(plain_weights_at(spec, path));
   const Weights codec = fish_codec_scope(*codec_weights_);
   FishCodecConfig config = FishCodecConfig::of(codec);
-  if (spec.dummy) {  // of the published sizes, as far as the model's codes go
+  if (spec.dummy) {  // of the published sizes, but with the codes of the model
     config.codebooks = config_.codebooks;
     config.semantic_codes = std::min(config.semantic_codes, config_.codes);
     config.residual_codes = std::min(config.residual_codes, config_.codes);

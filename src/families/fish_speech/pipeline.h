@@ -1,5 +1,5 @@
-// Fish Speech S2: speech in the voice of references, as a pipeline of its two networks and its
-// codec.
+// Fish Speech S2, which speaks in the voice of references, as a pipeline of its two networks and
+// its codec.
 #pragma once
 
 #include <memory>
@@ -28,7 +28,8 @@ class FishSpeech : public SpokenPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_, codec_weights_;  // kept: tables, and what is loaded later
+  std::unique_ptr<Weights> weights_,
+      codec_weights_;  // kept: tables, and networks that are loaded later
   std::unique_ptr<FishCodec> codec_;
 };
 

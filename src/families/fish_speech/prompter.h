@@ -1,6 +1,6 @@
-// Texts to the ids around and of them: a system message, with the reference's text and audio where
-// there is one, then messages of users and answers (fish-speech:fish_speech/conversation.py). Const
-// after construction; any thread.
+// Makes the ids of texts and of the messages around them: a system message, with the reference's
+// text and audio if there is one, then messages of users and answers
+// (fish-speech:fish_speech/conversation.py). Const after construction; any thread.
 #pragma once
 
 #include <cstdint>
@@ -19,26 +19,26 @@ class Prompter {
  public:
   static constexpr int kMaxSpeaker = 999;
 
-  /// Throws LoadError when the tokenizer lacks a control token, has ids that the model lacks, or
-  /// others for codes than the config says.
+  /// Throws LoadError if the tokenizer lacks a control token, has ids that the model lacks, or has
+  /// other ids for codes than the config.
   Prompter(const ModelConfig& config, Tokenizer tokenizer);
 
-  /// Words of a tokenizer for measuring without files.
+  /// Returns the control tokens, for a tokenizer that is made without files.
   static std::vector<std::string> control_words();
 
-  /// A text of a stranger. Tags of speakers and of phonemes are their tokens, where the tokenizer
-  /// has them; other control tokens written out are plain text.
+  /// Returns the ids of a client's text. Tags of speakers and phonemes become their tokens if the
+  /// tokenizer has them; other control tokens in the text are plain text.
   std::vector<int32_t> text(std::string_view text) const;
 
-  /// Whether the tokenizer has the tags of phonemes.
+  /// Returns whether the tokenizer has the tags of phonemes.
   bool says_phones() const;
 
-  /// The whole system message.
+  /// Returns the system message of a request without references.
   const std::vector<int32_t>& system() const { return system_; }
-  /// What stands before and behind the texts of references, and behind their audio.
+  /// Return what precedes the texts of references, and what separates these from their audio.
   const std::vector<int32_t>& references() const { return references_; }
   const std::vector<int32_t>& speech() const { return speech_; }
-  /// The ends of any message; the beginnings of a user's and of an answer.
+  /// Return the end of any message, and the beginnings of a user's message and of an answer.
   const std::vector<int32_t>& end() const { return end_; }
   const std::vector<int32_t>& user() const { return user_; }
   const std::vector<int32_t>& answer() const { return answer_; }
@@ -50,22 +50,22 @@ class Prompter {
   std::vector<int32_t> system_, references_, speech_, end_, user_, answer_;
 };
 
-/// A text with its words exchanged for what `sayings`, in order and apart, say instead: other
-/// words, or phones between their tags as the authors write them (CMU's ARPAbet: docs.fish.audio).
+/// Replaces words of a text by what `sayings` give for them, in order and without overlap: other
+/// words, or phones between tags in the authors' form (CMU's ARPAbet: docs.fish.audio).
 std::string with_phones(std::string_view text, std::span<const Saying> sayings);
 
 /// "<|speaker:3|>".
 std::string speaker_tag(int speaker);
 
-/// One turn of a text: what stands after a tag of a speaker, or before the first.
+/// One speaker's turn in a text: the tag and the text after it, or the text before the first tag.
 struct SpokenTurn {
-  std::string tag;   ///< empty: none
-  std::string text;  ///< with its tag, without blanks at the ends
+  std::string tag;   ///< empty: no tag
+  std::string text;  ///< with its tag, trimmed
 };
-/// A text cut before every tag of a speaker. Without any it is one turn, as it is.
+/// Cuts a text before every speaker tag. A text without tags is one turn, unchanged.
 std::vector<SpokenTurn> spoken_turns(std::string_view text);
 
-/// Turns joined to messages, as many as there is room for, as the authors' batches.
+/// Joins turns to messages of up to kMostTurns turns, as in the authors' batches.
 std::vector<std::string> messages_of(const std::vector<SpokenTurn>& turns);
 
 }  // namespace syrinx::fish_speech

@@ -11,15 +11,16 @@
 namespace syrinx::fish_speech {
 namespace {
 
-constexpr int64_t kSpareFrames = 215;  // ten seconds beyond what the text needs
-constexpr int64_t kFramesPerId = 26;   // slow speech: 1.2 s for one id
+constexpr int64_t kSpareFrames = 215;  // ten seconds in addition to what the text needs
+constexpr int64_t kFramesPerId = 26;   // for slow speech: 1.2 s for one id
 
-/// Steps that a prompt must leave: the authors' bound, where the model has that many positions.
+/// Returns the steps for which a prompt must leave room: the authors' bound if the model has that
+/// many positions.
 int64_t least_steps(const ModelConfig& config) {
   return std::min<int64_t>(2048, config.max_positions / 2);
 }
 
-/// A speaker's number; "" is `absent`.
+/// Returns a speaker's number; `absent` if the name is empty.
 Result<int> speaker_number(const std::string& name, int absent) {
   int number = absent;
   const char* end = name.data() + name.size();
@@ -54,8 +55,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// The voice's recording, then the turns of the context, are the references, numbered in order
-  /// unless they say otherwise.
+  /// Takes the references: the voice's recording, then the turns of the context. Their speakers are
+  /// numbered in order, unless their texts have tags.
   Status take_references(const SpeechRequest& request) {
     const Result<std::vector<HeardTurn>> turns = heard_turns(
         request, config_.codebooks, config_.codes, config_.max_positions - least_steps(config_));
@@ -71,8 +72,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Turns of speakers joined to messages. Late text is a message for each sentence, or more; a tag
-  /// holds until the next.
+  /// Joins turns of speakers to messages. Each sentence of late text is a message, or several; a
+  /// speaker tag holds until the next tag.
   TextPlan::Split splitter() override {
     return [this](std::string_view text, int64_t begin, bool whole) {
       const std::string said = as_said(text, begin);
@@ -130,7 +131,7 @@ class Script : public SpokenScript {
     return rule;
   }
 
-  /// The authors look at no message's first frame again.
+  /// The first frame of a message does not count for the penalty, as in the authors' code.
   std::span<const int32_t> history(const DelayedStreams& steps, int k) const override {
     return SpokenScript::history(steps, k).subspan(std::min(1, steps.steps()));
   }
@@ -147,8 +148,8 @@ class Script : public SpokenScript {
     if (turn.codes.empty()) return turn.refused("0 codes are no frames");
     const auto most = static_cast<size_t>(config_.max_positions * config_.codebooks);
     if (reference_frames_.size() + turn.codes.size() > most) {
-      return turn.refused(concat("the references have more frames than the model positions, ",
-                                 config_.max_positions));
+      return turn.refused(concat("the references have more frames than the model's ",
+                                 config_.max_positions, " positions; use shorter ones"));
     }
     if (!reference_text_.empty()) reference_text_ += "\n";
     const std::vector<SpokenTurn> turns = spoken_turns(turn.text);
@@ -159,7 +160,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// A part of the request's text from byte `begin` on, with what it and its lexicon say otherwise.
+  /// Returns a part of the request's text from byte `begin` on, with the sayings of the request and
+  /// its lexicon.
   std::string as_said(std::string_view part, int64_t begin) const {
     if (!prompter_.says_phones()) return std::string(part);
     std::vector<Saying> known;
@@ -186,7 +188,7 @@ class Script : public SpokenScript {
   const bool ignore_stop_;
   const std::vector<Saying> sayings_;
   const std::shared_ptr<const Lexicon> lexicon_;
-  std::string tag_;  // of the speaker of what comes without one
+  std::string tag_;  // speaker tag of text that has none
   std::string reference_text_;
   std::vector<int32_t> reference_frames_;  // [T, C]
 };
@@ -194,7 +196,7 @@ class Script : public SpokenScript {
 }  // namespace
 
 SpokenModel spoken_model(const ModelConfig& config) {
-  // The authors' (fish-speech:fish_speech/models/text2semantic/inference.py).
+  // The authors' values (fish-speech:fish_speech/models/text2semantic/inference.py).
   SampleParams fast{.temperature = 1, .top_k = 30, .top_p = 0.9f, .filter_first = true};
   SampleParams slow = fast;
   slow.ras_window = 10;

@@ -1,6 +1,6 @@
-// What Fish Speech makes of a request: a conversation of its references, the messages before and
-// the message to speak. A message is a segment; of more than kMostPast rows it hears only the
-// first (families/past.h).
+// Fish Speech's prompt for a request: a conversation of its references, the earlier messages and
+// the message to speak. A message is a segment. If the earlier messages have more than kMostPast
+// rows, only the first of them stay in the prompt (families/past.h).
 #pragma once
 
 #include "families/fish_speech/prompter.h"
@@ -13,7 +13,8 @@ inline constexpr int64_t kMostPast = 2048;  ///< rows of earlier messages: a min
 /// Tables: of the ids, then of the C codebooks.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// Refuses a speaker, a voice or a reference that the model cannot take.
+/// Makes the script of a request. Refuses a speaker, a voice or a reference that the model does not
+/// support.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
 
