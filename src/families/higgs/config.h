@@ -14,16 +14,17 @@ namespace syrinx::higgs {
 struct ModelConfig {
   DecoderConfig lm;
   int64_t vocab = 0;          ///< ids of text
-  int64_t max_positions = 0;  ///< that a request may use: what the model was trained with
+  int64_t max_positions = 0;  ///< the most of a request: those that the model was trained with
   int64_t codebooks = 0;      ///< C, codes a step
-  int64_t codes = 0;          ///< V, of each codebook's table and head, with its two marks
+  int64_t codes = 0;          ///< V, of each codebook's table and head, including two marks
 
-  /// Codes of the codec; then what stands in a stream before its first code, and its end.
+  /// Codes of the codec are [0, real_codes()); the marks are begin(), before a stream's first code,
+  /// and end(), after its last.
   int64_t real_codes() const { return codes - 2; }
   int32_t begin() const { return static_cast<int32_t>(codes - 2); }
   int32_t end() const { return static_cast<int32_t>(codes - 1); }
 
-  /// Codebook c comes c steps late; behind the end the model says what it likes.
+  /// Codebook c is delayed by c steps; after the end mark the model may choose any codes.
   DelayPattern delays() const;
 };
 

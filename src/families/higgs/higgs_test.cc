@@ -1,5 +1,5 @@
-// Promises of Higgs Audio alone: the end, segments, tags, voices, checks, faults. What it has in
-// common with other families is in spoken_families_test.cc and golden_test.cc.
+// What only Higgs Audio guarantees: the end, segments, tags, voices, checks, faults. Guarantees of
+// all families are in spoken_families_test.cc and golden_test.cc.
 #include <nlohmann/json.hpp>
 
 #include "audio/resampler.h"
@@ -47,7 +47,8 @@ class HiggsTest : public testing::Test {
   static std::vector<int32_t> frames(int count, int32_t code = 1) {
     return std::vector<int32_t>(static_cast<size_t>(count * kC), code);
   }
-  /// A step of the codes first, first + 1, ...; or one whose stream 0 ends.
+  /// Takes a step with the codes first, first + 1, ...; with `end`, stream 0 has its end mark
+  /// instead.
   Verdict step(Sequence& state, int32_t first, bool end = false) {
     std::vector<int32_t> codes;
     for (int k = 0; k < kC; ++k) codes.push_back(first + k);
@@ -55,7 +56,7 @@ class HiggsTest : public testing::Test {
     StepOutput out(said_, marks_);
     return state.advance(codes, out);
   }
-  /// Ends a segment after `count` frames, at least kC of them.
+  /// Ends a segment after `count` frames, at least kC.
   Verdict speak(Sequence& state, int count) {
     for (int i = 0; i < count; ++i) step(state, i % 20);
     Verdict verdict = step(state, 0, true);
@@ -331,7 +332,8 @@ TEST_F(HiggsTest, AVoiceOfARecordingIsItsFrames) {
     EXPECT_EQ(check_recording(encoder.info(), wrong).error().message,
               concat("the recording lasts ", seconds, " s; this model needs 1 s to 60 s"));
   }
-  // At another rate, as the authors' program brings it to the codec's.
+  // A recording at another rate is resampled to the codec's rate in the way of the authors'
+  // program.
   Recording other = recording, same = recording;
   other.sample_rate = 16000;
   same.samples = resampled(other.samples, 16000, 24000, Resampling::kHann);

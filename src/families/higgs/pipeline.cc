@@ -18,8 +18,9 @@ constexpr const char* kCodecScope = "tied.embedding.modality_embeddings.0.model"
 const NamePatterns kOnlyHears{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                               "fc.*", "quantizer.quantizers.*.project_in.*"};
 
-/// A Qwen3 decoder over ids of text and steps of codes, with a head for every codebook, tied with
-/// its table (sglang-omni:sglang_omni/models/higgs_tts/{model,modeling}.py).
+/// Loads the language model: a Qwen3 decoder over text ids and steps of codes, with a head for
+/// every codebook, tied with its table
+/// (sglang-omni:sglang_omni/models/higgs_tts/{model,modeling}.py).
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
   Decoder decoder(config.lm, weights.scope("body"), type);
@@ -33,7 +34,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     const View& table = tables.emplace_back(all.slice(c * v, (c + 1) * v));
     heads.emplace_back().parts.push_back(PackedLinear::pack(table, at_least_8_bits(type)));
   }
-  tied.ignore("head.*");  // copies
+  tied.ignore("head.*");  // copies of the tables
   const KvSpec kv = config.lm.kv_spec(cache_type(type));
   return std::make_unique<CodecLm>(CodecLmParts{std::move(decoder), std::move(tables),
                                                 std::move(heads), kv, config.max_positions});
@@ -74,7 +75,7 @@ Higgs::Higgs(const LoadSpec& spec) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   const Weights codec = weights_->scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::higgs());
-  // So that a codec of another model has tensors that do not fit.
+  // With these sizes, another model's codec has tensors that do not fit.
   sizes.codec.codebooks = config_.codebooks;
   sizes.codec.codebook_size = config_.real_codes();
   for (const std::string& pattern : kOnlyHears) codec.ignore(pattern);

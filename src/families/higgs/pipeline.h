@@ -1,5 +1,6 @@
 // Higgs Audio v3: expressive speech, directed by tags in the text, in a voice that the model makes
-// up or hears: a Qwen3 decoder with a head for each codebook and the X-Codec bundled with it.
+// up or that a recording gives. A Qwen3 decoder with a head for each codebook, and the X-Codec
+// bundled with it.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,9 @@
 namespace syrinx::higgs {
 
 inline constexpr const char* kFamily = "higgs_audio";
-inline constexpr double kMostSeconds = 60;  ///< of a recording that is heard as a voice
-inline constexpr int32_t kHeard = -100;     ///< a prompt's row of codes, as the authors write it
+inline constexpr double kMostSeconds = 60;  ///< the longest recording of a voice
+inline constexpr int32_t kHeard =
+    -100;  ///< written id of a prompt row of codes, as in the authors' code
 
 class Higgs : public SpokenPipeline {
  public:

@@ -8,17 +8,17 @@
 namespace syrinx::higgs {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;  // ten seconds beyond what the text needs
-constexpr int64_t kFramesPerId = 30;   // slow speech: 1.2 s for one id
+constexpr int64_t kSpareFrames = 250;  // ten seconds in addition to what the text needs
+constexpr int64_t kFramesPerId = 30;   // for slow speech: 1.2 s for one id
 constexpr int64_t kMostSteps = 2048;   // of a segment: the authors' bound, 82 s
 constexpr int64_t kMostIds = 2000;     // of a segment, or of the words of a voice
-constexpr int64_t kMostPast = 1536;    // rows of earlier segments: a minute
+constexpr int64_t kMostPast = 1536;    // most rows of earlier segments: a minute
 
 int64_t most_ids(const ModelConfig& config) { return std::min(kMostIds, config.max_positions / 8); }
 
-/// What Higgs Audio v3 makes of a request: the voice that it hears, then the segments before with
-/// their audio, of which only the first stay when they are more than kMostPast rows
-/// (families/past.h), then the text of the segment. C codebooks.
+/// Higgs Audio's prompt for a request: the voice, then the earlier segments with their audio, then
+/// the text of the segment. If the earlier segments have more than kMostPast rows, only the first
+/// of them stay (families/past.h). C codebooks.
 class Script : public SpokenScript {
  public:
   Script(const ModelConfig& config, const Prompter& prompter, bool ignore_stop)
@@ -45,8 +45,8 @@ class Script : public SpokenScript {
     return ok_status();
   }
 
-  /// Tags of delivery that the text begins with hold for all segments that begin without. Blanks
-  /// are the model's, as the authors' program keeps them.
+  /// Returns the ids of a segment. Tags of delivery at the beginning of the text are added to all
+  /// segments that begin without such tags. Blanks are kept, as in the authors' program.
   Result<std::vector<int32_t>> encode(std::string_view segment, int64_t) override {
     const std::string_view tags = leading_tags(trimmed(segment));
     std::string text(segment);
@@ -86,7 +86,7 @@ class Script : public SpokenScript {
     return rule;
   }
 
-  /// As in the authors' code, which looks for the end only when all codebooks have begun.
+  /// The end counts only when all codebooks have begun, as in the authors' code.
   bool ends(DelayedStreams& steps, std::span<const int32_t> codes) const override {
     const bool may_end = steps.steps() >= config_.codebooks;
     if (may_end && !steps.ending() && codes[0] == config_.end()) steps.end_now();
@@ -95,14 +95,14 @@ class Script : public SpokenScript {
 
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame) {
-      if (code >= config_.real_codes()) code = 0;  // a mark where none belongs
+      if (code >= config_.real_codes()) code = 0;  // a mark in place of a code
     }
     out.frame(frame);
     return 1;
   }
 
  private:
-  /// Frames as the steps that would have made them.
+  /// Adds frames in the form of the steps that would have made them.
   void add_frames(std::span<const int32_t> frames, Prompt& out) const {
     const std::vector<int32_t> steps = delays_.interleave(frames);
     const auto width = static_cast<size_t>(config_.codebooks);
@@ -127,10 +127,10 @@ class Script : public SpokenScript {
   const Prompter& prompter_;
   const DelayPattern delays_;
   const bool ignore_stop_;
-  std::vector<int32_t> reference_;         // words of the voice
+  std::vector<int32_t> reference_;         // words of the voice's recording
   std::vector<int32_t> reference_frames_;  // [T, C]; empty: no voice
-  bool begun_ = false;                     // of the text: a segment was cut
-  std::string lead_;                       // tags of delivery that it begins with
+  bool begun_ = false;                     // a segment of the text was cut before
+  std::string lead_;                       // tags of delivery at the text's beginning
 };
 
 }  // namespace
@@ -139,7 +139,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
   return {.tables = static_cast<int>(config.codebooks) + 1,
           .pattern = config.delays(),
           .max_positions = config.max_positions,
-          // Those of speech (sglang-omni:sglang_omni/models/higgs_tts/stages.py,
+          // The values for speech (sglang-omni:sglang_omni/models/higgs_tts/stages.py,
           // SPEECH_SAMPLING_DEFAULTS).
           .sampling = {.temperature = 0.8f, .top_k = 30, .top_p = 0.8f},
           .text = {.most_ids = most_ids(config)},
