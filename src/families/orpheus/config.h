@@ -14,12 +14,12 @@ namespace syrinx::orpheus {
 
 /// Tokens of a frame, in the order in which they are made. Each has its own block of ids.
 inline constexpr int kFrameTokens = 7;
-/// Latent frames of the codec in those tokens.
+/// Latent frames of the codec for each frame of tokens.
 inline constexpr int kFrameLatents = 4;
-/// Codes of a latent frame: of the three quantizers of SNAC.
+/// Codes of a latent frame: one for each of SNAC's three quantizers.
 inline constexpr int kQuantizers = 3;
 
-/// Ids that are no codes.
+/// Ids that are not codes.
 struct TokenIds {
   int32_t begin_of_text = 0;    ///< <|begin_of_text|>, before the text as the tokenizer puts it
   int32_t end_of_text = 0;      ///< <|eot_id|>, the end of a turn
@@ -38,15 +38,15 @@ struct ModelConfig {
   int64_t vocab = 0;
   int64_t max_positions = 8192;
   bool tied = true;      ///< the head is the embedding table
-  int64_t block = 4096;  ///< ids of one block: codes of a quantizer
+  int64_t block = 4096;  ///< ids of one block: the codes of a quantizer
   TokenIds ids;
 
-  /// The ids that may be spoken begin at `end_of_speech`: the sampler sees them counted from there.
+  /// Returns the first id that the head makes; the sampler counts ids from it.
   int32_t audio_begin() const { return ids.end_of_speech; }
   int32_t audio_ids() const {
     return static_cast<int32_t>(ids.first_code - audio_begin() + kFrameTokens * block);
   }
-  /// First id of the block of token `place` of a frame, counted from audio_begin().
+  /// Returns the first id of the block of token `place` of a frame, counted from audio_begin().
   int32_t block_begin(int place) const {
     return static_cast<int32_t>(ids.first_code - audio_begin() + place * block);
   }
@@ -55,13 +55,13 @@ struct ModelConfig {
 /// Whether this config.json belongs to the family: a Llama whose vocabulary is Llama 3's with the
 /// tokens of Orpheus after it.
 bool claims(const Config& root);
-/// All but ids and block.
+/// Reads all but ids and block.
 ModelConfig load_model_config(const Config& root);
-/// The ids of the tokens by their names.
+/// Looks up the ids of the tokens by their names.
 TokenIds load_ids(const Tokenizer& tokenizer);
-/// Those of the published checkpoints, for random weights without a tokenizer.
+/// Returns the ids of the published checkpoints, for random weights without a tokenizer.
 TokenIds published_ids();
-/// Throws LoadError unless ids and blocks lie inside the vocabulary as they should.
+/// Throws LoadError unless ids and blocks are in order and inside the vocabulary.
 void check_ids(const ModelConfig& config, const std::string& where);
 
 }  // namespace syrinx::orpheus

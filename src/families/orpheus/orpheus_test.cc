@@ -1,6 +1,5 @@
-// Promises of Orpheus alone: tokens to frames, rules, bounds, voices, checks, faults of
-// checkpoints. What it has in common with other families is in spoken_families_test.cc and
-// golden_test.cc.
+// What only Orpheus guarantees: tokens to frames, rules, bounds, voices, checks, faults of
+// checkpoints. Guarantees of all families are in spoken_families_test.cc and golden_test.cc.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -36,7 +35,7 @@ class OrpheusTest : public testing::Test {
     request.say.text = text;
     return request;
   }
-  /// The token with `code` at its place of the frame, as the sampler gives it.
+  /// Returns the token of `code` at its place in the frame, as the sampler gives it.
   int32_t token(int step, int32_t code) const {
     return model_.config().block_begin(step % kFrameTokens) + code;
   }
@@ -121,7 +120,7 @@ TEST_F(OrpheusTest, SpacesBeforeMarksGoAsServedByTheAuthors) {
   EXPECT_EQ(ids_of("I 'm sure they 've said we 're late , it is n't Tom 's"),
             ids_of("I'm sure they've said we're late, it isn't Tom's"));
   EXPECT_EQ(ids_of("rock ' roll"), ids_of("rock'roll"));
-  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // of no other marks
+  EXPECT_NE(ids_of("a ; b"), ids_of("a; b"));  // spaces before other marks are kept
   SpeechRequest request = say("Hello.");
   request.voice.name = "julia";
   EXPECT_TRUE(model_.open(request).ok());
@@ -244,7 +243,7 @@ TEST(OrpheusLoad, NamesTheCodecThatIsMissing) {
   std::filesystem::remove_all(copy.dir.path("snac_24khz"));
   ::setenv("HF_HUB_CACHE", copy.dir.path("cache").c_str(), 1);
   expect_fault(copy.fault(), "syrinx hub pull hubertsiuzdak/snac_24khz");
-  // The same part from the hub's cache.
+  // The same codec from the hub's cache.
   std::filesystem::create_directories(
       copy.dir.path("cache/models--hubertsiuzdak--snac_24khz/snapshots"));
   std::filesystem::copy(checkpoint() + "/snac_24khz",

@@ -19,7 +19,7 @@ uint64_t seed_of(const Sequence& sequence) {
   return static_cast<const SpokenSequence&>(sequence).seed();
 }
 
-/// A Llama whose head makes only the ids that can be spoken.
+/// Loads a Llama whose head has only the ids that can be spoken.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type) {
   const int64_t hidden = config.lm.hidden, begin = config.audio_begin();

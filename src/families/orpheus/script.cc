@@ -19,9 +19,8 @@ constexpr std::array<int, kFrameLatents> kComplete{3, 4, 6, 7};
 constexpr std::array<std::array<int, kQuantizers>, kFrameLatents> kPlaces{
     {{0, 1, 2}, {0, 1, 3}, {0, 4, 5}, {0, 4, 6}}};
 
-/// Spaces before marks and contractions taken away, in this order: what the authors' engine does
-/// when it turns ids into text again for the server (clean_up_tokenization_spaces of their
-/// tokenizer).
+/// Removes spaces before marks and contractions, in this order. The authors' engine does so when it
+/// turns ids into text for the server (clean_up_tokenization_spaces of their tokenizer).
 std::string clean(std::string text) {
   constexpr std::array<std::string_view, 10> kSpaced{" .",   " ?",  " !",  " ,",   " ' ",
                                                      " n't", " 'm", " 's", " 've", " 're"};
@@ -89,7 +88,7 @@ class Script : public SpokenScript {
     ids[0] = config_.audio_begin() + codes[0];
   }
 
-  /// The end comes between frames, and not before the first.
+  /// Allows the end only between frames, and not before the first.
   SampleRule rule(const DelayedStreams& steps, int) const override {
     SampleRule rule;
     const int place = steps.steps() % kFrameTokens;
