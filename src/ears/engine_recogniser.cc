@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/clock.h"
+#include "ears/backlog.h"
 #include "ears/full_scale.h"
 #include "ears/hearing_threads.h"
 
@@ -26,20 +28,22 @@ struct EngineHearing {
                 std::shared_ptr<TranscriptSink> where)
       : sink(std::move(where)),
         live(options.live),
-        background(options.background),
         client(options.client),
+        background(options.background),
         loop(std::move(how)) {}
 
   const std::shared_ptr<TranscriptSink> sink;
-  const bool live, background;
+  const bool live;
   const uint64_t client;
   // Under the recogniser's mutex.
+  bool background;
   std::vector<float> waiting;
   FullScale fit;
   bool ended = false, cancelled = false;
   bool posted = false;           // a piece of it waits or runs
   bool again = false;            // something came while a piece of it ran
   bool over = false;             // finished() was called, or is about to be
+  bool due = false;              // it is counted by the backlog
   std::optional<Answer> answer;  // to what was asked for
   RequestId request = 0;         // of that; 0: none
   // State of the thread that runs its piece.
@@ -60,12 +64,17 @@ class EngineRecogniser final : public Recogniser {
   }
   ~EngineRecogniser() override;
   const RecogniserInfo& info() const override { return info_; }
+  double wait_s() const {
+    const std::lock_guard lock(mutex_);
+    return backlog_.wait_s(now_s());
+  }
   Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
                                          std::shared_ptr<TranscriptSink> sink) override;
 
   using Hearing = std::shared_ptr<EngineHearing>;
   void hear(const Hearing& hearing, std::span<const float> samples);
   void end(const Hearing& hearing);
+  void raise(const Hearing& hearing);
   void cancel(const Hearing& hearing);
   /// A request has ended; on the engine's thread.
   void heard(const Hearing& hearing, Answer answer);
@@ -73,6 +82,8 @@ class EngineRecogniser final : public Recogniser {
  private:
   void post(const Hearing& hearing);  // under mutex_
   void wake_one();                    // under mutex_
+  /// Counts a live listener whose speaker waits. `done`: it was heard. Under mutex_.
+  void count(EngineHearing& hearing, bool done = false);
 
   // On the hearing thread, one at a time for each hearing.
   void run_piece(const Hearing& hearing);
@@ -85,10 +96,11 @@ class EngineRecogniser final : public Recogniser {
   const std::shared_ptr<Engine> engine_;
   const RecogniserInfo info_;
   const LoopMaker loops_;
-  std::mutex mutex_;
-  std::list<Hearing> hearings_;            // unfinished
-  std::deque<Hearing> refused_;            // the engine had no room; oldest first
-  int at_work_ = 0;                        // requests in the engine
+  mutable std::mutex mutex_;
+  std::list<Hearing> hearings_;  // unfinished
+  std::deque<Hearing> refused_;  // the engine had no room; oldest first
+  int at_work_ = 0;              // requests in the engine
+  Backlog backlog_;
   std::condition_variable idle_;           // at_work_ has fallen
   std::optional<HearingThreads> threads_;  // destroyed first
 };
@@ -99,6 +111,8 @@ class EngineListener final : public Listener {
       : recogniser_(recogniser), hearing_(std::move(hearing)) {}
   ~EngineListener() override { cancel(); }
   void hear(std::span<const float> samples) override { recogniser_.hear(hearing_, samples); }
+  void raise() override { recogniser_.raise(hearing_); }
+  double wait_s() const override { return recogniser_.wait_s(); }
   void end() override { recogniser_.end(hearing_); }
   void cancel() override { recogniser_.cancel(hearing_); }
 
@@ -161,15 +175,31 @@ void EngineRecogniser::hear(const Hearing& hearing, std::span<const float> sampl
 void EngineRecogniser::end(const Hearing& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
+  count(*hearing);
   post(hearing);
+}
+
+void EngineRecogniser::raise(const Hearing& hearing) {
+  const std::lock_guard lock(mutex_);
+  if (!std::exchange(hearing->background, false)) return;
+  count(*hearing);
+  if (hearing->request != 0) engine_->raise_priority(hearing->request);
 }
 
 void EngineRecogniser::cancel(const Hearing& hearing) {
   const std::lock_guard lock(mutex_);
   if (hearing->over || hearing->cancelled) return;
   hearing->cancelled = true;
+  count(*hearing);
   if (hearing->request != 0) engine_->cancel(hearing->request);
   post(hearing);
+}
+
+void EngineRecogniser::count(EngineHearing& hearing, bool done) {
+  const bool due =
+      hearing.live && hearing.ended && !hearing.background && !hearing.cancelled && !hearing.over;
+  if (std::exchange(hearing.due, due) == due) return;
+  due ? backlog_.begin(now_s()) : backlog_.end(now_s(), done);
 }
 
 void EngineRecogniser::heard(const Hearing& hearing, Answer answer) {
@@ -260,10 +290,10 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   SpeechRequest& request = *h.question;
   request.terms.client = h.client;
   request.terms.offline = !h.live;
-  request.terms.background = h.background;
   // Under the mutex, so that the request's end, or a cancel, finds its id.
   std::unique_lock lock(mutex_);
   if (h.cancelled) return;
+  request.terms.background = h.background;
   ++at_work_;
   const auto sink = std::make_shared<AnswerSink>(*this, hearing);
   // Encoding audio for a prompt takes time, so another thread does it.
@@ -305,6 +335,7 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
     const std::lock_guard lock(mutex_);
     if (hearing->over) return;
     hearing->over = true;
+    count(*hearing, !error);
     hearings_.remove(hearing);
     std::erase(refused_, hearing);
     wake_one();  // it may have been woken for room that it did not use

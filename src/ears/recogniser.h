@@ -8,8 +8,8 @@
 //   later
 //
 // Threads: open() and info() are safe from any thread. A Listener's hear() and end() come from one
-// thread at a time, cancel() from any. A sink is called in order, one call at a time,
-// on a thread of the recogniser's; it copies and returns. Nothing here waits for a recogniser.
+// thread at a time, cancel() from any. A sink is called in order, one call at a time, on a thread
+// of the recogniser's or in end(); it copies and returns. Nothing here waits for a recogniser.
 #pragma once
 
 #include <cstddef>
@@ -126,6 +126,14 @@ class Listener {
   /// More of the recording; copies. Values beyond [-1, 1] are scaled (FullScale); not finite: 0.
   /// Does not block: a caller that is faster waits for TranscriptSink::heard().
   virtual void hear(std::span<const float> samples) = 0;
+  /// The speaker pauses, or goes on: what comes in a pause is silence, and a recogniser may begin
+  /// with what was said before it, without waiting for end().
+  virtual void pause(bool /*pauses*/) {}
+  /// From now on it is not heard in the background (ListenOptions::background).
+  virtual void raise() {}
+  /// Predicts the seconds until its last pass would begin if it ended now, from what earlier passes
+  /// took; 0: at once, or unknown. As hear().
+  virtual double wait_s() const { return 0; }
   /// No more will come. Once, and hear() not after it.
   virtual void end() = 0;
   virtual void cancel() = 0;

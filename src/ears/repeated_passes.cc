@@ -1,7 +1,9 @@
 #include "ears/repeated_passes.h"
 
 #include <algorithm>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -9,12 +11,14 @@ namespace syrinx {
 namespace {
 
 constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples
+constexpr auto kMostEarly = static_cast<size_t>(kLongestEarlyPass_s * kHearingRate);
 
 /// State that the listener and its passes share; changed by the recogniser's threads.
 class PassedSink final : public TranscriptSink {
  public:
   explicit PassedSink(std::shared_ptr<TranscriptSink> sink) : sink_(std::move(sink)) {}
 
+  // Calls of the utterance's own listener.
   void partial(std::string_view text) override {
     const std::lock_guard lock(mutex_);
     sink_->partial(text);
@@ -31,113 +35,195 @@ class PassedSink final : public TranscriptSink {
   void finished(Result<Transcript> transcript) override {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    sink_->finished(std::move(transcript));
+    if (!early_is_all_) sink_->finished(std::move(transcript));
   }
 
-  /// A pass begins, over what is behind this many seconds; negative: the one before goes on.
+  /// Begins a pass over what is behind the returned seconds; negative: the one before goes on.
   double begin_pass() {
     const std::lock_guard lock(mutex_);
     return std::exchange(passing_, true) ? -1 : settled_s_;
   }
-  /// No text: the pass has failed, and the next one may do better.
+  /// Without a text the pass has failed, and the next one may do better.
   void end_pass(double from_s, const Result<Transcript>& heard) {
     const std::lock_guard lock(mutex_);
     passing_ = false;
     if (heard.ok() && !closed_ && from_s == settled_s_) sink_->partial(heard.value().text());
   }
-  /// No hypothesis is wanted any more.
+  /// Drops later hypotheses.
   void close() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
 
+  /// Returns the number of an early pass that begins; the one before counts no more.
+  int begin_early() {
+    const std::lock_guard lock(mutex_);
+    early_.reset();
+    return ++earlies_;
+  }
+  void end_early(int number, Result<Transcript> heard) {
+    const std::lock_guard lock(mutex_);
+    if (number != earlies_) return;
+    if (early_is_all_) return finish_early(heard);
+    if (heard.ok() && !closed_) sink_->partial(heard.value().text());
+    early_ = std::move(heard);
+  }
+  /// Whether the latest early pass has ended with a text.
+  bool heard_early() const {
+    const std::lock_guard lock(mutex_);
+    return early_ && early_->ok();
+  }
+  /// Makes the early pass the result, now or when it ends. False: it has failed.
+  bool take_early() {
+    const std::lock_guard lock(mutex_);
+    if (early_ && !early_->ok()) return false;
+    early_is_all_ = closed_ = true;
+    if (early_) finish_early(*early_);
+    return true;
+  }
+
  private:
+  void finish_early(const Result<Transcript>& heard) {
+    ++earlies_;  // it has ended
+    if (heard.ok()) {
+      for (const TranscriptSegment& segment : heard.value().segments) sink_->segment(segment);
+      sink_->heard(heard.value().duration_s);
+    }
+    sink_->finished(heard);
+  }
+
   const std::shared_ptr<TranscriptSink> sink_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   double settled_s_ = 0;
   bool passing_ = false, closed_ = false;
+  int earlies_ = 0;                          // early passes that began
+  std::optional<Result<Transcript>> early_;  // of the last of them, while the end is not known
+  bool early_is_all_ = false;                // it is the result
 };
 
+/// Receives what a pass hears, as a whole.
 class PassSink final : public TranscriptSink {
  public:
-  PassSink(std::shared_ptr<PassedSink> all, double from_s)
-      : all_(std::move(all)), from_s_(from_s) {}
+  using End = std::function<void(Result<Transcript>)>;
+  explicit PassSink(End end) : end_(std::move(end)) {}
   void segment(const TranscriptSegment&) override {}
-  void finished(Result<Transcript> transcript) override { all_->end_pass(from_s_, transcript); }
+  void finished(Result<Transcript> transcript) override { end_(std::move(transcript)); }
 
  private:
-  const std::shared_ptr<PassedSink> all_;
-  const double from_s_;
+  const End end_;
 };
 
 class PassingListener final : public Listener {
  public:
   PassingListener(std::shared_ptr<Recogniser> recogniser, const ListenOptions& options,
-                  std::shared_ptr<PassedSink> sink, std::unique_ptr<Listener> main)
+                  std::shared_ptr<PassedSink> sink, std::unique_ptr<Listener> main, bool partials)
       : recogniser_(std::move(recogniser)),
         options_(options),
+        partials_(partials),
         sink_(std::move(sink)),
-        main_(std::move(main)) {
-    options_.live = options_.scores = options_.word_times = false;
-    options_.background = true;
-  }
+        main_(std::move(main)) {}
   ~PassingListener() override { sink_->close(); }
 
   void hear(std::span<const float> samples) override {
+    if (pauses_) {
+      silence_.insert(silence_.end(), samples.begin(), samples.end());
+      return;
+    }
     main_->hear(samples);
+    heard_ += samples.size();
+    if (!partials_ && heard_ > kMostEarly) return std::vector<float>().swap(kept_);
     kept_.insert(kept_.end(), samples.begin(), samples.end());
     fresh_ += samples.size();
-    if (fresh_ >= kBetweenPasses) pass();
+    if (partials_ && fresh_ >= kBetweenPasses && !behind()) pass();
   }
+  void pause(bool pauses) override {
+    if (std::exchange(pauses_, pauses) == pauses) return;
+    if (pauses) return begin_early();
+    early_.reset();
+    hear(std::exchange(silence_, {}));
+  }
+  /// An early pass that has ended waits for nothing.
+  double wait_s() const override { return early_ && sink_->heard_early() ? 0 : main_->wait_s(); }
   void end() override {
     sink_->close();
     pass_.reset();
+    if (early_ && sink_->take_early()) return early_->raise();
     main_->end();
   }
   void cancel() override {
     sink_->close();
+    if (early_) early_->cancel();
     main_->cancel();
   }
 
  private:
+  bool behind() const { return main_->wait_s() > kMostBehind_s; }
+
   void pass() {
     const double from_s = sink_->begin_pass();
     if (from_s < 0) return;
     const auto from = static_cast<size_t>(from_s * kHearingRate);
-    const size_t gone = std::min(from - std::min(from, kept_from_), kept_.size());
+    const size_t gone = std::min(from - std::min(from, heard_ - kept_.size()), kept_.size());
     kept_.erase(kept_.begin(), kept_.begin() + static_cast<std::ptrdiff_t>(gone));
-    kept_from_ += gone;
     fresh_ = 0;
-    const auto sink = std::make_shared<PassSink>(sink_, from_s);
-    auto opened = recogniser_->open(options_, sink);
-    if (!opened.ok()) return sink->finished(opened.error());
-    pass_ = opened.take();
-    pass_->hear(kept_);
-    pass_->end();
+    ListenOptions how = options_;
+    how.live = how.scores = how.word_times = false;
+    pass_ = hear_kept(
+        how, [sink = sink_, from_s](Result<Transcript> heard) { sink->end_pass(from_s, heard); });
+  }
+
+  /// An early pass is what the utterance's own listener would hear, if no sample comes any more.
+  void begin_early() {
+    pass_.reset();
+    if (kept_.size() != heard_ || heard_ > kMostEarly || behind()) return;
+    const int number = sink_->begin_early();
+    early_ = hear_kept(options_, [sink = sink_, number](Result<Transcript> heard) {
+      sink->end_early(number, std::move(heard));
+    });
+  }
+
+  std::unique_ptr<Listener> hear_kept(ListenOptions how, PassSink::End end) {
+    how.background = true;
+    const auto sink = std::make_shared<PassSink>(std::move(end));
+    auto opened = recogniser_->open(how, sink);
+    if (!opened.ok()) {
+      sink->finished(opened.error());
+      return nullptr;
+    }
+    auto listener = opened.take();
+    listener->hear(kept_);
+    listener->end();
+    return listener;
   }
 
   const std::shared_ptr<Recogniser> recogniser_;
-  ListenOptions options_;  // of passes
+  const ListenOptions options_;
+  const bool partials_;
   const std::shared_ptr<PassedSink> sink_;
   const std::unique_ptr<Listener> main_;
-  std::unique_ptr<Listener> pass_;  // the latest
-  std::vector<float> kept_;         // what may not be settled yet
-  size_t kept_from_ = 0;            // samples before it
-  size_t fresh_ = 0;                // samples since a pass began
+  std::unique_ptr<Listener> pass_;   // the latest for a hypothesis
+  std::unique_ptr<Listener> early_;  // of this pause
+  std::vector<float> kept_;          // what may not be settled yet
+  std::vector<float> silence_;       // of this pause, held back
+  bool pauses_ = false;
+  size_t heard_ = 0;  // samples, without what is held back
+  size_t fresh_ = 0;  // samples since a pass began
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Listener>> listen_in_passes(std::shared_ptr<Recogniser> recogniser,
                                                    const ListenOptions& options,
-                                                   std::shared_ptr<TranscriptSink> sink) {
-  if (recogniser->info().streams || !options.live)
+                                                   std::shared_ptr<TranscriptSink> sink,
+                                                   bool partials) {
+  if (recogniser->info().streams || !options.live) {
     return recogniser->open(options, std::move(sink));
+  }
   auto all = std::make_shared<PassedSink>(std::move(sink));
   auto main = recogniser->open(options, all);
   if (!main.ok()) return main;
-  return std::unique_ptr<Listener>(std::make_unique<PassingListener>(std::move(recogniser), options,
-                                                                     std::move(all), main.take()));
+  return std::unique_ptr<Listener>(std::make_unique<PassingListener>(
+      std::move(recogniser), options, std::move(all), main.take(), partials));
 }
 
 }  // namespace syrinx

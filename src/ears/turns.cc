@@ -58,6 +58,7 @@ void TurnDetector::hear_frame(std::vector<TurnEvent>& events) {
     if (voices < kOnsetVoices) return;
     speaking_ = true;
     last_voice_ = frames_;
+    paused_ = false;
     melody_.reset();
     const auto first = std::find(recent_.begin(), recent_.end(), true);
     const int64_t began = frames_ - (recent_.end() - first);
@@ -69,7 +70,12 @@ void TurnDetector::hear_frame(std::vector<TurnEvent>& events) {
   // A single frame in a pause is a breath or a click; it takes two of three to go on.
   const auto last = recent_.end() - std::min<std::ptrdiff_t>(3, std::ssize(recent_));
   if (std::count(last, recent_.end(), true) >= 2) last_voice_ = frames_;
-  if ((frames_ - last_voice_) * kFrameMs < options_.silence_ms) return;
+  if (pause_ms() < options_.silence_ms) {
+    const bool paused = options_.noticed_ms > 0 && pause_ms() >= options_.noticed_ms;
+    if (std::exchange(paused_, paused) == paused) return;
+    events.push_back({paused ? TurnEvent::kPaused : TurnEvent::kResumed, heard_ms()});
+    return;
+  }
   speaking_ = false;
   recent_.clear();
   turn_end_ms_ = heard_ms();

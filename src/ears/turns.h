@@ -20,14 +20,17 @@ struct TurnRules {
   double threshold = 0.5;  ///< [0, 1]: the higher, the surer a voice must be
   int prefix_ms = 300;     ///< of what was heard before the voice began that belong to the turn
   int silence_ms = 500;    ///< a pause that ends it
+  int noticed_ms = 0;      ///< a pause that is reported, shorter than that; 0: none is
   bool melody = false;     ///< whether fell() is wanted
 };
 
-/// A turn's beginning or its end. Times count from the first sample.
+/// A turn's beginning or its end, or a pause in it that began or ended without the turn's end.
+/// Times count from the first sample.
 struct TurnEvent {
-  enum Kind { kStarted, kStopped };
+  enum Kind { kStarted, kStopped, kPaused, kResumed };
   Kind kind = kStarted;
   /// kStarted: where the turn begins, prefix and all. kStopped: where it ends, with the pause.
+  /// Others: where that was noticed.
   int64_t at_ms = 0;
   bool operator==(const TurnEvent&) const = default;
 };
@@ -45,6 +48,8 @@ class TurnDetector {
   /// Whether the pitch fell at the end of what was said in this turn (Melody::fell()).
   bool fell() const { return melody_.fell(); }
   int64_t heard_ms() const { return frames_ * kFrameMs; }
+  /// End of the last voice of the turn, or of the one before.
+  int64_t last_voice_ms() const { return last_voice_ * kFrameMs; }
   /// Forgets a turn that is going on: another part of the program ended it.
   void reset();
 
@@ -61,6 +66,7 @@ class TurnDetector {
   int64_t last_voice_ = 0;   // frames up to the end of the last one with a voice
   int64_t turn_end_ms_ = 0;  // of the turn before: no turn begins in another
   bool speaking_ = false;
+  bool paused_ = false;  // kPaused was reported last
 };
 
 /// The strictness of WebRTC's detector that stands for a threshold.

@@ -75,6 +75,24 @@ TEST(Turns, ShortPausesBelongToTheTurn) {
   EXPECT_EQ(events.size(), 1u);
 }
 
+TEST(Turns, PausesAreReportedWhereThatIsAskedFor) {
+  const TurnRules options{.noticed_ms = 200};
+  const auto events = run_script(frames(30, 'v') + frames(30, '.') + frames(30, 'v') +
+                                     frames(19, '.') + frames(10, 'v') + frames(60, '.'),
+                                 options);
+  std::vector<TurnEvent::Kind> kinds;
+  for (const TurnEvent& event : events) kinds.push_back(event.kind);
+  using E = TurnEvent;
+  EXPECT_EQ(kinds,
+            (std::vector<E::Kind>{E::kStarted, E::kPaused, E::kResumed, E::kPaused, E::kStopped}));
+  EXPECT_EQ(events[1].at_ms, 300 + 10 + 200);
+  EXPECT_EQ(events[2].at_ms, 600 + 20);
+  // A pause that ends the turn at once is not reported before.
+  EXPECT_EQ(
+      run_script(frames(30, 'v') + frames(60, '.'), {.silence_ms = 200, .noticed_ms = 200}).size(),
+      2u);
+}
+
 TEST(Turns, ATurnBeginsAfterTheOneBefore) {
   const TurnRules options{.prefix_ms = 2000, .silence_ms = 200};
   const auto events =

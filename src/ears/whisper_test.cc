@@ -14,6 +14,7 @@
 #include "codec/qwen3_audio_fixture.h"
 #include "ears/ears.h"
 #include "ears/notes.h"
+#include "ears/repeated_passes.h"
 #include "ears/silero_fixture.h"
 #include "ears/transcript_text.h"
 #include "ears/whisper_recogniser.h"
@@ -217,6 +218,68 @@ TEST(WhisperRecogniser, LiveOnesAreWrittenDownWhileTheyAreHeard) {
   EXPECT_GT(notes->heard_s, 0);
   listener.value()->end();
   EXPECT_TRUE(notes->wait(300).ok());
+}
+
+/// A pass that begins in the pause writes down what the listener itself would have.
+TEST(WhisperRecogniser, APassThatBeginsInAPauseChangesNothing) {
+  const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(whisper_engine("small"));
+  const std::vector<float> said = fixture::golden_signal(40'000, 5);
+  const std::vector<float> silence(8'000, 0.f);
+  const ListenOptions options{.temperatures = {0}, .scores = true, .live = true};
+  const auto whole = std::make_shared<Notes>(), early = std::make_shared<Notes>();
+  auto listener = recogniser->open(options, whole);
+  ASSERT_TRUE(listener.ok());
+  listener.value()->hear(said);
+  listener.value()->end();
+  ASSERT_TRUE(whole->wait().ok());
+  auto passing = listen_in_passes(recogniser, options, early, false);
+  ASSERT_TRUE(passing.ok());
+  for (size_t at = 0; at < said.size(); at += 5'000) {
+    passing.value()->hear(std::span(said).subspan(at, 5'000));
+  }
+  passing.value()->pause(true);
+  passing.value()->hear(silence);
+  passing.value()->end();
+  ASSERT_TRUE(early->wait().ok());
+  ASSERT_FALSE(whole->segments.empty());
+  ASSERT_EQ(early->segments.size(), whole->segments.size());
+  for (size_t i = 0; i < whole->segments.size(); ++i) {
+    EXPECT_EQ(early->segments[i].tokens, whole->segments[i].tokens);
+    EXPECT_EQ(early->segments[i].avg_logprob, whole->segments[i].avg_logprob);
+  }
+  EXPECT_EQ(early->wait().value().duration_s, whole->wait().value().duration_s);
+  EXPECT_EQ(early->wait().value().language, whole->wait().value().language);
+}
+
+/// Counts the speakers that wait and measures what a pass took.
+TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
+  const auto engine = whisper_engine("small");
+  const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(engine);
+  const ListenOptions options{.language = "en", .temperatures = {0}, .live = true};
+  const auto say = [&](std::unique_ptr<Listener>& listener) {
+    const auto notes = std::make_shared<Notes>();
+    listener = recogniser->open(options, notes).take();
+    listener->hear(fixture::golden_signal(20'000, 5));
+    return notes;
+  };
+  std::unique_ptr<Listener> first;
+  const auto heard = say(first);
+  EXPECT_EQ(first->wait_s(), 0);
+  first->end();
+  ASSERT_TRUE(heard->wait().ok());
+  EXPECT_EQ(first->wait_s(), 0);
+  std::vector<std::unique_ptr<Listener>> listeners(3);
+  std::vector<std::shared_ptr<Notes>> notes;
+  for (auto& listener : listeners) notes.push_back(say(listener));
+  EXPECT_EQ(listeners[2]->wait_s(), 0) << "no speaker waits yet";
+  listeners[0]->end();
+  const double one_s = listeners[2]->wait_s();
+  EXPECT_GT(one_s, 0);
+  listeners[0]->cancel();
+  EXPECT_EQ(listeners[2]->wait_s(), 0);
+  for (size_t i = 1; i < listeners.size(); ++i) listeners[i]->end();
+  for (const auto& each : notes) each->wait();
+  EXPECT_EQ(listeners[2]->wait_s(), 0);
 }
 
 TEST(WhisperRecogniser, NothingAndNoise) {

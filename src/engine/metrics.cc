@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "engine/admission.h"
+#include "engine/metrics_text.h"
 #include "model/sequence.h"
 
 namespace syrinx {
@@ -33,6 +34,15 @@ std::string escaped(const std::string& text) {
     }
   }
   return out;
+}
+
+std::string label(const char* name, const std::string& value) {
+  return std::string(name) + "=\"" + escaped(value) + '"';
+}
+
+void write_sample(const std::string& name, const std::string& labels, double value,
+                  std::string& out) {
+  out += "syrinx_" + name + '{' + labels + "} " + number(value) + '\n';
 }
 
 /// Writes one metric after the other, each for all engines.
@@ -64,21 +74,11 @@ class Writer {
     }
   }
 
-  static std::string label(const char* name, const std::string& value) {
-    return std::string(name) + "=\"" + escaped(value) + '"';
-  }
   void sample(const std::string& name, const std::string& labels, double value) {
-    out_ += "syrinx_" + name + '{' + labels + "} " + number(value) + '\n';
+    write_sample(name, labels, value, out_);
   }
   void histogram(const std::string& name, const Histogram& h, const std::string& labels) {
-    uint64_t total = 0;
-    for (size_t i = 0; i <= h.bounds().size(); ++i) {
-      total += h.count(i);
-      const std::string le = i < h.bounds().size() ? number(h.bounds()[i]) : "+Inf";
-      sample(name + "_bucket", labels + ',' + label("le", le), static_cast<double>(total));
-    }
-    sample(name + "_sum", labels, h.sum());
-    sample(name + "_count", labels, static_cast<double>(total));
+    write_histogram(name, h, labels, out_);
   }
 
  private:
@@ -99,6 +99,18 @@ class Writer {
 };
 
 }  // namespace
+
+void write_histogram(const std::string& name, const Histogram& h, const std::string& labels,
+                     std::string& out) {
+  uint64_t total = 0;
+  for (size_t i = 0; i <= h.bounds().size(); ++i) {
+    total += h.count(i);
+    const std::string le = i < h.bounds().size() ? number(h.bounds()[i]) : "+Inf";
+    write_sample(name + "_bucket", labels + ',' + label("le", le), static_cast<double>(total), out);
+  }
+  write_sample(name + "_sum", labels, h.sum(), out);
+  write_sample(name + "_count", labels, static_cast<double>(total), out);
+}
 
 void Histogram::observe(double value) {
   const size_t at = std::lower_bound(bounds_.begin(), bounds_.end(), value) - bounds_.begin();
@@ -127,14 +139,14 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
             [&](const M& m, const std::string& model) {
               for (size_t i = 0; i < m.finished.size(); ++i) {
                 const char* reason = finish_reason_name(static_cast<FinishReason>(i));
-                w.sample("requests_finished_total", model + ',' + Writer::label("reason", reason),
+                w.sample("requests_finished_total", model + ',' + label("reason", reason),
                          m.finished[i].value());
               }
             });
   w.several("requests_rejected_total", "counter", "Requests refused for lack of room, by reason.",
             [&](const M& m, const std::string& model) {
               const auto sample = [&](const char* reason, const Counter& count) {
-                w.sample("requests_rejected_total", model + ',' + Writer::label("reason", reason),
+                w.sample("requests_rejected_total", model + ',' + label("reason", reason),
                          count.value());
               };
               sample("wait", m.rejected_queue);
@@ -196,8 +208,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.several("voices_total", "counter", "Recordings to be cloned, by what became of them.",
             [&](const M& m, const std::string& model) {
               const auto sample = [&](const char* outcome, const Counter& count) {
-                w.sample("voices_total", model + ',' + Writer::label("outcome", outcome),
-                         count.value());
+                w.sample("voices_total", model + ',' + label("outcome", outcome), count.value());
               };
               sample("encoded", m.voices_encoded);
               sample("failed", m.voices_failed);
@@ -208,7 +219,7 @@ void write_prometheus(std::span<const NamedMetrics> engines, std::string& out) {
   w.counter("voice_encode_seconds_total", "Work on recordings to be cloned.",
             [](const M& m) { return m.voice_encode_s.value(); });
   const auto stage_label = [](const std::string& model, const StageMetrics& stage) {
-    return model + ',' + Writer::label("stage", stage.stage);
+    return model + ',' + label("stage", stage.stage);
   };
   w.several("batch_size", "histogram", "Sequences or chunks in a batch.",
             [&](const M& m, const std::string& model) {

@@ -132,7 +132,10 @@ class Talker:
             if not event["transcript"]:  # no question: it is asked again
                 self.end(now)
         elif kind.endswith("input_audio_transcription.failed"):
-            self.troubles.append(event["error"]["message"])
+            if event["error"]["code"] == "server_is_overloaded":
+                self.turn["refused"] = now
+            else:
+                self.troubles.append(event["error"]["message"])
             self.end(now)
         elif kind == "response.output_audio.delta":
             self.turn.setdefault("audio", now)
@@ -144,6 +147,13 @@ class Talker:
     def end(self, now):
         self.turns.append({**self.turn, "gaps": self.player.gaps, "audio_s": self.player.audio_s})
         self.ask_at = max(now, self.player.ends or 0) + PAUSE_S
+
+
+def waits_of(server, part, since):
+    """(turns, seconds in all) of a histogram of turns in /metrics."""
+    text = server.get("/metrics")[2]
+    name, labels = f"syrinx_turn_{part}_seconds", f'{{since="{since}"}} '
+    return tuple(float(text.split(f"\n{name}{end}{labels}")[1].split("\n")[0]) for end in ("_count", "_sum"))
 
 
 def hearing_and_all(process):
@@ -200,24 +210,30 @@ def spread(values):
 
 
 def measure(count, seconds, ears, options):
-    """True: every conversation was answered, and no stream had a gap that the client did not make."""
     with harness.Server("--quiet", "--model", "wren", "--ears", ears, *options) as server:
-        before = hearing_and_all(server.process)
-        began = time.monotonic()
-        turns, troubles, late = hold(server, count, seconds, ears=os.path.basename(ears.rstrip("/")))
-        took = time.monotonic() - began
-        low, every = (b - a for a, b in zip(before, hearing_and_all(server.process)))
+        return report(server, count, seconds, os.path.basename(ears.rstrip("/")))
+
+
+def report(server, count, seconds, ears):
+    """True: every conversation was answered or refused, and no stream had a gap that the client did not make."""
+    before = hearing_and_all(server.process)
+    began = time.monotonic()
+    turns, troubles, late = hold(server, count, seconds, ears=ears)
+    took = time.monotonic() - began
+    low, every = (b - a for a, b in zip(before, hearing_and_all(server.process)))
     answered = [turn for turn in turns if turn["audio_s"] > 0]
     gaps = [gap for turn in answered for gap in turn["gaps"]]
 
-    def ms(a, b):
-        return [1000 * (turn[b] - turn[a]) for turn in answered if a in turn and b in turn]
+    def ms(a, b, of=answered):
+        return [1000 * (turn[b] - turn[a]) for turn in of if a in turn and b in turn]
     print(f"{count} conversations for {seconds} s: {len(turns)} turns, {len(answered)} answered aloud "
           f"({sum(turn['audio_s'] for turn in answered):.0f} s), load {os.getloadavg()[0]:.1f}")
     print(f"  streams with a gap: {sum(1 for turn in answered if turn['gaps'])} of {len(answered)}, "
           f"gaps: {len(gaps)}, longest {1000 * max(gaps, default=0):.0f} ms; clients late by {1000 * late:.0f} ms at most")
     print(f"  end of the question until speech_stopped: {spread(ms('asked', 'stopped'))}")
     print(f"  until the transcript: {spread(ms('stopped', 'heard'))}")
+    print(f"  until a turn is refused, a recogniser being behind: {spread(ms('stopped', 'refused', turns))}, "
+          f"{sum(1 for turn in turns if 'refused' in turn)} turns")
     print(f"  until the first audio: {spread(ms('heard', 'audio'))}")
     print(f"  from the end of the question until the first audio: {spread(ms('asked', 'audio'))}")
     print(f"  processor: {every / took:.2f} cores, {low / took:.2f} of them threads of less priority")
@@ -225,7 +241,7 @@ def measure(count, seconds, ears, options):
         print(f"  trouble, {troubles.count(trouble)} times: {trouble}")
     heard = [gap for gap in gaps if gap > late + 0.02]
     print(f"{len(answered)} answers of {count} conversations, {len(heard)} gaps that the server made")
-    return len(answered) >= count and not heard and not troubles
+    return sum(1 for turn in turns if "refused" in turn) + len(answered) >= count and not heard and not troubles
 
 
 if __name__ == "__main__":

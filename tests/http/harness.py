@@ -50,9 +50,9 @@ def stage_keys(folder, name):
 class Server:
     """`syrinx serve` on a free port; use it in a with statement."""
 
-    def __init__(self, *options, env=None, model=MODEL, before=()):
+    def __init__(self, *options, env=None, model=MODEL, before=(), program=BIN):
         """`before`: a command that runs the rest of its command line."""
-        command = [*before, BIN, "serve", "--model", model, "--port", "0", *options]
+        command = [*before, program, "serve", "--model", model, "--port", "0", *options]
         environment = dict(os.environ, **(env or {}))
         name = f"syrinx_test_{os.getpid()}_{id(self)}.log"
         self.log = open(os.path.join(os.environ.get("TMPDIR", "/tmp"), name), "w+",

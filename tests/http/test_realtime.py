@@ -3,9 +3,7 @@ the built-in voice speaks. What the model says means nothing; who says what, whe
 import base64
 import json
 import pathlib
-import statistics
 import struct
-import sys
 import threading
 import time
 import unittest
@@ -18,7 +16,6 @@ WRITER = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
 QUESTION = "The quick brown fox jumps over the lazy dog."
 RATE = 24000
 CHUNK_MS = 40
-PREFIX_MS, LEAST_VOICE_MS = 300, 120  # of server_vad, and of its detector
 
 
 def events_of(*names):
@@ -35,7 +32,8 @@ class Conversation(WebSocket):
     """A session; audio goes in as fast as the test wants."""
 
     def __init__(self, server, query="?model=qwen3", headers=(), **session):
-        super().__init__(server.port, "/v1/realtime" + query, headers)
+        # PocketSphinx gives way to all else: beside four busy processes a question of 2 s took 40 s.
+        super().__init__(server.port, "/v1/realtime" + query, headers, timeout=300)
         if self.status != 101:
             raise AssertionError(f"status {self.status}")
         self.created = self.event()
@@ -354,70 +352,12 @@ class Realtime(unittest.TestCase):
             thread.start()
         for thread in threads:
             thread.join()
+        self.assertEqual(len(results), 20)
         self.assertEqual({text_of(events) for events in results}, {text_of(alone)})
         for events in [alone, *results]:  # spoken by chance, so not sample for sample
             self.assertAlmostEqual(len(audio_of(events)) / len(audio_of(alone)), 1, delta=0.3)
             for what in ["status", "status_details"]:
                 self.assertEqual(events[-1]["response"][what], alone[-1]["response"][what])
-
-
-def measure(turns=8):
-    """`test_realtime.py measure`: the times of a turn by voice, in real time on loopback, for the documentation."""
-    with harness.Server("--quiet", "--model", str(WRITER)) as server:
-        question = server.speak({"input": QUESTION, "response_format": "pcm", "seed": 5})[2]
-        rows, stops = [], []
-        for _ in range(turns):
-            with Conversation(server, temperature=0, max_output_tokens=40,
-                              audio={"input": {"transcription": {"model": "any"}}}) as ws:
-                times, spoken = {}, {}
-
-                def read(times=times, ws=ws):
-                    for wanted in ("input_audio_buffer.speech_stopped",
-                                   "conversation.item.input_audio_transcription.completed",
-                                   "response.output_audio_transcript.delta", "response.output_audio.delta"):
-                        ws.until_type(wanted)
-                        times[wanted] = time.monotonic()
-
-                reader = threading.Thread(target=read)
-                reader.start()
-                ws.talk(question, pace=True)
-                spoken["end"] = time.monotonic()
-                ws.talk(silence(1500), pace=True)
-                reader.join()
-                at = [spoken["end"], *times.values()]
-                rows.append([1000 * (b - a) for a, b in zip(at, at[1:])] + [1000 * (at[-1] - at[0])])
-            with Conversation(server, temperature=0, max_output_tokens="inf") as ws:
-                stop = {}
-
-                def listen(stop=stop, ws=ws):
-                    events = ws.until_type("input_audio_buffer.speech_started")
-                    stop["voice_ms"] = events[-1]["audio_start_ms"]
-                    stop["started"] = time.monotonic()
-                    # A client that reads at once may have all of the answer: then it is silent from here on.
-                    if "response.done" not in kinds(events):
-                        ws.until_type("response.done")
-                    stop["done"] = time.monotonic()
-
-                ws.talk(silence(1000))
-                ws.say("Tell me all.")
-                ws.respond()
-                ws.until_type("response.output_audio.delta")
-                listener = threading.Thread(target=listen)
-                listener.start()
-                began = time.monotonic()
-                ws.talk(question, pace=True)
-                listener.join()
-                # The voice began behind its prefix and was clear to the detector after so much of it; a piece is sent
-                # when it begins, so that is when the client said it.
-                enough = began + (stop["voice_ms"] + PREFIX_MS + LEAST_VOICE_MS - 1000) / 1000
-                stops.append([1000 * (stop["started"] - began), 1000 * (stop["done"] - stop["started"]),
-                              1000 * (stop["done"] - enough)])
-        names = ("pause until speech_stopped", "recogniser's tail", "first text", "first audio", "in all")
-        for name, values in zip(names, zip(*rows)):
-            print(f"{name}: median {statistics.median(values):.0f} ms, most {max(values):.0f} ms")
-        for name, values in zip(("speech until speech_started", "then until the answer has ended",
-                                 "voice that the detector needs is said, until the answer has ended"), zip(*stops)):
-            print(f"{name}: median {statistics.median(values):.1f} ms, most {max(values):.1f} ms")
 
 
 class BuiltIn(unittest.TestCase):
@@ -431,8 +371,17 @@ class BuiltIn(unittest.TestCase):
             with Conversation(server, "?model=wren") as ws:
                 ws.talk(silence(300) + question + silence(1200))
                 events = ws.until_type("response.done")
-        self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
-        self.assertGreater(len(audio_of(events)), RATE)
+                self.assertRegex(text_of(events), r"^It is \d\d:\d\d\.$")
+                self.assertGreater(len(audio_of(events)), RATE)
+                ws.say("What can you do?")  # typed: no wait of a spoken turn
+                ws.respond()
+                ws.until_type("response.done")
+            waits = {since: [conversations.waits_of(server, part, since) for part in ("transcript", "first_text", "first_audio")]
+                     for since in ("voice", "decision")}
+        for since, parts in waits.items():
+            self.assertEqual([count for count, _ in parts], [1, 1, 1], since)
+            self.assertEqual(parts, sorted(parts, key=lambda part: part[1]), since)
+        self.assertGreater(waits["voice"][0][1], waits["decision"][0][1] + 0.49)  # the pause
 
     def test_a_tool_that_must_be_called(self):
         """Asked for a sum, wren sets a timer where it must, in conversations and in chats; others say that they cannot."""
@@ -479,7 +428,4 @@ class BuiltIn(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["measure"]:
-        measure()
-    else:
-        harness.main()
+    harness.main()

@@ -37,12 +37,13 @@ struct ServeOptions {
   std::string vad;         ///< Silero's weights; empty: WebRTC's detector finds turns
   std::string smart_turn;  ///< Smart Turn's weights; empty: words and pitch alone end a turn
   double max_heard_s = 4 * 3600;
-  std::string predict = "auto";   ///< on, ask, off or auto
-  Prediction prediction = {};     ///< drafting, if it is on
-  bool decode_in_server = false;  ///< decode recordings in the server, not in confined processes
-  std::string voice_store;        ///< directory of voices; empty: the default
-  bool no_voice_upload = false;   ///< clients may not add or remove voices
-  bool strict = false;            ///< refuse options that a model does not support
+  std::string predict = "auto";  ///< on, ask, off or auto
+  Prediction prediction = {};    ///< and how
+  double max_transcript_wait_s = 5;
+  bool decode_in_server = false;  ///< recordings, instead of in confined children
+  std::string voice_store;        ///< empty: where it lies by default
+  bool no_voice_upload = false;   ///< clients may neither add nor remove voices
+  bool strict = false;            ///< refuse what a model cannot honour
   std::vector<std::string> voice_aliases, model_aliases;  ///< "NAME=VOICE", "NAME=MODEL"
   size_t voice_cache_mib = 256;
   int max_connections = 1024;

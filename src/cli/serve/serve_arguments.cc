@@ -96,6 +96,11 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
                  "seconds of one recording that is written down")
       ->check(above(0))
       ->capture_default_str();
+  app.add_option("--max-transcript-wait", serve.max_transcript_wait_s,
+                 "seconds of predicted wait for a transcript past which a spoken turn is refused "
+                 "with an error (/v1/realtime)")
+      ->check(at_least(0))
+      ->capture_default_str();
   app.add_option(
          "--predict", serve.predict,
          "draft answers, and speak their first sentence, while the question is still being "

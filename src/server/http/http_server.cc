@@ -44,6 +44,7 @@ ServerView ServerState::view() const {
           .voices = voices.get(),
           .ears = options.ears.get(),
           .predictions = predictions.get(),
+          .turns = turns.get(),
           .decoder = options.decoder,
           .voice_uploads = options.voice_uploads,
           .draining = draining,

@@ -48,10 +48,13 @@ struct ServerOptions {
   std::shared_ptr<const SileroVad> vad = {};  ///< finds turns; null: WebRTC's detector
   /// Decides whether a speaker has finished (semantic_vad); null: words and pitch alone decide.
   std::shared_ptr<const SmartTurn> smart_turn = {};
-  double max_heard_s = 4 * 3600;              ///< longest recording to transcribe, in seconds
-  PredictWhen predict = PredictWhen::kAsked;  ///< when the Realtime API drafts answers
-  Prediction prediction = {};                 ///< options of these drafts
-  /// Its processes decode recordings, except those of `voices`; must outlive the server. Null: the
+  double max_heard_s = 4 * 3600;              ///< of one recording that is written down
+  PredictWhen predict = PredictWhen::kAsked;  ///< answers of the Realtime API
+  Prediction prediction = {};                 ///< how
+  /// Most predicted seconds between a spoken turn's end and its transcript; a turn that would wait
+  /// longer is refused.
+  double max_transcript_wait_s = 5;
+  /// Whose children decode recordings, beside those of `voices`; outlives the server. Null: the
   /// server decodes.
   const DecodeHelper* decoder = nullptr;
   std::shared_ptr<VoiceDesk> voices = {};  ///< null: no stored voices

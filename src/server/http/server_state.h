@@ -18,6 +18,7 @@
 #include "server/http/routes.h"
 #include "server/models/model_table.h"
 #include "server/net/byte_stream.h"
+#include "server/realtime/turn_times.h"
 
 namespace syrinx {
 
@@ -39,6 +40,7 @@ struct ServerState {
   std::shared_ptr<ModelTable> models;  ///< null until the first model is loaded
   const std::shared_ptr<VoiceDesk> voices;
   const std::shared_ptr<PredictionCounters> predictions = std::make_shared<PredictionCounters>();
+  const std::shared_ptr<TurnMetrics> turns = std::make_shared<TurnMetrics>();
   std::shared_ptr<TlsContext> tls;  ///< null: plain HTTP
   const std::shared_ptr<KeptAnswers> answers = std::make_shared<KeptAnswers>();
   ApiKeys keys, metrics_keys;

@@ -9,6 +9,7 @@
 #include "server/access/access.h"
 #include "server/access/api_keys.h"
 #include "server/models/model_table.h"
+#include "server/realtime/turn_times.h"
 #include "server/voices/voice_desk.h"
 
 namespace syrinx {
@@ -21,6 +22,7 @@ struct ServerView {
   const VoiceDesk* voices = nullptr;                ///< null: only the models' own voices
   const Ears* ears = nullptr;                       ///< null: nothing recognises speech
   const PredictionCounters* predictions = nullptr;  ///< null: nothing is predicted
+  const TurnMetrics* turns = nullptr;               ///< null: no turn is measured
   const DecodeHelper* decoder = nullptr;            ///< null: the server decodes recordings itself
   bool voice_uploads = true;                        ///< clients may add and remove voices
   bool draining = false;

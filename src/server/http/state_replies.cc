@@ -148,6 +148,7 @@ Reply metrics_reply(const ServerView& server) {
   add("uptime_seconds", "gauge", "Since the server began to listen.", server.uptime_s);
   add("ready", "gauge", "1 when speech requests are taken.", is_ready(server) ? 1 : 0);
   if (server.predictions != nullptr) write_predictions(*server.predictions, reply.body);
+  if (server.turns != nullptr) write_turns(*server.turns, reply.body);
   if (server.models == nullptr) return reply;
   const std::vector<ModelTable::Entry> models = server.models->list();
   const ServerLoad load = load_of(*server.models);  // also updates the predicted wait

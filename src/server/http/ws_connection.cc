@@ -433,6 +433,8 @@ std::optional<ApiError> begin_realtime(ServerState& server, const WsUpgrade& upg
   cast.predict = server.options.predict;
   cast.prediction = server.options.prediction;
   cast.predictions = server.predictions;
+  cast.turns = server.turns;
+  cast.max_transcript_wait_s = server.options.max_transcript_wait_s;
   cast.post = [&server](std::function<void()> task) { run_later(server.worker, std::move(task)); };
   return {};
 }

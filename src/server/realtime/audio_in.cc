@@ -15,6 +15,8 @@ constexpr int kSamplesAMillisecond = kHearingRate / 1000;
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
 /// Kept beyond the prefix of a turn: what the detector needs to be sure.
 constexpr size_t kSpareSamples = kHearingRate;
+/// A pause whose recogniser may begin with what was said before it.
+constexpr int kNoticedPauseMs = 200;
 /// How long words and pitch wait for what a model hears.
 constexpr int kMostAnswerMs = 500;
 
@@ -29,6 +31,7 @@ TurnRules rules_of(const TurnDetection& turns) {
   TurnRules out{.threshold = turns.threshold,
                 .prefix_ms = turns.prefix_ms,
                 .silence_ms = turns.silence_ms,
+                .noticed_ms = kNoticedPauseMs,
                 .melody = turns.semantic};
   if (turns.semantic) out.silence_ms = longest_pause_ms(eagerness_of(turns));
   return out;
@@ -88,19 +91,24 @@ std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
     if (!detector_) continue;
     detector_->hear(slice, events);
     const int64_t now_ms = samples_ / kSamplesAMillisecond;
+    ask_in_pause();
     if (!events.empty()) {
-      if (events.front().kind == TurnEvent::kStopped) return TurnEvent{TurnEvent::kStopped, now_ms};
+      const TurnEvent::Kind kind = events.front().kind;
+      if (kind != TurnEvent::kStarted) return TurnEvent{kind, now_ms};
       const int64_t from = detector_from_ + events.front().at_ms * kSamplesAMillisecond;
       begin_turn(from);
       return TurnEvent{TurnEvent::kStarted, from / kSamplesAMillisecond};
     }
-    ask_in_pause();
     if (speaking() && (kept_.size() >= kMostSamples || pause_is_the_end(transcript))) {
       detector_->reset();
       return TurnEvent{TurnEvent::kStopped, now_ms};
     }
   }
   return {};
+}
+
+int64_t AudioIn::last_voice_ms() const {
+  return detector_from_ / kSamplesAMillisecond + (detector_ ? detector_->last_voice_ms() : 0);
 }
 
 /// `from`: samples of the session before it.

@@ -7,7 +7,7 @@
 //   while (audio.waits()) {
 //     const std::vector<float> piece = audio.next_piece();
 //     std::span<const float> rest = piece;
-//     while (auto turn = audio.hear(rest, transcript)) ...  // begun, or over: take() it
+//     while (auto turn = audio.hear(rest, transcript)) ...  // where it is over: take() it
 //     audio.forget_old();
 //   }
 #pragma once
@@ -61,10 +61,10 @@ class AudioIn {
   /// The samples of the next of them, at most kPiece_s.
   std::vector<float> next_piece();
 
-  /// Hears of `samples` up to where a turn begins or ends, and takes off what it heard; nothing: to
-  /// their end. Times are those of all that was heard. A turn begins with its prefix, at most what
-  /// is kept; it ends with a pause, after 300 s, or, in semantic detection, after the pause that
-  /// fits `transcript`, which is what seems to be said in it so far.
+  /// Hears of `samples` up to where a turn begins, pauses, goes on or ends, and takes off what it
+  /// heard; nothing: to their end. Times are those of all that was heard. A turn begins with its
+  /// prefix, at most what is kept; it ends with a pause, after 300 s, or, in semantic detection,
+  /// after the pause that fits `transcript`, which is what seems to be said in it so far.
   std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript);
   /// What is kept and was not given before: of a turn, once it began.
   std::vector<float> give();
@@ -72,6 +72,8 @@ class AudioIn {
   /// (TurnDetection::idle_ms); without detection, to be committed.
   void forget_old();
 
+  /// End of the last voice of the turn, or of the one before; where there was none, 0 or later.
+  int64_t last_voice_ms() const;
   /// All that was heard so far.
   int64_t now_ms() const { return samples_ / (kHearingRate / 1000); }
   /// Forgets what is older.

@@ -27,7 +27,11 @@ std::vector<TurnEvent> hear_all(AudioIn& audio, const std::string& bytes) {
     const std::vector<float> piece = audio.next_piece();
     EXPECT_LE(piece.size(), size_t{kHearingRate} + 100);
     std::span<const float> rest = piece;
-    while (const auto turn = audio.hear(rest, "")) out.push_back(*turn);
+    while (const auto turn = audio.hear(rest, "")) {
+      if (turn->kind == TurnEvent::kStarted || turn->kind == TurnEvent::kStopped) {
+        out.push_back(*turn);
+      }
+    }
   }
   return out;
 }
@@ -166,6 +170,24 @@ TEST(AudioIn, AModelThatHearsTheEndIsAskedOnceInEachPause) {
   EXPECT_NEAR(ends_after(TurnEnd::kOpen, 0), pause_that_ends_ms(usual, "", false, false), 40);
   EXPECT_NEAR(ends_after(TurnEnd::kDone, 620), 640, 40) << "it is waited for";
   EXPECT_NEAR(ends_after(TurnEnd::kUnknown, 0), longest_pause_ms(usual), 40) << "not for ever";
+}
+
+/// However the samples come, a recogniser is notified of a pause behind the same one.
+TEST(AudioIn, APauseIsNoticedWhereItIs) {
+  for (const int piece_ms : {20, 90, 1000}) {
+    RealtimePeer peer;
+    const std::string bytes =
+        pcm_24k(600, true) + pcm_24k(300, false) + pcm_24k(400, true) + pcm_24k(700, false);
+    const size_t piece = size_t{48} * static_cast<size_t>(piece_ms);
+    for (size_t at = 0; at < bytes.size(); at += piece) peer.append(bytes.substr(at, piece));
+    EXPECT_EQ(peer.pauses, (std::vector<std::string>{"paused", "resumed", "paused"}));
+    ASSERT_EQ(peer.overs.size(), 1u);
+    const std::string& item = peer.overs[0].item;
+    EXPECT_NEAR(static_cast<double>(peer.paused_at.at(item)), 16 * (600 + 300 + 400 + 200),
+                16 * 20);
+    EXPECT_EQ(peer.overs[0].silence_ms, 500);
+    EXPECT_TRUE(peer.overs[0].answers);
+  }
 }
 
 TEST(AudioIn, HowAudioIsCutChangesNothing) {

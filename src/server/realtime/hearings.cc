@@ -36,6 +36,10 @@ void Hearings::give(const std::string& item, std::vector<float> samples,
   if (!samples.empty()) out.ask(HearSamples{item, std::move(samples)});
 }
 
+void Hearings::pause(const std::string& item, bool pauses, RealtimeOutbox& out) const {
+  if (contains(item)) out.ask(PauseHearing{item, pauses});
+}
+
 void Hearings::finish(const std::string& item, RealtimeOutbox& out) const {
   if (contains(item)) out.ask(EndHearing{item});
 }

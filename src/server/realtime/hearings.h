@@ -20,8 +20,8 @@ class Hearings {
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
   /// How the client wants transcripts, from now on; nothing: they are not told. `partial`:
-  /// hypotheses are wanted, told or not. `live`: deltas come while it is said, of the words on which
-  /// two hypotheses agree; else when its item is in the conversation.
+  /// hypotheses are wanted, told or not. `live`: deltas come while it is said, of the words on
+  /// which two hypotheses agree; else when its item is in the conversation.
   void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
   }
@@ -30,6 +30,8 @@ class Hearings {
   void open(const std::string& item, RealtimeOutbox& out);
   /// More of it, at kHearingRate.
   void give(const std::string& item, std::vector<float> samples, RealtimeOutbox& out) const;
+  /// Its speaker pauses, or goes on. Nothing happens where it is not heard.
+  void pause(const std::string& item, bool pauses, RealtimeOutbox& out) const;
   /// All of it was said. Nothing happens where it is not heard.
   void finish(const std::string& item, RealtimeOutbox& out) const;
   /// The item is in the conversation; `answer`: one is wanted.

@@ -34,6 +34,11 @@ struct HearSamples {
   std::string item;
   std::vector<float> samples;
 };
+/// The speaker pauses, or goes on, as Listener::pause().
+struct PauseHearing {
+  std::string item;
+  bool pauses = false;
+};
 /// No more will come. Answered by HearingNews with a result.
 struct EndHearing {
   std::string item;
@@ -41,6 +46,14 @@ struct EndHearing {
 /// Nobody wants to know any more; no news follow.
 struct DropHearing {
   std::string item;
+};
+
+/// The detector of voices has found the end of a turn; for measuring.
+struct TurnOver {
+  std::string item;
+  int64_t silence_ms = 0;  ///< behind its last voice
+  bool heard = false;      ///< HearingNews of it will end
+  bool answers = false;    ///< an answer follows without another event of the client
 };
 
 /// A response is to be made. Answered by AnswerNews.
@@ -72,9 +85,9 @@ struct ForgetHeard {};
 struct StopAnswer {
   std::string response;
 };
-using RealtimeAction =
-    std::variant<SendEvent, OpenHearing, HearSamples, EndHearing, DropHearing, BeginAnswer,
-                 StopAnswer, Foresee, ForgetForeseen, HearAhead, HeardAll, ForgetHeard>;
+using RealtimeAction = std::variant<SendEvent, OpenHearing, HearSamples, PauseHearing, EndHearing,
+                                    DropHearing, TurnOver, BeginAnswer, StopAnswer, Foresee,
+                                    ForgetForeseen, HearAhead, HeardAll, ForgetHeard>;
 using RealtimeActions = std::vector<RealtimeAction>;
 
 // ---- What becomes of it.

@@ -27,24 +27,33 @@ class CueEars final : public Recogniser {
   Result<std::unique_ptr<Listener>> open(const ListenOptions&,
                                          std::shared_ptr<TranscriptSink> sink) override {
     sinks.push_back(sink);
-    return std::unique_ptr<Listener>(std::make_unique<Deaf>());
+    return std::unique_ptr<Listener>(std::make_unique<Deaf>(*this));
   }
   std::vector<std::shared_ptr<TranscriptSink>> sinks;
+  double pass_s = 0;  ///< that a pass would take
+  int ended = 0;      ///< listeners that wait for one
 
  private:
   struct Deaf final : Listener {
+    explicit Deaf(CueEars& ears) : ears_(ears) {}
     void hear(std::span<const float>) override {}
-    void end() override {}
+    double wait_s() const override { return ears_.ended * ears_.pass_s; }
+    void end() override { ++ears_.ended; }
     void cancel() override {}
+
+   private:
+    CueEars& ears_;
   };
-  const RecogniserInfo info_{.name = "cue", .family = "test", .languages = {"en"}};
+  const RecogniserInfo info_{.name = "cue", .family = "test", .languages = {"en"}, .streams = true};
 };
 
 /// A client, and what it was told.
 class RealtimeCaller {
  public:
   RealtimeCaller(std::shared_ptr<Backend> writer, std::shared_ptr<Backend> speaker,
-                 PredictWhen predict = PredictWhen::kUnlessNot, int sentence_chars = 400) {
+                 PredictWhen predict = PredictWhen::kUnlessNot, int sentence_chars = 400,
+                 std::shared_ptr<CueEars> cue = std::make_shared<CueEars>())
+      : cue_(std::move(cue)) {
     RealtimeCast cast;
     cast.writer = std::move(writer);
     cast.speaker = std::move(speaker);
@@ -53,6 +62,7 @@ class RealtimeCaller {
     cast.open_activity = [](double) { return std::make_unique<LoudActivity>(); };
     cast.predict = predict;
     cast.predictions = sums;
+    cast.turns = turns;
     cast.first_sentence.max_chars = static_cast<size_t>(sentence_chars);
     talk = std::make_unique<RealtimeTalk>(std::move(cast), [this] {
       const std::lock_guard lock(mutex_);
@@ -138,9 +148,10 @@ class RealtimeCaller {
 
   std::vector<JsonIn> events;
   std::shared_ptr<PredictionCounters> sums = std::make_shared<PredictionCounters>();
+  std::shared_ptr<TurnMetrics> turns = std::make_shared<TurnMetrics>();
 
  private:
-  const std::shared_ptr<CueEars> cue_ = std::make_shared<CueEars>();
+  const std::shared_ptr<CueEars> cue_;
   const Ears ears_{std::vector<std::shared_ptr<Recogniser>>{cue_}};
   std::mutex mutex_;
   std::condition_variable changed_;

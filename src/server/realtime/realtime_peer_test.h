@@ -105,7 +105,9 @@ class RealtimePeer {
   std::vector<JsonIn> events;
   std::vector<OpenHearing> opened;
   std::map<std::string, size_t> samples;
-  std::vector<std::string> ended, dropped, stopped;
+  std::map<std::string, size_t> paused_at;  // samples by then
+  std::vector<TurnOver> overs;
+  std::vector<std::string> pauses, ended, dropped, stopped;
   std::vector<BeginAnswer> begun;
   std::vector<JsonIn> foreseen;  // messages
   int forgotten = 0;
@@ -130,6 +132,11 @@ class RealtimePeer {
         opened.push_back(*open);
       } else if (auto* more = std::get_if<HearSamples>(&action)) {
         samples[more->item] += more->samples.size();
+      } else if (auto* pause = std::get_if<PauseHearing>(&action)) {
+        pauses.push_back(pause->pauses ? "paused" : "resumed");
+        paused_at[pause->item] = samples[pause->item];
+      } else if (auto* over = std::get_if<TurnOver>(&action)) {
+        overs.push_back(*over);
       } else if (auto* end = std::get_if<EndHearing>(&action)) {
         ended.push_back(end->item);
       } else if (auto* drop = std::get_if<DropHearing>(&action)) {

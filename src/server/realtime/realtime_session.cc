@@ -24,7 +24,9 @@ constexpr size_t kMostTyped = size_t{64} << 10;  // bytes
 }  // namespace
 
 RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes)
-    : facts_(std::move(facts)), out_(facts_.id, facts_.beta), audio_(facts_.open_activity, facts_.ask_turn_end) {
+    : facts_(std::move(facts)),
+      out_(facts_.id, facts_.beta),
+      audio_(facts_.open_activity, facts_.ask_turn_end) {
   config_.transcribes = transcribes;
   if (transcribes) config_.transcription.emplace();
   config_.answer.spoken = facts_.speaks;
@@ -169,7 +171,18 @@ void RealtimeSession::hear_piece() try {
   const auto said = [this] { return turn_ ? hearings_.so_far(*turn_) : ""; };
   while (const auto turn = audio_.hear(rest, said())) {
     try {
-      turn->kind == TurnEvent::kStarted ? begin_turn(turn->at_ms) : end_turn(turn->at_ms);
+      switch (turn->kind) {
+        case TurnEvent::kStarted:
+          begin_turn(turn->at_ms);
+          break;
+        case TurnEvent::kStopped:
+          end_turn(turn->at_ms);
+          break;
+        case TurnEvent::kPaused:
+        case TurnEvent::kResumed:
+          give_samples(*turn_);
+          hearings_.pause(*turn_, turn->kind == TurnEvent::kPaused, out_);
+      }
     } catch (const ApiError& error) {  // the conversation is full; the rest is heard all the same
       out_.send_error(error, "");
     }
@@ -197,8 +210,13 @@ void RealtimeSession::end_turn(int64_t at_ms) {
   const std::string item = *std::exchange(turn_, std::nullopt);
   idle_.stirred(audio_.now_ms());
   give_samples(item);
+  const bool answers = config_.turns->create_response && !config_.transcribes;
+  out_.ask(TurnOver{.item = item,
+                    .silence_ms = audio_.now_ms() - audio_.last_voice_ms(),
+                    .heard = hearings_.contains(item),
+                    .answers = answers});
   out_.send("input_audio_buffer.speech_stopped", {{"audio_end_ms", at_ms}, {"item_id", item}});
-  commit_said(item, config_.turns->create_response && !config_.transcribes);
+  commit_said(item, answers);
 }
 
 /// Of a model that hears by itself, as much of what is said as will stay as it is.

@@ -3,7 +3,9 @@
 #include <exception>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/check.h"
+#include "base/clock.h"
 #include "server/dialects/context_options.h"
 #include "server/models/vendor_names.h"
 
@@ -25,7 +27,8 @@ RealtimeTalk::RealtimeTalk(RealtimeCast cast, std::function<void()> wake)
     : cast_(std::move(cast)),
       wake_(std::move(wake)),
       session_(facts_of(cast_), cast_.transcribes),
-      ears_(cast_.ears, cast_.writer, cast_.client, wake_) {
+      ears_(cast_.ears, cast_.writer, cast_.client, cast_.max_transcript_wait_s, wake_),
+      clock_(cast_.turns) {
   if (cast_.speaker && !by_itself()) {
     contexts_.emplace(cast_.speaker,
                       ContextLimits{.max_contexts = kMostVoices + kAheadVoices,
@@ -129,11 +132,17 @@ void RealtimeTalk::carry_out(RealtimeActions& actions) {
     void operator()(SendEvent& event) {
       talk.backlog_bytes_ += event.json.size();
       talk.frames_.push_back({std::move(event.json)});
+      ++talk.frames_made_;
     }
     void operator()(OpenHearing& open) { talk.ears_.open(open); }
     void operator()(HearSamples& more) { talk.ears_.hear(more); }
+    void operator()(PauseHearing& pause) { talk.ears_.pause(pause); }
     void operator()(EndHearing& end) { talk.ears_.end(end.item); }
-    void operator()(DropHearing& drop) { talk.ears_.drop(drop.item); }
+    void operator()(DropHearing& drop) {
+      talk.ears_.drop(drop.item);
+      talk.clock_.dropped(drop.item);
+    }
+    void operator()(TurnOver& turn) { talk.clock_.over(turn, now_s()); }
     void operator()(BeginAnswer& begin) { talk.begin_answer(begin); }
     void operator()(StopAnswer& stop) { talk.stop_answer(stop.response); }
     void operator()(Foresee&) { talk.foresee(); }
@@ -180,6 +189,7 @@ void RealtimeTalk::begin_answer(BeginAnswer& begin) {
   ++answered_;
   answer.config = std::move(begin.config);
   if (begin.foreseen) answer.foresight = std::move(foresight_);
+  if (begin.foreseen) clock_.begun(begin.response);
   if (begin.foreseen && ahead_) answer.heard_ahead = ahead_->still_running(begin.body);
   if (begin.body["messages"].empty()) {
     answer.error = ApiError{.message =
@@ -284,6 +294,8 @@ void RealtimeTalk::tell(const std::string& id, const AnswerNews& news) {
   RealtimeActions actions;
   session_.answered(id, news, actions);
   carry_out(actions);
+  if (!news.audio.empty()) clock_.sounded(id, frames_made_);
+  if (news.ends()) clock_.stopped(id);
 }
 
 void RealtimeTalk::fail(const std::string& id, ApiError error) {
@@ -308,6 +320,7 @@ bool RealtimeTalk::pump_answer(const std::string& id) {
                  : inner_fault(news.outcome->error));
     return true;
   }
+  if (!news.text.empty()) clock_.wrote(id, now_s());
   if (answer.foresight) answer.foresight->wrote(news.text);
   ToolCallFinder::Found found = answer.tools->push(news.text);
   if (over) {
@@ -415,6 +428,7 @@ bool RealtimeTalk::pump() {
 bool RealtimeTalk::pump_hearing(const std::string& item) {
   const auto news = ears_.take(item);
   if (!news) return false;
+  if (news->ends()) clock_.heard(item, news->text && !trimmed(*news->text).empty(), now_s());
   RealtimeActions actions;
   session_.heard(item, *news, actions);
   carry_out(actions);
@@ -428,11 +442,13 @@ const SendMessage* RealtimeTalk::next(double) {
   if (frames_.empty()) return nullptr;
   current_ = std::move(frames_.front());
   frames_.pop_front();
+  ++frames_taken_;
   backlog_bytes_ -= current_.bytes.size();
   return &current_;
 }
 
 void RealtimeTalk::written() {
+  clock_.written(frames_taken_, now_s());
   if (!frames_.empty()) return;
   if (contexts_) contexts_->written();
   for (auto& [id, answer] : answers_) {

@@ -25,6 +25,7 @@
 #include "server/realtime/predict_when.h"
 #include "server/realtime/realtime_session.h"
 #include "server/realtime/session_ears.h"
+#include "server/realtime/turn_times.h"
 #include "server/request/answer_queue.h"
 #include "server/voices/voice_desk.h"
 
@@ -50,6 +51,8 @@ struct RealtimeCast {
   Prediction prediction = {};                            ///< how, unless a session says otherwise
   std::shared_ptr<PredictionCounters> predictions = {};  ///< may be null
   SentenceOptions first_sentence = {};                   ///< of an answer, that is spoken ahead
+  std::shared_ptr<TurnMetrics> turns = {};               ///< may be null
+  double max_transcript_wait_s = 5;                      ///< as ServerOptions
 };
 
 class RealtimeTalk : public WireSession {
@@ -120,7 +123,9 @@ class RealtimeTalk : public WireSession {
   std::unique_ptr<Foresight> foresight_;  // of what is being said
   int foresights_ = 0;
   std::unique_ptr<HearingAhead> ahead_;  // of turns, by a model that hears
+  TurnClock clock_;
   std::deque<SendMessage> frames_;
+  uint64_t frames_made_ = 0, frames_taken_ = 0;
   SendMessage current_;
   size_t backlog_bytes_ = 0;
   std::optional<CloseConnection> closing_;

@@ -34,6 +34,38 @@ TEST(RealtimeTalk, LanguagesAreKnownByTheirNames) {
   }
 }
 
+/// Passes of 0.6 s, twenty speakers at once: turns that would wait for more than 5 s are refused.
+TEST(RealtimeTalk, ARecogniserThatIsBehindRefusesTurns) {
+  const auto ears = std::make_shared<CueEars>();
+  ears->pass_s = 0.6;
+  std::vector<std::unique_ptr<RealtimeCaller>> callers;
+  for (int i = 0; i < 20; ++i) {
+    callers.push_back(std::make_unique<RealtimeCaller>(std::make_shared<FakeWriter>(), nullptr,
+                                                       PredictWhen::kNever, 400, ears));
+  }
+  int refused = 0;
+  for (const auto& caller : callers) {
+    caller->sound(600, true);
+    caller->sound(700, false);
+    EXPECT_EQ(caller->count("input_audio_buffer.committed"), 1);
+    if (caller->count("error") == 0) continue;
+    ++refused;
+    const JsonIn& error = caller->events.back()["error"];
+    const std::string message = error["message"].get<std::string>();
+    EXPECT_NE(message.find("is 5.4 s behind"), message.npos) << message;
+    EXPECT_NE(message.find("at most 5.0 s"), message.npos) << message;
+    EXPECT_EQ(caller->count("response.created"), 0);
+  }
+  EXPECT_EQ(ears->ended, 9);
+  EXPECT_EQ(refused, 11);
+  ears->ended = 0;  // it has caught up
+  RealtimeCaller& last = *callers.back();
+  last.sound(600, true);
+  last.end_turn("hello");
+  EXPECT_TRUE(last.wait([&] { return last.count("response.done") == 1; }));
+  EXPECT_EQ(last.count("error"), 1);
+}
+
 TEST(RealtimeTalk, NothingCannotBeAnswered) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.send(respond());

@@ -1,7 +1,9 @@
 #include "server/realtime/session_ears.h"
 
+#include <cstdio>
 #include <utility>
 
+#include "base/check.h"
 #include "ears/repeated_passes.h"
 #include "ears/transcript_text.h"
 #include "text/languages.h"
@@ -12,11 +14,22 @@ namespace {
 /// Audio that a recogniser may have in front of it; it tells its progress each minute.
 constexpr double kMostAhead_s = 120;
 
+/// Seconds with one digit behind the point, as in a message.
+std::string rounded(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", seconds);
+  return text;
+}
+
 }  // namespace
 
 SessionEars::SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
-                         std::function<void()> wake)
-    : apart_(apart), writer_(std::move(writer)), client_(client), wake_(std::move(wake)) {}
+                         double most_wait_s, std::function<void()> wake)
+    : apart_(apart),
+      writer_(std::move(writer)),
+      client_(client),
+      most_wait_s_(most_wait_s),
+      wake_(std::move(wake)) {}
 
 SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
@@ -36,17 +49,24 @@ Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& n
   return first;
 }
 
-Result<std::unique_ptr<Listener>> SessionEars::listen(const TranscriptionWish& wish,
-                                                      std::shared_ptr<TranscriptSink> sink) const {
+Status SessionEars::listen(const TranscriptionWish& wish, Hearing& hearing) const {
   const auto found = recogniser(wish.model);
   if (!found) return found.error();
   const RecogniserInfo& info = found.value()->info();
+  hearing.recogniser = info.name;
   ListenOptions options{.language = language_code(wish.language), .live = true, .client = client_};
   if (info.prompts) options.prompt = wish.prompt;
   options.scores = wish.scores && info.scores;
   if (const Status fit = check_listen(info, options); !fit.ok()) return fit.error();
-  return wish.partial ? listen_in_passes(found.value(), options, std::move(sink))
-                      : found.value()->open(options, std::move(sink));
+  auto opened = listen_in_passes(found.value(), options, hearing.queue, wish.partial);
+  if (!opened.ok()) return opened.error();
+  hearing.listener = opened.take();
+  return ok_status();
+}
+
+void SessionEars::refuse(Hearing& hearing, const Error& error) {
+  hearing.error = to_api_error(error);
+  wake_();
 }
 
 void SessionEars::open(const OpenHearing& open) {
@@ -54,13 +74,9 @@ void SessionEars::open(const OpenHearing& open) {
   hearing.queue = std::make_shared<HeardQueue>(wake_);
   hearing.scores = open.wish.scores;
   ++opened_;
-  auto listener = listen(open.wish, hearing.queue);
-  if (listener.ok()) {
-    hearing.listener = listener.take();
-    return;
+  if (const Status opened = listen(open.wish, hearing); !opened.ok()) {
+    refuse(hearing, opened.error());
   }
-  hearing.error = to_api_error(listener.error());
-  wake_();
 }
 
 void SessionEars::hear(const HearSamples& more) {
@@ -70,9 +86,27 @@ void SessionEars::hear(const HearSamples& more) {
   at->second.listener->hear(more.samples);
 }
 
+void SessionEars::pause(const PauseHearing& pause) {
+  const auto at = hearings_.find(pause.item);
+  if (at != hearings_.end() && at->second.listener) at->second.listener->pause(pause.pauses);
+}
+
 void SessionEars::end(const std::string& item) {
   const auto at = hearings_.find(item);
-  if (at != hearings_.end() && at->second.listener) at->second.listener->end();
+  if (at == hearings_.end()) return;
+  Hearing& hearing = at->second;
+  if (!hearing.listener) return;
+  const double wait_s = hearing.listener->wait_s();
+  if (wait_s <= most_wait_s_) return hearing.listener->end();
+  hearing.queue->detach();
+  hearing.listener.reset();
+  refuse(hearing,
+         Error{ErrorCode::kOverloaded,
+               concat("The recogniser '", hearing.recogniser, "' is ", rounded(wait_s),
+                      " s behind, and speakers wait at most ", rounded(most_wait_s_),
+                      " s (--max-transcript-wait): this turn is not heard. Say it again later."),
+               {},
+               wait_s});
 }
 
 void SessionEars::drop(const std::string& item) {

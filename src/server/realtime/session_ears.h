@@ -21,8 +21,9 @@ class SessionEars {
  public:
   /// `apart`: recognisers besides the one that `writer` may have; outlive this. Both may be null.
   /// `wake` is called when take() may have something, on any thread. `client` as in SpeechRequest.
+  /// `most_wait_s`: predicted wait past which an utterance is refused when it ends.
   SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
-              std::function<void()> wake);
+              double most_wait_s, std::function<void()> wake);
   ~SessionEars();
   SessionEars(const SessionEars&) = delete;
   SessionEars& operator=(const SessionEars&) = delete;
@@ -30,6 +31,7 @@ class SessionEars {
   void open(const OpenHearing& open);
   // Of an utterance that is not heard any more, these do nothing.
   void hear(const HearSamples& more);
+  void pause(const PauseHearing& pause);
   void end(const std::string& item);
   void drop(const std::string& item);
 
@@ -48,18 +50,20 @@ class SessionEars {
  private:
   struct Hearing {
     std::shared_ptr<HeardQueue> queue;
-    std::unique_ptr<Listener> listener;  // null: it could not be opened
+    std::string recogniser;              // its name
+    std::unique_ptr<Listener> listener;  // null: it could not be opened, or was refused
     std::optional<ApiError> error;
     double given_s = 0;
     bool scores = false;  // as TranscriptionWish
   };
   Result<std::shared_ptr<Recogniser>> recogniser(const std::string& name) const;
-  Result<std::unique_ptr<Listener>> listen(const TranscriptionWish& wish,
-                                           std::shared_ptr<TranscriptSink> sink) const;
+  Status listen(const TranscriptionWish& wish, Hearing& hearing) const;
+  void refuse(Hearing& hearing, const Error& error);
 
   const Ears* const apart_;
   const std::shared_ptr<Backend> writer_;
   const uint64_t client_;
+  const double most_wait_s_;
   const std::function<void()> wake_;
   std::map<std::string, Hearing> hearings_;
   std::vector<std::string> troubles_;

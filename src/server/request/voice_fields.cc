@@ -9,6 +9,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "server/models/backend.h"
 #include "server/models/vendor_names.h"
 #include "server/request/wire.h"
 

@@ -1,0 +1,15 @@
+// Histograms of other rooms in the text that the engine's own are written in. Any thread.
+#pragma once
+
+#include <string>
+
+#include "engine/metrics.h"
+
+namespace syrinx {
+
+/// Appends the samples of a histogram in Prometheus' text format, without its HELP and TYPE lines.
+/// `name` has no prefix "syrinx_"; `labels`, at least one, are as in label="value",other="value".
+void write_histogram(const std::string& name, const Histogram& histogram, const std::string& labels,
+                     std::string& out);
+
+}  // namespace syrinx

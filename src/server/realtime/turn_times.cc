@@ -1,0 +1,81 @@
+#include "server/realtime/turn_times.h"
+
+#include <array>
+#include <utility>
+
+#include "base/check.h"
+#include "engine/metrics_text.h"
+
+namespace syrinx {
+namespace {
+
+constexpr std::array kWaits_s = {0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9,
+                                 1.0,  1.2, 1.5, 2.0, 3.0, 5.0, 10., 20., 60.};
+
+}  // namespace
+
+TurnMetrics::Waits::Waits()
+    : transcript_s(kWaits_s), first_text_s(kWaits_s), first_audio_s(kWaits_s) {}
+
+void write_turns(const TurnMetrics& turns, std::string& out) {
+  using Waits = TurnMetrics::Waits;
+  const auto add = [&](const char* name, const char* help, Histogram Waits::*part) {
+    out += concat("# HELP syrinx_", name, " ", help, "\n# TYPE syrinx_", name, " histogram\n");
+    write_histogram(name, turns.since_voice.*part, "since=\"voice\"", out);
+    write_histogram(name, turns.since_decision.*part, "since=\"decision\"", out);
+  };
+  add("turn_transcript_seconds", "From the end of a spoken turn to its transcript.",
+      &Waits::transcript_s);
+  add("turn_first_text_seconds", "From the end of a spoken turn to the answer's first text.",
+      &Waits::first_text_s);
+  add("turn_first_audio_seconds", "From the end of a spoken turn until first audio was sent.",
+      &Waits::first_audio_s);
+}
+
+void TurnClock::observe(Histogram TurnMetrics::Waits::*part, const End& end, double now_s) {
+  (all_->since_voice.*part).observe(now_s - end.voice_s);
+  (all_->since_decision.*part).observe(now_s - end.decision_s);
+}
+
+void TurnClock::over(const TurnOver& turn, double now_s) {
+  if (!all_) return;
+  const End end{.voice_s = now_s - static_cast<double>(turn.silence_ms) / 1000,
+                .decision_s = now_s};
+  if (turn.heard) unheard_[turn.item] = end;
+  unanswered_.reset();
+  if (turn.answers) unanswered_ = Turn{turn.item, end};
+}
+
+void TurnClock::heard(const std::string& item, bool words, double now_s) {
+  const auto turn = unheard_.extract(item);
+  if (turn.empty()) return;
+  if (words) return observe(&TurnMetrics::Waits::transcript_s, turn.mapped(), now_s);
+  if (unanswered_ && unanswered_->item == item) unanswered_.reset();
+}
+
+void TurnClock::begun(const std::string& response) {
+  if (!unanswered_) return;
+  answer_ = Answer{.response = response, .end = unanswered_->end};
+  unanswered_.reset();
+}
+
+void TurnClock::wrote(const std::string& response, double now_s) {
+  if (!answer_ || answer_->response != response || std::exchange(answer_->wrote, true)) return;
+  observe(&TurnMetrics::Waits::first_text_s, answer_->end, now_s);
+}
+
+void TurnClock::sounded(const std::string& response, uint64_t frame) {
+  if (answer_ && answer_->response == response && !answer_->frame) answer_->frame = frame;
+}
+
+void TurnClock::stopped(const std::string& response) {
+  if (answer_ && answer_->response == response && !answer_->frame) answer_.reset();
+}
+
+void TurnClock::written(uint64_t frame, double now_s) {
+  if (!answer_ || !answer_->frame || frame < *answer_->frame) return;
+  observe(&TurnMetrics::Waits::first_audio_s, answer_->end, now_s);
+  answer_.reset();
+}
+
+}  // namespace syrinx

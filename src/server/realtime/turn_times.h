@@ -1,0 +1,76 @@
+// How long speakers of the Realtime API wait for an answer, by part: from the end of speech to the
+// transcript, to the answer's first text and to its first audio. Turns whose end the detector of
+// voices found are measured; answers only where they need no further event of the client.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/metrics.h"
+#include "server/realtime/realtime_actions.h"
+
+namespace syrinx {
+
+/// Waits of all sessions of a process, in seconds. One writer; any thread reads them.
+struct TurnMetrics {
+  struct Waits {
+    Waits();
+    Histogram transcript_s;   ///< to the whole transcript, where it has words
+    Histogram first_text_s;   ///< to the first text that the model writes
+    Histogram first_audio_s;  ///< until the first audio is written to the connection
+  };
+  Waits since_voice;     ///< since the last voice, by the time of the audio
+  Waits since_decision;  ///< since the pause was long enough
+};
+
+/// Appends them in Prometheus' text format.
+void write_turns(const TurnMetrics& turns, std::string& out);
+
+/// Measures the turns of one session. Every call takes the time in seconds of one clock. One
+/// thread, that of the metrics.
+class TurnClock {
+ public:
+  /// Without metrics nothing is measured.
+  explicit TurnClock(std::shared_ptr<TurnMetrics> all) : all_(std::move(all)) {}
+
+  void over(const TurnOver& turn, double now_s);
+  /// The hearing of an item has ended; without words its turn gets no answer.
+  void heard(const std::string& item, bool words, double now_s);
+  /// The hearing of an item was dropped.
+  void dropped(const std::string& item) { unheard_.erase(item); }
+  /// An answer to the conversation begins: to the turn that ended last, if that has none yet.
+  void begun(const std::string& response);
+  void wrote(const std::string& response, double now_s);
+  /// Audio of it lies in a frame to the client: `frame` counts all frames up to that one.
+  void sounded(const std::string& response, uint64_t frame);
+  /// The answer has ended; audio that is in a frame is still measured.
+  void stopped(const std::string& response);
+  /// All frames up to this one are written to the connection.
+  void written(uint64_t frame, double now_s);
+
+ private:
+  struct End {
+    double voice_s = 0, decision_s = 0;
+  };
+  struct Turn {
+    std::string item;
+    End end;
+  };
+  struct Answer {
+    std::string response;
+    End end;
+    bool wrote = false;
+    std::optional<uint64_t> frame = {};  // of its first audio
+  };
+  void observe(Histogram TurnMetrics::Waits::*part, const End& end, double now_s);
+
+  const std::shared_ptr<TurnMetrics> all_;
+  std::map<std::string, End> unheard_;  // turns by item
+  std::optional<Turn> unanswered_;      // the latest turn
+  std::optional<Answer> answer_;        // the latest answer, until its first audio is written
+};
+
+}  // namespace syrinx
