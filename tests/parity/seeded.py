@@ -37,7 +37,7 @@ import tempfile
 
 ENDING = ".seeded.json"
 PACKED = ".packed"
-BINARY = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav")  # what pack() looks at
+LARGE = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav", ".model", ".json")  # suffixes that pack() looks at
 LEAST = 16000  # bytes of a file that is packed
 SMALLEST = 64  # numbers of a tensor that are worth a line
 
@@ -130,9 +130,11 @@ def stored(path):
 
 
 def pack(folder):
-    """Replaces the binary files of a folder that get a tenth smaller by packed ones."""
+    """Replaces the large files of a folder that get a tenth smaller by packed ones."""
     for path in sorted(pathlib.Path(folder).rglob("*")):
-        if path.suffix not in BINARY or path.is_symlink() or not path.is_file() or path.stat().st_size < LEAST:
+        if path.suffix not in LARGE or path.name.endswith(ENDING):
+            continue
+        if path.is_symlink() or not path.is_file() or path.stat().st_size < LEAST:
             continue
         data = path.read_bytes()
         small = packed(data)
