@@ -265,6 +265,19 @@ TEST(Load, WhatIsPublishedWithoutItsConfigSaysWhatToAdd) {
   }
 }
 
+TEST(Load, PocketTtsWithoutItsYamlSaysWhereItIs) {
+  const TestDir dir;
+  std::filesystem::create_directory(dir.path("embeddings"));
+  dir.write("embeddings/alba.safetensors", "");
+  dir.write("model.safetensors", "");
+  LoadOptions options;
+  options.model = dir.path();
+  const std::string fault = load_fault(options);
+  for (const char* part : {"pocket_tts.yaml", "package pocket-tts", "config/english.yaml"}) {
+    EXPECT_TRUE(says(fault, part)) << fault;
+  }
+}
+
 TEST(Load, AnUnknownFamilyIsRefusedWithTheKnownOnes) {
   const TestDir dir;
   dir.write("config.json", R"({"model_type": "parrot"})");
