@@ -16,9 +16,9 @@ void Backlog::end(double now_s, bool done) {
   since_s_ = now_s;
 }
 
-double Backlog::wait_s(double now_s) const {
-  if (due_ == 0) return 0;
-  return due_ * std::max(now_s - since_s_, made_ > 0 ? spent_s_ / made_ : 0);
+double Backlog::wait_s(double now_s, int own) const {
+  if (due_ <= own) return 0;
+  return (due_ - own) * std::max(now_s - since_s_, made_ > 0 ? spent_s_ / made_ : kUnknown_s);
 }
 
 }  // namespace syrinx

@@ -10,9 +10,12 @@ class Backlog {
   void begin(double now_s);
   /// A pass is due no more; `done`: it was made.
   void end(double now_s, bool done);
-  /// Seconds until one more pass would begin. A pass takes what earlier ones took, and at least
-  /// what the one that runs has taken so far.
-  double wait_s(double now_s) const;
+  /// Returns the seconds until a pass would begin behind those that are due, without `own` of them.
+  /// A pass takes what earlier ones took (kUnknown_s before any was made), and at least what the
+  /// one that runs has taken so far.
+  double wait_s(double now_s, int own = 0) const;
+
+  static constexpr double kUnknown_s = 1;
 
  private:
   /// Share of the past that a pass leaves of what was measured before.

@@ -64,14 +64,14 @@ class EngineRecogniser final : public Recogniser {
   }
   ~EngineRecogniser() override;
   const RecogniserInfo& info() const override { return info_; }
-  double wait_s() const {
-    const std::lock_guard lock(mutex_);
-    return backlog_.wait_s(now_s());
-  }
   Result<std::unique_ptr<Listener>> open(const ListenOptions& options,
                                          std::shared_ptr<TranscriptSink> sink) override;
 
   using Hearing = std::shared_ptr<EngineHearing>;
+  double wait_s(const Hearing& hearing) const {
+    const std::lock_guard lock(mutex_);
+    return backlog_.wait_s(now_s(), hearing->due ? 1 : 0);
+  }
   void hear(const Hearing& hearing, std::span<const float> samples);
   void end(const Hearing& hearing);
   void raise(const Hearing& hearing);
@@ -82,7 +82,8 @@ class EngineRecogniser final : public Recogniser {
  private:
   void post(const Hearing& hearing);  // under mutex_
   void wake_one();                    // under mutex_
-  /// Counts a live listener whose speaker waits. `done`: it was heard. Under mutex_.
+  /// Counts a live listener that has ended: its speaker waits, or is about to (a pass that begins
+  /// in a pause). `done`: it was heard. Under mutex_.
   void count(EngineHearing& hearing, bool done = false);
 
   // On the hearing thread, one at a time for each hearing.
@@ -112,7 +113,7 @@ class EngineListener final : public Listener {
   ~EngineListener() override { cancel(); }
   void hear(std::span<const float> samples) override { recogniser_.hear(hearing_, samples); }
   void raise() override { recogniser_.raise(hearing_); }
-  double wait_s() const override { return recogniser_.wait_s(); }
+  double wait_s() const override { return recogniser_.wait_s(hearing_); }
   void end() override { recogniser_.end(hearing_); }
   void cancel() override { recogniser_.cancel(hearing_); }
 
@@ -182,7 +183,6 @@ void EngineRecogniser::end(const Hearing& hearing) {
 void EngineRecogniser::raise(const Hearing& hearing) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(hearing->background, false)) return;
-  count(*hearing);
   if (hearing->request != 0) engine_->raise_priority(hearing->request);
 }
 
@@ -196,8 +196,7 @@ void EngineRecogniser::cancel(const Hearing& hearing) {
 }
 
 void EngineRecogniser::count(EngineHearing& hearing, bool done) {
-  const bool due =
-      hearing.live && hearing.ended && !hearing.background && !hearing.cancelled && !hearing.over;
+  const bool due = hearing.live && hearing.ended && !hearing.cancelled && !hearing.over;
   if (std::exchange(hearing.due, due) == due) return;
   due ? backlog_.begin(now_s()) : backlog_.end(now_s(), done);
 }

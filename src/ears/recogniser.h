@@ -131,8 +131,8 @@ class Listener {
   virtual void pause(bool /*pauses*/) {}
   /// From now on it is not heard in the background (ListenOptions::background).
   virtual void raise() {}
-  /// Predicts the seconds until its last pass would begin if it ended now, from what earlier passes
-  /// took; 0: at once, or unknown. As hear().
+  /// Predicts the seconds that its last pass would wait for those of others if it ended now, from
+  /// what earlier passes took; 0: none, or unknown. As hear().
   virtual double wait_s() const { return 0; }
   /// No more will come. Once, and hear() not after it.
   virtual void end() = 0;

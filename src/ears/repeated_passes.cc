@@ -142,8 +142,11 @@ class PassingListener final : public Listener {
     early_.reset();
     hear(std::exchange(silence_, {}));
   }
-  /// An early pass that has ended waits for nothing.
-  double wait_s() const override { return early_ && sink_->heard_early() ? 0 : main_->wait_s(); }
+  /// An early pass that has ended waits for nothing; one that runs, not for itself.
+  double wait_s() const override {
+    if (!early_) return main_->wait_s();
+    return sink_->heard_early() ? 0 : early_->wait_s();
+  }
   void end() override {
     sink_->close();
     pass_.reset();

@@ -280,6 +280,16 @@ TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
   for (size_t i = 1; i < listeners.size(); ++i) listeners[i]->end();
   for (const auto& each : notes) each->wait();
   EXPECT_EQ(listeners[2]->wait_s(), 0);
+  // A pass that begins in a pause delays other speakers, not its own.
+  ListenOptions early = options;
+  early.background = true;
+  const auto pause = std::make_shared<Notes>();
+  const auto pausing = recogniser->open(early, pause).take();
+  pausing->hear(fixture::golden_signal(20'000, 5));
+  pausing->end();
+  EXPECT_GT(listeners[2]->wait_s(), 0);
+  EXPECT_EQ(pausing->wait_s(), 0);
+  pause->wait();
 }
 
 TEST(WhisperRecogniser, NothingAndNoise) {
