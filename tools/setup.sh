@@ -12,6 +12,7 @@ packages_ears="libpocketsphinx3 pocketsphinx-en-us
 packages_real="$packages_ears python3-dev python3-venv alsa-utils espeak-ng libgtest-dev"
 packages_check="$packages_ears libgtest-dev python3-dev python3-venv pocketsphinx flite sox curl ffmpeg
   openssl espeak-ng chromium zsh fish haproxy libgrpc++-dev"
+packages_tidy="libgtest-dev clang-tidy-14|clang-tidy"
 # tools/package.
 packages_package="g++-12 ccache cmake ninja-build nasm pkg-config make xz-utils dpkg-dev python3 ca-certificates"
 # tools/neon_check; an aarch64 needs neither.
@@ -48,7 +49,7 @@ missing_packages() {
   done
 }
 
-# install_packages build|check|ears|real|package: Debian packages that are not there yet. Without root and sudo it says
+# install_packages build|check|ears|real|package|tidy: Debian packages that are not there yet. Without root and sudo it says
 # which are missing and how to install them. A build then cannot succeed; what hears and what only tests
 # use may be absent.
 install_packages() {
@@ -57,6 +58,7 @@ install_packages() {
   [ "$1" = ears ] && list="$packages_ears"
   [ "$1" = real ] && list="$packages_build $packages_real"
   [ "$1" = package ] && list="$packages_package"
+  [ "$1" = tidy ] && list="$packages_build $packages_tidy"
   command -v dpkg-query >/dev/null || {
     say "no Debian packages here: install what this list of Debian's names stands for: $(echo $list)"
     return 0
