@@ -56,7 +56,7 @@ class Script : public SpokenScript {
   }
 
   /// Takes the references: the voice's recording, then the turns of the context. Their speakers are
-  /// numbered in order, unless their texts have tags.
+  /// numbered in order, unless a turn names its speaker.
   Status take_references(const SpeechRequest& request) {
     const Result<std::vector<HeardTurn>> turns = heard_turns(
         request, config_.codebooks, config_.codes, config_.max_positions - least_steps(config_));
