@@ -1,4 +1,4 @@
-// For tests: a checkpoint that may be changed.
+// For tests: a checkpoint that a test may change.
 #pragma once
 
 #include <string>

@@ -14,7 +14,8 @@ namespace {
 
 DecoderConfig load_decoder(const Config& c) {
   DecoderConfig d = load_llama_config(c);
-  // Sections of several axes are plain RoPE here, because all axes have one position.
+  // RoPE with sections for several axes is plain RoPE here, because all axes have the same
+  // position.
   load_rope_theta(c);
   if (d.attention_bias) c.fail("attention_bias", "is not supported");
   d.qk_norm = true;
@@ -27,7 +28,7 @@ std::map<std::string, int64_t> lower_keys(const std::map<std::string, int64_t>& 
   return out;
 }
 
-/// spk_is_dialect: speaker -> false, or the name of a language.
+/// Reads spk_is_dialect: a speaker's value is false or the name of a language.
 std::map<std::string, std::string> load_dialects(const Config& talker) {
   std::map<std::string, std::string> out;
   const auto all = talker.opt_sub("spk_is_dialect");

@@ -13,7 +13,7 @@
 
 namespace syrinx::qwen3_tts {
 
-/// Ids of the talker's vocabulary that are no audio codes.
+/// Ids of the talker's vocabulary that are not audio codes.
 struct CodecIds {
   int32_t pad = 0, bos = 0, eos = 0, think = 0, nothink = 0, think_bos = 0, think_eos = 0;
 };
@@ -23,7 +23,7 @@ struct TextIds {
   int32_t im_start = 0, im_end = 0, tts_pad = 0, tts_bos = 0, tts_eos = 0;
 };
 
-/// generation_config.json, or the authors' defaults where it is silent.
+/// generation_config.json, with the authors' defaults for keys that it lacks.
 struct Defaults {
   bool sample = true, inner_sample = true;
   float temperature = 0.9f, top_p = 1.f, repetition_penalty = 1.05f;
@@ -36,14 +36,14 @@ struct Defaults {
 struct SpeakerConfig {
   int64_t mels = 128;
   int64_t width = 1024;  ///< of the vector
-  /// Per layer: the first, the SE-Res2Net blocks, and the one that sees all blocks.
+  /// By layer: the first, the SE-Res2Net blocks, and the layer that reads the output of all blocks.
   std::vector<int64_t> channels = {512, 512, 512, 512, 1536}, taps = {5, 3, 3, 3, 1},
                        dilations = {1, 2, 3, 4, 1};
   int64_t attention = 128, parts = 8, squeezed = 128;
   int64_t sample_rate = 24000;  ///< Hz
 };
 
-/// What a checkpoint is made for.
+/// The purpose that a checkpoint was trained for.
 enum class Kind { kCustomVoice, kVoiceDesign, kBase };
 
 /// Sizes and ids. Plain data.
@@ -58,15 +58,17 @@ struct ModelConfig {
   int64_t text_vocab = 0, text_hidden = 0;
   CodecIds codec;
   TextIds text;
-  std::map<std::string, int64_t> speakers;      ///< lower case -> id
-  std::map<std::string, std::string> dialects;  ///< speaker -> language that he speaks natively
-  std::map<std::string, int64_t> languages;     ///< lower case -> id
+  std::map<std::string, int64_t> speakers;      ///< lower-case name -> id
+  std::map<std::string, std::string> dialects;  ///< speaker -> native language
+  std::map<std::string, int64_t> languages;     ///< lower-case name -> id
   Defaults defaults;
   SpeakerConfig speaker;  ///< with Kind::kBase
 
-  /// Ids [0, audio_codes()) of the talker are audio; those after it may not be sampled, except eos.
+  /// Returns the number of audio ids: the talker's ids [0, audio_codes()). The later ids are never
+  /// sampled, except eos.
   int64_t audio_codes() const { return talker_vocab - kOtherIds; }
-  /// The published 0.6B models ignore instructions; Base models were not made for them.
+  /// Returns whether instructions have an effect: the published 0.6B models ignore them, and Base
+  /// models were not trained for them.
   bool instructions() const { return size != "0b6" && kind != Kind::kBase; }
 
   static constexpr int64_t kOtherIds = 1024;
@@ -76,7 +78,7 @@ struct ModelConfig {
 bool claims(const Config& root);
 /// Reads and checks the sizes of all networks. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
-/// Absent files leave the defaults as they are.
+/// Reads the default sampling; for absent files it returns the built-in values.
 Defaults load_defaults(const std::string& path);
 
 }  // namespace syrinx::qwen3_tts

@@ -27,7 +27,7 @@ struct Case {
   bool ended = false;
 };
 
-/// The text that the rows of a sequence were fed so far, without what only fills rows.
+/// Returns the text ids of the rows that a sequence was fed so far, without padding.
 inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) {
   const auto& state = dynamic_cast<const State&>(*track.state);
   const TextIds& text = model.config().text;
@@ -41,8 +41,8 @@ inline std::vector<int32_t> fed_text(const Qwen3Tts& model, const Track& track) 
   return out;
 }
 
-/// The same as the package's tokenizer has it: the instruction's turn, the role, the words of the
-/// recording and those to speak (each turn's without its role and what ends it), and the end.
+/// Returns the same ids from the package's tokenizer: the instruction's turn, the role, the words
+/// of the recording and those to speak (each turn without its role and its end), and the end.
 inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors& golden) {
   const auto part = [&](const char* name, int64_t skip, int64_t drop) {
     return ints(golden.view(name).slice(skip, golden.view(name).shape[0] - drop));
@@ -59,7 +59,8 @@ inline std::vector<int32_t> golden_text(const Qwen3Tts& model, const Safetensors
   return out;
 }
 
-/// Text beside the frames may not all have been fed; what was is the beginning.
+/// Compares the two. Text beside the frames may be incomplete; the fed part must then be the
+/// beginning.
 inline void expect_same_text(const Qwen3Tts& model, const Track& track, const Safetensors& golden,
                              const SpeechRequest& request, const std::string& what) {
   const std::vector<int32_t> fed = fed_text(model, track);

@@ -1,5 +1,5 @@
-// The talker and its predictor against what the authors' package computes on small checkpoints:
-// prompt ids, prefill rows, logits of every step, greedy frames, and the audio of a request.
+// The talker and its predictor compared with the authors' package on small checkpoints: prompt ids,
+// prefill rows, logits of every step, greedy frames, and the audio of a request.
 #include "base/worst.h"
 #include "families/qwen3_tts/fixture.h"
 #include "io/golden_samples.h"
@@ -13,7 +13,7 @@ class Parity : public testing::TestWithParam<const char*> {
  protected:
   Parity() : dir_(golden_dir(GetParam())), model_({dir_ + "/checkpoint", "tiny"}) {}
 
-  /// Logits of codebook 0 that the golden keeps of every step: the codes and the end.
+  /// Returns the logits of codebook 0 that the golden keeps of every step: the codes and the end.
   std::vector<float> kept(const std::vector<float>& row) const {
     const ModelConfig& c = model_.config();
     std::vector<float> out(row.begin(), row.begin() + c.audio_codes());

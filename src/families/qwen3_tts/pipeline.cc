@@ -13,15 +13,14 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-/// Convolutions of a chunk cost the same per frame whatever its size; a step of the talker is worth
-/// 80 ms of audio, so a second chunk of 4 frames leaves the executor to the talker most of the
-/// time.
+/// The codec's convolutions cost the same per frame for any chunk size. A step of the talker makes
+/// 80 ms of audio, so with a second chunk of 4 frames the executor mostly serves the talker.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
 
 struct CodecStream : StreamState {
   explicit CodecStream(Qwen3CodecState fresh) : state(std::move(fresh)) {}
   Qwen3CodecState state;
-  std::vector<int32_t> unheard;  // frames of a recording before the first
+  std::vector<int32_t> unheard;  // the recording's frames that are decoded before the first one
 };
 
 const std::string kRoles[] = {"assistant"};
@@ -32,14 +31,14 @@ std::unique_ptr<WeightSource> source(const LoadSpec& spec, const std::string& di
   });
 }
 
-/// The published size when random weights are measured and there is no config.
+/// Reads the codec's sizes; for random weights without a config, returns the published sizes.
 Qwen3CodecConfig codec_config(const LoadSpec& spec, const std::string& dir) {
   const std::string path = join_path(dir, "config.json");
   if (spec.dummy && !is_file(path)) return {};
   return Qwen3CodecConfig::load(Config::load(path));
 }
 
-/// The sizes of the codec's encoder, which is Mimi's; the first `codebooks` of it.
+/// Reads the sizes of the codec's encoder, which is Mimi's, for its first `codebooks` codebooks.
 MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, int64_t codebooks) {
   const std::string path = join_path(dir, "config.json");
   MimiConfig mimi;
@@ -58,8 +57,8 @@ MimiConfig codec_encoder_config(const LoadSpec& spec, const std::string& dir, in
 
 }  // namespace
 
-/// What the codec's state is after the recordings that were heard lately, because hearing one takes
-/// longer than the first frame. Any thread; two that miss the same one both hear it.
+/// The codec's states after recently used recordings, because decoding a recording takes longer
+/// than the first frame. Any thread; two threads that need the same missing state both compute it.
 class CodecStage::HeardStates {
  public:
   std::optional<Qwen3CodecState> find(const std::vector<int32_t>& codes) {
@@ -80,7 +79,8 @@ class CodecStage::HeardStates {
  private:
   static constexpr size_t kMost = 32;
   std::mutex mutex_;
-  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // the last used one first
+  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>>
+      states_;  // the most recently used first
 };
 
 CodecStage::CodecStage(const Qwen3Codec& codec)
@@ -202,7 +202,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
 void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, bool codec_encoder) {
   const Weights speakers = weights_->scope("speaker_encoder");
   if (!speakers.has("fc.weight") && speakers.count("blocks") == 0) return;
-  // The codec's first codebooks are those of all of Mimi.
+  // The codec's first codebooks are the same as those of a full Mimi.
   MimiConfig codec = codec_encoder_config(spec, codec_dir, config_.codebooks);
   const int64_t hop = codec.hop();
   if (hop != codec_->config().hop() ||
@@ -220,7 +220,7 @@ void Qwen3Tts::load_voices(const LoadSpec& spec, const std::string& codec_dir, b
     if (codec_encoder) {
       const Weights all(source(spec, codec_dir));
       const Weights encoder = all.scope("encoder");
-      // Codebooks that the talker does not have, and what only a decoder needs.
+      // Codebooks that the talker lacks, and weights that only a decoder needs.
       encoder.build([&] { networks.codec = std::make_unique<MimiEncoder>(codec, encoder); },
                     {"quantizer.*.codebook.*", "quantizer.*.output_proj.weight"});
     }

@@ -1,4 +1,4 @@
-// Qwen3-TTS: published checkpoints of the 12 Hz models as a pipeline of the talker and the codec.
+// Qwen3-TTS: published checkpoints of the 12 Hz models, as a pipeline of talker and codec.
 #pragma once
 
 #include <memory>
@@ -14,19 +14,19 @@
 
 namespace syrinx::qwen3_tts {
 
-/// The networks of the scope "talker", which must outlive the result.
+/// Loads the networks of the scope "talker", which must outlive the result.
 std::unique_ptr<CodecLm> load_talker(const ModelConfig& config, const Weights& weights,
                                      WeightType type);
 
-/// Frames to samples; the codec keeps all of its past, so there is neither left context nor
-/// lookahead. Where the frames go on from a recording, the codec hears its end first.
+/// Frames to samples. The codec keeps all of its past, so there is neither left context nor
+/// lookahead. If the speech continues a recording, the codec is first run over the recording's end.
 class CodecStage : public ChunkStage {
  public:
   explicit CodecStage(const Qwen3Codec& codec);
   ~CodecStage() override;
-  /// How many frames of a recording are heard first. The authors decode recording and speech
-  /// together in windows of 300 frames, each with the 25 before it: those before speech in the
-  /// window that it begins in.
+  /// Returns how many frames of a recording the codec is run over first. The authors decode
+  /// recording and speech together in windows of 300 frames, each with the 25 frames before it. The
+  /// result is the number of frames before the speech in the window in which it begins.
   static size_t heard_frames(size_t recorded);
   Device device() const override { return codec_.device(); }
   FrameType in() const override {

@@ -30,7 +30,7 @@ PackedLinear linear_of(const Weights& weights, int64_t out, int64_t in) {
                             WeightType::kF32, weights.take("bias", {out}));
 }
 
-/// Columns [begin, begin + width) of x [rows, *] added to or put into those of out.
+/// Adds or copies columns [from, from + width) of x [rows, *] to columns [to, to + width) of out.
 void copy_columns(const Tensor& x, int64_t from, Tensor& out, int64_t to, int64_t width, bool add) {
   const int64_t x_width = x.shape()[1], out_width = out.shape()[1];
   for (int64_t t = 0; t < x.shape()[0]; ++t) {
@@ -40,7 +40,7 @@ void copy_columns(const Tensor& x, int64_t from, Tensor& out, int64_t to, int64_
   }
 }
 
-/// Mean of each channel of x [T, C].
+/// Returns the mean of each channel of x [T, C].
 std::vector<double> means(const Tensor& x) {
   const int64_t rows = x.shape()[0], width = x.shape()[1];
   std::vector<double> sums(width);
@@ -170,7 +170,7 @@ Pieces SpeakerEncoder::pool(StepContext* const& ctx, const Tensor& x, Tensor& st
   linear(*ctx, attend_all_, stats, all);
   co_await PieceEnd();
 
-  // Softmax over time, each channel by itself: the largest first, so that no sum overflows.
+  // Softmax over time for each channel. The maximum is subtracted first, so that no sum overflows.
   Tensor score({rows, width}, DType::kF32);
   std::vector<float> top(width, -INFINITY);
   for (int64_t begin = 0; begin < rows; begin += kPieceRows) {

@@ -1,5 +1,6 @@
-// The speaker encoder of Base checkpoints: ECAPA-TDNN over a mel spectrogram, a recording to one
-// vector as wide as the talker (an "x-vector"). Const after construction, shared by threads.
+// The speaker encoder of Base checkpoints: an ECAPA-TDNN over a mel spectrogram, which turns a
+// recording into a vector as wide as the talker (an "x-vector"). Const after construction, shared
+// by threads.
 // Source: Qwen3-TTS:qwen_tts/core/models/modeling_qwen3_tts.py (Qwen3TTSSpeakerEncoder,
 // mel_spectrogram). T mel frames, C channels.
 #pragma once
@@ -19,28 +20,28 @@ namespace syrinx::qwen3_tts {
 
 class SpeakerEncoder {
  public:
-  /// `weights` is the scope "speaker_encoder". All is kept in f32.
+  /// `weights` is the scope "speaker_encoder". All weights are kept in f32.
   SpeakerEncoder(const SpeakerConfig& config, const Weights& weights);
 
   int sample_rate() const { return mel_.options().sample_rate; }
-  /// Fewer samples give no vector.
+  /// The least samples of a recording that has a vector.
   static constexpr int64_t kLeastSamples = 4096;
-  /// samples mono at sample_rate() -> vector, in pieces that need the context in `ctx` while they
-  /// run. Encoder, samples, vector and `ctx` itself outlive the pieces.
+  /// Encodes mono samples at sample_rate() into a vector, in pieces, which use the context in `ctx`
+  /// while they run. Encoder, samples, vector and `ctx` itself must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples,
              std::vector<float>& vector) const;
 
   size_t bytes() const;
 
  private:
-  /// Convolution that keeps the length, reflecting the ends, and the ReLU after it.
+  /// A convolution that keeps the length, with reflected ends, and the ReLU after it.
   struct Layer {
     PackedConv1d conv;
     int64_t dilation = 1;
   };
   struct Block {
     Layer first, last;
-    std::vector<Layer> parts;  // Res2Net: each but the first part, the one before added
+    std::vector<Layer> parts;  // Res2Net: part i also reads the output of part i - 1
     PackedLinear squeeze, excite;
   };
 
@@ -48,14 +49,14 @@ class SpeakerEncoder {
   /// x [T, C] -> out [T, O].
   Pieces layer(StepContext* const& ctx, const Layer& layer, const Tensor& x, Tensor& out) const;
   Pieces block(StepContext* const& ctx, const Block& block, Tensor& x) const;
-  /// Attentive statistics: x [T, C] -> mean and deviation of each channel, [2 C].
+  /// Computes attentive statistics: x [T, C] -> mean and standard deviation of each channel, [2 C].
   Pieces pool(StepContext* const& ctx, const Tensor& x, Tensor& stats) const;
 
   SpeakerConfig config_;
   MelSpectrogram mel_;
   Layer head_, merge_;
   std::vector<Block> blocks_;
-  // The attention sees each frame beside mean and deviation of all: the same for every frame.
+  // The attention reads each frame together with the mean and deviation of all frames.
   PackedLinear attend_frame_, attend_all_, attend_;
   PackedLinear out_;
 };

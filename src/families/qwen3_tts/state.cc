@@ -11,12 +11,12 @@
 namespace syrinx::qwen3_tts {
 namespace {
 
-constexpr int64_t kNoEndBefore = 2;     // steps
-constexpr int64_t kSpareFrames = 125;   // ten seconds beyond what the text needs
-constexpr int64_t kFramesPerId = 15;    // slow speech: 1.2 s for one id
+constexpr int64_t kNoEndBefore = 2;     // steps before the end may be sampled
+constexpr int64_t kSpareFrames = 125;   // ten seconds in addition to what the text needs
+constexpr int64_t kFramesPerId = 15;    // for slow speech: 1.2 s for one id
 constexpr size_t kSegmentBytes = 4000;  // a longer text is cut at the end of a sentence
 
-/// The text in parts of whole sentences, last part first.
+/// Cuts the text into parts of whole sentences; the last part comes first.
 std::vector<std::string> segments(const std::string& text) {
   if (text.size() <= kSegmentBytes) return {text};
   SegmentQueue queue(kSegmentBytes, false, 0);
@@ -29,7 +29,7 @@ std::vector<std::string> segments(const std::string& text) {
   return parts;
 }
 
-/// How codes are drawn where a request says nothing.
+/// Returns the sampling for requests that leave options out.
 SpokenModel drawing(const Defaults& d) {
   SpokenModel model;
   model.sampling = {d.sample ? d.temperature : 0, d.top_k, d.top_p, 0, d.repetition_penalty, 0};
@@ -44,7 +44,7 @@ uint64_t digest_of(uint64_t key, std::span<const T> values) {
   Digest digest;
   digest.number(key);
   digest.values(values);
-  return digest.key() | uint64_t{1} << 63;  // apart from ids, which are below 2^31
+  return digest.key() | uint64_t{1} << 63;  // ids are below 2^31
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   state->max_frames_ = request.terms.max_frames;
   state->ignore_stop_ = request.terms.ignore_stop;
   state->open_ = request.say.open;
-  // The authors' own defaults.
+  // As in the authors' code.
   const bool in_prompt = config.kind != Kind::kBase && !request.say.open;
   state->text_in_prompt_ = request.say.in_prompt.value_or(in_prompt);
   if (request.say.open && state->text_in_prompt_) {
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-/// Beside the audio, rows get text that may not have come yet.
+/// With text beside the audio, later rows have no keys, because their text may not be there yet.
 void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   const int64_t certain = head_rows_ + static_cast<int64_t>(voice_text_.size());
   const size_t count =
@@ -104,7 +104,7 @@ void State::prefix_keys(bool /*companion*/, std::vector<uint64_t>& keys) const {
   }
 }
 
-/// Prompt of the next waiting segment; frames begin anew.
+/// Makes the prompt of the next waiting segment, which begins without frames.
 void State::begin_segment() {
   waiting_ = std::move(later_.back());
   later_.pop_back();
@@ -131,11 +131,11 @@ void State::begin_segment() {
     take_text(!text_open());
   }
   for (const PromptRow& row : prompt_) prompt_ids_.push_back(row.text);
-  firsts_.reserve(max_steps());  // steps then allocate nothing
+  firsts_.reserve(max_steps());  // so that steps allocate nothing
   frames_.reserve(max_steps() * config_.codebooks);
 }
 
-/// Ids of the text that waits, as far as they are certain; `final`: no more text comes.
+/// Takes the ids of the waiting text, as far as they are certain; `final`: no more text comes.
 void State::take_text(bool final) {
   std::vector<int32_t> ids;
   if (!stream_) {
@@ -160,7 +160,7 @@ void State::take_text(bool final) {
   while (put_ < pending_rows()) put_beside(config_.text.tts_pad);
 }
 
-/// The next text id beside codec ids: in the prompt's rows, then in those of the frames.
+/// Puts the next text id beside codec ids: first in the prompt's rows, then in those of the frames.
 void State::put_beside(int32_t id) {
   if (put_ < pending_rows()) {
     prompt_[head_rows_ + put_].text = id;
@@ -195,7 +195,7 @@ int State::max_steps() const {
 
 bool State::ready() const {
   if (text_ids_ == 0 || (!text_in_prompt_ && put_ < pending_rows())) return false;
-  // Step s is fed the row of frame s - 1.
+  // The input of step s is the row of frame s - 1.
   return !text_open() || steps() <= static_cast<int64_t>(beside_.size());
 }
 
@@ -204,7 +204,7 @@ SampleRule State::rule(int k) const {
   if (k > 0) return rule;
   rule.allowed[0] = {0, static_cast<int32_t>(config_.audio_codes())};
   rule.ranges = 1;
-  // While text is still to come, an end would cut it off.
+  // The end is not allowed before all text is there.
   if (steps() >= kNoEndBefore && !ignore_stop_ && !text_open()) {
     rule.allowed[1] = {config_.codec.eos, config_.codec.eos + 1};
     rule.ranges = 2;
@@ -243,7 +243,7 @@ void State::rows(int first, bool, InputRows& out) const {
   }
 }
 
-/// The id of text of row `pos`; its codes into `codes`.
+/// Returns the text id of row `pos` and writes its codes to `codes`.
 int32_t State::row(int pos, std::span<int32_t> codes) const {
   if (pos < prompt_rows()) {
     const PromptRow& row = prompt_[pos];

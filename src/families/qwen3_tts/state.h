@@ -1,5 +1,5 @@
-// One request: its prompt rows, the text that is spoken beside the audio, and the frames so far.
-// Made on the caller's thread, then touched by the engine's thread only.
+// One request: its prompt rows, the text that is fed beside the audio, and the frames so far. Made
+// on the caller's thread, then touched by the engine's thread only.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ namespace syrinx::qwen3_tts {
 
 class State : public Sequence {
  public:
-  /// Checks the request; `max_positions` bounds prompt and frames together.
+  /// Checks the request; `max_positions` limits prompt and frames together.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Frontend& frontend,
                                                 int64_t max_positions, VoicePrompt voice,
                                                 const SpeechRequest& request);
@@ -32,11 +32,11 @@ class State : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// A row is C codes and an id of text: ids [C + 1]. One of the prompt may have the voice's vector
-  /// beside its text.
+  /// A row is C codes and a text id: ids [C + 1]. A prompt row may have the voice's vector in
+  /// addition to its text.
   void rows(int first, bool companion, InputRows& out) const override;
   const std::vector<float>& vector() const { return voice_.vector; }
-  /// Frames [T, C] of the voice's recording, which the spoken ones go on from.
+  /// Returns the frames [T, C] of the voice's recording, which the spoken frames continue.
   std::span<const int32_t> recording() const { return voice_.frames; }
 
  private:
@@ -48,7 +48,7 @@ class State : public Sequence {
   void take_text(bool final);
   void put_beside(int32_t id);
   int64_t pending_rows() const { return static_cast<int64_t>(prompt_.size()) - head_rows_; }
-  /// Whether more text of this segment may come.
+  /// Returns whether more text of this segment may come.
   bool text_open() const { return open_ && later_.empty(); }
   int64_t steps() const { return static_cast<int64_t>(firsts_.size()); }
 
@@ -56,28 +56,28 @@ class State : public Sequence {
   const Frontend& frontend_;
   int64_t max_positions_;
   VoicePrompt voice_;
-  std::vector<int32_t> voice_text_;  // ids of what the recording says
+  std::vector<int32_t> voice_text_;  // ids of the recording's words
   std::string instructions_;
-  SampleParams sampling_[2];  // of codebook 0 and of the others
+  SampleParams sampling_[2];  // of codebook 0 and of the other codebooks
   int max_frames_ = 0;
   bool ignore_stop_ = false;
   bool text_in_prompt_ = true;
 
-  std::string waiting_;                  // text that has no ids yet
+  std::string waiting_;                  // text without ids so far
   std::vector<std::string> later_;       // segments to come, last first
   bool open_ = false;                    // more text may come
-  std::optional<StreamEncoder> stream_;  // of text beside the audio, once it has begun
-  int role_ids_ = 0;                     // ids of the stream that were the role's
+  std::optional<StreamEncoder> stream_;  // of text beside the audio, once the stream has begun
+  int role_ids_ = 0;                     // leading ids of the stream that belong to the role
   int64_t text_ids_ = 0;                 // of this segment so far
   std::vector<PromptRow> prompt_;
-  std::vector<int32_t> prompt_ids_;  // the text of its rows, -1 where it has not come yet
-  int64_t head_rows_ = 0;            // before the text
+  std::vector<int32_t> prompt_ids_;  // text ids of the prompt's rows; -1: not there yet
+  int64_t head_rows_ = 0;            // rows before the text
   int vector_row_ = -1;
-  int64_t put_ = 0;              // text ids put beside codec ids, in the prompt and after it
-  std::vector<int32_t> beside_;  // text id of the row of each frame
+  int64_t put_ = 0;              // text ids placed beside codec ids, in the prompt and after it
+  std::vector<int32_t> beside_;  // text id of the row that follows each frame
   std::vector<int32_t> frames_;  // [steps, C]
-  std::vector<int32_t> firsts_;  // codebook 0 of each
-  int64_t frames_before_ = 0;    // of earlier segments
+  std::vector<int32_t> firsts_;  // codebook 0 of each frame
+  int64_t frames_before_ = 0;    // number of frames of earlier segments
 };
 
 }  // namespace syrinx::qwen3_tts

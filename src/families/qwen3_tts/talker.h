@@ -1,6 +1,6 @@
-// The network that makes frames of codes beside a text: a decoder gives code 0 of a step, and the
-// predictor, a small decoder that starts anew in every step, the other codes one after another.
-// Qwen3-TTS and Qwen3-Omni have the same. C codes a frame, H talker width.
+// The network that makes frames of codes beside a text: a decoder gives code 0 of a step. The
+// predictor, a small decoder that starts anew in every step, gives the other codes, one after
+// another. Shared by Qwen3-TTS and Qwen3-Omni. C codes a frame, H talker width.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace syrinx::qwen3_tts {
 /// Sizes. Plain data.
 struct PredictorConfig {
   DecoderConfig decoder;
-  int64_t wide = 0;        ///< H; where the predictor has another width, inputs are projected
+  int64_t wide = 0;        ///< H; inputs are projected if the predictor has another width
   int64_t codebooks = 0;   ///< C
   int64_t code_vocab = 0;  ///< of each code after the first
 };
@@ -21,15 +21,16 @@ struct PredictorConfig {
 struct TalkerSizes {
   DecoderConfig decoder;
   PredictorConfig predictor;
-  int64_t vocab = 0;  ///< of code 0, with ids that are not codes
+  int64_t vocab = 0;  ///< of code 0, including ids that are not codes
   int64_t max_positions = 0;
 };
 
-/// `weights` is the scope "talker.code_predictor", `first` the table of code 0; both must outlive
-/// the result.
+/// Loads the predictor. `weights` is the scope "talker.code_predictor", `first` the table of code
+/// 0; both must outlive the result.
 InnerCodes load_predictor(const PredictorConfig& config, const Weights& weights, const View& first,
                           WeightType type);
-/// `weights` is the scope "talker" and must outlive the result. A row is C codes and an id of text.
+/// Loads the talker. `weights` is the scope "talker" and must outlive the result. A row is C codes
+/// and a text id.
 std::unique_ptr<CodecLm> load_talker(const TalkerSizes& sizes, const Weights& weights,
                                      std::unique_ptr<TextBeside> beside, WeightType type);
 

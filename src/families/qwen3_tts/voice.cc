@@ -29,7 +29,7 @@ Pieces hear(const VoiceNetworks& networks, RecordedVoice& recorded) {
   }
 }
 
-/// "speaker" of a voice, or why it has none for this model.
+/// Returns a voice's "speaker" vector, or why it does not fit this model.
 Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& voice) {
   const Tensor* found = voice.find(kSpeaker);
   const int64_t width = config.talker.hidden;
@@ -43,7 +43,7 @@ Result<std::vector<float>> speaker_of(const ModelConfig& config, const Voice& vo
   return vector;
 }
 
-/// The vector that a named speaker's id stands for.
+/// Returns the vector of a named speaker.
 Result<std::vector<float>> named_speaker(const Frontend& frontend, const View& speakers,
                                          const std::string& name) {
   const Result<VoiceChoice> choice = frontend.choose(name, "");

@@ -1,5 +1,5 @@
-// Voices of Qwen3-TTS: what the encoders of a Base checkpoint make of a recording, and what a
-// request's voice puts into the prompt. Const after construction; thread-safe.
+// Voices of Qwen3-TTS: the output of a Base checkpoint's encoders for a recording, and the part of
+// a prompt that a request's voice makes. Const after construction; thread-safe.
 // H talker width, C codebooks, T frames.
 #pragma once
 
@@ -23,29 +23,29 @@ inline constexpr const char* kXVector = "x-vector";
 /// The parts of a voice in the prompt, checked.
 struct VoicePrompt {
   VoiceChoice choice;
-  std::vector<float> vector;    ///< [H] in the speaker's row, with choice.by_vector
+  std::vector<float> vector;    ///< [H], in the speaker's row if choice.by_vector
   std::string text;             ///< of the recording
-  std::vector<int32_t> frames;  ///< [T, C] of the recording; with text
+  std::vector<int32_t> frames;  ///< [T, C] of the recording; only together with text
 };
 
-/// The row [H] of an id in a table [V, H] of the checkpoint.
+/// Returns the row [H] of an id in a table [V, H] of the checkpoint.
 std::vector<float> row_of_table(const View& table, int32_t id);
 
-/// The voice of a request: by name, as data, or a mix of several, whose vectors are averaged.
-/// `speakers`: the table [V, H] that has the rows of named speakers.
+/// Returns the voice of a request: by name, as data, or a mix of several voices, whose vectors are
+/// averaged. `speakers`: the table [V, H] with the rows of named speakers.
 Result<VoicePrompt> voice_prompt(const ModelConfig& config, const Frontend& frontend,
                                  const View& speakers, const SpeechRequest& request);
 
-/// A voice of a vector [H] that a user brings.
+/// Makes a voice of a client's vector [H].
 Result<Voice> voice_of_vector(const ModelConfig& config, std::span<const float> vector);
 
 /// The encoder of a recording.
 struct VoiceNetworks {
   std::unique_ptr<SpeakerEncoder> speaker;
-  std::unique_ptr<MimiEncoder> codec;  ///< null where the checkpoint has none
+  std::unique_ptr<MimiEncoder> codec;  ///< null if the checkpoint has none
 };
-/// Makes voices of recordings: a vector, and codes where the words are known and `load` loads a
-/// codec, which `frames` says.
+/// Makes voices of recordings: a vector, and also codes if the words are given and there is a
+/// codec. `frames`: `load` loads a codec.
 std::unique_ptr<VoiceEncoder> make_voices(std::function<VoiceNetworks()> load, bool frames);
 
 }  // namespace syrinx::qwen3_tts

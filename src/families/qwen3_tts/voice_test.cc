@@ -1,5 +1,5 @@
-// Voices of recordings against the authors' package: vectors, codes, prompts, logits, frames,
-// audio; and what a voice may be.
+// Voices of recordings compared with the authors' package: vectors, codes, prompts, logits, frames,
+// audio; and checks of voices.
 #include "families/qwen3_tts/voice.h"
 
 #include "base/worst.h"
@@ -28,7 +28,7 @@ Voice clone(const Qwen3Tts& model, Recording recording) {
   return encoding->take();
 }
 
-/// The recording of that name, cloned.
+/// Clones the recording of that name; `said` are its words.
 Voice clone(const Qwen3Tts& model, const Safetensors& recordings, const std::string& name,
             const std::string& said) {
   const std::span<const float> samples = floats(recordings.view(name));
@@ -60,7 +60,7 @@ class VoiceTest : public testing::Test {
     EXPECT_EQ(opened.error().param, "voice");
     return opened.error().message;
   }
-  /// The rows that the talker is fed.
+  /// Returns the talker's input rows.
   std::vector<float> rows(const SpeechRequest& r) {
     Runner runner(model_);
     Track track = runner.open(r);
@@ -199,7 +199,8 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     const auto decode = [&] {
       std::vector<float> got(static_cast<size_t>(want.count()));
       const auto stream = open_stream(stage, *runner.open(r).state);
-      for (int at = 0; at < count; at += 3) {  // in chunks: the recording is heard once
+      for (int at = 0; at < count;
+           at += 3) {  // the recording is decoded only once, whatever the chunks
         ChunkJob job;
         job.state = stream.get();
         job.fresh = std::min(3, count - at);
