@@ -9,7 +9,7 @@
 namespace syrinx::zonos {
 namespace {
 
-constexpr float kNormEps = 1e-5f;  // torch's default, whatever the backbone has
+constexpr float kNormEps = 1e-5f;  // torch's default, whatever the backbone's
 
 }  // namespace
 
@@ -67,7 +67,7 @@ size_t PrefixConditioner::bytes() const {
   return sum;
 }
 
-/// Writes the vector [H] of a condition, before what all rows share.
+/// Writes the vector [H] of a condition, before the projection and norm that all rows share.
 void PrefixConditioner::apply(const Part& part, const std::vector<double>& numbers,
                               float* out) const {
   const ConditionerConfig& c = part.config;
@@ -118,7 +118,7 @@ Tensor PrefixConditioner::rows(const Conditions& conditions) const {
   return out;
 }
 
-/// Maps rows in place to what the model reads.
+/// Applies the projection and norm that all rows share, in place.
 void PrefixConditioner::map(const Tensor& rows) const {
   ThreadPool pool(1);
   Arena arena;

@@ -19,10 +19,10 @@ class PrefixConditioner {
   /// `weights` is the scope "prefix_conditioner".
   PrefixConditioner(const ModelConfig& config, const Weights& weights, WeightType type);
 
-  /// The rows [S, H] of all symbols, by id.
+  /// Returns the rows [S, H] of all symbols, by id.
   const Tensor& symbols() const { return symbols_; }
-  /// The rows [C, H] of conditions in the order of the config, without that of the phonemes. What
-  /// is absent is unconditional.
+  /// Returns the rows [C, H] of all conditions but the phonemes, in the order of the config. Absent
+  /// conditions are unconditional.
   Tensor rows(const Conditions& conditions) const;
 
   size_t bytes() const;  ///< without the symbols
@@ -30,7 +30,7 @@ class PrefixConditioner {
  private:
   struct Part {
     ConditionerConfig config;
-    Tensor table = {};              // of integers [count, H]; frequencies [H / 2, inputs]
+    Tensor table = {};              // of integers [count, H]; or frequencies [H / 2, inputs]
     Tensor weight = {}, bias = {};  // of the projection: [H, inputs], [H]
     Tensor unconditional = {};      // [H]
   };
@@ -39,7 +39,7 @@ class PrefixConditioner {
   void map(const Tensor& rows) const;
 
   int64_t width_;
-  std::vector<Part> parts_;  // without that of the phonemes
+  std::vector<Part> parts_;  // all but the phonemes
   Tensor symbols_;
   PackedLinear project_;
   LayerNorm norm_;

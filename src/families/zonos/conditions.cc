@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kMostInstructions = 4096;  // bytes
 constexpr const char* kSpaces = " \t\n;";
 
-/// The authors' make_cond_dict; what it leaves out is unconditional.
+/// Returns the defaults of the authors' make_cond_dict; conditions that it lacks are unconditional.
 Conditions default_conditions() {
   return {{"emotion", {0.3077, 0.0256, 0.0256, 0.0256, 0.0256, 0.0256, 0.2564, 0.3077}},
           {"fmax", {22050}},

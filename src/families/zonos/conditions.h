@@ -11,19 +11,20 @@
 
 namespace syrinx::zonos {
 
-/// Numbers of a condition by its name; a name without numbers is unconditional.
+/// The numbers of each condition, by its name; a condition without numbers is unconditional.
 using Conditions = std::map<std::string, std::vector<double>>;
 
-/// The code of languages() that a request means; an Error for languages that cannot be read.
+/// Returns the code, in languages(), of a request's language; an Error for languages without
+/// phonemes.
 Result<std::string> language_of(const std::string& language);
-/// The number of such a code.
+/// Returns the model's number for such a code.
 double language_number(const std::string& code);
 
-/// The authors' defaults, changed by instructions such as
-/// "pitch_std=45 emotion=1,0,0,0,0,0,0,0 fmax=none". Without speaker and language.
+/// Returns the authors' defaults, changed by instructions such as "pitch_std=45
+/// emotion=1,0,0,0,0,0,0,0 fmax=none". Without speaker and language.
 Result<Conditions> conditions_of(const ModelConfig& config, const std::string& instructions);
 
-/// Those that cannot be unconditional.
+/// Returns only the conditions that cannot be unconditional.
 Conditions needed(const ModelConfig& config, Conditions conditions);
 
 }  // namespace syrinx::zonos

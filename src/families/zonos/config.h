@@ -11,15 +11,15 @@
 
 namespace syrinx::zonos {
 
-/// A part of the prefix: one row, or with kPhonemes one for each symbol of the text.
+/// A part of the prefix: one row or, for kPhonemes, a row for each symbol of the text.
 struct ConditionerConfig {
   enum Kind { kPhonemes, kVector, kFourier, kInteger };
   Kind kind = kVector;
   std::string name;    ///< "speaker", "emotion", ...
   int64_t inputs = 1;  ///< numbers that it takes; 0 for kPhonemes
   double min = 0, max = 1;
-  bool projected = false;  ///< a linear of its own after it
-  bool learned = false;    ///< has a vector for "unconditional"
+  bool projected = false;  ///< with a linear layer after it
+  bool learned = false;    ///< with a learned vector for "unconditional"
 };
 
 /// Sizes and ids. Plain data.
@@ -27,10 +27,10 @@ struct ModelConfig {
   DecoderConfig lm;
   int64_t max_positions = 4096;
   int64_t codebooks = 9;
-  int32_t eos = 1024;   ///< codes are below it
-  int32_t mask = 1025;  ///< stands where a delayed codebook has no code
+  int32_t eos = 1024;   ///< codes are smaller
+  int32_t mask = 1025;  ///< in place of the codes that a delayed codebook lacks
   std::vector<ConditionerConfig> conditioners;
-  bool projected = true;  ///< a linear over the whole prefix
+  bool projected = true;  ///< with a linear layer over the whole prefix
 
   int64_t codes() const { return eos; }
 };

@@ -1,4 +1,4 @@
-// For tests: the golden files, and letters where phonemes are wanted.
+// For tests: the golden files, and letters in place of phonemes.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ inline std::string golden(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/zonos/golden/" + name;
 }
 
-/// Stands for the phonemizer.
+/// Replaces the phonemizer: letters are the symbols.
 inline Result<std::string> letters(std::string_view text, std::string_view) {
   return std::string(text);
 }

@@ -11,7 +11,7 @@ namespace {
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Digits without leading zeros.
+/// Returns the digits without leading zeros.
 std::string_view significant(std::string_view digits) {
   const size_t first = digits.find_first_not_of('0');
   return first == digits.npos ? digits.substr(0, 0) : digits.substr(first);
@@ -19,7 +19,7 @@ std::string_view significant(std::string_view digits) {
 
 std::string ordinal(std::string_view digits) {
   std::string words = inflect_number(digits);
-  const size_t at = words.find_last_of(" -") + 1;  // 0 when there is one word
+  const size_t at = words.find_last_of(" -") + 1;  // 0 if there is one word
   const std::string last = words.substr(at);
   constexpr std::array<std::pair<const char*, const char*>, 7> kOdd{{{"one", "first"},
                                                                      {"two", "second"},
@@ -36,7 +36,7 @@ std::string ordinal(std::string_view digits) {
   return words + "th";
 }
 
-/// A number of four digits as years are read, in pairs: "nineteen oh five".
+/// Returns the words of a number of four digits, read in pairs like a year: "nineteen oh five".
 std::string pairs(int n) {
   const auto pair = [](int two) -> std::string {
     if (two == 0) return "oh oh";
@@ -62,7 +62,7 @@ struct Match {
 };
 using Rule = std::function<Match(std::string_view rest)>;
 
-/// One pass over the text; a rule sees every place that no earlier match covers.
+/// Applies a rule in one pass over the text, at every position that no earlier match covers.
 std::string replaced(std::string_view text, const Rule& rule) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
@@ -126,7 +126,7 @@ Match dollars(std::string_view rest) {
     parts.push_back(number.substr(begin, end - begin));
     begin = end + 1;
   }
-  // Commas that are not between digits remain: then this is not an amount.
+  // Commas that are not between digits are left: this is not an amount.
   const bool odd = parts.size() > 2 || number.find(',') != number.npos;
   if (odd) return {n + 1, std::string(number) + " dollars"};
   const bool whole = !significant(parts[0]).empty();

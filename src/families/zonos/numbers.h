@@ -1,5 +1,5 @@
-// Numbers as English words, the way Zonos' authors write them before phonemes are made, whatever
-// the language (Zonos:zonos/conditioning.py, normalize_numbers).
+// Numbers as English words, as Zonos' authors write them before they make phonemes, whatever the
+// language (Zonos:zonos/conditioning.py, normalize_numbers).
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace syrinx::zonos {
 
-/// "$5.99 in 1984" becomes "five dollars, ninety-nine cents in nineteen eighty-four".
+/// Replaces numbers: "$5.99 in 1984" becomes "five dollars, ninety-nine cents in nineteen
+/// eighty-four".
 std::string normalize_numbers(std::string_view text);
 
 }  // namespace syrinx::zonos

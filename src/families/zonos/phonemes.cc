@@ -21,7 +21,7 @@ constexpr std::string_view kIpa =
     "ʱʲʷˠˤ˞"
     "↓↑→↗↘'̩'ᵻ";
 
-/// The characters of valid UTF-8, one string each.
+/// Returns the characters of valid UTF-8, one string each.
 std::vector<std::string_view> characters(std::string_view text) {
   std::vector<std::string_view> out;
   for (size_t at = 0; at < text.size();) {
@@ -39,7 +39,7 @@ const std::unordered_map<std::string_view, int32_t>& symbols() {
     int32_t id = kFirst;
     for (const std::string_view set : {kPunctuation, kLetters, kIpa}) {
       for (const std::string_view c : characters(set))
-        map[c] = id++;  // of doubles, the last counts
+        map[c] = id++;  // if a character occurs twice, its last id counts
     }
     return map;
   }();
@@ -56,8 +56,8 @@ bool is_mark(std::string_view c) {
   return kMarks.contains(c);
 }
 
-/// Stretches of marks with the white space around them, and what is between them; in turn, the
-/// first of `words` before the first of `marks`.
+/// A text split at punctuation marks: `marks` are the runs of marks with the white space around
+/// them, `words` the texts between. They alternate; words[0] comes before marks[0].
 struct Split {
   std::vector<std::string> words, marks;
 };
@@ -83,9 +83,9 @@ Split split_at_marks(std::string_view text) {
   return out;
 }
 
-// In SSML a missing sound ends a clause as an abbreviation does, without the stress that a last
-// word takes otherwise; the authors' library calls give words without it too. One ends the word,
-// one gives an empty line after it.
+// The end of a word in SSML. A missing sound ends a clause as an abbreviation does, without the
+// stress that the last word of a clause takes; the authors' library calls give no such stress
+// either. The first tag ends the word, the second makes an empty line after it.
 constexpr std::string_view kWordEnd = "<audio src=\"-\"/><audio src=\"-\"/>";
 
 std::string escaped(std::string_view word) {
@@ -118,7 +118,7 @@ Result<std::string> run_espeak(const std::string& input, std::string_view langua
   return out;
 }
 
-/// Phonemes of each word; the lines of one are joined by spaces.
+/// Returns the phonemes of each word; a word's lines are joined by spaces.
 std::vector<std::string> read_words(std::string_view printed) {
   std::vector<std::string> out;
   std::string word;
@@ -137,11 +137,11 @@ std::vector<std::string> read_words(std::string_view printed) {
   return out;
 }
 
-/// Phonemes of words each of which may be silent (a lone symbol), so that lines do not give its
-/// place: a word of no language stands before each, whose phonemes mark where the next one begins.
+/// Returns the phonemes of words that may be silent (a single symbol), for which lines cannot be
+/// matched to words. A nonsense word is spoken before each word; its phonemes mark the border.
 Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>& words,
                                                   std::string_view language) {
-  // Another one where a word of the text sounds alike.
+  // The second border is tried if a word of the text sounds like the first.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
     const std::string between = std::string(border) + std::string(kWordEnd);
     std::string input = between;
@@ -166,7 +166,7 @@ Result<std::vector<std::string>> say_with_borders(const std::vector<std::string>
                "input"};
 }
 
-/// By an espeak-ng of its own.
+/// Runs a separate espeak-ng process.
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& words,
                                                 std::string_view language) {
   std::string input;
@@ -209,8 +209,8 @@ Result<std::string> espeak_phonemes(std::string_view text, std::string_view lang
 Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
                                  std::string_view language, std::span<const Saying> sayings) {
   if (sayings.empty()) return phonemize(text, language);
-  std::string plain, out;  // what is written, up to the next phones; phonemes
-  // Spaces at its ends are kept: they part it from the phones.
+  std::string plain, out;  // `plain`: text before the next given phones; `out`: phonemes so far
+  // Spaces at the ends of `plain` are kept: they separate it from the given phones.
   const auto say_plain = [&]() -> Status {
     if (!plain.empty() && plain.find_first_not_of(' ') == plain.npos) {
       out += plain;

@@ -1,5 +1,5 @@
-// Text to the symbols that Zonos reads: phonemes by espeak-ng, which is run as a program, word by
-// word as the authors' library calls do, then ids. The authors write numbers in words before
+// Text to the symbols that Zonos reads: phonemes, then ids. The program espeak-ng makes the
+// phonemes word by word, as the authors' library calls do. The authors first write numbers as words
 // (numbers.h). Const; any thread.
 // Source: Zonos:zonos/conditioning.py.
 #pragma once
@@ -16,23 +16,23 @@
 
 namespace syrinx::zonos {
 
-/// Text and a language of languages() to phonemes in IPA, punctuation and spaces as in the text.
+/// Turns text in a language of languages() into IPA phonemes; punctuation and spaces are kept.
 using Phonemize = std::function<Result<std::string>(std::string_view text, std::string_view lang)>;
 
-/// By espeak-ng; an Error says when it is not installed. Takes milliseconds.
+/// Runs espeak-ng; returns an Error if it is not installed. Takes milliseconds.
 Result<std::string> espeak_phonemes(std::string_view text, std::string_view language);
 
-/// The same of a text some parts of which have given phones, or other words.
-/// `sayings`: in order, apart.
+/// The same for a text in which some parts have given phones or other words. `sayings`: in order,
+/// without overlap.
 Result<std::string> say_phonemes(const Phonemize& phonemize, std::string_view text,
                                  std::string_view language, std::span<const Saying> sayings);
 
-/// Ids of the symbols, between those of beginning and end; unknown ones are 1.
+/// Returns the ids of the symbols, between the ids of beginning and end; unknown symbols are 1.
 std::vector<int32_t> symbol_ids(std::string_view phonemes);
-/// How many ids there are.
+/// Returns the number of ids.
 int32_t symbol_count();
 
-/// Codes that the authors list; the place is the id of the language.
+/// Returns the language codes in the authors' order; a code's index is the language's id.
 const std::vector<std::string>& languages();
 
 }  // namespace syrinx::zonos

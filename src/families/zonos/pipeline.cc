@@ -14,12 +14,13 @@ namespace {
 
 constexpr const char* kCodec = "descript/dac_44khz";
 constexpr size_t kMostSpeakers = 1000;
-constexpr size_t kMostText = 20'000;  // bytes: each segment costs a run of espeak-ng at admission
+constexpr size_t kMostText =
+    20'000;  // bytes: each segment runs espeak-ng when the request is admitted
 
 /// Fresh frames of the chunks: 46 ms first, then 93 ms.
 constexpr int kInitial = 4, kSteady = 8;
 
-/// The only tensor of a file, [count] but for sizes of 1.
+/// Reads the only tensor of a file, [count] except for dimensions of size 1.
 std::vector<double> load_speaker(const std::string& path, int64_t count) {
   const std::unique_ptr<WeightSource> file = open_weights(path);
   const std::vector<std::string> names = file->names();
@@ -37,7 +38,7 @@ std::vector<double> load_speaker(const std::string& path, int64_t count) {
   return {vector.f32(), vector.f32() + count};
 }
 
-/// A step makes a code of every codebook, by independent heads.
+/// Loads the language model. A step makes a code of every codebook, by independent heads.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbols,
                                  const Weights& weights, WeightType type) {
   CodecLmParts parts{Decoder(config.lm, weights.scope("backbone"), type),
@@ -56,7 +57,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Tensor& symbol
   return std::make_unique<CodecLm>(std::move(parts));
 }
 
-/// Without espeak-ng, for measuring with random weights: letters are symbols too.
+/// Used without espeak-ng, for measuring with random weights: letters are symbols too.
 Result<std::string> letters(std::string_view text, std::string_view) { return std::string(text); }
 
 }  // namespace
@@ -74,7 +75,8 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
   std::unique_ptr<CodecLm> lm;
   weights_->build([&] {
-    // Always loaded, not only with the part: its rows decide what prompts may share.
+    // Always loaded, even if the AR stage is in another process: its rows give the prefix keys of
+    // prompts.
     conditioner_ = std::make_unique<PrefixConditioner>(
         config_, weights_->scope("prefix_conditioner"), spec.weights);
     const AbsentTensors part = spec.part("ar");
@@ -128,7 +130,8 @@ void Zonos::load_speakers(const LoadSpec& spec) {
   }
 }
 
-/// Its two files are published apart; without them the model speaks all the same.
+/// Finds the speaker encoder, whose two files are published separately; without them the model
+/// speaks but cannot clone voices.
 void Zonos::find_speaker_encoder(const LoadSpec& spec) {
   std::string dir;
   if (!spec.dummy) {
@@ -150,7 +153,7 @@ void Zonos::find_speaker_encoder(const LoadSpec& spec) {
     const auto build = [&] {
       encoder = std::make_unique<SpeakerEncoder>(network, projection, width);
     };
-    // The filters of the original's mel spectrogram, which are computed here.
+    // The original stores its mel filters; here they are computed.
     projection.build([&] { network.build(build, {"featCal.*"}); });
     return encoder;
   };

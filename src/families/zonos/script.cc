@@ -11,10 +11,10 @@ namespace {
 // The authors' defaults (Zonos:zonos/{model,sampling}.py).
 constexpr float kMinP = 0.1f, kRepetitionPenalty = 3.f, kGuidance = 2.f;
 constexpr int kPenaltyWindow = 2;
-constexpr int64_t kMostFrames = 86 * 30;  // the model's longest, 30 s
+constexpr int64_t kMostFrames = 86 * 30;  // the most of a segment: the model's longest, 30 s
 
-constexpr int64_t kSpareFrames = 430;     // five seconds beyond what the text needs
-constexpr int64_t kFramesPerSymbol = 20;  // slow speech: 4.3 symbols a second
+constexpr int64_t kSpareFrames = 430;     // five seconds in addition to what the text needs
+constexpr int64_t kFramesPerSymbol = 20;  // for slow speech: 4.3 symbols a second
 constexpr size_t kSegmentBytes = 250;     // about 17 s
 constexpr int64_t kMostSymbols = 2000;    // of a segment
 
@@ -65,10 +65,10 @@ class Script : public SpokenScript {
     std::ranges::copy(codes, ids.begin() + 1);
   }
 
-  /// Only codebook 0 may end, and not before the first frame.
+  /// Only codebook 0 may sample the end, and not before the first frame.
   SampleRule rule(const DelayedStreams& steps, int k) const override {
     SampleRule rule;
-    if (steps.idle(k)) {  // a mark will stand there
+    if (steps.idle(k)) {  // this codebook gets a mask in this step
       rule.forced = 0;
       return rule;
     }
@@ -84,7 +84,7 @@ class Script : public SpokenScript {
   }
 
  private:
-  /// Numbers become words, unless the request says otherwise.
+  /// Writes numbers as words, unless the request turns this off.
   static Phonemize phonemizer(const Frontend& frontend, const SpeechRequest& request) {
     if (!request.say.spell_numbers.value_or(true)) return frontend.phonemize;
     return [&frontend](std::string_view text, std::string_view language) {

@@ -1,6 +1,6 @@
-// What Zonos makes of a request: a prefix of symbols and conditions, then columns of codes under
-// the delay pattern. Codebook k of frame f stands in column f + k + 1; column 0 is all masks and
-// ends the prompt, and each step makes the next column (model/delay.h).
+// Zonos' prompt and steps for a request: a prefix of symbols and conditions, then columns of codes
+// in the delay pattern. Codebook k of frame f is in column f + k + 1. Column 0 is all masks and
+// ends the prompt; each step makes the next column (model/delay.h).
 #pragma once
 
 #include "families/spoken/spoken_sequence.h"
@@ -22,7 +22,7 @@ struct Frontend {
 /// Table 0 is that of symbols, table k + 1 that of codebook k.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// Checks voice, language and instructions.
+/// Makes the script of a request; checks voice, language and instructions.
 Result<std::unique_ptr<SpokenScript>> script_of(const Frontend& frontend,
                                                 const SpeechRequest& request);
 

@@ -16,9 +16,9 @@ constexpr int64_t kMostBlocks = 100;  // of a stage
 constexpr float kFoldedEps = 1e-5f;   // torch's default
 constexpr double kLambda = 1e-4;      // of SimAM
 constexpr double kLeastVariance = 1e-5;
-constexpr double kPieceMacs = 4e8;    // of a piece: some tens of milliseconds
-constexpr int64_t kTile = 128;        // positions whose neighbourhoods are laid out at once
-constexpr int64_t kPieceSteps = 256;  // of time, for cheap work
+constexpr double kPieceMacs = 4e8;    // work of a piece: some tens of milliseconds
+constexpr int64_t kTile = 128;        // positions whose neighbourhoods are gathered at a time
+constexpr int64_t kPieceSteps = 256;  // time steps of a piece of cheap work
 
 MelOptions mel_options() {
   MelOptions o;
@@ -51,7 +51,8 @@ Norm load_norm(const Weights& weights, int64_t width) {
   return norm;
 }
 
-/// The size at `axis` of a tensor of `dims` sizes; where the source has no size, the published one.
+/// Returns the size at `axis` of a tensor of `dims` dimensions; the published size if the source
+/// has no shapes.
 int64_t size_of(const Weights& weights, int dims, int axis, int64_t published, int64_t most) {
   const std::optional<Shape> shape = weights.shape("weight");
   if (!shape || shape->dims() != dims) return published;
@@ -119,7 +120,7 @@ void SpeakerEncoder::load_blocks(const Weights& front, int64_t planes) {
   for (int64_t stage = 0; stage < kStages; ++stage) {
     const std::string name = "layer" + std::to_string(stage + 1);
     const Weights layer = front.scope(name);
-    const int64_t stored = front.count(name);  // 0 of dummy weights
+    const int64_t stored = front.count(name);  // 0 with random weights
     const int64_t out = planes << stage;
     for (int64_t i = 0; i < kMostBlocks; ++i) {
       const Weights w = layer.scope(std::to_string(i));
@@ -137,7 +138,8 @@ void SpeakerEncoder::load_blocks(const Weights& front, int64_t planes) {
   }
 }
 
-/// The authors flatten channels before bands; here bands come first, and the weights follow.
+/// Loads the pooling. The authors flatten channels before bands; here bands come first, and the
+/// weights are reordered.
 void SpeakerEncoder::load_pooling(const Weights& network) {
   int64_t bands = kMels;
   for (int64_t stage = 1; stage < kStages; ++stage) bands = halved(bands);
@@ -156,7 +158,7 @@ void SpeakerEncoder::load_pooling(const Weights& network) {
     }
   }
   attend_in_ = PackedLinear::pack(first, WeightType::kF32, in.take("bias", {narrow}));
-  // The norm lies between ReLU and the second convolution, which takes it in.
+  // The norm is between ReLU and the second convolution, into which it is folded.
   const Norm norm = load_norm(attention.scope("2"), narrow);
   const Tensor said = out.f32("weight", {pooled_, narrow, 1});
   const Tensor said_bias = out.f32("bias", {pooled_});
@@ -329,7 +331,7 @@ Pieces SpeakerEncoder::run(StepContext* const& ctx, std::span<const float> sampl
     mel_.run(samples, begin, std::min(steps, begin + kPieceSteps), x.data.f32() + begin * kMels);
     co_await PieceEnd();
   }
-  for (int64_t f = 0; f < kMels; ++f) {  // the mean of each band over time is taken away
+  for (int64_t f = 0; f < kMels; ++f) {  // subtracts each band's mean over time
     double sum = 0;
     for (int64_t t = 0; t < steps; ++t) sum += x.data.f32()[t * kMels + f];
     const auto mean = static_cast<float>(sum / static_cast<double>(steps));

@@ -1,9 +1,9 @@
-// The network that makes a speaker vector of a recording: a ResNet over mel frames as an image
-// (basic blocks with SimAM attention), attentive statistics, and a linear discriminant projection.
-// Published apart from the model, as two PyTorch files; all sizes are read from their tensors.
-// Const after construction, shared by threads. Source: Zonos:zonos/speaker_cloning.py
-// (ResNet293_based, SpeakerEmbeddingLDA). T time steps, F mel bands, C channels; activations [T, F,
-// C].
+// The network that turns a recording into a speaker vector: a ResNet over the mel frames as an
+// image (basic blocks with SimAM attention), attentive statistics, and a linear discriminant
+// projection. Published separately from the model, as two PyTorch files; all sizes are read from
+// their tensors. Const after construction, shared by threads.
+// Source: Zonos:zonos/speaker_cloning.py (ResNet293_based, SpeakerEmbeddingLDA).
+// T time steps, F mel bands, C channels; activations [T, F, C].
 #pragma once
 
 #include <cstdint>
@@ -25,30 +25,31 @@ class SpeakerEncoder {
   static constexpr const char* kNetwork = "ResNet293_SimAM_ASP_base.pt";
   static constexpr const char* kProjection = "ResNet293_SimAM_ASP_base_LDA-128.pt";
 
-  /// `network` and `projection` are the roots of the two files; `width` is what the model takes.
-  /// Kept in f32. The caller must call their finish() to report faults.
+  /// `network` and `projection` are the roots of the two files; `width` is the width that the model
+  /// reads. Weights are kept in f32. The caller must call their finish() to report faults.
   SpeakerEncoder(const Weights& network, const Weights& projection, int64_t width);
 
-  /// Random weights of the published sizes for either file, for measuring.
+  /// Returns random weights of the published sizes for either file, for measuring.
   static std::unique_ptr<WeightSource> dummy();
 
   int sample_rate() const { return mel_.options().sample_rate; }
-  /// samples mono at sample_rate(), at least a window -> vector [width], in pieces that need the
-  /// context in `ctx` while they run. Encoder, samples, vector and `ctx` itself outlive the pieces.
+  /// Encodes mono samples at sample_rate(), at least one window, into a vector [width], in pieces,
+  /// which use the context in `ctx` while they run. Encoder, samples, vector and `ctx` itself must
+  /// outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples,
              std::vector<float>& vector) const;
 
   size_t bytes() const;
 
  private:
-  /// Convolution of 3 x 3 or 1 x 1 with its batch norm folded in: as many zeros around as keep the
-  /// size with stride 1.
+  /// A convolution of 3 x 3 or 1 x 1 with its batch norm folded in, padded with zeros so that
+  /// stride 1 keeps the size.
   struct Conv {
     PackedLinear linear;  // columns: time tap, mel tap, channel
     int64_t taps = 3, stride = 1;
   };
   struct Block {
-    Conv first, second, shortcut;  // shortcut empty: the input itself
+    Conv first, second, shortcut;  // shortcut empty: the input is added unchanged
   };
   /// [T, F, C].
   struct Image;
@@ -60,13 +61,13 @@ class SpeakerEncoder {
   Pieces convolve(StepContext* const& ctx, const Conv& conv, const Image& x, bool relu,
                   Image& out) const;
   Pieces block(StepContext* const& ctx, const Block& block, Image& x) const;
-  /// Attentive statistics of x [T, channels] -> [2 channels].
+  /// Computes attentive statistics: x [T, channels] -> [2 channels].
   Pieces pool(StepContext* const& ctx, const Image& x, Tensor& stats) const;
 
   MelSpectrogram mel_;
   Conv head_;
   std::vector<Block> blocks_;
-  int64_t pooled_ = 0;  // channels of the pooling: bands left times channels
+  int64_t pooled_ = 0;  // channels of the pooling: remaining bands times channels
   PackedLinear attend_in_, attend_out_, bottleneck_, project_;
 };
 

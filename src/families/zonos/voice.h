@@ -1,5 +1,5 @@
-// Voices of Zonos: speaker vectors, made of a recording or brought by a user, alone or mixed.
-// Const after construction; thread-safe.
+// Voices of Zonos: speaker vectors, from a recording or from a client, alone or mixed. Const after
+// construction; thread-safe.
 #pragma once
 
 #include <functional>
@@ -17,15 +17,16 @@ namespace syrinx::zonos {
 /// Speaker vectors by name.
 using Speakers = std::map<std::string, std::vector<double>>;
 
-/// The vector [width] of a request's voice, which is empty for "none"; a mix is the average of its
+/// Returns the vector [width] of a request's voice; empty for "none". A mix is the average of its
 /// vectors, because the model's prefix is linear in them.
 Result<std::vector<double>> speaker_vector(const Speakers& speakers, int64_t width,
                                            const SpeechRequest& request);
 
-/// A voice of a vector [width] that a user brings.
+/// Makes a voice of a client's vector [width].
 Result<Voice> voice_of_vector(std::span<const float> vector, int64_t width);
 
-/// Makes voices of recordings; `load` loads the network, which has 0.4 GB, with the first one.
+/// Makes voices of recordings; `load` loads the network, which has 0.4 GB, when the first recording
+/// comes.
 std::unique_ptr<VoiceEncoder> make_voices(std::function<std::unique_ptr<SpeakerEncoder>()> load);
 
 }  // namespace syrinx::zonos

@@ -1,4 +1,5 @@
-// Speaker vectors of recordings against the authors' network; voices as data and mixes of them.
+// Speaker vectors of recordings compared with the authors' network; voices as data and mixes of
+// them.
 #include "families/zonos/voice.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +33,7 @@ class ZonosVoice : public testing::Test {
     r.say.text = "hello";
     return r;
   }
-  /// The rows before the audio, as vectors.
+  /// Returns the rows before the audio, as vectors.
   std::vector<std::vector<float>> rows(const SpeechRequest& r) const {
     const auto opened = model_.open(r);
     EXPECT_TRUE(opened.ok());
@@ -68,7 +69,7 @@ TEST_F(ZonosVoice, VectorsOfRecordingsAreTheAuthors) {
                                  .mode = encoder->info().modes[0].name}));
   }
   fixture::Bench bench;
-  // The first three take turns, the last one is alone.
+  // The first three are encoded together, then the fourth alone.
   int pieces = 0;
   for (const size_t count : {size_t{3}, size_t{4}}) {
     for (std::vector<VoiceEncoding*> batch;; ++pieces) {

@@ -1,5 +1,6 @@
-// Promises of the family that need no language model golden: numbers and phonemes against the
-// authors' code, the delay pattern, rules, conditions, voices, checks and faults of checkpoints.
+// What the family guarantees without a golden of the language model: numbers and phonemes compared
+// with the authors' code, the delay pattern, rules, conditions, voices, checks and faults of
+// checkpoints.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +30,7 @@ TEST(ZonosNumbers, AsTheAuthorsWriteThem) {
   for (const auto& pair : all) {
     EXPECT_EQ(normalize_numbers(pair[0].get<std::string>()), pair[1].get<std::string>());
   }
-  // Their code stops at numbers of more than 36 digits.
+  // The authors' code fails on numbers of more than 36 digits.
   EXPECT_TRUE(normalize_numbers(std::string(40, '1')).starts_with("one one one"));
 }
 
@@ -37,7 +38,7 @@ TEST(ZonosPhonemes, SymbolsAndLanguagesAreTheAuthors) {
   const auto symbols = facts()["symbols"].get<std::vector<std::string>>();
   EXPECT_EQ(symbol_count(), static_cast<int32_t>(symbols.size()) + 4);
   for (size_t i = 0; i < symbols.size(); ++i) {
-    size_t last = i;  // of doubles, the last counts
+    size_t last = i;  // if a character occurs twice, its last id counts
     for (size_t j = i; j < symbols.size(); ++j) {
       if (symbols[j] == symbols[i]) last = j;
     }
@@ -62,7 +63,7 @@ TEST(ZonosPhonemes, AreThoseOfTheAuthorsLibraryCalls) {
     ASSERT_TRUE(got.ok()) << got.error().message;
     EXPECT_EQ(got.value(), row[2].get<std::string>()) << row[1];
   }
-  // Markup in a text is text, and bytes that are none do no harm.
+  // SSML in a text is read as text, and invalid bytes do no harm.
   const auto markup = espeak_phonemes("a <break time=\"9s\"/> & b \xff</speak>", "en-us");
   ASSERT_TRUE(markup.ok());
   EXPECT_NE(markup.value().find("b"), std::string::npos);
@@ -90,7 +91,8 @@ TEST(ZonosPhonemes, SilentWordsStartNoProgramEach) {
   ASSERT_TRUE(got.ok()) << got.error().message;
   const std::string runs = read_file(dir.path("runs"), 1 << 20);
   EXPECT_LE(std::ranges::count(runs, '\n'), 3);
-  // As word by word: what is silent stays so, and nothing moves to another word.
+  // The result equals that of single words: silent words stay silent, and no phonemes move to
+  // another word.
   std::string alone = std::string(50, ',');
   for (const char* sign : {"§", "☭", "♖", "⌘", "❦"}) {
     alone += espeak_phonemes(sign, kLanguage).value() + ";";
@@ -134,12 +136,12 @@ class ZonosTest : public testing::Test {
     const GivenRow vector = row_of(state, pos, false, ids);
     return {ids, {vector.begin(), vector.end()}};
   }
-  /// A row of codes, which has no symbol.
+  /// Makes a row of codes, which has no symbol.
   static Row column(std::vector<int32_t> codes) {
     codes.insert(codes.begin(), -1);
     return {codes, {}};
   }
-  /// A step whose code of codebook k is 100 step + k, or the end.
+  /// Takes a step whose code of codebook k is 100 step + k, or the end.
   Verdict feed(Sequence& state, int step, bool end = false) {
     std::vector<int32_t> codes;
     for (int k = 0; k < 9; ++k) codes.push_back(100 * step + k);
@@ -215,7 +217,7 @@ TEST_F(ZonosTest, Defaults) {
   state->prefix_keys(true, uncond);
   ASSERT_EQ(keys.size(), uncond.size());
   EXPECT_EQ(keys[0], uncond[0]);
-  EXPECT_EQ(keys[7], uncond[7]);  // the text is the same
+  EXPECT_EQ(keys[7], uncond[7]);  // the text has the same keys
   EXPECT_NE(keys[keys.size() - 2], uncond[keys.size() - 2]) << "the last condition";
 }
 
@@ -231,7 +233,8 @@ TEST_F(ZonosTest, ConditionsByName) {
   EXPECT_NE(keys_of(""), keys_of("pitch_std=21"));
   EXPECT_NE(keys_of(""), keys_of("emotion=none"));
   EXPECT_EQ(keys_of("emotion=1,0,0,0,0,0,0,1"), keys_of("emotion=0.5,0,0,0,0,0,0,0.5"));
-  EXPECT_NE(keys_of("pitch_std=0"), keys_of("pitch_std=400"));  // what may just be
+  EXPECT_NE(keys_of("pitch_std=0"),
+            keys_of("pitch_std=400"));  // the smallest and the largest value are both allowed
   for (const char* wrong : {"slowly please", "pitch_std=loud", "pitch_std=401", "emotion=1,2",
                             "emotion=0,0,0,0,0,0,0,0", "speaker=1", "espeak=1", "pitch_std=nan"}) {
     request.say.instructions = wrong;
