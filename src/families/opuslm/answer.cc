@@ -17,7 +17,7 @@ Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
 }
 
-/// Words are greedy, as that recipe has them, unless the request says how to draw.
+/// Returns the sampling of words: greedy, as in that recipe, unless the request sets options.
 SampleParams of_words(const SpeechRequest& request) {
   const bool draws = request.sampling.temperature || request.sampling.top_k ||
                      request.sampling.top_p || request.sampling.min_p;
@@ -108,7 +108,7 @@ Status Answer::take(int port, const Frames& frames) {
     Result<std::vector<int32_t>> ids = prompter_.ids_of(codes, "recordings");
     if (!ids) return ids.error();
     rows_.tell(ids.value());
-    prompt_ = rows_.delayed();  // known rows run before the others are filled
+    prompt_ = rows_.delayed();  // known rows run before the later ones are filled in
   }
   SYRINX_CHECK(!frames.last || rows_.known() == rows_.count(), "[opuslm] ", rows_.known(), " of ",
                rows_.count(), " rows are known");
@@ -149,7 +149,7 @@ SampleRule Answer::rule(int k) const {
     rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
   };
   if (!ignore_stop_ && steps_.steps() >= kLeastWords) allow(config_.ids.end, 1);
-  allow(config_.ids.text, 1);  // as ESPnet's mask leaves it
+  allow(config_.ids.text, 1);  // allowed by ESPnet's mask
   allow(config_.first_code, config_.words);
   return rule;
 }
@@ -181,7 +181,7 @@ Verdict Answer::write(int32_t choice, StepOutput& out) {
   return end_words();
 }
 
-/// What is not written is not spoken either: ids that hold some of the stop string.
+/// Drops ids whose text is not sent because it holds part of the stop string: they are not spoken.
 void Answer::forget_stop() {
   int64_t bytes = 0;
   const auto reaches_it = [&](int32_t id) {
@@ -191,7 +191,7 @@ void Answer::forget_stop() {
   said_.erase(std::find_if(said_.begin(), said_.end(), reaches_it), said_.end());
 }
 
-/// What was written is spoken, where it is to be heard and there is room for it.
+/// Begins the speech of the words, if the client wants speech and there is room for it.
 Verdict Answer::end_words() {
   const FinishReason reason = cut_ ? FinishReason::kLength : FinishReason::kStop;
   if (!aloud_) return {Verdict::kFinished, reason};

@@ -1,7 +1,7 @@
-// One request that is answered: a conversation, or a recording that is written down. First come
-// words, of which stream 0 is drawn and the others are pads. Where they are to be heard, speech
-// follows in a segment of its own, whose prompt goes on with the words (Verdict::kNextSegment).
-// Made on the caller's thread, then touched by the engine's thread only. S streams.
+// One request of a conversation or of a transcript. First come words: stream 0 is sampled, the
+// other streams are pads. If the words are to be spoken, a segment of speech follows, whose prompt
+// ends with the words (Verdict::kNextSegment). Made on the caller's thread, then touched by the
+// engine's thread only. S streams.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@
 
 namespace syrinx::opuslm {
 
-/// A recording that is to be written down: the request's, or one given as frames [T, S] of a unit
-/// and S - 1 codes each.
+/// The task of transcribing a recording: the request's, or one given as frames [T, S] of a unit and
+/// S - 1 codes each.
 struct Hearing : FamilyTask {
   std::vector<int32_t> frames;
 };
@@ -29,15 +29,15 @@ struct Heard {
 /// The sequence of one answer or transcript.
 class Answer : public Sequence {
  public:
-  /// `config`, `spoken` and `prompter` outlive it. `script`: of its speech; one that could not be
-  /// made refuses the request.
+  /// `config`, `spoken` and `prompter` must outlive it. `script`: of its speech; an error in place
+  /// of a script refuses the request.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                 const SpokenModel& spoken, const Prompter& prompter,
                                                 Result<std::unique_ptr<SpokenScript>> script,
                                                 const SpeechRequest& request,
                                                 std::vector<Heard> heard);
 
-  /// The port at which what is heard comes in, rows of S numbers: a unit and codes.
+  /// The input port for what the ears make of recordings: rows of S numbers, a unit and codes.
   static constexpr int kHearing = 1;
   const std::vector<Heard>& heard() const { return heard_; }
 
@@ -46,9 +46,9 @@ class Answer : public Sequence {
   int known_rows() const override { return static_cast<int>(rows_.known()); }
   bool ready() const override { return known_rows() == prompt_rows(); }
   std::optional<float> guidance() const override { return guidance_; }
-  /// Words are not guided.
+  /// Only speech has guidance, words have none.
   float step_guidance(int) const override { return speaking_ ? guidance_.value_or(1.f) : 1.f; }
-  /// Stream 0, under the delay.
+  /// Returns the ids of stream 0, in the delay pattern.
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   const SampleParams& sampling(int) const override { return speaking_ ? speech_ : words_; }
@@ -82,15 +82,15 @@ class Answer : public Sequence {
   const std::optional<float> guidance_;
   const int max_frames_, max_tokens_;
   const bool ignore_stop_;
-  const bool aloud_;                // the words that are written are spoken then
-  const std::vector<Heard> heard_;  // recordings
+  const bool aloud_;                // the words are spoken after they are written
+  const std::vector<Heard> heard_;  // the request's recordings
 
   llm::AnswerText written_;
   std::vector<int32_t> said_;  // ids of the answer's words
-  bool cut_ = false;           // the words were cut, which is reported though speech ends
+  bool cut_ = false;           // the words were cut: reported even if the speech ends by itself
   bool speaking_ = false;
   Rows rows_;             // of the prompt
-  Prompt prompt_;         // those rows under the delay
+  Prompt prompt_;         // those rows in the delay pattern
   DelayedStreams steps_;  // choices, not ids
 };
 

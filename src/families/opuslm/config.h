@@ -13,11 +13,11 @@
 
 namespace syrinx::opuslm {
 
-/// Ids of the vocabulary that are neither units, codes nor text.
+/// Ids of the vocabulary that are neither units nor codes nor text.
 struct ControlIds {
   int32_t pad = 0, end = 0;  ///< `end` also begins every prompt
   int32_t system = 0, user = 0, assistant = 0;
-  int32_t speech = 0, text = 0, speaker = 0;  ///< the kind of a part: it stands before it
+  int32_t speech = 0, text = 0, speaker = 0;  ///< the kind of a part, before the part's rows
   int32_t asr = 0, tts = 0, plain_tts = 0;    ///< tasks
   int32_t text_dialogue = 0, audio_dialogue = 0;
 };
@@ -25,8 +25,8 @@ struct ControlIds {
 /// A step has S streams: stream 0 is units of a speech encoder, or text; the others are codes.
 struct ModelConfig {
   DecoderConfig lm;
-  bool dialogue = false;  ///< trained to answer by voice
-  int64_t vocab = 0;      ///< of the one table and the one head
+  bool dialogue = false;  ///< trained to answer with speech
+  int64_t vocab = 0;      ///< of the only table and the only head
   int64_t max_positions = 0;
   int64_t streams = 0;  ///< S
   int64_t codes = 0;    ///< V, of each stream of codes
@@ -34,8 +34,8 @@ struct ModelConfig {
   int32_t first_code = 0;  ///< of stream 1; stream s begins (s - 1) * V later
   int32_t first_word = 0, words = 0;
   ControlIds ids;
-  int64_t speaker_frames = 0;  ///< of every voice: cut, or filled with pads
-  int64_t least_steps = 0;     ///< of speech, before its end is taken
+  int64_t speaker_frames = 0;  ///< of every voice, which is cut or filled with pads to that length
+  int64_t least_steps = 0;     ///< steps of speech before the end is allowed
   double sample_rate = 0;      ///< Hz
   float temperature = 0;       ///< of speech
   int top_k = 0;               ///< of speech
@@ -45,12 +45,12 @@ struct ModelConfig {
   std::string units_file;      ///< file of k-means over the encoder's rows
   int64_t xeus_layer = 0;      ///< behind which these are taken
 
-  /// Code s comes s steps late. The model makes the frame of the end, behind which are pads.
+  /// Code s is delayed by s steps. The model samples the whole frame of the end; pads follow it.
   DelayPattern delays() const;
   /// The ids that a stream's logits stand for: for stream 0 control ids, units and then text; for
   /// the others the pad and V codes.
   int64_t choices(int64_t stream) const { return stream == 0 ? first_code + words : codes + 1; }
-  /// The id of choice `choice` of a stream.
+  /// Returns the id of choice `choice` of a stream.
   int32_t id_of(int64_t stream, int32_t choice) const;
 };
 

@@ -21,8 +21,8 @@ inline std::string golden_path(const std::string& name) {
   return std::string(SYRINX_BINARY_DIR) + "/parity/opuslm/golden/" + name;
 }
 
-/// A directory as one would put it together: of the plain model, or of the dialogue model, which
-/// shares its tokenizer and codec; with or without what hears.
+/// A checkpoint directory of the plain model, or of the dialogue model with the same tokenizer and
+/// codec; with or without the files of the ears.
 class ModelDir {
  public:
   explicit ModelDir(bool dialogue = false, bool hears = false) {
@@ -40,7 +40,7 @@ class ModelDir {
   TestDir dir_;
 };
 
-/// A voice of given frames [T, S].
+/// Makes a voice of the frames [T, S].
 inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t streams) {
   auto voice = std::make_shared<Voice>(
       Voice{.family = kFamily, .encoder = "given", .mode = "in-context", .seconds = 1});
@@ -50,7 +50,7 @@ inline std::shared_ptr<Voice> voice_of(std::span<const int32_t> codes, int64_t s
   return voice;
 }
 
-/// A request of cases.json, and what ESPnet made of it.
+/// A request of cases.json, and ESPnet's results for it.
 struct Case {
   std::string name, kind, answer;
   SpeechRequest request;

@@ -10,8 +10,8 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr double kMostVoiceSeconds = 30;  // of which the model hears the first ten
-constexpr int64_t kUnitRows = 64;         // of a piece of k-means
+constexpr double kMostVoiceSeconds = 30;  // the model uses only the first ten
+constexpr int64_t kUnitRows = 64;         // rows of a piece of k-means
 
 using EarsFound = const Ears*;
 
@@ -64,16 +64,16 @@ Pieces Ears::run(StepContext* const& ctx, std::span<const float> samples, Tensor
 
 struct HearingStage::Stream : StreamState {
   struct Part {
-    int64_t samples = 0, due = 0;  ///< due: frames in
+    int64_t samples = 0, due = 0;  ///< due: input frames of the recording
   };
-  std::vector<Part> parts;  // recordings
-  size_t number = 0;        // of the one that is heard
-  int64_t taken = 0;        // frames in of it
+  std::vector<Part> parts;  // the recordings
+  size_t number = 0;        // index of the recording that is heard
+  int64_t taken = 0;        // its input frames so far
   std::vector<float> samples;
   StepContext* ctx = nullptr;
   Tensor frames;
   Pieces work;
-  int64_t told = 0;  // frames out of it
+  int64_t told = 0;  // its output frames so far
 };
 
 int64_t HearingStage::frames_in(const Ears& ears, int64_t samples) {
@@ -84,7 +84,7 @@ int64_t HearingStage::frames_in(const Ears& ears, int64_t samples) {
 Bundle HearingStage::bundle(const Sequence& sequence) const {
   Bundle bundle;
   std::vector<int32_t> samples;
-  // A text that is read aloud comes without recordings.
+  // A request to read a text aloud has no recordings.
   if (const auto* answer = dynamic_cast<const Answer*>(&sequence)) {
     for (const Heard& each : answer->heard()) samples.push_back(static_cast<int32_t>(each.samples));
   }
@@ -101,7 +101,7 @@ std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// One frame in.
+/// Takes one input frame.
 void HearingStage::take(StepContext& ctx, Stream& s, std::span<const float> samples,
                         std::vector<float>& heard) const {
   SYRINX_CHECK(s.number < s.parts.size(), "[hearing] more frames than recordings");

@@ -28,12 +28,12 @@ class Ears {
 
   Ears(Xeus xeus, NearestEntry units, EspnetEncoder codec);
 
-  /// T: the last samples, fewer than XEUS looks at, are in none.
+  /// Returns T. The last samples, if they are too few for XEUS, are in no frame.
   int64_t frames(int64_t samples) const;
   /// Returns an estimate of the pieces of a recording of `samples` samples.
   int64_t pieces(int64_t samples) const;
-  /// `samples`, at least kLeast -> i32 [T, S], in pieces that need the context in `ctx` while they
-  /// run. Samples, frames, `ctx` and this outlive the pieces.
+  /// Encodes `samples`, at least kLeast, into i32 [T, S], in pieces, which use the context in `ctx`
+  /// while they run. Samples, frames, `ctx` and this object must outlive the pieces.
   Pieces run(StepContext* const& ctx, std::span<const float> samples, Tensor& frames) const;
   size_t bytes() const { return xeus_.bytes() + units_.bytes() + codec_.bytes(); }
 
@@ -46,10 +46,10 @@ class Ears {
 /// Ears that are loaded with the first recording.
 using LazyEars = Lazy<Ears>;
 
-/// Recordings of a request to frames. What comes in for each is its samples, filled up to whole
-/// frames of kWidth; then as many frames of silence as the work on it has pieces, one for each, so
-/// that others' work comes between them; then those with which what it heard goes out. All of it is
-/// what frames_in() makes of the recording.
+/// The stage from a request's recordings to frames. Its input for a recording is the samples,
+/// filled up to whole frames of kWidth; then a frame of silence for each piece of the work, so that
+/// other requests' batches run between the pieces; then a frame for each chunk of the output.
+/// frames_in() is their total.
 class HearingStage : public ChunkStage {
  public:
   HearingStage(const LazyEars& ears, int64_t streams) : ears_(ears), streams_(streams) {}
@@ -63,7 +63,7 @@ class HearingStage : public ChunkStage {
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
-  /// Returns the frames that come in for a recording of `samples` samples.
+  /// Returns the number of input frames for a recording of `samples` samples.
   static int64_t frames_in(const Ears& ears, int64_t samples);
 
  private:
@@ -76,7 +76,7 @@ class HearingStage : public ChunkStage {
   int64_t streams_;
 };
 
-/// Makes voices of recordings: the frames that are heard. `ears` must outlive it.
+/// Makes voices of recordings: the frames of the ears. `ears` must outlive it.
 std::unique_ptr<VoiceEncoder> make_voices(const LazyEars& ears);
 
 }  // namespace syrinx::opuslm

@@ -1,5 +1,5 @@
-// Recordings heard as ESPnet hears them: frames, prompts and what is written down; voices of
-// recordings; how the work is cut; what is refused.
+// Recordings heard as ESPnet hears them: frames, prompts and transcripts; voices of recordings; how
+// the work is cut; refusals.
 #include "families/opuslm/hearing.h"
 
 #include "codec/piece_runner.h"
@@ -36,7 +36,7 @@ class OpusLmHearing : public testing::Test {
     return r;
   }
   static Error refusal(const OpusLm& model, const SpeechRequest& r) { return refusal_of(model, r); }
-  /// Rows that the hearing stage makes, `step` frames at a time.
+  /// Returns the hearing stage's rows, computed `step` frames at a time.
   std::vector<float> heard(const OpusLm& model, const Opened& opened, int step = 1) {
     const ChunkStage& stage = *model.graph().nodes()[0].chunk;
     const auto stream = open_stream(stage, opened.sequence());
@@ -61,7 +61,7 @@ class OpusLmHearing : public testing::Test {
     }
     return out;
   }
-  /// A sequence that has heard.
+  /// Opens a sequence and gives it the rows of its recordings.
   std::unique_ptr<Sequence> open(const OpusLm& model, const SpeechRequest& r) {
     auto made = model.open(r);
     EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.error().message);
@@ -138,7 +138,7 @@ TEST_F(OpusLmHearing, RowsBeforeARecordingAreKnownAndOnlyTheyHaveKeys) {
   ASSERT_TRUE(state->take(Answer::kHearing, {.type = type, .count = 2, .floats = rows}).ok());
   EXPECT_EQ(state->known_rows(), 5);
   EXPECT_FALSE(state->ready());
-  // They may run now.
+  // These rows may run now.
   EXPECT_EQ(input(*state, 3)[0], model_.config().first_unit + 1);
   EXPECT_EQ(input(*state, 4)[1], model_.config().id_of(1, 2)) << "the frame before";
   rows[3] = 16;
@@ -175,7 +175,7 @@ TEST_F(OpusLmHearing, ADialogueHearsItsUsersTurns) {
   want.push_back(c.assistant), want.push_back(c.text);
   const std::span<const int32_t> ids = state->prompt_ids();
   EXPECT_EQ(std::vector(ids.begin(), ids.end()), want);
-  // The last code of the last frame comes eight rows late.
+  // The last code of the last frame is eight rows later.
   const std::vector<int32_t> frames = golden_frames(kRecordings[1]);
   EXPECT_EQ(input(*state, static_cast<int>(want.size()) - 3)[8],
             talker_.config().id_of(8, frames.back() + 1));

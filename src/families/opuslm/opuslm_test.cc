@@ -1,4 +1,4 @@
-// Promises of the family that need no golden: batches, recomputation, the end, phases, guidance,
+// What the family guarantees without a golden: batches, recomputation, the end, phases, guidance,
 // late text, voices, checks, faults.
 #include "families/checkpoint_copy.h"
 #include "families/golden_checks.h"
@@ -75,13 +75,13 @@ TEST_F(OpusLmTest, StreamsBeginLateAndSpeechEndsAfterTheLeast) {
     EXPECT_EQ(step(*state, unit, now + 1).next, Verdict::kContinue);
     EXPECT_EQ(said_.size(), now < 8 ? 0u : 8u);
   }
-  // Frame 3: code s came at step 3 + s, as choice step + 1, that is code step.
+  // Frame 3: code s was chosen at step 3 + s as choice step + 1, which is code step.
   EXPECT_EQ(said_, (std::vector<int32_t>{4, 5, 6, 7, 8, 9, 10, 11}));
   std::vector<int32_t> ids(kS);
   row_of(*state, state->prompt_rows() + 1, false, ids);
   EXPECT_EQ(ids, (std::vector<int32_t>{unit, m.first_code + 1, 0, 0, 0, 0, 0, 0, 0}));
   EXPECT_EQ(step(*state, m.ids.end, 0).next, Verdict::kContinue);
-  // The end's frame is the model's, and one unit more; behind them are pads.
+  // The model samples the frame of the end, and one more unit; pads follow.
   for (int i = 1; i < 7; ++i) {
     EXPECT_EQ(state->rule(0).forced, i == 1 ? -1 : 0) << i;
     for (int k = 1; k < kS; ++k) EXPECT_EQ(state->rule(k).forced, k < i ? 0 : -1) << i << " " << k;
@@ -144,7 +144,7 @@ TEST_F(OpusLmTest, WordsAreWrittenThenSpoken) {
   EXPECT_LT(state->max_steps(), 1000) << "speech that never ends is bounded by its words";
 }
 
-// Also in one batch: words cost nothing in speech, nor codes in words.
+// Also in one batch: logits of words are not computed for speech, nor those of codes for words.
 TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   const ModelConfig& m = talker_.config();
   Runner runner(talker_);
@@ -157,7 +157,7 @@ TEST_F(OpusLmTest, OnlyWhatMayBeChosenIsComputed) {
   const auto computed = [](std::span<const float> logits) {
     return std::count_if(logits.begin(), logits.end(), [](float x) { return x != -INFINITY; });
   };
-  const int64_t control = m.first_unit;  // the end and the kind's id are among them
+  const int64_t control = m.first_unit;  // including the end and the ids of kinds
   EXPECT_EQ(computed(speech.logits[2]), control + m.units);
   EXPECT_EQ(computed(words.logits[2]), control + m.words);
   EXPECT_EQ(computed(words.inner[2]), 0);
@@ -342,7 +342,7 @@ TEST_F(OpusLmTest, BadCheckpointsAreNamed) {
   EXPECT_NE(fault(dir).find("ftshijt/espnet_codec_dac_large_v1.4_360epoch"), std::string::npos);
 }
 
-// What ESPnet's converter writes: other names, safetensors.
+// A checkpoint made by ESPnet's converter: other names, safetensors.
 TEST_F(OpusLmTest, AConvertedCheckpointIsTheSame) {
   const ModelDir dir;
   const TorchPickle file(dir.path("model.pth"));

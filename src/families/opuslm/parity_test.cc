@@ -1,5 +1,5 @@
-// The language models against what ESPnet computes on small checkpoints: prompt ids, rows, logits,
-// greedy frames and tokens.
+// The language models compared with ESPnet on small checkpoints: prompt ids, rows, logits, greedy
+// frames and tokens.
 #include "base/worst.h"
 #include "families/golden_checks.h"
 #include "families/opuslm/fixture.h"
@@ -9,7 +9,7 @@ namespace syrinx::opuslm {
 namespace {
 
 constexpr float kOpusLogits = 1e-4f;  // relative to the largest logit of the row
-constexpr size_t kLeastLogits = 40;   // of a step: units, or more words
+constexpr size_t kLeastLogits = 40;   // of a step: units, or words, which are more
 
 class OpusLmParity : public testing::Test {
  protected:
@@ -17,7 +17,8 @@ class OpusLmParity : public testing::Test {
       : cases_(load_cases()), model_({plain_.path(), "x"}), talker_({voiced_.path(), "x"}) {}
 
   const OpusLm& model(const Case& c) const { return c.dialogue ? talker_ : model_; }
-  /// Logits of some steps [steps, choices of all streams].
+  /// Returns the largest relative error of the logits of some steps [steps, choices of all
+  /// streams].
   float worst(const Track& track, size_t from, const View& want) const {
     float worst = 0;
     for (int64_t s = 0; s < want.shape[0]; ++s) {
@@ -108,7 +109,7 @@ TEST_F(OpusLmParity, WordsThenSpeech) {
     ASSERT_FALSE(track.finished);
     const std::span<const int32_t> ids = track.state->prompt_ids();
     EXPECT_EQ(std::vector(ids.begin(), ids.end()), ints(c.golden->view("speech_prompt_ids")));
-    // The next segment, as the engine begins it.
+    // Begins the next segment as the engine does.
     Track speech;
     speech.state = std::move(track.state);
     for (int step = 0; step < c.steps; ++step) runner.step(speech);

@@ -20,9 +20,10 @@ namespace {
 /// Fresh frames of the chunks, 20 ms each.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
 constexpr double kHearsSeconds = 30;
-constexpr int64_t kBesidesHeard = 256;  // positions that a recording leaves at least
+constexpr int64_t kBesidesHeard = 256;  // positions that a recording must leave free
 
-/// ESPnet's name for a model; a directory without it holds what its converter made.
+/// Returns ESPnet's name for a model's file; a directory without such a file was made by its
+/// converter.
 std::string weights_file(const std::string& dir) {
   for (const char* name : {kWeightsFile, kDialogueFile}) {
     if (std::string path = join_path(dir, name); is_file(path)) return path;
@@ -30,7 +31,7 @@ std::string weights_file(const std::string& dir) {
   return dir;
 }
 
-/// The one PyTorch file of the codec's repository, wherever in it.
+/// Finds the only PyTorch file of the codec's repository, in any of its folders.
 std::string codec_file(const std::string& dir) {
   std::vector<std::string> found;
   std::error_code ignored;
@@ -58,7 +59,7 @@ std::string codec_dir(const LoadSpec& spec, const std::string& name) {
   }
 }
 
-/// The folder of XEUS; empty where there is none.
+/// Returns the folder of XEUS; empty if it is missing.
 std::string xeus_dir(const LoadSpec& spec, const ModelConfig& config) {
   const std::string name = config.xeus.substr(config.xeus.rfind('/') + 1);
   if (std::string path = join_path(spec.dir, name); is_directory(path)) return path;
@@ -89,11 +90,11 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   prompter_ = std::make_unique<Prompter>(config_, open_tokenizer(spec, {}, config_.words));
   weights_ = std::make_unique<Weights>(
       weights_at(spec, weights_file(spec.dir), [dialogue = config_.dialogue](const auto& name) {
-        // The names of ESPnet, and of the plain model also the norms of OLMo 2.
+        // These names are ESPnet's; in the plain model also those of OLMo 2's norms.
         const bool norm = name.ends_with("q_norm.weight") || name.ends_with("k_norm.weight");
         return name.starts_with("corelm.") && !(dialogue && norm);
       }));
-  // As DeepSpeed saves it, one level deeper.
+  // DeepSpeed saves the tensors one level deeper.
   const bool wrapped = !spec.dummy && weights_->count("module.corelm.decoders.model.layers") > 0;
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
   root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
@@ -114,7 +115,7 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   const Weights generator = weights.scope("codec.generator");
   EspnetCodecConfig sizes;
   if (!spec.dummy) sizes = EspnetCodecConfig::of(generator);
-  // So that a codec of others has tensors that do not fit.
+  // With these sizes, another model's codec has tensors that do not fit.
   sizes.codebooks = config_.streams - 1;
   sizes.codebook_size = config_.codes;
   generator.build([&] {
@@ -123,7 +124,8 @@ void OpusLm::load_codec(const LoadSpec& spec) {
   find_ears(spec, generator, sizes);
 }
 
-/// Their files are read when a recording is first heard: they take longer than all the rest.
+/// Finds the files of the ears. They are read when the first recording is heard, because reading
+/// them takes longer than loading all the rest.
 void OpusLm::find_ears(const LoadSpec& spec, const Weights& generator,
                        const EspnetCodecConfig& codec) {
   const std::string dir = spec.dummy ? "" : xeus_dir(spec, config_);
@@ -175,7 +177,7 @@ void OpusLm::describe(const LoadSpec& spec) {
   }
 }
 
-/// Also the samples for the hearing stage.
+/// Checks a request's recordings; also returns the samples for the hearing stage.
 Result<std::vector<Heard>> OpusLm::hear(const SpeechRequest& request,
                                         std::vector<float>& samples) const {
   std::vector<Heard> heard;
@@ -224,7 +226,7 @@ Result<Opened> OpusLm::open(const SpeechRequest& request) const try {
   opened.sequences.push_back(answer.take());
   return opened;
 } catch (const LoadError& error) {
-  // A fault of the ears' files, which are read when a recording is first heard.
+  // An error in the ears' files, which are only read now.
   return Error{ErrorCode::kInternal, error.what(), "messages"};
 }
 

@@ -1,6 +1,6 @@
-// OpusLM and OpusLM-Dialogue: texts read aloud, conversations answered in words and by voice,
-// recordings written down; as a pipeline of what hears, one language model, which gives its client
-// text and its codec codes, and that codec.
+// OpusLM and OpusLM-Dialogue: texts read aloud, conversations answered in words and speech,
+// recordings transcribed. A pipeline of the ears, one language model, which sends text to the
+// client and codes to the codec, and the codec.
 #pragma once
 
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace syrinx::opuslm {
 
-/// ESPnet's names for the weights: of OpusLM, and of the dialogue model.
+/// ESPnet's names of the weight files: of OpusLM, and of the dialogue model.
 inline constexpr const char *kWeightsFile = "model.pth", *kDialogueFile = "2epoch.pth";
 /// What a directory in the published ESPnet layout lacks.
 inline constexpr const char* kNeeds =
@@ -49,11 +49,11 @@ class OpusLm : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // the table is read in place
+  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
   std::unique_ptr<CodecLm> lm_;
   std::unique_ptr<EspnetCodec> codec_;
   std::unique_ptr<CodecStage<EspnetCodec, EspnetCodecJob>> stage_;
-  std::unique_ptr<LazyEars> ears_;  // null where there are no files of them
+  std::unique_ptr<LazyEars> ears_;  // null if their files are missing
   std::unique_ptr<HearingStage> hearing_;
 };
 

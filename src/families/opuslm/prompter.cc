@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int64_t kLeastRoom = 64;  // steps that a prompt must leave
+constexpr int64_t kLeastRoom = 64;  // steps for which a prompt must leave room
 
 Error wrong(const std::string& what) { return {ErrorCode::kInvalid, what, "messages"}; }
 
@@ -20,13 +20,13 @@ std::string member(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// A message's part that is a text, or else one that is a recording.
+/// A part of a message: a text or a recording.
 struct Part {
   bool text = true;
   std::string words;
 };
 
-/// The parts of a message, texts beside each other as one.
+/// Returns the parts of a message; neighbouring texts become one part.
 Result<std::vector<Part>> parts_of(const Json& message) {
   std::vector<Part> parts{{}};
   const auto content = message.find("content");
@@ -136,7 +136,7 @@ Rows Prompter::speech(std::span<const int32_t> words, std::span<const int32_t> v
   return rows;
 }
 
-/// The dialogue model writes down what its user says before it answers.
+/// Makes the dialogue model transcribe its user's speech before it answers.
 Rows Prompter::before_recognition() const {
   const ControlIds& c = config_.ids;
   Rows rows(config_);

@@ -1,8 +1,9 @@
-// From texts, frames and conversations to the rows of a prompt. A row is S ids, one of each stream;
-// what follows a part that may be heard is S - 1 rows of pads, which the delay fills. Const after
-// construction; any thread. Sources: espnet:espnet2/speechlm/definitions.py (order of the parts),
+// Makes the rows of a prompt from texts, frames and conversations. A row is S ids, one for each
+// stream. After a part with frames come S - 1 rows of pads, which the delay pattern fills. Const
+// after construction; any thread.
+// Sources: espnet:espnet2/speechlm/definitions.py (order of the parts),
 // espnet/vllm:vllm/model_executor/models/opuslm.py (pads, conversations),
-// espnet:espnet2/train/preprocessor.py, branch speechlm3 (the end behind what the model wrote).
+// espnet:espnet2/train/preprocessor.py, branch speechlm3 (the end after the model's own words).
 #pragma once
 
 #include <cstdint>
@@ -19,22 +20,23 @@
 
 namespace syrinx::opuslm {
 
-/// Rows [N, S] one after another, before the delay. Frames of recordings may be filled later.
+/// Rows [N, S] before the delay pattern is applied. Frames of recordings may be filled in later.
 class Rows {
  public:
   explicit Rows(const ModelConfig& config) : config_(&config) {}
 
   Rows& id(int32_t id);
   Rows& ids(std::span<const int32_t> ids);
-  /// Frames [T, S] of ids, and S - 1 rows of pads.
+  /// Adds frames [T, S] of ids, and S - 1 rows of pads.
   Rows& frames(std::span<const int32_t> frames);
   Rows& pads(int64_t count);
-  /// Adds `frames` frames of the next recording, which tell() fills later, the mark of its end
-  /// where it `ends`, and S - 1 rows of pads.
+  /// Adds `frames` frames of the next recording, which tell() fills in later, the mark of its end
+  /// if `ends`, and S - 1 rows of pads.
   Rows& heard(int64_t frames, bool ends);
 
   int64_t count() const { return std::ssize(ids_) / config_->streams; }
-  /// Under the delay pattern, as many rows: stream s comes s rows late. Stream 0 is written.
+  /// Returns the rows in the delay pattern, in which stream s is s rows later. Their written ids
+  /// are those of stream 0.
   Prompt delayed() const;
 
   /// The first row whose ids are not all known; count() when all are.
@@ -56,42 +58,42 @@ class Rows {
 /// Makes the rows of prompts with one tokenizer.
 class Prompter {
  public:
-  /// Throws LoadError when the tokenizer has more ids than the model.
+  /// Throws LoadError if the tokenizer has more ids than the model.
   Prompter(const ModelConfig& config, Tokenizer tokenizer);
 
-  /// A text of a stranger: special tokens written out are plain text.
+  /// Returns the ids of a client's text: special tokens in it are plain text.
   std::vector<int32_t> words(std::string_view text) const;
   /// Returns the bytes of a text id; empty for special ids.
   std::string bytes(int32_t id) const;
 
-  /// What a text is spoken after; `voice`: frames [T, S] of ids, or none.
+  /// Returns the prompt of a text that is read aloud; `voice`: frames [T, S] of ids, may be empty.
   Rows speech(std::span<const int32_t> words, std::span<const int32_t> voice) const;
-  /// What a recording, frames [T, S] of ids, is written down after.
+  /// Returns the prompt that transcribes a recording, frames [T, S] of ids.
   Rows recognition(std::span<const int32_t> heard) const;
-  /// The same of T frames that are filled later.
+  /// The same for T frames that are filled in later.
   Rows recognition(int64_t heard) const;
-  /// A conversation up to where its answer begins. `spoken`: the answer will be heard as well.
-  /// `heard`: frames of each recording, in the order of the messages. One recording and nothing
-  /// else is written down.
+  /// Returns the prompt of a conversation, up to the beginning of the answer. `spoken`: the answer
+  /// will be spoken, too. `heard`: frames of each recording, in the order of the messages. A
+  /// conversation of a single recording is transcribed.
   Result<Rows> conversation(const Chat& chat, bool spoken, std::span<const int32_t> voice,
                             std::span<const int64_t> heard) const;
-  /// Goes on with the answer in words; then, with `speech`, it is spoken.
+  /// Appends the beginning of an answer in words or, with `speech`, of its speech.
   void answer(Rows& rows, bool speech) const;
-  /// Ends the answer's words, as those of earlier answers are ended.
+  /// Appends the answer's words and their end, as in earlier answers.
   void answered(Rows& rows, std::span<const int32_t> words) const;
 
-  /// Refuses a prompt of `rows` rows that leaves no room to answer it.
+  /// Refuses a prompt of `rows` rows that leaves too few positions for an answer.
   Status fits(int64_t rows, const char* param) const;
-  /// Frames [T, S] as people give them, a unit and S - 1 codes each, as ids; or what is wrong with
-  /// them.
+  /// Turns a client's frames [T, S], a unit and S - 1 codes each, into ids; or returns what is
+  /// wrong with them.
   Result<std::vector<int32_t>> ids_of(std::span<const int32_t> frames, const char* param) const;
 
  private:
   Rows before_recognition() const;
   void after_recognition(Rows& rows) const;
-  /// Words and S - 1 rows of pads; the end stands behind an `answer`, not behind what a user wrote.
+  /// Adds words and S - 1 rows of pads; an `answer` has an end mark, a user's words have none.
   void add_words(Rows& rows, std::span<const int32_t> words, bool answer) const;
-  /// Adds a voice, cut or filled with pads to the number of frames of the model.
+  /// Adds a voice, cut or filled with pads to the model's number of frames.
   void add_voice(Rows& rows, std::span<const int32_t> voice) const;
 
   const ModelConfig& config_;

@@ -8,8 +8,8 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kSpareFrames = 250;   // five seconds beyond what the text needs
-constexpr int64_t kFramesPerWord = 40;  // slow speech: 0.8 s for an id
+constexpr int64_t kSpareFrames = 250;   // five seconds in addition to what the text needs
+constexpr int64_t kFramesPerWord = 40;  // for slow speech: 0.8 s for an id
 
 class Script : public SpokenScript {
  public:
@@ -29,7 +29,7 @@ class Script : public SpokenScript {
     out = prompter_.speech(now.ids, voice_).delayed();
   }
 
-  /// It is fed pads.
+  /// Replaces all ids of the companion's prompt by pads.
   void make_companion(Prompt& prompt) const override {
     for (int at = 0; at < prompt.size(); ++at) std::ranges::fill(prompt.row(at), config_.ids.pad);
   }
@@ -48,7 +48,7 @@ class Script : public SpokenScript {
       rule.allowed[static_cast<size_t>(rule.ranges++)] = {begin, begin + count};
     };
     if (!ignore_stop_ && steps.steps() >= config_.least_steps) allow(config_.ids.end, 1);
-    allow(config_.ids.speech, 1);  // as ESPnet's mask leaves it
+    allow(config_.ids.speech, 1);  // allowed by ESPnet's mask
     allow(config_.first_unit, config_.units);
     return rule;
   }
@@ -58,7 +58,7 @@ class Script : public SpokenScript {
     return false;
   }
 
-  /// A pad where a code belongs is the first code.
+  /// Emits a frame; a pad in place of a code becomes the first code.
   int emit(const DelayedStreams&, std::span<int32_t> frame, StepOutput& out) override {
     for (int32_t& code : frame.subspan(1)) code = std::max(code - 1, 0);
     out.frame(frame.subspan(1));
@@ -68,7 +68,7 @@ class Script : public SpokenScript {
  private:
   const ModelConfig& config_;
   const Prompter& prompter_;
-  const std::vector<int32_t> voice_;  // ids [T, S]; empty: none
+  const std::vector<int32_t> voice_;  // ids [T, S]; empty: the request has no voice
   const bool ignore_stop_;
 };
 

@@ -9,7 +9,7 @@
 namespace syrinx::opuslm {
 namespace {
 
-constexpr int64_t kHeadRows = 12;  // of head_emb, however many streams there are
+constexpr int64_t kHeadRows = 12;  // of head_emb, whatever the number of streams
 
 /// Names of the parts: in ESPnet's own files, or after its converter.
 struct Names {
@@ -20,7 +20,7 @@ constexpr Names kEspnet{"corelm.emb.weight", "corelm.lm_head.weight", "corelm.he
 constexpr Names kConverted{"model.embed_tokens.weight", "lm_head.weight", "head_emb.weight",
                            "model"};
 
-/// Looks at all layers: one layer alone does not show that the part is there.
+/// Returns whether any layer has norms over heads: a single layer would not decide it.
 bool has_head_norms(const Weights& decoder) {
   for (int64_t i = 0; i < std::max<int64_t>(decoder.count("layers"), 1); ++i) {
     const Weights attention = decoder.scope("layers", i).scope("self_attn");
@@ -29,7 +29,7 @@ bool has_head_norms(const Weights& decoder) {
   return false;
 }
 
-/// OLMo 2 has norms after its branches and over all heads; Llama has neither.
+/// Sets the norms: OLMo 2 has them after its branches and over all heads; Llama has neither.
 DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
   if (!has_head_norms(decoder)) return c;
   c.norm_order = NormOrder::kAfter;
@@ -48,12 +48,12 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
   const Names& names = espnet ? kEspnet : kConverted;
   const Weights blocks = weights.scope(names.decoder);
   Decoder decoder(with_norms(config.lm, blocks), blocks, type);
-  weights.ignore("criterion.*");  // of the training
+  weights.ignore("criterion.*");  // of the training only
   const int64_t width = config.lm.hidden;
   const View table = weights.take(names.table, {config.vocab, width});
   const View head = weights.take(names.head, {config.vocab, width});
   const Tensor streams = weights.f32(names.streams, {kHeadRows, width});
-  // Stream 0 is words or speech, never both at once.
+  // Stream 0 is either words or speech.
   const RowRange control{0, config.first_unit}, units{config.first_unit, config.first_code},
       words{config.first_word, config.first_word + config.words};
   std::vector<StreamHead> heads;

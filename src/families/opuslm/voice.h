@@ -11,8 +11,8 @@ namespace syrinx::opuslm {
 
 inline constexpr const char* kFamily = "opuslm";
 
-/// The ids [T, S] of a request's voice, "codes" i32 [T, S] (a unit and S - 1 codes a frame); empty
-/// where it has none. Free function; any thread.
+/// Returns the ids [T, S] of a request's voice, from its "codes" i32 [T, S] (a unit and S - 1 codes
+/// a frame); empty for a request without a voice. Free function; any thread.
 Result<std::vector<int32_t>> voice_ids(const ModelConfig& config, const Prompter& prompter,
                                        const SpeechRequest& request);
 
