@@ -22,7 +22,7 @@ inline std::string golden_path(const std::string& name) {
   return std::string(SYRINX_BINARY_DIR) + "/parity/bagpiper/golden/" + name;
 }
 
-/// A directory as one would put it together, to be changed.
+/// A checkpoint directory that a test may change.
 class ModelDir {
  public:
   ModelDir() {
@@ -40,25 +40,25 @@ inline std::shared_ptr<const Recording> recording_of(int64_t samples, int rate =
       Recording{fixture::golden_signal(samples, static_cast<uint32_t>(samples)), rate});
 }
 
-/// A request of cases.json, and what ESPnet made of it.
+/// A request of cases.json, and ESPnet's results for it.
 struct Case {
   std::string name, answer;
   SpeechRequest request;
-  int steps = 0, kept_samples = 0;  // steps: of the parts that were asked for
+  int steps = 0, kept_samples = 0;  // steps: of the requested parts
   bool spoken = false, ended = false, ended_text = false, guided = false;
-  /// All parts ended by themselves, and nothing was to follow the last.
+  /// All parts ended by themselves, and the model wanted no further part.
   bool stopped = false;
   std::vector<std::string> more;  // the parts that followed: their words, "" for speech
   std::shared_ptr<Safetensors> golden;
 
-  /// All words: parts of them stand apart.
+  /// Returns all words; a blank line separates those of two parts.
   std::string words() const {
     std::string all = answer;
     for (const std::string& part : more)
       if (!part.empty()) all += "\n\n" + part;
     return all;
   }
-  /// The frames of each part that is speech.
+  /// Returns the frames of each part that is speech.
   std::vector<std::vector<int32_t>> speech() const {
     std::vector<std::vector<int32_t>> parts;
     if (spoken) parts.push_back(ints(golden->view("frames")));
@@ -124,7 +124,7 @@ inline std::vector<float> rows_of(const Bagpiper& model, StepContext& ctx, const
   return out;
 }
 
-/// A track whose recordings have been heard.
+/// Opens a track and gives it the rows of its recordings.
 inline Track hear(const Bagpiper& model, Runner& runner, const SpeechRequest& request) {
   Track track;
   auto result = model.open(request);

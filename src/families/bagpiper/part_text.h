@@ -14,21 +14,21 @@ namespace syrinx::bagpiper {
 
 class PartText {
  public:
-  /// `shown`: the client reads it; else it is only searched for stop strings.
+  /// `shown`: the text goes to the client; else it is only searched for stop strings.
   PartText(std::vector<std::string> stops, bool shown) : stops_(std::move(stops)), shown_(shown) {}
 
-  /// A part begins, or all of the answer does.
+  /// Begins a part, also the first.
   void begin() { text_.emplace(stops_); }
-  /// The next words stand apart from those before, or they do not.
+  /// Sets whether the next words are separated from the words before.
   void stand_apart(bool apart) { apart_ = apart; }
-  /// The bytes of a token.
+  /// Takes the bytes of a token.
   void push(std::string_view bytes, StepOutput& out) { show(text_->push(bytes), out); }
-  /// The part ends: the rest of its text.
+  /// Ends the part and sends the rest of its text.
   void finish(StepOutput& out) { show(text_->finish(), out); }
   bool stopped() const { return text_->stopped(); }
 
  private:
-  static constexpr const char* kBetweenParts = "\n\n";  // with speech between them or not
+  static constexpr const char* kBetweenParts = "\n\n";  // also if there is speech between them
 
   void show(std::string_view text, StepOutput& out) {
     if (!shown_ || text.empty()) return;
@@ -38,8 +38,8 @@ class PartText {
 
   const std::vector<std::string> stops_;
   const bool shown_;
-  std::optional<llm::AnswerText> text_;  // of the part
-  bool apart_ = false;                   // there were words before it, and none yet in it
+  std::optional<llm::AnswerText> text_;  // of the current part
+  bool apart_ = false;  // the current part needs a separator before its first words
 };
 
 }  // namespace syrinx::bagpiper

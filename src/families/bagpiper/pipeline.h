@@ -1,6 +1,6 @@
-// Bagpiper: scenes described in words made audible, and recordings put into words, both by way of
-// words that the model writes first; as a pipeline of an audio tower, one language model, which
-// gives its client text and its codec codes, and that codec.
+// Bagpiper makes audio of scenes that are described in words, and describes recordings in words; in
+// both cases the model writes words first. A pipeline of an audio tower, one language model, which
+// sends text to the client and codes to the codec, and the codec.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@
 
 namespace syrinx::bagpiper {
 
-/// The weights as published; the file identifies a checkpoint of this family.
+/// The published weight file, which identifies a checkpoint of this family.
 inline constexpr const char* kMarker = "model.pt";
 
 /// Scales a recording to mean 0 and deviation 1, as ESPnet's preparation has it. At 16 kHz; its
@@ -30,7 +30,8 @@ class Bagpiper : public LoadedPipeline {
   explicit Bagpiper(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// A question about the recording, in the form of the authors' own (espnet2/bin/bagpiper.py).
+  /// Returns a question about the recording, in the form of the authors' own
+  /// (espnet2/bin/bagpiper.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
   /// The id behind the model's thoughts, where it writes any.
   std::string dictated(std::string_view answer) const override;
@@ -47,7 +48,7 @@ class Bagpiper : public LoadedPipeline {
   ModelConfig config_;
   SpokenModel spoken_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_;  // the table is read in place
+  std::unique_ptr<Weights> weights_;  // kept: the table is read from the mapped file
   std::unique_ptr<Qwen3AudioTower> tower_;
   PackedLinear adaptor_;
   std::unique_ptr<CodecLm> lm_;

@@ -1,6 +1,6 @@
-// From messages to the ids of a prompt. A conversation is parts, each a role, a kind and what is
-// said or heard; a part is ended by kEndPart where the next one is of the same role, by kEnd
-// otherwise. In prompts only stream 0 has ids. Const after construction; any thread.
+// Makes the ids of a prompt from messages. A conversation is parts, each with a role, a kind and a
+// content, words or a recording. A part ends with kEndPart if the next part has the same role, else
+// with kEnd. In prompts only stream 0 has ids. Const after construction; any thread.
 // Source: espnet:espnet2/speechlm/model/speechlm/speechlm_job.py (SpeechLMPreprocessor).
 #pragma once
 
@@ -19,17 +19,18 @@ namespace syrinx::bagpiper {
 
 class Prompter {
  public:
-  /// Where a row of a recording stands.
+  /// In place of the id of a recording's row.
   static constexpr int32_t kHeardRow = -1;
 
   explicit Prompter(Tokenizer tokenizer);
 
-  /// What a conversation is answered after, up to where the words of the answer begin. `rows`: how
-  /// many each recording has, in their order.
+  /// Returns the prompt of a conversation, up to the beginning of the answer's words. `rows`: the
+  /// number of rows of each recording, in order.
   Result<std::vector<int32_t>> conversation(const Chat& chat, std::span<const int64_t> rows) const;
-  /// What a text is read aloud after: a scene in which it is said, as `description` has it.
+  /// Returns the prompt that reads a text aloud: a scene, as in `description`, in which the text is
+  /// said.
   std::vector<int32_t> reading(std::string_view text, std::string_view description) const;
-  /// The words of that request.
+  /// Returns the words of that scene.
   static std::string scene(std::string_view text, std::string_view description);
 
   /// Returns the bytes of a text id; empty for special ids.

@@ -1,7 +1,8 @@
-// The language model: a Qwen3 decoder whose input row is the sum of the embeddings of S ids, of
-// which pads add nothing in all streams but the first, or a row of what is heard; its step makes a
-// choice of every stream with the one head, logits_s = W (h + e_s), e_0 = 0. Free function; throws
-// LoadError. Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py.
+// The language model: a Qwen3 decoder. Its input row is a row of the audio tower, or the sum of the
+// embeddings of S ids, in which pads of all streams but the first add nothing. A step chooses an id
+// for every stream with the one head, logits_s = W (h + e_s), e_0 = 0. Free function; throws
+// LoadError.
+// Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py.
 #pragma once
 
 #include <memory>
@@ -12,8 +13,7 @@
 
 namespace syrinx::bagpiper {
 
-/// `weights` is the scope that holds "model." and must outlive what is made: the table is not
-/// copied.
+/// `weights` is the scope that has "model." and must outlive the result: the table is not copied.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
                                  WeightType type);
 

@@ -60,7 +60,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
   if (!request.voice.name.empty() && request.voice.name != "default") {
     return Error{ErrorCode::kNotFound,
                  "the model has no voice \"" + request.voice.name +
-                     "\": it makes one up (\"default\"), as instructions describe it",
+                     "\"; use \"default\" and describe the voice in 'instructions'",
                  "voice"};
   }
   if (request.voice.data) return unsupported("the model takes no voices", "voice");

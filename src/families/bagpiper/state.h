@@ -37,7 +37,7 @@ class State : public Sequence, public Hearer {
   static constexpr int kHearing = 1;  ///< input port of the tower's rows
   static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;  ///< steps
 
-  /// `heard`: the request's recordings. What the references name outlives it.
+  /// `heard`: the request's recordings. All references but the request must outlive it.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                 const SpokenModel& spoken, const Prompter& prompter,
                                                 const SpeechRequest& request,
@@ -50,7 +50,7 @@ class State : public Sequence, public Hearer {
   int known_rows() const override;
   std::optional<float> guidance() const override { return guidance_; }
   float step_guidance(int) const override;
-  /// Stream 0; Prompter::kHeardRow where a row of a recording stands.
+  /// Returns the ids of stream 0; Prompter::kHeardRow for a row of a recording.
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   /// Rows from the first recording on have no keys.
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
@@ -68,7 +68,7 @@ class State : public Sequence, public Hearer {
  private:
   enum class Phase { kWords, kTurn, kSpeech };
 
-  /// Steps that words and speech of all parts may take together, and those of the segment.
+  /// The most steps of words and of speech in all parts together, and of the segment.
   struct Bounds {
     int words = 1, speech = 1, steps = 1;
   };
@@ -90,9 +90,9 @@ class State : public Sequence, public Hearer {
   Verdict end_speech(int32_t id, FinishReason reason);
   Verdict next_part();
   void remember_part();
-  /// Whether speech follows these words, whatever the model would say.
+  /// Returns whether speech follows these words, whatever the model would choose.
   bool forces_speech() const { return speaks_ && first_part_; }
-  /// Steps of the speech that may be made now.
+  /// Returns how many steps of speech may still be made.
   int64_t speech_steps() const;
 
   const ModelConfig& config_;
@@ -104,19 +104,19 @@ class State : public Sequence, public Hearer {
   const SampleParams words_, speech_, kind_;
   const std::optional<float> guidance_;
 
-  TextPlan text_;  // of a reading: its segments are ids of prompts
+  TextPlan text_;  // of a text read aloud: its segments are ids of prompts
   PartText written_;
 
   Phase phase_ = Phase::kWords;
   bool first_part_ = true;  // of the segment's text
-  Prompt prompt_;           // with the parts before; empty while there is nothing to do
+  Prompt prompt_;           // including the parts already made; empty while there is nothing to do
   llm::HeardRows rows_;
-  std::vector<int32_t> said_;  // ids of words and turns behind the prompt
-  DelayedStreams streams_;     // choices of the speech behind those, not ids
-  int written_ids_ = 0;        // of all parts
-  bool cut_ = false;           // some part was, of any segment
+  std::vector<int32_t> said_;  // ids of words and turns after the prompt
+  DelayedStreams streams_;     // of the speech after them, as choices, not ids
+  int written_ids_ = 0;        // in all parts
+  bool cut_ = false;           // a part of any segment was cut
   Bounds bounds_;
-  int end_ = 1;                // rows of all parts, and the prompt's
+  int end_ = 1;                // rows of all parts and of the prompt
   int64_t frames_before_ = 0;  // of earlier parts and segments
 };
 
