@@ -49,14 +49,14 @@ __device__ inline void write_cached_row(char* part, const float* x, int dim, int
 }
 
 /// The position of a row of the batch, its page, and its row in the page.
-struct CachePlace {
+struct CachePosition {
   int64_t position;
   int32_t page;
   int slot;
 };
-__device__ inline CachePlace cache_place(const int32_t* row_begin, const int32_t* kv_len,
-                                         const int32_t* table, int sequences, int max_pages,
-                                         int row) {
+__device__ inline CachePosition cache_position(const int32_t* row_begin, const int32_t* kv_len,
+                                               const int32_t* table, int sequences, int max_pages,
+                                               int row) {
   const int mine =  // the sequence of the row
       gpu::highest(0, sequences - 1, [&](int s) { return row_begin[s] <= row; });
   const int64_t position = int64_t{kv_len[mine]} - row_begin[mine + 1] + row;
