@@ -1,5 +1,5 @@
-// The model against what ESPnet computes on a small checkpoint: prompt ids, rows, logits, words,
-// greedy frames, recordings, samples.
+// The model compared with ESPnet on a small checkpoint: prompt ids, rows, logits, words, greedy
+// frames, recordings, samples.
 #include "base/worst.h"
 #include "codec/dac_fixture.h"
 #include "families/bagpiper/fixture.h"
@@ -10,13 +10,14 @@ namespace {
 
 constexpr float kBagpiperLogits = 1e-4f;  // relative to the largest logit of the row
 constexpr int64_t kTail = 7;              // steps beyond the frames
-constexpr size_t kLeastLogits = 200;      // of a step: codes of all streams, or more words
+constexpr size_t kLeastLogits = 200;  // of a step: codes of all streams, or words, which are more
 
 class BagpiperParity : public testing::Test {
  protected:
   BagpiperParity() : cases_(load_cases()), model_({golden_path("checkpoint"), "x"}) {}
 
-  /// Logits of some steps [steps, choices of all streams].
+  /// Returns the largest relative error of the logits of some steps [steps, choices of all
+  /// streams].
   static float worst(const Track& track, size_t from, const View& want) {
     float worst = 0;
     for (int64_t s = 0; s < want.shape[0]; ++s) {
@@ -127,11 +128,11 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
     for (int step = 0; step < c.steps; ++step) runner.step(track);
     for (size_t n = 0; n < c.more.size(); ++n) {
       ASSERT_FALSE(track.finished) << c.name << " " << n;
-      if (n % 2 == 0) runner.drop(track);  // what was said is fed again
+      if (n % 2 == 0) runner.drop(track);  // the ids so far are fed again
       const std::string name = "more_" + std::to_string(n);
       const bool speaks = c.more[n].empty();
       const size_t before = track.frames.size(), first = track.logits.size() + 1;
-      // Its kind, its ids, and of speech the end.
+      // The kind, the ids and, for speech, the end.
       const int64_t steps = 1 + c.golden->view(name).shape[0] + (speaks ? kTail + 1 : 0);
       for (int64_t step = 0; step < steps; ++step) runner.step(track);
       most = std::max(most, worst(track, first, c.golden->view(name + "_logits")));
@@ -140,7 +141,7 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
                                         track.frames.end());
       EXPECT_EQ(frames, ints(c.golden->view(name))) << c.name << " " << n;
     }
-    if (!track.finished) runner.step(track);  // too many words, or sound not asked for
+    if (!track.finished) runner.step(track);  // too many words, or speech that was not requested
     EXPECT_TRUE(track.finished) << c.name;
     EXPECT_EQ(track.text, c.words()) << c.name;
     for (const std::string& part : c.more) ++(part.empty() ? speech : words);
@@ -151,7 +152,8 @@ TEST_F(BagpiperParity, TheModelSaysWhatFollows) {
   RecordProperty("worst_logits", std::to_string(most * 1e6) + "e-6");
 }
 
-// The first step of guided speech, of the sequence and of its companion, before they are merged.
+// The first step of guided speech, of the sequence and of its companion, before their logits are
+// merged.
 TEST_F(BagpiperParity, ACompanionIsTheProgramsOwn) {
   const ArTraits& traits = model_.lm().traits();
   float most = 0;

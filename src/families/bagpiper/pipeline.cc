@@ -19,7 +19,7 @@ namespace {
 
 /// Fresh frames of the chunks, 20 ms each.
 constexpr int kInitialFrames = 4, kSteadyFrames = 16;
-constexpr double kHearsSeconds = 30;  // what the model was trained with
+constexpr double kHearsSeconds = 30;  // as in the model's training
 // The system message of the authors' own questions about recordings.
 constexpr const char* kUnderstands = "You are an audio understanding assistant.";
 constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
@@ -28,7 +28,7 @@ constexpr std::string_view kThoughts = "<think>", kThoughtsEnd = "</think>";
 const NamePatterns kOnlyEncodes{"acoustic_encoder.*", "encoder_semantic.*", "semantic_model.*",
                                 "fc.*"};
 
-/// ESPnet publishes neither; random weights need no tokenizer.
+/// Checks for the two files that ESPnet does not publish; random weights need no tokenizer.
 void check_files(const LoadSpec& spec) {
   std::string missing;
   if (!is_file(join_path(spec.dir, "config.json"))) missing = "config.json";
@@ -57,16 +57,16 @@ std::vector<float> prepared(std::vector<float> recording) {
 Bagpiper::Bagpiper(const LoadSpec& spec) {
   check_files(spec);
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, kMarker)));
-  // As DeepSpeed saves it, one level deeper; a plain state dict is one as well.
+  // DeepSpeed saves the tensors one level deeper; a plain state dict is accepted, too.
   const bool plain = spec.dummy || weights_->count("model.layers") > 0;
   const Weights root = plain ? *weights_ : weights_->scope("module");
   config_ = load_model_config(Config::load(join_path(spec.dir, "config.json")), root);
   spoken_ = spoken_model(config_);
   prompter_ = std::make_unique<Prompter>(open_tokenizer(spec, {}, config_.words));
-  root.ignore("vocab_weight");  // of the training
+  root.ignore("vocab_weight");  // of the training only
   const Weights codec = root.scope(kCodecScope);
   XCodecConfig sizes = XCodecConfig::of(codec, XCodecConfig::general());
-  sizes.codec.codebooks = config_.streams;  // so that another's has tensors that do not fit
+  sizes.codec.codebooks = config_.streams;  // so that another model's codec does not fit
   sizes.codec.codebook_size = config_.codes;
   for (const std::string& pattern : kOnlyEncodes) codec.ignore(pattern);
   root.build([&] {
@@ -151,7 +151,7 @@ Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
 std::string Bagpiper::dictated(std::string_view answer) const {
   const size_t end = answer.rfind(kThoughtsEnd);
   if (end != std::string_view::npos) return std::string(answer.substr(end + kThoughtsEnd.size()));
-  // Thoughts that did not end say nothing yet.
+  // An answer whose thoughts have not ended has no text yet.
   return answer.find(kThoughts) == std::string_view::npos ? std::string(answer) : std::string();
 }
 

@@ -24,7 +24,7 @@ std::string member(const Json& object, const char* key) {
 struct Part {
   int32_t role = 0;
   std::string text;
-  int64_t rows = 0;  // > 0: a recording instead
+  int64_t rows = 0;  // > 0: the part is a recording
 };
 
 std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> parts) {
@@ -35,9 +35,9 @@ std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> p
     ids.push_back(part.rows > 0 ? kAudio : kText);
     if (part.rows > 0) {
       ids.insert(ids.end(), static_cast<size_t>(part.rows), Prompter::kHeardRow);
-    } else {  // special tokens of strangers are plain text
+    } else {  // special tokens in a client's text are plain text
       for (const int32_t id : tokenizer.encode(part.text, false)) {
-        // ESPnet takes the tokenizer's first id ("!") for a pad, and trained the model so.
+        // ESPnet takes the tokenizer's first id ("!") for a pad, and trained the model that way.
         ids.push_back(id == 0 ? int32_t{kPad} : ModelConfig::kFirstWord + id);
       }
     }
@@ -49,7 +49,8 @@ std::vector<int32_t> lay_out(const Tokenizer& tokenizer, std::span<const Part> p
   return ids;
 }
 
-/// Neighbouring texts of a message are one part. Takes what it uses of `rows`.
+/// Adds the parts of a message; neighbouring texts become one part. Removes the used numbers from
+/// `rows`.
 Status add_parts(int32_t role, const Json& value, std::span<const int64_t>& rows,
                  std::vector<Part>& parts) {
   if (value.is_null()) return parts.push_back({role, "", 0}), ok_status();

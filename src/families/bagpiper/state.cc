@@ -11,14 +11,15 @@
 namespace syrinx::bagpiper {
 namespace {
 
-// The released inference.yaml.
+// The values of the released inference.yaml.
 constexpr float kSpeechTemperature = 0.8f, kWordsTemperature = 0.6f, kGuidance = 3;
 constexpr int kTopK = 20;
 
-constexpr int64_t kLeastRoom = 256;  // steps that a prompt must leave
+constexpr int64_t kLeastRoom = 256;  // steps for which a prompt must leave room
 constexpr int kTurnSteps = 2;
-constexpr int64_t kMoreTurns = 32;  // room for those of more parts, beside their words and speech
-constexpr int kReserved = 4096;     // words for which memory is reserved at the beginning
+constexpr int64_t kMoreTurns =
+    32;                          // steps for the turns of further parts, besides words and speech
+constexpr int kReserved = 4096;  // words for which memory is reserved at the beginning
 
 Error unsupported(const char* what, const char* param) {
   return {ErrorCode::kUnsupported, what, param};
@@ -101,7 +102,7 @@ Status State::begin(const SpeechRequest& request) {
   return ok_status();
 }
 
-/// The prompt of a segment.
+/// Returns the prompt of a segment.
 Result<std::vector<int32_t>> State::read(std::string_view segment) const {
   std::vector<int32_t> prompt = prompter_.reading(trimmed(segment), description_);
   if (const Status fault = fits(std::ssize(prompt), "input"); !fault) return fault.error();
@@ -112,11 +113,11 @@ Status State::append_text(std::string_view text, bool last) {
   if (chats_) return Sequence::append_text(text, last);
   if (Status taken = text_.append(text, last); !taken.ok()) return taken;
   if (!ready()) begin_reading();
-  // A sentence is certain once a letter after it is there, so what comes last is never nothing.
+  // A sentence is only complete once a letter after it has come, so a last text is never empty.
   return ready() || !last ? ok_status() : nothing_to_say();
 }
 
-/// The next segment of a reading, if one waits.
+/// Begins the next segment of a text that is read aloud, if there is one.
 void State::begin_reading() {
   prompt_ = Prompt(static_cast<int>(config_.streams));
   if (!text_.empty()) begin_segment(text_.next());
@@ -246,7 +247,7 @@ Verdict State::write(int32_t id, StepOutput& out) {
   return end_words(kEnd, FinishReason::kLength);
 }
 
-/// `id`: what they end with.
+/// Ends the words; `id` is the id that ends them.
 Verdict State::end_words(int32_t id, FinishReason reason) {
   cut_ = cut_ || reason == FinishReason::kLength;
   if (forces_speech()) {
@@ -256,7 +257,7 @@ Verdict State::end_words(int32_t id, FinishReason reason) {
   return id == kEndPart ? next_part() : Verdict{Verdict::kFinished, reason};
 }
 
-/// Unless it was not asked for, or there is no room for it.
+/// Begins a part; ends the request if the part is unwanted speech or has no room.
 Verdict State::begin_part(int32_t kind) {
   const bool speech = kind == kAudio;
   phase_ = speech ? Phase::kSpeech : Phase::kWords;
@@ -285,7 +286,7 @@ Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
   return end_speech(kEnd, FinishReason::kLength);
 }
 
-/// `id`: what it ends with.
+/// Ends the speech; `id` is the id that ends it.
 Verdict State::end_speech(int32_t id, FinishReason reason) {
   cut_ = cut_ || reason == FinishReason::kLength;
   frames_before_ += streams_.end_frame();
@@ -298,8 +299,8 @@ Verdict State::end_speech(int32_t id, FinishReason reason) {
   return {Verdict::kNextSegment, FinishReason::kStop};
 }
 
-/// What was said becomes a prompt, behind which the model says of which kind the next part is. All
-/// parts together have the steps that the first ones might have taken.
+/// Makes a prompt of everything so far; the model then chooses the kind of the next part. All parts
+/// together have the steps that the first parts were allowed to take.
 Verdict State::next_part() {
   const bool spoke = phase_ == Phase::kSpeech;
   const int rows = prompt_rows() + static_cast<int>(std::ssize(said_)) + streams_.steps();
@@ -311,7 +312,7 @@ Verdict State::next_part() {
   written_.begin();
   bounds_.speech = static_cast<int>(std::min<int64_t>(speech_steps(), bounds_.steps - 1));
   Verdict verdict{Verdict::kNextSegment, FinishReason::kStop, rows};
-  // From its kind on the companion was fed what was said.
+  // The companion's rows end with the kind of the speech; the speech itself is fed to it again.
   if (spoke) verdict.companion_kept = rows - streams_.steps() - 1;
   verdict.new_streams = spoke;
   streams_.restart(speaks_ ? bounds_.speech : 0);

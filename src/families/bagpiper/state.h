@@ -1,14 +1,17 @@
-// One request. A text is read aloud in segments, a conversation is answered. Both are parts, words
-// or speech; before each part stands a turn, <|assistant|> and the part's kind.
+// One request: a text that is read aloud in segments, or a conversation that is answered. Both are
+// parts, of words or of speech. Before each part the model writes a turn: <|assistant|> and the
+// part's kind.
 //
-// - The first part is words. Where the request is to be heard, the second part is speech, whatever
-//   the model would say.
-// - A part that ends in kEndPart is followed by another, of the kind that the model finds likelier.
-//   It is a segment of the engine: its prompt is all that was said, its first step is the choice.
-// - In words and turns only stream 0 is drawn; the others are pads. In speech code s of a frame
-//   comes s steps late, and the model fills what is before and behind (model/delay.h).
-// - Only speech is guided. The companion is fed pads before it, but for the kind of that part.
-// - A part that does not end is cut, and then the request ends with kLength.
+// - The first part is words. If the client wants audio, the second part is speech, whatever the
+//   model would choose.
+// - A part that ends in kEndPart is followed by another part, of the kind that is likelier. For the
+//   engine it is a segment: its prompt is everything before, its first step chooses the kind.
+// - In words and turns only stream 0 is sampled; the other streams are pads. In speech code s of a
+//   frame is s steps later, and the model samples also what fills the streams before and after
+//   (model/delay.h).
+// - Only speech has guidance. The companion's rows before it are pads, except the kind of that
+// part.
+// - A part that does not end by itself is cut, and then the request ends with kLength.
 //
 // Made on the caller's thread, then touched by one thread at a time. S streams, H width.
 // Source: espnet:espnet2/speechlm/model/speechlm/lm/parallel.py (inference).
@@ -37,7 +40,8 @@ class State : public Sequence, public Hearer {
   static constexpr int kHearing = 1;  ///< input port of the tower's rows
   static constexpr int kLeastSpeech = 50, kMostSpeech = 2048, kMostWords = 2048;  ///< steps
 
-  /// `heard`: the request's recordings. All references but the request must outlive it.
+  /// `heard`: the request's recordings. `config`, `spoken` and `prompter` must outlive the
+  /// sequence.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
                                                 const SpokenModel& spoken, const Prompter& prompter,
                                                 const SpeechRequest& request,
