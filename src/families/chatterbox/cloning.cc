@@ -25,8 +25,8 @@ class Cloning::Encoding : public VoiceEncoding {
     voice_.text = recording.text;
     voice_.seconds = recording.seconds();
     constexpr int kMelRate = S3ReferenceEncoder::kMelRate, kRate = S3Tokenizer::kSampleRate;
-    // As in the authors' code: librosa's resampler for what the language model hears, torchaudio's
-    // for the flow, which cuts before it resamples.
+    // As in the authors' code: librosa's resampler for the language model's input; torchaudio's for
+    // the flow's, which is cut before it is resampled.
     std::vector<float> high =
         resampled(recording.samples, recording.sample_rate, kMelRate, Resampling::kSoxr);
     if (plan.loudness) bring_to_loudness(high, kMelRate, *plan.loudness);
@@ -45,7 +45,7 @@ class Cloning::Encoding : public VoiceEncoding {
   }
   syrinx::Voice take() override {
     voice_.tensors["prompt_speech"] = tensor_of(std::span<const int32_t>(prompt_.tokens()));
-    // As in the authors' code, half a token at the end stays in the mel.
+    // As in the authors' code, the mel keeps half a token at the end.
     put_reference(encoders_.reference.take(reference_, encoders_.reference.ratio() - 1), voice_);
     voice_.tensors["speaker"] = tensor_of(std::span<const float>(speaker_.vector()));
     voice_.tensors["emotion"] = tensor_of(std::span(&kDefaultEmotion, 1));
@@ -82,7 +82,7 @@ const Cloning::Encoders& Cloning::encoders() const {
                                             encoders->speaker.width()));
       encoders_ = std::move(encoders);
     };
-    // Beside what is used: filters that are computed here, and counters of the training.
+    // Tensors that are not used: filters, which are computed here, and counters of the training.
     speaker.build([&] {
       vector.build(
           [&] {

@@ -1,8 +1,8 @@
-// Recordings to voices of Chatterbox and Turbo. The language model gets the speaker encoder's
-// vector of the whole recording, the speech tokens of its first seconds and a degree of emotion;
-// the flow gets tokens, mel and vector of the first 10 s. The encoders are loaded when the first
-// recording comes. Const but for that, thread-safe. Source: chatterbox:src/chatterbox/tts.py
-// (prepare_conditionals).
+// Makes voices of recordings for Chatterbox and Turbo. The language model gets the speaker
+// encoder's vector of the whole recording, the speech tokens of its first seconds and a degree of
+// emotion; the flow gets tokens, mel and vector of the first 10 s. The encoders are loaded when the
+// first recording comes; otherwise const. Thread-safe.
+// Source: chatterbox:src/chatterbox/tts.py (prepare_conditionals).
 #pragma once
 
 #include <memory>
@@ -17,14 +17,14 @@
 
 namespace syrinx::chatterbox {
 
-/// How a family's authors prepare a recording.
+/// The way in which a family's authors prepare a recording.
 struct CloningPlan {
   const char* family = "chatterbox";
   std::string codec = "s3gen.safetensors";  ///< the file of S3 tokenizer and CAM++
   const char* speaker = "ve.safetensors";   ///< the file of the speaker encoder
-  double least_s = 1;                       ///< of a recording
-  size_t prompt_s = 6;                      ///< what the language model hears the tokens of
-  std::optional<double> loudness = {};      ///< LUFS that a recording is brought to first
+  double least_s = 1;                       ///< the shortest recording
+  size_t prompt_s = 6;                      ///< the part of it whose tokens the language model gets
+  std::optional<double> loudness = {};      ///< LUFS to which a recording is scaled first
 };
 
 /// The voice encoder of a checkpoint; open() may load weights.
@@ -42,7 +42,7 @@ class Cloning : public VoiceEncoder {
     SpeakerEncoder speaker;
   };
   class Encoding;
-  /// Throws LoadError, each time anew until it succeeds.
+  /// Loads the encoders at the first call. Throws LoadError; the next call then tries again.
   const Encoders& encoders() const;
 
   VoiceEncoderInfo info_;

@@ -1,5 +1,5 @@
-// Sizes of a Chatterbox checkpoint, which has no config file. They are read from the shapes of the
-// tensors where these have them; the rest is fixed in the authors' code. Plain data.
+// Sizes of a Chatterbox checkpoint, which has no config file. They are read from the shapes of
+// tensors where these show them; other sizes are fixed in the authors' code. Plain data.
 // Source: chatterbox:src/chatterbox/models/t3/{llama_configs.py,modules/t3_config.py},
 // s3gen/s3gen.py.
 #pragma once
@@ -13,14 +13,15 @@
 namespace syrinx::chatterbox {
 
 inline constexpr int32_t kStartText = 255, kStopText = 0;
-inline constexpr int32_t kSpeechCodes = 6561;  ///< ids below are S3 tokens
+inline constexpr int32_t kSpeechCodes = 6561;  ///< smaller ids are S3 tokens
 inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
 inline constexpr int64_t kMostSteps = 1000;
 
 /// One of the models that share this network.
 struct Edition {
   const char* family = "chatterbox";
-  const char* marker = "t3_cfg.safetensors";  ///< its language model, by which it is known
+  const char* marker =
+      "t3_cfg.safetensors";  ///< the file of its language model, which identifies it
   const char* tokenizer = "tokenizer.json";
   bool multilingual = false;
   float repetition_penalty = 1.2f;
@@ -35,27 +36,28 @@ inline constexpr Edition kMultilingualEdition{.family = "chatterbox_multilingual
 /// Sizes and ids of the language model.
 struct ModelConfig {
   Edition edition;
-  DecoderConfig decoder;  ///< Llama, with learned positions beside the rotary ones
+  DecoderConfig decoder;  ///< Llama, with learned positions in addition to RoPE
   int64_t text_vocab = 704, text_positions = 2050;
   int64_t speech_vocab = 8194, speech_positions = 4100;
-  int64_t speaker = 256;  ///< of the voice encoder's vector
+  int64_t speaker = 256;  ///< width of the voice encoder's vector
   int64_t queries = 32;   ///< of the perceiver
   int64_t perceiver_heads = 4;
   bool emotion = true;  ///< a voice has a degree of emotion
   S3FlowConfig flow;
   HiftConfig hift;
 
-  /// Rows of a voice, of a text and of its speech.
+  /// Returns the most rows of a voice, a text and its speech together.
   int64_t max_positions() const { return 2 + queries + text_positions + speech_positions; }
 };
 
-/// Shapes of t3_cfg.safetensors and s3gen.safetensors; what is absent keeps its published size, and
-/// the layers then say what they miss.
+/// Reads the shapes of t3_cfg.safetensors and s3gen.safetensors. Sizes of absent tensors keep their
+/// published values; the layers then report the missing tensors.
 ModelConfig read_config(const Weights& t3, const Weights& s3gen);
-/// The same of s3gen.safetensors alone; a flow with a mixer of times has two steps of mean flow.
+/// Reads the shapes of s3gen.safetensors alone; a flow with a mixer of times has two steps of mean
+/// flow.
 void read_codec(const Weights& s3gen, ModelConfig& config);
 
-/// Size `dim` of a tensor, if it is there and has one.
+/// Reads size `dim` of a tensor, if the tensor exists and has this dimension.
 void read_size(const Weights& weights, const std::string& name, int dim, int64_t& out);
 void read_size(const Weights& weights, const std::string& name, int dim, int& out);
 

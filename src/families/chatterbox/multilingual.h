@@ -1,5 +1,5 @@
-// Text of Chatterbox Multilingual: small letters in NFKD behind the token of a language, and what
-// some languages need beside. Const after loading; any thread.
+// Text of Chatterbox Multilingual: lower-case letters in NFKD after the token of a language, and
+// the preparation that some languages need. Const after loading; any thread.
 // Source: chatterbox:src/chatterbox/models/tokenizers/tokenizer.py (MTLTokenizer), mtl_tts.py.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace syrinx::chatterbox {
 
 class MultilingualText {
  public:
-  /// `cangjie`: Cangjie5_TC.json, how Chinese characters are spelled; a missing file leaves Chinese
-  /// out of languages(). `tokenizer`, read from `path`, must outlive this. Throws LoadError.
+  /// `cangjie`: Cangjie5_TC.json, the spelling of Chinese characters; without this file languages()
+  /// lacks Chinese. `tokenizer`, read from `path`, must outlive this object. Throws LoadError.
   MultilingualText(const TextTokenizer& tokenizer, const std::string& path,
                    const std::string& cangjie);
 
-  /// Codes of ISO 639-1, English first; those whose token the tokenizer has.
+  /// Returns codes of ISO 639-1, English first, for the languages whose token the tokenizer has.
   const std::vector<std::string>& languages() const { return languages_; }
-  /// Ids of a text that is clean(); `language` is one of languages(). An Error names "input" where
-  /// the text is written in what the model cannot read.
+  /// Returns the ids of a text that is clean(); `language` is one of languages(). An Error names
+  /// "input" if the model cannot read the text's script.
   Result<std::vector<int32_t>> encode(std::string_view text, const std::string& language) const;
 
  private:

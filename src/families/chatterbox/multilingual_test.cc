@@ -1,5 +1,5 @@
-// Chatterbox Multilingual against what the authors' code computes: clean texts and ids of many
-// languages, merged logits and greedy tokens.
+// Chatterbox Multilingual compared with the authors' code: clean texts and ids of many languages,
+// merged logits and greedy tokens.
 #include "families/chatterbox/multilingual.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST_F(ChatterboxMultilingual, TextsOfManyLanguages) {
   for (const auto& c : mtl_cases()["texts"]) {
     const std::string text = c["text"], language = c["language"];
     EXPECT_EQ(clean(text, Punctuation::kMultilingual), c["clean"]);
-    // Tokens written out are plain text here, and words there.
+    // The names of tokens in a text are plain text here, but tokens in the authors' code.
     if (text.find('[') != text.npos) continue;
     EXPECT_EQ(ids_of(language, text), c["ids"].get<std::vector<int32_t>>()) << language;
   }
@@ -64,7 +64,7 @@ TEST_F(ChatterboxMultilingual, LanguagesByCodeOrName) {
   EXPECT_NE(ids_of("de", "Ja."), ids_of("en", "Ja."));
   SpeechRequest request;
   request.say.text = "Ja.";
-  request.say.language = "fi";  // whose token the small tokenizer lacks
+  request.say.language = "fi";  // the small tokenizer has no token for it
   EXPECT_EQ(refusal_of(model_, request).param, "language");
 }
 

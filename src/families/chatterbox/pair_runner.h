@@ -9,13 +9,13 @@
 
 namespace syrinx::chatterbox {
 
-/// The language model alone, one request and its companion.
+/// The language model alone, with a request and its companion.
 struct PairRunner {
   explicit PairRunner(const Chatterbox& m) : model(m), kv(m.lm().traits().kv[0], 2 * kPages) {
     for (int32_t page = 0; page < 2 * kPages; ++page) pages.push_back(page);
   }
 
-  /// Merged logits of the step after rows [begin, end).
+  /// Returns the merged logits of the step after rows [begin, end).
   std::vector<float> step(Sequence& state, int begin, int end) {
     arena.reset();
     const int count = state.guidance() ? 2 : 1, rows = end - begin;

@@ -1,6 +1,6 @@
-// Chatterbox against what the authors' code computes on a small checkpoint: clean text and ids, the
-// voice's rows, merged logits, greedy tokens, samples; and what it promises beside
-// spoken_families_test.cc.
+// Chatterbox compared with the authors' code on a small checkpoint: clean text and ids, the voice's
+// rows, merged logits, greedy tokens, samples; and what only this family guarantees (all families:
+// spoken_families_test.cc).
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -89,7 +89,7 @@ TEST(ChatterboxParity, DegreesOfEmotion) {
   EXPECT_EQ(first_row(), voice.rows.f32());
   request.voice.exaggeration = 1.25f;
   const float* asked = first_row();
-  EXPECT_EQ(asked, first_row());  // kept, so that requests share their prompts
+  EXPECT_EQ(asked, first_row());  // kept, so that requests share their prompts' pages
   EXPECT_TRUE(std::equal(asked, asked + other.rows.shape().count(), other.rows.f32()));
 }
 
@@ -200,7 +200,7 @@ TEST(Chatterbox, MissingAndDamagedFilesAreFaults) {
     EXPECT_NE(fault(file, false).find(file), std::string::npos) << file;
   }
   EXPECT_NE(fault("tokenizer.json", true).find("tokenizer.json"), std::string::npos);
-  EXPECT_EQ(fault("conds.pt", true), "loaded");  // without a voice
+  EXPECT_EQ(fault("conds.pt", true), "loaded");  // a voice is not required
 }
 
 }  // namespace

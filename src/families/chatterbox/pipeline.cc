@@ -12,7 +12,7 @@ namespace syrinx::chatterbox {
 
 namespace {
 
-/// The safetensors file, or the older form of torch that the multilingual package loads.
+/// Returns the safetensors file, or the older PyTorch file, which the multilingual package loads.
 std::string codec_file(const LoadSpec& spec) {
   const std::string name = "s3gen.safetensors", older = "s3gen.pt";
   const bool is_older = !is_file(join_path(spec.dir, name)) && is_file(join_path(spec.dir, older));
@@ -37,7 +37,8 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
   spoken_ = spoken_model(config_);
   if (tokenizer_->size() > config_.text_vocab) {
     throw LoadError(tokenizer + ": has " + std::to_string(tokenizer_->size()) +
-                    " ids, the model's table " + std::to_string(config_.text_vocab));
+                    " ids, but the model's text table has " + std::to_string(config_.text_vocab) +
+                    " rows");
   }
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
@@ -91,7 +92,7 @@ void Chatterbox::describe(const LoadSpec& spec) {
 
 Result<Opened> Chatterbox::open(const SpeechRequest& request) const {
   Result<std::shared_ptr<const Voice>> who = voice(request);
-  // As in the authors' generate(), whatever degree a voice was saved with.
+  // As in the authors' generate(), the degree that a voice was saved with is ignored.
   const float degree = request.voice.exaggeration.value_or(kDefaultEmotion);
   if (who && degree != who.value()->emotion) {
     Voice mood = nets_.voice_rows->with_emotion(*who.value(), degree);

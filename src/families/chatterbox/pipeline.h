@@ -32,7 +32,7 @@ class Chatterbox : public Pipeline {
   const CodecLm& lm() const { return *nets_.lm; }
   const VoiceRows& voice_rows() const { return *nets_.voice_rows; }
   const Voices& voices() const { return voices_; }
-  /// Returns the voice of a request: a stored one, or the one that came with it.
+  /// Returns the voice of a request: a stored voice, or voice data of the request.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:
@@ -48,7 +48,7 @@ class Chatterbox : public Pipeline {
   std::unique_ptr<Hift> hift_;
   Voices voices_;
   mutable Recent<Voice> recent_;
-  mutable Recent<Voice> moods_;  // voices with other degrees of emotion
+  mutable Recent<Voice> moods_;  // voices with a changed degree of emotion
   std::unique_ptr<Cloning> cloning_;
   std::unique_ptr<S3FlowStage> flow_stage_;
   std::unique_ptr<S3VocoderStage> vocoder_stage_;

@@ -8,10 +8,11 @@ namespace syrinx::chatterbox {
 namespace {
 
 constexpr size_t kPartBytes = 300;  // about 20 s; the authors' bound is 40 s a call
-constexpr int kStarts = 2;          // rows of the start of speech, as the authors feed it
+constexpr int kStarts = 2;          // rows of the start of speech; the authors' code feeds it twice
 enum Table { kText, kTextPositions, kSpeech, kSpeechPositions, kTables };
 
-/// The authors' package attends to the whole, in training and in speaking.
+/// Returns whether the flow attends to whole segments, as the authors' package does in training and
+/// in use.
 bool attends_to_all(const SpeechRequest& request) {
   return request.terms.flow == FlowMode::kFull ||
          (request.terms.flow == FlowMode::kAuto && request.terms.offline);
@@ -75,7 +76,7 @@ class Script : public S3Script {
     return rule;
   }
 
-  /// The start of speech counts, too.
+  /// The start of speech also counts for the penalty.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     return steps.column(0);
   }

@@ -1,5 +1,5 @@
-// What Chatterbox makes of a request: the rows of the voice, a part of the text between its marks,
-// the start of speech. A part is a segment. The companion is fed the same without the text.
+// Chatterbox's prompt for a request: the rows of the voice, a part of the text between its marks,
+// the start of speech. A part is a segment. The companion gets the same rows without the text.
 #pragma once
 
 #include "families/chatterbox/multilingual.h"
@@ -18,7 +18,7 @@ struct Reading {
   std::string language = {};                       ///< one of the languages of `multilingual`
 };
 
-/// `voice` speaks; an Error is that of finding it.
+/// Makes the script of a request that `voice` speaks; an Error in place of the voice is returned.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, Reading reading,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request);

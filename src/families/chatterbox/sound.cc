@@ -15,7 +15,7 @@ Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec
         out.vocoder = std::make_unique<Hift>(config.hift, s3gen.scope("mel2wav"),
                                              at_least_8_bits(spec.weights));
       },
-      {"tokenizer.*", "speaker_encoder.*"});  // of cloning, which loads them when it is used
+      {"tokenizer.*", "speaker_encoder.*"});  // for cloning; loaded with the first recording
   return out;
 }
 

@@ -1,5 +1,5 @@
-// The networks of a Chatterbox that make sound of speech tokens: the S3 flow and the HiFT vocoder,
-// from one file of weights (s3gen). For all of its editions.
+// The networks of a Chatterbox that turn speech tokens into sound: the S3 flow and the HiFT
+// vocoder, from one file of weights (s3gen). Used by all editions.
 #pragma once
 
 #include <memory>
@@ -16,8 +16,8 @@ struct Sound {
   std::unique_ptr<Hift> vocoder;
 };
 
-/// Loads both, with at least 8 bits a weight; the parts "flow" and "vocoder" of `spec` may be
-/// absent. `s3gen` is the root scope, whose tensors of cloning are left for later. Throws
+/// Loads both networks, with at least 8 bits a weight; the parts "flow" and "vocoder" of `spec` may
+/// be absent. `s3gen` is the root scope; its tensors for cloning are not read here. Throws
 /// LoadError.
 Sound load_sound(const Weights& s3gen, const ModelConfig& config, const LoadSpec& spec);
 

@@ -7,8 +7,9 @@ namespace syrinx::chatterbox {
 namespace {
 
 constexpr int64_t kWindow = 160, kStep = 77;  // frames: 16000 / 1.3 / 160, rounded
-constexpr int64_t kPiece = 8;                 // windows that go through a layer at once
-constexpr double kCoverage = 0.8;             // of a last window, or it is left out
+constexpr int64_t kPiece = 8;  // windows of a piece, which go through a layer together
+constexpr double kCoverage =
+    0.8;  // the least part of the last window that is covered; else the window is left out
 
 MelOptions mel_options() {
   MelOptions o;
@@ -17,7 +18,7 @@ MelOptions mel_options() {
   return o;
 }
 
-/// The number of windows of `frames` frames; the last one may reach beyond the end.
+/// Returns the number of windows of `frames` frames; the last window may extend beyond the end.
 int64_t windows_of(int64_t frames) {
   const int64_t room = std::max<int64_t>(frames - kWindow + kStep, 0);
   const int64_t windows = room / kStep, rest = room % kStep;
@@ -29,7 +30,7 @@ int64_t windows_of(int64_t frames) {
 
 std::span<const float> without_silent_ends(std::span<const float> samples) {
   constexpr int64_t kFrame = 2048, kHop = 512;
-  constexpr double kLeast = 1e-5;  // an amplitude
+  constexpr double kLeast = 1e-5;  // smallest amplitude
   const auto size = static_cast<int64_t>(samples.size());
   std::vector<double> power;
   for (int64_t centre = 0; centre <= size; centre += kHop) {
@@ -59,7 +60,7 @@ SpeakerEncoder::SpeakerEncoder(const Weights& weights) : mel_(mel_options()) {
     layers_.emplace_back(lstm, suffix, layers_.empty() ? mel_.mels() : hidden, hidden);
   }
   project_ = load_linear(weights, "proj", width, hidden, true, WeightType::kF32);
-  weights.ignore("similarity_*");  // of training
+  weights.ignore("similarity_*");  // of the training only
 }
 
 size_t SpeakerEncoder::bytes() const {
@@ -80,7 +81,7 @@ SpeakerEncoder::Work SpeakerEncoder::open(std::span<const float> samples) const 
   return work;
 }
 
-/// One layer of a few windows; after the last layer their vectors are added.
+/// Runs one layer over a few windows; after the last layer, adds the windows' vectors.
 void SpeakerEncoder::run(StepContext& ctx, Work& work) const {
   SYRINX_CHECK(!work.done(), "[speaker] the work is done");
   const Arena::Mark mark(ctx.arena);
@@ -100,7 +101,7 @@ void SpeakerEncoder::run(StepContext& ctx, Work& work) const {
   const View last = work.rows_.view().slice(kWindow - 1, kWindow).reshape({count, layer.hidden()});
   const View vectors = ctx.arena.take({count, width()}, DType::kF32);
   linear(ctx, project_, last, vectors);
-  // The sum's length does not matter, the end is a unit vector.
+  // The length of the sum does not matter, because the result is a unit vector.
   const auto unit = [](float* v, int64_t size) {
     double square = 0;
     for (int64_t i = 0; i < size; ++i) square += static_cast<double>(v[i]) * v[i];

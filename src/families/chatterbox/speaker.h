@@ -1,7 +1,8 @@
-// The voice encoder of Chatterbox: what a speaker sounds like, for the language model. Silence at
-// the ends is left out, windows of 1.6 s that overlap by half go through an LSTM, their unit
+// The voice encoder of Chatterbox, which describes a speaker's sound to the language model. Silence
+// at the ends is cut off; windows of 1.6 s that overlap by half go through an LSTM; their unit
 // vectors are averaged. Const after construction, shared by threads; a Work is used by one call at
-// a time. Source: chatterbox:src/chatterbox/models/voice_encoder/*.py; librosa.effects.trim.
+// a time.
+// Source: chatterbox:src/chatterbox/models/voice_encoder/*.py; librosa.effects.trim.
 #pragma once
 
 #include <span>
@@ -16,7 +17,7 @@ class SpeakerEncoder {
  public:
   static constexpr int kSampleRate = 16000;  ///< Hz
 
-  /// One recording between calls.
+  /// The state of one recording between calls.
   class Work {
    public:
     bool done() const { return window_ == windows_; }
@@ -28,18 +29,18 @@ class SpeakerEncoder {
     std::vector<float> mel_;  // [frames, mels], zeros after the recording's end
     int64_t windows_ = 0, window_ = 0;
     size_t layer_ = 0;
-    Tensor rows_;  // [steps, windows of the piece, width]: what the next layer sees
+    Tensor rows_;  // [steps, windows of the piece, width]: the next layer's input
     std::vector<float> vector_;
   };
 
-  /// ve.safetensors; sizes are read from the shapes.
+  /// `weights`: ve.safetensors; sizes are read from the shapes.
   explicit SpeakerEncoder(const Weights& weights);
 
-  /// Length of the vector.
+  /// Returns the length of the vector.
   int64_t width() const { return project_.out(); }
-  /// `samples` at 16 kHz.
+  /// Begins a recording; `samples` at 16 kHz.
   Work open(std::span<const float> samples) const;
-  /// The next piece of an unfinished work.
+  /// Computes the next piece of an unfinished work.
   void run(StepContext& ctx, Work& work) const;
   size_t bytes() const;
 
@@ -49,8 +50,8 @@ class SpeakerEncoder {
   PackedLinear project_;
 };
 
-/// The part of `samples` between the first and the last frame that is less than 20 dB below the
-/// loudest.
+/// Returns the part of `samples` from the first to the last frame that is less than 20 dB below the
+/// loudest frame.
 std::span<const float> without_silent_ends(std::span<const float> samples);
 
 }  // namespace syrinx::chatterbox

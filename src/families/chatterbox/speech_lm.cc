@@ -27,7 +27,7 @@ VoiceRows::VoiceRows(const ModelConfig& config, const Weights& weights, const Vi
   mixed_ = load(block, "proj_out", hidden, true);
 }
 
-/// queries + proj(attention of norm(queries) over norm(seen)).
+/// Returns queries + proj(attention of norm(queries) over norm(seen)).
 View VoiceRows::perceive(StepContext& ctx, const View& queries, const View& seen) const {
   const int64_t n = queries.shape[0], m = seen.shape[0], width = queries.shape[1];
   const int64_t heads = config_.perceiver_heads, dim = width / heads;
@@ -90,7 +90,7 @@ void VoiceRows::prepare(Voice& voice) const {
   put_emotion(voice);
 }
 
-/// The last of the voice's rows.
+/// Writes the last of the voice's rows, that of the emotion.
 void VoiceRows::put_emotion(Voice& voice) const {
   const int64_t hidden = config_.decoder.hidden;
   float* row = voice.rows.f32() + (config_.queries + 1) * hidden;
@@ -122,7 +122,7 @@ SpeechNets load_speech(const ModelConfig& config, const Weights& weights, Weight
   parts.heads.push_back(whole_head(load_linear(weights, "speech_head", config.speech_vocab, hidden,
                                                false, at_least_8_bits(type))));
   weights.ignore("text_head.weight");          // of the training only
-  weights.ignore("tfmr.embed_tokens.weight");  // of the class that it was made from
+  weights.ignore("tfmr.embed_tokens.weight");  // unused; the authors' class inherits it
   SpeechNets nets;
   nets.voice_rows = std::make_unique<VoiceRows>(config, weights, parts.tables[2], parts.tables[3]);
   nets.lm = std::make_unique<CodecLm>(std::move(parts));

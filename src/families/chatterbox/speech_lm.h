@@ -1,6 +1,6 @@
-// T3, the language model of Chatterbox: a Llama decoder with learned positions, fed a voice, a text
-// and speech tokens; its companion is fed the same with the text left out. Beside it what makes the
-// rows of a voice, on the CPU. Const after construction. H width.
+// T3, the language model of Chatterbox: a Llama decoder with learned positions over a voice, a text
+// and speech tokens; its companion gets the same rows without the text. Also the network that makes
+// the rows of a voice, on the CPU. Const after construction. H width.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,17 @@
 
 namespace syrinx::chatterbox {
 
-/// The rows that a prompt begins with: speaker, perceiver over the prompt's speech, emotion.
+/// The first rows of a prompt: speaker, perceiver over the prompt's speech, emotion.
 class VoiceRows {
  public:
-  /// `weights` is t3_cfg.safetensors; speech, positions [*, H]: tables, which must outlive this.
+  /// `weights` is t3_cfg.safetensors. speech, positions [*, H]: tables, which must outlive this
+  /// object.
   VoiceRows(const ModelConfig& config, const Weights& weights, const View& speech,
             const View& positions);
 
   /// Fills voice.rows.
   void prepare(Voice& voice) const;
-  /// A voice that is prepared, with another degree of emotion and a key of its own.
+  /// Returns a prepared voice with another degree of emotion and a key of its own.
   Voice with_emotion(const Voice& voice, float degree) const;
 
  private:
@@ -41,7 +42,7 @@ struct SpeechNets {
   std::unique_ptr<VoiceRows> voice_rows;
 };
 
-/// `weights` is t3_cfg.safetensors and must outlive what is made: tables are not copied. Throws
+/// `weights` is t3_cfg.safetensors and must outlive the result: tables are not copied. Throws
 /// LoadError.
 SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type);
 

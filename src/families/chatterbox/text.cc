@@ -23,7 +23,7 @@ std::string replaced(std::string text, std::string_view from, std::string_view t
   return text;
 }
 
-/// " ".join(text.split())
+/// Returns " ".join(text.split()).
 std::string single_spaced(std::string_view text) {
   std::string out;
   bool gap = false;
@@ -49,7 +49,7 @@ std::string clean(std::string_view raw, Punctuation punctuation) {
   text = single_spaced(text);
   struct Sign {
     std::string_view from, to;
-    bool turbo = true;  // replaced by Turbo's too
+    bool turbo = true;  // Turbo's punc_norm() replaces it, too
   };
   constexpr Sign kSigns[] = {{"...", ", ", false}, {"…", ", "}, {":", ","}, {" - ", ", ", false},
                              {";", ", ", false},   {"—", "-"},  {"–", "-"}, {" ,", ","},
@@ -132,7 +132,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
     symbols.push_back(found == vocabulary_.end() ? unknown_ : found->second);
     at += size;
   }
-  for (;;) {  // the pair of lowest rank, the first of equals
+  for (;;) {  // the pair of lowest rank, the first if several are equal
     size_t best = symbols.size();
     std::pair<int32_t, int32_t> merge{INT32_MAX, -1};
     for (size_t i = 0; i + 1 < symbols.size(); ++i) {
@@ -151,7 +151,7 @@ void TextTokenizer::encode_word(std::string_view word, std::vector<int32_t>& out
 std::vector<int32_t> TextTokenizer::encode(std::string_view text) const {
   std::vector<int32_t> out;
   RegexMatcher words(words_);
-  // Tokens written out in the text are plain text; only spaces become one.
+  // The names of tokens in a text are plain text, except that a space becomes its token.
   size_t begin = 0;
   const std::string valid = utf8_repair(text);
   for (size_t at = 0; at <= valid.size(); ++at) {

@@ -50,7 +50,7 @@ class CondsFile {
     return out;
   }
 
-  /// `count` floats, whatever the sizes.
+  /// Returns a tensor of `least` to `most` floats, whatever its dimensions.
   Tensor floats(const std::string& name, int64_t least, int64_t most) const {
     const TorchTensor& tensor = get(name);
     const bool known =
@@ -80,7 +80,8 @@ Voice load_voice(const std::string& path, const ModelConfig& config, const S3Flo
   std::vector<int32_t> tokens = file.ids("gen.prompt_token", config.flow.vocab);
   const int64_t mel = config.flow.mel;
   Tensor feat = file.floats("gen.prompt_feat", 0, (2 * kMostTokens + 2) * mel);
-  // A token too many at the end is cut off, as its authors warn and do; half a token stays.
+  // Excess tokens at the end are cut off, as in the authors' code, which warns; half a token of mel
+  // stays.
   const int64_t frames = feat.view().count() / mel;
   tokens.resize(std::min<size_t>(tokens.size(), static_cast<size_t>(frames / config.flow.ratio)));
   const auto whole = static_cast<int64_t>(tokens.size()) * config.flow.ratio;

@@ -1,7 +1,7 @@
-// Voices of Chatterbox: what encoders made of reference audio, for the language model (speaker
+// Voices of Chatterbox: the encoders' output for reference audio, for the language model (speaker
 // vector, speech tokens, a degree of emotion) and for the flow (tokens, mel, speaker vector). A
-// checkpoint stores one, conds.pt; other files of the same form may lie in a folder "voices", and
-// their names are the voices' names. Others are made by cloning.h and come with a request.
+// checkpoint has one, conds.pt. More files of the same form may be in a folder "voices"; their
+// names are the voices' names. Voices made by cloning.h come with a request.
 #pragma once
 
 #include <map>
@@ -16,28 +16,28 @@
 namespace syrinx::chatterbox {
 
 inline constexpr const char* kDefaultVoice = "default";  ///< conds.pt
-inline constexpr float kDefaultEmotion = 0.5f;           ///< of 0 to 2
+inline constexpr float kDefaultEmotion = 0.5f;           ///< from 0 to 2
 
 struct Voice {
   std::vector<float> speaker;          ///< [ModelConfig::speaker]
   std::vector<int32_t> prompt_speech;  ///< at most a few hundred
   float emotion = kDefaultEmotion;
-  Tensor rows;  ///< [R, H]: what the language model is fed first
+  Tensor rows;  ///< [R, H]: the first rows of the language model
   std::shared_ptr<const S3FlowVoice> flow;
-  uint64_t key = 0;  ///< its name in the prefix cache: no other voice of the model has it
+  uint64_t key = 0;  ///< of prefix caching: different for each voice of the model
 };
 
 using Voices = std::map<std::string, Voice>;
 
-/// Voices below `dir`; `rows` of each are left empty. Throws LoadError for what does not fit.
+/// Loads the voices in `dir`; their `rows` stay empty. Throws LoadError for data that does not fit.
 Voices load_voices(const std::string& dir, const ModelConfig& config, const S3Flow& flow);
-/// A voice that came with a request, whose numbers may be anybody's: an Error says what does not
-/// fit. `rows` are left empty.
+/// Reads voice data of a request, which may come from anywhere: an Error says what does not fit.
+/// `rows` stay empty.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config, const S3Flow& flow);
-/// Factors of the first samples of speech: 20 ms of silence and 20 ms that rise like half a cosine,
-/// against what the voice's reference leaves at the beginning.
+/// Returns factors for the first samples of speech: 20 ms of silence, then 20 ms that rise like
+/// half a cosine, to hide the rest of the voice's reference at the beginning.
 std::vector<float> fade_in(int64_t sample_rate);
-/// Voices of made-up numbers, for measuring without files.
+/// Returns voices of random numbers, for measuring without files.
 Voices dummy_voices(const ModelConfig& config, const S3Flow& flow);
 
 }  // namespace syrinx::chatterbox
