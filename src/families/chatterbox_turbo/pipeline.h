@@ -49,7 +49,7 @@ class ChatterboxTurbo : public Pipeline {
   PipelineInfo info_;
 };
 
-/// The file that a checkpoint is known by.
+/// The file that identifies a checkpoint.
 inline constexpr const char* kMarker = "t3_turbo_v1.safetensors";
 
 /// Loads a checkpoint from spec.dir. Throws LoadError.

@@ -9,10 +9,10 @@ namespace syrinx::chatterbox_turbo {
 namespace {
 
 constexpr size_t kPartBytes = 300;    // about 20 s; the authors' bound is 40 s a call
-constexpr int64_t kMostSteps = 1001;  // the first and max_gen_len more
+constexpr int64_t kMostSteps = 1001;  // the first, and max_gen_len more
 enum Table { kText, kSpeech, kTables };
 
-/// The authors' package attends to the whole.
+/// Returns whether the flow attends to whole segments, as in the authors' package.
 bool attends_to_all(const SpeechRequest& request) {
   return request.terms.flow == FlowMode::kFull ||
          (request.terms.flow == FlowMode::kAuto && request.terms.offline);
@@ -61,7 +61,7 @@ class Script : public S3Script {
     return rule;
   }
 
-  /// The start of speech counts in the first step only.
+  /// The start of speech counts for the penalty in the first step only.
   std::span<const int32_t> history(const DelayedStreams& steps, int) const override {
     const std::span<const int32_t> column = steps.column(0);
     return column.size() > 1 ? column.subspan(1) : column;

@@ -1,5 +1,5 @@
-// What Chatterbox Turbo makes of a request: the voice, a part of the text, the start of speech. A
-// part is a segment, and ends with a little silence.
+// Chatterbox Turbo's prompt for a request: the voice, a part of the text, the start of speech. A
+// part is a segment and ends with a short silence.
 // Source: chatterbox:src/chatterbox/tts_turbo.py (generate), models/t3/t3.py (inference_turbo).
 #pragma once
 
@@ -9,19 +9,19 @@
 
 namespace syrinx::chatterbox_turbo {
 
-inline constexpr int32_t kSpeechCodes = 6561;  ///< ids below are S3 tokens
+inline constexpr int32_t kSpeechCodes = 6561;  ///< smaller ids are S3 tokens
 inline constexpr int32_t kStartSpeech = 6561, kStopSpeech = 6562;
-inline constexpr int32_t kSilence = 4299;  ///< a token that is silent
-inline constexpr int kSilences = 3;        ///< behind a part
+inline constexpr int32_t kSilence = 4299;  ///< a token of silence
+inline constexpr int kSilences = 3;        ///< tokens of silence after a part
 
 /// Tables: text, speech.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// Ids of a text as the authors clean it. Tags such as [laugh] are tokens where the tokenizer has
-/// them; other special tokens are plain text.
+/// Returns the ids of a text, cleaned as in the authors' code. Tags such as [laugh] are tokens if
+/// the tokenizer has them; other special tokens are plain text.
 std::vector<int32_t> text_ids(const Tokenizer& tokenizer, std::string_view text);
 
-/// `voice` speaks; an Error is that of finding it.
+/// Makes the script of a request that `voice` speaks; an Error in place of the voice is returned.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config,
                                                 const Tokenizer& tokenizer,
                                                 Result<std::shared_ptr<const Voice>> voice,

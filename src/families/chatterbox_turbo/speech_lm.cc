@@ -58,7 +58,7 @@ SpeechNets load_speech(const ModelConfig& config, const Weights& weights, Weight
   parts.heads.push_back(whole_head(load_linear(weights, "speech_head", config.speech_vocab, hidden,
                                                true, at_least_8_bits(type))));
   weights.ignore("text_head.weight");  // of the training only
-  gpt.ignore("wte.weight");            // of the class that it was made from
+  gpt.ignore("wte.weight");            // unused; the authors' class inherits it
   SpeechNets nets;
   nets.speaker =
       load_linear(weights, "cond_enc.spkr_enc", hidden, config.speaker, true, WeightType::kF32);

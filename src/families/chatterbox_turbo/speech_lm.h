@@ -1,7 +1,7 @@
-// T3 of Chatterbox Turbo: a GPT-2, fed the row of a speaker, the speech tokens of the voice, a text
-// and speech tokens, one behind the other. Sizes are read from the shapes of
-// t3_turbo_v1.safetensors or fixed in the authors' code. Const after construction. H width. Source:
-// chatterbox:src/chatterbox/tts_turbo.py, models/t3/{t3.py,llama_configs.py}.
+// T3 of Chatterbox Turbo: a GPT-2 over the row of a speaker, the speech tokens of the voice, a text
+// and speech tokens, in this order. Sizes are read from the shapes of t3_turbo_v1.safetensors or
+// fixed in the authors' code. Const after construction. H width.
+// Source: chatterbox:src/chatterbox/tts_turbo.py, models/t3/{t3.py,llama_configs.py}.
 #pragma once
 
 #include <memory>
@@ -13,16 +13,17 @@ namespace syrinx::chatterbox_turbo {
 
 using chatterbox::ModelConfig, chatterbox::Voice;
 
-/// Both files' sizes. text_positions and speech_positions are those of GPT-2's one table.
+/// Reads the sizes of both files. GPT-2 has a single table of positions, so text_positions and
+/// speech_positions are equal.
 ModelConfig read_config(const Weights& t3, const Weights& s3gen);
 
 /// The language model, and the layer that makes the row of a speaker.
 struct SpeechNets {
   std::unique_ptr<CodecLm> lm;  ///< tables: text, speech
-  PackedLinear speaker;         ///< vector -> row, of the CPU
+  PackedLinear speaker;         ///< vector -> row; on the CPU
 };
 
-/// `weights` is t3_turbo_v1.safetensors and must outlive what is made. Throws LoadError.
+/// `weights` is t3_turbo_v1.safetensors and must outlive the result. Throws LoadError.
 SpeechNets load_speech(const ModelConfig& config, const Weights& weights, WeightType type);
 
 /// Fills voice.rows [1, H] with the speaker's row.
