@@ -13,7 +13,7 @@ constexpr const char* kSpeakerFile = "campplus.onnx";
 constexpr const char* kFamily = "cosyvoice2";
 constexpr const char* kZeroShot = "zero-shot";
 constexpr const char* kCrossLingual = "cross-lingual";
-constexpr const char* kSpeaker = "speaker";  // of a vector alone
+constexpr const char* kSpeaker = "speaker";  // mode of voices that are only a vector
 
 S3Cloning::Files files(const LoadSpec& spec) {
   return {join_path(spec.dir, kTokenizerFile), join_path(spec.dir, kSpeakerFile)};
@@ -44,7 +44,9 @@ Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,
     if (!tokens) return tokens.error();
     voice.prompt_speech = tokens.take();
   } else if (data.mode != kCrossLingual && data.mode != kSpeaker) {
-    return Error{ErrorCode::kInvalid, concat("this model has no voices of mode '", data.mode, "'"),
+    return Error{ErrorCode::kInvalid,
+                 concat("this model has no voices of mode '", data.mode, "'; it has '", kZeroShot,
+                        "', '", kCrossLingual, "' and '", kSpeaker, "'"),
                  "voice"};
   }
   Result<std::shared_ptr<const S3FlowVoice>> flowing = flow_voice(data, flow);

@@ -1,6 +1,6 @@
-// What makes voices of recordings for CosyVoice2: in mode "zero-shot" the language model continues
-// the recording, so it needs its words; in mode "cross-lingual" only the flow hears it. And voices
-// that came with a request. Thread-safe. Source: CosyVoice:cosyvoice/cli/frontend.py.
+// Makes voices of recordings for CosyVoice2, and reads voices of requests. In mode "zero-shot" the
+// language model continues the recording and so needs its words; in mode "cross-lingual" only the
+// flow uses the recording. Thread-safe. Source: CosyVoice:cosyvoice/cli/frontend.py.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,10 @@ std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const Mod
 /// Returns what the checkpoint lacks for cloning; empty for nothing.
 std::string missing_for_cloning(const LoadSpec& spec);
 
-/// A voice that came with a request, whose numbers may be anybody's: an Error says what does not
-/// fit.
+/// Reads voice data of a request, which may come from anywhere: an Error says what does not fit.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,
                        const Frontend& frontend, const S3Flow& flow);
-/// A voice of a CAM++ vector alone.
+/// Makes a voice of a CAM++ vector alone.
 Result<syrinx::Voice> speaker_voice(std::span<const float> vector, const ModelConfig& config);
 
 }  // namespace syrinx::cosyvoice2

@@ -1,5 +1,5 @@
-// Voices made of a recording, against what the authors' front end makes of it
-// (tests/parity/s3_reference): its spk2info file is a stored voice that must speak the same.
+// Voices made of a recording, compared with the authors' front end (tests/parity/s3_reference): its
+// spk2info file is a stored voice that must speak the same.
 #include "families/cosyvoice2/cloning.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kText = "The quick brown fox jumps over the lazy dog.";
 
-/// Encodes the recording, or its samples at another rate.
+/// Encodes the recording; with `rate`, as if its samples were at that rate.
 std::shared_ptr<const syrinx::Voice> encode(const VoiceEncoder& encoder, const std::string& text,
                                             const std::string& mode = "", int rate = 0) {
   const Wav wav = read_wav(parity("s3_reference/golden/recording.wav"));
@@ -71,7 +71,7 @@ TEST_F(CosyVoice2Cloning, ARecordingSpeaksAsTheAuthorsVoiceOfIt) {
   EXPECT_EQ(model.voice(ours).take(), got) << "prepared once";
 }
 
-// 4.4, 2.4 and 2.2 s; the authors refuse 8 kHz.
+// 4.4, 2.4 and 2.2 s; the authors' code refuses 8 kHz.
 TEST_F(CosyVoice2Cloning, RecordingsAtOtherRatesBecomeTheAuthorsVoices) {
   const Safetensors golden(parity("cosyvoice2/golden/rates.safetensors"));
   for (const int rate : {24000, 44100, 48000}) {
@@ -91,7 +91,7 @@ TEST_F(CosyVoice2Cloning, AcrossLanguagesOnlyTheFlowHearsTheRecording) {
   EXPECT_TRUE(got->prompt_text.empty());
   EXPECT_TRUE(got->prompt_speech.empty());
   EXPECT_EQ(got->flow->tokens, want->flow->tokens);
-  // Also when its words are known.
+  // The same if the recording's words are known.
   ours.voice.data = encode(*model.voice_encoder(), kText, "cross-lingual");
   EXPECT_TRUE(model.voice(ours).take()->prompt_text.empty());
 }

@@ -13,9 +13,9 @@ namespace syrinx::cosyvoice2 {
 namespace {
 
 constexpr int64_t kMany = 1 << 16;
-constexpr int64_t kTokenRate = 25;  // speech tokens a second: of the tokenizer, not to be changed
+constexpr int64_t kTokenRate = 25;  // speech tokens a second; fixed by the tokenizer
 
-/// A class of the original that this family knows how to run.
+/// Throws LoadError unless the class of a key is the one that this family implements.
 void expect_class(const HyperYaml& y, const std::string& key, const std::string& name) {
   const std::string tag = y.s(key);
   if (!tag.ends_with("." + name)) y.fail(key, "expected " + name + ", got " + shown(tag));
@@ -25,8 +25,9 @@ void expect_text(const HyperYaml& y, const std::string& key, const std::string& 
   if (y.s(key) != want) y.fail(key, "expected " + want + ", got " + shown(y.s(key)));
 }
 
-/// The number of tokens that see each other. Older files lack the encoder's, which was trained with
-/// chunks of any length (use_dynamic_chunk); the estimator's is in mel frames.
+/// Returns the number of tokens that attend to each other. Older files lack the encoder's number,
+/// because it was trained with chunks of any length (use_dynamic_chunk); the estimator's number is
+/// in mel frames.
 int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   const std::string encoder = "flow.encoder.", fixed = "static_chunk_size";
   const std::string estimator = "flow.decoder.estimator." + fixed;
@@ -38,7 +39,8 @@ int64_t load_chunk(const HyperYaml& y, int64_t ratio) {
   return chunk;
 }
 
-/// Everything before is seen, which the authors' estimator does whatever its config says.
+/// Checks that all earlier chunks are attended to; the authors' estimator does so whatever its
+/// config says.
 void expect_all_left_chunks(const HyperYaml& y) {
   const std::string name = "num_decoding_left_chunks";
   for (const std::string& key : {name, "flow.decoder.estimator." + name}) {

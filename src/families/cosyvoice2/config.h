@@ -1,5 +1,6 @@
-// What cosyvoice2.yaml and CosyVoice-BlankEN/config.json of a CosyVoice2 checkpoint say. Plain
-// data, checked when read. Throws LoadError for what is missing, contradictory or not supported.
+// The contents of a CosyVoice2 checkpoint's cosyvoice2.yaml and CosyVoice-BlankEN/config.json.
+// Plain data, checked when read. Throws LoadError for values that are missing, contradictory or not
+// supported.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +17,19 @@ struct ModelConfig {
   DecoderConfig decoder;   ///< Qwen2
   int64_t text_vocab = 0;  ///< rows of the text table
   int64_t max_positions = 0;
-  int64_t speech_codes = 6561;  ///< S: codes [0, S); S ends speech, S + 2 asks for text
+  int64_t speech_codes = 6561;  ///< S: codes are [0, S); id S ends speech, S + 2 asks for more text
   S3FlowConfig flow;
   HiftConfig hift;
   SampleParams sampling;  ///< the authors' defaults
 
-  /// Ids that the language model can sample, S + 3.
+  /// Returns the number of ids that the language model can sample, S + 3.
   int64_t speech_vocab() const { return speech_codes + 3; }
 };
 
 /// Folder of the tokenizer and of the language model's config inside a checkpoint.
 inline constexpr const char* kTokenizerFolder = "CosyVoice-BlankEN";
 
-/// Reads both files below `dir`.
+/// Reads both files in `dir`.
 ModelConfig load_config(const std::string& dir);
 
 }  // namespace syrinx::cosyvoice2

@@ -9,7 +9,7 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-// Bounds of a part, in ids of the tokenizer or in Chinese characters.
+// Limits of a part, in ids of the tokenizer or in Chinese characters.
 constexpr size_t kMostOfPart = 80, kLeastOfPart = 60, kTooShort = 20;
 constexpr std::string_view kEndOfPrompt = "<|endofprompt|>";
 
@@ -38,7 +38,7 @@ std::string stripped(std::string_view text) {
   return std::string(text.substr(begin, end - begin));
 }
 
-/// Spaces stay only between two ASCII characters that are no spaces themselves.
+/// Removes spaces, except those between two ASCII characters that are not spaces.
 std::string without_blanks(const std::string& text) {
   const auto inner = [&](size_t at) {
     return at < text.size() && static_cast<unsigned char>(text[at]) < 128 && text[at] != ' ';
@@ -73,7 +73,7 @@ bool ends_sentence(char32_t code, bool chinese) {
          (chinese ? kChinese.find(code) != kChinese.npos : kWestern.find(code) != kWestern.npos);
 }
 
-/// Whole sentences with their end marks and a closing quote.
+/// Returns whole sentences with their end marks and a closing quote.
 std::vector<std::string> sentences(const std::string& text, bool chinese) {
   std::vector<std::string> out;
   size_t start = 0;
@@ -120,7 +120,7 @@ bool Frontend::only_punctuation(const std::string& text) const {
   return matcher.find(text, 0) != RegexMatcher::Found::kMatch;
 }
 
-/// Sentences joined to parts of 60 to 80 ids or characters; a short rest joins the last part.
+/// Joins sentences to parts of 60 to 80 ids or characters; a short rest is added to the last part.
 std::vector<std::string> Frontend::split(const std::string& text, bool chinese) const {
   const auto length = [&](const std::string& part) {
     return chinese ? utf8_count(part) : ids(part).size();

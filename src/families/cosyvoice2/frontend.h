@@ -1,5 +1,5 @@
-// Texts to the parts that CosyVoice2 speaks one after the other, and to their ids. Const after
-// construction; any thread.
+// Cuts texts into the parts that CosyVoice2 speaks one after the other, and turns them into ids.
+// Const after construction; any thread.
 // Source: CosyVoice:cosyvoice/cli/frontend.py, utils/frontend_utils.py, llm/llm.py, without the
 // optional normalisers (wetext, ttsfrd).
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace syrinx::cosyvoice2 {
 
-/// The markup that the authors add to the tokenizer.
+/// Returns the markup tokens that the authors add to the tokenizer.
 std::vector<AddedToken> markup();
 
 /// Cuts texts into parts and turns them into ids.
@@ -21,15 +21,15 @@ class Frontend {
  public:
   explicit Frontend(Tokenizer tokenizer);
 
-  /// Ids of a text; markup such as [laughter] counts.
+  /// Returns the ids of a text; markup such as [laughter] becomes its token.
   std::vector<int32_t> ids(std::string_view text) const;
-  /// Ids of what a recording says: the same text as parts() would speak, in one.
+  /// Returns the ids of a recording's words: the same text as in parts(), but in one part.
   std::vector<int32_t> prompt_text(std::string_view text) const;
-  /// The parts that are spoken one after the other, none for a text of punctuation alone. A text
-  /// with markup of the form <|...|> is one part as it stands. Without `spell` digits stay, in a
-  /// text without a Chinese character, for the model to read.
+  /// Returns the parts of a text; empty if the text is only punctuation. A text with markup of the
+  /// form <|...|> is a single part, unchanged. Without `spell`, digits in a text without Chinese
+  /// characters stay digits.
   std::vector<std::string> parts(std::string_view text, bool spell = true) const;
-  /// Ids of what a client says about how to speak, with the end of a prompt.
+  /// Returns the ids of a client's instructions on how to speak, with the end of a prompt.
   std::vector<int32_t> instructions(std::string_view text) const;
 
  private:

@@ -1,5 +1,5 @@
-// CosyVoice2 against what the authors' code computes on a small checkpoint: parts and prompt ids,
-// logits of every step, greedy tokens.
+// CosyVoice2 compared with the authors' code on a small checkpoint: parts and prompt ids, logits of
+// every step, greedy tokens.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -26,7 +26,7 @@ SpeechRequest request_of(const nlohmann::json& c) {
   request.voice.name = c["voice"];
   request.say.instructions = c.value("instruct", "");
   request.sampling.temperature = 0.f;
-  request.say.spell_numbers = false;  // these goldens were made without inflect
+  request.say.spell_numbers = false;  // these goldens were made without the package inflect
   return request;
 }
 
@@ -48,7 +48,7 @@ TEST_F(CosyVoice2Parity, PartsOfTextsAreTheAuthors) {
   }
 }
 
-// The authors' program with the package inflect and no normaliser beside it.
+// The golden is from the authors' program with the package inflect and without a normaliser.
 TEST_F(CosyVoice2Parity, NumbersAreSpelledAsTheAuthorsSpellThem) {
   nlohmann::json golden;
   std::ifstream(golden_path("numbers.json")) >> golden;
@@ -88,7 +88,7 @@ TEST_F(CosyVoice2Parity, PromptsLogitsAndGreedyTokens) {
     std::vector<int32_t> prompts, frames, want = ints(golden.view("tokens"));
     size_t first = 0;
     for (size_t part = 0; part < counts.size(); ++part) {
-      if (part > 0) {  // the authors begin the next one wherever this ended
+      if (part > 0) {  // the authors' code begins the next part in any case
         StepOutput out(frames, words_);
         const Verdict verdict = track.state->advance({&end, 1}, out);
         EXPECT_EQ(verdict.next, Verdict::kNextSegment);
@@ -117,7 +117,7 @@ TEST_F(CosyVoice2Parity, PromptsLogitsAndGreedyTokens) {
   RecordProperty("worst_logits", std::to_string(worst * 1e6) + "e-6");
 }
 
-/// Frames of the golden tokens through a chain of stages, whole.
+/// Runs the frames of the golden tokens whole through a chain of stages.
 TEST_F(CosyVoice2Parity, SamplesOfSeveralParts) {
   const Safetensors golden(golden_path("parts.safetensors"));
   std::vector<int32_t> frames = ints(golden.view("tokens"));

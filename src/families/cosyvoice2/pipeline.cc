@@ -16,7 +16,7 @@ Tokenizer tokenizer(const LoadSpec& spec) {
   return Tokenizer::load(dir, markup());
 }
 
-/// The vocoder was published with and without the prefix of the network that trained it.
+/// Loads the vocoder, which was published with and without the name prefix of its training network.
 std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) {
   const Weights weights(weights_at(spec, join_path(spec.dir, "hift.pt")));
   const Weights scope = weights.scope(weights.count("generator.resblocks") > 0 ? "generator" : "");

@@ -23,14 +23,14 @@ class CosyVoice2 : public LoadedPipeline {
   explicit CosyVoice2(const LoadSpec& spec);
 
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// A CAM++ vector: the speaker that conditions the flow.
+  /// Makes a voice of a CAM++ vector, the speaker that conditions the flow.
   Result<syrinx::Voice> voice_of_embedding(std::span<const float> embedding) const override;
 
   const ModelConfig& config() const { return config_; }
   const Frontend& frontend() const { return *frontend_; }
   const CodecLm& lm() const { return *lm_; }
   const Voices& voices() const { return stored_; }
-  /// Returns the voice of a request: a stored one, or the one that came with it.
+  /// Returns the voice of a request: a stored voice, or voice data of the request.
   Result<std::shared_ptr<const Voice>> voice(const SpeechRequest& request) const;
 
  private:

@@ -6,12 +6,12 @@ namespace syrinx::cosyvoice2 {
 namespace {
 
 constexpr int32_t kBegin = 0, kTask = 1;  // rows of the control table
-// Steps before speech may end, and steps that it may take, for each id of the text.
+// Steps before the end of speech is allowed, and the most steps, for each id of the text.
 constexpr int64_t kLeastPerId = 2, kMostPerId = 20;
 
 class Script : public S3Script {
  public:
-  /// The flow attends as the request says: its authors train both ways.
+  /// The request decides how the flow attends: its authors trained both ways.
   Script(const ModelConfig& config, const Frontend& frontend, std::shared_ptr<const Voice> voice,
          const SpeechRequest& request)
       : S3Script(voice->flow, request.sampling.seed, request.terms.flow == FlowMode::kFull,
@@ -65,7 +65,7 @@ class Script : public S3Script {
     } else if (steps.steps() >= kMostPerId * text_ids_) {
       rule.forced = end;
     } else if (steps.steps() < kLeastPerId * text_ids_) {
-      // As the authors do it: only the first of the three ids that end speech is kept away.
+      // As in the authors' code, only the first of the three end ids is excluded.
       rule.allowed[rule.ranges++] = {0, end};
       rule.allowed[rule.ranges++] = {end + 1, end + 3};
     }
@@ -80,7 +80,7 @@ class Script : public S3Script {
   const ModelConfig& config_;
   const Frontend& frontend_;
   const bool spell_, ignore_stop_;
-  const std::vector<int32_t> before_, speech_;  // what the text stands between
+  const std::vector<int32_t> before_, speech_;  // ids before the text, and speech after it
   int64_t text_ids_ = 0;                        // of the segment
 };
 
@@ -91,7 +91,7 @@ SpokenModel spoken_model(const ModelConfig& config) {
           .pattern = {.delays = {0}, .marks = {}, .drain = DelayDrain::kFree},
           .max_positions = config.max_positions,
           .sampling = config.sampling,
-          .spare_steps = 1,  // the last one ends the part without a token
+          .spare_steps = 1,  // the last step ends the part without a token
           .steps_per_id = kMostPerId};
 }
 

@@ -1,4 +1,4 @@
-// What CosyVoice2 makes of a request: the voice's text or instructions, a part of the text, the
+// CosyVoice2's prompt for a request: the voice's text or instructions, a part of the text, the
 // voice's speech. A part is a segment.
 #pragma once
 
@@ -8,14 +8,14 @@
 
 namespace syrinx::cosyvoice2 {
 
-/// Tables of the rows, one entry each.
+/// Tables of the rows; a row is one entry of one table.
 enum class Table : int32_t { kText, kControl, kSpeech };
 inline constexpr int kTables = 3;
 
-/// Tables, bounds and sampling of the language model.
+/// Returns tables, bounds and sampling of the language model.
 SpokenModel spoken_model(const ModelConfig& config);
 
-/// `voice` speaks; an Error is that of finding it.
+/// Makes the script of a request that `voice` speaks; an Error in place of the voice is returned.
 Result<std::unique_ptr<SpokenScript>> script_of(const ModelConfig& config, const Frontend& frontend,
                                                 Result<std::shared_ptr<const Voice>> voice,
                                                 const SpeechRequest& request);

@@ -22,7 +22,7 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
                   weights.take("speech_embedding.weight", {speech, hidden})};
   parts.heads.push_back(
       whole_head(load_linear(weights, "llm_decoder", speech, hidden, true, at_least_8_bits(type))));
-  weights.ignore("llm.model.lm_head.weight");  // of the text model that it was made from
+  weights.ignore("llm.model.lm_head.weight");  // unused; the authors' class inherits it
   return std::make_unique<CodecLm>(std::move(parts));
 }
 
