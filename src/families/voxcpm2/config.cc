@@ -12,8 +12,8 @@ namespace {
 
 constexpr int64_t kMostWidth = 1 << 16;
 
-/// Angles as MiniCPM4 has them: a factor for each pair, those of long texts where the model was
-/// stretched (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
+/// Reads RoPE in the form of MiniCPM4: with a factor for each pair; the factors are those for long
+/// texts if the model was trained for these (VoxCPM:src/voxcpm/modules/minicpm4/model.py).
 RopeSpec load_angles(const Config& lm) {
   const Config scaling = lm.sub("rope_scaling");
   RopeSpec rope;
@@ -51,7 +51,7 @@ DecoderConfig load_lm(const Config& c) {
   return d;
 }
 
-/// Sizes of one of the local networks.
+/// Reads the sizes of a local network.
 DecoderConfig load_local(const Config& c, const DecoderConfig& lm) {
   DecoderConfig d = lm;
   d.layers = static_cast<int>(c.opt_i("num_layers", 4, 1, 512));
@@ -72,8 +72,8 @@ void check_heads_of(const Config& c, const DecoderConfig& d) {
     c.fail("num_heads", concat(d.heads, " heads over ", d.kv_heads, " of keys"));
   }
   if (d.rotary && std::ssize(d.rope.factors) != d.head_dim / 2) {
-    c.fail("kv_channels", concat("heads of ", d.head_dim, ", but rope_scaling has ",
-                                 d.rope.factors.size(), " factors"));
+    c.fail("kv_channels", concat("heads of ", d.head_dim, " need ", d.head_dim / 2,
+                                 " factors, but rope_scaling has ", d.rope.factors.size()));
   }
 }
 
@@ -106,7 +106,7 @@ ModelConfig load_model_config(const Config& root) {
   if (const auto cfm = dit.opt_sub("cfm_config"); cfm && cfm->opt_s("solver", "euler") != "euler") {
     cfm->fail("solver", cfm->s("solver") + " is not supported, euler is");
   }
-  m.vocab = lm.i("vocab_size", 105, 1 << 24);  // ids to 104 mark audio
+  m.vocab = lm.i("vocab_size", 105, 1 << 24);  // ids up to 104 mark audio
   m.max_positions = root.opt_i("max_length", 8192, 64, 1 << 20);
   m.base.rope_positions = m.residual.rope_positions = m.max_positions;
   m.patch = root.opt_i("patch_size", 4, 1, 16);

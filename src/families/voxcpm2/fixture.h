@@ -24,7 +24,8 @@ inline std::string golden_path(const std::string& name) {
   return parity_file("voxcpm2/golden/" + name);
 }
 
-/// So many samples of ../mimi/speech.wav, where make_golden.py takes them, as 16 kHz.
+/// Returns `count` samples of ../mimi/speech.wav, from the offset in make_golden.py, as a recording
+/// at 16 kHz.
 inline Recording speech(size_t count) {
   const std::vector<float> all = read_wav(parity_file("mimi/speech.wav")).samples;
   return {{all.begin() + 8000, all.begin() + 8000 + static_cast<int64_t>(count)}, 16000};
@@ -39,11 +40,11 @@ inline std::shared_ptr<const Voice> encode(const VoiceEncoder& encoder,
   return std::make_shared<const Voice>(work->take());
 }
 
-/// A request of cases.json, and what the authors' code made of it.
+/// A request of cases.json, and the results of the authors' code for it.
 struct Case {
   std::string name;
   SpeechRequest request;
-  size_t reference = 0, prompt = 0;  ///< samples of the recordings; they are the same ones
+  size_t reference = 0, prompt = 0;  ///< samples of the recordings, from the same beginning
   int steps = 0;
   bool ended = false;
   std::shared_ptr<Safetensors> golden;
@@ -71,7 +72,7 @@ inline std::vector<Case> load_cases() {
   return cases;
 }
 
-/// The case's request with the voice that `encoder` makes of its recordings.
+/// Returns the case's request, with the voice that `encoder` makes of its recordings.
 inline SpeechRequest request_of(const Case& c, const VoiceEncoder& encoder) {
   SpeechRequest request = c.request;
   if (c.reference + c.prompt == 0) return request;

@@ -16,14 +16,14 @@ namespace {
 
 constexpr uint32_t kNoiseStream = 0;
 
-/// Both language models in one cache, the base one's layers first.
+/// Returns the layout of one cache for both language models, the base model's layers first.
 KvSpec cache_of(const ModelConfig& config, WeightType type) {
   KvSpec spec = config.base.kv_spec(cache_type(type));
   spec.layers += config.residual.layers;
   return spec;
 }
 
-/// x [N, H] and y [N, H] side by side.
+/// Writes x [N, H] and y [N, H] side by side.
 void join_rows(const View& x, const View& y, const View& out) {
   const int64_t width = x.shape[1];
   for (int64_t i = 0; i < x.shape[0]; ++i) {
@@ -90,7 +90,7 @@ LatentLm::Inputs LatentLm::embed_rows(StepContext& ctx, const ArBatch& batch) co
   return {x, patches, rows};
 }
 
-/// The rows `rows` of x through the rounding between the language models, in place.
+/// Puts the rows `rows` of x through the rounding between the language models, in place.
 void LatentLm::round(StepContext& ctx, const View& x, std::span<const int32_t> rows) const {
   if (rows.empty()) return;
   const Arena::Mark mark(ctx.arena);
@@ -100,7 +100,7 @@ void LatentLm::round(StepContext& ctx, const View& x, std::span<const int32_t> r
   linear(ctx, fsq_in_, some, small);
   activate(ctx, Activation::kTanh, small, small);
   const auto scale = static_cast<float>(config_.fsq_scale);
-  for (int64_t i = 0; i < small.count(); ++i)  // halves to even, as torch
+  for (int64_t i = 0; i < small.count(); ++i)  // ties to even, as in torch
     small.f32()[i] = std::nearbyint(small.f32()[i] * scale) / scale;
   linear(ctx, fsq_out_, small, some);
   scatter_rows(some, rows, x);

@@ -1,7 +1,8 @@
-// VoxCPM2's language models as one AR stage whose steps yield latents: the base one reads text and
-// patches, its rows of patches are rounded (FSQ), the residual one reads those beside the patches
-// again; a local transformer makes the next patch of both, all emitting rows of a batch at once,
-// and a small head says whether it was the last. Const after construction. CPU only.
+// VoxCPM2's language models as one AR stage whose steps yield latents. The base model reads text
+// and patches, and its rows of patches are rounded (FSQ); the residual model reads these rows
+// together with the patches. A local transformer makes the next patch from both, for all emitting
+// rows of a batch at once; a small head says whether it was the last patch. Const after
+// construction. CPU only.
 // Networks: VoxCPM:src/voxcpm/model/voxcpm2.py.
 // E sequences that yield a step, H width, N rows in the batch, P * D numbers of a patch.
 #pragma once
@@ -13,14 +14,15 @@ namespace syrinx::voxcpm2 {
 
 class LatentLm : public ArStage {
  public:
-  /// `weights` is the checkpoint's root and must outlive this: the table of ids is not copied.
+  /// `weights` is the checkpoint's root and must outlive this object: the table of ids is not
+  /// copied.
   LatentLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// hidden [E, 2 H]: the rows of the base model, rounded where they are of patches, and those of
-  /// the residual one.
+  /// hidden [E, 2 H]: the rows of the base model (rounded if they are patches) and of the residual
+  /// model.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Logits of the one code of a step: 1 marks its patch as the last one.
+  /// Writes the logits of a step's only code: 1 marks its patch as the last one.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
@@ -28,7 +30,7 @@ class LatentLm : public ArStage {
 
   size_t base_bytes() const { return base_.bytes(); }
   size_t residual_bytes() const { return residual_.bytes(); }
-  size_t joint_bytes() const;  ///< of what lies between and behind the two
+  size_t joint_bytes() const;  ///< of the layers between and after the two models
   size_t table_bytes() const { return table_.bytes(); }
   const LocalEncoder& encoder() const { return encoder_; }
   const LocalDit& dit() const { return dit_; }
@@ -37,15 +39,15 @@ class LatentLm : public ArStage {
   /// The inputs of the rows of a batch.
   struct Inputs {
     View x;                          // [N, H]
-    View patches;                    // [N, H]: those of patches, zeros elsewhere
-    std::span<const int32_t> audio;  // which rows are patches
+    View patches;                    // [N, H]: rows of patches; zeros elsewhere
+    std::span<const int32_t> audio;  // the indices of the rows that are patches
   };
   Inputs embed_rows(StepContext& ctx, const ArBatch& batch) const;
   void round(StepContext& ctx, const View& x, std::span<const int32_t> rows) const;
 
   ModelConfig config_;
   ArTraits traits_;
-  View table_;  // [V, H]; as stored
+  View table_;  // [V, H], as stored
   Decoder base_, residual_;
   PackedLinear fsq_in_, fsq_out_, fusion_, stop_, stop_head_;
   LocalEncoder encoder_;

@@ -1,10 +1,11 @@
-// The two local networks of VoxCPM2, which see one patch of P latent frames at a time: the encoder,
-// which makes one row of a patch for the language models, and the diffusion transformer with its
-// solver, which makes a patch of what those say. Both run over many patches at once; a patch's
-// numbers do not depend on the others. Const after construction, shared by threads. CPU only.
+// The two local networks of VoxCPM2, which read one patch of P latent frames at a time: the
+// encoder, which turns a patch into a row of the language models, and the diffusion transformer
+// with its solver, which makes a patch from their rows. Both run over many patches at once; a
+// patch's numbers do not depend on the other patches. Const after construction, shared by threads.
+// CPU only.
 // Networks:
-// VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py D
-// numbers a latent frame, W width of the network, H of the language models, A and E patches.
+// VoxCPM:src/voxcpm/modules/{locenc/local_encoder,locdit/local_dit_v2,locdit/unified_cfm}.py
+// D numbers a latent frame, W width of the network, H of the language models, A and E patches.
 #pragma once
 
 #include <span>
@@ -13,7 +14,7 @@
 
 namespace syrinx::voxcpm2 {
 
-/// A patch of latents to a row of the language models.
+/// Turns a patch of latents into a row of the language models.
 class LocalEncoder {
  public:
   /// `root` has "feat_encoder." and "enc_to_lm_proj.".
@@ -25,18 +26,18 @@ class LocalEncoder {
  private:
   ModelConfig config_;
   PackedLinear in_, to_lm_;
-  Tensor first_;  // [W]: the row in front of the frames, which becomes the patch's
+  Tensor first_;  // [W]: the row before the frames; its output is the patch's
   Decoder decoder_;
 };
 
-/// One patch to be made.
+/// A patch to be computed.
 struct PatchJob {
   std::span<const float> before;  ///< [P, D], the patch before it; empty: zeros
   std::span<const float> noise;   ///< [P, D]
-  float scale = 2;                ///< of guidance; 1: none, at half the cost
+  float scale = 2;                ///< of guidance; 1: no guidance, at half the cost
 };
 
-/// A row of the language models to the next patch, by a solver.
+/// Computes the next patch from a row of the language models, by a solver.
 class LocalDit {
  public:
   static constexpr int kSolverSteps = 10;
@@ -44,8 +45,8 @@ class LocalDit {
   /// `root` has "feat_decoder.estimator." and "{lm,res}_to_dit_proj.".
   LocalDit(const ModelConfig& config, const Weights& root, WeightType type);
   /// hidden [E, 2 H], rows of the two language models side by side -> out [E, P * D]: Euler's
-  /// method from the noise on, guided as CFG-zero* (arXiv 2503.18886). The rows without the
-  /// condition run beside those with it.
+  /// method from the noise, with the guidance of CFG-zero* (arXiv 2503.18886). The rows without the
+  /// condition run in the same batch as the rows with it.
   void run(StepContext& ctx, std::span<const PatchJob> jobs, const View& hidden,
            const View& out) const;
   size_t bytes() const;
@@ -56,7 +57,7 @@ class LocalDit {
   };
   static Times solver_times();
   void embed_times(const Weights& estimator);
-  /// Computes v [R, P * D] at time number `step` of x [R, P * D]; `told` [R, 2 + P, W] are the
+  /// Computes v [R, P * D] at time number `step` for x [R, P * D]; `told` [R, 2 + P, W] are the
   /// conditions.
   void estimate(StepContext& ctx, int step, const View& told, const View& x, const View& v) const;
 

@@ -1,5 +1,5 @@
-// VoxCPM2 against what the authors' code computes on a small checkpoint with the same noise: prompt
-// ids, latents of recordings, stop logits and decisions, latents of every step, samples.
+// VoxCPM2 compared with the authors' code on a small checkpoint with the same noise: prompt ids,
+// latents of recordings, stop logits and decisions, latents of every step, samples.
 #include "base/worst.h"
 #include "families/voxcpm2/fixture.h"
 #include "io/golden_samples.h"
@@ -93,7 +93,7 @@ TEST_F(VoxCpm2Parity, SamplesOfLatents) {
     ASSERT_EQ(std::ssize(got), want.count()) << name;
     worst = worse(worst, want.distance(got));
   }
-  EXPECT_LT(worst, 3e-4f);  // theirs is 9.5e-5 from float64
+  EXPECT_LT(worst, 3e-4f);  // the authors' code is 9.5e-5 off float64
   RecordProperty("worst_samples", std::to_string(worst * 1e6) + "e-6");
 }
 

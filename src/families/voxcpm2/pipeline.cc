@@ -15,12 +15,13 @@ constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
 
 struct VaeStream : StreamState {
   AudioVaeState state;
-  std::vector<float> context;  // [*, P * D], until it has been decoded
+  std::vector<float> context;  // [*, P * D], until it is decoded
 };
 
 VaeStream& stream_of(const ChunkJob& job) { return *static_cast<VaeStream*>(job.state); }
 
-/// The tensors of the networks: at the root, or below "state_dict" where a program saved them so.
+/// Returns the scope of the networks' tensors: the root, or "state_dict" if a program saved them
+/// there.
 Weights lm_scope(const Weights& root) {
   const Weights wrapped = root.scope("state_dict");
   return wrapped.count("base_lm.layers") > 0 ? wrapped : root;

@@ -1,4 +1,4 @@
-// VoxCPM2: speech of latents, as a pipeline of its language models and its AudioVAE.
+// VoxCPM2, which speaks in latents, as a pipeline of its language models and its AudioVAE.
 #pragma once
 
 #include <memory>
@@ -13,9 +13,9 @@
 
 namespace syrinx::voxcpm2 {
 
-/// Patches to samples; the decoder keeps all of its past, so there is neither left context nor
-/// lookahead. Where the speech goes on from a recording, its last patches are decoded first, and
-/// not heard.
+/// Patches to samples. The decoder keeps all of its past, so there is neither left context nor
+/// lookahead. If the speech continues a recording, the recording's last patches are decoded first
+/// and their samples dropped.
 class VaeStage : public ChunkStage {
  public:
   VaeStage(const ModelConfig& config, const AudioVaeDecoder& vae) : config_(config), vae_(vae) {}
@@ -53,7 +53,8 @@ class VoxCpm2 : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
-  std::unique_ptr<Weights> weights_, vae_weights_;  // kept: a table, and what is loaded later
+  std::unique_ptr<Weights> weights_,
+      vae_weights_;  // kept: a table, and weights that are loaded later
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
   std::unique_ptr<VaeStage> stage_;

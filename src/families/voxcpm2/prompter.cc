@@ -10,7 +10,7 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-/// At least two characters, all of them from U+4E00 to U+9FFF.
+/// Returns whether a token is at least two characters, all of them from U+4E00 to U+9FFF.
 bool is_chinese_word(std::string_view token) {
   size_t count = 0;
   for (size_t at = 0; at < token.size(); ++count) {
@@ -21,7 +21,7 @@ bool is_chinese_word(std::string_view token) {
   return count >= 2;
 }
 
-/// What Python's \s matches: Unicode's spaces and four separators of ASCII.
+/// Returns whether Python's \s matches: Unicode's spaces and four ASCII separators.
 bool is_python_space(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
 }  // namespace
@@ -43,7 +43,7 @@ void Prompter::find_chinese(int32_t unknown) {
     if (is_chinese_word(tokens.back())) words.insert(tokens.back());
   }
   for (int32_t id = 0; id < tokenizer_.size(); ++id) {
-    // The mark of a space before a word goes with it, as the authors have it.
+    // As in the authors' code, the mark of a space before a word is removed as well.
     const std::string word = replaced(tokens[static_cast<size_t>(id)], " ", "");
     if (!words.contains(word)) continue;
     std::vector<int32_t>& ids = characters_[id];

@@ -1,4 +1,4 @@
-// Text as VoxCPM2 is given it. Const after construction; thread-safe.
+// Text in the form that VoxCPM2 reads. Const after construction; thread-safe.
 // Source: VoxCPM:src/voxcpm/{core.py,model/utils.py}.
 #pragma once
 
@@ -18,21 +18,22 @@ class Prompter {
   // Constants of the authors' program.
   static constexpr int32_t kAudioStart = 101, kReferenceStart = 103, kReferenceEnd = 104;
 
-  /// Throws LoadError where the tokenizer has ids that the model has not.
+  /// Throws LoadError if the tokenizer has ids that the model lacks.
   Prompter(const ModelConfig& config, Tokenizer tokenizer);
 
-  /// Ids of a text. Tokens of several Chinese characters become those of each; control tokens
-  /// written out are plain text.
+  /// Returns the ids of a text. A token of several Chinese characters is replaced by the token of
+  /// each character; control tokens in a client's text are plain text.
   std::vector<int32_t> text(std::string_view text) const;
 
  private:
   void find_chinese(int32_t unknown);
 
   Tokenizer tokenizer_;
-  std::unordered_map<int32_t, std::vector<int32_t>> characters_;  // of such tokens
+  std::unordered_map<int32_t, std::vector<int32_t>>
+      characters_;  // the characters' ids, by the id of such a token
 };
 
-/// A text to speak with one space for every run of white space.
+/// Returns a text with one space for every run of white space.
 std::string one_spaced(std::string_view text);
 
 }  // namespace syrinx::voxcpm2

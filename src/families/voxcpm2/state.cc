@@ -12,13 +12,13 @@
 namespace syrinx::voxcpm2 {
 namespace {
 
-constexpr size_t kShortSentence = 60;  // shorter ones are spoken together with the next
+constexpr size_t kShortSentence = 60;  // shorter sentences are spoken together with the next
 
 Error refused(ErrorCode code, std::string why, const char* param) {
   return {code, std::move(why), param};
 }
 
-/// Bytes of "(a description)" at the beginning of a text.
+/// Returns the length in bytes of "(a description)" at the beginning of a text.
 size_t leading_description(std::string_view text) {
   const size_t begin = text.find_first_not_of(' ');
   if (begin == text.npos || text[begin] != '(') return 0;
@@ -31,7 +31,7 @@ Status check_absent(const SpeechRequest& r) {
   if (!r.voice.data && !r.voice.name.empty() && r.voice.name != "default") {
     return refused(ErrorCode::kNotFound,
                    concat("the model has no voice \"", r.voice.name,
-                          "\"; it makes one up (\"default\") or takes that of a recording"),
+                          "\"; use \"default\" for a made-up voice, or a voice of a recording"),
                    "voice");
   }
   if (r.say.in_prompt == false) {
@@ -86,7 +86,7 @@ Status State::set_options(const SpeechRequest& request) {
   seed_ = request.sampling.seed;
   ignore_stop_ = request.terms.ignore_stop;
   max_frames_ = request.terms.max_frames;
-  // Voice or manner described, as the authors write it.
+  // The description of voice or manner, in the authors' form.
   if (!request.say.instructions.empty())
     description_ = "(" + one_spaced(request.say.instructions) + ")";
   return ok_status();
@@ -107,13 +107,13 @@ Status State::set_voice(const SpeechRequest& request) {
   return ok_status();
 }
 
-/// The most patches of earlier speech that stand for the voice.
+/// Returns the most patches of earlier speech that serve as the voice.
 int64_t State::most_like_patches() const {
   return std::min(kMostLikePatches, config_.max_positions / 8);
 }
 
-/// Cuts what has come of the text into parts. Each of them fits beside the voice, so that only the
-/// part before it may have to be left out of its prompt.
+/// Cuts the text so far into parts. Each part fits into a prompt together with the voice, so that
+/// at most the part before must be left out of it.
 Status State::take_text(std::string_view text, bool last) {
   text_.push(text, last);
   const int64_t like = std::max(most_like_patches(), std::ssize(like_) / config_.patch_width()) + 2;
@@ -144,12 +144,12 @@ Status State::take_text(std::string_view text, bool last) {
 Status State::append_text(std::string_view text, bool last) {
   if (!text_.open()) return text_is_complete();
   if (Status taken = take_text(text, last); !taken) return taken;
-  // A sentence is certain once a letter after it is there, so what comes last is never nothing.
+  // A sentence is only complete once a letter after it has come, so a last text is never empty.
   if (ready() || begin_part() || !last) return ok_status();
   return nothing_to_say();
 }
 
-/// The next part's prompt; false when no text waits.
+/// Makes the next part's prompt; returns false if no text waits.
 bool State::begin_part() {
   steps_before_ += part_steps();
   said_.clear();
@@ -166,12 +166,12 @@ bool State::begin_part() {
   int64_t limit = std::min(kMostSteps, kStepsPerId * ids + kSpareSteps);
   if (max_frames_ > 0) limit = std::max<int64_t>(1, max_frames_ - steps_before_);
   max_steps_ = static_cast<int>(std::min(limit, config_.max_positions - prompt_rows()));
-  // Steps then allocate nothing.
+  // So that the part's steps allocate nothing.
   said_.reserve(static_cast<size_t>(max_steps_ * config_.patch_width()));
   return true;
 }
 
-/// All that the prompt has the model read.
+/// Returns all words of the prompt.
 std::string State::words() const {
   return before_.here ? description_ + before_.text + now_ : before_.text + description_ + now_;
 }

@@ -1,9 +1,9 @@
 // One request: its text in parts, each with a prompt of text and patches, and the patches so far. A
-// text that is whole is one part, as the authors have it, unless it is long; late text is a part
-// for each sentence. A part goes on from the one before it, as from a recording, and hears what the
-// voice is like: the recording, or where there is none the beginning of the first part. So a prompt
-// does not grow with what was said. Made on the caller's thread, then touched by the engine's
-// thread only. P * D numbers of a patch.
+// complete text is one part, as in the authors' code, unless it is long; late text is one part for
+// each sentence. A part continues the one before it, as if that were a recording. It also gets a
+// reference for the voice's sound: the recording or, without one, the beginning of the first part.
+// So prompts do not grow with the spoken text. Made on the caller's thread, then touched by the
+// engine's thread only. P * D numbers of a patch.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,15 @@ namespace syrinx::voxcpm2 {
 
 class State : public Sequence {
  public:
-  // The authors' (VoxCPM:src/voxcpm/core.py).
+  // The authors' values (VoxCPM:src/voxcpm/core.py).
   static constexpr float kGuidance = 2;
-  static constexpr int kLeastSteps = 3;  ///< before the end may be said
+  static constexpr int kLeastSteps = 3;  ///< before the end may be sampled
   static constexpr int64_t kMostSteps = 4096;
   static constexpr int64_t kStepsPerId = 6, kSpareSteps = 10;
-  static constexpr int64_t kContext = 3;  ///< patches of the prompt that the decoder hears first
-  // Ours:
+  static constexpr int64_t kContext = 3;  ///< patches of the prompt that are decoded first
+  // Values of this server:
   static constexpr int64_t kMostPartBytes = 2000;   ///< two minutes and a half of English
-  static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of what was said as the voice
+  static constexpr int64_t kMostLikePatches = 188;  ///< 30 s of speech that serve as the voice
 
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const Prompter& prompter,
                                                 const SpeechRequest& request);
@@ -38,7 +38,7 @@ class State : public Sequence {
   int prompt_rows() const override { return std::max(1, prompt_.size()); }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !prompt_.empty(); }
-  /// 0 stands for a patch, as the authors have it.
+  /// A patch has the id 0, as in the authors' code.
   std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
   void prefix_keys(bool, std::vector<uint64_t>& keys) const override { prompt_.append_keys(keys); }
   const SampleParams& sampling(int) const override { return greedy_; }
@@ -48,23 +48,24 @@ class State : public Sequence {
 
   /// A row is an id, ids [1], or has a patch [P * D] as its vector.
   void rows(int first, bool companion, InputRows& out) const override;
-  /// The patch before the next one; empty where the prompt ends in text.
+  /// Returns the patch before the next one; empty if the prompt ends in text.
   std::span<const float> last_patch() const;
-  /// The last patches of the recording that the speech goes on from: [*, P * D], or empty. Until
-  /// the first step.
+  /// Returns the last patches of the recording that the speech continues: [*, P * D], may be empty.
+  /// Valid before the first step.
   std::span<const float> context() const;
   uint64_t seed() const { return seed_; }
-  /// Steps of the request so far.
+  /// Returns the number of steps of the request so far.
   int64_t steps() const { return steps_before_ + part_steps(); }
   float noise_scale() const { return noise_scale_; }
   float guidance_scale() const { return guidance_; }
 
  private:
-  /// Words and how they sound.
+  /// Words and their sound.
   struct Spoken {
     std::string text;
     std::vector<float> patches;
-    bool here = false;  ///< in this request, behind its description; else in a recording
+    bool here =
+        false;  ///< spoken in this request, after its description; else the words of a recording
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
@@ -89,15 +90,15 @@ class State : public Sequence {
   bool ignore_stop_ = false;
   int max_frames_ = 0;
 
-  SegmentQueue text_;                // not yet cut
-  bool begun_ = false;               // of the text: a part was cut
-  std::string description_;          // in brackets, in front of what is spoken here
+  SegmentQueue text_;                // text that is not yet cut into parts
+  bool begun_ = false;               // a part of the text was cut
+  std::string description_;          // in brackets, before the words of this request
   std::deque<std::string> waiting_;  // parts to come
-  std::vector<float> like_;          // what the voice is like
-  Spoken before_;                    // what the speech goes on from
+  std::vector<float> like_;          // patches of the voice's reference
+  Spoken before_;                    // the words and patches that the speech continues
   std::string now_;                  // words of this part
 
-  Prompt prompt_{1};          // with the patches above; empty: no part waits
+  Prompt prompt_{1};          // including the patches above; empty: no part waits
   std::vector<float> said_;   // patches of this part's steps
   int max_steps_ = 1;         // of this part
   int64_t steps_before_ = 0;  // of earlier parts

@@ -12,7 +12,7 @@ namespace {
 /// that the new speech continues.
 struct Part {
   const char *tensor, *mode;
-  bool silence_first;  ///< where what is missing to whole patches stands
+  bool silence_first;  ///< the silence that fills up the last patch is put before the audio
 };
 constexpr Part kReference{"reference", "reference", false}, kPrompt{"prompt", "continuation", true};
 constexpr const Part* kParts[] = {&kReference, &kPrompt};
@@ -43,7 +43,8 @@ Pieces hear(const ModelConfig& config, const AudioVaeEncoder& codec, RecordedVoi
   }
 }
 
-/// In seconds; a recording may be used twice, and an eighth of the room is for its words.
+/// Returns the longest recording in seconds. A recording may be used twice, and an eighth of the
+/// room is for its words.
 double longest_recording(const ModelConfig& config) {
   const double patch_s = static_cast<double>(config.patch * config.vae.encoder_hop()) /
                          static_cast<double>(config.vae.sample_rate);
@@ -56,7 +57,7 @@ int64_t most_voice_rows(const ModelConfig& config) { return config.max_positions
 
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<AudioVaeEncoder>()> load) {
-  // The authors: the likest voice comes of one recording used in both ways.
+  // According to the authors, a recording used in both ways gives the most similar voice.
   VoiceEncoderInfo info{
       .family = "voxcpm2",
       .version = "2",

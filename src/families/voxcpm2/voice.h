@@ -1,5 +1,6 @@
-// Voices of recordings: a recording's latents, which the model takes as what a voice is like
-// (reference), goes on from (continuation), or both. Const after construction; thread-safe.
+// Voices of recordings: a recording's latents, which the model uses for the sound of a voice
+// (reference), as the beginning of the speech (continuation), or for both. Const after
+// construction; thread-safe.
 #pragma once
 
 #include <functional>
@@ -12,19 +13,19 @@
 
 namespace syrinx::voxcpm2 {
 
-/// Makes voices of recordings; `load` loads the encoder with the first one.
+/// Makes voices of recordings; `load` loads the encoder when the first recording comes.
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<AudioVaeEncoder>()> load);
 
-/// Positions of a prompt that a voice and its words may take.
+/// Returns the most positions of a prompt for a voice and its words.
 int64_t most_voice_rows(const ModelConfig& config);
 
-/// [*, P * D] each, at least one of them not empty.
+/// The patches of a voice, [*, P * D] each; at least one of the two is not empty.
 struct VoicePatches {
   std::vector<float> reference, prompt;
 };
 
-/// The patches of a voice, or why it does not fit this model.
+/// Returns the patches of a voice, or why it does not fit this model.
 Result<VoicePatches> voice_patches(const ModelConfig& config, const Voice& voice);
 
 }  // namespace syrinx::voxcpm2

@@ -1,4 +1,4 @@
-// Promises of the family that need no golden: batches, recomputation, options, voices, checks,
+// What the family guarantees without a golden: batches, recomputation, options, voices, checks,
 // faults.
 #include "audio/resampler.h"
 #include "families/checkpoint_copy.h"
@@ -35,7 +35,7 @@ class VoxCpm2Test : public testing::Test {
     for (int i = 0; i < steps; ++i) runner.step(track);
     return track.rows;
   }
-  /// A step as if the model had made a patch of `value`; `stop`: the last one of a part.
+  /// Takes a step as if the model had made a patch of `value`; `stop`: the last patch of a part.
   Verdict said(Sequence& state, float value, bool stop) const {
     const std::vector<float> patch(static_cast<size_t>(model_.config().patch_width()), value);
     std::vector<int32_t> frames;
@@ -45,7 +45,7 @@ class VoxCpm2Test : public testing::Test {
     const int32_t code = stop ? 1 : 0;
     return state.advance(std::span(&code, 1), out);
   }
-  /// The row at which the prompt turns from text to sound.
+  /// Returns the first row of the prompt that is audio.
   static int64_t first_audio(const Sequence& state) {
     const auto ids = state.prompt_ids();
     return std::find(ids.begin(), ids.end(), Prompter::kAudioStart) - ids.begin();
@@ -71,7 +71,7 @@ TEST_F(VoxCpm2Test, SameBitsAloneAndInABatch) {
   expect_same_alone_and_in_a_batch(model_, requests, 10);
 }
 
-/// Streams that begin with silence and one that goes on from a recording, in the same calls.
+/// Streams that begin with silence and a stream that continues a recording, in the same calls.
 TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   const ChunkStage& stage = *model_.graph().links()[0].stage;
   SpeechRequest goes_on = request("hello");
@@ -80,13 +80,13 @@ TEST_F(VoxCpm2Test, InABatchTheDecoderIsAsAlone) {
   for (const SpeechRequest& r : {request("hello"), goes_on, request("fine")})
     states.push_back(open(r));
   const int64_t width = stage.in_width(), samples = stage.out_width();
-  std::vector<std::vector<float>> patches;  // four of each
+  std::vector<std::vector<float>> patches;  // four of each stream
   for (size_t i = 0; i < states.size(); ++i) {
     patches.emplace_back(static_cast<size_t>(4 * width));
     philox_normal(i, 0, 0, patches.back());
   }
   fixture::Bench bench(2);
-  // Runs the states `which`, in calls of two patches.
+  // Runs the streams `which`, in calls of two patches.
   const auto run = [&](std::span<const size_t> which) {
     std::vector<std::unique_ptr<StreamState>> streams;
     for (const size_t i : which) streams.push_back(open_stream(stage, *states[i]));
@@ -160,7 +160,7 @@ TEST_F(VoxCpm2Test, BoundsAndTheStopRule) {
   EXPECT_EQ(open(r)->max_steps(), 7);
 }
 
-/// The patch that row `pos` has.
+/// Returns the patch of row `pos`.
 GivenRow patch_of(const Sequence& state, int pos) {
   int32_t id = -1;
   return row_of(state, pos, false, {&id, 1});
@@ -202,7 +202,7 @@ TEST_F(VoxCpm2Test, LongTextsAreSpokenInParts) {
   }
   EXPECT_GT(parts, 5);
   EXPECT_LT(parts, 20);
-  // A part is the words after those of the part before: joined they are the text.
+  // A part is the words after those of the part before: all parts together are the text.
   SpeechRequest shorter = r;
   shorter.say.text = r.say.text.substr(0, 200);
   EXPECT_EQ(std::ssize(ids(shorter)), std::ssize(p.text(shorter.say.text)) + 1);
@@ -328,12 +328,12 @@ TEST_F(VoxCpm2Test, VoicesInThreeModes) {
   EXPECT_EQ(std::ssize(static_cast<const State&>(*state).context()),
             State::kContext * model_.config().patch_width());
   EXPECT_TRUE(static_cast<const State&>(*open(patches("reference"))).context().empty());
-  // A recording's length must leave room to speak, also where it is used twice.
+  // A recording's length must leave room for speech, even if it is used twice.
   const VoiceEncoderInfo& info = model_.voice_encoder()->info();
   EXPECT_EQ(info.max_s, 224 / model_.info().speech.frame_rate);
   EXPECT_EQ(check_recording(info, speech(40000)).error().message,
             "the recording lasts 2.5 s; this model needs 1 s to 1.12 s");
-  // Without its words a recording is a reference.
+  // A recording without its words is a reference.
   EXPECT_EQ(check_recording(model_.voice_encoder()->info(), speech(16500)).value(), "reference");
 
   std::vector<uint64_t> a, b, same;
@@ -361,7 +361,7 @@ TEST_F(VoxCpm2Test, RecordingsAreResampledAsTheAuthorsDo) {
 TEST_F(VoxCpm2Test, SaysWhatItIs) {
   const PipelineInfo& info = model_.info();
   EXPECT_EQ(info.speech.sample_rate, 48000);
-  EXPECT_EQ(info.speech.frame_rate, 200);  // of the small one: 4 latents of 60 samples
+  EXPECT_EQ(info.speech.frame_rate, 200);  // of the small model: 4 latents of 60 samples
   EXPECT_EQ(info.speech.late_text, LateText::kSentence);
   EXPECT_EQ(info.parts.size(), 7u);
   for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
@@ -484,7 +484,7 @@ TEST_F(VoxCpm2Faults, TheVaeIsTakenWholeToo) {
   EXPECT_NE(fault().find("bia_"), std::string::npos) << fault();
   std::filesystem::remove(dir.path("audiovae.pth"));
   EXPECT_NE(fault().find("audiovae.pth"), std::string::npos) << fault();
-  // Random weights need neither; the tokenizer is used where it is there.
+  // Random weights need neither file; the tokenizer is used if it is there.
   std::filesystem::remove(dir.path("model.safetensors"));
   EXPECT_EQ(fault(true), "");
   std::filesystem::remove(dir.path("tokenizer.json"));
