@@ -38,7 +38,7 @@ class Frontend {
   /// split a turn's role as in the model's training.
   Frontend(const ModelConfig& config, Tokenizer tokenizer);
 
-  /// Looks up names, ignoring case; an empty voice is default_voice(), "none" is no speaker.
+  /// Looks up names, ignoring case; an empty voice is default_voice(), "none" means no speaker.
   Result<VoiceChoice> choose(const std::string& voice, const std::string& language) const;
   /// Returns "vivian" if the checkpoint has it, else its first speaker, else "none".
   std::string default_voice() const;
