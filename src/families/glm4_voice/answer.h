@@ -1,4 +1,4 @@
-// A request's side of the language model: what it reads (ids, and the codes of recordings as they
+// The language model's sequence of a request: its input (ids, and the codes of recordings as they
 // come), and the answer. Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
@@ -9,7 +9,8 @@ namespace syrinx::glm4_voice {
 
 class Answer : public VoiceAnswer {
  public:
-  /// As the authors ask the model to answer; it keeps to it by itself.
+  /// The runs in which the authors' prompt asks the model to answer; the model keeps to them by
+  /// itself.
   static constexpr AloudRuns kRuns{13, 26};
 
   /// The arguments must outlive this, but for the request. Not `speaks`: text alone is drawn.
@@ -22,7 +23,8 @@ class Answer : public VoiceAnswer {
         goes_on_(request.terms.background) {}
 
   uint64_t seed() const { return seed_; }
-  /// A request of the background hears ahead: its last recording may go on.
+  /// Whether the last recording may continue in a later request: true for requests that hear ahead
+  /// in the background.
   bool goes_on() const { return goes_on_; }
 
  private:

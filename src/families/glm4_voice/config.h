@@ -17,8 +17,8 @@ struct Ids {
   int32_t mask = 0, sop = 0;  ///< [gMASK] <sop>, before every prompt
   int32_t system = 0, user = 0, assistant = 0;
   int32_t begin_audio = 0, end_audio = 0;
-  int32_t audio = 0;      ///< of code 0; the others follow
-  int32_t audio_end = 0;  ///< behind the last code's
+  int32_t audio = 0;      ///< of code 0; the other codes follow
+  int32_t audio_end = 0;  ///< the first id after the codes
   bool is_audio(int32_t id) const { return audio <= id && id < audio_end; }
 };
 
@@ -30,16 +30,16 @@ struct ModelConfig {
   HiftConfig hift;
 };
 
-/// Whether this config.json belongs to the family: any ChatGLM's does; one that has no speech is
-/// refused when its tokens are looked for.
+/// Whether this config.json belongs to the family. All ChatGLM configs do; a model without speech
+/// is refused later, because it lacks the speech tokens.
 bool claims(const Config& root);
 /// Reads and checks the sizes of the language model. Throws LoadError.
 llm::ModelConfig load_lm_config(const Config& root);
-/// From config.yaml at `path`.
+/// Reads config.yaml at `path`.
 void load_decoder_config(const std::string& path, ModelConfig& config);
-/// The tokenizer of tokenizer.model and tokenizer_config.json.
+/// Loads the tokenizer from tokenizer.model and tokenizer_config.json.
 Tokenizer load_tokenizer(const std::string& dir);
-/// `codes`: those of the speech tokenizer.
+/// Looks up the ids. `codes`: the number of codes of the speech tokenizer.
 Ids load_ids(const Tokenizer& tokenizer, int64_t codes);
 
 }  // namespace syrinx::glm4_voice

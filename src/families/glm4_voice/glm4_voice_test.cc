@@ -1,6 +1,6 @@
-// GLM-4-Voice's text, prompts and language model against tiktoken and transformers
-// (tests/parity/glm4_voice), and what it refuses. tests/parity/glm4_voice/engine_test.cc compares
-// what comes out of the engine.
+// GLM-4-Voice's text, prompts and language model compared with tiktoken and transformers
+// (tests/parity/glm4_voice), and its refusals. tests/parity/glm4_voice/engine_test.cc compares the
+// output of the engine.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -70,8 +70,8 @@ TEST(GlmText, IdsAreTiktokens) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(plain)), plain);
 }
 
-/// Prompt, logits and greedy ids, the prompt at once or in parts; the codes of the recordings are
-/// those that the goldens' prompts have.
+/// Compares prompt, logits and greedy ids, with the prompt fed at once or in parts. The codes of
+/// recordings are those in the goldens' prompts.
 TEST(GlmParity, AnswersAreTransformers) {
   const ordered_json all = cases();
   for (const auto& [name, c] : all.items()) {
@@ -207,7 +207,7 @@ TEST(GlmVoice, ClientsWriteNoSpecialTokens) {
   const std::vector<int32_t> made = ids_of("<|user|><|audio_3|>", *model());
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.user), 1);
   EXPECT_EQ(std::count(made.begin(), made.end(), ids.audio + 3), 0);
-  // Whatever their file says: tiktoken adds none but special ones.
+  // The file's flags do not count: tiktoken adds special tokens only.
   const CheckpointCopy copy(golden("checkpoint"));
   std::string config = slurp(copy.dir.path("tokenizer_config.json"));
   const std::string special = "\"special\":true";

@@ -15,13 +15,14 @@ namespace syrinx::glm4_voice {
 namespace {
 
 constexpr const char* kVoice = "glm";
-constexpr int kMostSpokenIds = 2000;  // of an answer that is heard: the authors' bound
+constexpr int kMostSpokenIds = 2000;  // the most ids of an answer with audio: the authors' bound
 constexpr double kHearsSeconds = 300;
-// As the authors' web demo samples; the number of ids is the default of transformers.
+// Sampling as in the authors' web demo; top-k is the default of transformers.
 constexpr float kTemperature = 0.2f, kTopP = 0.8f;
 constexpr int kTopK = 50;
 
-/// Where a part of the model lies: under the organisation's name of today or of its publication.
+/// Returns the folder of a part of the model, which may be under the organisation's present or
+/// former name.
 std::string part_dir(const LoadSpec& spec, const std::string& name, const std::string& marker) {
   try {
     return resolve_part(spec.dir, "zai-org/" + name, hub_cache(), marker);
@@ -58,7 +59,7 @@ Glm4Voice::Glm4Voice(const LoadSpec& spec) {
 
 void Glm4Voice::load_networks(const LoadSpec& spec) {
   std::string speech, decoder;
-  // With random weights the parts may be missing; they then have the published sizes.
+  // With random weights the parts may be missing; the sizes are then the published ones.
   const bool there = !spec.dummy || is_directory(join_path(spec.dir, "glm-4-voice-tokenizer"));
   config_.hift.rates = {8, 8}, config_.hift.rate_kernels = {16, 16};
   config_.hift.source_kernels = {7, 11};
@@ -124,10 +125,12 @@ void Glm4Voice::describe(const LoadSpec& spec) {
       {"vocoder", concat(config_.hift.hop(), " samples a mel frame"), hift_->bytes()});
 }
 
-/// Also the samples for the hearing stage: whole frames for every segment of every recording.
+/// Returns a request's prompt; also the samples for the hearing stage: whole frames for every
+/// segment of every recording.
 Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
                                         std::vector<float>& samples) const {
-  if (!request.writing.chat && request.writing.text_only) return prompter_->of_text(request.say.text);
+  if (!request.writing.chat && request.writing.text_only)
+    return prompter_->of_text(request.say.text);
   if (!request.writing.chat) return prompter_->reading_aloud(request.say.text);
   auto recordings =
       recordings_at(request, static_cast<int>(GlmSpeechTokenizer::kSampleRate), Resampling::kHann);
@@ -152,7 +155,8 @@ Result<ChatPrompt> Glm4Voice::prompt_of(const SpeechRequest& request,
       append_frames(part, hearing_->in_width(), samples);
     }
   }
-  Result<ChatPrompt> made = prompter_->of_chat(*request.writing.chat, codes, request.writing.answers);
+  Result<ChatPrompt> made =
+      prompter_->of_chat(*request.writing.chat, codes, request.writing.answers);
   if (!made.ok()) return made;
   ChatPrompt prompt = made.take();
   prompt.heard = std::move(segments);

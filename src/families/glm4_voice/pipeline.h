@@ -17,7 +17,7 @@ class Glm4Voice : public LoadedPipeline {
   explicit Glm4Voice(const LoadSpec& spec);
 
   /// A chat is answered. A text alone is read aloud: its ids are given and only the audio is
-  /// sampled. Where only text is wanted, the model continues it.
+  /// sampled. If the client wants only text, the model continues the given text.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:

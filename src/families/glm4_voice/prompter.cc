@@ -6,7 +6,7 @@
 namespace syrinx::glm4_voice {
 namespace {
 
-/// The authors' words (GLM-4-Voice:web_demo.py), with and without the blank at the end.
+/// The authors' words (GLM-4-Voice:web_demo.py), which end with or without a blank.
 constexpr const char* kHeard =
     "User will provide you with a speech instruction. Do it step by step. First, think about the "
     "instruction and respond in a interleaved manner, with 13 text token followed by 26 audio "
@@ -104,7 +104,8 @@ Result<ChatPrompt> Prompter::of_chat(const Chat& chat, std::span<const int64_t> 
   const Result<ChatJson> messages = messages_of(chat);
   if (!messages.ok()) return messages.error();
   if (!chat.tools.empty() && chat.tools != "[]") return refused_chat("this model has no tools");
-  // The demo's conversations are of one kind; one with a recording is one that is heard.
+  // The demo has one kind of input in a conversation; a conversation with a recording counts as
+  // spoken.
   std::string system;
   bool heard = false;
   for (const ChatJson& message : messages.value()) {

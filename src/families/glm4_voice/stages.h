@@ -11,16 +11,17 @@
 
 namespace syrinx::glm4_voice {
 
-/// A frame is a block of the speech tokenizer, 4 s, and a piece of work. Each segment of a
-/// recording begins with a frame of its own; the last one of the segment before is filled up with
-/// zeros. The output is the numbers of the codes. Blocks that come again are not encoded again. The
-/// state after the whole blocks is kept for a later request whose recording goes on from there.
+/// The stage from samples to codes. A frame is a block of the speech tokenizer, 4 s, and one piece
+/// of work. Each segment of a recording begins with a new frame; the last frame of a segment is
+/// filled up with zeros. The output is the codes as numbers. Blocks with known keys are not encoded
+/// again. The state after the whole blocks is kept for a later request that continues the
+/// recording.
 class HearingStage : public ChunkStage {
  public:
   explicit HearingStage(const GlmSpeechTokenizer& tokenizer)
       : tokenizer_(tokenizer), before_(kHeardBeforeBytes), states_(kStatesBytes) {}
 
-  /// The mel and the convolutions of a block reach into the blocks around it.
+  /// The mel and the convolutions of a block also read the neighbouring blocks.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .left = 1, .lookahead = 1};
   FrameType in() const override;
   FrameType out() const override { return {Flow::kRows, 1}; }
@@ -42,20 +43,21 @@ class HearingStage : public ChunkStage {
 };
 
 /// Makes an answer's mel in blocks of 25, 50, 100, 150, 200, 200, ... codes, as the authors' web
-/// demo does, whatever the schedule: the flow sees all of a block and all before it, so its blocks
-/// are part of what is heard. The last 34 frames of a block wait for the next one and are
-/// cross-faded with its first. Where the demo differs, see docs/families/glm4_voice.md.
+/// demo does. The blocks do not depend on scheduling: the flow attends to a whole block and all
+/// before it, so they affect the sound. The last 34 frames of a block are held back and cross-faded
+/// with the first frames of the next block. For differences from the demo see
+/// docs/families/glm4_voice.md.
 class FlowStage : public ChunkStage {
  public:
   explicit FlowStage(const GlmFlow& flow);
 
-  /// cut() decides; one code beyond a block shows that it is not the last one.
+  /// cut() chooses the chunks; one code after a block shows that it is not the last block.
   static constexpr ChunkPolicy kPolicy{.initial = 25, .steady = 200, .lookahead = 1};
-  /// Mel frames that wait for the vocoder at most, with those of the longest block.
+  /// The most mel frames that wait for the vocoder, including those of the longest block.
   static constexpr int64_t kWindow = 1 << 14;
   FrameType in() const override { return {Flow::kCodes, 1}; }
   FrameType out() const override { return {Flow::kRows, static_cast<int>(flow_.config().mel)}; }
-  /// A last block of one code brings what waited, too.
+  /// A last block of one code also emits the frames that were held back.
   int most_out() const override {
     return static_cast<int>(flow_.config().frames(1) + 1 + overlap_);
   }
@@ -71,8 +73,8 @@ class FlowStage : public ChunkStage {
   std::vector<double> window_;  // [2 * overlap], Hamming
 };
 
-/// Mel frames to samples, as late as the vocoder looks ahead: one stream from the first frame to
-/// the last, without seams. Noise and phases are drawn by the request's seed and the frame.
+/// Mel frames to samples, delayed by the vocoder's lookahead: one stream from the first frame to
+/// the last, without seams. Noise and phases follow from the request's seed and the frame.
 class VocoderStage : public ChunkStage {
  public:
   explicit VocoderStage(const Hift& hift) : hift_(hift) {}
@@ -87,7 +89,7 @@ class VocoderStage : public ChunkStage {
   Bundle bundle(const Sequence& answer) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// All frames that are certain; at the end of an answer, all of it.
+  /// Takes all frames that are certain; at the end of an answer, all its frames.
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
 
  private:
