@@ -2,8 +2,8 @@
 
 namespace syrinx::step_audio2 {
 
-/// An id of the text and four codes, in turn; at its end as many codes as the model draws before an
-/// end.
+/// Returns the rule of a text read aloud: an id of the text and four codes, in turn; after the
+/// text, codes until the model samples the end.
 SampleRule Answer::rule_aloud() const {
   SampleRule rule;
   constexpr int kRun = kRuns.text + kRuns.codes;

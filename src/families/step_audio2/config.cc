@@ -25,7 +25,7 @@ llm::ModelConfig load_lm(const Config& c) {
   llm::ModelConfig m;
   m.type = "qwen2";
   m.lm = load_llama_config(c);
-  load_rope_theta(c);          // no scaling
+  load_rope_theta(c);          // without scaling
   m.lm.attention_bias = true;  // of q, k and v, whatever the config says
   m.lm.output_bias = false;
   if (c.opt_b("tie_word_embeddings", false)) c.fail("tie_word_embeddings", "must be false");
@@ -124,16 +124,16 @@ HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow) {
 
 Tokenizer load_tokenizer(const std::string& dir, int64_t codes) {
   const Tokenizer plain = Tokenizer::load(dir);
-  load_ids(plain, codes);  // all of them are there, or else they would be made up now
+  load_ids(plain, codes);  // throws for a missing token, which would be added below
   std::vector<AddedToken> added;
   for (const char* token : {"<|BOT|>", "<|EOT|>", "<audio_start>", "<audio_end>", "<audio_patch>",
                             "<tts_start>", "<tts_end>", "<tts_pad>"}) {
     added.push_back({.content = token});
   }
-  for (const char* token : {"<tool_call>", "</tool_call>"}) {  // plain text that clients see
+  for (const char* token : {"<tool_call>", "</tool_call>"}) {  // plain text, which clients may read
     if (plain.id(token)) added.push_back({.content = token, .special = false});
   }
-  for (int64_t i = 0; i <= codes; ++i) {  // and the padding, where there is one
+  for (int64_t i = 0; i <= codes; ++i) {  // including the padding's id, if there is one
     std::string token = concat("<audio_", i, ">");
     if (plain.id(token)) added.push_back({.content = std::move(token)});
   }

@@ -14,7 +14,7 @@
 
 namespace syrinx::step_audio2 {
 
-/// Folder of all that makes sound of codes.
+/// The folder of the networks that turn codes into sound.
 inline constexpr const char* kDecoderFolder = "token2wav";
 
 /// Ids of the vocabulary.
@@ -22,8 +22,8 @@ struct Ids {
   int32_t turn = 0, turn_end = 0;  ///< <|BOT|> <|EOT|>
   int32_t audio_start = 0, audio_end = 0, audio_patch = 0;
   int32_t tts_start = 0, tts_end = 0, tts_pad = 0;
-  int32_t audio = 0;     ///< of code 0; the others follow
-  int32_t code_end = 0;  ///< behind the last code's; the padding's
+  int32_t audio = 0;     ///< of code 0; the other codes follow
+  int32_t code_end = 0;  ///< the first id after the codes: that of the padding
   bool is_code(int32_t id) const { return audio <= id && id < code_end; }
 };
 
@@ -37,15 +37,15 @@ struct ModelConfig {
 
 /// Whether this config.json belongs to the family.
 bool claims(const Config& root);
-/// Language model and encoder.
+/// Reads the sizes of language model and encoder.
 ModelConfig load_config(const Config& root);
-/// From flow.yaml at `path`.
+/// Reads flow.yaml at `path`.
 S3FlowConfig load_flow_config(const std::string& path);
 /// Reads the sizes from the shapes of hift.pt: no file states them.
 HiftConfig load_hift_sizes(const Weights& weights, const S3FlowConfig& flow);
-/// Loads the tokenizer of the folder, with all tokens that control prompts and answers marked as
-/// special, whatever its files say: in a client's text they are plain text. The tags of calls are
-/// not special. `codes`: those of the flow.
+/// Loads the folder's tokenizer. All tokens that control prompts and answers are marked as special,
+/// whatever its files say, so that in a client's text they are plain text. The tags of calls are
+/// not special. `codes`: the number of codes of the flow.
 Tokenizer load_tokenizer(const std::string& dir, int64_t codes);
 /// Finds the ids of control tokens and the range of codes. Throws LoadError.
 Ids load_ids(const Tokenizer& tokenizer, int64_t codes);

@@ -6,11 +6,11 @@ namespace syrinx::step_audio2 {
 namespace {
 
 struct PieceStream : StreamState {
-  std::vector<Heard> pieces;  // with a key each
-  size_t number = 0;          // of the piece that is being encoded
-  int chunk = 0;              // the next one of it
+  std::vector<Heard> pieces;  // with one key each
+  size_t number = 0;          // index of the piece that is being encoded
+  int chunk = 0;              // index of that piece's next chunk
   StepAudioEncoder::Work work;
-  std::shared_ptr<const std::vector<float>> known;  // rows of the piece, from before
+  std::shared_ptr<const std::vector<float>> known;  // rows of the piece, if they are cached
 };
 
 }  // namespace
@@ -21,7 +21,8 @@ std::unique_ptr<StreamState> HearingStage::open(Bundle bundle) const {
   return stream;
 }
 
-/// The last of them takes half the frames or more, which are more than the rows that it makes.
+/// Returns the chunks of a piece. The last chunk takes at least half the frames, which are more
+/// than the piece's rows.
 int HearingStage::chunks(int64_t samples) const {
   if (StepAudioEncoder::count(samples) == 0) return 1;
   return static_cast<int>(

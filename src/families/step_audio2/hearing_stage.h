@@ -1,7 +1,7 @@
-// The audio encoder as a chunk node. A piece of a recording comes as frames of a mel frame's
-// samples, the last one filled up with zeros, and leaves as rows of the language model, all at
-// once; its work is cut into chunks nevertheless, so that other batches get their turn: each takes
-// one frame, and the last one all that are left. A piece that comes again costs nothing. Const
+// The audio encoder as a chunk node. A piece of a recording arrives as frames of one mel frame's
+// samples, the last frame filled up with zeros, and leaves as rows of the language model, all at
+// once. Its work is still cut into chunks, so that other batches get their turn: each chunk takes
+// one frame, and the last chunk takes all remaining frames. Rows of pieces are cached by key. Const
 // after construction, shared by threads; CPU only.
 #pragma once
 
@@ -18,7 +18,7 @@ class HearingStage : public ChunkStage {
 
   static constexpr int kFrameSamples = 160;
   static constexpr int kPieceFrames = static_cast<int>(StepAudioEncoder::kPiece / kFrameSamples);
-  /// The first chunk of a piece sees all of it.
+  /// The first chunk of a piece reads the whole piece.
   static constexpr ChunkPolicy kPolicy{.initial = 1, .steady = 1, .lookahead = kPieceFrames};
   static int64_t frames(int64_t samples) { return (samples + kFrameSamples - 1) / kFrameSamples; }
 

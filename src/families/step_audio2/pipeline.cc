@@ -15,13 +15,13 @@
 namespace syrinx::step_audio2 {
 namespace {
 
-constexpr int kMostAnswerIds = 4096;  // of an answer that is heard: the authors' bound
+constexpr int kMostAnswerIds = 4096;  // the most ids of an answer with audio: the authors' bound
 constexpr double kHearsSeconds = 300;
-constexpr double kDictatesSeconds = 25;  // what the encoder hears at once
+constexpr double kDictatesSeconds = 25;  // the longest input of the encoder
 constexpr int kMostDictated = 1024;      // ids
 // The system message of the authors' example of recognition: "Write down what you hear said."
 constexpr const char* kRecognises = "请记录下你所听到的语音内容。";
-// As the authors sample; the number of ids is the default of transformers.
+// Sampling as in the authors' code; top-k is the default of transformers.
 constexpr float kTemperature = 0.7f, kTopP = 0.9f, kPenalty = 1.05f;
 constexpr int kTopK = 50;
 constexpr const char* kDefaultVoice = "default_female";
@@ -59,7 +59,7 @@ StepAudio2::StepAudio2(const LoadSpec& spec) {
 
 void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
-  // The adapter's inner width stands in its weights only.
+  // Only the weights show the adapter's inner width.
   if (const auto inner = weights_->shape("adapter.linear1.bias");
       !spec.dummy && inner && inner->dims() == 1) {
     config_.hearing.hidden = (*inner)[0];
@@ -75,7 +75,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
   });
   const std::string decoder = join_path(spec.dir, kDecoderFolder);
   const std::string yaml = join_path(decoder, "flow.yaml");
-  // With random weights the folder may be missing; its networks then have the published sizes.
+  // With random weights the folder may be missing; the sizes are then the published ones.
   if (!spec.dummy || is_file(yaml)) {
     config_.flow = load_flow_config(yaml);
   } else {
@@ -90,7 +90,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
       flow_ = std::make_unique<S3Flow>(config_.flow, weights, at_least_8_bits(spec.weights));
     });
   }
-  // The vocoder was published with and without the prefix of the network that trained it.
+  // The vocoder was published with and without the name prefix of its training network.
   const Weights weights(plain_weights_at(spec, join_path(decoder, "hift.pt")));
   const bool prefixed = !spec.dummy && weights.count("generator.resblocks") > 0;
   const Weights scope = weights.scope(prefixed ? "generator" : "");
@@ -108,8 +108,10 @@ void StepAudio2::describe(const LoadSpec& spec) {
   name(kFamily, spec, "Apache-2.0");
   info_.writes = true;
   info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
-  info_.speech.frame_rate = static_cast<double>(info_.speech.sample_rate) / vocoder_->samples_per_token();
-  for (const auto& [name, voice] : stored_) info_.speech.voices.push_back({name, "a recording's voice"});
+  info_.speech.frame_rate =
+      static_cast<double>(info_.speech.sample_rate) / vocoder_->samples_per_token();
+  for (const auto& [name, voice] : stored_)
+    info_.speech.voices.push_back({name, "a recording's voice"});
   if (stored_.contains(kDefaultVoice)) {
     info_.speech.default_voice = kDefaultVoice;
   } else if (!stored_.empty()) {
@@ -140,10 +142,12 @@ void StepAudio2::describe(const LoadSpec& spec) {
       {"vocoder", concat(vocoder_->samples_per_token(), " samples a code"), hift_->bytes()});
 }
 
-/// Also the samples for the hearing stage: whole frames for every piece of every recording.
+/// Returns a request's prompt; also the samples for the hearing stage: whole frames for every piece
+/// of every recording.
 Result<ChatPrompt> StepAudio2::prompt_of(const SpeechRequest& request,
                                          std::vector<float>& samples) const {
-  if (!request.writing.chat && request.writing.text_only) return prompter_->of_text(request.say.text);
+  if (!request.writing.chat && request.writing.text_only)
+    return prompter_->of_text(request.say.text);
   if (!request.writing.chat) return prompter_->reading_aloud(request.say.text);
   auto recordings =
       recordings_at(request, static_cast<int>(StepAudioEncoder::kSampleRate), Resampling::kHann);
@@ -188,7 +192,8 @@ Result<std::shared_ptr<const S3FlowVoice>> StepAudio2::voice(const SpeechRequest
                         "); give a recording or a voice made of one"),
                  "voice"};
   }
-  if (const Status known = check_voice(info_, request.voice.name); !known.ok()) return known.error();
+  if (const Status known = check_voice(info_, request.voice.name); !known.ok())
+    return known.error();
   return stored_.at(request.voice.name.empty() ? info_.speech.default_voice : request.voice.name);
 }
 
@@ -223,7 +228,8 @@ Result<Opened> StepAudio2::open(const SpeechRequest& request) const {
           "input"};
     }
     const int64_t most_full = kMostFullTokens + std::min<int64_t>(said, kMostFullTokens / kRun);
-    answer.writing.max_tokens = most_ids(request, said, Answer::kRuns, full ? most_full : kMostAnswerIds);
+    answer.writing.max_tokens =
+        most_ids(request, said, Answer::kRuns, full ? most_full : kMostAnswerIds);
   }
   opened.sequences.push_back(std::make_unique<Answer>(ids_, config_.lm, generation_, *tokenizer_,
                                                       answer, prompt.take(), std::move(speaker),

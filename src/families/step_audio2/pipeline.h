@@ -20,9 +20,9 @@ class StepAudio2 : public LoadedPipeline {
   explicit StepAudio2(const LoadSpec& spec);
 
   /// A chat is answered. A text alone is read aloud: its ids are given and only the audio is
-  /// sampled. Where only text is wanted, the model continues it.
+  /// sampled. If the client wants only text, the model continues the given text.
   Result<Opened> open(const SpeechRequest& request) const override;
-  /// The authors' task of recognition (Step-Audio2:examples.py).
+  /// Returns a request in the form of the authors' recognition task (Step-Audio2:examples.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
 
   const S3Flow& flow() const { return *flow_; }
@@ -45,7 +45,7 @@ class StepAudio2 : public LoadedPipeline {
   std::unique_ptr<S3Flow> flow_;
   std::unique_ptr<Hift> hift_;
   Voices stored_;
-  std::shared_ptr<const S3FlowVoice> nobody_;  // of answers that are not heard
+  std::shared_ptr<const S3FlowVoice> nobody_;  // voice of answers without audio
   mutable Recent<S3FlowVoice> recent_;
   std::unique_ptr<HearingStage> hearing_;
   std::unique_ptr<S3FlowStage> flow_stage_;

@@ -14,14 +14,14 @@ namespace {
 constexpr int64_t kMostAloud = 512;  // ids of a text that is read aloud
 constexpr double kCodesASecond = 25;
 
-/// The role of a message as the authors name it.
+/// Returns the authors' name for the role of a message.
 std::string turn_of(const ChatJson& message) {
   const std::string role = role_of(message);
   if (role == "developer") return "system";
   return role == "user" ? "human" : role == "tool" ? "input" : role;
 }
 
-/// The calls of an assistant's turn as the model writes them.
+/// Returns the calls of an assistant's turn, in the form in which the model writes them.
 Result<std::string> calls_of(const ChatJson& message) {
   std::string out;
   const ChatJson calls = message.value("tool_calls", ChatJson());
@@ -42,7 +42,8 @@ Result<std::string> calls_of(const ChatJson& message) {
   return out;
 }
 
-/// Writes the turns of one conversation. Each text() is encoded by itself, as the authors do it.
+/// Writes the turns of one conversation. Each text() is encoded on its own, as in the authors'
+/// code.
 class Scribe {
  public:
   Scribe(const Tokenizer& tokenizer, const Ids& ids, ChatPrompt& prompt,
@@ -54,7 +55,7 @@ class Scribe {
         tools_(std::move(tools)),
         out_(tokenizer, prompt) {}
 
-  /// A message of the chat.
+  /// Writes a message of the chat.
   Status turn(const ChatJson& message);
   void turn(const std::string& role, const std::string& text) {
     begin(role, text);
@@ -68,7 +69,7 @@ class Scribe {
     out_.text(text);
     out_.flush();
   }
-  /// The beginning of a turn, with as much of its text as belongs to the same string.
+  /// Writes the beginning of a turn; `more`: text of the turn that is encoded together with it.
   void begin(const std::string& role, const std::string& more = "") {
     out_.id(ids_.turn);
     text(role + "\n" + more);
@@ -88,7 +89,7 @@ class Scribe {
   const Ids& ids_;
   const std::span<const int64_t> samples_;  // of recordings
   ChatReader reader_;
-  std::string tools_;  // those that are not written yet
+  std::string tools_;  // not written yet
   PromptWriter out_;
 };
 
@@ -137,7 +138,7 @@ void Scribe::recording(int64_t samples) {
   }
 }
 
-/// One that was heard, with the calls that it made: they are among its ids.
+/// Writes an earlier answer that was heard; the calls that it made are among its ids.
 Status Scribe::earlier_answer() {
   const auto told = reader_.answer(kCodesASecond, ids_.code_end + 1,
                                    [this](int32_t id) { return ids_.is_code(id); });

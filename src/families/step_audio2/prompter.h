@@ -1,5 +1,6 @@
-// From a conversation to the ids of a prompt, as the authors' StepAudio2 lays it out. Const once
-// made; any thread. Source: Step-Audio2:stepaudio2.py (apply_chat_template), examples.py (tools).
+// Makes the ids of a prompt from a conversation, in the layout of the authors' StepAudio2. Const
+// once made; any thread. Source: Step-Audio2:stepaudio2.py (apply_chat_template), examples.py
+// (tools).
 #pragma once
 
 #include <span>
@@ -20,14 +21,15 @@ class Prompter {
   Prompter(const Tokenizer& tokenizer, const Ids& ids, int64_t max_ids)
       : tokenizer_(tokenizer), ids_(ids), max_ids_(max_ids) {}
 
-  /// `samples` of each recording at 16 kHz, and answers that were heard, in the order of the chat's
-  /// places for them. What clients write is text, special tokens too. `speaks`: the answer is to be
-  /// heard.
+  /// Returns the prompt of a chat. `samples`: of each recording at 16 kHz; `answers`: earlier
+  /// answers that were heard; both in the order of their places in the chat. Special tokens in a
+  /// client's text are plain text. `speaks`: the answer will have audio.
   Result<ChatPrompt> of_chat(const Chat& chat, std::span<const int64_t> samples,
                              std::span<const EarlierAnswer> answers, bool speaks) const;
-  /// A user turn of `text`, and the same text as the answer.
+  /// Returns the prompt that reads `text` aloud: a user turn with the text, and the same text as
+  /// the answer.
   Result<ChatPrompt> reading_aloud(const std::string& text) const;
-  /// A text to be gone on with, special tokens included.
+  /// Returns the prompt of a text to be continued; its special tokens count as such.
   Result<ChatPrompt> of_text(const std::string& text) const;
 
  private:

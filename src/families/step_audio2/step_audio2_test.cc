@@ -1,6 +1,6 @@
-// Step-Audio-2-mini's text, prompts, language model and voices against transformers and the
-// authors' layout (tests/parity/step_audio2), and what it refuses.
-// tests/parity/step_audio2/engine_test.cc compares what comes out of the engine.
+// Step-Audio-2-mini's text, prompts, language model and voices compared with transformers and the
+// authors' layout (tests/parity/step_audio2), and its refusals.
+// tests/parity/step_audio2/engine_test.cc compares the output of the engine.
 #include <gtest/gtest.h>
 
 #include "audio/resampler.h"
@@ -64,7 +64,8 @@ std::vector<float> heard_rows(const SpeechRequest& request) {
   return rows;
 }
 
-/// Prompt, logits and greedy ids with the authors' penalty, the prompt at once or in parts.
+/// Compares prompt, logits and greedy ids with the authors' penalty, with the prompt fed at once or
+/// in parts.
 TEST(StepParity, AnswersAreTransformers) {
   const ordered_json all = golden_cases();
   for (const auto& [name, c] : all.items()) {
@@ -135,7 +136,7 @@ TEST(StepVoice, AReadingsBoundCountsCodes) {
   expect_so_many_codes(model(), request, [&](int32_t id) { return known.is_code(id); });
 }
 
-/// With the full flow at most 1000 codes are made, four for each id of the text.
+/// The full flow allows at most 1000 codes, four for each id of the text.
 TEST(StepVoice, ATextThatTheFullFlowCannotSayIsRefused) {
   SpeechRequest request;
   request.voice.data = golden_voice(20);
@@ -258,8 +259,8 @@ TEST(StepVoice, ClientsWriteNoSpecialTokens) {
   EXPECT_EQ(std::count(made.begin(), made.end(), ids().audio + 3), 0);
 }
 
-/// The recording that is CosyVoice2's golden voice, with its encoders: tokens, mel and vector of
-/// its authors; and the model's own voice, by name.
+/// A recording as a voice, with CosyVoice2's encoders and golden voice: its authors' tokens, mel
+/// and vector. Also the model's own voice, by name.
 TEST(StepVoices, ARecordingIsAVoice) {
   const WholeCheckpoint checkpoint;
   const StepAudio2 whole(spec_of(checkpoint.dir.path()));

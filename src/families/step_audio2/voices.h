@@ -1,7 +1,7 @@
-// Voices: prompts that the flow continues. The authors give a recording with each request; here the
-// recordings that come with the checkpoint (assets/NAME.wav) are the voices by name, encoded when
-// it is loaded, files made by `syrinx voice` may lie in a folder "voices", and a request may bring
-// its own. Const once made; any thread.
+// Voices: prompts that the flow continues. The authors' program takes a recording with each
+// request. Here, a checkpoint's recordings (assets/NAME.wav) are its voices by name, encoded when
+// it is loaded. Files made by `syrinx voice` may be in a folder "voices", and a request may bring a
+// voice. Const once made; any thread.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ inline constexpr const char* kFamily = "step_audio2";
 /// The encoder of voices. Null where the encoders are not there; `missing` says which.
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const S3FlowConfig& flow,
                                                  std::string& missing);
-/// Those of the checkpoint; recordings only where there is an encoder. Throws LoadError.
+/// Loads the checkpoint's voices; recordings only if there is an encoder. Throws LoadError.
 Voices load_voices(const LoadSpec& spec, const S3Flow& flow, const VoiceEncoder* encoder);
-/// A voice that came with a request, whose numbers may be anybody's.
+/// Reads voice data of a request, which may come from anywhere.
 Result<std::shared_ptr<const S3FlowVoice>> voice_of(const Voice& data, const S3Flow& flow);
 
 }  // namespace syrinx::step_audio2
