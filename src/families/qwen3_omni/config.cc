@@ -8,7 +8,7 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-/// Blocks of the Qwen3 kind without their feed-forward part.
+/// Reads blocks of the Qwen3 kind, without their feed-forward part.
 DecoderConfig load_blocks(const Config& c) {
   DecoderConfig d;
   const auto size = [&](const char* key, int64_t most) {
@@ -21,7 +21,8 @@ DecoderConfig load_blocks(const Config& c) {
   d.head_dim = static_cast<int>(c.opt_i("head_dim", d.hidden / d.heads, 2, 256));
   d.norm_eps = static_cast<float>(c.f("rms_norm_eps", 0, 1));
   d.qk_norm = true;
-  // "rope_parameters" of transformers 5, before that "rope_theta" and "rope_scaling".
+  // transformers 5 writes "rope_parameters"; earlier versions wrote "rope_theta" and
+  // "rope_scaling".
   const auto rope = c.opt_sub("rope_parameters"), scaling = c.opt_sub("rope_scaling");
   d.rope.theta = (rope ? *rope : c).f("rope_theta", 1);
   for (const auto* part : {&rope, &scaling}) {
@@ -42,7 +43,7 @@ MoeConfig load_experts(const Config& c, bool normalised) {
   const auto size = [&](const char* key, int64_t most) {
     return static_cast<int>(c.i(key, 1, most));
   };
-  // transformers 5 writes the talker's under the second name.
+  // transformers 5 writes the talker's number under the second name.
   m.experts = size(c.has("num_experts") ? "num_experts" : "num_local_experts", 1 << 12);
   m.top_k = size("num_experts_per_tok", 1 << 12);
   m.ffn = size("moe_intermediate_size", 1 << 16);
@@ -100,7 +101,7 @@ TalkerConfig load_talker(const Config& c, const llm::ModelConfig& thinker) {
   if (t.thinker_hidden != thinker.lm.hidden) {
     c.fail("thinker_hidden_size", "the thinker is " + std::to_string(thinker.lm.hidden) + " wide");
   }
-  // The last block's rows are kept by the authors after the final norm.
+  // In the authors' code the rows after the last block exist only after the final norm.
   if (t.accept_layer == thinker.lm.layers) {
     c.fail("accept_hidden_layer", "must be before the last block");
   }

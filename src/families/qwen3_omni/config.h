@@ -24,22 +24,22 @@ namespace syrinx::qwen3_omni {
 struct TextIds {
   int32_t im_start = 0, im_end = 0, system = 0, user = 0, assistant = 0;
   int32_t tts_pad = 0, tts_bos = 0, tts_eos = 0;
-  int32_t audio = 0;             ///< stands where a row of a recording goes
-  int32_t image = 0, video = 0;  ///< of what is not supported
+  int32_t audio = 0;             ///< in place of a recording's row
+  int32_t image = 0, video = 0;  ///< not supported here
 };
 
-/// Ids of the talker's vocabulary that are no audio codes.
+/// Ids of the talker's vocabulary that are not audio codes.
 struct CodecIds {
   int32_t pad = 0, bos = 0, eos = 0, nothink = 0, think_bos = 0, think_eos = 0;
 };
 
-/// The network that speaks. Its vocabulary: audio codes of codebook 0, then 1024 other ids.
+/// The talker, which speaks. Its vocabulary: audio codes of codebook 0, then 1024 other ids.
 struct TalkerConfig : qwen3_tts::TalkerSizes {
   int64_t thinker_hidden = 0;  ///< width of the thinker's rows
-  int64_t inner = 0;           ///< of the projections of text and of the thinker's rows
-  int accept_layer = 0;        ///< it hears the thinker's rows before this block
+  int64_t inner = 0;           ///< inner width of the projections of text and of the thinker's rows
+  int accept_layer = 0;        ///< the thinker's block before which the talker takes its rows
   CodecIds codec;
-  std::map<std::string, int32_t> speakers;  ///< lower case -> id
+  std::map<std::string, int32_t> speakers;  ///< lower-case name -> id
 
   int64_t audio_codes() const { return vocab - kOtherIds; }
   static constexpr int64_t kOtherIds = 1024;
@@ -48,9 +48,9 @@ struct TalkerConfig : qwen3_tts::TalkerSizes {
 /// Sizes and ids of all networks. Plain data.
 struct ModelConfig {
   TextIds text;
-  llm::ModelConfig thinker;  ///< reads, hears and writes
+  llm::ModelConfig thinker;  ///< takes recordings and writes text
   Qwen3AudioConfig audio;
-  bool speaks = false;  ///< has what follows (enable_audio_output)
+  bool speaks = false;  ///< the checkpoint has a talker (enable_audio_output)
   TalkerConfig talker;
   Qwen3CodecConfig codec;
 };

@@ -1,5 +1,5 @@
-// All networks of a Qwen3-Omni checkpoint, from its published names: thinker.{model, lm_head,
-// audio_tower}, talker and code2wav; thinker.visual is left out. Throws LoadError.
+// All networks of a Qwen3-Omni checkpoint, by their published names: thinker.{model, lm_head,
+// audio_tower}, talker and code2wav; thinker.visual is not loaded. Throws LoadError.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,13 @@
 namespace syrinx::qwen3_omni {
 
 struct Networks {
-  /// `weights` is the checkpoint's root. Throws LoadError when a tensor is missing or left over.
+  /// `weights` is the checkpoint's root. Throws LoadError if a tensor is missing or left over.
   Networks(const ModelConfig& config, const Weights& weights, const LoadSpec& spec);
 
-  Weights weights;  ///< holds the tables that are not copied
+  Weights weights;  ///< has the tables, which are not copied
   Qwen3AudioTower tower;
-  std::unique_ptr<CodecLm> thinker;  ///< what it taps is what the talker hears of recordings
-  std::unique_ptr<CodecLm> talker;   ///< where config.speaks
+  std::unique_ptr<CodecLm> thinker;  ///< its taps are the talker's input for recordings
+  std::unique_ptr<CodecLm> talker;   ///< null unless config.speaks
   std::optional<Qwen3Codec> codec;
 };
 

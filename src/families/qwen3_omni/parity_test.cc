@@ -1,5 +1,6 @@
-// Thinker, talker, predictor and codec against transformers, joined by hand: inputs and outputs of
-// each (tests/parity/qwen3_omni). pipeline_test.cc compares the output of the engine.
+// Thinker, talker, predictor and codec compared with transformers, each with its inputs and outputs
+// and without an engine (tests/parity/qwen3_omni). pipeline_test.cc compares the output of the
+// engine.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -18,7 +19,7 @@ namespace {
 constexpr double kClose = 2e-5;  // relative to the largest number
 constexpr int kPositions = 96;
 
-/// Rows that are known, as data.
+/// A sequence of given rows.
 struct GivenRows : Sequence {
   std::vector<int32_t> ids;  // [rows, tables]
   std::vector<GivenRow> vectors;
@@ -55,14 +56,14 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     ids_.assign(ids.i32(), ids.i32() + ids.count());
   }
 
-  /// The audio tower's rows of the case's recording; empty without one.
+  /// Returns the audio tower's rows of the case's recording; empty without a recording.
   Tensor heard() {
     if (recording_ == 0) return {};
     return fixture::encode_recording(networks_.tower, fixture::golden_signal(recording_, 7));
   }
 
-  /// All ids through the thinker, `chunk` rows at a time: logits and the rows that the talker
-  /// hears.
+  /// Runs all ids through the thinker, `chunk` rows at a time; returns the logits and the talker's
+  /// rows.
   std::pair<Tensor, Tensor> think(int chunk) {
     const CodecLm& thinker = *networks_.thinker;
     const int64_t n = std::ssize(ids_), hidden = thinker.decoder().hidden;
@@ -96,7 +97,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     return {rows.f32() + row * rows.shape[1], static_cast<size_t>(rows.shape[1])};
   }
 
-  /// The talker's input: text and codec parts, with the taps of heard positions.
+  /// Makes the talker's input: text and codec parts, with the taps at positions of recordings.
   GivenRows input_of(std::span<const TalkerRow> rows, const View& tap) const {
     GivenRows input;
     for (const TalkerRow& row : rows) {
@@ -122,7 +123,7 @@ class OmniParity : public testing::TestWithParam<std::tuple<const char*, const c
     return talker_prompt(config_, std::span(ids_).first(prompt_),
                          config_.talker.speakers.at(lower(speaker_)), ids_[prompt_]);
   }
-  /// The answer without its last id, which is never sent.
+  /// Returns the answer without its last id, which is never sent.
   std::span<const int32_t> written() const {
     return std::span(ids_).subspan(prompt_, ids_.size() - prompt_ - 1);
   }
@@ -175,7 +176,7 @@ TEST_P(OmniParity, TheTalkerGetsTheAuthorsInputs) {
             kClose);
 }
 
-// Every step with the authors' codes: logits of the talker and of its predictor.
+// Every step with the authors' codes: compares the logits of the talker and of its predictor.
 TEST_P(OmniParity, TheTalkerAndItsPredictorSpeakAsTheAuthors) {
   const CodecLm& talker = *networks_.talker;
   const int64_t c = config_.codec.codebooks, hidden = config_.talker.decoder.hidden;
@@ -238,15 +239,16 @@ TEST_P(OmniParity, TheFramesSoundAsTheAuthors) {
   EXPECT_LT(fixture::difference({tail, DType::kF32, {kept}}, want), 1e-4);
 }
 
-// Experts are chosen by small differences, so fewer bits may change a row a lot: only parts without
-// them are compared.
+// Experts are chosen by small differences, so weights of fewer bits may change a row a lot: only
+// networks without experts are compared.
 TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
   const Tensor rows = heard();
   for (const WeightType type : {WeightType::kBF16, WeightType::kQ8}) {
     LoadSpec spec;
     spec.weights = type;
     const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), spec);
-    if (type == WeightType::kBF16) {  // 8 bits come in groups of 64 inputs, more than there are
+    if (type ==
+        WeightType::kBF16) {  // 8-bit weights need groups of 64 inputs, more than there are here
       EXPECT_LT(other.thinker->bytes(), networks_.thinker->bytes());
       EXPECT_LT(other.talker->bytes(), networks_.talker->bytes());
     }

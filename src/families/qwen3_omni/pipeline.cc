@@ -16,7 +16,7 @@ namespace syrinx::qwen3_omni {
 namespace {
 
 constexpr const char* kDefaultVoice = "ethan";  // the authors'
-constexpr int kSpokenIds = 1024;                // default bound of an answer that is heard
+constexpr int kSpokenIds = 1024;                // default bound of an answer with audio
 constexpr double kHearsSeconds = 300;           // of all recordings of a request
 constexpr ChunkPolicy kCode2WavPolicy{.initial = 1, .steady = 4};  // as Qwen3-TTS
 constexpr size_t kHeadIds = 3;                                     // <|im_start|> assistant \n
@@ -25,7 +25,7 @@ Error refused(std::string what, const char* param) {
   return {ErrorCode::kUnsupported, std::move(what), param};
 }
 
-/// The thinker draws nothing unless the checkpoint says so.
+/// Reads the thinker's sampling, which is greedy unless the checkpoint says otherwise.
 llm::Generation generation_of(const std::string& dir, const Config& root,
                               const Tokenizer& tokenizer, const ModelConfig& config) {
   llm::Generation out = llm::load_generation(dir, root, tokenizer);
@@ -121,7 +121,8 @@ Result<int32_t> Qwen3Omni::speaker(const SpeechRequest& request) const {
   return found->second;
 }
 
-/// A user turn of the text, and the same text as the answer.
+/// Returns the prompt that reads `text` aloud: a user turn with the text, and the same text as the
+/// answer.
 Result<ChatPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
   const Tokenizer& tokenizer = prompter_->tokenizer();
   const std::vector<int32_t> said = tokenizer.encode(text, false), line = tokenizer.encode("\n");
@@ -139,14 +140,15 @@ Result<ChatPrompt> Qwen3Omni::reading_aloud(const std::string& text) const {
 
 Result<ChatPrompt> Qwen3Omni::prompt_of(const SpeechRequest& request) const {
   if (!request.writing.chat && !request.writing.text_only) return reading_aloud(request.say.text);
-  auto ids = request.writing.chat ? prompter_->of_chat(*request.writing.chat) : prompter_->of_text(request.say.text);
+  auto ids = request.writing.chat ? prompter_->of_chat(*request.writing.chat)
+                                  : prompter_->of_text(request.say.text);
   if (!ids.ok()) return ids.error();
   ChatPrompt prompt;
   prompt.ids = ids.take();
   return prompt;
 }
 
-/// One audio id for each row of a recording instead of one for each recording.
+/// Replaces the audio id of each recording by one audio id for each of its rows.
 Status Qwen3Omni::place_recordings(const std::vector<std::vector<float>>& recordings,
                                    ChatPrompt& prompt) const {
   std::vector<int32_t> ids;
@@ -223,11 +225,11 @@ Result<Opened> Qwen3Omni::open(const SpeechRequest& request) const {
     append_frames(recording, tower_->in_width(), opened.samples);
   }
   SpeechRequest answer = request;
-  answer.terms.max_frames = 0;  // these are the talker's
-  // A row of a recording that is sent to the talker has no key: it is always run.
+  answer.terms.max_frames = 0;  // the bound holds for the talker
+  // Rows of recordings that are sent to the talker have no keys, so they are always run.
   if (speaks) prompt.keys.clear();
   if (speaks && answer.writing.max_tokens == 0) answer.writing.max_tokens = kSpokenIds;
-  // For a text that is read aloud only the talker's part is sampled.
+  // If a text is read aloud, only the talker's codes are sampled.
   const bool reads = !prompt.said.empty();
   if (reads) answer.writing.max_tokens = static_cast<int>(prompt.said.size()) + 1;
   const SampleParams sampling = reads ? asked(kTalkerSampling, request) : kTalkerSampling;

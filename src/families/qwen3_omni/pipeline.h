@@ -22,8 +22,8 @@ class Qwen3Omni : public LoadedPipeline {
   /// Throws LoadError.
   explicit Qwen3Omni(const LoadSpec& spec);
 
-  /// A chat is answered. A text alone is read aloud: the talker gets its ids as if the thinker had
-  /// answered so. Where only text is wanted, the thinker continues it.
+  /// A chat is answered. A text alone is read aloud: the talker gets its ids as if they were the
+  /// thinker's answer. If the client wants only text, the thinker continues the given text.
   Result<Opened> open(const SpeechRequest& request) const override;
 
  private:

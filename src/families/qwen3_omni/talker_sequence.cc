@@ -7,7 +7,7 @@
 namespace syrinx::qwen3_omni {
 namespace {
 
-constexpr int32_t kNotWritten = -1;  // text of the prompt's last row until the thinker has begun
+constexpr int32_t kNotWritten = -1;  // text of the prompt's last row before the thinker's first id
 
 }  // namespace
 
@@ -32,7 +32,7 @@ TalkerSequence::TalkerSequence(const ModelConfig& config, std::span<const int32_
   const int64_t room = config.talker.max_positions - prompt_rows();
   const int64_t wish = max_frames > 0 ? max_frames : kMostFrames;
   max_steps_ = static_cast<int>(std::max<int64_t>(1, std::min(wish, room)));
-  firsts_.reserve(static_cast<size_t>(max_steps_));  // steps then allocate nothing
+  firsts_.reserve(static_cast<size_t>(max_steps_));  // so that steps allocate nothing
   codes_.reserve(static_cast<size_t>(max_steps_ * config.codec.codebooks));
 }
 
@@ -44,13 +44,13 @@ int TalkerSequence::known_rows() const {
 
 bool TalkerSequence::ready() const {
   if (known_rows() < prompt_rows()) return false;
-  // The step of frame f is fed the row of frame f - 1.
+  // The input of the step of frame f is the row of frame f - 1.
   return frames() == 0 || talker_text(config_.text, written_, ended_, frames() - 1).has_value();
 }
 
 void TalkerSequence::prefix_keys(bool, std::vector<uint64_t>& keys) const {
   for (const TalkerRow& row : prompt_) {
-    if (row.text < 0) return;  // it comes later
+    if (row.text < 0) return;  // the text comes later
     keys.push_back(uint64_t{static_cast<uint32_t>(row.text)} << 32 |
                    static_cast<uint32_t>(row.codec));
   }
@@ -66,7 +66,7 @@ SampleRule TalkerSequence::rule(int k) const {
 }
 
 Verdict TalkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
-  // A thinker that wrote nothing has nothing said.
+  // Ends without a frame if the thinker wrote nothing.
   if (codes[0] == config_.talker.codec.eos || written_.empty())
     return {Verdict::kFinished, FinishReason::kStop};
   out.frame(codes);

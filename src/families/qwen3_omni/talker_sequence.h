@@ -1,6 +1,6 @@
-// The talker's side of a request: a prompt that grows with what the thinker sends, the text beside
-// its frames, and the frames. Text that has not arrived is waited for, never padded. Made on the
-// caller's thread, then touched by one thread at a time.
+// The talker's sequence of a request: a prompt that grows as the thinker sends rows and ids, the
+// text beside its frames, and the frames. The talker waits for text that has not arrived; it never
+// pads it. Made on the caller's thread, then touched by one thread at a time.
 #pragma once
 
 #include <array>
@@ -22,10 +22,11 @@ inline constexpr int kMostFrames = 4096;
 
 class TalkerSequence : public Sequence {
  public:
-  // Input ports: the thinker's rows of recordings, and its ids.
+  // Input ports: for the thinker's rows of recordings, and for its ids.
   static constexpr int kHearing = 0, kText = 1;
 
-  /// `ids` is the thinker's prompt. `config` must outlive this. `max_frames` 0: the authors' bound.
+  /// `ids` is the thinker's prompt. `config` must outlive this object. `max_frames` 0: the authors'
+  /// bound.
   TalkerSequence(const ModelConfig& config, std::span<const int32_t> ids, int32_t speaker,
                  const SampleParams& sampling, int max_frames, bool ignore_stop);
 
@@ -44,11 +45,11 @@ class TalkerSequence : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status take(int port, const Frames& frames) override;
 
-  /// A row is C codes, and an id of text or the thinker's row of a recording: ids [C + 1].
+  /// A row is C codes and a text id or the thinker's row of a recording: ids [C + 1].
   void rows(int first, bool companion, InputRows& out) const override;
 
  private:
-  /// Codes [C] and text of a row of the prompt, or of one behind it.
+  /// Writes codes [C] and text of a prompt's row, or of a row after the prompt.
   void prompt_row(int pos, std::span<int32_t> ids, GivenRow& heard) const;
   void frame_row(int64_t frame, std::span<int32_t> ids) const;
   int64_t frames() const { return std::ssize(firsts_); }
@@ -62,8 +63,8 @@ class TalkerSequence : public Sequence {
   int64_t rows_announced_ = 0;     // by a thinker that has read its prompt
   int max_steps_ = 1;
   std::vector<float> rows_;       // [rows_heard, T]
-  std::vector<int32_t> written_;  // by the thinker
-  bool ended_ = false;            // it writes no more
+  std::vector<int32_t> written_;  // the thinker's ids
+  bool ended_ = false;            // the thinker has ended
   std::vector<int32_t> codes_;    // [frames, C]
   std::vector<int32_t> firsts_;   // codebook 0 of each frame
 };

@@ -14,7 +14,7 @@ bool ThinkerSequence::tapped(int pos) const {
   return told_ && pos < prompt_rows() && id_at(pos) == config_.text.audio;
 }
 
-/// A text that is only read aloud is drawn id by id, whatever the thinker thinks of it.
+/// The ids of a text that is read aloud are forced.
 SampleRule ThinkerSequence::rule(int k) const {
   SampleRule rule = Answer::rule(k);
   if (said().empty()) return rule;
@@ -23,8 +23,8 @@ SampleRule ThinkerSequence::rule(int k) const {
   return rule;
 }
 
-/// Sends ids together with their text: text that may become a stop string is not spoken either. The
-/// last id before the end, of whatever kind, is never sent, as in the authors' code.
+/// Sends each id once its text is sent, so that text which may become a stop string is not spoken.
+/// The last id before the end, whatever its kind, is never sent, as in the authors' code.
 Verdict ThinkerSequence::advance(std::span<const int32_t> codes, StepOutput& out) {
   const Verdict verdict = Answer::advance(codes, out);
   if (!told_) return verdict;

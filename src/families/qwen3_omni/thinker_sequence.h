@@ -1,5 +1,5 @@
-// The thinker's side of a request: what it reads (ids, and rows of the audio tower where recordings
-// stand), and the answer that it writes, whose ids it sends to the talker. Made on the caller's
+// The thinker's sequence of a request: its input (ids, and rows of the audio tower in place of
+// recordings), and the answer that it writes, whose ids go to the talker. Made on the caller's
 // thread, then touched by one thread at a time.
 #pragma once
 
@@ -14,12 +14,13 @@ namespace syrinx::qwen3_omni {
 
 class ThinkerSequence : public HearingAnswer {
  public:
-  /// The arguments must outlive this, but for the request. `told`: a talker listens.
+  /// All arguments but the request must outlive this object. `told`: there is a talker, which gets
+  /// the ids.
   ThinkerSequence(const ModelConfig& config, const llm::Generation& generation,
                   const Tokenizer& tokenizer, const SpeechRequest& request, ChatPrompt prompt,
                   bool told);
 
-  /// The talker hears the rows of recordings.
+  /// Rows of recordings are tapped for the talker.
   bool tapped(int pos) const override;
   SampleRule rule(int k) const override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
