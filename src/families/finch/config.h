@@ -9,33 +9,33 @@
 
 namespace syrinx::finch {
 
-inline constexpr int kBooks = 3;  ///< codebooks, residual, in a delay pattern of 0, 1, 2
-inline constexpr int kHeard = 4;  ///< symbols the LM hears: the current one, the next three
-inline constexpr int kMoves = 4;  ///< the pointer moves 0..3 symbols a step
+inline constexpr int kBooks = 3;  ///< residual codebooks, in a delay pattern of 0, 1, 2
+inline constexpr int kHeard = 4;  ///< symbols in the LM's input: the current one and the next three
+inline constexpr int kMoves = 4;  ///< the pointer moves 0 to 3 symbols a step
 inline constexpr int kFrameCodes = kBooks + 3;       ///< codes, then symbols: spoken, before, after
-inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the accent's lift behind them, in cents
+inline constexpr int kFrameWidth = kFrameCodes + 1;  ///< the codes, then the accent's lift in cents
 inline constexpr int kMaxLift = 1200;
 
-/// One of the voices.
+/// One speaker of a voice.
 struct Speaker {
   std::string name, description;
-  float pace = 1;  ///< a speed of s is asked of the LM as s to the power of this
+  float pace = 1;  ///< exponent of the speed that the LM gets: s becomes s to this power
 };
 
 /// Sizes, speakers and bounds. Plain data.
 struct FinchConfig {
-  std::string voice, description, licence;  ///< `voice`: the default one
-  /// In the order of the tables; empty in a checkpoint of one speaker, which has no tables.
+  std::string voice, description, licence;  ///< `voice`: the name of the default speaker
+  /// In the order of the tables; empty for a checkpoint of one speaker, which has no tables.
   std::vector<Speaker> speakers;
-  float slowest = 1, fastest = 1;  ///< speeds that the LM has learned
-  int sample_rate = 16000;  ///< Hz: 16000 or 24000
-  int codes = 256;          ///< entries of a codebook; id `codes` means no code yet
-  int max_positions = 0;    ///< steps of one segment, prompt row included
+  float slowest = 1, fastest = 1;  ///< the range of speeds in the LM's training
+  int sample_rate = 16000;         ///< Hz: 16000 or 24000
+  int codes = 256;                 ///< entries of a codebook; id `codes`: no code yet
+  int max_positions = 0;           ///< steps of one segment, including the prompt's row
 
   // The speech LM.
   int hidden = 0, layers = 0, heads = 0, head_dim = 0, ffn = 0, ages = 0;
   double rope_theta = 0;
-  bool by_word = false;  ///< has learned to speak before the end of a phrase is in sight
+  bool by_word = false;  ///< trained to speak before the end of a phrase is known
   std::array<float, kBooks> temperature{};
 
   // The decoder.

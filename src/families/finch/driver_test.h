@@ -1,4 +1,5 @@
-// For tests of the shipped voice: it and others like it, and what they say without an engine.
+// For tests of the shipped voice: this voice and variants of it, and their output without an
+// engine.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +27,7 @@ inline std::shared_ptr<const Pipeline> voice() {
   return pipeline;
 }
 
-/// config.json of the shipped voice, changed, with random weights.
+/// Loads the shipped voice's config.json with a change, and random weights.
 inline std::shared_ptr<const Pipeline> dummy_voice(
     const std::function<void(nlohmann::json&)>& change) {
   std::ifstream file(kVoice + "/config.json");
@@ -38,7 +39,7 @@ inline std::shared_ptr<const Pipeline> dummy_voice(
   return load({dir, "finch", WeightType::kF32, true});
 }
 
-/// Four speakers with random weights.
+/// Loads a voice of four speakers with random weights.
 inline std::shared_ptr<const Pipeline> four_voices() {
   static const auto pipeline = dummy_voice([](nlohmann::json& config) {
     config["speakers"] = nlohmann::json::array();
@@ -62,12 +63,12 @@ struct Spoken {
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   std::vector<PhoneMark> phones;
-  std::vector<float> first_logits;  // of the first steps, all heads
+  std::vector<float> first_logits;  // of all heads, for the first steps
   int steps = 0;
   FinishReason reason = FinishReason::kError;
 };
 
-/// Steps requests together, one row each, until all have ended. No engine: greedy choices.
+/// Runs requests together, one row each, until all have ended. Without an engine; greedy choices.
 class Driver {
  public:
   explicit Driver(const Pipeline& pipeline = *voice())
@@ -162,7 +163,7 @@ inline Spoken speak(const SpeechRequest& request, const Pipeline& pipeline = *vo
   return Driver(pipeline).run({state.get()})[0];
 }
 
-/// Samples of frames, cut into chunks of the given sizes (the last one repeats).
+/// Returns the samples of frames, decoded in chunks of the given sizes (the last size repeats).
 inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector<int> cuts,
                                  const SpeechRequest& request = greedy("hi"),
                                  const Pipeline& pipeline = *voice()) {
@@ -191,7 +192,7 @@ inline std::vector<float> decode(const std::vector<int32_t>& frames, std::vector
   return samples;
 }
 
-/// The times of words and phones, as text.
+/// Returns the times of words and phones, as text.
 inline std::string times(const Spoken& spoken) {
   std::string out;
   for (const WordMark& word : spoken.words) {

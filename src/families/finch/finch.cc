@@ -14,7 +14,7 @@
 namespace syrinx::finch {
 namespace {
 
-constexpr float kMostPitch = 6;  // semitones; beyond them speech is not natural
+constexpr float kMostPitch = 6;  // semitones; more does not sound natural
 
 class FinchPipeline : public LoadedPipeline {
  public:
@@ -24,8 +24,8 @@ class FinchPipeline : public LoadedPipeline {
         lm_(load_lm(config, weights.scope("lm"), spec.weights)),
         vocoder_(config, weights.scope("decoder"), at_least_8_bits(spec.weights)),
         speakers_(config, weights) {
-    // One frame first: it is complete after four steps. The first layer of the vocoder sees one
-    // frame on each side.
+    // The first chunk is one frame, which is complete after four steps. The vocoder's first layer
+    // reads one frame on each side.
     const Link vocoder{
         "vocoder", &vocoder_, {.initial = 1, .steady = 4, .left = 1, .lookahead = 1}};
     graph_ = chain(*lm_, {&vocoder, 1});
@@ -79,7 +79,8 @@ class FinchPipeline : public LoadedPipeline {
                    "language"};
     }
     if (request.say.in_prompt == false && !config_.by_word) {
-      return Error{ErrorCode::kUnsupported, "this voice speaks by sentence, not by word",
+      return Error{ErrorCode::kUnsupported,
+                   "this voice reads whole sentences, so it does not support false; leave it out",
                    "text_in_prompt"};
     }
     if (request.sampling.guidance) {
@@ -88,7 +89,7 @@ class FinchPipeline : public LoadedPipeline {
     return ok_status();
   }
 
-  /// The part of each of info_.speech.voices in the request's speech; together 1.
+  /// Returns the share of each of info_.speech.voices in the request's speech; they add up to 1.
   Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
     std::vector<VoiceShare> mix = request.voice.mix;
     if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};

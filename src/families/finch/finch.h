@@ -1,7 +1,7 @@
-// finch, the built-in voice: the smallest family, and so the example of how one is added. English
-// text is read by libflite's front end; a speech LM with a pointer into the symbols makes frames
-// of three codes at 25 Hz, a causal decoder makes samples of them at 16 or 24 kHz. See
-// docs/families/finch.md for the design and training/ for how it was made.
+// finch, the built-in voice: the smallest family, and so the example of how to add one. libflite's
+// front end reads English text; a speech LM with a pointer into the symbols makes frames of three
+// codes at 25 Hz; a causal decoder makes samples from them at 16 or 24 kHz. See
+// docs/families/finch.md for the design and training/ for its training.
 #pragma once
 
 #include "families/family.h"
@@ -11,7 +11,7 @@ namespace syrinx::finch {
 /// Whether a directory's config.json is of this family.
 bool claims(const Config& config);
 
-/// Throws LoadError.
+/// Loads a voice. Throws LoadError.
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
 
 }  // namespace syrinx::finch

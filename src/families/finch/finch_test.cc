@@ -1,5 +1,5 @@
-// The shipped voice against PyTorch (golden/, made by training/golden.py), and the promises of the
-// contract: the same in any batch, the same however the stream is cut.
+// The shipped voice compared with PyTorch (golden/, made by training/golden.py), and what the
+// contract guarantees: the same results in any batch and with any chunks.
 #include "families/finch/finch.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ namespace {
 const std::string kGolden = SYRINX_SOURCE_DIR "/src/families/finch/golden/finch.safetensors";
 const std::string kGoldenText = "Can you hear me?";
 
-/// The cases of training/golden.py: the default voice, and where the voice has several speakers
-/// another one, and a mix at another speed.
+/// Returns a case of training/golden.py: the default speaker or, if the voice has several speakers,
+/// also another speaker and a mix at another speed.
 SpeechRequest golden_request(int which) {
   SpeechRequest request = greedy(kGoldenText);
   if (which == 1) request.voice.name = "raven";
@@ -34,7 +34,7 @@ SpeechRequest golden_request(int which) {
   return request;
 }
 
-/// One of the cases of the golden file.
+/// Checks one case of the golden file.
 void check_case(const Safetensors& golden, int number) {
   const std::string which = std::to_string(number);
   const View want = golden.view("frames." + which);
@@ -111,7 +111,7 @@ TEST(Finch, SpeaksWithSeveralVoices) {
   EXPECT_NE(both, raven);
   request.voice.mix.clear();
   request.voice.name = "raven";
-  EXPECT_EQ(raven, speak(request, many).frames);  // a mix of one is that one
+  EXPECT_EQ(raven, speak(request, many).frames);  // a mix of one speaker equals this speaker
   request.voice.speed = 0.7f;
   EXPECT_NE(raven, speak(request, many).frames);
   request.voice.mix = {{"finch", nullptr, 1.f}, {"robin", nullptr, 1.f}};
@@ -198,7 +198,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   const Spoken all = speak(request);
   EXPECT_EQ(all.frames, want.frames);
   EXPECT_EQ(times(all), times(want));
-  // One bound for all of them.
+  // One bound for all sentences together.
   const int total = static_cast<int>(want.frames.size()) / kFrameWidth;
   for (const int most : {first - 1, first, first + 1, total - 1, total + 1}) {
     request.terms.max_frames = most;
@@ -213,7 +213,7 @@ TEST(Finch, SpeaksEverySentenceAsIfItWereAlone) {
   }
 }
 
-/// Logits of the pointer's head for a probability that it stays.
+/// Returns logits of the pointer's head with which it stays with a given probability.
 std::array<float, kMoves> staying(float probability) {
   std::array<float, kMoves> logits;
   logits.fill(-100);
@@ -221,7 +221,7 @@ std::array<float, kMoves> staying(float probability) {
   return logits;
 }
 
-/// The pointer stays while that is more likely than not, in each sentence anew.
+/// The pointer stays while this is more likely than not; each sentence begins anew.
 TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   SpeechRequest request = greedy("Hi. Hi.");
   request.sampling.temperature = 0.9f;
@@ -237,7 +237,7 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
   for (int sentence = 0, position = 0; sentence < 2;) {
     std::array<int32_t, kInputs> ids;
     row_of(finch, position++, false, ids);
-    const bool past = ids[kBooks] == 0;  // the pointer has passed the end
+    const bool past = ids[kBooks] == 0;  // the pointer is past the last symbol
     const std::array<float, kMoves> logits = staying(past ? 0.01f : 0.8f);
     if (!past) moves[sentence].push_back(finch.choose_move(logits).move);
     const std::array<int32_t, kBooks> codes{1, 1, 1};
@@ -245,7 +245,7 @@ TEST(Finch, ThePointerMovesAlikeInEverySentence) {
     const Verdict verdict = state->advance(codes, out);
     ASSERT_LT(position, 100);
     if (verdict.next == Verdict::kContinue) continue;
-    // Books end one step after the other; what is left is the whole request's.
+    // The books end one after the other; the steps that are left are those of the whole request.
     const int none = FinchConfig{}.codes;
     EXPECT_EQ(std::vector<int32_t>(ids.begin(), ids.begin() + kBooks),
               (std::vector<int32_t>{none, 1, 1}));
@@ -273,7 +273,7 @@ TEST(Finch, EndsAtTheBound) {
 }
 
 TEST(Finch, PaceTurnsSpeedIntoWhatTheLmHasLearned) {
-  const auto at_pace = [](double pace) {  // of raw weights
+  const auto at_pace = [](double pace) {  // a voice with random weights
     return dummy_voice([pace](nlohmann::json& config) {
       for (auto& speaker : config["speakers"]) speaker["pace"] = pace;
       config["speeds"] = {0.5, 2.0};
@@ -335,7 +335,7 @@ TEST(Finch, RefusesWhatItCannotDo) {
   EXPECT_EQ(check_request(voice()->info(), request).error().param, "input");
 }
 
-/// Silence goes between what is spoken, scaled by the speed, and nothing of it hangs at the end.
+/// Silence is put between spoken paragraphs, scaled by the speed; there is none at the end.
 TEST(Finch, PausesBetweenParagraphs) {
   const auto speak = [](const std::string& text, float speed) {
     SpeechRequest request = greedy(text);

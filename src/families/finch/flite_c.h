@@ -1,5 +1,5 @@
-// libflite's headers declare C functions without saying so; this header says it for them. The
-// system headers that they pull in come first, so that none of those lands inside extern "C".
+// libflite's headers declare C functions without extern "C"; this header adds it. It includes the
+// system headers that they need first, so that these are not inside extern "C".
 #pragma once
 
 #include <cctype>

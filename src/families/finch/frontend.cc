@@ -13,11 +13,12 @@ namespace syrinx::finch {
 
 namespace {
 
-constexpr const char* kSentence = "syrinx_sentence";  // of an utterance: what it was made from
+constexpr const char* kSentence =
+    "syrinx_sentence";  // feature of an utterance: the sentence that it was made from
 
 cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr); }
 
-/// Which piece of the sentence each token comes from.
+/// Finds the piece of the sentence that a token comes from.
 class PieceFinder {
  public:
   explicit PieceFinder(const Sentence& sentence) {
@@ -27,8 +28,8 @@ class PieceFinder {
       ends_.push_back(end);
     }
   }
-  /// libflite notes where its reader stood after a token: one character past the space that
-  /// follows it.
+  /// libflite stores the position of its reader after a token: one character past the space that
+  /// follows the token.
   int piece_of(const cst_item* token) const {
     const auto at = static_cast<size_t>(std::max(0, item_feat_int(token, "file_pos") - 2));
     const auto it = std::upper_bound(ends_.begin(), ends_.end(), at);
@@ -44,8 +45,8 @@ struct SpokenFrom {
   PieceFinder finder;
 };
 
-/// Phones as libflite takes them with a token. It takes two tokens with equal phones for one, so a
-/// different number of spaces separates neighbours.
+/// Returns phones in the form that libflite takes with a token. libflite merges two tokens with
+/// equal phones, so neighbours get different numbers of spaces.
 std::string flite_phones(const Phones& phones, bool odd) {
   std::string out;
   for (std::string phone : phones.arpabet) {
@@ -80,8 +81,8 @@ cst_val* words_of_token(cst_item* token) {
   return words;
 }
 
-/// The text of a sentence as libflite should see it: in small letters, so that it takes no word
-/// for an acronym, a numeral or a state.
+/// Returns a sentence's text for libflite: in lower case, so that no word is taken for an acronym,
+/// a numeral or a state.
 std::string flite_text(const Sentence& sentence) {
   std::string text = sentence.text();
   const auto letter = [&](size_t i) {
@@ -120,7 +121,7 @@ struct DeleteUtterance {
   void operator()(cst_utterance* utterance) const { delete_utterance(utterance); }
 };
 
-/// For each token of the utterance the piece that it came from.
+/// Returns, for each token of the utterance, the piece that it comes from.
 std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& finder) {
   std::vector<int> pieces;
   for (const cst_item* token = relation_head(utt_relation(utterance, "Token")); token;
@@ -131,8 +132,8 @@ std::vector<int> piece_of_token(cst_utterance* utterance, const PieceFinder& fin
   return pieces;
 }
 
-/// Gives strong words their accent. Where several stand together ("*in the end*"), those between
-/// that mean nothing by themselves have none.
+/// Gives emphasised words their accent. Within an emphasis of several words ("*in the end*"), only
+/// content words get one.
 void accent(const Sentence& sentence, std::vector<PhoneSymbol>& symbols) {
   const auto is_strong = [&](int32_t piece) {
     return piece >= 0 && piece < std::ssize(sentence.pieces) && sentence.pieces[piece].strong;
@@ -155,7 +156,7 @@ bool speaks(const std::vector<PhoneSymbol>& symbols) {
                      [](const PhoneSymbol& symbol) { return symbol.word >= 0; });
 }
 
-/// Notes where each piece of the sentence begins to be spoken.
+/// Stores where each piece of the sentence begins among the symbols.
 void mark_words(const Sentence& sentence, Segment& segment) {
   segment.words.clear();
   int last = -1;
@@ -168,7 +169,7 @@ void mark_words(const Sentence& sentence, Segment& segment) {
   }
 }
 
-/// The two halves of a sentence that has become too long in words.
+/// Cuts a sentence with too many words into two halves.
 std::vector<Sentence> halve(const Sentence& sentence) {
   const size_t count = sentence.pieces.size();
   std::vector<Sentence> halves(2);
@@ -201,7 +202,7 @@ Segment Frontend::read_pieces(const Sentence& sentence) const {
   utt_init(utterance.get(), flite_->voice);
   feat_set(utterance->features, kSentence, userdata_val(&source));
   utt_synth_text2segs(utterance.get());
-  flite_->lexicon->postlex(utterance.get());  // "the" before a vowel, and the like
+  flite_->lexicon->postlex(utterance.get());  // such as "the" before a vowel
 
   Segment segment;
   segment.symbols = phone_stream(utterance.get(), sentence.rising);
@@ -222,7 +223,7 @@ Segment Frontend::read_part(const Sentence& sentence, size_t first, size_t last,
   }
   std::vector<PhoneSymbol>& symbols = segment.symbols;
   keep_near_phrases(symbols, whole);
-  // Where the pauses before a piece's first symbol begin.
+  // Returns where the pauses before a piece's first symbol begin.
   const auto start_of = [&symbols](size_t piece) {
     size_t at = 0;
     while (at < symbols.size() && symbols[at].token < static_cast<int64_t>(piece)) ++at;

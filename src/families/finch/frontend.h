@@ -1,6 +1,6 @@
-// Text to the symbols that finch speaks, with libflite's English front end (numbers, abbreviations,
-// pronunciation, phrasing). Needs no data files. Thread-safe: libflite is entered one call at a
-// time; a sentence takes about a millisecond.
+// Turns text into the symbols that finch speaks, with libflite's English front end (numbers,
+// abbreviations, pronunciation, phrasing). Needs no data files. Thread-safe: one call at a time
+// enters libflite; a sentence takes about a millisecond.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace syrinx::finch {
 
-/// From `symbol` on, the bytes [begin, end) of the request's text are spoken.
+/// The first symbol of a word, and the bytes [begin, end) of the request's text that it speaks.
 struct WordStart {
   int symbol = 0;
   int64_t begin = 0, end = 0;
@@ -24,7 +24,7 @@ struct WordStart {
 struct Segment {
   std::vector<PhoneSymbol> symbols;  ///< begins and ends with a pause; never more than kMaxSymbols
   std::vector<WordStart> words;      ///< in order
-  float pause_s = 0;                 ///< of silence behind it, beyond that of its last pause
+  float pause_s = 0;                 ///< of silence after it, in addition to its last pause
 };
 
 inline constexpr int kMaxSymbols = 180;
@@ -37,7 +37,7 @@ class Frontend {
   Frontend(const Frontend&) = delete;
   Frontend& operator=(const Frontend&) = delete;
 
-  /// The segments of one sentence; none when libflite finds nothing to say in it.
+  /// Returns the segments of one sentence; empty if libflite finds nothing to speak in it.
   std::vector<Segment> read(const Sentence& sentence) const;
 
   /// The symbols of its pieces [first, last) as they sound in the whole, with the pauses before

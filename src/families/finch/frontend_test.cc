@@ -1,4 +1,4 @@
-// How texts are read: phones, pauses, accents.
+// How the front end reads texts: phones, pauses, accents.
 #include "families/finch/frontend.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(Frontend, GivesSymbolsBetweenPauses) {
   EXPECT_EQ(names[segments[0].symbols[2].phone], "iy");  // "the" before a vowel
 }
 
-/// The phones of a text's first sentence without pauses, separated by spaces.
+/// Returns the phones of a text's first sentence without pauses, separated by spaces.
 std::string phones(const Frontend& frontend, const std::string& text) {
   std::string out;
   const auto segments = frontend.read(split_sentences(text)[0]);
@@ -45,7 +45,7 @@ TEST(Frontend, SaysTheNamesOfLetters) {
   EXPECT_EQ(phones(frontend, "ME OR YOU"), phones(frontend, "me or you"));
 }
 
-/// The phones of what a text is read as.
+/// Returns the phones of a text, with the given sayings and lexicon.
 std::string phones_of(const Frontend& frontend, const std::string& text,
                       std::vector<Saying> sayings = {},
                       std::shared_ptr<const Lexicon> lexicon = nullptr) {
@@ -72,14 +72,14 @@ TEST(Frontend, SaysGivenPhones) {
   const Phones phones = phones_of_arpabet("S IH1 R IH0 NG K S").value();
   EXPECT_EQ(phones_of(frontend, "Go 12x now.", {{3, 6, "", phones}}),
             "g ow1 s ih1 r ih ng k s n aw1");
-  // Equal ones beside each other, and with other words in one token.
+  // Equal phones side by side, and in a token with other words.
   EXPECT_EQ(
       phones_of(frontend, "x x-x.", {{0, 1, "", phones}, {2, 3, "", phones}, {4, 5, "", phones}}),
       "s ih1 r ih ng k s s ih1 r ih ng k s s ih1 r ih ng k s");
   const auto lexicon = Lexicon::parse("Syrinx {S IH1 R IH0 NG K S}\nnginx engine X").take();
   EXPECT_EQ(phones_of(frontend, "Syrinx", {}, lexicon), "s ih1 r ih ng k s");
   EXPECT_EQ(phones_of(frontend, "(nginx)", {}, lexicon), phones_of(frontend, "engine X"));
-  // A saying goes before a lexicon.
+  // A saying has priority over a lexicon.
   EXPECT_EQ(phones_of(frontend, "nginx", {{0, 5, "", phones}}, lexicon), "s ih1 r ih ng k s");
 }
 

@@ -1,4 +1,4 @@
-// Texts that come in pieces, and are spoken word by word.
+// Texts that arrive in pieces and are spoken word by word.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -27,7 +27,7 @@ TEST(Finch, TakesTextInPieces) {
   EXPECT_EQ(Driver().run({state.get()})[0].frames, speak(greedy("Hello there. And bye.")).frames);
 }
 
-/// Random weights that speak word by word.
+/// A voice with random weights that speaks word by word.
 std::shared_ptr<const Pipeline> wordwise_voice() {
   static const auto pipeline = dummy_voice([](auto& config) { config["lm"]["by_word"] = true; });
   return pipeline;
@@ -42,10 +42,10 @@ TEST(Finch, SpeaksWordsBeforeTheirSentenceEnds) {
   EXPECT_TRUE(state->append_text("The quick brown", false).ok());
   EXPECT_FALSE(state->ready());
   EXPECT_TRUE(state->append_text(" ", false).ok());
-  EXPECT_FALSE(state->ready());  // the pointer hears three symbols ahead, "the" has two
+  EXPECT_FALSE(state->ready());  // the LM reads three symbols ahead, but "the" has only two
   EXPECT_TRUE(state->append_text("fox ", false).ok());
   EXPECT_TRUE(state->ready());
-  // The symbol before the first word and three of that word are what the pointer hears.
+  // The LM reads the symbol before the first word and three symbols of this word.
   request.say.text = "Big cats sat ";
   EXPECT_TRUE(open(request, voice)->ready());
 }
@@ -74,9 +74,9 @@ TEST(Finch, SpeaksWordByWordWhatItSpeaksAtOnce) {
   }
 }
 
-/// What the LM would hear of an open request when text comes in pieces of `size` bytes, each when
-/// there is nothing left to say: symbol, phrase, place and accent under a pointer that always moves
-/// by one.
+/// Returns the LM's input for an open request whose text comes in pieces of `size` bytes, each when
+/// nothing is left to speak: symbol, phrase, place and accent under a pointer that always moves by
+/// one.
 std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::string& text,
                                           size_t size, bool at_once) {
   SpeechRequest request = greedy(at_once ? text : "");
@@ -92,7 +92,7 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
   int position = 0;
   for (;;) {
     while (!state->ready()) {
-      if (at_once || given >= text.size()) return out;  // an error: the text has ended
+      if (at_once || given >= text.size()) return out;  // only after an error: all text was given
       const std::string_view piece = std::string_view(text).substr(given, size);
       given += piece.size();
       EXPECT_TRUE(state->append_text(piece, given == text.size()).ok());
@@ -110,7 +110,7 @@ std::vector<std::array<int32_t, 4>> heard(const Pipeline& voice, const std::stri
   }
 }
 
-/// Without pauses and places.
+/// Returns the symbols without pauses and places.
 std::string sounds(const std::vector<std::array<int32_t, 4>>& symbols) {
   std::string out;
   for (const auto& [phone, phrase, place, strong] : symbols) {
@@ -144,7 +144,7 @@ TEST(Finch, ReadsWordByWordAsItReadsAtOnce) {
     endless += text + " ";
     if (cases % 20 != 0) continue;
     compare(several);
-    // A sentence of more than one segment may be cut elsewhere, but says the same.
+    // A sentence of several segments may be cut at other places, but has the same symbols.
     EXPECT_EQ(sounds(heard(voice, endless, 1, false)), sounds(heard(voice, endless, 0, true)));
     several.clear();
     endless.clear();

@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> kPauses = {"pau.start", "pau.mid", "pa
 
 enum PhraseKind { kMiddle = 0, kFinal = 1, kRising = 2 };
 
-/// Where one syllable stands: filled once per utterance, looked up per phone.
+/// The place of one syllable: filled in once per utterance, looked up for each phone.
 struct SyllablePlace {
   int from_start = 0;  ///< syllables of the phrase before it
   int to_end = 0;      ///< syllables of the phrase after it
@@ -87,7 +87,7 @@ PhoneSymbol pause_symbol(bool first, bool last, bool rising_end) {
   return symbol;
 }
 
-/// Begin 0, middle 1, end 2 of its word, 3 when it is all of it; by syllables.
+/// Returns the place of a syllable in its word: 0 first, 1 middle, 2 last, 3 the only one.
 int place_in_word(const cst_item* syllable) {
   const bool first = item_prev(syllable) == nullptr;
   const bool last = item_next(syllable) == nullptr;
@@ -127,12 +127,12 @@ void make_strong(std::span<PhoneSymbol> word) {
   if (peak == word.rend()) {
     const auto first = std::find_if(word.begin(), word.end(), is_vowel);
     if (first == word.end()) return;
-    // A schwa cannot bear one: "a" and "the" become "uh".
+    // A schwa cannot carry an accent: "a" and "the" get the vowel of "cup" instead.
     const std::string_view vowel = name(*first) == "ax" ? "ah" : name(*first);
     first->phone = static_cast<int16_t>(phone_id(vowel, true));
     peak = std::make_reverse_iterator(first + 1);
   }
-  // The syllable: consonants before its vowel and behind it, up to the next vowels.
+  // The syllable's range: consonants before and after its vowel, up to the neighbouring vowels.
   const auto before = std::find_if(peak + 1, word.rend(), is_vowel).base();
   const auto behind = std::find_if(peak.base(), word.end(), is_vowel);
   for (auto symbol = word.begin(); symbol != word.end(); ++symbol) {
@@ -143,7 +143,7 @@ void make_strong(std::span<PhoneSymbol> word) {
 
 void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
   bool ends = whole;
-  int32_t last = -1;  // word of the phrase, once seen
+  int32_t last = -1;  // the last word of the phrase, once it is found
   for (size_t i = symbols.size(); i-- > 0;) {
     PhoneSymbol& symbol = symbols[i];
     if (symbol.word < 0) {
@@ -157,7 +157,8 @@ void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
 }
 
 std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end) {
-  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's readers are not const
+  auto* utt =
+      const_cast<cst_utterance*>(utterance);  // libflite's read functions take no const pointers
   const auto words = item_index(utterance, "Word");
   const auto tokens = item_index(utterance, "Token");
   const auto places = syllable_places(utterance, rising_end);

@@ -30,10 +30,10 @@ constexpr std::string_view kOpeners =
     " actually honestly seriously anyway hmm um uh ah right wait excuse me ";
 constexpr std::string_view kTags =
     " right okay ok yes yeah no huh eh hm correct alright true really remember agreed deal sure ";
-/// "Do you have any ... or ...?" and the like ask one thing only.
+/// Words with which an "or" joins parts of a single question: "Do you have any ... or ...?".
 constexpr std::string_view kOneThing =
     " any anything anyone anybody anywhere ever either whether if ";
-/// "or so", "or something": no second choice.
+/// Words after an "or" that add no alternative: "or so", "or something".
 constexpr std::string_view kNoChoice =
     " so more less fewer something anything someone somebody anyone anybody whatever thereabouts"
     " other another ";
@@ -41,11 +41,12 @@ constexpr std::string_view kPairs =
     " he-she his-her him-her his-hers sooner-later now-never more-less rain-shine one-two two-three"
     " three-four four-five five-six once-twice hour-two day-two week-two month-two year-two"
     " minute-two moment-two word-two thing-two drop-two mile-two ";
-/// Statements that ask what follows: they fall as it would.
+/// Statements that introduce a question: they fall as the question itself would.
 constexpr std::string_view kAsking[] = {
     "i wonder", "i'm wondering", "i was wondering", "i'd like to know",    "i want to know",
     "tell me",  "we wonder",     "let me ask",      "i would like to know"};
-/// "do you think", "did he say": of what was asked before them.
+/// Verbs of asides, such as "do you think" or "did he say", which belong to the question before
+/// them.
 constexpr std::string_view kAsides =
     " think know suppose say believe reckon mean feel guess expect imagine ";
 
@@ -58,16 +59,16 @@ bool in(std::string_view list, std::string_view word) {
 }
 
 struct SpokenWord {
-  std::string text;  // small letters and apostrophes
-  size_t begin = 0;  // byte of the sentence
+  std::string text;  // lower case, with apostrophes
+  size_t begin = 0;  // byte position in the sentence
 };
 
 /// Returns the text between two commas, without openers.
 struct AskingPart {
   enum Kind { kNone, kWhich, kWhether };
   std::vector<SpokenWord> words;
-  std::string opener = {};  // the last of those that were left out
-  size_t begin = 0;         // with its openers
+  std::string opener = {};  // the last opener that was left out
+  size_t begin = 0;         // including the openers
   Kind kind = kNone;
   std::string_view word(size_t i) const {
     return i < words.size() ? std::string_view(words[i].text) : std::string_view();
@@ -119,8 +120,8 @@ bool starts_with_one(const AskingPart& part, const std::string_view (&all)[N]) {
                      [&](std::string_view one) { return starts_with(part, one); });
 }
 
-/// Whether a verb stands before its subject somewhere, so that a question word is a question:
-/// "where is it", but not "where it is".
+/// Returns whether a verb precedes its subject, which makes a question word a question: "where is
+/// it", but not "where it is".
 bool turned(const AskingPart& part) {
   for (size_t i = 0; i + 1 < part.words.size(); ++i) {
     const std::string_view next = part.word(i + 1);
@@ -149,7 +150,7 @@ AskingPart::Kind kind_of(const AskingPart& part, bool after_statement) {
   return AskingPart::kWhich;
 }
 
-/// "isn't it", "will you", "am I not", "right".
+/// Returns whether a part is a question tag: "isn't it", "will you", "am I not", "right".
 bool is_tag(const AskingPart& part) {
   const size_t size = part.words.size();
   if (size == 1) return in(kTags, part.word(0));
@@ -166,10 +167,11 @@ bool is_aside(const AskingPart& part) {
          in(kAsides, part.word(2));
 }
 
-/// The "or" that parts the last two things to choose from, in parts [first, last]; npos: none.
+/// Returns the position of the "or" before the last of several alternatives in parts [first, last];
+/// npos: there is none.
 size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
   std::vector<const SpokenWord*> words;
-  std::vector<bool> begins;  // a part, its opener "or" left out
+  std::vector<bool> begins;  // of a part, whose opener "or" is left out
   std::vector<size_t> at;
   for (const AskingPart& part : parts) {
     for (size_t i = 0; i < part.words.size(); ++i) {
@@ -189,7 +191,7 @@ size_t choice_in(std::span<const AskingPart> parts, AskingPart::Kind kind) {
     if ((last && in(kNoChoice, after)) || in(kPairs, before + "-" + after)) continue;
     for (size_t k = 0; k < i; ++k) {
       if (in(kOneThing, words[k]->text)) return std::string_view::npos;
-      // "Do you know what to do or say?" asks one thing as well.
+      // "Do you know what to do or say?" is a single question, too.
       if (kind == AskingPart::kWhether && in(kQuestionWords, words[k]->text)) {
         return std::string_view::npos;
       }
@@ -239,7 +241,7 @@ Tune tune_of(std::string_view sentence) {
   }
   const AskingPart& asking = parts[governing];
   const bool which = asking.kind == AskingPart::kWhich;
-  // "What a day, right?" cries out; "What, again?" has not understood.
+  // "What a day, right?" is an exclamation; "What, again?" asks for a repetition.
   const bool cries = which && !open_question && !has_verb(asking) && governing + 1 < count;
   if (cries && is_tag(last)) return {.rises = true};
   const bool echo = cries && asking.words.size() == 1 && last.words.size() <= 2 &&
@@ -248,7 +250,7 @@ Tune tune_of(std::string_view sentence) {
   if (echo) return {.rises = true};
   if (which && !open_question && governing + 1 < count && is_tag(last)) return {.rises = true};
   const std::span<const AskingPart> rest = std::span(parts).subspan(governing);
-  // In a wh-question the alternatives stand behind a comma.
+  // In a wh-question the alternatives come after a comma.
   const size_t choice = which ? (rest.size() > 1 ? choice_in(rest.subspan(1), AskingPart::kNone)
                                                  : std::string_view::npos)
                               : choice_in(rest, asking.kind);

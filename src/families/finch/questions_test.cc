@@ -9,8 +9,8 @@
 namespace syrinx::finch {
 namespace {
 
-/// "/" where the pitch rises at the end, "\" where it falls; "A | B" where it rises behind A as
-/// well.
+/// Returns the tune as text: "/" if the pitch rises at the end, "\" if it falls; "A | B" if it also
+/// rises after A.
 std::string tune(const std::string& text) {
   const Tune tune = tune_of(text);
   std::string out = text;
@@ -87,7 +87,7 @@ TEST(Questions, RiseAndFallByTheirKind) {
   EXPECT_EQ(right, cases) << wrong;
 }
 
-/// Written after the rules, which were not changed for them.
+/// Written after the rules, which were not changed for these cases.
 const std::vector<const char*> kHeldOut = {"May I come in? /",
                                            "Who's there? \\",
                                            "Whose turn is it? \\",

@@ -12,8 +12,8 @@
 namespace syrinx::finch {
 namespace {
 
-/// How many pieces the next sentence takes: all when they fit, else up to the last comma past a
-/// third, else as many as fit.
+/// Returns how many pieces the next sentence takes: all if they fit; else up to the last comma
+/// after the first third; else as many as fit.
 size_t cut_point(std::span<const Piece> pieces) {
   size_t chars = 0, fits = 0, comma = 0;
   for (const Piece& piece : pieces) {
@@ -26,7 +26,8 @@ size_t cut_point(std::span<const Piece> pieces) {
   return pieces.size();
 }
 
-/// A piece of a sentence that begins `offset` bytes into the request's text.
+/// Returns a piece whose bytes are moved by `offset`, the position of its sentence in the request's
+/// text.
 Piece moved(const english::Piece& piece, int64_t offset) {
   std::string text = piece.words;
   if (piece.mark != 0) text += piece.mark;
@@ -35,14 +36,13 @@ Piece moved(const english::Piece& piece, int64_t offset) {
 
 constexpr size_t kMostRemembered = 1000;  // bytes of a sentence's parts that were cut off
 
-/// One piece of text longer than a sentence may be: cut between its words, else anywhere.
+/// Adds a piece; a text that is longer than a sentence may be is cut, between words if possible.
 void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   std::string_view rest = piece.text;
   while (rest.size() > kMaxSentenceChars / 2) {
     const size_t space = rest.rfind(' ', kMaxSentenceChars / 2);
     const size_t at = space == std::string_view::npos || space == 0 ? kMaxSentenceChars / 2 : space;
-    pieces.push_back(
-        {std::string(rest.substr(0, at)), piece.begin, piece.end, {}, piece.strong});
+    pieces.push_back({std::string(rest.substr(0, at)), piece.begin, piece.end, {}, piece.strong});
     rest.remove_prefix(rest[at] == ' ' ? at + 1 : at);
   }
   if (rest.size() == piece.text.size()) {
@@ -52,8 +52,8 @@ void add_piece(std::vector<Piece>& pieces, const Piece& piece) {
   }
 }
 
-/// Whether a word is read the same whatever stands beside it: small letters, a capital before
-/// them at most, and marks.
+/// Returns whether a word is read the same with any neighbours: lower case, with at most a capital
+/// at its beginning, and marks.
 bool is_plain(std::string_view word) {
   const size_t end = word.find_last_not_of(",;:!?");
   if (end == word.npos) return false;
@@ -72,17 +72,18 @@ bool in_capitals(std::string_view word) {
          std::none_of(word.begin(), word.end(), is('a', 'z'));
 }
 
-/// Whether a word begins with a star that may yet find the one that ends its emphasis.
+/// Returns whether a word begins with a star whose closing star may still come.
 bool opens_emphasis(std::string_view text, size_t word) {
-  constexpr size_t kMostEmphasised = 160;              // bytes; text/english looks for no more
-  const size_t star = text.substr(word, 4).find('*');  // behind a quote or a bracket
+  constexpr size_t kMostEmphasised = 160;              // bytes; text/english searches no further
+  const size_t star = text.substr(word, 4).find('*');  // after a quote or a bracket
   if (star == text.npos) return false;
   const std::string_view rest = text.substr(word + star + 1);
   return !rest.empty() && rest.front() != ' ' && rest.find('*') == rest.npos &&
          rest.size() < kMostEmphasised;
 }
 
-/// Whether a tag, a formula or an arrow may begin in a word: what follows decides how it is read.
+/// Returns whether a tag, a formula or an arrow may begin in a word: the text that follows decides
+/// how the word is read.
 bool opens_markup(std::string_view word) {
   if (word.find_first_of("<>\\") != word.npos || word.find("\u2192") != word.npos) return true;
   const size_t dollar = word.find('$');
@@ -91,11 +92,11 @@ bool opens_markup(std::string_view word) {
          word.size() == dollar + 1;
 }
 
-/// Bytes of a sentence's beginning that are read the same whatever follows. A plain word waits for
-/// two more: the next may change its sound ("the apple"), and the one after that decides whether a
-/// phrase ends between them. A figure or an abbreviation waits for three ("3 May, 1990"), a word in
-/// capitals for five, which decide whether it stands out. A word counts once there is space behind
-/// it.
+/// Returns the bytes of a sentence's beginning that more text will not change. A plain word needs
+/// two more words: the next may change its sound ("the apple"), and the one after that decides
+/// whether a phrase ends between them. A figure or an abbreviation needs three ("3 May, 1990"). A
+/// word in capitals needs five, which decide whether it is emphasis. A word counts once a space
+/// follows it.
 size_t certain_bytes(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   constexpr size_t kAfterPlain = 2, kAfterOthers = 3, kAfterCapitals = 5;
@@ -141,17 +142,17 @@ void SentenceReader::push(std::string_view text, bool last) {
   for (SentenceStream::Item& item : items) waiting_.push_back(std::move(item));
 }
 
-/// The words of a part of the text that begins at `offset`.
+/// Reads the words of a part of the text that begins at `offset`.
 std::vector<Piece> SentenceReader::read(std::string_view text, int64_t offset, bool whole) const {
   std::vector<Saying> known;
   if (lexicon_) lexicon_->find(text, known);
-  const std::vector<Saying> here = joined(
-      within(sayings_, offset, static_cast<int64_t>(text.size())), std::move(known));
+  const std::vector<Saying> here =
+      joined(within(sayings_, offset, static_cast<int64_t>(text.size())), std::move(known));
   std::vector<Piece> pieces;
   std::vector<english::Piece> words = english::read_sentence(text, whole, here);
   english::say_heteronyms(words);
   for (const english::Piece& piece : words) pieces.push_back(moved(piece, offset));
-  if (by_word_) {  // which goes on behind a question in quotes
+  if (by_word_) {  // a sentence may continue after a question in quotes
     for (size_t i = 0; i + 1 < pieces.size(); ++i) {
       if (pieces[i].text.back() == '?') pieces[i].text.back() = ',';
     }
@@ -182,8 +183,9 @@ bool SentenceReader::next(std::deque<Sentence>& out) {
   return true;
 }
 
-/// One run, but where a question ends within the sentence ("Where is it?" she asked), or where the
-/// pitch rises behind the first of two alternatives. `cut`: the sentence goes on.
+/// Returns the runs of a sentence: one, unless a question ends within the sentence ("Where is it?"
+/// she asked) or the pitch rises after the first of two alternatives. `cut`: the sentence continues
+/// in another part.
 std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> pieces, bool cut) {
   std::vector<Run> runs;
   std::string text = std::exchange(earlier_, {});
@@ -194,7 +196,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
     const bool last = i + 1 == pieces.size();
     if (last ? cut : by_word_ || pieces[i].text.back() != '?') continue;
     const Tune tune = tune_of(text);
-    // The piece that begins with the "or" is looked for from the run's first on.
+    // The piece that begins with the "or" is searched from the run's first piece on.
     size_t at = earlier > 0 ? earlier + 1 : 0;
     for (size_t k = first; k <= i && tune.choice != text.npos && !by_word_; ++k) {
       if (at == tune.choice && k > first) runs.push_back({k, true});
@@ -215,7 +217,7 @@ std::vector<SentenceReader::Run> SentenceReader::runs_of(std::span<const Piece> 
 SentenceReader::Begun SentenceReader::begun() const {
   Begun begun;
   const std::string_view held = stream_.held();
-  // Only the first half of what a sentence may hold: it may yet be cut behind that.
+  // At most the first half of a sentence's limit: the sentence may still be cut after that.
   const size_t certain = std::min(certain_bytes(held), kMaxSentenceChars / 2);
   if (certain == 0) return begun;
   const auto offset = static_cast<int64_t>(stream_.held_at());

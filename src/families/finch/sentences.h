@@ -1,7 +1,7 @@
-// Text as sentences that the voice can speak, each piece tied to the bytes that it stands for.
-// text/sentences finds the sentences, text/english the words; here they are fitted to the voice:
-// long sentences are cut, and so are questions behind whose first part the pitch rises
-// (questions.h). Never fails.
+// Cuts text into sentences that the voice can speak; each piece knows the bytes of the text that it
+// speaks. text/sentences finds the sentences and text/english the words. Here long sentences are
+// cut, and so are questions in which the pitch rises after the first part (questions.h). Never
+// fails.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace syrinx::finch {
 
-/// A spoken piece of a sentence: `text`, words and a mark, reads the bytes [begin, end) of the
+/// A spoken piece of a sentence: `text` is words and a mark for the bytes [begin, end) of the
 /// request's text.
 struct Piece {
   std::string text;
   int64_t begin = 0, end = 0;
-  Phones phones = {};  ///< of `text`, which is one word; empty: as libflite says it
+  Phones phones = {};  ///< of `text`, which is then one word; empty: libflite decides
   bool strong = false;
 };
 
@@ -31,30 +31,33 @@ struct Piece {
 struct Sentence {
   std::vector<Piece> pieces;
   bool rising = false;  ///< a question whose pitch rises at the end
-  float pause_s = 0;    ///< of silence behind it, beyond that of any sentence
+  float pause_s = 0;    ///< of silence after it, in addition to that of any sentence
 
-  /// All pieces with one space between them.
+  /// Returns the texts of all pieces, joined by single spaces.
   std::string text() const;
 };
 
-inline constexpr size_t kMaxSentenceChars = 170;  ///< of written and of spoken text
+inline constexpr size_t kMaxSentenceChars = 170;  ///< of the written and of the spoken text
 
-/// Takes text in pieces cut anywhere; the sentences depend on the whole only. One thread.
+/// Takes text in pieces that may be cut anywhere; the sentences depend only on the whole text. One
+/// thread.
 class SentenceReader {
  public:
-  /// `sayings`: of the text, in order; `lexicon` may be null. `by_word`: for speech that may have
-  /// begun before a sentence's mark is there, and so cannot rise within it.
+  /// `sayings`: of the text, in order; `lexicon` may be null. `by_word`: speech may begin before
+  /// the sentence's end mark is there, and so its pitch does not rise within the sentence.
   explicit SentenceReader(std::vector<Saying> sayings = {},
                           std::shared_ptr<const Lexicon> lexicon = nullptr, bool by_word = false)
       : sayings_(std::move(sayings)), lexicon_(std::move(lexicon)), by_word_(by_word) {}
-  /// Sentences wait once their end is certain: the next one has begun, or `last`.
+  /// Takes more text. A sentence is queued for next() once its end is certain: when the next
+  /// sentence has begun, or with `last`.
   void push(std::string_view text, bool last);
   /// Reads the next waiting sentence and appends its parts, if it has any; false when none waits.
   /// Sentences of a book are thus read while earlier ones are spoken.
   bool next(std::deque<Sentence>& out);
   bool waits() const { return !waiting_.empty(); }
-  /// The beginning of the sentence whose end has not come, when none waits: the pieces that are
-  /// there, and how many of them more text will not change. Later pieces are only context.
+  /// The beginning of a sentence without an end so far, when the queue is empty: its pieces so far,
+  /// and the number of leading pieces that more text will not change. Later pieces are only
+  /// context.
   struct Begun {
     Sentence sentence;
     size_t certain = 0;
@@ -62,7 +65,8 @@ class SentenceReader {
   Begun begun() const;
 
  private:
-  /// Pieces [from the one before's end, end) of a sentence, spoken in one go where they fit.
+  /// The end of a run: pieces of a sentence that are spoken without interruption if they fit. A run
+  /// begins at the end of the run before.
   struct Run {
     size_t end = 0;
     bool rises = false;
@@ -75,10 +79,11 @@ class SentenceReader {
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
   bool by_word_ = false;
   std::deque<SentenceStream::Item> waiting_;
-  std::string earlier_;  ///< words of this sentence that were cut off and may decide how it ends
+  std::string
+      earlier_;  ///< words of this sentence from parts that were cut off; they may decide its tune
 };
 
-/// The sentences of `utf8`; empty when nothing in it can be spoken.
+/// Returns the sentences of `utf8`; empty if nothing in it can be spoken.
 std::deque<Sentence> split_sentences(std::string_view utf8);
 
 }  // namespace syrinx::finch

@@ -16,14 +16,14 @@ std::string joined(const std::deque<Sentence>& sentences) {
   return out;
 }
 
-/// Gives text and takes every sentence that is ready.
+/// Pushes text and takes every sentence that is ready.
 void push(SentenceReader& reader, std::string_view text, bool last, std::deque<Sentence>& out) {
   reader.push(text, last);
   while (reader.next(out)) {
   }
 }
 
-/// All sentences of a text, one per line.
+/// Returns all sentences of a text, one per line.
 std::string spoken(std::string_view text) { return joined(split_sentences(text)); }
 
 TEST(Sentences, AreReadInWords) {
@@ -52,7 +52,7 @@ TEST(Sentences, RiseOnlyInYesNoQuestions) {
   EXPECT_FALSE(split_sentences("It is raining.")[0].rising);
 }
 
-/// A sentence a line, "/" behind those that rise.
+/// Returns one sentence per line, with "/" after those that rise.
 std::string tunes(std::string_view text, bool by_word = false) {
   SentenceReader reader({}, nullptr, by_word);
   std::deque<Sentence> sentences;
@@ -69,7 +69,7 @@ TEST(Sentences, RiseBehindTheFirstOfTwoThings) {
   EXPECT_EQ(tunes("Would you like tea or coffee?", true), "Would you like tea or coffee?");
   EXPECT_EQ(tunes("Would you like an hour or two?"), "Would you like an hour or two? /");
   const std::string filler(" and so on and on and on and on and on and on and on and on and on");
-  // The "or" begins a part.
+  // The "or" begins a part of the sentence.
   const std::string asked =
       "Is it" + filler + filler + ", or is it the other one that you have seen?";
   EXPECT_EQ(split_sentences(asked).back().text().find("or is it"), 0u);
@@ -92,7 +92,7 @@ TEST(Sentences, RememberTheQuestionWordOfAnEarlierPart) {
 TEST(Sentences, AQuestionWordCountsForItsOwnSentenceOnly) {
   EXPECT_TRUE(split_sentences("Where is it? Is it raining?").back().rising);
   EXPECT_TRUE(split_sentences("It is here. Is it raining?").back().rising);
-  std::string many = "Where is it";  // a question of more than two parts
+  std::string many = "Where is it";  // a question that is cut into more than two parts
   while (many.size() < 3 * kMaxSentenceChars) many += " and so on";
   many += ", is it?";
   EXPECT_GT(split_sentences(many).size(), 3u);
@@ -123,7 +123,7 @@ TEST(Sentences, LongOnesAreCut) {
   const auto parts = split_sentences(text);
   EXPECT_GT(parts.size(), 20u);
   for (const Sentence& part : parts) EXPECT_LE(part.text().size(), kMaxSentenceChars);
-  // One word that never ends.
+  // A word that never ends.
   for (const Sentence& part : split_sentences(std::string(5000, 'a'))) {
     EXPECT_LE(part.text().size(), kMaxSentenceChars);
   }
@@ -198,7 +198,7 @@ TEST(Sentences, AreTheSameHoweverTheTextArrives) {
   }
 }
 
-/// A plain word is certain once there are two more, an abbreviation once there are three.
+/// A plain word is certain once two more words follow, an abbreviation once three follow.
 TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   const auto certain = [](const char* text) {
     SentenceReader reader;
@@ -209,8 +209,8 @@ TEST(Sentences, WordsAreCertainWhenEnoughFollow) {
   EXPECT_EQ(certain("See the big "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there "), 1u);
   EXPECT_EQ(certain("See Dr. Smith there now "), 3u);
-  // Words in capitals once five words decide whether they stand out, emphasis once its end is
-  // there.
+  // Words in capitals are certain once five words decide whether they are emphasis; an emphasis
+  // once its end is there.
   EXPECT_EQ(certain("See NOW what it is you "), 1u);
   EXPECT_EQ(certain("See NOW what it is you do "), 5u);
   EXPECT_EQ(certain("We see *this and that and more "), 0u);

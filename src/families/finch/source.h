@@ -1,6 +1,6 @@
-// The signal half of finch's decoder: pulses at the pitch and hashed noise, shaped by spectra, put
-// together by overlap-add. Every step of 10 ms adds a window of 30 ms that starts where the step
-// does. Results depend on the stream only, never on how it is cut.
+// The signal part of finch's decoder: pulses at the pitch and hashed noise, shaped by spectra,
+// joined by overlap-add. Every step of 10 ms adds a window of 30 ms that begins with the step.
+// Results depend only on the stream, not on its chunks.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace syrinx::finch {
 
 inline constexpr int kStepsASecond = 100;
 
-/// Samples of a step, of its window and of the transform, by the sample rate: at 16 kHz 160, 480
-/// and 512, at 24 kHz 240, 720 and 768.
+/// The sizes, in samples, of a step, its window and the transform: 160, 480 and 512 at 16 kHz; 240,
+/// 720 and 768 at 24 kHz.
 struct SourceShape {
   static constexpr int kMaxHop = 240;
   explicit SourceShape(int sample_rate)
@@ -26,7 +26,7 @@ struct SourceShape {
   int bins() const { return fft / 2 + 1; }
 };
 
-/// A pulse of the voice: samples from the start of its step's slot, and its strength.
+/// A pulse of the voice: its time in samples from the start of its step's slot, and its strength.
 struct Pulse {
   float at = 0, weight = 0;
 };
@@ -42,19 +42,21 @@ struct SourceState {
   float gain = 1;             ///< of all samples
   double phase = 0;           ///< cycles since the last pulse, in [0, 1)
   uint32_t step = 0;
-  std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< what later windows still add to
+  std::array<float, 3 * SourceShape::kMaxHop>
+      overlap{};  ///< the part of the sum that later windows add to
 };
 
-/// The state of one stream's signal.
+/// Computes a stream's signal from its state and the decoder's output.
 class Source {
  public:
   explicit Source(const SourceShape& shape);
-  /// One step. head [3 * bins]: ln gain of the pulses, their phase, ln gain of the noise. `pitch`
-  /// in Hz, or 0, of the newest slot: samples [2 * hop, 3 * hop) of this step's window. `gain`: of
-  /// this step. Writes out [hop]. scratch: fft + bins complex numbers and fft floats behind them.
+  /// Computes one step. head [3 * bins]: ln gain of the pulses, their phase, ln gain of the noise.
+  /// `pitch`: of the newest slot, samples [2 * hop, 3 * hop) of this step's window, in Hz; 0: no
+  /// voice. `gain`: of this step. Writes out [hop]. scratch: fft + bins complex numbers, then fft
+  /// floats.
   void step(SourceState& state, const float* head, float pitch, float gain, float* out,
             std::complex<float>* scratch) const;
-  /// In complex numbers.
+  /// Returns the size of the scratch memory in complex numbers.
   int64_t scratch_size() const { return shape_.fft + 2 * int64_t{shape_.bins()}; }
   const SourceShape& shape() const { return shape_; }
 
@@ -64,7 +66,7 @@ class Source {
 
   SourceShape shape_;
   RealFft fft_;
-  std::vector<float> window_;  // of the synthesis
+  std::vector<float> window_;  // of the overlap-add
 };
 
 }  // namespace syrinx::finch

@@ -6,7 +6,7 @@
 namespace syrinx::finch::avx2 {
 namespace {
 
-/// 8 numbers of ref's hash_noise, from `index` on.
+/// Returns 8 numbers of ref's hash_noise, beginning with `index`.
 inline __m256 noise_of(uint32_t step, int index) {
   const __m256i first = _mm256_set1_epi32(static_cast<int>(step * 1024u) + index);
   __m256i n = _mm256_add_epi32(first, _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0));
@@ -20,7 +20,7 @@ inline __m256 noise_of(uint32_t step, int index) {
                        _mm256_set1_ps(1.0f));
 }
 
-/// Four bins: spectrum = tone * spectrum + hiss.
+/// Computes four bins: spectrum = tone * spectrum + hiss.
 inline void shape_four(const float* tone, __m256 hiss, float* spectrum) {
   const __m256 t = _mm256_loadu_ps(tone), s = _mm256_loadu_ps(spectrum);
   const __m256 by_re = _mm256_mul_ps(_mm256_moveldup_ps(t), s);
@@ -39,13 +39,13 @@ struct Four {
   }
 };
 
-/// Adds the pulses of a vector of each of four bins to the bins' sums, one pulse after the other.
+/// Adds to the sum of each of four bins the numbers of its vector, one pulse after the other.
 inline __m128 add_each(__m128 sum, __m128 bin0, __m128 bin1, __m128 bin2, __m128 bin3) {
   _MM_TRANSPOSE4_PS(bin0, bin1, bin2, bin3);  // now a vector for each pulse
   return _mm_add_ps(_mm_add_ps(_mm_add_ps(_mm_add_ps(sum, bin0), bin1), bin2), bin3);
 }
 
-/// Four bins of `spectrum`; the pulses go on to the next bin.
+/// Adds four bins of `spectrum`, and turns the pulses to the bin after them.
 template <int kFours>
 inline void add_four_bins(Four (&fours)[kFours], float* spectrum) {
   const __m128 a = _mm_loadu_ps(spectrum), b = _mm_loadu_ps(spectrum + 4);
@@ -69,7 +69,7 @@ inline void add_four_bins(Four (&fours)[kFours], float* spectrum) {
   _mm_storeu_ps(spectrum + 4, _mm_unpackhi_ps(re, im));
 }
 
-/// Pulses [first, first + 4 kFours), of which those behind the last are zeros.
+/// Adds pulses [first, first + 4 kFours); entries after the last pulse are zeros.
 template <int kFours>
 void add_pulses(const PulseTurns& pulses, int first, int bins, float* spectrum) {
   Four fours[kFours];
@@ -91,7 +91,7 @@ void add_pulses(const PulseTurns& pulses, int first, int bins, float* spectrum) 
 
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum) {
   for (int i = 0; i < 2 * bins; ++i) spectrum[i] = 0;
-  // Eight side by side: each is a chain of dependent products.
+  // Eight pulses side by side, because each is a chain of dependent products.
   for (int p = 0; p < pulses.count; p += 8) {
     if (p + 4 < pulses.count) {
       add_pulses<2>(pulses, p, bins, spectrum);

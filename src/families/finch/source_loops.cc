@@ -6,7 +6,8 @@
 namespace syrinx::finch::ref {
 namespace {
 
-/// Uniform in [-1, 1): number `index` of the noise of a step. A 32-bit hash, the same everywhere.
+/// Returns number `index` of a step's noise, uniform in [-1, 1): a 32-bit hash, equal on all
+/// processors.
 float hash_noise(uint32_t step, uint32_t index) {
   uint32_t n = step * 1024u + index;
   n = (n ^ (n >> 16)) * 0x7FEB352Du;
@@ -42,7 +43,7 @@ void tones(const float* head, int bins, float* tone, float* hiss) {
 }
 
 void shape(const ShapedBins& bins) {
-  // The real parts' noise first, then that of the imaginary ones.
+  // The noise of all real parts comes first, then that of the imaginary parts.
   const auto all = static_cast<uint32_t>(bins.end);
   for (int k = bins.begin; k < bins.end; ++k) {
     const float re = bins.tone[2 * k], im = bins.tone[2 * k + 1], hiss = bins.hiss[k];

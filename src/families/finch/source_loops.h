@@ -1,20 +1,23 @@
-// The loops of a step of the source on raw pointers: plain, and of vectors. Pulses and shapes have
-// the same bits everywhere; tones those of AVX2 and NEON, within 1e-6 of the plain ones.
+// The loops of a source step on raw pointers: plain, and in vectors. Pulses and shapes have the
+// same bits on all processors; tones have the same bits with AVX2 and NEON, within 1e-6 of the
+// plain ones.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::finch {
 
-/// The pulses of a window, in order, as numbers that are turned from each bin to the next.
+/// The pulses of a window, in order, as complex numbers and the turn of each from a bin to the
+/// next.
 struct PulseTurns {
   static constexpr int kMost = 24;
   int count = 0;
   alignas(32) double re[kMost] = {}, im[kMost] = {}, cos[kMost] = {}, sin[kMost] = {};
 };
 
-/// What a bin is made of: spectrum = tone * spectrum + hiss * noise, of bins [begin, end); spectrum
-/// and tone in pairs of a real and an imaginary part. The noise is a hash of `step` and the bin.
+/// The arguments of shape(): spectrum = tone * spectrum + hiss * noise for bins [begin, end).
+/// spectrum and tone are pairs of a real and an imaginary part. The noise is a hash of `step` and
+/// the bin.
 struct ShapedBins {
   uint32_t step = 0;
   int begin = 0, end = 0;
@@ -22,14 +25,14 @@ struct ShapedBins {
   float* spectrum = nullptr;
 };
 
-/// Bounds the logarithms of gains, against a broken model.
+/// Limit of the logarithms of gains, in case a model is broken.
 constexpr float kMaxGain = 6;
 
 namespace ref {
-/// spectrum [bins] pairs = the sum of the pulses. Some are left turned.
+/// Sums the pulses into spectrum [bins] (pairs). Leaves `pulses` turned to a later bin.
 void pulse_spectrum(PulseTurns& pulses, int bins, float* spectrum);
-/// head [3][bins]: how loud, turned by how much, how much hiss -> tone [bins] pairs, hiss [bins].
-/// NaN stays NaN.
+/// Computes tone [bins] (pairs) and hiss [bins] from head [3][bins]: ln gain of the tone, its
+/// phase, ln gain of the noise. NaN stays NaN.
 void tones(const float* head, int bins, float* tone, float* hiss);
 /// Runs on the vectors of this processor; the same bits as ref::shape().
 void shape(const ShapedBins& bins);

@@ -9,12 +9,13 @@ namespace {
 
 using namespace syrinx::simd;  // NOLINT(google-build-using-namespace): its vectors
 
-/// e^x of 8 numbers at most, bounded.
+/// Returns e^x of up to 8 numbers, with a limit.
 SYRINX_INLINE V8 gain(const float* x, int count) {
-  return exp(min(all(kMaxGain), load_part(x, count)));  // the second where it is NaN
+  return exp(min(all(kMaxGain), load_part(x, count)));  // NaN: min() returns its second argument
 }
 
-/// By how much a tone is turned: beyond this the sines mean nothing, and would not be bounded.
+/// Returns the phases of tones, limited: larger ones have no meaning, and their sines would be
+/// wrong.
 SYRINX_INLINE V8 turn(const float* x, int count) {
   return max(all(-8192.f), min(all(8192.f), load_part(x, count)));
 }

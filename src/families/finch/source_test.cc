@@ -36,8 +36,8 @@ PulseTurns random_pulses(int count, std::mt19937& rng) {
 TEST(SourceLoops, PulsesAreASumOfTurns) {
   PulseTurns pulses;
   pulses.count = 2;
-  pulses.re[0] = 2, pulses.cos[0] = 0, pulses.sin[0] = -1;  // a quarter back for each bin
-  pulses.re[1] = 1, pulses.cos[1] = -1;                     // a half
+  pulses.re[0] = 2, pulses.cos[0] = 0, pulses.sin[0] = -1;  // turned back by a quarter for each bin
+  pulses.re[1] = 1, pulses.cos[1] = -1;                     // turned by a half
   float spectrum[8];
   ref::pulse_spectrum(pulses, 4, spectrum);
   const float want[8] = {3, 0, -1, -2, -1, 0, -1, 2};
@@ -67,7 +67,7 @@ TEST(SourceLoops, TonesOfVectorsAreThePlainOnes) {
   }
 }
 
-/// The sum is AVX2's; NEON's functions give it too.
+/// The expected sum is AVX2's; NEON's functions give the same.
 TEST(SourceLoops, TonesOfVectorsHaveTheSameBitsOnEveryProcessor) {
 #if defined(__x86_64__)
   if (!cpu_features().avx2) GTEST_SKIP() << "no AVX2";
@@ -95,7 +95,7 @@ TEST(SourceLoops, WhatIsBrokenStaysSo) {
   float tone[2], hiss;
   simd::tones(head, 1, tone, &hiss);
   EXPECT_TRUE(std::isnan(tone[0]) && std::isnan(tone[1]) && std::isnan(hiss));
-  // But it does not grow.
+  // A huge phase does not make the tone louder.
   const float turned[3] = {0, 1e30f, 0};
   simd::tones(turned, 1, tone, &hiss);
   EXPECT_LE(std::hypot(tone[0], tone[1]), 1.01f);

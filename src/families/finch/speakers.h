@@ -1,5 +1,5 @@
-// Voice and speed as inputs of finch's two networks: rows that are added to their inputs. All of it
-// is linear in the speaker, so that speakers can be mixed by weight. Const after load.
+// Voice and speed as inputs of finch's two networks: rows that are added to their inputs. All rows
+// are linear in the speaker, so speakers can be mixed by weight. Const after load.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,15 @@ namespace syrinx::finch {
 
 /// The vectors that one request adds to every row and frame.
 struct Manner {
-  std::vector<float> lm;         ///< [hidden], to the speech LM's input
-  std::vector<float> strong;     ///< [hidden], the same for words with an accent: slower
-  std::vector<float> low, high;  ///< [low_width], [high_width], to the decoder's two resolutions
-  float pitch_mean = 0;          ///< of ln Hz
-  float gain = 1;                ///< of the samples
+  std::vector<float> lm;      ///< [hidden], added to the speech LM's input
+  std::vector<float> strong;  ///< [hidden], the same for words with an accent, which are slower
+  std::vector<float> low,
+      high;  ///< [low_width], [high_width], added at the decoder's lower and higher rate
+  float pitch_mean = 0;  ///< of ln Hz
+  float gain = 1;        ///< of the samples
 };
 
-/// Vectors of all speakers, [S, width] per network.
+/// The vectors of all speakers, [S, width] for each network.
 class Speakers {
  public:
   /// `weights`: lm.speaker [S, hidden], lm.speed [hidden], decoder.speaker.{low, high} [S, width],
@@ -35,7 +36,7 @@ class Speakers {
 
  private:
   FinchConfig config_;
-  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; none where there is but one speaker
+  Tensor lm_, low_, high_, pitch_, gain_, speed_;  // f32; empty if there is only one speaker
 };
 
 }  // namespace syrinx::finch

@@ -12,10 +12,10 @@ namespace {
 constexpr int kDrain = kBooks - 1;        // steps after the last frame, for the delayed books
 constexpr float kMaxStepsPerSymbol = 12;  // 0.48 s; the slowest symbols of the teacher take 0.3 s
 constexpr int kMaxStepsBase = 50;
-constexpr float kAgedStay = 0.9f;  // the most, of an older symbol: it ends
-constexpr int kGrowBelow = 30;     // symbols ahead of the pointer, two seconds
+constexpr float kAgedStay = 0.9f;  // upper limit for an older symbol, so that it ends
+constexpr int kGrowBelow = 30;     // symbols after the pointer: two seconds
 
-/// A short silence: what is left to say when an open text ends without more words.
+/// Returns a short silence, the last segment of an open text that ends without more words.
 Segment silence() {
   Segment segment;
   PhoneSymbol pause;
@@ -77,7 +77,8 @@ int FinchState::ahead() const {
   return static_cast<int>(segment_.symbols.size()) - rows_.back().pointer;
 }
 
-/// While the sentence grows, a word begins when all of it is there and what it hears ahead.
+/// Returns whether a step may run. In a sentence without an end so far, a word begins only when all
+/// its symbols are there, and the symbols that the LM reads ahead.
 bool FinchState::ready() const {
   if (!growing_) return !segment_.symbols.empty();
   const std::vector<PhoneSymbol>& symbols = segment_.symbols;
@@ -101,7 +102,7 @@ size_t FinchState::said(const Sentence& sentence) const {
       sentence.pieces.begin());
 }
 
-/// Leaves out words that were spoken before, as when a sentence turned out to be too long for one.
+/// Removes words that are already spoken, e.g. of a sentence that became too long for one segment.
 void FinchState::keep_unsaid(std::deque<Sentence> parts) {
   for (Sentence& part : parts) {
     const auto spoken = static_cast<std::ptrdiff_t>(said(part));
@@ -127,7 +128,7 @@ bool FinchState::begin_sentence() {
   return true;
 }
 
-/// Adds what has become certain since the last time, when it is needed soon.
+/// Adds the pieces that have become certain since the last call, if they are needed soon.
 void FinchState::grow() {
   if (!new_text_ || ahead() >= kGrowBelow) return;
   new_text_ = false;
@@ -139,8 +140,8 @@ void FinchState::grow() {
   said_to_ = begun.sentence.pieces[begun.certain - 1].end;
 }
 
-/// The sentence has ended: its last symbols, or the rest of it as a segment of its own where all of
-/// it is more than one may hold.
+/// Ends the sentence: appends its last symbols or, if a segment cannot hold all of them, makes
+/// another segment of the rest.
 void FinchState::close_sentence() {
   growing_ = false;
   std::deque<Sentence> parts;
@@ -193,7 +194,7 @@ bool FinchState::next_segment() {
 }
 
 void FinchState::begin_segment(Segment segment) {
-  // The pause behind the one before, now that something follows it.
+  // The pause after the segment before, which is only spoken if another segment follows.
   frames_before_ += std::max(books_.end_frame(), 0);
   pause_frames_ = static_cast<int>(std::lround(segment_.pause_s * frames_per_pause_s_));
   if (max_frames_ > 0) {
@@ -205,7 +206,7 @@ void FinchState::begin_segment(Segment segment) {
   growing_ = false;
   rows_.clear();
   path_.clear();
-  // Enough for the segment, so that its steps allocate nothing.
+  // Reserves enough for the segment, so that its steps allocate nothing.
   const bool whole = !segment_.symbols.empty();
   const auto steps = static_cast<size_t>(whole ? max_steps() : config_.max_positions) + 2;
   books_.restart(static_cast<int>(steps));
@@ -310,7 +311,7 @@ Verdict FinchState::advance(std::span<const int32_t> codes, StepOutput& out) {
 
 void FinchState::emit_frame(int frame, std::span<const int32_t> books, StepOutput& out) {
   const int pointer = path_[frame];
-  // Half the way in each frame, a frame ahead: the peak lies within the syllable.
+  // Halves the difference in each frame, one frame ahead, so that the peak is within the syllable.
   const size_t next = std::min(static_cast<size_t>(frame) + 1, path_.size() - 1);
   lift_ = (lift_ + lift_at(path_[next])) / 2;
   const std::array<int32_t, kFrameWidth> codes = {books[0],

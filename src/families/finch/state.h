@@ -1,6 +1,6 @@
-// One request of finch: the text still to speak, the pointer into the symbols of the sentence being
-// spoken, and the codes so far. Each sentence is a segment: positions begin again, the decoder's
-// stream goes on, so that there is no seam. Used by one thread at a time.
+// One request of finch: the text still to speak, the pointer into the symbols of the current
+// sentence, and the codes so far. Each sentence is a segment: its positions begin at 0, but the
+// decoder's stream continues, so that there is no seam. Used by one thread at a time.
 #pragma once
 
 #include <array>
@@ -18,18 +18,19 @@
 
 namespace syrinx::finch {
 
-inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, symbols, phrase, ...
+inline constexpr int kInputs =
+    kBooks + kHeard + 3;  ///< ids of a row: codes, symbols, phrase, place, age
 
 class FinchState : public Sequence {
  public:
-  /// The texts that arrive are at most max_positions steps a sentence.
+  /// Texts that arrive take at most max_positions steps a sentence.
   FinchState(const SpeechRequest& request, const FinchConfig& config,
              std::shared_ptr<const Frontend> frontend, std::shared_ptr<const Manner> manner);
 
-  /// Voice and speed, for the stages.
+  /// Returns voice and speed, for the stages.
   const std::shared_ptr<const Manner>& manner() const { return manner_; }
 
-  /// Whether there is anything to say, now or once more text comes.
+  /// Returns whether there is text to speak, now or once more text comes.
   bool speakable() const { return open_ || !segment_.symbols.empty(); }
 
   int prompt_rows() const override { return 1; }
@@ -41,17 +42,17 @@ class FinchState : public Sequence {
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
   Status append_text(std::string_view text, bool last) override;
 
-  /// A row is ids [kInputs]: codes of the three books, the symbol under the pointer and the next
+  /// A row is ids [kInputs]: codes of the three books, the symbol at the pointer and the next
   /// three, phrase, place, steps since the last move. Its vector is the manner of speaking.
   void rows(int first, bool companion, InputRows& out) const override;
 
-  /// Where the pointer goes, and the probability that it should have stayed so far.
+  /// A move of the pointer, and the probability that the pointer has stayed until now.
   struct Move {
     int move = 0;
     float survival = 1;
   };
-  /// The move for these logits [kMoves], the values of a step (ArTraits::values): the pointer stays
-  /// while that probability is at least one half.
+  /// Returns the move for these logits [kMoves], the values of a step (ArTraits::values): the
+  /// pointer stays while the probability of having stayed is at least one half.
   Move choose_move(std::span<const float> logits) const;
 
  private:
@@ -60,15 +61,15 @@ class FinchState : public Sequence {
   };
 
   void add_text(std::string_view text, bool last);
-  bool next_segment();    ///< false when nothing is left to say for now
-  bool next_sentences();  ///< false when none has ended that waits to be read
+  bool next_segment();    ///< false: nothing is left to speak for now
+  bool next_sentences();  ///< false: no complete sentence waits
   void keep_unsaid(std::deque<Sentence> parts);
-  bool begin_sentence();  ///< one whose end has not come
+  bool begin_sentence();  ///< begins a sentence without an end so far
   void grow();
   void close_sentence();
   void append(Segment more);
-  size_t said(const Sentence& sentence) const;  ///< pieces whose symbols are there already
-  int ahead() const;                            ///< symbols from the pointer on
+  size_t said(const Sentence& sentence) const;  ///< leading pieces that already have symbols
+  int ahead() const;                            ///< symbols from the pointer to the end
   void begin_segment(Segment segment);
   void row_ids(int position, std::span<int32_t> ids) const;
   void move_pointer(int count, float survival);
@@ -83,31 +84,31 @@ class FinchState : public Sequence {
   std::vector<int32_t> history_[kBooks];
   int64_t max_frames_ = 0;  // of the request; 0: none
   double frames_per_pause_s_ = 0;
-  int steps_per_symbol_ = 0;  // at most, on average
+  int steps_per_symbol_ = 0;  // at most, on average over a segment
   bool repeat_ = false;       // speak the text again and again until max_frames
 
   bool open_ = false;
-  bool by_word_ = false;   // speak words as they come, and not only whole sentences
-  bool growing_ = false;   // the segment's sentence has not ended: symbols will be added
-  bool new_text_ = false;  // since grow() looked last
-  int64_t said_to_ = 0;    // bytes of the text before the sentence's next words
+  bool by_word_ = false;   // speak words as they come, not only whole sentences
+  bool growing_ = false;   // the segment's sentence has no end yet: symbols will be added
+  bool new_text_ = false;  // text has come since the last grow()
+  int64_t said_to_ = 0;    // byte of the text at which the sentence's next words begin
   SentenceReader reader_;
   std::deque<Sentence> sentences_;
   std::vector<Sentence> spoken_;  // only when repeating
-  std::deque<Segment> segments_;  // the rest of a long sentence
+  std::deque<Segment> segments_;  // the other segments of a long sentence
 
   Segment segment_;
   std::vector<Row> rows_;  // one per position
   DelayedStreams books_;
-  std::vector<int32_t> path_;  // pointer per frame
+  std::vector<int32_t> path_;  // the pointer of each frame
   size_t next_word_ = 0;
-  int next_symbol_ = 0;  // the first whose time was not sent yet
+  int next_symbol_ = 0;  // the first symbol whose time is not sent yet
   bool phone_times_ = false;
   int64_t frames_before_ = 0;  // of earlier segments
-  int pause_frames_ = 0;       // before this segment's first: the last frame goes on
+  int pause_frames_ = 0;  // before this segment's first frame, in which the last frame is repeated
   std::array<int32_t, kFrameWidth> last_frame_{};
-  int32_t lift_ = 0;    // of the last frame, in cents: it follows the symbols' smoothly
-  float survival_ = 1;  // FinchState::Move, so far
+  int32_t lift_ = 0;    // of the last frame, in cents; follows the symbols' lift smoothly
+  float survival_ = 1;  // the probability in FinchState::Move, so far
 };
 
 }  // namespace syrinx::finch

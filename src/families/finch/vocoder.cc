@@ -12,14 +12,15 @@ namespace syrinx::finch {
 namespace {
 
 constexpr float kNormEps = 1e-6f;
-constexpr int kNeighbours = 3;  // frames that the first layer sees: before, now, after
+constexpr int kNeighbours = 3;  // frames that the first layer reads: before, now, after
 constexpr float kMinLogPitch = 4.2f, kMaxLogPitch = 5.95f;  // 67 to 384 Hz
 
-/// What an accent of one cent adds to the logarithms of the pitch and of the gain: 5 dB at 3
+/// The change of the logarithms of pitch and gain for a lift of one cent: the gain is 5 dB at 3
 /// semitones.
 constexpr float kPitchOfCent = 5.7762265e-4f, kGainOfCent = 1.9188209e-3f;
 
-/// The cents of step s of fresh frame t, on lines between the middles of the frames.
+/// Returns the lift in cents of step s of fresh frame t, interpolated between the middles of
+/// frames.
 float lift_of(const ChunkJob& job, int t, int s) {
   const auto of_frame = [&](int at) {
     const bool inside = at >= 0 && at < job.left + job.fresh + job.ahead;
@@ -71,7 +72,7 @@ void ResidualConv::run(StepContext& ctx, const View& x, std::span<const int64_t>
 struct Vocoder::Stream : StreamState {
   std::vector<ConvState> low, high;
   SourceState source;
-  std::vector<float> add_low, add_high;  // of the speaker: Manner
+  std::vector<float> add_low, add_high;  // of the speaker: see Manner
   float pitch_mean = 0;
 };
 
@@ -149,7 +150,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   for (int t = 0; t < window; ++t) {
     features(&job.codes[static_cast<size_t>(t) * kFrameWidth], features_out + t * width);
   }
-  // Past the end: no latent, and symbol 0 on all three places.
+  // After the end: no latent, and symbol 0 in all three places.
   float* past_end = features_out + window * width;
   std::fill(past_end, past_end + width, 0.f);
   for (const Tensor& table : phones_) {
@@ -167,7 +168,7 @@ void Vocoder::gather(const ChunkJob& job, float* features_out, float* out) const
   }
 }
 
-/// Adds each job's row of its speaker to its rows of x [N, width], `steps` a frame.
+/// Adds to x [N, width] each job's row of its speaker; `steps` rows of x a frame.
 void Vocoder::add_rows(std::span<const ChunkJob> jobs, std::vector<float> Stream::*row, int steps,
                        const View& x) {
   float* value = x.f32();
@@ -183,7 +184,7 @@ void Vocoder::trunk(StepContext& ctx, std::span<ChunkJob> jobs, const View& low,
                     const View& high) const {
   const auto count = static_cast<int64_t>(jobs.size());
   const View rows_memory = ctx.arena.take({count}, DType::kI64);
-  const View states_memory = ctx.arena.take({count}, DType::kI64);  // a pointer each
+  const View states_memory = ctx.arena.take({count}, DType::kI64);  // one pointer for each
   const std::span rows(static_cast<int64_t*>(rows_memory.data), jobs.size());
   const std::span states(static_cast<ConvState**>(states_memory.data), jobs.size());
   for (size_t j = 0; j < jobs.size(); ++j) rows[j] = jobs[j].fresh;

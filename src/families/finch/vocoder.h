@@ -1,6 +1,7 @@
-// The chunk stage of finch: frames of codes and symbols to 40 ms of samples each. A ConvNeXt trunk at 25
-// and 100 steps a second, then a source-filter head. Its first layer sees one frame before and one
-// after, which is the link's context; all else is causal with its state in the stream.
+// The chunk stage of finch: frames of codes and symbols to 40 ms of samples each. A ConvNeXt trunk
+// at 25 and 100 steps a second, then a source-filter head. Its first layer reads one frame before
+// and one after, which is the link's context; all other layers are causal, with their state in the
+// stream.
 // Const after load.
 #pragma once
 
@@ -18,12 +19,12 @@ namespace syrinx::finch {
 
 inline constexpr int kStepsPerFrame = 4;
 
-/// x + down(silu(up(norm(depthwise(x))))). Scope: conv, norm, up, down.
+/// Computes x + down(silu(up(norm(depthwise(x))))). Scope: conv, norm, up, down.
 class ResidualConv {
  public:
   ResidualConv(const Weights& weights, int width, int ffn, int taps, WeightType type);
   ConvState open() const { return conv_.open(); }
-  /// In place on x [N, width]: the rows of all streams; part j of x belongs to states[j].
+  /// Runs in place on x [N, width], the rows of all streams: rows[j] rows of x belong to states[j].
   void run(StepContext& ctx, const View& x, std::span<const int64_t> rows,
            std::span<ConvState* const> states) const;
   size_t bytes() const { return conv_.bytes() + up_.bytes() + down_.bytes(); }
@@ -37,7 +38,7 @@ class ResidualConv {
 /// The network with its weights.
 class Vocoder : public ChunkStage {
  public:
-  /// Scope `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
+  /// Scope of `weights`: book.K, phone.K, inp, low.N, up, high.N, norm, tone, head.
   Vocoder(const FinchConfig& config, const Weights& weights, WeightType type);
 
   FrameType in() const override { return {Flow::kCodes, kFrameWidth}; }
