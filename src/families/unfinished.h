@@ -7,8 +7,7 @@ namespace syrinx {
 
 struct Unfinished {
   const char* marker;  ///< a file by which such a directory is known, whatever other files it has
-  const char*
-      needs;  ///< what is missing there and where to get it, worded as the end of a sentence
+  const char* needs;   ///< the missing file and where to get it, as the end of a sentence
 };
 
 /// Returns all such directories that are known.
