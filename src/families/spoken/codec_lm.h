@@ -52,7 +52,7 @@ struct CodecLmParts {
   KvSpec kv;
   int64_t max_positions = 0;
   std::unique_ptr<InnerCodes> inner =
-      {};  ///< makes the codes after that of the only head; null: there are none
+      {};                             ///< of the codes after that of the only head; may be null
   std::vector<int> inner_vocab = {};  ///< vocabulary of each of those codes
   /// Factor of rows that have an id of table 1, which are frames; 1: rows are not scaled.
   float frame_scale = 1;
@@ -60,8 +60,7 @@ struct CodecLmParts {
   View positions = {};
   /// Vectors of rows beside the tables, by ids behind those of the tables; null for none.
   std::unique_ptr<TextBeside> beside = {};
-  bool adds_vectors =
-      false;  ///< the vector of a row is added to its ids' sum; each row has a vector
+  bool adds_vectors = false;  ///< each row has a vector, which is added to its ids' sum
   PackedLinear values = {};  ///< of the hidden row: what a step yields beside codes; empty: nothing
   std::vector<Tensor> own_tables = {};  ///< owns the tables that are not views as stored
   float table_scale = 1;                ///< factor of the tables' sum, not of given vectors

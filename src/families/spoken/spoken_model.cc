@@ -12,7 +12,7 @@ Status SpokenModel::check(const SpeechRequest& request) const {
     return Error{ErrorCode::kUnsupported, why, option};
   };
   if (request.say.in_prompt == false) {
-    return refuse("the model has all text in its prompt", "text_in_prompt");
+    return refuse("this model always has all text in its prompt; leave it out", "text_in_prompt");
   }
   if (!guidance && request.sampling.guidance) {
     return refuse("this model has no guidance scale", "guidance");
