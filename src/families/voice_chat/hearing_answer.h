@@ -15,8 +15,7 @@ namespace syrinx {
 
 class HearingAnswer : public llm::Answer, public Hearer {
  public:
-  static constexpr int kHearing =
-      1;  ///< input port for what the hearing network makes of recordings
+  static constexpr int kHearing = 1;  ///< input port for the hearing network's output
 
   int heard_rows(int rows) const override { return rows_.before(rows); }
   bool ready() const override { return rows_.complete(); }
