@@ -28,7 +28,8 @@ inline std::unique_ptr<WeightSource> weights_at(
   return spec.dummy ? dummy_weights(std::move(has)) : open_weights(path);
 }
 
-/// The same for networks whose weights may be stored in weight norm; random weights are not.
+/// The same for networks whose weights may be stored in weight norm; random weights have
+/// none.
 inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
                                                       const std::string& path) {
   return weights_at(spec, path, [](const std::string& name) {

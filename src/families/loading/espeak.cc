@@ -154,7 +154,7 @@ class Kept {
   std::list<std::unique_ptr<Espeak>> idle_;
   int count_ = 0;  // number of processes, including those in use or starting
   std::map<std::string, double, std::less<>>
-      not_before_s_;  // time of the next try, of voices whose process did not start
+      not_before_s_;  // by voice: the next try after a failed start
 };
 
 Kept& kept() {

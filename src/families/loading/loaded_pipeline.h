@@ -25,8 +25,7 @@ class LoadedPipeline : public Pipeline {
 
   PipelineInfo info_;
   Graph graph_;
-  std::unique_ptr<const VoiceEncoder>
-      voices_;  // null: the checkpoint cannot make voices of recordings
+  std::unique_ptr<const VoiceEncoder> voices_;  // null: no voices of recordings
 };
 
 }  // namespace syrinx
