@@ -227,8 +227,7 @@ TEST(S3Stages, HalfATokenOfThePromptIsNotHeard) {
       EXPECT_EQ(mark.unheard, mark.starts || i == 0 ? 1 : 0) << i;
     }
     const std::vector<float> samples = f.run(vocoder, request, mel, 1000, 10);
-    ASSERT_EQ(samples.size(),
-              size_t{(31 * 2 - 4) * 480});  // each of the four segments has one frame less
+    ASSERT_EQ(samples.size(), size_t{(31 * 2 - 4) * 480});  // each segment has a frame less
     for (const int given : {1, 2, 7, 30}) {
       EXPECT_TRUE(f.run(flow, request, f.tokens, given, 3) == mel) << given;
       EXPECT_TRUE(f.run(vocoder, request, mel, given, 10) == samples) << given;
