@@ -121,8 +121,7 @@ GgmlFile::GgmlFile(const std::string& path) : file_(MappedFile::open(path)) {
   }
   in.number<int32_t>();  // type of most tensors; not needed
   const auto bands = in.number<uint32_t>(1024), bins = in.number<uint32_t>(1 << 14);
-  in.bytes(size_t{bands} * bins *
-           sizeof(float));  // the mel's filters; not needed, they are computed
+  in.bytes(size_t{bands} * bins * sizeof(float));  // the mel's filters, which are computed here
   const auto count = in.number<int32_t>(kMostTokens);
   for (int32_t i = 0; i < count; ++i)
     tokens_.emplace_back(in.bytes(in.number<uint32_t>(kMostToken)));
