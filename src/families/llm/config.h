@@ -31,8 +31,7 @@ struct ModelConfig {
   bool tied = false;      ///< the head is the embedding table
   float table_scale = 1;  ///< factor of the table's rows
   float logit_cap = 0;    ///< logits become cap * tanh(logit / cap); 0: not capped
-  std::optional<QuantizedLayout>
-      quantized;  ///< the layout of quantized linear weights, GPTQ's or AWQ's
+  std::optional<QuantizedLayout> quantized;  ///< of linear weights: GPTQ's or AWQ's
   ModelNames names = {};
 };
 

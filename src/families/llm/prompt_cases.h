@@ -1,5 +1,5 @@
-// For tests: prompts of whole conversations against their authors' ids (tests/parity,
-// prompts.json).
+// For tests: prompts of whole conversations compared with the ids of the authors' code
+// (tests/parity, prompts.json).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -12,8 +12,8 @@
 
 namespace syrinx::llm {
 
-/// Every case of the file: its messages, tools and earlier answers become its ids. `request` has
-/// what else the model needs.
+/// Checks that the messages, tools and earlier answers of every case in the file become the case's
+/// ids. `request` has the other inputs that the model needs.
 inline void expect_prompts(const Pipeline& model, const std::string& file, SpeechRequest request) {
   const auto cases = nlohmann::ordered_json::parse(read_file(file, 1 << 20));
   ASSERT_FALSE(cases.empty());
