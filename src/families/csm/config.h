@@ -18,12 +18,11 @@ struct ModelConfig {
   DecoderConfig backbone, depth;
   int64_t max_positions = 2048;  ///< of the backbone
   int64_t codebooks = 32;        ///< C
-  int64_t code_vocab =
-      0;  ///< V, of each codebook's table and head; larger than the number of codes
+  int64_t code_vocab = 0;        ///< V, of each codebook's table and head; exceeds the codes
   int64_t text_vocab = 0;
   int32_t end_code = 0;  ///< a frame of this code only is the end
   int32_t audio_token = 0,
-          audio_end_token = 0;  ///< text ids that stand for frames and for the end frame
+          audio_end_token = 0;  ///< text ids of frames and of the end frame
   bool tied = true;             ///< the depth decoder reads the backbone's code tables
   MimiConfig codec;
   /// The file of the tensors; empty if the config names none.

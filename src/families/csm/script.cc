@@ -33,8 +33,8 @@ class Script : public SpokenScript {
       context_.push_back({frontend_.turn(speaker.value(), turn.text), std::move(turn.codes)});
       rows += rows_of(context_.back());
       if (rows > config_.max_positions) {
-        return turn.refused(concat("the turns so far take ", rows, " positions, the model has ",
-                                   config_.max_positions));
+        return turn.refused(concat("the turns so far take ", rows,
+                                   " positions, but the model has only ", config_.max_positions));
       }
     }
     return ok_status();
