@@ -29,7 +29,7 @@ class FishSpeech : public SpokenPipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_,
-      codec_weights_;  // kept: tables, and networks that are loaded later
+      codec_weights_;  // kept: tables, and later networks
   std::unique_ptr<FishCodec> codec_;
 };
 
