@@ -16,8 +16,7 @@ namespace syrinx::higgs {
 
 inline constexpr const char* kFamily = "higgs_audio";
 inline constexpr double kMostSeconds = 60;  ///< the longest recording of a voice
-inline constexpr int32_t kHeard =
-    -100;  ///< written id of a prompt row of codes, as in the authors' code
+inline constexpr int32_t kHeard = -100;  ///< id of a prompt's row of codes, as the authors write it
 
 class Higgs : public SpokenPipeline {
  public:
