@@ -46,7 +46,7 @@ std::unique_ptr<DacCodec> load_codec(const LoadSpec& spec) {
   }
   if (config.strides != SnacConfig().strides) {
     load_fault(join_path(dir, "config.json"), "vq_strides",
-               "expected 4, 2 and 1, as the tokens of Orpheus are laid out");
+               "expected 4, 2 and 1, which the order of Orpheus' tokens requires");
   }
   const Weights weights(weights_at(spec, dir));
   std::unique_ptr<DacCodec> codec;
