@@ -79,8 +79,7 @@ class CodecStage::HeardStates {
  private:
   static constexpr size_t kMost = 32;
   std::mutex mutex_;
-  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>>
-      states_;  // the most recently used first
+  std::list<std::pair<std::vector<int32_t>, Qwen3CodecState>> states_;  // the last used one first
 };
 
 CodecStage::CodecStage(const Qwen3Codec& codec)

@@ -80,7 +80,7 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const F
   if (state->prompt_rows() + 2 > max_positions) {
     return Error{ErrorCode::kInvalid,
                  "text, instructions and voice take " + std::to_string(state->prompt_rows()) +
-                     " positions, the model has " + std::to_string(max_positions),
+                     " positions, but the model has only " + std::to_string(max_positions),
                  "input"};
   }
   return std::unique_ptr<Sequence>(std::move(state));

@@ -199,8 +199,7 @@ TEST_F(VoiceTest, PromptsLogitsFramesAndAudioAreTheAuthors) {
     const auto decode = [&] {
       std::vector<float> got(static_cast<size_t>(want.count()));
       const auto stream = open_stream(stage, *runner.open(r).state);
-      for (int at = 0; at < count;
-           at += 3) {  // the recording is decoded only once, whatever the chunks
+      for (int at = 0; at < count; at += 3) {  // chunks: the recording is decoded only once
         ChunkJob job;
         job.state = stream.get();
         job.fresh = std::min(3, count - at);
