@@ -14,8 +14,7 @@ namespace {
 
 constexpr const char* kCodec = "descript/dac_44khz";
 constexpr size_t kMostSpeakers = 1000;
-constexpr size_t kMostText =
-    20'000;  // bytes: each segment runs espeak-ng when the request is admitted
+constexpr size_t kMostText = 20'000;  // bytes: each segment costs a run of espeak-ng at admission
 
 /// Fresh frames of the chunks: 46 ms first, then 93 ms.
 constexpr int kInitial = 4, kSteady = 8;
