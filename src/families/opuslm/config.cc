@@ -70,11 +70,12 @@ ModelConfig load_model_config(const Config& root) {
   m.words = at("text_token_end") - m.first_word;
   const int64_t codes = at("codec_token_end") - m.first_code;
   if (m.units < 1 || m.first_unit + m.units != m.first_code) {
-    root.fail("ssl_token_end", "the units must be some, and the codes begin where they end");
+    root.fail("ssl_token_end", "there must be units, and the codes must begin where the units end");
   }
   if (codes < 1 || codes % (m.streams - 1) != 0 || m.first_code + codes != m.first_word) {
-    root.fail("codec_token_end", concat("the codes must be as many for each of ", m.streams - 1,
-                                        " streams, and the text begin where they end"));
+    root.fail("codec_token_end", concat("each of ", m.streams - 1,
+                                        " streams must have the same number of codes, and the text "
+                                        "must begin where the codes end"));
   }
   if (m.words < 1) root.fail("text_token_end", "there must be ids of text");
   m.codes = codes / (m.streams - 1);

@@ -206,7 +206,7 @@ Result<Opened> OpusLm::read_aloud(const SpeechRequest& request) const {
     return Error{ErrorCode::kUnsupported, what, param};
   };
   if (!request.writing.recordings.empty()) {
-    return unsupported("recordings are heard in messages", "messages");
+    return unsupported("this model takes recordings only in messages", "messages");
   }
   if (request.writing.text_only) return unsupported("this model answers messages only", "prompt");
   return SpokenSequence::open(spoken_, script_of(config_, *prompter_, request), request);

@@ -197,14 +197,16 @@ Result<Rows> Prompter::conversation(const Chat& chat, bool spoken, std::span<con
         continue;
       }
       if (id != c.user) return wrong("only a user's message may hold a recording");
-      if (recordings == heard.size()) return wrong("a recording of a message is not there");
+      if (recordings == heard.size())
+        return wrong("the messages have more places for recordings than there are");
       rows.id(id).id(c.speech).heard(heard[recordings++], false);
       if (config_.dialogue) continue;
       if (messages.size() > 1 || parts.value().size() > 1) {
-        return Error{ErrorCode::kUnsupported,
-                     "this model writes a recording down that is sent alone; it hears none in "
-                     "conversations",
-                     "messages"};
+        return Error{
+            ErrorCode::kUnsupported,
+            "this model transcribes a recording only if it is sent alone; it takes none in "
+            "conversations",
+            "messages"};
       }
       if (heard.size() == 1) return recognition(heard[0]);
     }
