@@ -491,8 +491,7 @@ TEST_F(BagpiperTest, BadCheckpointsAreNamed) {
   {
     const ModelDir dir;
     auto json = nlohmann::json::parse(slurp(dir.path("config.json")));
-    json["vocab_size"] =
-        json["vocab_size"].get<int>() + 1;  // as if the number of streams were another
+    json["vocab_size"] = json["vocab_size"].get<int>() + 1;  // as with more streams
     std::filesystem::remove(dir.path("config.json"));
     std::ofstream(dir.path("config.json")) << json.dump();
     misname_tensor(dir.path("model.pt"), "stream_emb.weight");

@@ -18,7 +18,7 @@ constexpr int kTopK = 20;
 constexpr int64_t kLeastRoom = 256;  // steps for which a prompt must leave room
 constexpr int kTurnSteps = 2;
 constexpr int64_t kMoreTurns =
-    32;                          // steps for the turns of further parts, besides words and speech
+    32;                          // steps of turns of further parts, besides their words and speech
 constexpr int kReserved = 4096;  // words for which memory is reserved at the beginning
 
 Error unsupported(const char* what, const char* param) {
@@ -95,7 +95,8 @@ Status State::begin(const SpeechRequest& request) {
     begin_segment(prompt.value());
     return ok_status();
   }
-  if (!heard_.empty()) return unsupported("recordings are heard in messages", "messages");
+  if (!heard_.empty())
+    return unsupported("this model takes recordings only in messages", "messages");
   if (!speaks_) return unsupported("this model answers messages only", "prompt");
   if (Status taken = text_.begin(request.say.text); !taken.ok()) return taken;
   begin_reading();
