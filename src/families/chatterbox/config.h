@@ -20,8 +20,7 @@ inline constexpr int64_t kMostSteps = 1000;
 /// One of the models that share this network.
 struct Edition {
   const char* family = "chatterbox";
-  const char* marker =
-      "t3_cfg.safetensors";  ///< the file of its language model, which identifies it
+  const char* marker = "t3_cfg.safetensors";  ///< the language model's file, which identifies it
   const char* tokenizer = "tokenizer.json";
   bool multilingual = false;
   float repetition_penalty = 1.2f;

@@ -44,8 +44,7 @@ void MultilingualText::load_cangjie(const std::string& path) {
   const Config file = Config::parse("{\"entries\":" + text + "}", path);
   const nlohmann::json& entries = file.raw().at("entries");
   if (!entries.is_array()) file.fail("entries", "expected a list of \"character\\tspelling\"");
-  std::unordered_map<std::string, int>
-      spelled;  // number of earlier characters with the same letters
+  std::unordered_map<std::string, int> spelled;  // earlier characters with the same letters
   for (const nlohmann::json& entry : entries) {
     const std::string line = entry.is_string() ? entry.get<std::string>() : "";
     const size_t tab = line.find('\t');

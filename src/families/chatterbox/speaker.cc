@@ -7,9 +7,8 @@ namespace syrinx::chatterbox {
 namespace {
 
 constexpr int64_t kWindow = 160, kStep = 77;  // frames: 16000 / 1.3 / 160, rounded
-constexpr int64_t kPiece = 8;  // windows of a piece, which go through a layer together
-constexpr double kCoverage =
-    0.8;  // the least part of the last window that is covered; else the window is left out
+constexpr int64_t kPiece = 8;      // windows of a piece, which go through a layer together
+constexpr double kCoverage = 0.8;  // a last window that is covered less is left out
 
 MelOptions mel_options() {
   MelOptions o;

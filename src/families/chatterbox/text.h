@@ -44,8 +44,7 @@ class TextTokenizer {
   void encode_word(std::string_view word, std::vector<int32_t>& out) const;
 
   std::unordered_map<std::string, int32_t> vocabulary_;
-  std::map<std::pair<int32_t, int32_t>, std::pair<int32_t, int32_t>>
-      merges_;  // pair -> rank, result
+  std::map<std::pair<int32_t, int32_t>, std::pair<int32_t, int32_t>> merges_;  // to rank, result
   Regex words_;
   int32_t unknown_ = -1, space_ = -1, size_ = 0;
 };
