@@ -33,8 +33,8 @@ class Script : public S3Script {
     const size_t rows = before_.size() + ids.size() + speech_.size() + 2;
     if (static_cast<int64_t>(rows) + 2 > config_.max_positions) {
       return Error{ErrorCode::kInvalid,
-                   concat("text, voice and instructions take ", rows, " positions, the model has ",
-                          config_.max_positions),
+                   concat("text, voice and instructions take ", rows,
+                          " positions, but the model has only ", config_.max_positions),
                    "input"};
     }
     return ids;
