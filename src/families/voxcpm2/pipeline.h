@@ -54,7 +54,7 @@ class VoxCpm2 : public LoadedPipeline {
   ModelConfig config_;
   std::unique_ptr<Prompter> prompter_;
   std::unique_ptr<Weights> weights_,
-      vae_weights_;  // kept: a table, and weights that are loaded later
+      vae_weights_;  // kept: a table, and later weights
   std::unique_ptr<LatentLm> lm_;
   std::unique_ptr<AudioVaeDecoder> vae_;
   std::unique_ptr<VaeStage> stage_;

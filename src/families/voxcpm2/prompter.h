@@ -29,8 +29,7 @@ class Prompter {
   void find_chinese(int32_t unknown);
 
   Tokenizer tokenizer_;
-  std::unordered_map<int32_t, std::vector<int32_t>>
-      characters_;  // the characters' ids, by the id of such a token
+  std::unordered_map<int32_t, std::vector<int32_t>> characters_;  // by id of such a token
 };
 
 /// Returns a text with one space for every run of white space.

@@ -35,8 +35,8 @@ Status check_absent(const SpeechRequest& r) {
                    "voice");
   }
   if (r.say.in_prompt == false) {
-    return refused(ErrorCode::kUnsupported, "the model has all text in its prompt",
-                   "text_in_prompt");
+    return refused(ErrorCode::kUnsupported,
+                   "this model always has all text in its prompt; leave it out", "text_in_prompt");
   }
   const std::pair<bool, const char*> draws[] = {
       {r.sampling.top_k.has_value(), "top_k"},

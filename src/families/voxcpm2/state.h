@@ -64,8 +64,7 @@ class State : public Sequence {
   struct Spoken {
     std::string text;
     std::vector<float> patches;
-    bool here =
-        false;  ///< spoken in this request, after its description; else the words of a recording
+    bool here = false;  ///< in this request, after its description; else in a recording
   };
 
   State(const ModelConfig& config, const Prompter& prompter, const SpeechRequest& request);
