@@ -11,8 +11,7 @@
 namespace syrinx::glm4_voice {
 namespace {
 
-constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150,
-                                         200};  // codes; later blocks have the last size
+constexpr std::array<int64_t, 5> kBlocks{25, 50, 100, 150, 200};  // codes; the last size repeats
 constexpr int64_t kOverlapCodes = 5;
 constexpr int64_t kMostFrames = 64;  // mel frames of a vocoder's chunk at most: 0.7 s
 constexpr uint32_t kSourceNoise = 0x474C4D01, kSourcePhase = 0x474C4D02;
