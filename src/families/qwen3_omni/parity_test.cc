@@ -247,8 +247,7 @@ TEST_P(OmniParity, OtherTypesOfWeightsLoad) {
     LoadSpec spec;
     spec.weights = type;
     const Networks other(config_, Weights(open_weights(dir_ + "/checkpoint")), spec);
-    if (type ==
-        WeightType::kBF16) {  // 8-bit weights need groups of 64 inputs, more than there are here
+    if (type == WeightType::kBF16) {  // 8 bits need groups of 64 inputs, more than there are
       EXPECT_LT(other.thinker->bytes(), networks_.thinker->bytes());
       EXPECT_LT(other.talker->bytes(), networks_.talker->bytes());
     }
