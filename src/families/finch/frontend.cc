@@ -13,8 +13,7 @@ namespace syrinx::finch {
 
 namespace {
 
-constexpr const char* kSentence =
-    "syrinx_sentence";  // feature of an utterance: the sentence that it was made from
+constexpr const char* kSentence = "syrinx_sentence";  // of an utterance: its Sentence
 
 cst_val* one_word(const char* word) { return cons_val(string_val(word), nullptr); }
 

@@ -157,8 +157,7 @@ void keep_near_phrases(std::vector<PhoneSymbol>& symbols, bool whole) {
 }
 
 std::vector<PhoneSymbol> phone_stream(const cst_utterance* utterance, bool rising_end) {
-  auto* utt =
-      const_cast<cst_utterance*>(utterance);  // libflite's read functions take no const pointers
+  auto* utt = const_cast<cst_utterance*>(utterance);  // libflite's functions take no const
   const auto words = item_index(utterance, "Word");
   const auto tokens = item_index(utterance, "Token");
   const auto places = syllable_places(utterance, rising_end);

@@ -79,8 +79,7 @@ class SentenceReader {
   SentenceStream stream_{{.max_chars = kMaxSentenceChars}};
   bool by_word_ = false;
   std::deque<SentenceStream::Item> waiting_;
-  std::string
-      earlier_;  ///< words of this sentence from parts that were cut off; they may decide its tune
+  std::string earlier_;  ///< words of this sentence's earlier parts, which may decide its tune
 };
 
 /// Returns the sentences of `utf8`; empty if nothing in it can be spoken.

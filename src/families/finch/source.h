@@ -42,8 +42,7 @@ struct SourceState {
   float gain = 1;             ///< of all samples
   double phase = 0;           ///< cycles since the last pulse, in [0, 1)
   uint32_t step = 0;
-  std::array<float, 3 * SourceShape::kMaxHop>
-      overlap{};  ///< the part of the sum that later windows add to
+  std::array<float, 3 * SourceShape::kMaxHop> overlap{};  ///< samples that later windows add to
 };
 
 /// Computes a stream's signal from its state and the decoder's output.

@@ -16,7 +16,7 @@ struct Manner {
   std::vector<float> lm;      ///< [hidden], added to the speech LM's input
   std::vector<float> strong;  ///< [hidden], the same for words with an accent, which are slower
   std::vector<float> low,
-      high;  ///< [low_width], [high_width], added at the decoder's lower and higher rate
+      high;              ///< [low_width], [high_width], added at the decoder's two rates
   float pitch_mean = 0;  ///< of ln Hz
   float gain = 1;        ///< of the samples
 };

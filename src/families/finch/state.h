@@ -18,8 +18,7 @@
 
 namespace syrinx::finch {
 
-inline constexpr int kInputs =
-    kBooks + kHeard + 3;  ///< ids of a row: codes, symbols, phrase, place, age
+inline constexpr int kInputs = kBooks + kHeard + 3;  ///< ids of a row: codes, symbols, phrase, ...
 
 class FinchState : public Sequence {
  public:
