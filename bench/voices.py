@@ -166,7 +166,7 @@ def ours(args, model, load, texts):
     clients = ["--realtime", load[1:]] if load.startswith("L") else ["--streams", load]
     command = [args.syrinx, "bench", *model, *clients, "-d", seconds_of(args, load), "--warmup", str(WARMUP_S),
                "--max-wait", "600", "--text-file", texts, "--json", "-"]
-    output, processor, memory = run(command)
+    output, _, memory = run(command)
     found = json.loads(output[output.index("{"):])["runs"][0]
     if found["ok"] == 0:
         return None
