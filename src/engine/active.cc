@@ -9,8 +9,8 @@
 namespace syrinx {
 namespace {
 
-/// How often a token of RequestWriting::expected comes true when all before it did, until that is
-/// learned: it is mostly what the model wrote itself, for nearly the same prompt.
+/// The probability that a token of RequestWriting::expected is right if all before it were, until
+/// it is learned. The model mostly wrote the expected text itself, for nearly the same prompt.
 constexpr double kExpectedOdds = 0.9;
 
 }  // namespace
@@ -86,7 +86,7 @@ Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRe
   active->parts = parts.take();
   if (!active->parts) return active;
   if (active->parts->only_silence()) {
-    active->between = true;  // before the end, that is
+    active->between = true;  // the first part has not begun yet
     active->runs.resize(model.nodes.size());
   } else {
     active->unopened = active->parts->begin(0);
@@ -126,7 +126,8 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.chunk) continue;
-    // The sequence that feeds it, through others or not; else the first that it feeds.
+    // The sequence that feeds the node, directly or through other nodes; else the first sequence
+    // that the node feeds.
     int from = static_cast<int>(n);
     while (from != kClient && !model.nodes[from].ar) from = graph.feeding(from).from.node;
     for (int to = static_cast<int>(n); from == kClient;) {
@@ -134,7 +135,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
       SYRINX_CHECK(to != kClient, "a chunk node without any sequence");
       if (model.nodes[to].ar) from = to;
     }
-    if (!runs[from].ar) continue;  // no edge: neither input nor output
+    if (!runs[from].ar) continue;  // no AR node of this request is connected to it
     auto run = open_chunk_run(*node.chunk, node.policy, *runs[from].ar->sequence);
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);

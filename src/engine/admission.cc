@@ -28,7 +28,8 @@ double predicted_wait_s(const Load& load) {
 
 void Slowdown::first_output(double seconds, bool alone, double now_s) {
   if (alone) {
-    // The very first request finds a cold machine; a long prompt does not make the machine slow.
+    // Shorter times weigh more: the first request may have met a cold machine, and a long prompt
+    // says nothing about load.
     const double weight = alone_s_ == 0 ? 1 : seconds < alone_s_ ? 0.5 : 0.1;
     alone_s_ += weight * (seconds - alone_s_);
   }
@@ -41,17 +42,17 @@ void Slowdown::first_output(double seconds, bool alone, double now_s) {
 double Slowdown::value(double waited_s, int waiting, double now_s) const {
   if (alone_s_ <= 0) return 1;
   const double kept = std::exp(-(now_s - newest_s_) / kMemory_s);
-  // As if one more had come alone, so that a single slow one is not the rule.
+  // Adds one request that was alone, so that a single slow request counts less.
   const double sum_s = kept * sum_s_ + waited_s + alone_s_, count = kept * count_ + waiting + 1;
   return std::max(1.0, sum_s / count / alone_s_);
 }
 
 void SeatLimit::observe(double busy_s, int running, double now_s) {
-  constexpr double kMany = 0.005;  // a share of late chunks that is overload
-  constexpr int kProof = 3;        // looks in a row
+  constexpr double kMany = 0.005;  // a larger share of late chunks is overload
+  constexpr int kProof = 3;        // looks in a row that prove overload
   constexpr double kBusy = 0.7, kIdle = 0.5;
   constexpr double kBack = 0.95, kOut = 1.05;
-  constexpr double kIdleEnough_s = 0.7;  // with a look: within a second
+  constexpr double kIdleEnough_s = 0.7;  // plus one look: less than a second
   const double passed_s = now_s - looked_s_;
   if (passed_s < kLook_s) return;
   const double busy = (busy_s - busy_s_) / passed_s;

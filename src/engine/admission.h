@@ -11,50 +11,50 @@
 
 namespace syrinx {
 
-/// The cost of one second of output at one node.
+/// The work of one node for one second of output.
 struct NodeWork {
   StageCost cost;
   bool ar = false;
   double units_a_second = 0;  ///< rows, or fresh frames
   int chunk_frames = 1;       ///< of a chunk node: frames in a steady chunk
-  bool remote = false;        ///< runs in another process: takes no time of the executors
+  bool remote = false;        ///< the node runs in another process and takes no executor time here
 };
 
-/// Which nodes share time: all of them on one executor, the AR nodes beside the others, or any node
-/// on any of `executors`.
+/// Which nodes share executor time. With `split`, AR nodes have one executor and chunk nodes
+/// another; else all nodes share `executors` executors.
 struct Sharing {
   int executors = 1;
   bool split = false;
 };
 
-/// Streams that can be fed at the speed of playback when batches are full and nothing else runs.
-/// Infinite while a cost is unknown.
+/// Returns the number of streams that can be fed at the speed of playback when batches are full and
+/// nothing else runs. Infinite while a cost is unknown.
 double stream_capacity(std::span<const NodeWork> nodes, int max_batch, Sharing sharing);
 
 /// The engine's load at one moment.
 struct Load {
   int running = 0;         ///< requests that have a seat
-  int waiting = 0;         ///< requests in the queue for one
-  double seats = 0;        ///< how many may run
+  int waiting = 0;         ///< requests that wait for a seat
+  double seats = 0;        ///< requests that may run at once
   double finish_rate = 0;  ///< requests that end per second; 0: not known
 };
 
-/// Seconds until one more request would get a seat; 0: at once. Infinite when there is no seat
-/// and nothing is known of when one will be free.
+/// Returns the seconds until one more request would get a seat; 0: at once. Infinite when no seat
+/// is free and finish_rate is not known.
 double predicted_wait_s(const Load& load);
 
-/// Takes back seats when streams run dry although the costs said that there was room (they miss
-/// what other programs take). That needs proof: chunks come late in several looks in a row while
-/// the executors are busy; a single hiccup of the machine does not count. Places come back while no
-/// chunk is late, and all at once when the executors have time again.
+/// Lowers the number of seats when streams run dry although the learned costs promised room: costs
+/// do not contain the time that other programs take. It needs proof of overload: in several looks
+/// in a row, chunks are late while the executors are busy. Seats come back one after another while
+/// no chunk is late, and all at once when the executors are idle again.
 class SeatLimit {
  public:
-  static constexpr double kLook_s = 0.25;  ///< long enough for a change to show
+  static constexpr double kLook_s = 0.25;  ///< time between looks; long enough to see a change
 
   /// A chunk reached its listener.
   void chunk(bool late) { ++chunks_, late_ += late ? 1 : 0; }
-  /// To be called often. `busy_s`: of all executors since the start, divided by their number;
-  /// `running`: requests that hold a seat.
+  /// Looks for overload; call it often. `busy_s`: busy time of all executors since the start,
+  /// divided by their number; `running`: requests that hold a seat.
   void observe(double busy_s, int running, double now_s);
   /// The largest number of requests that may run; infinite while no chunk is late.
   double seats() const { return seats_; }
@@ -68,34 +68,36 @@ class SeatLimit {
   double idle_s_ = 0;
 };
 
-/// The time that new requests wait for their first output, as a multiple of the time when a request
-/// is alone: listeners notice load by it long before seats are short. 1 until a request has come
-/// alone.
+/// The time that new requests wait for their first output, as a multiple of the same time for a
+/// request that is alone. It shows load to listeners long before seats are short. 1 until a request
+/// has been alone.
 class Slowdown {
  public:
   static constexpr double kMemory_s = 2;
-  /// A request's first output came after `seconds`; `alone`: no other request was there meanwhile.
+  /// Records that a request's first output came after `seconds`; `alone`: it was the only request.
   void first_output(double seconds, bool alone, double now_s);
   /// Whether a wait of `waited_s` without output is longer than that of a request alone.
   bool is_slow(double waited_s) const { return alone_s_ > 0 && waited_s > alone_s_; }
-  /// With `waiting` slow ones, which have waited `waited_s` together. At least 1.
+  /// Returns the slowdown, at least 1. It counts `waiting` requests that are slow so far and have
+  /// together waited `waited_s`.
   double value(double waited_s, int waiting, double now_s) const;
-  /// The value after `passed_s` without a new request.
+  /// Returns what `value` becomes after `passed_s` without a new request.
   static double faded(double value, double passed_s) {
     return 1 + (value - 1) * std::exp(-passed_s / kMemory_s);
   }
 
  private:
-  double alone_s_ = 0;                           // 0: not known
-  double sum_s_ = 0, count_ = 0, newest_s_ = 0;  // fading, as of the newest
+  double alone_s_ = 0;  // 0: not known
+  // Sum and number of first outputs, faded up to the time of the newest.
+  double sum_s_ = 0, count_ = 0, newest_s_ = 0;
 };
 
-/// The share of a worker that is free for more streams, which it reports to a balancer. `used`: the
-/// share of its streams that is taken, may be above 1. Where the slowdown gives less, that counts:
-/// streams are far from full when new requests begin to wait. May be below 0.
+/// Returns the share of a worker that is free for more streams, which it reports to a balancer; it
+/// may be below 0. `used`: the share of its streams that is taken, may be above 1. A slowdown
+/// lowers the result: new requests begin to wait long before all streams are taken.
 inline double free_share(double used, double slowdown) { return std::fmin(1 - used, 1 / slowdown); }
 
-/// How much of something happens a second, over about the last `memory_s`.
+/// An amount per second, averaged over about the last `memory_s`.
 class Rate {
  public:
   explicit Rate(double memory_s) : memory_s_(memory_s) {}
@@ -106,7 +108,7 @@ class Rate {
   double per_second(double now_s) const {
     if (first_s_ < 0) return 0;
     const double gone = now_s - last_s_, seen = now_s - first_s_;
-    // Less than memory_s has been seen at first: the weights add up to less.
+    // Shortly after the start the fading weights add up to less than memory_s.
     const double weight = memory_s_ * (1 - std::exp(-std::fmax(seen, 0.05) / memory_s_));
     return sum_ * std::exp(-gone / memory_s_) / weight;
   }

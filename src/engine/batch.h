@@ -1,6 +1,7 @@
-// One batch of one stage: inputs that the engine laid out, and results that an executor wrote. Owns
-// all of them, so that a running batch touches no other part of a request, save the Sequence of an
-// AR batch. Knows its own stage: executors know no models. Reused; a warm batch does not allocate.
+// One batch of one stage: inputs that the engine laid out, and results that an executor wrote. It
+// owns both: a running batch touches no other part of a request, except the Sequence of an AR
+// batch. It refers to its stage, so that executors need not know models. Batches are reused; a warm
+// batch does not allocate.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +22,14 @@ class Batch : public StepResults {
  public:
   /// Makes room for batches of up to `sequences` sequences of an AR stage, of `pages` pages each.
   void warm_steps(int sequences, int pages);
-  /// The same for chunks of a stage that is fed under `policy`.
+  /// Makes room for batches of up to `streams` chunks of a stage that is fed under `policy`.
   void warm_chunks(int streams, const ChunkStage& stage, const ChunkPolicy& policy);
 
-  /// Begins an AR batch of sequences with at most `table_width` pages each, of the cache `kv` (one
-  /// pool per ArTraits::kv). The table is as wide as the next power of two, so that steps keep
-  /// their shape while sequences grow.
+  /// Begins an AR batch of sequences with at most `table_width` pages each, from the cache `kv`
+  /// (one pool per ArTraits::kv). The page table gets the next power of two as its width, so that
+  /// steps keep their shape while sequences grow.
   void begin_step(const ArStage& stage, std::span<const KvPool> kv, int table_width);
-  /// `pages` are copied.
+  /// Adds a sequence; copies `pages` and `guesses`.
   void add(const StepSequence& sequence, std::span<const int32_t> pages,
            std::span<const int32_t> guesses = {});
   /// The guesses of all sequences, in order.
@@ -36,12 +37,12 @@ class Batch : public StepResults {
 
   /// Begins a batch of chunks.
   void begin_chunks(const ChunkStage& stage);
-  /// The window's frames are copied.
+  /// Adds a chunk; copies the window's frames.
   void add(StreamState* state, std::span<const int32_t> window, int left, int fresh, int ahead,
            bool last);
   void add(StreamState* state, std::span<const float> window, int left, int fresh, int ahead,
            bool last);
-  /// Ends the laying out: from here on jobs() may be run.
+  /// Completes the inputs; then jobs() may be run.
   void seal_chunks();
 
   Plan::Kind kind() const { return kind_; }
@@ -62,22 +63,22 @@ class Batch : public StepResults {
   std::vector<Active*> owners;
   ResidentModel* model = nullptr;
   int node = 0;             ///< of the model's graph
-  int executor = 0;         ///< where it runs
-  bool background = false;  ///< of requests in the background
-  int warmed_for = 0;       ///< the set of models that it has room for
+  int executor = 0;         ///< the executor slot that runs it
+  bool background = false;  ///< its requests are in the background
+  int warmed_for = 0;       ///< ExecutorSlots' number of the set of models that it has room for
 
   /// The rows of an AR batch.
   Step step() const {
     return {sequences_, units_, page_table_, table_width_, kv_, copies, cache_pages};
   }
-  // For an AR stage in another process: pages to copy there before the step, and pages of its
-  // cache.
+  // For an AR stage in another process: pages that it copies before the step, and the number of
+  // pages of its cache.
   std::vector<PageCopy> copies;
   int cache_pages = 0;
 
-  // Results, written by the executor; those of a step are StepResults.
-  std::string fault;                ///< not empty: the stage threw this
-  bool replayed = false;            ///< as a recording of an earlier batch (Stream::repeat)
+  // Results, written by the executor; results of a step are in StepResults.
+  std::string fault;                ///< the message of an exception from the stage; empty: none
+  bool replayed = false;            ///< a GPU replayed a recorded batch (Stream::repeat)
   double began_s = 0, ended_s = 0;  ///< when it ran
 
   std::span<const int32_t> codes_of(int e) const {

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// Whether a row before `end` is still to be passed to the node's edges.
+/// Whether the tap of some row before `end` was not yet passed to the node's edges.
 bool wants_taps(const ArStage& ar, const ArRun& run, int end) {
   if (ar.traits().tap == 0) return false;
   for (int pos = std::max(run.tapped, run.tracks[0].cache.rows); pos < end; ++pos) {

@@ -1,8 +1,8 @@
-// Turns a plan into the batch that an executor runs: takes the pages of its rows and the frames of
-// its chunks. Engine thread only.
+// Turns a plan into the batch that an executor runs: takes pages for its rows, and frames for its
+// chunks. Engine thread only.
 //
-// Invariants (CONTRACT.md, I8): frames are taken once nothing can fail any more; a batch that could
-// not be built or found no executor leaves no request marked as in flight.
+// Invariants (CONTRACT.md, I8): frames are taken only when nothing can fail any more. After a batch
+// that could not be built, or that no executor took, no request is marked as in flight.
 #pragma once
 
 #include "engine/policy.h"
@@ -16,13 +16,14 @@ class BatchBuilder {
   /// Both outlive it.
   BatchBuilder(const ExecutorSlots& slots, Roster& roster) : slots_(slots), roster_(roster) {}
 
-  /// Builds the batch of a plan, or of its first request alone after a batch that could not be
-  /// built: which request was at fault shows when each is alone in its batch.
+  /// Builds the batch of a plan. After a batch that could not be built, uses only the plan's first
+  /// request, to find the request at fault.
   void build(Plan& plan, bool background, Batch& batch, double now);
-  /// Call it once an executor has the batch.
+  /// Records that an executor has the batch.
   void started() { one_by_one_ = false; }
-  /// Undoes what build() marked. The requests of a batch that could not be built are then tried one
-  /// by one; a request that was alone in it fails, and so do all of a batch that was built.
+  /// Removes the marks of build(). If the batch could not be built, later batches are built of one
+  /// request each; a request that was alone in the batch fails. If the batch was built, all of its
+  /// requests fail.
   void give_up(const Plan& plan, Batch& batch, const char* why);
 
  private:
@@ -32,8 +33,8 @@ class BatchBuilder {
 
   const ExecutorSlots& slots_;
   Roster& roster_;
-  bool built_ = false;       ///< the batch of the last build()
-  bool one_by_one_ = false;  ///< a batch could not be built
+  bool built_ = false;       ///< the last build() has succeeded
+  bool one_by_one_ = false;  ///< build batches of one request: the last one could not be built
 };
 
 }  // namespace syrinx

@@ -9,16 +9,17 @@
 
 namespace syrinx {
 
-/// Collects everything and can be waited for.
+/// Collects all samples; callers may wait for more samples or for the end.
 class Collector : public Sink {
  public:
   void audio(std::span<const float> samples) override;
   void finished(const Outcome& outcome) override;
 
-  /// Blocks until finished; then samples() and outcome() may be read.
+  /// Blocks until finished() and returns its outcome; then samples() may be read.
   const Outcome& wait();
   const std::vector<float>& samples() const;
-  /// Returns the samples that arrived since the last call; waits up to timeout_s; empty at the end.
+  /// Returns the samples that arrived since the last call; waits for some up to timeout_s. Empty at
+  /// the end.
   std::vector<float> next(double timeout_s);
   bool done() const;
 

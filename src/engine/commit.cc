@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kNewOdds = 0.1;  // weight of the newest guess
 
-/// Reports to a sequence what came of the rows behind result `e`, which a wrong guess and the
-/// guesses after it made.
+/// Reports to a sequence the results behind result `e`: those of rows that ran for a wrong guess
+/// and the guesses after it.
 void report_missed(ArRun& run, const Batch& batch, int e, size_t count) {
   const auto first = static_cast<size_t>(e) + 1;
   for (size_t i = first; i < first + count; ++i)
@@ -18,7 +18,7 @@ void report_missed(ArRun& run, const Batch& batch, int e, size_t count) {
   run.sequence->missed(std::span<const int32_t>(batch.codes).subspan(first, count));
 }
 
-/// Where the frames of a step go: straight into the lanes of the nodes that they feed.
+/// The destinations of a step's frames: the lanes of the nodes that the AR node feeds.
 struct StepLanes {
   std::vector<int32_t>* codes;
   std::vector<float>* rows = nullptr;
@@ -79,7 +79,7 @@ void Committer::commit_steps(Batch& batch) {
     run.stepping = false;
     --node.steps_in_flight;
     roster_.guarded(request, [&] { commit_sequence(request, batch, brought); });
-    if (!request.live()) node.pages->release(run);  // it ended while the batch ran
+    if (!request.live()) node.pages->release(run);  // the request ended while the batch ran
     i = end;
   }
 }
@@ -97,8 +97,8 @@ void Committer::commit_sequence(Active& request, const Batch& batch, const Broug
   edges_.give_waiting(request, n);
 }
 
-/// Takes the step that was due, and those after it as far as guesses came true: then the row that
-/// was run for the guess is the row of the step.
+/// Takes the step that was due, then a further step for each right guess, up to the first wrong
+/// one: the row that ran for a right guess is the row of the next step.
 void Committer::take_steps(Active& request, const Batch& batch, const Brought& brought) {
   const int n = batch.node;
   ArRun& run = *request.runs[n].ar;
@@ -128,7 +128,7 @@ void Committer::take_steps(Active& request, const Batch& batch, const Brought& b
   }
 }
 
-/// Passes rows that the stage tapped to the node's edges of rows.
+/// Passes the rows that the stage tapped to the node's edges that carry rows.
 void Committer::pass_taps(Active& request, int n, const StepSequence& ran,
                           std::span<const float> taps) {
   const Graph& graph = request.model->graph();
@@ -191,7 +191,7 @@ void Committer::advance(Active& request, int n, std::span<const int32_t> codes,
   go_on(request, n, verdict);
 }
 
-/// Ends the steps of a node, begins its next segment, or neither.
+/// Depending on the verdict, ends the node's steps, begins its next segment, or does nothing.
 void Committer::go_on(Active& request, int n, const Verdict& verdict) {
   ResidentModel& model = *request.model;
   ArRun& run = *request.runs[n].ar;

@@ -1,10 +1,11 @@
-// Applies the results of a batch to the requests that were in it: with Edges, the only place that
-// changes what a request has computed. Engine thread only.
+// Applies the results of a batch to its requests. Only Committer and Edges change what a request
+// has computed. Engine thread only.
 //
 // Invariants (CONTRACT.md, I1, I5, I8):
 // - results are keyed by request, never by the row's position in the batch;
-// - a request that has ended meanwhile gets nothing, and its pages go;
-// - a fault of the batch fails its requests, a fault of one of them that request alone.
+// - a request that has ended meanwhile gets no results, and its pages are released;
+// - a fault of the whole batch fails all of its requests; a fault of one request fails only that
+// one.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace syrinx {
 
 class Committer {
  public:
-  /// All outlive it.
+  /// All arguments outlive it.
   Committer(const Platform& clock, Roster& roster, Edges& edges)
       : clock_(clock), roster_(roster), edges_(edges) {}
 
@@ -26,10 +27,10 @@ class Committer {
  private:
   /// The results of a batch for one request.
   struct Brought {
-    std::span<const StepSequence> ran;  ///< of its sequence and its companion
+    std::span<const StepSequence> ran;  ///< the entries of its sequence and its companion
     const Error* fault = nullptr;
     std::span<const float> taps = {};
-    int result = -1;  ///< number of its first step in the batch's results; -1: it took no step
+    int result = -1;  ///< index of its first step in the batch's results; -1: it took no step
     std::span<const int32_t> guesses = {};
   };
 
@@ -46,7 +47,7 @@ class Committer {
   const Platform& clock_;
   Roster& roster_;
   Edges& edges_;
-  std::vector<int32_t> unread_codes_;  ///< of a step whose frames no node takes
+  std::vector<int32_t> unread_codes_;  ///< scratch for codes of a step whose frames no node takes
 };
 
 }  // namespace syrinx

@@ -1,30 +1,30 @@
-// The time of a batch, as a straight line over its size, learned while running. Policies
-// plan with it, admission counts with it, the simulator replays it.
+// The time of a batch as a linear function of its size, learned while the engine runs. Policies,
+// admission and the simulator use it.
 #pragma once
 
 #include <algorithm>
 
 namespace syrinx {
 
-/// Seconds of a batch of n units: rows of an AR node, fresh frames of a chunk node.
+/// The seconds that a batch of n units takes. Units: rows of an AR node, fresh frames of a chunk
+/// node.
 struct StageCost {
   double fixed_s = 0;
   double unit_s = 0;
   double of(double n) const { return n > 0 ? fixed_s + unit_s * n : 0; }
-  /// The most units that take no longer than `seconds`, at least 1; `most` where units cost
-  /// nothing.
+  /// Returns the largest number of units that take no longer than `seconds`, from 1 to `most`.
   int within(double seconds, int most) const {
     if (of(most) <= seconds || unit_s <= 0) return most;
     return static_cast<int>(std::clamp((seconds - fixed_s) / unit_s, 1.0, double(most)));
   }
 };
 
-/// Least squares over (n, seconds) with old samples fading out. Constant memory. A line that slopes
-/// down or starts below zero is not a cost: then the mean per unit, or the mean alone, is taken.
+/// Least squares over (n, seconds) with fading old samples. Constant memory. If the line slopes
+/// down, the cost is the mean time for any n; if it starts below zero, the mean time per unit.
 class CostLearner {
  public:
   void sample(double n, double seconds) {
-    // An outlier (the machine was taken away) counts as at most four times what was expected.
+    // An outlier (another program used the CPU) counts as at most four times the expected time.
     if (weight_ >= 8) seconds = std::min(seconds, 4 * cost().of(n));
     weight_ = kKeep * weight_ + 1;
     n_ = kKeep * n_ + n;

@@ -34,16 +34,16 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
   if (!job->result.ok()) return roster_.fail(request, job->result.error());
   roster_.guarded(request, [&] {
     if (request.promoted && !run.begun) request.begin_segment(node);
-    // Text may have made the segment longer than there is room for.
+    // The text may have made the segment too long for the cache.
     if (!check_fit(request, node)) return;
-    if (run.drains) close(request);  // new streams waited for it
+    if (run.drains) close(request);  // new streams waited for the sequence
     give_waiting(request, node);
   });
 }
 
 void Edges::commit_opened(Active& request, HostJob& job) {
   request.opening = false;
-  if (!request.live()) return;  // it ended meanwhile
+  if (!request.live()) return;  // the request ended meanwhile
   if (!job.result.ok()) return roster_.fail(request, job.result.error());
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
@@ -77,7 +77,7 @@ void Edges::append_text(Active& request, std::string text, bool last) {
   });
 }
 
-/// The request keeps its seat meanwhile.
+/// Between two parts the request keeps its seat.
 void Edges::next_part(Active& request) {
   SpokenParts& parts = *request.parts;
   if (!request.output.silence(parts.take_pause())) {
@@ -130,7 +130,7 @@ void Edges::take_frames(Active& request, int node, const Late& late) {
   check_fit(request, node);
 }
 
-/// False: the segment can never be run, and the request has failed.
+/// Fails the request and returns false if its segment can never fit into the cache.
 bool Edges::check_fit(Active& request, int node) {
   const std::string problem =
       request.model->nodes[node].pages->misfit(*request.runs[node].ar->sequence);
@@ -173,8 +173,8 @@ void Edges::end_streams(Active& request, int n) {
   close(request);
 }
 
-/// Opens new streams of the chunk nodes behind node `n`, once the old ones are through and its
-/// sequence is here to be asked.
+/// Opens new streams of the chunk nodes behind node `n`, once the old streams have finished and no
+/// batch or host thread has the node's sequence.
 void Edges::begin_streams(Active& request, int n) {
   ArRun& run = *request.runs[n].ar;
   if (run.remote()) return;
@@ -197,7 +197,7 @@ void Edges::begin_streams(Active& request, int n) {
     request.runs[node].ended = false;
   }
   run.drains = false;
-  request.output.starve(false);  // what is said next may come behind much that is written
+  request.output.starve(false);  // much text may come before the next speech
 }
 
 /// Passes the end of a node on along its edges.
@@ -243,7 +243,7 @@ void Edges::close(Active& request) {
   if (!request.parts || reason != FinishReason::kStop) return roster_.finish(request, reason);
   request.parts->end();
   if (request.parts->over()) return roster_.finish(request, reason);
-  // The caller still holds the runs; the next turn goes on.
+  // The caller still uses the runs, so the next turn begins the next part.
   request.frames_before += request.frames();
   request.between = true;
 }

@@ -1,9 +1,9 @@
-// Moves frames and text along the edges of a request's graph: from node to node, to the client,
-// text from the client, and the end of each. Engine thread only.
+// Moves frames, text and ends along the edges of a request's graph: from the client, from node to
+// node, and to the client. Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I16):
-// - inputs for a sequence that a batch or a host thread holds wait for it, in order;
-// - the end of a node is passed on once, after everything that the node has sent;
+// - inputs for a sequence that a batch or a host thread has wait, in order, until it is back;
+// - the end of a node is passed on once, after all of the node's output;
 // - a request ends when all edges to its client have ended, and no part of its text is left.
 #pragma once
 
@@ -18,29 +18,30 @@ namespace syrinx {
 
 class Edges {
  public:
-  /// Both outlive it.
+  /// Both arguments outlive it.
   Edges(Platform& platform, Roster& roster) : platform_(platform), roster_(roster) {}
 
-  int jobs_in_flight() const { return jobs_; }  ///< with host threads
+  int jobs_in_flight() const { return jobs_; }  ///< jobs that host threads have
 
-  /// Has a host thread make the prompts of a request.
+  /// Sends a request to a host thread, which makes its prompts.
   void open(Active& request, std::unique_ptr<const SpeechRequest> unopened);
   void append_text(Active& request, std::string text, bool last);
-  /// Takes the prompts or text that a host thread has prepared.
+  /// Applies the prompts or text that a host thread has prepared.
   void commit(std::unique_ptr<HostJob> job);
-  /// Continues after a part that has ended: sends silence, and begins the next part.
+  /// After the end of a part, sends the silence behind it and begins the next part.
   void next_part(Active& request);
 
-  /// Hands an input to a sequence, or keeps it until the sequence is back.
+  /// Passes an input to a sequence. If a batch or a host thread has the sequence, keeps the input
+  /// until it is back.
   void give(Active& request, int node, Late late);
-  /// Passes on the inputs that wait for a sequence that is in this process and goes on: frames at
-  /// once, text by way of a host thread.
+  /// Passes the kept inputs to an open sequence that no batch or host thread has: frames at once,
+  /// text through a host thread.
   void give_waiting(Active& request, int node);
-  /// Passes `count` frames that a chunk node made along its edge.
+  /// Passes `count` frames of a chunk node's output along its edge.
   void pass_on(Active& request, int node, std::span<const float> values, int64_t count);
-  /// Ends the streams that the node feeds; it takes no step until they are through.
+  /// Ends the streams that the node feeds; the node takes no step until they have finished.
   void end_streams(Active& request, int node);
-  /// Passes the ends of nodes on; ends the request when the edges to its client have ended.
+  /// Passes on the ends of nodes; ends the request when the edges to its client have ended.
   void close(Active& request);
 
  private:

@@ -32,7 +32,7 @@ void check(const EngineOptions& options) {
   at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
-/// The options of a model on this machine.
+/// Returns a model's options, with the machine's options replaced by those of `machine`.
 EngineOptions on(const Machine& machine, EngineOptions options) {
   const EngineOptions& shared = machine.options();
   options.threads = shared.threads;
@@ -104,7 +104,7 @@ const Pipeline& Engine::pipeline() const { return *impl_->model.pipeline; }
 const std::shared_ptr<Machine>& Engine::machine() const { return impl_->machine; }
 const EngineMetrics& Engine::metrics() const { return impl_->metrics; }
 
-/// The wait that one more request would have, in the metrics too. Under the lock.
+/// Returns the predicted wait of one more request and writes it to the metrics. Under the lock.
 double Engine::Impl::update_wait() {
   Load load = admission.load;
   load.waiting += admission.arriving;
@@ -113,7 +113,8 @@ double Engine::Impl::update_wait() {
   return wait_s;
 }
 
-/// Takes a seat for the request, or says why there is none. Under the lock.
+/// Counts the request as admitted and returns null, or writes the refusal to `error` and returns
+/// it. Under the lock.
 Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   const double wait_s = update_wait();
   const double back_s = std::isfinite(wait_s) ? std::max(wait_s, 0.1) : 0;
@@ -150,7 +151,7 @@ Error* Engine::Impl::refusal(const SpeechRequest& request, Error& error) {
   return nullptr;
 }
 
-/// Gives back the seat of a request that did not come after all.
+/// Removes the count of an admitted request that was not sent to the machine.
 void Engine::Impl::leave(const SpeechRequest& request) {
   machine->locked([&] {
     --admission.unfinished;
@@ -279,7 +280,7 @@ EngineStats Engine::stats() const {
   impl_->machine->locked([&] {
     stats.requests = impl_->admission.unfinished;
     stats.running = impl_->admission.load.running;
-    // Between submissions no other call updates the predicted wait.
+    // Without submissions, only this call updates the predicted wait.
     impl_->update_wait();
   });
   return stats;

@@ -9,11 +9,11 @@ namespace syrinx {
 
 namespace {
 
-/// Waits, after a fault, for copies into a batch that were queued before it.
+/// After a fault, waits for the copies into the batch that were queued before the fault.
 void settle(StepContext& ctx) {
   try {
     synchronize(ctx);
-  } catch (const std::exception&) {  // the same fault: the batch has it already
+  } catch (const std::exception&) {  // the same fault again, which the batch already has
   }
 }
 

@@ -1,7 +1,7 @@
-// Runs batches of any stage of any model on some of this machine's cores, and on a stream of its
-// GPU where a stage runs there: owns a thread pool and scratch memory. Knows neither models nor
-// requests. One thread at a time. A warm executor does not allocate on the CPU. Work that a batch
-// has queued on a GPU has ended when run() returns.
+// Runs batches of any stage of any model on some CPU cores, or on a GPU stream if the stage is on a
+// GPU. Owns a thread pool and scratch memory; knows neither models nor requests. One thread at a
+// time. A warm executor does not allocate on the CPU. When run() returns, all GPU work of the batch
+// has ended.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,11 @@ struct ExecutorOptions {
 class Executor {
  public:
   explicit Executor(ExecutorOptions options);
-  /// `threads` as in ThreadPool.
+  /// `threads`: as in ThreadPool.
   explicit Executor(int threads) : Executor(ExecutorOptions{.threads = threads}) {}
 
-  /// Runs the batch and writes its results and times. Whatever a stage throws is in its fault.
+  /// Runs the batch and writes its results and times. An exception from a stage becomes
+  /// Batch::fault.
   void run(Batch& batch);
 
  private:
@@ -36,7 +37,7 @@ class Executor {
 
   ThreadPool pool_;
   Workspace cpu_;
-  std::optional<Workspace> gpu_;  // once a stage runs on it
+  std::optional<Workspace> gpu_;  // made when the first GPU stage runs
   StepWork steps_;
 };
 

@@ -1,4 +1,4 @@
-// An executor with a thread of its own: batches go in, one runs, the next one waits laid out.
+// An executor with a thread of its own and a queue: one batch runs while the next one waits.
 #pragma once
 
 #include <condition_variable>
@@ -14,14 +14,14 @@ namespace syrinx {
 
 class ExecutorThread {
  public:
-  /// `done` is called on the executor's thread after each batch, in order.
+  /// Calls `done` on the executor's thread after each batch, in order.
   ExecutorThread(std::unique_ptr<Executor> executor, std::function<void(Batch*)> done);
-  /// Runs what was given to it, then ends.
+  /// Runs the queued batches, then ends the thread.
   ~ExecutorThread();
   ExecutorThread(const ExecutorThread&) = delete;
   ExecutorThread& operator=(const ExecutorThread&) = delete;
 
-  /// The batch stays the caller's and is not touched until done() has it.
+  /// Queues a batch, which the caller owns and must not touch until `done` is called with it.
   void run(Batch* batch);
 
  private:

@@ -1,14 +1,15 @@
-// For tests: counts heap allocations, and makes one of them fail. The whole program's operator new.
+// For tests: replaces the program's operator new, to count heap allocations and make one of them
+// fail.
 #pragma once
 
 #include <cstdint>
 
 namespace syrinx::allocations {
 
-/// So far, by all threads.
+/// Returns the number of allocations so far, by all threads.
 int64_t count();
-/// This thread's n-th allocation from here on throws bad_alloc, once; 0: none does. True when the
-/// one that was asked for before has failed.
+/// Makes this thread's n-th allocation from now on throw bad_alloc, once; 0: no allocation fails.
+/// Returns whether the failure that the previous call asked for has happened.
 bool fail_after(int64_t n);
 
 }  // namespace syrinx::allocations

@@ -1,5 +1,5 @@
-// How much audio a first chunk carries: as little as the model allows while the second chunk still
-// comes in time, more when it comes late. Learned from how close the second chunks were.
+// Learns the size of first chunks: as small as the model allows while second chunks come in time,
+// larger after second chunks that were late or nearly late.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@ namespace syrinx {
 
 class FirstChunk {
  public:
-  /// Bounds in frames: the initial and the steady chunk of the edge.
+  /// `initial`, `steady`: the smallest and largest size, in frames, from the edge's chunk policy.
   FirstChunk(int initial, int steady) : least_(initial), most_(std::max(initial, steady)) {}
 
-  /// Frames that the next stream's first chunk should have.
+  /// Returns the number of frames that the next stream's first chunk should have.
   int frames() const { return static_cast<int>(std::min(frames_ + least_, most_ * 1.0)); }
 
-  /// A second chunk arrived with `slack_s` to spare (negative: late), `first_s` seconds of audio
-  /// after the first had been delivered. Late ones count at once, comfortable ones slowly.
+  /// Records the `slack_s` of a listener when the second chunk arrived (negative: late); `first_s`:
+  /// audio in the first chunk. A late chunk raises the size at once, an early one lowers it slowly.
   void second_chunk(double slack_s, double first_s) {
     if (slack_s < kNarrow * first_s) {
       frames_ = std::min(frames_ + 1, most_ - least_ * 1.0);
@@ -27,7 +27,7 @@ class FirstChunk {
  private:
   static constexpr double kNarrow = 0.2, kComfortable = 0.5, kShrink = 0.1;
   int least_, most_;
-  double frames_ = 0;  // beyond the least
+  double frames_ = 0;  // frames above least_
 };
 
 }  // namespace syrinx

@@ -7,9 +7,9 @@
 namespace syrinx {
 namespace {
 
-/// A shorter overlap with the middle of a page is not worth a copy of the page.
+/// The smallest number of rows in a partly shared page for which the page is copied.
 constexpr int kLeastRows = 8;
-/// Children that are compared, the latest first; bounds the time of a search.
+/// The largest number of children that a search compares, latest first; bounds its time.
 constexpr size_t kMostCompared = 32;
 
 int common(std::span<const uint64_t> a, std::span<const uint64_t> b) {
@@ -67,7 +67,7 @@ int KvCache::wanted(const KvHold& hold, int rows) const {
   int count = std::max(0, pages - static_cast<int>(hold.pages.size()));
   if (rows > hold.rows && hold.rows % page_rows_ != 0 &&
       holders_[hold.pages[hold.rows / page_rows_]] > 1) {
-    ++count;  // the copy of the page that is begun and shared
+    ++count;  // a copy of the last page, which is partly filled and shared
   }
   return count;
 }
@@ -75,7 +75,8 @@ int KvCache::wanted(const KvHold& hold, int rows) const {
 bool KvCache::reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies) {
   if (wanted(hold, rows) > available()) return false;
   const auto pages = static_cast<size_t>((rows + page_rows_ - 1) / page_rows_);
-  hold.pages.reserve(pages), copies.reserve(copies.size() + 1);  // before anything is taken
+  hold.pages.reserve(pages),
+      copies.reserve(copies.size() + 1);  // may throw, so before pages are taken
   if (rows > hold.rows && hold.rows % page_rows_ != 0) {
     int32_t& begun = hold.pages[hold.rows / page_rows_];
     if (holders_[begun] > 1) {
@@ -128,7 +129,8 @@ KvCache::Match KvCache::best_child(const std::vector<NodeId>& children,
   return best;
 }
 
-/// Moves a node and all before it to the young end, itself first: parents stay younger.
+/// Moves a node, then its ancestors, to the young end of the LRU list, so that parents stay younger
+/// than their children.
 void KvCache::touch(NodeId id) {
   while (id >= 0) {
     Node& node = nodes_.at(id);
@@ -181,7 +183,7 @@ void KvCache::publish(std::span<const uint64_t> keys, KvHold& hold) {
       if (is_prefix_[page] || (!whole && part.size() < size_t{kLeastRows})) break;
       const NodeId id = next_node_++;
       std::vector<NodeId>& siblings = children_of(at);
-      siblings.reserve(siblings.size() + 1);  // all or nothing of it is there
+      siblings.reserve(siblings.size() + 1);  // may throw, so before the node is added
       lru_.push_back(id);
       try {
         nodes_[id] = {page, at, {part.begin(), part.end()}, {}, std::prev(lru_.end())};

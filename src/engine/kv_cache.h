@@ -1,6 +1,6 @@
-// Which page of the KV cache holds what: pages of running sequences, shared prefixes, and an LRU
-// over prefixes that no sequence uses now. Knows no bytes: a page is a number, and the caller
-// copies pages. Engine thread only.
+// The contents of the KV cache's pages: pages of running sequences, shared prefixes, and an LRU
+// list of prefixes that no sequence uses now. It has no memory of its own: a page is a number, and
+// the caller copies pages. Engine thread only.
 //
 // A page with more than one holder is never written again: a sequence that must write behind its
 // rows gets a copy first (reserve()). So a prefix may end in the middle of a page.
@@ -16,8 +16,8 @@
 
 namespace syrinx {
 
-/// The cache of one sequence: positions [0, rows) lie in `pages`, in order. Pages past the rows may
-/// be held already.
+/// The cache of one sequence: positions [0, rows) lie in `pages`, in order. `pages` may have more
+/// pages than these rows need.
 struct KvHold {
   std::vector<int32_t> pages;
   int rows = 0;
@@ -29,20 +29,20 @@ class KvCache {
   KvCache(int pages, int page_rows);
 
   int total() const { return static_cast<int>(holders_.size()); }
-  /// Pages that can be had: free ones and those of prefixes that no sequence uses.
+  /// Returns the number of pages that can be taken: free pages and pages of unused prefixes.
   int available() const { return static_cast<int>(free_.size()) + idle_; }
-  /// Pages of known prefixes, used or not.
+  /// Returns the number of pages of known prefixes, used or not.
   int prefix_pages() const { return static_cast<int>(lru_.size()); }
 
-  /// Pages that reserve(hold, rows) would take.
+  /// Returns the number of pages that reserve(hold, rows) would take.
   int wanted(const KvHold& hold, int rows) const;
-  /// Makes room for `rows` positions, forgetting idle prefixes where needed, and appends what must
-  /// be copied first. False and nothing changed when wanted() > available().
+  /// Makes room for `rows` positions; forgets idle prefixes if it needs their pages. Appends pages
+  /// to copy first to `copies`. Returns false and changes nothing when wanted() > available().
   bool reserve(KvHold& hold, int rows, std::vector<PageCopy>& copies);
   void release(KvHold& hold);
 
-  /// Makes `to` a second sequence with the positions of `from` (a draft, a branch); they share
-  /// every page.
+  /// Makes `to` a second hold of the positions of `from` (a draft, a branch); both share every
+  /// page.
   void fork(const KvHold& from, KvHold& to);
   /// Forgets the positions from `rows` on.
   void truncate(KvHold& hold, int rows);
@@ -53,12 +53,12 @@ class KvCache {
   /// Registers the rows of `keys`, which `hold` has computed, as a prefix. Where another sequence
   /// was first, `hold` changes to the registered pages.
   void publish(std::span<const uint64_t> keys, KvHold& hold);
-  /// Changes whenever adopt() might find more than before.
+  /// Returns a number that changes whenever adopt() might find more than before.
   uint64_t published() const { return published_; }
 
  private:
-  /// A page of a known prefix: the keys of its rows; fewer than a page's only at a leaf.
-  using NodeId = int64_t;  ///< never used again, so it must not run out
+  using NodeId = int64_t;  ///< 64 bits: ids are never used again and must not run out
+  /// A page of a known prefix with the keys of its rows. Only a leaf may be partly filled.
   struct Node {
     int32_t page = -1;
     NodeId parent = -1;
@@ -83,13 +83,12 @@ class KvCache {
 
   const int page_rows_;
   std::vector<int32_t> free_;
-  std::vector<int32_t> holders_;  ///< of each page: sequences, and 1 for being a prefix
-  std::vector<char> is_prefix_;   ///< of each page
-  int idle_ = 0;                  ///< pages that are a prefix and nothing else
+  std::vector<int32_t> holders_;  ///< for each page: number of sequences, plus 1 if it is a prefix
+  std::vector<char> is_prefix_;   ///< for each page
+  int idle_ = 0;                  ///< prefix pages that no sequence uses
   std::unordered_map<NodeId, Node> nodes_;
   std::vector<NodeId> roots_;
-  std::list<NodeId>
-      lru_;  ///< nodes, the longest unused first; a parent is younger than its children
+  std::list<NodeId> lru_;  ///< nodes, longest unused first; a parent comes after its children
   NodeId next_node_ = 0;
   uint64_t published_ = 0;
 };

@@ -1,5 +1,5 @@
-// The queue of one link inside one request: frames that came out of one stage and wait to be cut
-// into windows for the next (CONTRACT.md, I5). Engine thread only.
+// The queue of one link of one request: frames of one stage that wait to be cut into windows for
+// the next stage (CONTRACT.md, I5). Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -11,17 +11,17 @@
 
 namespace syrinx {
 
-/// A chunk that may be cut now; fresh == 0: none.
+/// A chunk that may be cut now, with its parts in frames; fresh == 0: no chunk.
 struct ChunkCut {
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;
-  bool full = false;  ///< no larger chunk is ever cut
+  bool full = false;  ///< the chunk has the largest size
 };
 
-/// The most frames that a chunk takes at once where more than the steady chunk have piled up.
+/// Returns the largest number of fresh frames in a chunk, used when many frames have piled up.
 inline int most_frames(const ChunkPolicy& policy) { return 4 * policy.steady; }
 
-/// T: int32_t after an AR stage, float after a chunk stage.
+/// A queue of frames. T: int32_t after an AR stage, float after a chunk stage.
 template <typename T>
 class Lane {
  public:
@@ -29,20 +29,20 @@ class Lane {
     frames_.reserve((2 * kForget + policy.left) * width);
   }
 
-  /// The producer appends whole frames here.
+  /// Returns the array to which the producer appends whole frames.
   std::vector<T>& input() { return frames_; }
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
 
-  /// Frames given by the producer, and frames that were fresh in some chunk.
+  /// given(): frames from the producer so far. taken(): frames that were fresh in some chunk.
   int64_t given() const { return dropped_ + static_cast<int64_t>(frames_.size()) / width_; }
   int64_t taken() const { return taken_; }
   int64_t waiting() const { return given() - taken_; }
   const ChunkPolicy& policy() const { return policy_; }
   bool exhausted() const { return closed_ && taken_ == given(); }
 
-  /// The chunk to cut now. `first` frames are wanted of the stream's first chunk (0: the policy's
-  /// `initial`); in a `hurry`, later ones are as small as `initial`.
+  /// Returns the chunk to cut now. `first`: size of the stream's first chunk (0: the policy's
+  /// `initial`). `hurry`: later chunks may be as small as `initial`.
   ChunkCut next(int first = 0, bool hurry = false) const {
     const int64_t waiting = given() - taken_;
     const int64_t usable = closed_ ? waiting : waiting - policy_.lookahead;
@@ -59,7 +59,7 @@ class Lane {
     return with_fresh(cut.fresh);
   }
 
-  /// A chunk of `fresh` frames that wait, whatever the policy says.
+  /// Returns a chunk with at most `fresh` of the waiting frames, whatever the policy's sizes are.
   ChunkCut with_fresh(int fresh) const {
     ChunkCut cut;
     if (fresh <= 0) return cut;
@@ -71,12 +71,13 @@ class Lane {
     return cut;
   }
 
-  /// All frames that wait; valid until input() is written to.
+  /// Returns all waiting frames; valid until input() is written to.
   std::span<const T> frames() const {
     return std::span<const T>(frames_).subspan((taken_ - dropped_) * width_);
   }
 
-  /// [left + fresh + ahead, width]; valid until input() is written to.
+  /// Returns the frames of a chunk, [left + fresh + ahead, width]; valid until input() is written
+  /// to.
   std::span<const T> window(const ChunkCut& cut) const {
     const int64_t begin = taken_ - cut.left - dropped_;
     return std::span<const T>(frames_).subspan(begin * width_,
@@ -93,7 +94,7 @@ class Lane {
   }
 
  private:
-  static constexpr int64_t kForget = 512;  // frames; erasing seldom keeps the cost away
+  static constexpr int64_t kForget = 512;  // frames to erase at once: rare erasing costs little
   ChunkPolicy policy_;
   int width_;
   std::vector<T> frames_;

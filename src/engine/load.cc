@@ -9,9 +9,9 @@ namespace syrinx {
 namespace {
 
 constexpr double kLeastSeats = 8;
-constexpr double kHeadroom = 0.95;     // share of the learned capacity that is given to requests
-constexpr double kLeastMade_s = 20;    // output before the capacity counts as learned
-constexpr double kLearnEvery_s = 0.1;  // between two looks at the capacity
+constexpr double kHeadroom = 0.95;   // share of the learned capacity that requests may use
+constexpr double kLeastMade_s = 20;  // seconds of output after which the capacity counts as learned
+constexpr double kLearnEvery_s = 0.1;  // time between two computations of the capacity
 constexpr double kNewMean = 0.02;      // weight of the newest request in the mean length
 
 }  // namespace

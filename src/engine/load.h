@@ -1,6 +1,6 @@
-// The learned load of the engine: for each model the cost of its requests and how their
-// clients fare, and of the machine how busy its executors are. Admission counts with it. Engine
-// thread only; times are seconds on the engine's clock.
+// The learned load of the engine, for admission: for each model the cost of its requests and the
+// lateness of their output, for the machine the busy time of its executors. Engine thread only;
+// times are seconds on the engine's clock.
 #pragma once
 
 #include <span>
@@ -17,32 +17,33 @@ namespace syrinx {
 struct ResidentModel;
 struct ResidentNode;
 
-/// The load of one model. Its numbers change only by what its requests did; the machine asks it
-/// for seats (MachineLoad::seats).
+/// The load of one model. Only results of its requests change the numbers. MachineLoad::seats()
+/// computes seats from them.
 class ModelLoad {
  public:
-  /// A first output came `seconds` after its request; `alone`: no other request was there.
+  /// Records that a first output came `seconds` after its request; `alone`: it was the only
+  /// request.
   void first_output(double seconds, bool alone, double now) {
     slowdown_.first_output(seconds, alone, now);
   }
-  /// A later chunk reached its client; `late`: after the listener had run dry.
+  /// Records that a later chunk reached its client; `late`: after the listener had run dry.
   void chunk(bool late, double now);
-  /// Seconds of output were made: audio, or reading time of text.
+  /// Adds seconds of output: audio, or reading time of text.
   void made(double seconds) { made_s_ += seconds; }
-  /// A request ended after it had made `made_s` seconds of output.
+  /// Records that a request ended after `made_s` seconds of output.
   void ended(double made_s);
 
-  double capacity() const { return capacity_; }        ///< real-time streams alone; 0: not known
-  double late_share() const { return late_share_; }    ///< of the chunks of the last second
-  double mean_made_s() const { return mean_made_s_; }  ///< of the requests that ended lately
+  double capacity() const { return capacity_; }        ///< streams without other models; 0: unknown
+  double late_share() const { return late_share_; }    ///< share of the last second's chunks
+  double mean_made_s() const { return mean_made_s_; }  ///< mean output of recently ended requests
   double made_s() const { return made_s_; }
   SeatLimit& limit() { return limit_; }
   const SeatLimit& limit() const { return limit_; }
   const Slowdown& slowdown() const { return slowdown_; }
 
-  /// Requests that end in a second when all seats are taken; 0: not known.
+  /// Returns the number of requests that end per second when all seats are taken; 0: not known.
   double finish_rate() const;
-  /// Counts the late chunks, and learns how many streams the nodes can feed.
+  /// Updates the share of late chunks and the number of streams that the nodes can feed.
   void learn(std::span<const NodeWork> work, int max_batch, Sharing sharing, double now);
 
  private:
@@ -54,10 +55,11 @@ class ModelLoad {
   double made_s_ = 0, mean_made_s_ = 0;
 };
 
-/// Requests of a model that have waited for their first output longer than one alone would.
+/// The requests of a model that have waited for their first output longer than a request alone
+/// does.
 struct SlowRequests {
   int count = 0;
-  double waited_s = 0;  ///< of all together
+  double waited_s = 0;  ///< sum of their waits
 };
 
 /// The load of the machine.
@@ -68,26 +70,26 @@ class MachineLoad {
   /// Reserves room for the learned costs of a model with `nodes` nodes.
   void reserve(size_t nodes) { work_.reserve(nodes); }
 
-  /// A batch of the node has run: what it took is learned and counted.
+  /// Learns and counts the time of a batch of the node that has run.
   void ran(const Batch& batch, ResidentNode& node);
   /// Whether requests in the background may take time of the executors now.
   bool background_may(double now) { return background_time_.may(now); }
 
-  /// Whether promises about seats are kept: the policy has deadlines.
+  /// Whether the policy has deadlines; then seats are limited.
   bool realtime() const { return realtime_; }
-  /// Requests of a model that may run at once: as many as can be fed at the speed of playback
-  /// beside the requests of the other models, but a few always.
+  /// Returns how many requests of a model may run at once: as many as can be fed at the speed of
+  /// playback beside the requests of the other models, but always a few.
   double seats(const ResidentModel& model, std::span<ResidentModel* const> models) const;
-  /// Looks for overload; true: it is time to learn(), too.
+  /// Looks for overload; returns whether learn() is due too.
   bool observe(std::span<ResidentModel* const> models, double now);
   void learn(ResidentModel& model, SlowRequests slow, double now);
 
  private:
   const int max_batch_;
-  const int executors_;  ///< that are not remote
+  const int executors_;  ///< number of executors that are not remote
   const Sharing sharing_;
   const bool realtime_;
-  double busy_s_ = 0;  ///< of all executors
+  double busy_s_ = 0;  ///< busy time of all executors
   double learned_s_ = 0;
   TimeShare background_time_;
   std::vector<NodeWork> work_;  ///< scratch

@@ -16,11 +16,11 @@ namespace {
 /// A call for the scheduler, or a request that arrives.
 struct Mail {
   std::function<void(Scheduler&)> call = {};
-  std::list<std::unique_ptr<Active>> arrives = {};  ///< one, of `model`
+  std::list<std::unique_ptr<Active>> arrives = {};  ///< a request of `model`, or empty
   ResidentModel* model = nullptr;
 };
 
-constexpr double kLeastShare = 1e-3;  // of time; less would be never
+constexpr double kLeastShare = 1e-3;  // smallest share of time; with less, work would never run
 
 void check(const EngineOptions& options) {
   const auto at_least = [](const char* name, double value, double least) {
@@ -48,7 +48,7 @@ struct Machine::Impl {
   RequestId next_id = 1;
   bool stopping = false;
 
-  // The engine thread's own.
+  // Used by the engine thread only.
   std::vector<Mail> mail;
   std::vector<Batch*> done;
   std::vector<std::unique_ptr<HostJob>> jobs;
@@ -93,7 +93,8 @@ struct Machine::Impl {
 
 // ---------------------------------------------------------------------------- turn
 
-/// The last resort: the thread never dies, and what came after the fault is met all the same.
+/// Calls `work`. After an exception the thread goes on: the present requests fail, later mail and
+/// results are handled as usual.
 template <typename F>
 void Machine::Impl::safely(F&& work) {
   try {
@@ -123,7 +124,7 @@ void Machine::Impl::open(Mail& letter) {
   letter.call ? letter.call(*scheduler) : scheduler->take_in(std::move(letter.arrives));
 }
 
-/// Writes to the admissions what happened in the last turn. Under the lock.
+/// Updates the admissions after a turn. Under the lock.
 void Machine::Impl::publish() {
   scheduler->take_ended(ended);
   for (const Scheduler::Ended& one : ended) {
@@ -135,7 +136,7 @@ void Machine::Impl::publish() {
     if (count != of_client.end() && --count->second == 0) of_client.erase(count);
   }
   if (!ended.empty()) request_ended.notify_all();
-  for (const Mail& letter : mail) {  // the scheduler has taken these in
+  for (const Mail& letter : mail) {  // the scheduler has these requests now
     if (letter.model && admissions.contains(letter.model)) {
       --admissions[letter.model]->arriving;
     }

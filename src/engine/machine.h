@@ -17,21 +17,21 @@ namespace syrinx {
 
 class Scheduler;
 
-/// How callers see a model's requests; under the machine's lock.
+/// Counts and load of a model for submit() and drain(); under the machine's lock.
 struct ModelAdmission {
   int unfinished = 0;
   int arriving = 0;                   ///< requests that the scheduler has not taken in yet
-  std::map<uint64_t, int> of_client;  ///< unfinished requests of each
+  std::map<uint64_t, int> of_client;  ///< unfinished requests of each client
   bool draining = false;
   Load load;
-  std::vector<StageCost> costs;  ///< of the nodes
+  std::vector<StageCost> costs;  ///< one for each node
 };
 
 /// The scheduler thread and the executors of a process.
 class Machine {
  public:
-  /// Uses only those options that are marked as the machine's. Throws LoadError when one is invalid
-  /// or the trace file cannot be written.
+  /// Uses only the machine's options (EngineOptions). Throws LoadError when an option is invalid or
+  /// the trace file cannot be written.
   explicit Machine(EngineOptions options = {});
   /// All models must have been removed.
   ~Machine();
@@ -40,18 +40,18 @@ class Machine {
 
   const EngineOptions& options() const;
 
-  /// `model` and `admission` outlive the model's stay. From here on requests of the model may come.
+  /// Adds a model; afterwards its requests may come. Both arguments must live until remove().
   void add(ResidentModel& model, ModelAdmission& admission);
   /// Ends the model's requests with kCancelled and waits until the machine no longer refers to it.
   void remove(ResidentModel& model);
 
   /// Calls f while the lock of all admissions is held.
   void locked(FunctionRef<void()> f) const;
-  /// Takes in a request that its model has admitted.
+  /// Queues a request that its model has admitted.
   RequestId take_in(std::unique_ptr<Active> request);
-  /// The engine thread calls `letter` in its next turn, in order of posting.
+  /// Queues `letter`, which the engine thread calls in its next turn, in order of posting.
   void post(std::function<void(Scheduler&)> letter);
-  /// Waits until the model has no unfinished request; false if that took longer.
+  /// Waits until the model has no unfinished request; returns false after timeout_s.
   bool wait_for_end(const ModelAdmission& admission, double timeout_s);
   /// Wakes threads blocked in wait_for_end().
   void notify_end();

@@ -22,7 +22,7 @@ std::string number(double value) {
   return text;
 }
 
-/// A label's value: backslash, quote and line feed are escaped.
+/// Escapes backslash, quote and line feed for the value of a label.
 std::string escaped(const std::string& text) {
   std::string out;
   for (char c : text) {
@@ -65,7 +65,7 @@ class Writer {
       histogram(name, of(*engine.metrics), label("model", engine.model));
     }
   }
-  /// `write` is called with each engine's metrics and label.
+  /// Writes a metric of several samples: calls `write` with each engine's metrics and label.
   template <typename Write>
   void several(const char* name, const char* type, const char* help, Write&& write) {
     head(name, type, help);

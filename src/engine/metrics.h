@@ -22,7 +22,7 @@ class Counter {
   std::atomic<double> value_{0};
 };
 
-/// A number that goes up and down. Any thread.
+/// A number that may rise and fall. Any thread.
 class Gauge {
  public:
   void set(double value) { value_.store(value, std::memory_order_relaxed); }
@@ -32,15 +32,17 @@ class Gauge {
   std::atomic<double> value_{0};
 };
 
-/// Counts by upper bounds, as Prometheus does.
+/// Counts of values in buckets with upper bounds, as Prometheus has them.
 class Histogram {
  public:
-  /// Rising bounds; values above the last one are counted, too.
+  /// `bounds`: upper bounds in rising order; one more bucket counts the values above the last
+  /// bound.
   explicit Histogram(std::span<const double> bounds)
       : bounds_(bounds.begin(), bounds.end()), counts_(bounds.size() + 1) {}
   void observe(double value);
   std::span<const double> bounds() const { return bounds_; }
-  /// The count of bucket i, not cumulative; i == bounds().size() is the rest.
+  /// Returns the count of bucket i alone, not cumulative; i == bounds().size(): the bucket above
+  /// the last bound.
   uint64_t count(size_t i) const { return counts_[i].load(std::memory_order_relaxed); }
   double sum() const { return sum_.value(); }
 
@@ -55,42 +57,42 @@ struct StageMetrics {
   explicit StageMetrics(std::string name);
   std::string stage;
   Histogram batch;         ///< sequences or chunks in a batch
-  Histogram step_seconds;  ///< of a batch
+  Histogram step_seconds;  ///< time of a batch
   Counter units;           ///< rows or frames
-  Counter replayed;        ///< batches that a GPU played from a recording (Stream::repeat)
+  Counter replayed;        ///< batches that a GPU replayed from a recording (Stream::repeat)
 };
 
 /// All numbers of one model's engine. Any thread reads them.
 struct EngineMetrics {
-  /// The names of the graph's nodes.
+  /// `stages`: the names of the graph's nodes.
   explicit EngineMetrics(std::span<const std::string> stages);
 
   Counter accepted;
   std::array<Counter, 5> finished;                          ///< by FinishReason
   Counter rejected_queue, rejected_seats, rejected_client;  ///< by reason
   Gauge running, waiting, streams_capacity, predicted_wait_s;
-  Gauge seats_limit;  ///< less than the capacity, because streams ran dry; 0: none
-  /// Time to first outputs as a multiple of that of a request alone (Slowdown), and when it was
-  /// measured by the engine's clock: an idle engine does not update it.
+  Gauge seats_limit;  ///< seats that SeatLimit allows after streams ran dry; 0: no limit
+  /// Time to first output as a multiple of the time of a request alone (Slowdown), and the time of
+  /// its measurement on the engine's clock: an idle engine does not update it.
   Gauge slowdown, slowdown_at_s;
-  Histogram wait_s;         ///< from submit to the first place in a plan
+  Histogram wait_s;         ///< from submit to the first step in a batch
   Histogram first_audio_s;  ///< from submit to the first samples delivered
-  Histogram first_text_s;   ///< the same of text
-  Histogram slack_s;        ///< of a stream when a chunk arrives; below 0: an underrun
-  Histogram underrun_s;     ///< the longest wait of each listener that had one
+  Histogram first_text_s;   ///< from submit to the first text delivered
+  Histogram slack_s;        ///< slack of a listener when a chunk arrives; below 0: an underrun
+  Histogram underrun_s;     ///< the longest underrun of each request that had one
   Counter underruns;
   Gauge pages, pages_free, prefix_pages;
-  Counter prompt_rows, prefix_rows;  ///< rows of prompts, and how many of them were there already
+  Counter prompt_rows, prefix_rows;  ///< rows of prompts; how many of them were in the cache before
   Counter preemptions;
   Counter audio_s;
-  Counter text_tokens;          ///< written
-  Counter drafted, draft_hits;  ///< steps that were guessed and run, and those that came true
-  Counter busy_s;               ///< executors at work
-  Counter background_s;         ///< of that, for requests in the background
-  Counter overhead_s;           ///< the engine's thread planning, laying out and committing
-  Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings to be cloned
+  Counter text_tokens;          ///< tokens of answers
+  Counter drafted, draft_hits;  ///< guesses that ran; guesses that were right
+  Counter busy_s;               ///< time in which executors ran batches
+  Counter background_s;         ///< the part of busy_s for requests in the background
+  Counter overhead_s;           ///< time in which the engine thread planned, built and committed
+  Counter voices_encoded, voices_failed, voices_rejected;  ///< recordings for voices
   Gauge voices_waiting;                                    ///< recordings being encoded or queued
-  Counter voice_encode_s;                                  ///< the work on them
+  Counter voice_encode_s;                                  ///< time spent on encoding
   std::deque<StageMetrics> stages;
 };
 

@@ -40,7 +40,7 @@ void Output::look_at_reader(double now) {
   const double unread_s = heard() || read() ? sink_->unread_s() : 0;
   unread_ = unread_s > most_s;
   if (unread_s > 0) {
-    // The client has not played what it has not taken.
+    // The client cannot have played the audio that it has not read.
     const double left_s = std::min({unread_s, most_s, outcome_.audio_s});
     listener_.since_s += std::max(0.0, left_s - listener_.slack_s(now));
   }
@@ -73,7 +73,7 @@ bool Output::audio(std::span<const float> samples, double silence_s, double now)
   ++chunks_;
   starved_ = false;
   if (silence_s > 0) {
-    // It is delivered with the word behind it, and not before that word is there.
+    // Silence before a part is sent together with the part's first samples, never earlier.
     if (!silence(silence_s)) return false;
     begin_part();
   }
@@ -87,7 +87,7 @@ bool Output::audio(std::span<const float> samples, double silence_s, double now)
 
 void Output::later_chunk(double now) {
   const double slack = listener_.slack_s(now);
-  const bool counts = !starved_ && !background_;  // else it comes when it comes
+  const bool counts = !starved_ && !background_;  // else the chunk cannot be late
   const bool late = counts && slack < 0;
   if (counts) model_.metrics.slack_s.observe(slack);
   if (counts && chunks_ == 1 && first_frames_ == 0 && model_.first_link >= 0) {
@@ -130,8 +130,8 @@ bool Output::silence(double seconds) {
 
 // ---------------------------------------------------------------------------- text
 
-/// A reader is never said to run dry, but its pace is a deadline all the same. A reader that had to
-/// wait for a word goes on from there, as listeners do.
+/// A reader's waits are not reported as underruns, but its clock gives deadlines. After a reader
+/// had to wait for a word, its clock continues from there, as a listener's does.
 void Output::text(const StepOutput& out, bool speaks, double now) {
   if (tokens_read_ == 0) {
     reader_.since_s = now;
@@ -187,7 +187,7 @@ void Output::end(FinishReason reason, double now) {
   sink_ = nullptr;
   try {
     sink->finished(outcome_);
-  } catch (...) {  // the client's own fault, and it has had its end
+  } catch (...) {  // the sink's own exception; it has got its finished() call
   }
 }
 

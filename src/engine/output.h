@@ -1,13 +1,12 @@
-// One request's client: its sink, what it was given, and the clocks of its listener and reader.
+// One request's client: its sink, its delivered output, and the clocks of its listener and reader.
 // Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I14):
-// - the sink gets exactly one finished(), and nothing after it: then open() is false;
-// - a listener plays from the first samples on, at the speed of playback; a chunk that comes after
-//   the listener has run dry moves the clock on by what was missing, so that slack_s() counts from
-//   there;
-// - a chunk counts as late only where the engine had all it needed for it in time: not after a wait
-//   for the client's text, and not for a request in the background.
+// - the sink gets exactly one finished() and no call after it; from then on open() is false;
+// - a listener is assumed to play in real time from the first samples on. When a chunk comes after
+//   the listener has run dry, the listener's clock moves on by the gap;
+// - a chunk counts as late only if the engine could have made it in time: not after a wait for the
+//   client's text, and not for a request in the background.
 #pragma once
 
 #include <algorithm>
@@ -24,23 +23,23 @@ namespace syrinx {
 struct ResidentModel;
 class TraceLog;
 
-/// How far a listener or a reader is behind the delivered output.
+/// The clock of a listener or a reader: how far it is behind the delivered output.
 struct Pace {
-  double since_s = 0;  ///< when it could start, moved on by every wait
-  double given_s = 0;  ///< playing or reading time of what was delivered
-  /// Seconds until it runs dry.
+  double since_s = 0;  ///< time at which it started, plus all of its waits
+  double given_s = 0;  ///< playing or reading time of the delivered output
+  /// Returns the seconds until the listener or reader runs dry.
   double slack_s(double now) const { return since_s + given_s - now; }
-  /// It waits when it has run dry, and goes on from here.
+  /// If it has run dry, adds the wait until `now`.
   void wait(double now) { since_s += std::max(0.0, -slack_s(now)); }
 };
 
 /// Sends one request's samples and text to its sink and keeps the clocks.
 class Output {
  public:
-  /// `now`: when the request was submitted. The model outlives it.
+  /// `now`: time of submission. The model outlives this object.
   Output(ResidentModel& model, std::shared_ptr<Sink> sink, const SpeechRequest& request,
          double now);
-  /// The request has an id; `trace` may be null.
+  /// Sets the request's id; `trace` may be null.
   void accept(RequestId id, TraceLog* trace);
 
   bool open() const { return sink_ != nullptr; }
@@ -51,49 +50,52 @@ class Output {
   bool heard() const { return chunks_ > 0; }
   bool read() const { return tokens_read_ > 0; }
   bool background() const { return background_; }
-  /// The request is paused: its reader has more than it takes.
+  /// Whether the request is paused: its client has too much unread audio.
   bool unread() const { return unread_; }
-  /// Frames of the first chunk that the client asked for; 0: as learned.
+  /// Returns the size of the first chunk that the client asked for, in frames; 0: the learned size.
   int first_frames() const { return first_frames_; }
   int64_t tokens_read() const { return tokens_read_; }
   const Pace& listener() const { return listener_; }
   const Pace& reader() const { return reader_; }
-  /// Whether its wait for a first output is the engine's doing, and not over.
+  /// Whether the client still waits for the first output, and not for its own late text.
   bool awaits_first_output() const { return counts_for_slowdown() && !heard() && !read(); }
 
-  /// Whether it has been the only request since it got its seat.
+  /// Sets whether it has been the only request since it got its seat.
   void set_alone(bool alone) { alone_ = alone; }
-  /// No text is there: the next chunk comes when it comes. `client`: it waits for the
-  /// client's text.
+  /// Records that text is missing, so that the next chunk cannot be late. `client`: the missing
+  /// text is the client's.
   void starve(bool client);
-  /// A request in the background is heard and read from now on.
+  /// Makes a request in the background live: its listener and reader begin now.
   void raise_priority(double now);
-  /// Looks how much of the audio the client has taken.
+  /// Asks the sink how much audio is unread, and pauses or resumes the request.
   void look_at_reader(double now);
-  /// The first of its steps is in a batch.
+  /// Records that the request's first step is in a batch.
   void first_step(double now);
 
-  /// Samples of a chunk, behind `silence_s` of silence. False: the audio has reached its bound.
+  /// Sends `silence_s` of silence, then the samples of a chunk. Returns false when the audio has
+  /// reached its bound.
   bool audio(std::span<const float> samples, double silence_s, double now);
-  /// Silence, exact to the sample; not counted in the model's pace. False as above.
+  /// Sends silence, exact to the sample, which does not count as the model's output. Returns false
+  /// when the audio has reached its bound.
   bool silence(double seconds);
-  /// Text of a step; `speaks`: the request is heard, too.
+  /// Sends the text of a step; `speaks`: the request is also heard.
   void text(const StepOutput& out, bool speaks, double now);
 
-  /// Marks so far.
+  /// Numbers of marks so far.
   struct Marks {
     size_t words = 0, phones = 0;
   };
   Marks marks() const { return {outcome_.words.size(), outcome_.phones.size()}; }
-  /// Passes warnings, and words since `before`, on. They and the phones are marks of the current
-  /// part alone, which begins at `text_begin` of the text and behind `silence_s` of silence that is
-  /// still to come: makes them those of the whole text and its audio.
+  /// Sends warnings, and the words that came after `before`. Marks of words and phones count from
+  /// the beginning of the current part; this shifts them to count from the beginning of the
+  /// request. `text_begin`: offset of the part in the text; `silence_s`: silence before it, not yet
+  /// sent.
   void notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
              double silence_s);
-  /// A part of the text begins: its audio follows what was delivered.
+  /// Begins a part of the text, whose audio follows the delivered audio.
   void begin_part();
 
-  /// Ends the request: nothing comes behind it.
+  /// Ends the request: calls finished().
   void end(FinishReason reason, double now);
 
  private:
@@ -103,7 +105,7 @@ class Output {
   bool hand_over(std::span<const float> samples);
 
   ResidentModel& model_;
-  std::shared_ptr<Sink> sink_;  ///< null: it has ended
+  std::shared_ptr<Sink> sink_;  ///< null: the request has ended
   RequestId id_ = 0;
   TraceLog* trace_ = nullptr;
   const double submitted_s_;
@@ -111,12 +113,12 @@ class Output {
   bool background_;
   Pace listener_, reader_;
   double part_began_s_ = 0;  ///< audio before the current part
-  int chunks_ = 0;           ///< delivered
-  int64_t tokens_read_ = 0;  ///< written, as far as the client has them
-  bool starved_ = false;     ///< since the last chunk there was a time without text
+  int chunks_ = 0;           ///< delivered chunks
+  int64_t tokens_read_ = 0;  ///< tokens whose text was delivered
+  bool starved_ = false;     ///< text was missing at some time since the last chunk
   bool unread_ = false;
   bool alone_ = false;
-  bool waited_for_ = false;  ///< its client let it wait for text
+  bool waited_for_ = false;  ///< the request has waited for its client's text
   Outcome outcome_;
 };
 

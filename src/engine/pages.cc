@@ -8,11 +8,11 @@
 namespace syrinx {
 namespace {
 
-/// A shorter common beginning is not worth waiting for.
+/// The smallest number of common rows for which a companion waits.
 constexpr int kLeastCommonRows = 8;
 
-/// Appends keys of the companion's rows behind its prompt, where its prompt has one for each of its
-/// rows. Called again when a cache was taken: there are more steps by then.
+/// Appends keys for the companion's rows behind its prompt, if every row of its prompt has a key.
+/// Called again after a preemption, because there are more steps then.
 void add_companion_steps(ArRun& run) {
   std::vector<uint64_t>& keys = run.tracks[1].keys;
   const int prompt = run.sequence->companion_rows();
@@ -64,7 +64,8 @@ void Pages::begin_segment(ArRun& run) const {
   if (common >= kLeastCommonRows) run.common_rows = common;
 }
 
-/// A companion takes its prefix when it is needed, with the steps that were not guided.
+/// A companion takes its prefix when its rows are due; the prefix may contain steps without
+/// guidance.
 int Pages::share_prefix(ArRun& run) {
   int found = -1;
   if (!share_prefixes_) return found;
@@ -169,7 +170,7 @@ void Pages::release(ArRun& run) {
 
 void Pages::preempt(ArRun& run) {
   release(run);
-  // Taking the same prefix again at once would leave others no room.
+  // If it took the same prefix again at once, other sequences would have no room.
   for (HeldRows& track : run.tracks) track.looked = cache_.published();
 }
 

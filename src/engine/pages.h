@@ -1,11 +1,12 @@
-// The KV cache of one AR node: its memory, which page holds what, and the rows that the sequences
-// of that node hold in it. It knows sequences, not requests, models or clients. Engine thread only.
+// The KV cache of one AR node: its memory, the contents of its pages, and the rows that the node's
+// sequences hold in it. It knows sequences, not requests, models or clients. Engine thread only.
 //
 // Invariants (CONTRACT.md, I1, I2, I11):
-// - every page is free, held by sequences, or a known prefix; after the last sequence has released
-//   its rows, available() is total();
-// - a sequence's rows change here only: they grow in commit(), shrink in keep() and release();
-// - releasing rows changes nothing but time: due() asks for them again.
+// - every page is free, held by sequences, or part of a known prefix; when no sequence holds rows,
+//   available() is total();
+// - only this class changes a sequence's rows: they grow in commit(), shrink in keep() and
+// release();
+// - releasing rows changes only the time: ArRun::due() then contains them again.
 #pragma once
 
 #include <span>
@@ -20,40 +21,43 @@ namespace syrinx {
 
 class Pages {
  public:
-  /// Memory for `pages` pages on the stage's device; of a stage that is remote it lies there.
+  /// Takes memory for `pages` pages on the stage's device; for a remote stage, its process does.
   Pages(const ArStage& stage, int pages, bool share_prefixes);
 
   const KvCache& cache() const { return cache_; }
   int total() const { return cache_.total(); }
   int available() const { return cache_.available(); }
-  /// One pool per ArTraits::kv; none of a remote stage.
+  /// Returns one pool per ArTraits::kv; empty for a remote stage.
   std::span<const KvPool> pools() const { return pools_; }
-  /// Why the segment of a sequence can never be run here, or nothing. Any thread.
+  /// Returns why the segment of a sequence can never fit into this cache; empty if it can. Any
+  /// thread.
   std::string misfit(const Sequence& sequence) const;
 
-  /// Begins a segment: reads its keys and finds what the companion's prompt has in common.
+  /// Begins a segment: reads its keys and finds the beginning that both prompts have in common.
   void begin_segment(ArRun& run) const;
-  /// Takes rows of this prompt that other sequences have computed, when new ones may be there.
-  /// Returns the rows that were found for the sequence; -1: it was not looked for.
+  /// Takes rows of this prompt that other sequences have computed. Returns how many rows it found
+  /// for the sequence (not its companion); -1: it did not search, as nothing new is in the cache.
   int share_prefix(ArRun& run);
-  /// Counts the rows of a batch as held; publishes a prompt that is complete.
+  /// Adds the rows of a batch to the held rows; publishes a complete prompt as a prefix.
   void commit(ArRun& run, std::span<const StepSequence> ran);
-  /// Keeps what the next segment has in common with the one before it; returns the sequence's rows.
+  /// Keeps the rows that the next segment has in common with the ended one. Returns the number of
+  /// kept rows of the sequence.
   int keep(ArRun& run, const Verdict& verdict);
   /// Publishes the steps of a sequence that has ended.
   void publish_steps(ArRun& run);
 
-  /// Pages that rows and `drafts` more of the sequence would take.
+  /// Returns the number of pages that the due rows and `drafts` guesses behind them would take.
   int wanted(const ArRun& run, Due due, int drafts = 0) const;
-  /// Takes them. Pages are copied at once, or with the next batch of a remote stage.
+  /// Takes the pages that wanted() counts. Copies shared pages at once; for a remote stage, the
+  /// next batch copies them.
   void reserve(ArRun& run, Due due, int drafts);
-  /// Whether the sequence fits beside nothing that it shares pages with, so that it must begin
-  /// again and share nothing: a shared page is copied before it is written to.
+  /// Whether the cache is too small for the pages that the sequence holds and the pages that it
+  /// wants, copies of shared pages included. Then it must begin again without shared pages.
   bool must_be_alone(const ArRun& run) const;
   void release(ArRun& run);
-  /// Takes the pages of a sequence that goes on later.
+  /// Takes the pages of a sequence, which computes its rows again later.
   void preempt(ArRun& run);
-  /// Swaps the copies that wait for the next batch of a remote stage with an empty list.
+  /// Moves the waiting copies of a remote stage into the empty list `copies`.
   void take_copies(std::vector<PageCopy>& copies) { copies.swap(waiting_copies_); }
 
  private:
@@ -65,7 +69,7 @@ class Pages {
   KvCache cache_;
   std::vector<KvPool> pools_;
   std::vector<PageCopy> copies_;          ///< scratch
-  std::vector<PageCopy> waiting_copies_;  ///< of a remote stage: they go along with its next batch
+  std::vector<PageCopy> waiting_copies_;  ///< for the next batch of a remote stage
 };
 
 }  // namespace syrinx

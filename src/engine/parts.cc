@@ -11,8 +11,8 @@
 namespace syrinx {
 namespace {
 
-/// The silence that belongs behind what was said before a part (`before`: its end), where the part
-/// begins with `words`; the model hears neither of the other.
+/// Returns the silence between two parts whose texts the model sees separately. `before`: the end
+/// of the text before; `words`: the beginning of the text after.
 double pause_between(std::string_view before, std::string_view words) {
   const size_t space = words.find_first_not_of(" \t\r\n");
   const std::string text = concat(before, words);
@@ -45,7 +45,7 @@ Result<std::unique_ptr<SpokenParts>> SpokenParts::of(const SpeechRequest& reques
   return out;
 }
 
-/// Text of the part that is being made, or live of the one that is spoken.
+/// Adds text to the last part; if that part is being spoken, adds it to `live`.
 void SpokenParts::add_words(std::string_view words, LiveText& live) {
   Part& part = parts_.back();
   const bool now = live_ && parts_.size() == 1;
@@ -78,7 +78,7 @@ void SpokenParts::begin_part(double pause_s, LiveText& live) {
     parts_.push_back({.begin = at_, .pause_s = pause_s, .delivery = delivery_});
     return;
   }
-  // Nothing was said since the pause before: they are one.
+  // No words came since the previous pause, so both pauses become one.
   part.pause_s += pause_s;
   part.delivery = delivery_;
   if (now) return;
@@ -89,13 +89,14 @@ void SpokenParts::begin_part(double pause_s, LiveText& live) {
 Status SpokenParts::push(std::string_view text, bool last, LiveText& live) {
   std::vector<PausePiece> pieces;
   if (const Status fault = reader_.push(text, last, pieces); !fault) return fault;
-  if (parts_.empty()) return ok_status();  // the model ended before its text
+  if (parts_.empty())
+    return ok_status();  // the model has ended the last part before its text ended
   for (const PausePiece& piece : pieces) {
     if (piece.pause) {
       const bool now = live_ && parts_.size() == 1 && !parts_.back().speakable;
       at_ += static_cast<int64_t>(piece.text.size());
       begin_part(piece.pause_s, live);
-      // A part that has begun has its text already, the tag included.
+      // The part that is being spoken has its text already, including the tag.
       if (now) parts_.back().begin += static_cast<int64_t>(piece.text.size());
       continue;
     }

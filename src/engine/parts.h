@@ -1,7 +1,7 @@
-// A request's text cut at its pauses (model/pauses.h) and where it is delivered otherwise: parts
-// that are spoken one after the other, each as a request of its own would be, with silence between
-// them: that of a pause, or where only the delivery changes that of the layout (text/layout.h). For
-// models that take no phones, a lexicon's other words are put into the text. One thread at a time.
+// A request's text, cut into parts at its pauses (model/pauses.h) and where its delivery (speed,
+// pitch) changes. Each part is spoken like a request of its own. The silence between two parts is
+// that of the pause; where only the delivery changes, it is that of the layout (text/layout.h). For
+// models without phones, a lexicon's respellings replace words in the text. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -19,30 +19,33 @@ namespace syrinx {
 
 class SpokenParts {
  public:
-  /// Cuts a text, whole or the beginning of one that is open; `phones`: the model pronounces a
-  /// lexicon's words itself. Null: there is nothing to cut or to exchange, now or later.
+  /// Cuts the text of a request, as far as it has come. `phones`: the model reads a lexicon's
+  /// phones, so words are not replaced. Null: neither this text nor later text needs to be cut or
+  /// changed.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
-  /// How late text changes the part that is being spoken.
+  /// Late text for the part that is being spoken.
   struct LiveText {
     std::string text = {};
     bool last = false;
   };
   Status push(std::string_view text, bool last, LiveText& live);
 
-  /// After a part: the next one may begin, its text has not come, or there is none.
+  /// After a part: the next part may begin, its text has not come yet, or no part is left.
   enum class Next { kBegin, kWait, kDone };
   Next next() const;
-  /// Neither words nor silence are left, now or later.
+  /// Whether no words and no silence are left or can still come.
   bool over() const { return next() == Next::kDone && pause_s() == 0; }
-  /// Nothing of the text is spoken, now or later, and it has a pause.
+  /// Whether no words are left or can still come, but silence is left.
   bool only_silence() const { return next() == Next::kDone && pause_s() > 0; }
-  /// The request of the next part; `frames`: spoken before it, of RequestTerms::max_frames.
+  /// Begins the next part and returns a request for it. `frames`: frames of all earlier parts,
+  /// which count towards RequestTerms::max_frames.
   std::unique_ptr<const SpeechRequest> begin(int64_t frames);
-  /// The part was spoken.
+  /// Ends the part that was spoken.
   void end();
 
-  /// Silence before the part that has not been sent yet, and where the part begins in the text.
+  /// pause_s(): silence before the current part that was not sent yet; take_pause() also clears it.
+  /// text_begin(): offset of the part in the text.
   double pause_s() const { return parts_.empty() ? 0 : parts_.front().pause_s; }
   double take_pause();
   int64_t text_begin() const { return parts_.empty() ? 0 : parts_.front().begin; }
@@ -54,22 +57,22 @@ class SpokenParts {
     double pause_s = 0;
     bool speakable = false;
     bool closed = false;
-    size_t delivery = 0;  ///< number of earlier deliveries that have begun
+    size_t delivery = 0;  ///< number of deliveries that have begun before or at the part
   };
   void add_words(std::string_view words, LiveText& live);
   void begin_part(double pause_s, LiveText& live);
 
   explicit SpokenParts(SpeechRequest base) : base_(std::move(base)) {}
 
-  SpeechRequest base_;  // without its text
+  SpeechRequest base_;  // the request without its text
   std::vector<Saying> sayings_;
   PauseReader reader_;
   std::optional<Respeller> respeller_;
-  std::deque<Part> parts_{1};   // the first is spoken, or next
-  bool live_ = false;           // it is spoken
+  std::deque<Part> parts_{1};   // the first one is being spoken, or is the next
+  bool live_ = false;           // the first part is being spoken
   int64_t at_ = 0;              // bytes of the text so far
-  size_t delivery_ = 0;         // how many deliveries begin before that
-  size_t delivery_before_ = 0;  // of the last part that has words
+  size_t delivery_ = 0;         // number of deliveries that have begun by byte at_
+  size_t delivery_before_ = 0;  // Part::delivery of the last part that has words
   std::string said_;            // the end of the words so far
 };
 

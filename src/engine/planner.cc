@@ -6,14 +6,14 @@
 namespace syrinx {
 namespace {
 
-/// A batch of requests in the background is kept as short as this, so that others need not wait;
+/// The longest batch of requests in the background, so that live requests need not wait long.
 constexpr double kLongestBackground_s = 0.02;
-/// or, where one row takes as long, so little longer than that row: of a large model a row hardly
-/// costs more than none, and a prompt would else be run row by row.
+/// The longest such batch as a multiple of the time of one row, where this is longer. In a large
+/// model, one row takes nearly as long as many; otherwise a prompt would run row by row.
 constexpr double kBackgroundStretch = 1.25;
-/// A share of late chunks past which smaller chunks would only add to the load.
+/// The share of late chunks above which chunks are not made smaller, as that adds to the load.
 constexpr double kOverload = 0.005;
-/// Drafts of one sequence may use 1/16 of the free pages.
+/// The guesses of one sequence may use 1/16 of the free pages.
 constexpr int kShareForDrafts = 16;
 constexpr double kNever_s = std::numeric_limits<double>::infinity();
 
@@ -23,7 +23,7 @@ Policy checked_policy(const std::string& name) {
   return policy;
 }
 
-/// Whether an edge that leaves the node is full: its producer is then not in the plan.
+/// Whether an edge that leaves the node is full; the node is then not planned.
 bool waits_for_room(Active& request, int node) {
   const Graph& graph = request.model->graph();
   for (const int e : graph.leaving(node)) {
@@ -54,7 +54,7 @@ bool Planner::plan(const ExecutorSlot& slot, double now) {
   snapshot_.longest_s = kNever_s;
   background_ = false;
   if (ask_policy(views_[kLive])) return true;
-  // A request that comes next finds the executor free soon.
+  // No background batch waits behind a running batch: a live request may come first.
   if (views_[kBackground].empty() || snapshot_.ahead) return false;
   plan_.clear();
   restrain_background(now);
@@ -72,7 +72,7 @@ bool Planner::ask_policy(Views& views) {
   return plan_.kind != Plan::kIdle;
 }
 
-/// Leaves out of the background what it may not run now.
+/// Removes the views of requests in the background that may not run now.
 void Planner::restrain_background(double now) {
   Views& views = views_[kBackground];
   const auto row_s = [&](int node) { return snapshot_.nodes[node].cost.of(1); };
@@ -83,7 +83,7 @@ void Planner::restrain_background(double now) {
     longest_s = std::max(longest_s, kBackgroundStretch * row_s(view.node));
   }
   snapshot_.longest_s = std::min(longest_s, patience_s);
-  const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // for want of pages
+  const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // they lack pages
   std::erase_if(views.sequences, [&](const SequenceView& view) {
     return row_s(view.node) > patience_s ||
            std::ranges::find(stuck, view.node, &SequenceView::node) != stuck.end();
@@ -95,7 +95,7 @@ void Planner::restrain_background(double now) {
   left_out_ = left_out_ || views.empty();
 }
 
-/// Seconds that an executor may be busy without a listener running dry.
+/// Returns the seconds that an executor may be busy before a listener runs dry.
 double Planner::patience_of_listeners(double now) const {
   double slack_s = kNever_s;
   for (const auto& request : roster_.active()) {
@@ -120,7 +120,7 @@ void Planner::take_snapshot(const ExecutorSlot& slot, double now) {
     const size_t sequences = views.sequences.size(), chunks = views.chunks.size();
     roster_.guarded(request, [&] { look_at(request, static_cast<int>(i), now, views); });
     if (request.live()) continue;
-    views.sequences.resize(sequences), views.chunks.resize(chunks);  // it failed
+    views.sequences.resize(sequences), views.chunks.resize(chunks);  // the request failed
   }
   let_older_first(rivals());
   for (ResidentModel* model : slots_.models()) publish_pages(*model);
@@ -137,7 +137,7 @@ void Planner::look_at_nodes(const ExecutorSlot& slot, double now) {
   for (const NodeRef& ref : slots_.nodes()) {
     const ResidentNode& node = ref.get();
     const bool mine = slots_.runs(slot, node);
-    // No batch waits on an executor behind one of another model, whose steps may be long.
+    // No batch waits on an executor behind a batch of another model, whose steps may be long.
     const bool taken = snapshot_.ahead && slot.running != ref.model;
     snapshot_.nodes.push_back({.model = ref.model->number,
                                .ar = node.ar != nullptr,
@@ -180,13 +180,13 @@ void Planner::look_at_steps(Active& request, int n, int slot, double now, Views&
   const ResidentNode& node = model.nodes[n];
   const Output& client = request.output;
   if (run.due().none()) {
-    // The client lets its reader wait; another node waits for our own.
+    // Only the node that reads the client's text waits for the client; other nodes wait for nodes.
     if (n == model.graph().reader()) request.output.starve(true);
     return;
   }
   share_prefix(request, n);
   const Due due = run.due();
-  if (due.none()) return;  // others had computed all that is known
+  if (due.none()) return;  // shared prefixes contain all known rows
   const KvHold& cache = run.tracks[0].cache;
   SequenceView view;
   view.slot = slot;
@@ -221,13 +221,13 @@ void Planner::share_prefix(Active& request, int n) const {
   request.output.outcome().cached_heard_tokens = run.sequence->heard_rows(found);
 }
 
-/// Counts drafts that may be run behind the rows that are due.
+/// Sets the number of guesses that may run behind the due rows.
 void Planner::look_at_draft(const ArRun& run, const ResidentNode& node, SequenceView& view) const {
   if (!options_.drafts || !node.ar->traits().drafts || !run.sequence->ready() || run.guided) return;
   int guesses = static_cast<int>(run.sequence->draft().size());
   guesses = std::min(guesses, run.sequence->max_steps() - run.steps - 1);
   const int wanted = node.pages->wanted(run, {view.rows_due, 0}, guesses);
-  // Where pages are few, guesses must do with those that are held.
+  // When pages are few, guesses use only pages that the sequence holds.
   if (wanted > view.pages_wanted && wanted > node.pages->available() / kShareForDrafts) return;
   view.pages_wanted = wanted;
   view.drafts = std::max(0, guesses);
@@ -240,7 +240,8 @@ ChunkCut Planner::next_cut(Active& request, int n, double slack_s) const {
                      slack_s < urgent_slack_s(snapshot_.nodes, model.number, options_.max_batch);
   int first = 0;
   if (n == model.first_link) {
-    // Never more than its edge may hold: the producer would wait for the chunk and it for frames.
+    // Never more than the edge's window: otherwise the producer would wait for the chunk, and the
+    // chunk for more frames.
     const Edge& edge = model.graph().feeding(n);
     const int64_t most = edge.window - edge.policy.lookahead - edge.policy.multiple + 1;
     first = request.output.first_frames();

@@ -1,9 +1,9 @@
-// Plans what one executor slot runs next: takes a snapshot of the requests, as plain values, and
-// has a policy make a plan of it (CONTRACT.md, "One turn", 4). Engine thread only.
+// Plans the next batch of one executor slot: takes a snapshot of the requests, as plain values, and
+// calls a policy, which makes a plan from it (CONTRACT.md, "One turn", 4). Engine thread only.
 //
-// Invariants: a request that has ended, is paused by its reader or has nothing to run is in no
-// snapshot, nor is what is in flight (I9); requests in the background are planned only where
-// nothing else is, and so that no listener runs dry meanwhile (I15).
+// Invariants: a snapshot contains no request that has ended, is paused by its reader or has nothing
+// to run, and nothing that is in flight (I9). Requests in the background are planned only when the
+// slot has no other work, and so that no listener runs dry meanwhile (I15).
 #pragma once
 
 #include <array>
@@ -16,20 +16,21 @@ namespace syrinx {
 
 class Planner {
  public:
-  /// All outlive it. Throws LoadError when there is no such policy.
+  /// All arguments outlive it. Throws LoadError for an unknown policy.
   Planner(const EngineOptions& options, const ExecutorSlots& slots, Roster& roster,
           MachineLoad& load);
-  /// Room for a snapshot of all nodes.
+  /// Reserves room for a snapshot of all nodes.
   void reserve() { snapshot_.nodes.reserve(slots_.nodes().size()); }
 
-  /// Plans for a slot; false: there is nothing for it.
+  /// Makes a plan for a slot; false: there is nothing to run.
   bool plan(const ExecutorSlot& slot, double now);
   Plan& plan() { return plan_; }
-  /// The plan is of requests in the background.
+  /// Whether the plan is for requests in the background.
   bool in_background() const { return background_; }
   /// Frees pages for requests of the last snapshot that could not be planned; true: plan again.
   bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
-  /// The last snapshot left out requests that only time brings back: paused ones, the background.
+  /// Whether the last snapshot left out requests that may run later without any event: paused
+  /// requests and requests in the background.
   bool left_out() const { return left_out_; }
 
  private:
@@ -50,7 +51,7 @@ class Planner {
   Roster& roster_;
   MachineLoad& load_;
   const Policy policy_;
-  Snapshot snapshot_;           ///< its lists are filled while the policy runs
+  Snapshot snapshot_;           ///< its lists are empty except while the policy runs
   std::array<Views, 2> views_;  ///< by Urgency
   Plan plan_;
   bool background_ = false;

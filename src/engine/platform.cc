@@ -17,14 +17,14 @@ namespace {
 
 constexpr int kHostThreads = 2;
 
-/// Threads that do one job after another, in order of arrival.
+/// Threads that start jobs in order of arrival.
 class HostThreads {
  public:
   explicit HostThreads(std::function<void(std::unique_ptr<HostJob>)> done)
       : done_(std::move(done)) {
     for (int i = 0; i < kHostThreads; ++i) threads_.emplace_back([this] { loop(); });
   }
-  /// Does what was given to it, then ends.
+  /// Does the queued jobs, then ends the threads.
   ~HostThreads() {
     {
       const std::lock_guard lock(mutex_);
@@ -96,7 +96,7 @@ class ThisMachine : public Platform {
 
  private:
   std::unique_ptr<Executor> inline_;
-  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // null: that slot is the inline one
+  std::vector<std::unique_ptr<ExecutorThread>> threads_;  // null for an inline slot
   HostThreads host_;
 };
 
@@ -133,7 +133,7 @@ void choose_slots(const EngineOptions& options, int threads, SlotsSpec& spec) {
       spec.inline_run = true;
       break;
     case Executors::kSplit:
-      // The first to be filled comes first: chunks go beside the AR stages while that is possible.
+      // Slots are filled in this order: chunks go to the slot without AR steps first.
       spec.slots = {{std::max(1, threads / 2), false}, {std::max(1, threads - threads / 2), true}};
       spec.split = true;
       break;

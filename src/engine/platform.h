@@ -1,5 +1,5 @@
-// The environment of a scheduler: a clock, executors, and threads for host work. The machine
-// itself, or a stand-in with a scripted clock in the simulator and in tests.
+// The environment of a scheduler: a clock, executors, and threads for host work. Either the real
+// machine, or in the simulator and in tests a replacement with a scripted clock.
 #pragma once
 
 #include <functional>
@@ -15,39 +15,39 @@ namespace syrinx {
 struct EngineOptions;
 struct NodeRun;
 
-/// An executor: how many threads, and whether AR batches may run there.
+/// The properties of one executor slot.
 struct SlotSpec {
   int threads = 1;
-  bool steps = true;
-  bool remote = false;  ///< for stages that run in other processes, and for nothing else
+  bool steps = true;    ///< AR batches may run here
+  bool remote = false;  ///< only for stages that run in other processes
 };
 
-/// Which executors the options ask for (CONTRACT.md).
+/// The executors that the options ask for (CONTRACT.md).
 struct SlotsSpec {
-  std::vector<SlotSpec> slots;  ///< the remote ones come last
-  bool inline_run = false;      ///< batches run on the scheduler's own thread, but for remote ones
-  bool split = false;           ///< each AR node is stepped in one slot only
+  std::vector<SlotSpec> slots;  ///< remote slots come last
+  bool inline_run = false;      ///< batches, except remote ones, run on the scheduler's own thread
+  bool split = false;           ///< each AR node takes its steps in one slot only
   int here() const;             ///< number of slots that are not remote
 };
 /// Returns the executor slots that the options ask for; threads 0 means all usable cores.
 SlotsSpec slots_for(const EngineOptions& options);
 
-/// Work on a request that may take its time: making its prompts, or text on its way into a
-/// sequence, which belongs to the job until it comes back.
+/// Work on a request that may be slow: making its prompts, or preparing late text for a sequence.
+/// The job owns the sequence until the scheduler gets the job back.
 struct HostJob {
   Active* owner = nullptr;
   const ResidentModel* model = nullptr;
-  std::unique_ptr<const SpeechRequest> request;  ///< to be opened; or
-  std::vector<NodeRun> runs;                     ///< the opened request's sides of nodes
+  std::unique_ptr<const SpeechRequest> request;  ///< the request to open; null: the job has text
+  std::vector<NodeRun> runs;                     ///< result: the opened request's sides of nodes
   int node = 0;
-  Sequence* sequence = nullptr;  ///< that text is for
+  Sequence* sequence = nullptr;  ///< the sequence that gets `text`
   std::string text;
   bool last = false;
   Status result = ok_status();
 
   HostJob();
   ~HostJob();
-  /// Whatever is thrown becomes an Error.
+  /// Does the work; any exception becomes an Error in `result`.
   void work();
 };
 
@@ -57,14 +57,15 @@ class Platform {
  public:
   virtual ~Platform() = default;
   virtual double now() const = 0;
-  /// Runs a batch in a slot. True: it has run; else it comes back to the scheduler's commit().
+  /// Runs a batch in a slot. True: the batch has run; false: it runs now, and the scheduler's
+  /// commit() gets it afterwards.
   virtual bool run(int slot, Batch& batch) = 0;
-  /// Does the work of a job; it comes back to the scheduler's commit().
+  /// Starts the work of a job; the scheduler's commit() gets the job afterwards.
   virtual void prepare(std::unique_ptr<HostJob> job) = 0;
 };
 
-/// This machine: a thread for every executor but an inline one, and two for host work.
-/// `returned` and `prepared` are called on those threads.
+/// Makes the real machine's platform: a thread for every executor except an inline one, and two
+/// threads for host work. Calls `returned` and `prepared` on these threads.
 std::unique_ptr<Platform> make_platform(const SlotsSpec& slots,
                                         std::function<void(Batch*)> returned,
                                         std::function<void(std::unique_ptr<HostJob>)> prepared);

@@ -8,21 +8,21 @@
 namespace syrinx {
 namespace {
 
-constexpr int kTypicalChunkFrames = 4;  // of a relaxed chunk, to guess what a batch of them costs
+constexpr int kTypicalChunkFrames = 4;  // assumed frames of a chunk, for the cost of a full batch
 constexpr double kForever_s = std::numeric_limits<double>::infinity();
-/// A batch for the sake of another model's deadlines is not cut below this.
+/// The shortest time to which a batch is cut because of another model's deadlines.
 constexpr double kLeastBatch_s = 0.005;
 
 // ---------------------------------------------------------------------------- limits
 
-/// Fills a plan for one AR node within batch, prefill rows, pages and time. Pages for those that
-/// have begun are set aside before any prompt may start: a request that was preempted comes back
-/// only when those it made room for can go on. A prompt gets all of its pages at once, so that two
-/// half-run prompts can never block each other; but where it shares some with its companion, it
-/// wants copies of them later.
+/// Fills a plan for one AR node within the limits of entries, prefill rows, pages and time. Pages
+/// for sequences that have begun are reserved before a prompt may start, so a preempted request
+/// comes back only when the others can go on. A prompt gets all of its pages at once, so that two
+/// partly run prompts never block each other. Only copies of pages that it shares with its
+/// companion are taken later.
 class StepFiller {
  public:
-  /// `longest_s`: what the batch may take at most, as far as rows can be left out.
+  /// `longest_s`: the longest time of the batch, as far as rows can be left out.
   StepFiller(const Snapshot& snapshot, int node, double longest_s, Plan& plan)
       : plan_(plan),
         node_(node),
@@ -44,7 +44,7 @@ class StepFiller {
   int entries() const { return entries_; }
   int rows() const { return rows_; }
 
-  /// Adds the sequence, or a part of its prompt, when it is of the node and there is room for it.
+  /// Adds the sequence, or a part of its prompt, if it belongs to the node and there is room.
   bool add(const SequenceView& seq) {
     const int entries = seq.companion_due > 0 ? 2 : 1;
     if (seq.node != node_ || entries > entries_) return false;
@@ -65,8 +65,8 @@ class StepFiller {
  private:
   static bool has_begun(const SequenceView& seq) { return seq.decoding || seq.begun; }
 
-  /// Cuts a prompt to the rows that are left. The last rows of a pair run in the same batch,
-  /// because both are needed to take a step: so a part is always without them.
+  /// Cuts a prompt to the prefill rows that are left. The last rows of a guided pair must run in
+  /// the same batch, because a step needs both, so a cut part contains neither.
   bool shorten(PlannedSequence& planned) const {
     const int due = planned.rows + planned.companion_rows;
     if (due <= prefill_) return true;
@@ -85,14 +85,14 @@ class StepFiller {
   int set_aside_ = 0, rows_ = 0;
 };
 
-/// Seconds until it matters that nothing came.
+/// Returns the seconds until the client minds that no output has come; a reader minds later.
 double slack_of(const SequenceView& view) {
   return view.reads ? view.slack_s + kStreamingRules.patience_s : view.slack_s;
 }
 double slack_of(const ChunkView& view) { return view.slack_s; }
 
-/// Seconds that a batch of `model` may take so that no started stream of another model runs dry
-/// until it is over. Readers hear no gap.
+/// Returns the seconds that a batch of `model` may take before a started stream of another model
+/// runs dry. Requests that are only read do not count.
 double patience_of_others(const Snapshot& snapshot, int model) {
   double slack_s = kForever_s;
   const auto look = [&](const auto& views) {
@@ -107,7 +107,7 @@ double patience_of_others(const Snapshot& snapshot, int model) {
   return std::max(kLeastBatch_s, slack_s - snapshot.busy_s - kStreamingRules.margin_s);
 }
 
-/// Chunks of one node, in the order of the list, as far as the batch and its time go.
+/// Plans chunks of one node, in the order of the list, within the batch's size and time.
 void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_s = kForever_s) {
   plan.kind = Plan::kChunks;
   plan.node = node;
@@ -122,9 +122,9 @@ void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_
   }
 }
 
-/// Guesses of next steps behind the rows of a plan that is otherwise complete, as far as there are
-/// entries and as a guess promises more than its row costs: a step that it saves would have cost
-/// its row and its share of what every batch costs.
+/// Adds guesses of next steps to a plan that is otherwise complete, while entries are left and the
+/// expected saving of a guess exceeds the cost of its row. A right guess saves one step: the cost
+/// of a row, and a share of a batch's fixed cost.
 void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longest_s, Plan& plan) {
   const bool any = std::any_of(snapshot.sequences.begin(), snapshot.sequences.end(),
                                [](const SequenceView& view) { return view.drafts > 0; });
@@ -157,15 +157,16 @@ void take_steps(const Snapshot& snapshot, int node, Plan& plan, double longest_s
   add_drafts(snapshot, filler, longest_s, plan);
 }
 
-/// How many views of the list a node has.
+/// Returns how many views of the list belong to a node.
 template <typename View>
 int count_of(const std::vector<View>& views, int node) {
   return static_cast<int>(std::count_if(views.begin(), views.end(),
                                         [node](const View& view) { return view.node == node; }));
 }
 
-/// The node that the executor runs with the most views in the list, but fewer than `below` (or as
-/// many, and later in order than `after`); -1: none. The first one of several equal ones.
+/// Returns the node with the most views in the list among the nodes that the executor runs; of
+/// equal nodes the first. It must have fewer views than `below`, or as many and a number above
+/// `after`. -1: no such node.
 template <typename View>
 int fullest(const Snapshot& snapshot, const std::vector<View>& views,
             int below = std::numeric_limits<int>::max(), int after = -1) {
@@ -204,22 +205,22 @@ Work work_of(const Snapshot& snapshot, int model) {
   return work;
 }
 
-/// The largest batch of any node. A batch of chunks lasts at most `chunks_s`; one of steps leaves
-/// the listeners of other models alone where it is to be kind to them.
+/// Plans the largest batch of any node. A batch of chunks lasts at most `chunks_s`. With
+/// `kind_to_others`, a batch of steps ends before a listener of another model runs dry.
 void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_others) {
   plan.clear();
   const int chunk_node = fullest(snapshot, snapshot.chunks);
   Work work;
   if (chunk_node >= 0) {
-    // Chunks wait for company as long as steps can be taken or come back soon; full ones gain
-    // nothing by waiting, and neither does a batch that is full.
+    // Chunks wait for more chunks while steps can run or are running. Full chunks gain nothing by
+    // waiting, and a full batch gains nothing either.
     work = work_of(snapshot, snapshot.model_of(chunk_node));
     const int runnable = work.sequences + work.in_flight;
     if (work.chunks >= snapshot.max_batch || 2 * work.full_chunks > runnable) {
       return take_chunks(snapshot, chunk_node, plan, chunks_s);
     }
   }
-  // A node may have no pages for anybody: then the next one.
+  // If a node has too few pages for every sequence, tries the next node.
   for (int node = fullest(snapshot, snapshot.sequences); node >= 0;) {
     const int count = count_of(snapshot.sequences, node);
     if (!snapshot.ahead || count >= snapshot.max_batch) {
@@ -237,8 +238,8 @@ void plan_largest(Snapshot& snapshot, Plan& plan, double chunks_s, bool kind_to_
 
 // ---------------------------------------------------------------------------- streaming
 
-/// How much a unit of work is wanted: class 0 is urgent, 1 waits for first audio, 2 is ahead of its
-/// listener; within a class the smaller key is sooner.
+/// The rank of a unit of work. Tier 0 is urgent, tier 1 waits for first audio, tier 2 is ahead of
+/// its listener; within a tier the smaller key comes first.
 struct Rank {
   int tier = 2;
   double key = 0;
@@ -255,23 +256,23 @@ class Ranking {
   Rank of(const View& view) {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
-      // As urgent as streams about to run dry, but after them: the long prompt of one model would
-      // else keep its turn until the streams of another were as late as it is. A first chunk does
-      // not wait for their steps: a batch of chunks is short.
+      // As urgent as streams that are about to run dry, but after them. Otherwise the long prompt
+      // of one model would go first until the streams of another model were equally late. A first
+      // chunk does not wait for steps of such streams: a batch of chunks is short.
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }
     const bool urgent = view.slack_s < urgent_s(snapshot_.model_of(view.node));
     if constexpr (std::is_same_v<View, SequenceView>) {
-      // A reader that reads more slowly than planned notices little; a listener notices all of it.
+      // A reader notices a late word less than a listener notices a gap.
       const double left_s = slack_of(view);
       if (view.reads && urgent) return left_s < 0 ? Rank{0, left_s} : Rank{1, kForever_s};
     }
     return {urgent ? 0 : 2, view.slack_s};
   }
 
-  /// Among nodes of one request, the one nearest to its client comes first: an answer is heard
-  /// while it is still being written.
+  /// Sorts views by rank. Among nodes of one request, the one nearest to the client comes first, so
+  /// that the client hears an answer while it is still being written.
   template <typename View>
   void sort(std::vector<View>& views) {
     std::sort(views.begin(), views.end(), [&](const View& a, const View& b) {
@@ -291,12 +292,12 @@ class Ranking {
   }
 
   const Snapshot& snapshot_;
-  int model_ = -1;  // whose urgent_s_ is known
+  int model_ = -1;  // the model that urgent_s_ belongs to; -1: none
   double urgent_s_ = 0;
 };
 
-/// Urgent and waiting ones of one node first; the relaxed fill up as long as they lengthen the
-/// batch little.
+/// Adds sequences of one node: first those of tiers 0 and 1, then others as long as they lengthen
+/// the batch little.
 void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan) {
   const double patience_s = patience_of_others(snapshot, snapshot.model_of(node));
   StepFiller filler(snapshot, node, patience_s, plan);
@@ -314,7 +315,7 @@ void fill_steps(const Snapshot& snapshot, int node, Ranking& ranking, Plan& plan
   add_drafts(snapshot, filler, std::min(patience_s, longest_s), plan);
 }
 
-/// The first view of a node that the executor runs, or would run next; null: none.
+/// Returns the first view whose node has the flag `which` (NodeView::here or next); null: none.
 template <typename View>
 const View* first_of(const Snapshot& snapshot, const std::vector<View>& views,
                      bool NodeView::*which = &NodeView::here) {
@@ -351,11 +352,11 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
   const ChunkView* chunk = first_of(snapshot, snapshot.chunks);
   const Rank step_rank = rank_of(seq), chunk_rank = rank_of(chunk);
 
-  // Another model whose turn it is finds the executor free when its batch is over.
+  // If another model's work comes first, the executor is left free for it after its present batch.
   const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
                              rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
   if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
-  // In the same tier, chunks go before steps: a chunk becomes audible.
+  // In the same tier, chunks go before steps, because chunks become audio.
   if (chunk_rank.tier <= 1 && chunk_rank.tier <= step_rank.tier) {
     return take_chunks(snapshot, chunk->node, plan, kStreamingRules.longest_chunks_s);
   }

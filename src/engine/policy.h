@@ -1,6 +1,6 @@
-// Scheduling as pure functions: a snapshot of plain values, taken at one moment, gives a plan.
-// A policy claims nothing, remembers nothing and is tested with tables; `syrinx simulate` runs the
-// same functions on virtual time.
+// Scheduling as pure functions: a policy makes a plan from a snapshot, plain values of one moment.
+// A policy reserves nothing and keeps no state, so that tests are tables of values; `syrinx
+// simulate` runs the same functions on virtual time.
 #pragma once
 
 #include <cstdint>
@@ -14,35 +14,35 @@
 
 namespace syrinx {
 
-/// A node of any model of the machine, by its number in Snapshot::nodes.
+/// A node of any model of the machine.
 struct NodeView {
-  int model = 0;  ///< of one model, nodes are planned together
+  int model = 0;  ///< number of its model; nodes of one model are planned together
   bool ar = false;
-  bool here = true;   ///< the executor that is free runs it
-  bool next = false;  ///< would run it now, but has a batch of another model
+  bool here = true;   ///< the executor being planned for may run the node now
+  bool next = false;  ///< it could run the node, but has a batch of another model
   StageCost cost = {};
-  int pages_free = 0;       ///< of an AR node's cache
-  int steps_in_flight = 0;  ///< sequences in its batches that run now and come back soon
+  int pages_free = 0;       ///< free pages of an AR node's cache
+  int steps_in_flight = 0;  ///< sequences in batches of the node that run now
 };
 
-/// A sequence whose next rows could be run now. `slot` is its request's name inside this snapshot.
-/// With a guidance companion it fills two entries of a batch.
+/// A sequence whose next rows could run now. With a guidance companion it fills two entries of a
+/// batch.
 struct SequenceView {
-  int slot = 0;
+  int slot = 0;  ///< number of its request in this snapshot
   int node = 0;
   uint64_t order = 0;      ///< admission order
   int rows_due = 1;        ///< 1: a decode step; more: a prompt (CONTRACT.md, I1)
-  int companion_due = 0;   ///< the same for the companion; 0: there is none
-  int pages_wanted = 0;    ///< still to be taken for all due rows of both
-  int drafts = 0;          ///< guesses of its next steps that may be run along with what is due
-  double draft_odds = 0;   ///< that one of them comes true, when those before it have
+  int companion_due = 0;   ///< due rows of the companion; 0: none
+  int pages_wanted = 0;    ///< pages that all due rows of both still need
+  int drafts = 0;          ///< guesses of its next steps that may run behind the due rows
+  double draft_odds = 0;   ///< probability that a guess is right if all guesses before it are
   bool decoding = false;   ///< its prompt is in the cache
-  bool begun = false;      ///< rows of it are in the cache
+  bool begun = false;      ///< some of its rows are in the cache
   bool started = false;    ///< its client has got audio or text
-  bool reads = false;      ///< it is only read, never heard
-  bool gives_way = false;  ///< to an older one that has its pages; never in a snapshot
+  bool reads = false;      ///< its request is only read, never heard
+  bool gives_way = false;  ///< an older sequence has its pages; such views are not in a snapshot
   double slack_s = 0;      ///< seconds until the client runs dry, counting the frames that wait for
-                           ///< chunk nodes; not started: minus the seconds it has waited
+                           ///< chunk nodes; not started: minus the seconds since its submission
 };
 
 /// A chunk that could run now.
@@ -50,8 +50,8 @@ struct ChunkView {
   int slot = 0;
   int node = 0;
   uint64_t order = 0;
-  int frames = 1;     ///< fresh ones
-  bool full = false;  ///< as large as a chunk may get: waiting longer gains nothing
+  int frames = 1;     ///< fresh frames
+  bool full = false;  ///< the chunk has the largest size, so that waiting longer gains nothing
   bool started = false;
   double slack_s = 0;  ///< seconds until the client runs dry; not started: minus the time waited
 };
@@ -60,11 +60,11 @@ struct ChunkView {
 struct Snapshot {
   int max_batch = 32;  ///< entries in a batch
   int max_prefill_rows = 128;
-  /// The largest batch, as far as rows or chunks can be left out.
+  /// The longest time of a batch, as far as rows or chunks can be left out.
   double longest_s = std::numeric_limits<double>::infinity();
-  bool ahead = false;  ///< the executor is busy: plan only rows that a later plan would not place
-                       ///< better
-  double busy_s = 0;   ///< for how long it is expected to stay busy
+  bool ahead = false;  ///< the executor is busy: plan only work that gains nothing from waiting for
+                       ///< a later plan
+  double busy_s = 0;   ///< how long the executor is expected to stay busy
   std::vector<NodeView> nodes{};
   std::vector<SequenceView> sequences{};  ///< in admission order
   std::vector<ChunkView> chunks{};        ///< in admission order
@@ -77,11 +77,11 @@ struct PlannedSequence {
   int slot = 0;
   int rows = 1;
   int companion_rows = 0;
-  int drafts = 0;  ///< guesses to be run behind the rows
+  int drafts = 0;  ///< guesses to run behind the rows
   bool operator==(const PlannedSequence&) const = default;
 };
 
-/// The next batch, or none.
+/// The next batch, or nothing (kIdle).
 struct Plan {
   enum Kind { kIdle, kAr, kChunks };
   Kind kind = kIdle;
@@ -94,23 +94,23 @@ struct Plan {
     sequences.clear();
     chunk_slots.clear();
   }
-  /// Leaves the first of all.
+  /// Removes all sequences and chunks except the first.
   void keep_first() {
     while (sequences.size() > 1) sequences.pop_back();
     while (chunk_slots.size() > 1) chunk_slots.pop_back();
   }
 };
 
-/// May reorder the snapshot's lists.
+/// Makes a plan from a snapshot, whose lists it may reorder.
 using Policy = void (*)(Snapshot& snapshot, Plan& plan);
 
-/// Deadlines first: streams about to run dry, then requests without audio in order of arrival, then
-/// readers whose next word is due, then the rest by slack as far as the batch is not made much
-/// slower. When nothing is urgent, as throughput.
+/// Plans by deadlines: first streams about to run dry, then requests without audio in order of
+/// arrival, then readers whose next word is due. The rest follows by slack, as long as it makes the
+/// batch little slower. If nothing is urgent, plans as plan_throughput() does.
 void plan_streaming(Snapshot& snapshot, Plan& plan);
-/// The largest batches of both stages; listeners' deadlines do not count.
+/// Plans the largest batches of any node, without regard to deadlines.
 void plan_throughput(Snapshot& snapshot, Plan& plan);
-/// The baseline: everything in order of arrival, chunks as soon as they can be cut.
+/// Plans everything in order of arrival, chunks as soon as they can be cut. The baseline.
 void plan_fcfs(Snapshot& snapshot, Plan& plan);
 
 /// A policy, and its name in the options.
@@ -120,24 +120,24 @@ struct NamedPolicy {
 };
 /// All policies.
 std::span<const NamedPolicy> policies();
-/// Null when there is no policy of that name.
+/// Returns the policy of that name; null if there is none.
 Policy find_policy(std::string_view name);
 
 /// Constants of plan_streaming.
 struct StreamingRules {
-  double margin_s = 0.03;    ///< a stream this close to silence, beyond the work ahead, is urgent
-  double patience_s = 0.25;  ///< a request that has waited this long for its first audio is as
-                             ///< urgent, and so is a reader whose next word is late by this time
-  double fill = 0.2;         ///< relaxed rows may make an urgent batch longer by this share
-  double drafts = 0.5;       ///< guesses may make a batch longer by this share
-  double longest_chunks_s = 0.01;  ///< of a batch of chunks, if it has more than one: on a CPU more
-                                   ///< frames at once are not cheaper, and others wait meanwhile
+  double margin_s = 0.03;    ///< safety margin in urgent_slack_s()
+  double patience_s = 0.25;  ///< wait for first audio, and lateness of a reader's next word, after
+                             ///< which a request is urgent
+  double fill = 0.2;         ///< share by which rows that are not urgent may lengthen a batch
+  double drafts = 0.5;       ///< share by which guesses may lengthen a batch
+  double longest_chunks_s = 0.01;  ///< longest time of a batch of several chunks: on a CPU, more
+                                   ///< frames at once are not cheaper, and other work waits
 };
 inline constexpr StreamingRules kStreamingRules{};
 
-/// Slack below which a stream of `model` counts as urgent: one full batch of each of its nodes, the
-/// longest single row of another model's that may be in the way, and the margin. The engine cuts
-/// smaller chunks for streams that are below it.
+/// Returns the slack below which a stream of `model` is urgent: the time of a full batch of each of
+/// its nodes, of the longest single row of another model that may run first, and the margin. The
+/// engine cuts smaller chunks for urgent streams.
 double urgent_slack_s(std::span<const NodeView> nodes, int model, int max_batch);
 
 }  // namespace syrinx

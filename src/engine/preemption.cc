@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// A request's run of an AR node, if it is of that model and holds pages there.
+/// Returns the request's run of an AR node if it holds pages there; else null.
 ArRun* holder(Active& request, const NodeRef& node) {
   if (request.model != node.model || request.runs.empty()) return nullptr;
   ArRun* run = request.runs[node.node].ar.get();
@@ -22,7 +22,7 @@ ArRun& run_of(const PageRivals& rivals, const SequenceView& view) {
 }
 
 /// Whether the sequence that took the pages of `view` has not run since. A request that became live
-/// does not give way to one in the background, which waits in turn until no listener runs dry.
+/// does not give way to a request in the background, which itself waits for live requests.
 bool gives_way(const PageRivals& rivals, Urgency urgency, const SequenceView& view) {
   ArRun& run = run_of(rivals, view);
   if (run.gave_way_to == 0) return false;

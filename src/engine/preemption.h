@@ -1,7 +1,7 @@
-// Which sequence has the pages of an AR node when there are too few: older requests before younger
-// ones, and all others before those in the background. A sequence that loses its pages computes its
-// rows again later (CONTRACT.md, I2, I9, I15). Functions over the requests and what could be run of
-// them at one moment. Engine thread only.
+// Decides which sequences have the pages of an AR node when there are too few: older requests come
+// before younger ones, and live requests before those in the background. A sequence that loses its
+// pages computes its rows again later (CONTRACT.md, I2, I9, I15). Functions over the requests and
+// their views at one moment. Engine thread only.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ namespace syrinx {
 
 enum Urgency { kLive, kBackground };
 
-/// The rows and chunks that requests of one urgency could run.
+/// The rows and chunks that requests of one urgency could run now.
 struct Views {
   std::vector<SequenceView> sequences;
   std::vector<ChunkView> chunks;
@@ -24,25 +24,27 @@ struct Views {
   void clear() { sequences.clear(), chunks.clear(); }
 };
 
-/// Requests that hold pages, and views of those that want some.
+/// All requests, and views of those that want pages.
 struct PageRivals {
   std::span<const NodeRef> nodes;
-  Roster::Requests& requests;    ///< by SequenceView::slot
-  std::array<Views, 2>& wanted;  ///< by Urgency
+  Roster::Requests& requests;    ///< indexed by SequenceView::slot
+  std::array<Views, 2>& wanted;  ///< indexed by Urgency
 };
 
-/// Leaves out sequences that gave their pages up until the older request has run: two that do not
-/// fit beside each other would otherwise take pages from each other without end.
+/// Removes the views of sequences that lost their pages to an older request until that request has
+/// run. Otherwise two sequences that do not fit beside each other would take pages from each other
+/// forever.
 void let_older_first(const PageRivals& rivals);
-/// Takes pages of requests in the background where others want them; counts them as free.
+/// Takes pages of requests in the background when live requests want them, and adds them to the
+/// snapshot's free pages.
 void take_from_background(const PageRivals& rivals, Snapshot& snapshot);
-/// Leaves out sequences in the background that would take more pages than all of them may hold. The
-/// oldest that can go on is never left out, so that it ends and makes room.
+/// Removes the views of sequences in the background that would exceed the background's share of
+/// pages. The oldest that can go on stays, so that it ends and makes room.
 void bound_background(const PageRivals& rivals);
-/// Called when the slot is idle and no work for it was planned. A node that stands still then has
-/// no pages for any of its sequences: takes the pages of a resting sequence (its reader is slow, or
-/// its input has not come), or else of the youngest, for the oldest. Returns true if it must be
-/// planned again.
+/// Call it when the slot is idle and no work for it was planned. If a node has too few pages for
+/// all of its waiting sequences, frees pages for the oldest. It takes them from a resting sequence
+/// (its reader is slow, or its input has not come), or else from the youngest. Returns true if the
+/// slot must be planned again.
 bool make_room(const PageRivals& rivals, const ExecutorSlots& slots, const ExecutorSlot& slot);
 
 }  // namespace syrinx

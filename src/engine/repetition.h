@@ -8,13 +8,13 @@
 
 namespace syrinx {
 
-/// Counts, for every period up to kMaxPeriod, how long the newest frames have equalled those one
-/// period earlier. Fixed memory, O(kMaxPeriod) a frame.
+/// Counts, for every period up to kMaxPeriod, how many of the newest frames in a row equal the
+/// frame one period earlier. Fixed memory, O(kMaxPeriod) per frame.
 class RepetitionGuard {
  public:
   static constexpr int kMaxPeriod = 8;  ///< frames
 
-  /// Codes of one complete frame (what reaches the link).
+  /// Adds the codes of one complete frame, as the link gets them.
   void frame(std::span<const int32_t> codes) {
     uint64_t hash = 1469598103934665603ull;  // FNV-1a over the codes
     for (int32_t code : codes) hash = (hash ^ static_cast<uint32_t>(code)) * 1099511628211ull;
@@ -26,7 +26,7 @@ class RepetitionGuard {
     ++seen_;
   }
 
-  /// Frames that the longest repetition has lasted.
+  /// Returns the length of the longest current repetition, in frames.
   int64_t repeated() const {
     int64_t longest = 0;
     for (int64_t run : run_) longest = run > longest ? run : longest;

@@ -51,14 +51,14 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
       }
     }
   }
-  // Backwards along the chunk nodes that lead to the client's ears.
+  // Backwards along the chunk nodes whose output becomes the client's audio.
   double samples = 1, width = 1;
   for (int n = g.speaker(); n != kClient && nodes[n].chunk; n = g.feeding(n).from.node) {
     samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;
     nodes[n].samples_per_frame = samples;
     width = nodes[n].chunk->in_width();
-    // The model knows how long the output of an AR node is; a stage only says how many frames come
-    // out at most, which for one that makes blocks is several times too many.
+    // For frames of an AR node, the model's frame rate gives the length of the audio. A stage only
+    // knows its largest output, which is several times too much for a stage that makes blocks.
     const int from = g.feeding(n).from.node;
     const PipelineInfo& info = pipeline->info();
     if (from != kClient && g.node(from).ar && info.speech.frame_rate > 0)

@@ -1,6 +1,5 @@
-// A model that lives on the machine: for each node of its graph what the engine keeps (pages, cost,
-// counters), and what was learned of its requests. Engine thread only once it has been added, but
-// for the constants.
+// A model on the machine: the engine's data for each node of its graph (pages, cost, counters), and
+// the learned load of its requests. After Machine::add(), engine thread only, except the constants.
 #pragma once
 
 #include <memory>
@@ -17,24 +16,24 @@
 
 namespace syrinx {
 
-/// A node of a loaded model: what it is, and what has been learned of it.
+/// A node of a loaded model: its constants and its learned costs.
 struct ResidentNode {
   // Constant
   std::string name;
-  const ArStage* ar = nullptr;  ///< or
+  const ArStage* ar = nullptr;  ///< null for a chunk node
   const ChunkStage* chunk = nullptr;
-  ChunkPolicy policy;            ///< of the edge that feeds a chunk node
-  double samples_per_frame = 0;  ///< of audio for the client, for each frame that comes in
+  ChunkPolicy policy;            ///< chunk policy of the edge that feeds a chunk node
+  double samples_per_frame = 0;  ///< audio samples at the client for each input frame
   StageMetrics* metrics = nullptr;
   bool remote = false;  ///< its stage is in another process
 
-  std::unique_ptr<Pages> pages;  ///< of an AR node
-  FirstChunk first_chunk{1, 1};  ///< of the first chunk node after an AR node
+  std::unique_ptr<Pages> pages;  ///< for an AR node only
+  FirstChunk first_chunk{1, 1};  ///< for the first chunk node after an AR node only
   CostLearner cost;
   double units = 0;           ///< rows or frames since the start
-  double units_a_second = 0;  ///< of audio
-  int steps_in_flight = 0;    ///< sequences in AR batches
-  int slot = 0;               ///< executor slot that steps an AR node, where not every one may
+  double units_a_second = 0;  ///< units per second of output
+  int steps_in_flight = 0;    ///< sequences in AR batches that run now
+  int slot = 0;               ///< the only executor slot that may step an AR node (split or remote)
 
   Device device() const { return ar ? ar->device() : chunk->device(); }
 };
@@ -49,12 +48,12 @@ struct ResidentModel {
   const std::shared_ptr<const Pipeline> pipeline;
   const EngineOptions options;
   EngineMetrics& metrics;
-  std::vector<ResidentNode> nodes;  ///< as in the graph
-  std::string label;                ///< its name, fit for a trace
+  std::vector<ResidentNode> nodes;  ///< in the order of the graph's nodes
+  std::string label;                ///< its name, in characters that a trace may contain
 
-  int number = 0;      ///< among the machine's models
+  int number = 0;      ///< number among the machine's models
   int first_node = 0;  ///< number of nodes[0] among the machine's nodes
-  int requests = 0;    ///< that have a record, of any state (Roster)
+  int requests = 0;    ///< requests in the Roster, in any state
   bool leaving = false;
 
   int first_link = -1;  ///< the first chunk node that an AR node feeds
@@ -66,7 +65,7 @@ struct ResidentModel {
   int ar_nodes() const;
 };
 
-/// Pages that the options buy for an AR stage.
+/// Returns the number of pages that fit into EngineOptions::kv_bytes for an AR stage.
 int pages_for(const ArStage& ar, const EngineOptions& options);
 
 }  // namespace syrinx

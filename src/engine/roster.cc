@@ -40,7 +40,8 @@ void Roster::refuse_overdue() {
   }
 }
 
-/// Counts a request that has ended as gone; false: a batch or a host thread still has it.
+/// Reports an ended request as removable and updates the counts; false: it is still live, or a
+/// batch or a host thread has it.
 bool Roster::forget(Active& request) {
   if (request.live() || request.in_flight()) return false;
   --request.model->requests;
@@ -69,7 +70,7 @@ void Roster::promote(std::span<ResidentModel* const> models) {
   }
 }
 
-/// Gives one seat of a model to a waiting request; false: there is none for any.
+/// Gives one seat of a model to a waiting request; false: no seat is free or no request waits.
 bool Roster::promote_one(ResidentModel& model, double seats) {
   const bool room = static_cast<double>(model.holding) < seats;
   std::map<uint64_t, int> held;
@@ -137,7 +138,7 @@ void Roster::finish(Active& request, FinishReason reason) {
   request.output.outcome().frames =
       request.frames_before + (request.between ? 0 : request.frames());
   request.release_pages();
-  publish_pages(*request.model);  // a client that receives the end sees its pages free
+  publish_pages(*request.model);  // before the client gets the end, so that its pages count as free
   request.output.end(reason, clock_.now());
 }
 
@@ -153,7 +154,7 @@ void Roster::fail_all(const char* why) {
 
 // ---------------------------------------------------------------------------- counts
 
-/// Under load requests end as fast as their output can be made.
+/// Under load, the rate at which requests end follows from the rate at which output can be made.
 Load Roster::load(const ResidentModel& model, std::span<ResidentModel* const> models) const {
   const auto waiting = std::count_if(waiting_.begin(), waiting_.end(),
                                      [&](const auto& one) { return one->model == &model; });

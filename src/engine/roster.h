@@ -1,12 +1,12 @@
-// Which requests there are: those that wait for a seat, those that have one, and how they end.
+// All requests of the machine: requests that wait for a seat, requests with a seat, and their ends.
 // Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I8, I12):
-// - a request is in one of the two lists from take_in() until it has ended and is in no batch, and
-//   is then reported once by take_ended();
-// - ResidentModel::requests counts them, ResidentModel::holding those that have a seat: requests in
-//   the background and those whose reader has more than it takes have none;
-// - free seats go to the client that has the fewest, then in order of arrival; a request that has
+// - a request is in one of the two lists from take_in() until it has ended and is in no batch; then
+//   take_ended() reports it once;
+// - ResidentModel::requests counts a model's requests, ResidentModel::holding its requests with a
+//   seat. Requests in the background, or paused by their reader, hold no seat;
+// - free seats go to the client with the fewest seats, then in order of arrival; a request that has
 //   waited longer than was promised is refused.
 #pragma once
 
@@ -28,27 +28,27 @@ class Roster {
   using Requests = std::vector<std::unique_ptr<Active>>;
   using Waiting = std::list<std::unique_ptr<Active>>;
 
-  /// All outlive it; `trace` may be null.
+  /// All arguments outlive it; `trace` may be null.
   Roster(const Platform& clock, const MachineLoad& load, TraceLog* trace)
       : clock_(clock), load_(load), trace_(trace) {}
 
-  /// Requests with a seat, in the order in which they got it.
+  /// Returns the requests with a seat, in the order in which they got it.
   Requests& active() { return active_; }
   const Requests& active() const { return active_; }
-  /// A list of one. The request's id is known to the trace from here on.
+  /// Adds a request, given as a list of one. The trace knows its id from here on.
   Active& take_in(Waiting request);
-  /// Null for an unknown or ended request.
+  /// Returns the request; null if it is unknown or has ended.
   Active* find(RequestId id);
 
   /// Refuses requests that have waited too long, then gives free seats to waiting requests.
   void promote(std::span<ResidentModel* const> models);
-  /// Forgets requests that have ended and are in no batch.
+  /// Removes requests that have ended and are in no batch.
   void sweep();
-  /// Some request has ended and waits for sweep().
+  /// Whether some request has ended and waits for sweep().
   bool has_ended() const;
   void publish_counts(std::span<ResidentModel* const> models) const;
 
-  /// Runs work on one request; an exception fails that request and no other (I8).
+  /// Calls `work`; an exception in it fails this request only (I8).
   void guarded(Active& request, FunctionRef<void()> work);
   void fail(Active& request, Error error);
   /// Ends a request. Its record stays until no batch needs it.

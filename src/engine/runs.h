@@ -1,6 +1,6 @@
 // One request's side of each node of its graph: a sequence with its rows in the cache, or a stream
-// with the frames that wait for it. Engine thread only, except that a batch in flight, or a host
-// thread that prepares text, owns the Sequence.
+// with the frames that wait for it. Engine thread only, except the Sequence while a batch in
+// flight, or a host thread that prepares text, has it.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ struct Due {
 /// The cache of a sequence, or of its guidance companion.
 struct HeldRows {
   KvHold cache;
-  std::vector<uint64_t> keys;      ///< of rows of the current segment that may be shared
-  bool published = false;          ///< its prompt is known to others
+  std::vector<uint64_t> keys;      ///< prefix keys of the current segment
+  bool published = false;          ///< other sequences may share its prompt
   uint64_t looked = ~uint64_t{0};  ///< KvCache::published() when a prefix was last looked for
 
   bool holds() const { return !cache.pages.empty(); }
@@ -47,48 +47,49 @@ struct Late {
 /// An AR node's side of a request (CONTRACT.md, I1).
 struct ArRun {
   std::unique_ptr<Sequence> sequence;
-  int codes = 1;                   ///< sampled in a step
-  std::array<HeldRows, 2> tracks;  ///< the second is the companion's
+  int codes = 1;                   ///< codes that a step samples
+  std::array<HeldRows, 2> tracks;  ///< [0]: the sequence, [1]: its companion
   bool guided = false;
-  int common_rows = 0;       ///< leading prompt rows that the companion has in common
-  int steps = 0;             ///< of the current segment
-  uint32_t total_steps = 0;  ///< of the request
-  uint32_t sound_steps = 0;  ///< steps whose code became audio, where the node also writes
-  bool begun = false;        ///< the first segment
+  int common_rows = 0;       ///< rows with which both prompts begin alike
+  int steps = 0;             ///< steps of the current segment
+  uint32_t total_steps = 0;  ///< steps of the request
+  uint32_t sound_steps = 0;  ///< steps whose code became audio, if the node also writes text
+  bool begun = false;        ///< the first segment has begun
   bool open = true;
-  bool drains = false;  ///< waits until the streams that it has ended are through
+  bool drains = false;  ///< waits until the streams that it has ended have finished
   FinishReason reason = FinishReason::kStop;
   RepetitionGuard guard;
-  double draft_odds = 0.5;  ///< share of recent guesses that came true
+  double draft_odds = 0.5;  ///< share of recent guesses that were right
   int tapped = 0;           ///< rows of the segment whose taps were passed on
-  /// An older request that has this one's pages until it has run more than this; 0: none.
+  /// The older request that took this one's pages (0: none), and its ran() at that moment: this one
+  /// waits until the older one has run more.
   uint64_t gave_way_to = 0;
   int64_t gave_way_at = 0;
-  bool stepping = false;   ///< in a batch
-  bool preparing = false;  ///< with a host thread
-  std::deque<Late> late;   ///< inputs that came meanwhile, oldest first
+  bool stepping = false;   ///< a batch has the sequence
+  bool preparing = false;  ///< a host thread has the sequence
+  std::deque<Late> late;   ///< inputs that came while a batch or host thread had it, oldest first
 
   bool remote() const { return stepping || preparing; }
   bool holds() const { return tracks[0].holds() || tracks[1].holds(); }
   int64_t ran() const { return total_steps + tracks[0].cache.rows + tracks[1].cache.rows; }
   int rows_due() const { return sequence->prompt_rows() + steps - tracks[0].cache.rows; }
-  /// Rows of the companion that the next step needs.
+  /// Returns the rows of the companion that the next step needs.
   int companion_due() const;
-  /// Rows that may run now. A companion whose prompt begins like its sequence's waits until that
+  /// Returns the rows that may run now. If both prompts begin alike, the companion waits until that
   /// beginning is in the cache, then shares it.
   Due due() const;
   /// Tracks in use: 2 with guidance.
   int track_count() const { return guided ? 2 : 1; }
 };
 
-/// Whether a sequence has a companion at all.
+/// Whether a sequence has a companion.
 inline bool is_guided(const Sequence& sequence) { return sequence.guidance().value_or(1) != 1; }
 
 /// A chunk node's side of a request, with the frames that wait for it.
 struct ChunkRun {
   std::variant<Lane<int32_t>, Lane<float>> lane;
   std::unique_ptr<StreamState> stream;
-  ChunkCut cut;  ///< the chunk that could be taken at the last snapshot
+  ChunkCut cut;  ///< the chunk that could run at the last snapshot
   bool running = false;
 
   ChunkRun(const ChunkPolicy& policy, const FrameType& in);
@@ -112,11 +113,12 @@ struct ChunkRun {
   }
 };
 
-/// A run of a chunk stage that is fed under `policy`, with a stream opened for `sequence`.
+/// Makes the run of a chunk stage that is fed under `policy`, with a stream opened for `sequence`.
 std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPolicy& policy,
                                          const Sequence& sequence);
 
-/// Makes one of the two, by the kind of the node; neither where the request does not open it.
+/// A request's side of one node: `ar` or `chunk`, by the kind of the node. Both are null if the
+/// request does not open the node.
 struct NodeRun {
   std::unique_ptr<ArRun> ar;
   std::unique_ptr<ChunkRun> chunk;

@@ -7,10 +7,10 @@
 namespace syrinx {
 namespace {
 
-/// How often a request paused by its reader is looked at again.
+/// The time between two looks at a request that is paused by its reader.
 constexpr double kPausedPoll_s = 0.01;
 
-/// Null: no trace is asked for.
+/// Opens the trace file that the options name; null: they name none.
 std::unique_ptr<TraceLog> open_trace(const EngineOptions& options, const SlotsSpec& spec,
                                      double now) {
   if (options.trace_file.empty()) return nullptr;
@@ -93,7 +93,7 @@ void Scheduler::commit(Batch* batch) {
   model.metrics.overhead_s.add(now() - began_s);
 }
 
-/// Learns what can be known of every model now and then.
+/// Updates the learned load of every model from time to time.
 void Scheduler::learn() {
   const double at = now();
   if (!load_.observe(models(), at)) return;
@@ -110,21 +110,22 @@ bool Scheduler::dispatch() {
   }
   slots_.forget_left();
   bool any = false;
-  for (const bool remote : {true, false}) {  // what runs elsewhere keeps no executor here waiting
+  for (const bool remote : {true, false}) {  // remote work first: it takes no executor's time here
     for (ExecutorSlot& slot : slots_.slots()) {
       if (slot.remote != remote) continue;
       while (!slot.free.empty() && fill(slot)) {
         any = true;
-        if (slots_.is_inline(slot)) return true;  // it has run; the mail comes first
+        if (slots_.is_inline(slot))
+          return true;  // the batch has run; take the mail before the next one
       }
-      if (slot.idle() && planner_.make_room(slot)) return true;  // to be planned anew
+      if (slot.idle() && planner_.make_room(slot)) return true;  // plan again
     }
   }
   roster_.publish_counts(models());
-  return any || roster_.has_ended();  // a request that failed now is to be swept
+  return any || roster_.has_ended();  // a request that has failed needs sweep()
 }
 
-/// Plans for one executor and gives it the batch; false: there is nothing for it.
+/// Plans for one executor slot, builds the batch and starts it; false: no batch was started.
 bool Scheduler::fill(ExecutorSlot& slot) {
   const double began_s = now();
   if (!planner_.plan(slot, began_s)) {

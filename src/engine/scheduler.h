@@ -1,8 +1,8 @@
-// The work of the engine's thread: commits results, takes the mail, gives seats, plans, builds
-// batches and runs them on the platform (CONTRACT.md, "One turn"). Its state is in its parts, each
-// with invariants of its own: requests in Roster, clients in Output, pages in Pages, slots and
-// models in ExecutorSlots, learned costs in MachineLoad. Has no locks; one thread calls everything,
-// on the platform's clock.
+// The work of the engine thread: commits results, takes the mail, gives seats, plans, builds
+// batches and runs them on the platform (CONTRACT.md, "One turn"). Its state is in other classes,
+// each with its own invariants: requests in Roster, clients in Output, pages in Pages, slots and
+// models in ExecutorSlots, learned costs in MachineLoad. It has no locks: one thread makes all
+// calls. Times are on the platform's clock.
 #pragma once
 
 #include <list>
@@ -25,20 +25,21 @@ namespace syrinx {
 
 class Scheduler {
  public:
-  /// `platform` outlives the scheduler and has the slots that `spec` names. Throws LoadError when
-  /// an option makes no sense.
+  /// `platform` outlives the scheduler and has the slots of `spec`. Throws LoadError when an option
+  /// is invalid.
   Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform);
   ~Scheduler();
 
-  /// Adds a model, which must outlive its stay here; its requests may come from then on.
+  /// Adds a model; afterwards its requests may come. The model must live until has() is false.
   void add(ResidentModel& model);
-  /// Ends the model's requests with kCancelled. Destroy it only when has() is false.
+  /// Ends the model's requests with kCancelled. Destroy the model only when has() is false.
   void remove(ResidentModel& model);
-  /// Whether anything here refers to the model.
+  /// Whether the scheduler still refers to the model.
   bool has(const ResidentModel& model) const { return slots_.has(model); }
 
   // The mail.
-  /// A list of one: memory that is short when it comes in may fail the request, but not lose it.
+  /// Adds a request, given as a list of one: moving a list node allocates nothing, so that a lack
+  /// of memory may fail the request, but never loses it.
   void take_in(std::list<std::unique_ptr<Active>> request);
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
@@ -48,8 +49,8 @@ class Scheduler {
   /// Takes the results of a batch that ran, or of host work.
   void commit(Batch* batch);
   void commit(std::unique_ptr<HostJob> job) { edges_.commit(std::move(job)); }
-  /// Plans and starts batches while there is something to run and a slot to run it. With an
-  /// inline platform: runs one. False when nothing was started.
+  /// Plans and starts batches while there is work and a free slot; an inline slot runs only one
+  /// batch. False when the call did nothing.
   bool dispatch();
   /// Fails all requests: the last resort after an unexpected exception.
   void fail_all(const char* why) { roster_.fail_all(why); }
@@ -57,9 +58,9 @@ class Scheduler {
   void end_all();
 
   using Ended = Roster::Ended;
-  /// The requests that ended since the last call: model and client.
+  /// Writes the model and client of each request that ended since the last call.
   void take_ended(std::vector<Ended>& ended) { roster_.take_ended(ended); }
-  /// When to look again although no mail comes, in seconds on the clock; infinite: never.
+  /// Returns the seconds until the next turn is due although no mail comes; infinite: never.
   double look_again_s() const;
   int in_flight() const {
     return slots_.in_flight() + edges_.jobs_in_flight();

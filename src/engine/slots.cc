@@ -35,8 +35,8 @@ void ExecutorSlots::forget_left() {
   number_nodes();
 }
 
-/// With split executors the AR nodes take turns in having a slot of their own, so that the long
-/// steps of one do not stand in the way of another's. So do those that are remote, always.
+/// With split executors, spreads the AR nodes over the slots in turn, so that the long steps of one
+/// node do not delay those of another. Remote AR nodes are always spread over the remote slots.
 void ExecutorSlots::number_nodes() {
   nodes_.clear();
   int homes = 0, remote_homes = 0;

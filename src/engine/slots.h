@@ -1,10 +1,11 @@
-// The executor slots and the nodes of all models: which slot runs which node. Engine thread only.
+// The executor slots and the nodes of all models, and which slot may run which node. Engine thread
+// only.
 //
 // Invariants:
 // - models, and the nodes of all models, are numbered from 0 on, without gaps, in order of arrival;
-// - with split executors, and wherever it is remote, an AR node is stepped in one slot only, so
-//   that its steps run in the order in which they were built;
-// - a batch is free in its slot or in flight, never both.
+// - a remote AR node, and with split executors any AR node, has one slot for all of its steps, so
+//   that these run in the order in which they were built;
+// - a batch is either free in its slot or in flight.
 #pragma once
 
 #include <deque>
@@ -17,15 +18,15 @@
 
 namespace syrinx {
 
-/// An executor, and the two batches that it may have: one running, one built.
+/// An executor with its two batches: one may run while the next one waits.
 struct ExecutorSlot {
   int index = 0;
   bool steps = true;
   bool remote = false;
   std::deque<Batch> batches;
   std::vector<Batch*> free;
-  const ResidentModel* running = nullptr;  ///< whose batch it was given last
-  double until_s = 0;                      ///< when that is probably over
+  const ResidentModel* running = nullptr;  ///< the model of the batch that it got last
+  double until_s = 0;                      ///< expected end of that batch, on the engine's clock
 
   bool idle() const { return free.size() == batches.size(); }
 };
@@ -44,22 +45,22 @@ class ExecutorSlots {
   explicit ExecutorSlots(const SlotsSpec& spec);
 
   std::span<ResidentModel* const> models() const { return models_; }
-  /// Nodes of all models, as Snapshot::nodes.
+  /// Returns the nodes of all models, in the order of Snapshot::nodes.
   std::span<const NodeRef> nodes() const { return nodes_; }
   std::deque<ExecutorSlot>& slots() { return slots_; }
 
   void add(ResidentModel& model);
   bool has(const ResidentModel& model) const;
-  /// Forgets models that leave and whose requests have all ended.
+  /// Removes models that are leaving and whose requests have all ended.
   void forget_left();
 
   /// Whether batches of the slot run on the scheduler's own thread.
   bool is_inline(const ExecutorSlot& slot) const { return spec_.inline_run && !slot.remote; }
   bool runs(const ExecutorSlot& slot, const ResidentNode& node) const;
-  /// Makes room in a batch for all nodes, once for each set of models.
+  /// Reserves memory in a batch for any node's work; does so once for each set of models.
   void warm(Batch& batch, int max_batch) const;
 
-  /// The next free batch of a slot, of this model, was given to its executor.
+  /// Records that the executor got the slot's next free batch, with work of this model.
   void take(ExecutorSlot& slot, const ResidentModel& model);
   void give_back(Batch& batch);
   int in_flight() const { return in_flight_; }
@@ -71,8 +72,8 @@ class ExecutorSlots {
   std::deque<ExecutorSlot> slots_;
   std::vector<ResidentModel*> models_;
   std::vector<NodeRef> nodes_;
-  int generation_ = 0;  ///< of models_
-  int in_flight_ = 0;   ///< batches
+  int generation_ = 0;  ///< rises with every change of models_
+  int in_flight_ = 0;   ///< batches in flight
 };
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// A share of the executors' time, for requests in the background: seconds flow into a bucket as
-// time goes by and out of it as batches run. One thread.
+// A token bucket that limits requests in the background to a share of the executors' time: passing
+// time adds seconds, batches take seconds. One thread.
 #pragma once
 
 #include <algorithm>
@@ -9,20 +9,20 @@ namespace syrinx {
 
 class TimeShare {
  public:
-  /// The budget after a pause, in seconds of one executor.
+  /// The most that may be saved up, in seconds of one executor.
   static constexpr double kBurst_s = 0.25;
 
-  /// `share` in (0, 1] of the time of `executors` executors; 1: all of it.
+  /// `share`, in (0, 1]: part of the time of `executors` executors; 1: no limit.
   TimeShare(double share, int executors) : rate_(share < 1 ? share * executors : kAll) {}
 
-  /// Whether something may begin now. Times never fall.
+  /// Whether a batch may begin now. `now` never falls between calls.
   bool may(double now) {
     if (rate_ == kAll) return true;
     saved_s_ = std::min(kBurst_s, saved_s_ + rate_ * (now - std::min(now, seen_s_)));
     seen_s_ = now;
     return saved_s_ > 0;
   }
-  /// Work has taken `seconds`. Time above the share is waited for later.
+  /// Subtracts the `seconds` of a batch. After more than was saved, may() is false for a while.
   void took(double seconds) { saved_s_ -= seconds; }
 
  private:

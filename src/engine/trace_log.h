@@ -20,11 +20,11 @@ class TraceLog {
 
   /// Names a row of the picture.
   void name_row(int row, const char* name);
-  /// Work on a row: what ran, of which model, how many sequences or chunks, how many rows or
+  /// Records work on a row: its name, its model, `batch` sequences or chunks, `units` rows or
   /// frames.
   void work(int row, const char* what, const char* model, double began_s, double ended_s, int batch,
             int units);
-  /// The life of a request, from submission to its end, and moments in it.
+  /// Record a request from submission to its end, and moments between.
   void request_began(uint64_t id, double at_s);
   void request_moment(uint64_t id, const char* what, double at_s);
   void request_ended(uint64_t id, const char* reason, double at_s);

@@ -1,6 +1,6 @@
-// A stand-in for the machine: a clock that is set, and slots that count time. Batches and host
-// work come back to the scheduler once the clock has reached their ends. For the simulator and for
-// tests; one thread.
+// A replacement for the real machine: a clock that the caller sets, and slots that only count time.
+// The scheduler gets batches and host work back when the clock has reached their ends. For the
+// simulator and for tests; one thread.
 #pragma once
 
 #include <deque>
@@ -14,15 +14,15 @@ namespace syrinx {
 
 class Scheduler;
 
-/// Durations and results of virtual work. Times in seconds; an unset function is not called.
+/// Durations and results of virtual work, in seconds. Unset functions are not called.
 struct VirtualWork {
   std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
   std::function<double(const Batch&)> batch_s = {};    ///< from its beginning to its end
-  /// From its end until it is back, while the slot runs the next one: the way to another process
-  /// and back.
+  /// From the batch's end until the scheduler has it, while the slot runs the next batch: the way
+  /// to another process and back.
   std::function<double(const Batch&)> link_s = {};
-  /// Writes the results of an executor into a batch, called when its time is over. Times that it
-  /// writes do not count.
+  /// Writes an executor's results into a batch; called at the batch's end. Times that it writes are
+  /// ignored.
   std::function<void(Batch&)> run = {};
   std::function<double(const HostJob&)> job_s = {};
 };
@@ -33,22 +33,22 @@ class VirtualPlatform : public Platform {
   VirtualPlatform(const SlotsSpec& slots, VirtualWork work);
 
   double now() const override { return now_s_; }
-  /// Never inline: also a slot that is meant to be lets its batch come back.
+  /// Queues the batch; returns false even for an inline slot.
   bool run(int slot, Batch& batch) override;
   void prepare(std::unique_ptr<HostJob> job) override;
 
-  /// When something comes back next; infinite: nothing is in flight.
+  /// Returns the time at which the next batch or job comes back; infinite: nothing is in flight.
   double next_s() const;
-  /// Sets the clock, which never goes back.
+  /// Sets the clock; `at_s` must not be earlier than now().
   void set(double at_s);
-  /// One turn as the machine's thread takes it, but for the mail: commits what has come back by
-  /// now, in order of time.
+  /// Commits the batches and jobs that have ended by now, in order of time, as the machine's thread
+  /// does in a turn.
   void hand_back(Scheduler& scheduler);
 
  private:
   struct Slot {
     std::deque<Batch*> queue = {};  ///< the front one runs
-    double free_s = 0;              ///< when all of them will have run
+    double free_s = 0;              ///< end of the last batch in the queue
   };
   struct Job {
     double ends_s = 0;

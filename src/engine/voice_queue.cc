@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// How much of the process's priority the thread gives up, as nice(1) counts.
+/// The nice(1) value that is added for the thread.
 constexpr int kNice = 10;
 /// Weight of the newest recording in the learned cost.
 constexpr double kLearn = 0.3;
@@ -86,8 +86,8 @@ bool VoiceQueue::drain(double timeout_s) {
                            [&] { return jobs_.empty(); });
 }
 
-/// Those begun go on; free seats go to the clients that have the fewest, in order of arrival.
-/// Under the lock.
+/// Fills `turn_`: keeps the recordings that have begun and gives each free place to the client with
+/// the fewest, then in order of arrival. Under the lock.
 void VoiceQueue::choose_turn() {
   turn_.clear();
   for (Job& job : jobs_) {
@@ -107,7 +107,7 @@ void VoiceQueue::choose_turn() {
   }
 }
 
-/// One piece of each; what ends has a result.
+/// Encodes one piece of each recording in `turn_`; sets the result of each that ends.
 void VoiceQueue::run_turn(StepContext& ctx) {
   const double begin_s = now_s();
   std::vector<VoiceEncoding*> batch;
@@ -115,7 +115,7 @@ void VoiceQueue::run_turn(StepContext& ctx) {
     try {
       if (!job->encoding) {
         job->encoding = encoder_.open(job->recording);
-        job->recording.samples = {};  // the encoding has what it needs
+        job->recording.samples = {};  // the encoding needs them no longer
       }
       batch.push_back(job->encoding.get());
     } catch (const std::exception& e) {
@@ -138,7 +138,7 @@ void VoiceQueue::run_turn(StepContext& ctx) {
   for (Job* job : turn_) job->cost_s += spent_s / static_cast<double>(turn_.size());
 }
 
-/// Moves what has ended out of the queue and learns from it. Under the lock.
+/// Moves ended jobs out of the queue and learns the cost from them. Under the lock.
 void VoiceQueue::take_ended(Jobs& ended) {
   for (auto it = jobs_.begin(); it != jobs_.end();) {
     const auto job = it++;
@@ -159,7 +159,7 @@ void VoiceQueue::take_ended(Jobs& ended) {
 }
 
 void VoiceQueue::loop() {
-  (void)!nice(kNice);  // on Linux: of this thread
+  (void)!nice(kNice);  // on Linux, nice() applies to this thread only
   Arena arena;
   StepContext ctx{pool_, arena};
   Jobs ended;

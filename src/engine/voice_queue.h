@@ -1,6 +1,7 @@
-// Encodes recordings into voices, beside the engine's steps: a thread of its own with less priority
-// than the executors', a few recordings at a time, a bounded piece of each in turn. Like all work
-// it is admitted by its predicted wait, shared fairly between clients, and cancellable. Any thread.
+// Encodes recordings into voices, on a thread of its own with less priority than the executors. The
+// thread works on a few recordings at a time, on a bounded piece of each in turn. A recording is
+// admitted by its predicted wait; clients share the queue fairly; jobs can be cancelled. Any
+// thread.
 #pragma once
 
 #include <condition_variable>
@@ -20,32 +21,32 @@
 
 namespace syrinx {
 
-/// How much may wait, and for how long.
+/// The limits of a VoiceQueue.
 struct VoiceQueueLimits {
   int batch = 4;           ///< recordings that take turns
-  int max_jobs = 64;       ///< accepted and unfinished
-  int max_per_client = 0;  ///< the same for each client; 0: no limit
-  double max_wait_s = 30;  ///< predicted wait for the end of the work before it
+  int max_jobs = 64;       ///< accepted, unfinished recordings
+  int max_per_client = 0;  ///< accepted, unfinished recordings of one client; 0: no limit
+  double max_wait_s = 30;  ///< longest predicted wait for the work that is queued before
 };
 
-/// Called once, on the queue's thread, and must not block; kCancelled when cancelled.
+/// Receives the result once, on the queue's thread, and must not block; kCancelled when cancelled.
 using VoiceDone = std::function<void(Result<Voice>)>;
 
 /// The queue of recordings and the thread that encodes them.
 class VoiceQueue {
  public:
-  /// Encoder and metrics outlive the queue.
+  /// `encoder` and `metrics` outlive the queue.
   VoiceQueue(const VoiceEncoder& encoder, EngineMetrics& metrics, VoiceQueueLimits limits = {});
   /// Cancels unfinished recordings.
   ~VoiceQueue();
   VoiceQueue(const VoiceQueue&) = delete;
   VoiceQueue& operator=(const VoiceQueue&) = delete;
 
-  /// An Error means that `done` is never called.
+  /// Queues a recording. If this returns an Error, `done` is never called.
   Result<uint64_t> encode(Recording recording, uint64_t client, VoiceDone done);
-  /// Takes effect after the piece being encoded; unknown ids: nothing.
+  /// Cancels a recording after the piece that is being encoded. Ignores unknown ids.
   void cancel(uint64_t id);
-  /// Waits until all recordings are finished; false after the timeout.
+  /// Waits until all recordings are finished; returns false after the timeout.
   bool drain(double timeout_s);
 
  private:
@@ -53,8 +54,8 @@ class VoiceQueue {
     uint64_t id = 0, client = 0;
     Recording recording;
     VoiceDone done;
-    std::unique_ptr<VoiceEncoding> encoding = nullptr;  // once it takes turns
-    double seconds = 0, cost_s = 0;                     // of the recording; spent on it so far
+    std::unique_ptr<VoiceEncoding> encoding = nullptr;  // made at its first turn
+    double seconds = 0, cost_s = 0;                     // length; time spent on it so far
     bool cancelled = false;
     std::optional<Result<Voice>> result = std::nullopt;
   };
@@ -71,12 +72,12 @@ class VoiceQueue {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_, drained_;
-  Jobs jobs_;  // in order of arrival; those of `turn_` are the thread's but for `cancelled`
+  Jobs jobs_;  // in order of arrival; only the thread uses jobs in `turn_`, except `cancelled`
   uint64_t next_id_ = 1;
-  double cost_ = 0;  // seconds of work per second of recording, learned; 0: not known
+  double cost_ = 0;  // learned seconds of work per second of recording; 0: not known
   bool stopping_ = false;
 
-  std::vector<Job*> turn_;  // the thread's own
+  std::vector<Job*> turn_;  // used by the thread only
   ThreadPool pool_{1};
   std::thread thread_;
 };

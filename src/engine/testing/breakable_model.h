@@ -1,10 +1,12 @@
 // For tests of faults: a chain of one AR node and one chunk node in which every function that the
-// engine calls can be made to throw. The text of a request says where, at which call and what:
-// "rule 3", "advance 1 memory", "cut 2 nothing" (an exception without a word), "run 1 number" (no
-// exception at all); an empty text breaks nothing. It takes max_frames steps in segments of four,
-// two frames a step, each frame one number that follows from seed and step ("same 0": from the seed
-// alone); a frame is one sample. "early 0" takes them before its text is whole.
-// Counts its living objects, so that a test can detect a leak.
+// engine calls can throw. The request's text names the function, the call and what is thrown:
+// "rule 3", "advance 1 memory" (bad_alloc), "cut 2 nothing" (an exception with an empty message),
+// "run 1 number" (an int, not a std::exception); with an empty text nothing throws.
+//
+// A request takes max_frames steps, in segments of four, with two frames per step. A frame is one
+// number, computed from seed and step (text "same 0": from the seed alone), and yields one sample.
+// With the text "early 0" steps run before the text is complete.
+// The model counts its living objects, so that a test can detect a leak.
 #pragma once
 
 #include <map>
@@ -18,12 +20,13 @@
 
 namespace syrinx {
 
-/// How many of them there are, which must be none in the end.
+/// Numbers of living objects; both must be 0 at the end of a test.
 struct Alive {
   int sequences = 0, streams = 0;
 };
 
-/// The faults that a request's text asks for. The sequence has one and the stream has one.
+/// Throws the fault that a request's text asks for. The sequence and the stream each have a
+/// Breaker.
 class Breaker {
  public:
   explicit Breaker(const std::string& text) {
@@ -46,7 +49,7 @@ class Breaker {
   int call_ = 0, reached_ = 0;
 };
 
-/// Breaks where its request's text says so.
+/// A sequence that throws where its request's text asks for it.
 class BreakableSequence : public Sequence {
  public:
   static constexpr int kStepsASegment = 4, kFramesAStep = 2;
@@ -86,7 +89,7 @@ class BreakableSequence : public Sequence {
       out.frame({&frame, 1});
     }
     ++step;
-    reach("advance");  // when it has given its frames: they are not heard
+    reach("advance");  // after its frames were written: the client must not get them
     if (--steps_left_ == 0) return {Verdict::kFinished, FinishReason::kStop};
     if (step % kStepsASegment != 0) return {};
     return {Verdict::kNextSegment, FinishReason::kStop, kRows};  // the same rows again
@@ -101,7 +104,7 @@ class BreakableSequence : public Sequence {
   const std::shared_ptr<Breaker> breaker;
   const std::shared_ptr<Alive> alive;
   const uint64_t seed;
-  int step = 0;  ///< of the request
+  int step = 0;  ///< number of steps of the request
 
  private:
   static constexpr int kRows = 10;

@@ -1,4 +1,4 @@
-// For tests under random schedules: how many run, and what decides.
+// For tests under random schedules: the number of schedules, and a random generator.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace syrinx {
 
-/// Returns the number of schedules that a test runs: SYRINX_SCHEDULES where that is more.
+/// Returns the number of schedules that a test runs: the larger of `usual` and SYRINX_SCHEDULES.
 inline int schedules(int usual) {
   const char* wanted = std::getenv("SYRINX_SCHEDULES");
   return wanted ? std::max(usual, std::atoi(wanted)) : usual;
@@ -19,7 +19,7 @@ inline int schedules(int usual) {
 class Dice {
  public:
   explicit Dice(uint64_t seed) : random_(seed) {}
-  /// In [0, n).
+  /// Returns a number in [0, n).
   int below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
   int between(int a, int b) { return a + below(b - a + 1); }
   bool one_in(int n) { return below(n) == 0; }

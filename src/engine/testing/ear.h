@@ -1,4 +1,5 @@
-// For tests of the engine: a client that listens, small engines of toys, and what they are asked.
+// For tests of the engine: a client that listens, options of small engines for the toy model, and
+// requests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@
 
 namespace syrinx {
 
-/// Collects what a client would hear.
+/// A sink that collects samples and text.
 class Ear : public Sink {
  public:
   void audio(std::span<const float> samples) override {
@@ -76,7 +77,8 @@ class Ear : public Sink {
   Outcome outcome_;
 };
 
-/// A step of a request that ended beside it may still be running; its pages come back after it.
+/// Whether all pages become free. Waits, because a step of an ended request may still be running;
+/// its pages become free after the step.
 inline bool all_pages_free(const Engine& engine) {
   for (int i = 0; i < 1000; ++i) {
     if (engine.stats().pages_free == engine.stats().pages) return true;
@@ -93,7 +95,7 @@ inline EngineOptions small() {
   return options;
 }
 
-/// Exactly this many pages.
+/// Returns options with a cache of exactly this many pages.
 inline EngineOptions with_pages(int pages) {
   EngineOptions options = small();
   options.kv_bytes = pages * KvPool::page_bytes({1, 2, 8, DType::kF32});

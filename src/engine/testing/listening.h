@@ -1,5 +1,5 @@
-// For tests of families: requests through a whole engine, heard and read, alone, in a crowd and
-// with text that comes late.
+// For tests of families: sends requests through a whole engine, one alone or many at once, also
+// with late text, and checks samples and text.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// Keeps what is written as well. Read it when it has ended.
+/// Collects the text too. Read it after the end.
 class Reader : public Collector {
  public:
   void text(std::string_view piece, std::span<const ScoredToken>) override {
@@ -50,7 +50,7 @@ inline std::shared_ptr<Reader> ask(Engine& engine, const SpeechRequest& request)
   auto sink = std::make_shared<Reader>();
   const auto id = engine.submit(request, sink);
   EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) {  // so that a waiting thread goes on
+  if (!id.ok()) {  // ends the wait of a thread in wait()
     Outcome refused;
     refused.reason = FinishReason::kError;
     refused.error = id.error();
@@ -59,7 +59,7 @@ inline std::shared_ptr<Reader> ask(Engine& engine, const SpeechRequest& request)
   return sink;
 }
 
-/// Waits until it has ended, and well.
+/// Waits for the end and expects no error.
 inline void expect_ended(Reader& sink) {
   EXPECT_NE(sink.wait().reason, FinishReason::kError) << sink.wait().error.message;
 }
@@ -74,9 +74,10 @@ inline std::vector<float> spoken(Engine& engine, const SpeechRequest& request) {
   return answered(engine, request)->samples();
 }
 
-/// The samples of a request alone on an engine that `make(EngineOptions)` makes, which are the same
-/// in a crowd of `count` on one whose batches hold half of a dozen: sequences come and go.
-/// `change(i, other)` may make another request of the i-th one, and returns whether it did.
+/// Returns the samples of a request that is alone on an engine of `make(EngineOptions)`. Expects
+/// the same samples among `count` requests on an engine with batches of six, so that requests begin
+/// and end in different batches. `change(i, other)` may change the i-th request and returns whether
+/// it did; a changed request's samples are not compared.
 template <typename Make, typename Change>
 std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& request, int count,
                                               Change change) {
@@ -100,7 +101,7 @@ std::vector<float> expect_the_same_in_a_crowd(Make make, const SpeechRequest& re
   return alone;
 }
 
-/// A request sounds the same whether its text comes as a whole or three bytes at a time.
+/// Expects the same samples whether a request's text comes as a whole or three bytes at a time.
 inline void expect_late_text_sounds_the_same(Engine& engine, SpeechRequest request,
                                              const std::string& text) {
   request.say.open = true;

@@ -1,6 +1,7 @@
 // For tests of graphs whose AR nodes feed each other: requests of mixed kind under random
-// schedules. Whatever the delays, batches, pages, seats, chunks and windows, each client gets what
-// it gets alone, or, when it cancels, the beginning of it; and nothing is left over.
+// schedules. With any delays, batches, pages, seats, chunks and windows, each client gets the same
+// output as alone; a client that cancels gets a beginning of it. At the end no page and no request
+// is left.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace syrinx {
 
-/// A request, and what its client gets when no other request is there.
+/// A request, and its output when it is the only request.
 struct ExpectedAnswer {
   SpeechRequest request;
   std::string text;
@@ -37,7 +38,7 @@ inline ExpectedAnswer run_alone(std::shared_ptr<const Pipeline> pipeline,
   return {request, client->written, client->samples, client->outcome.reason};
 }
 
-/// Nothing of `accepted` requests is left.
+/// Expects that `accepted` requests were reported as ended, and that none of them holds anything.
 inline void expect_clean(ScriptedMachine& machine, size_t accepted) {
   std::vector<Scheduler::Ended> ended;
   machine.scheduler.take_ended(ended);
@@ -57,7 +58,7 @@ inline void expect_beginning(const ScriptedClient& client, const ExpectedAnswer&
   EXPECT_TRUE(std::equal(client.samples.begin(), client.samples.end(), expected.samples.begin()));
 }
 
-/// Preemptions that the schedule forced.
+/// The result of a schedule: the number of preemptions in it.
 struct MixedResult {
   double preemptions = 0;
 };
@@ -65,8 +66,9 @@ struct MixedResult {
 /// A random schedule of requests whose results are known.
 class MixedSchedule {
  public:
-  /// `kv_bytes`: memory for each AR node, with which any one request fits. `own_blocks`: a node
-  /// that is fed as its family says, since its blocks are longer than what is drawn here; -1: none.
+  /// `kv_bytes`: memory for each AR node, enough for any single request. `own_blocks`: a node that
+  /// keeps the chunk policy of its family, because its blocks are longer than the random chunks
+  /// here; -1: none.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
                 std::span<const ExpectedAnswer> expected, size_t kv_bytes, Executor& executor,
                 int own_blocks = -1)
@@ -79,7 +81,7 @@ class MixedSchedule {
       policy.initial = 1 + below(6);
       policy.steady = 1 + below(12);
       const int least = std::max(policy.initial, policy.steady) + policy.lookahead;
-      edge.window = below(2) == 0 ? least : 1 << 20;  // in lock step, or all that there is
+      edge.window = below(2) == 0 ? least : 1 << 20;  // the smallest window, or one without effect
     }));
   }
 
@@ -199,7 +201,7 @@ class MixedSchedule {
   ScriptedMachine machine_;
 };
 
-/// Cancels a request after each turn that it takes, one after another.
+/// Runs a request many times and cancels it one turn later each time, until it ends by itself.
 inline void cancel_at_any_moment(std::shared_ptr<const Pipeline> pipeline,
                                  const ExpectedAnswer& expected, Executor& executor) {
   bool whole = false;

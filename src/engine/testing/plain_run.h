@@ -1,6 +1,6 @@
-// For tests: what a request of a chain yields, by the definition of its parts alone. One sequence
-// at a time, its rows run as they are due, every stage given all of its frames in one chunk: no
-// scheduler, no executor, no shared page. The engine must give the same bits.
+// For tests: computes the output of a request on a chain without the engine. It runs the rows of
+// one sequence as they become due, then each chunk stage on all of its frames as one chunk: no
+// scheduler, no executor, no shared page. The engine's output must have the same bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace syrinx {
 
 struct PlainRun {
-  std::vector<int32_t> frames;  ///< of the AR node
+  std::vector<int32_t> frames;  ///< frames that the AR node made
   std::vector<float> samples;
   FinishReason reason = FinishReason::kStop;
 };
@@ -92,7 +92,7 @@ inline void steps(const ArStage& ar, Sequence& sequence, uint64_t seed, PlainRun
 
 }  // namespace plain_run
 
-/// `request` is whole, and nothing in it breaks anything.
+/// Runs `request`, whose text must be complete and must not ask for a fault.
 inline PlainRun run_plainly(const Pipeline& model, const SpeechRequest& request) {
   PlainRun out;
   auto opened = model.open(request);

@@ -1,4 +1,4 @@
-// For tests: a pipeline whose edges have other chunks and windows than its family gave them.
+// For tests: a pipeline with changed chunk policies and windows of its edges.
 #pragma once
 
 #include <memory>

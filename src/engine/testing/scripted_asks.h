@@ -1,4 +1,4 @@
-// For tests: what is asked of a ScriptedMachine with the toy model, and what must come of it.
+// For tests of a ScriptedMachine with the toy model: requests, options and expected samples.
 #pragma once
 
 #include <string>
@@ -26,14 +26,14 @@ inline SpeechRequest ask_bytes(int bytes, uint64_t seed = 1) {
   return ask(std::string(static_cast<size_t>(bytes), 'a'), seed);
 }
 
-/// Text that is still to come.
+/// Returns a request whose text is still open.
 inline SpeechRequest ask_open(std::string text, uint64_t seed = 1) {
   SpeechRequest request = ask(std::move(text), seed);
   request.say.open = true;
   return request;
 }
 
-/// `pages` of the toy model; no request is refused for waiting.
+/// Returns options with `pages` pages for the toy model; no request is refused for waiting.
 inline EngineOptions patient(int pages = 400) {
   EngineOptions options;
   options.kv_bytes = static_cast<size_t>(pages) * KvPool::page_bytes({1, 2, 8, DType::kF32});
@@ -42,18 +42,19 @@ inline EngineOptions patient(int pages = 400) {
   return options;
 }
 
-/// A second of audio costs 50 rows and twice 50 frames, 90 ms: 11 streams are many.
+/// The time of a batch: a second of audio costs 50 rows and two times 50 frames, 90 ms, so that the
+/// machine is full with about 11 streams.
 inline double ninety_ms_a_second(const Batch& batch) {
   return batch.units() * (batch.kind() == Plan::kAr ? 1.6e-3 : 1e-4);
 }
 
-/// A machine that has learned what its model costs, on enough audio to trust it.
+/// Runs requests until the machine has learned its model's costs from enough audio.
 inline void warm_up(ScriptedMachine& machine, size_t model = 0) {
   for (int i = 0; i < 11; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100), model));
   machine.run_to_end();
 }
 
-/// The samples of a request, by the model's definition.
+/// Returns the samples of a request, computed without the engine.
 inline std::vector<float> heard_alone(const SpeechRequest& request) {
   return run_plainly(*make_toy_pipeline(), request).samples;
 }

@@ -1,6 +1,6 @@
-// For tests: the scheduler on a scripted clock, with models, clients that note what they hear, and
-// hooks to make batches late, long or broken. Batches are run by a real executor when their time is
-// over. The clients themselves check I6: one finished(), nothing after it.
+// For tests: the scheduler on a scripted clock, with models, clients that record their output, and
+// hooks to make batches late, long or faulty. A real executor runs each batch at its scripted end.
+// The clients themselves check I6: one finished(), and no call after it.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,12 +47,12 @@ class ScriptedClient : public Sink {
   double unread_s() const override { return unread; }
 
   RequestId id = 0;
-  Active* active = nullptr;  ///< valid until the turn after the end
+  Active* active = nullptr;  ///< valid until the turn after the request's end
   double unread = 0;
   std::vector<float> samples;
   std::vector<Piece> pieces;
   std::string written;
-  std::vector<ScoredToken> tokens;  ///< where log-probabilities were asked for
+  std::vector<ScoredToken> tokens;  ///< filled if the request asked for log-probabilities
   bool done = false;
   double ended_s = 0;
   Outcome outcome;
@@ -63,19 +63,19 @@ class ScriptedClient : public Sink {
   const int rate_hz_;
 };
 
-/// How long each kind of work takes, and the observers.
+/// The duration of each kind of work, and functions that observe batches.
 struct Script {
-  EngineOptions options = {};  ///< of the machine and of models that bring none
+  EngineOptions options = {};  ///< of the machine, and of models added without options
   SlotsSpec slots = {{{1, true}}, true, false};
   std::function<double(const Batch&)> batch_s = [](const Batch&) { return 1e-3; };
   std::function<double(const HostJob&)> job_s = {};
-  std::function<void(const Batch&)> begins = {};  ///< sees every batch as it was laid out
-  std::function<void(Batch&)> ends = {};          ///< and as it comes back
+  std::function<void(const Batch&)> begins = {};  ///< called with every batch before it runs
+  std::function<void(Batch&)> ends = {};          ///< called with every batch after it has run
 };
 
 class ScriptedMachine {
  public:
-  /// Without an executor of the caller's it has one of its own.
+  /// `executor`: runs the batches; null: the machine makes its own.
   explicit ScriptedMachine(Script given, Executor* executor = nullptr)
       : script(std::move(given)),
         own_(executor ? nullptr : std::make_unique<Executor>(1)),
@@ -87,7 +87,7 @@ class ScriptedMachine {
              .run = [this](Batch& b) { end(b); },
              .job_s = [this](const HostJob& j) { return script.job_s ? script.job_s(j) : 0; }}),
         scheduler(script.options, script.slots, platform) {}
-  /// Ends what is left.
+  /// Waits for batches in flight and ends all requests.
   ~ScriptedMachine() {
     for (int i = 0; i < 1000 && scheduler.in_flight() > 0; ++i) next();
     scheduler.end_all();
@@ -105,7 +105,8 @@ class ScriptedMachine {
   }
   ResidentModel& model(size_t i = 0) { return homes_[i].model; }
 
-  /// Null: refused, with `refusal` saying why. The scheduler meets it at once.
+  /// Makes the prompts and gives the request to the scheduler at once. Null: the request was
+  /// refused, for the reason in `refusal`.
   std::shared_ptr<ScriptedClient> submit(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
     try {
@@ -117,7 +118,7 @@ class ScriptedMachine {
     }
     return nullptr;
   }
-  /// Its prompts are made by a host thread.
+  /// Gives a request to the scheduler without prompts, which a host thread makes.
   std::shared_ptr<ScriptedClient> submit_soon(const SpeechRequest& request, size_t to = 0) {
     const auto client = make_client(to);
     auto active = make_active(model(to), request, client, platform.now()).take();
@@ -128,14 +129,14 @@ class ScriptedMachine {
   }
 
   double now() const { return platform.now(); }
-  /// Commits what has come back and starts what can be started.
+  /// Commits finished batches and jobs, and starts all batches that can start.
   void turn() {
     platform.hand_back(scheduler);
     for (int i = 0; scheduler.dispatch(); ++i) ASSERT_LT(i, 1000) << "a turn without an end";
   }
-  /// When something happens next, infinite: never.
+  /// Returns the time of the next event; infinite: never.
   double next_s() const { return std::min(platform.next_s(), now() + scheduler.look_again_s()); }
-  /// Goes on to what happens next; false: nothing will.
+  /// Sets the clock to the next event and takes a turn; false: there is no event.
   bool next() {
     const double at_s = next_s();
     if (!std::isfinite(at_s)) return false;
@@ -148,7 +149,7 @@ class ScriptedMachine {
     platform.set(at_s);
     turn();
   }
-  /// Until nothing happens any more; what takes longer than `most_s` is an error.
+  /// Takes turns until there is no event any more; more than `most_s` seconds are an error.
   void run_to_end(double most_s = 10'000) {
     const double by_s = now() + most_s;
     turn();

@@ -1,5 +1,5 @@
-// For tests of pipelines that hear a question and answer it in text and speech: what each of them
-// owes, under any schedule and clock. Nodes are identified by their numbers.
+// For tests of pipelines that hear a question and answer it in text and speech: checks that each
+// must pass, under any schedule and clock. Nodes are identified by their numbers.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct SpokenNodes {
   int hearing = 0, lm = 1, flow = 2, vocoder = 3;
 };
 
-/// Samples against the first and the last ones of a golden, "head" and "tail": to 1e-3.
+/// Expects the first and last samples to equal the golden's "head" and "tail" to 1e-3.
 inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) {
   const View head = golden.view("head"), tail = golden.view("tail");
   ASSERT_GE(std::ssize(samples), std::max(head.count(), tail.count()));
@@ -30,9 +30,9 @@ inline void expect_ends(std::vector<float>& samples, const Safetensors& golden) 
   EXPECT_LT(fixture::difference({last, DType::kF32, tail.shape}, tail), 1e-3);
 }
 
-/// The goldens of cases.json, spoken and written answers of the authors' code, all at once. A case
-/// has its prompt's length, text and number of codes; NAME.safetensors the ids, and for one of them
-/// samples. `path_of` of a golden's name; `samples_of` codes.
+/// Runs all `cases` (cases.json), spoken and written answers of the authors' code. A case has the
+/// prompt's length, the text and the number of codes; NAME.safetensors has the ids. One case also
+/// has samples. `path_of(name)`: path of a golden; `samples_of(codes)`: number of samples.
 inline void expect_golden_answers(
     const std::shared_ptr<const Pipeline>& pipeline, const nlohmann::ordered_json& cases,
     const std::function<SpeechRequest(const nlohmann::ordered_json&)>& request_of,
@@ -50,7 +50,7 @@ inline void expect_golden_answers(
     const auto client = machine.submit(request_of(c));
     ASSERT_TRUE(client) << machine.refusal.message;
     const Sequence& answer = *client->active->runs[static_cast<size_t>(nodes.lm)].ar->sequence;
-    std::vector<int32_t> prompt;  // once all of a recording is heard
+    std::vector<int32_t> prompt;  // read at each batch: complete when the recording is encoded
     machine.script.begins = [&](const Batch& batch) {
       if (batch.node == nodes.lm)
         prompt.assign(answer.prompt_ids().begin(), answer.prompt_ids().end());
@@ -71,7 +71,8 @@ inline void expect_golden_answers(
   EXPECT_EQ(sounds, 1);
 }
 
-/// Requests of all kinds: each of `cases` heard and only read, `aloud` read aloud, one that stops.
+/// Returns requests of all kinds: each of `cases` with speech and with text only, `aloud` with a
+/// text to read aloud, and one with stop strings.
 inline std::vector<SpeechRequest> requests_of_all_kinds(std::vector<SpeechRequest> cases,
                                                         SpeechRequest aloud) {
   std::vector<SpeechRequest> out;
@@ -101,8 +102,8 @@ inline void expect_to_be_cancelled_at_any_moment(const std::shared_ptr<const Pip
   cancel_at_any_moment(pipeline, run_alone(pipeline, request, executor), executor);
 }
 
-/// The first request is heard, the second one only read; all sound the same under `schedules`
-/// schedules, with few pages in every other one.
+/// Expects the same output of all requests under `schedules` schedules; every second one has few
+/// pages. The first request must be heard, the second one only read.
 inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipeline>& pipeline,
                                                std::span<const SpeechRequest> requests,
                                                uint64_t schedules, SpokenNodes nodes = {}) {
@@ -124,7 +125,8 @@ inline void expect_the_same_under_any_schedule(const std::shared_ptr<const Pipel
   EXPECT_GT(preemptions, 0) << "the test did not force any";
 }
 
-/// For a request without speech neither flow nor vocoder runs; it is heard in `pieces` batches.
+/// Expects that for a request without speech neither flow nor vocoder runs, and that the hearing
+/// node runs `pieces` batches.
 inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRequest request,
                               int pieces, SpokenNodes nodes = {}) {
   Executor executor(1);
@@ -143,8 +145,8 @@ inline void expect_text_alone(std::shared_ptr<const Pipeline> pipeline, SpeechRe
   EXPECT_EQ(batches[static_cast<size_t>(nodes.vocoder)], 0);
 }
 
-/// When the first flow of a request's answer ended, and the last step of its language model, where
-/// each of these takes a second and everything else nothing.
+/// The end of the first flow batch of an answer, and the end of the last step of its language
+/// model. Each step takes a second, each other batch a millisecond.
 struct SpokenTimes {
   double first_flow_s = 0, last_step_s = 0;
 };
