@@ -47,7 +47,7 @@ Status replay_frames(Sequence& sequence, ByteReader& in, const CallRules& rules)
   return sequence.take(port, {type, count, ints, floats, text, last});
 }
 
-/// Codes of steps, that stages may look up in tables.
+/// Checks the codes of a step, because stages use them as indices into tables.
 void check_codes(std::span<const int32_t> codes, std::span<const int> vocab) {
   for (size_t i = 0; i < codes.size(); ++i) {
     const int most = vocab[i % vocab.size()];

@@ -1,4 +1,4 @@
-// What tests of links need: both ends in one process, with the toy as model.
+// For tests of links: both ends in one process, with the toy model.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@
 
 namespace syrinx {
 
-inline constexpr double kPatience_s = 60;  // for what comes at once but on a machine that is busy
+inline constexpr double kPatience_s = 60;  // long, because the machine that runs tests may be busy
 
 inline Introduction introduction(std::vector<NodeShape> nodes) {
   return {"1", "any", "toy", std::move(nodes)};
@@ -91,7 +91,7 @@ inline bool wait_for(const std::function<bool()>& done) {
   return true;
 }
 
-/// Streams of a chunk node of the toy, fed with fixed codes or, the vocoder, rows.
+/// Streams of a chunk node of the toy model; their input is fixed codes, or for the vocoder rows.
 class Streams {
  public:
   enum Which { kFeatures = 1, kVocoder = 2 };
@@ -107,13 +107,14 @@ class Streams {
   struct Part {
     StreamState* state = nullptr;
     int from = 0, frames = 0;
-    uint32_t seed = 0;  ///< of the stream's codes
+    uint32_t seed = 0;  ///< determines the stream's codes
     std::vector<int32_t> codes = {};
     std::vector<float> values = {};
     std::vector<float> made = {};
     std::optional<Error> fault = {};
   };
-  /// Runs a chunk of each, in one batch; one frame before and one behind the fresh ones are there.
+  /// Runs a chunk of each stream, in one batch. For codes, each window has up to two frames before
+  /// the fresh frames and one behind them.
   void run(std::vector<Part>& parts) {
     std::vector<ChunkJob> jobs;
     for (Part& part : parts) {
@@ -158,7 +159,7 @@ class Streams {
   Workspace work_;
 };
 
-/// Stands between a server and the process that holds its stages, as a bad network does.
+/// Carries bytes between a server and the process that holds its stages, like a bad network.
 class BadNetwork {
  public:
   BadNetwork(const std::string& from, const std::string& to) : listener_(from) {
@@ -170,9 +171,9 @@ class BadNetwork {
   }
   BadNetwork(const BadNetwork&) = delete;
   BadNetwork& operator=(const BadNetwork&) = delete;
-  /// Nothing comes through any more, and neither side is notified.
+  /// From now on drops all bytes and does not report the end of either side.
   void swallow() { swallows_ = true; }
-  /// At most `bytes` bytes at a time, with a pause behind each.
+  /// From now on carries at most `bytes` bytes at a time, with a pause after each piece.
   void slow_down(size_t bytes, std::chrono::microseconds pause) {
     pause_us_ = pause.count();
     most_ = bytes;
@@ -221,7 +222,7 @@ class LinkTest : public testing::Test {
   TestDir dir_;
 };
 
-/// Speaks for itself instead of through a StageLink.
+/// A server's end of a link that writes its own messages, without a StageLink.
 class Caller {
  public:
   explicit Caller(const std::string& address, const StageKeys& keys = {})
@@ -238,7 +239,7 @@ class Caller {
     const std::optional<Message> answer = next();
     ASSERT_TRUE(answer && answer->kind == MessageKind::kWelcome);
   }
-  /// A stream of the features of the toy.
+  /// Opens a stream of the toy model's node "features".
   void open(uint64_t stream) {
     Bundle bundle;
     bundle.set("breaks cut", UINT64_MAX);
@@ -248,7 +249,8 @@ class Caller {
     append_open(message, {stream, 0, bytes});
     send(message);
   }
-  /// The faults of the answer to a push; "none" for a job without one.
+  /// Sends a push and returns the fault of each job in the answer; "none" for a job without a
+  /// fault.
   std::vector<std::string> push(const PushMessage& message) {
     std::string bytes;
     append_push(bytes, message);

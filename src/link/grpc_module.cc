@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kFile = "libsyrinx_grpc.so";
 
-/// Never closed: gRPC keeps threads.
+/// Opens the module, which is never closed, because threads of gRPC keep running.
 const SyrinxGrpc& open_module() {
   std::error_code none;
   const std::filesystem::path here =
@@ -32,7 +32,7 @@ const SyrinxGrpc& open_module() {
                          "ninja -C build/release syrinx_grpc"));
 }
 
-/// The keys as the module takes them.
+/// The keys in the form that the module takes.
 class KeyPointers {
  public:
   explicit KeyPointers(const std::optional<PemKeys>& keys) : given_(keys.has_value()) {
@@ -50,7 +50,7 @@ using Why = std::array<char, 1024>;
 }  // namespace
 
 const GrpcModule& GrpcModule::open() {
-  static const GrpcModule module(open_module());  // a failure is tried again
+  static const GrpcModule module(open_module());  // after an exception, the next call tries again
   return module;
 }
 

@@ -1,5 +1,5 @@
-// The module that carries links between hosts (link/grpc/bridge.h), opened when it is first needed:
-// beside the program, or in ../lib/syrinx. Any thread.
+// The module that carries links between hosts (link/grpc/bridge.h). It is opened when it is first
+// needed, from the program's directory or ../lib/syrinx. Any thread.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// In PEM.
+/// Contents in PEM.
 struct PemKeys {
   std::string certificate, key, authority;
 };
@@ -18,7 +18,7 @@ struct PemKeys {
 /// The loaded module and its functions.
 class GrpcModule {
  public:
-  /// Throws LoadError that says how to get it.
+  /// Returns the module. Throws a LoadError with a hint how to install it.
   static const GrpcModule& open();
 
   /// Owns a listener of the module.
@@ -37,8 +37,8 @@ class GrpcModule {
     void* listener_;
   };
 
-  // `address` is for messages of the LoadErrors that they throw, `at` is HOST:PORT; without keys
-  // there is no TLS.
+  // Both throw LoadError; `address` is for its message, `at` is HOST:PORT. Without keys there is no
+  // TLS.
   Listening listen(const std::string& address, const std::string& at,
                    const std::optional<PemKeys>& keys) const;
   Connected connect(const std::string& address, const std::string& at,

@@ -1,5 +1,5 @@
-// Both ends of a link in one process, over real sockets: the same bits as without it, peers that do
-// not fit, peers that go away and come back, strangers.
+// Both ends of a link in one process, over real sockets: the same bits as without a link, peers of
+// another version or model, peers that are lost and come back, peers that send other bytes.
 #include <filesystem>
 #include <random>
 
@@ -94,7 +94,7 @@ TEST_F(LinkTest, ALostPeerEndsItsStreamsAndOthersGoOn) {
   EXPECT_FALSE(streams.run_one(*fresh, 0, 4));
 }
 
-/// A peer by hand, which says that it has "features", and the link to it.
+/// A peer that the test plays itself, which claims to hold the node "features", and the link to it.
 struct HandMadePeer {
   explicit HandMadePeer(const std::string& path)
       : listener(path),
@@ -119,7 +119,7 @@ struct HandMadePeer {
   WakeUp never;
 };
 
-/// A stage that goes while it is at work: the waiting thread is notified.
+/// If the peer is lost while it runs a batch, the thread that waits for the answer returns.
 TEST_F(LinkTest, AWaitingCallReturnsWhenThePeerIsGone) {
   HandMadePeer peer(path());
   peer.welcome();
@@ -137,7 +137,7 @@ TEST_F(LinkTest, AWaitingCallReturnsWhenThePeerIsGone) {
   EXPECT_EQ(peer.link.state().lost_batches, 1u);
 }
 
-/// A peer whose answers make no sense is given up.
+/// The connection to a peer that sends invalid answers is closed.
 TEST_F(LinkTest, NonsenseFromThePeerEndsTheLink) {
   for (const bool too_many : {true, false}) {
     HandMadePeer peer(path());
@@ -185,7 +185,8 @@ TEST_F(LinkTest, FramesComeInOrderAndOnce) {
   const std::string wrong(four.size(), '\x7F');
   codes.window = wrong;
   EXPECT_NE(caller.push({6, 0, {codes}}).at(0).find("[toy] code 2139062143"), std::string::npos);
-  EXPECT_NE(caller.push({7, 0, {job(2, 8)}}).at(0).find("[toy]"), std::string::npos);  // it is over
+  EXPECT_NE(caller.push({7, 0, {job(2, 8)}}).at(0).find("[toy]"),
+            std::string::npos);  // still failed
 }
 
 TEST_F(LinkTest, ABundleThatDoesNotFitFailsItsStreamAlone) {
@@ -225,16 +226,16 @@ TEST_F(LinkTest, StrangersAreDropped) {
     append(bytes);
     caller.send(bytes);
   };
-  EXPECT_TRUE(after([&](Caller& c) {  // of no stream
+  EXPECT_TRUE(after([&](Caller& c) {  // for an unknown stream
     send(c, [&](auto& b) { append_push(b, {1, 0, {{5, 0, 0, 4, 0, false, four}}}); });
   }));
-  EXPECT_TRUE(after([&](Caller& c) {  // of no node
+  EXPECT_TRUE(after([&](Caller& c) {  // for an unknown node
     send(c, [&](auto& b) { append_push(b, {1, 9, {}}); });
   }));
   EXPECT_TRUE(after([&](Caller& c) { c.open(1), c.open(1); }));
   EXPECT_TRUE(
       after([&](Caller& c) { send(c, [&](auto& b) { append_welcome(b, introduction({})); }); }));
-  Streams streams(*placed);  // this holder has not noticed
+  Streams streams(*placed);  // the first link is not affected
   const auto stream = streams.open();
   EXPECT_FALSE(streams.run_one(*stream, 0, 4));
   EXPECT_EQ(link_of(*placed, "features").state().ups, 1u);
@@ -252,7 +253,7 @@ TEST_F(LinkTest, TooManyServersAreTurnedAway) {
 }
 
 using LinkFuzz = LinkTest;
-/// Whatever a server that has greeted sends, the process lives and serves others.
+/// After the greeting a server may send any bytes; the process goes on and serves other servers.
 TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
   Worker worker(path(), [](StageServerOptions& o) {
     o.me.nodes.push_back(shape_of(make_toy_pipeline()->graph(), "ar"));
@@ -295,7 +296,7 @@ TEST_F(LinkFuzz, AnyMessagesAreSurvived) {
         }
         caller.send(bytes);
       }
-    } catch (const LoadError&) {  // it has been dropped
+    } catch (const LoadError&) {  // the connection was closed
     }
   }
   EXPECT_GT(connections, 30);
@@ -315,7 +316,7 @@ TEST_F(LinkTest, SocketsAreThisUsersAndReplaceDeadOnes) {
               std::filesystem::perms::none);
   }
   EXPECT_FALSE(std::filesystem::exists(path()));
-  {  // as a process leaves it that is killed
+  {  // leaves a socket file, as a killed process does
     ListeningSocket first(path());
     std::filesystem::rename(path(), dir_.path("left.sock"));
   }

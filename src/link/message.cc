@@ -45,7 +45,7 @@ std::string frame_name(const FrameType& type) {
   return concat(flow_name(type.flow), "[", type.width, "]");
 }
 
-/// What a step of an AR node is given and yields, for people too.
+/// Returns a description of an AR node's inputs and results, which people can read too.
 std::string steps_of(const Node& node) {
   const ArTraits& traits = node.ar->traits();
   std::string out = concat("width ", traits.hidden, ", codes");

@@ -1,4 +1,4 @@
-// What goes over a link between the process of a server and one that holds some of its stages. A
+// The messages of a link between a server's process and a process that holds some of its stages. A
 // message is the length of the rest (u32), its kind (u8) and its fields, little-endian; strings
 // have their length before them. Pure functions; any thread.
 //
@@ -7,14 +7,14 @@
 //                                  <-     Welcome (identity), or Refuse (why), then the end
 //   Open (stream, bundle)          ->
 //   Push (batch: windows of frames)->
-//                                  <-     Made (batch: what came out of each, or its fault)
+//                                  <-     Made (batch: output of each window, or its fault)
 //   Close (stream)                 ->
-//                                  <-     Leaving: no new streams, please; those there go on
+//                                  <-     Leaving: send no new streams; present streams go on
 //
-// Frames are numbered from the beginning of their stream: a job says where its fresh ones begin,
-// and one that leaves a gap or comes twice is a fault. Made is the acknowledgement: a server has as
-// many batches under way as it has places for them (EngineOptions::remote_slots). What AR nodes
-// have to say is in step_message.h.
+// Frames are numbered from the beginning of their stream. A job has the number of its first fresh
+// frame; a job that leaves a gap or repeats frames is a fault. Made acknowledges a batch: a server
+// has at most EngineOptions::remote_slots unacknowledged batches. Messages of AR nodes are in
+// step_message.h.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +27,10 @@
 
 namespace syrinx {
 
-/// The protocol's; peers of another one refuse each other.
+/// The version of the protocol; peers of different versions refuse each other.
 inline constexpr uint16_t kLinkVersion = 3;
 inline constexpr size_t kMostMessage = size_t{96} << 20;
-inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< of Hello, Welcome and Refuse
+inline constexpr size_t kMostGreeting = size_t{64} << 10;  ///< for Hello, Welcome and Refuse
 
 /// Kinds of messages.
 enum class MessageKind : uint8_t {
@@ -49,40 +49,42 @@ enum class MessageKind : uint8_t {
   kLeaving
 };
 
-/// A node as both sides must see it.
+/// A node's properties, which must be equal on both sides.
 struct NodeShape {
   std::string name;
   FrameType in, out;
   int most_out = 1;
-  std::string steps = {};  ///< of an AR node: what its steps are; nothing above but the name is set
+  std::string steps =
+      {};  ///< for an AR node: description of its steps; then only `name` is also set
   bool operator==(const NodeShape&) const = default;
 };
-/// Returns the description of the node of this name. Throws LoadError where the graph has none that
-/// can run elsewhere.
+/// Returns the shape of the node of this name. Throws LoadError if the graph has no such node, or
+/// if the node cannot run in another process.
 NodeShape shape_of(const Graph& graph, const std::string& node);
 
-/// Identity of a process: peers that differ in anything but `nodes` would not compute the same
+/// The identity of a process: peers that differ in any field except `nodes` would compute different
 /// bits.
 struct Introduction {
-  std::string version;  ///< of the program
+  std::string version;  ///< version of the program
   std::string cpu;      ///< the instruction set that its kernels use
   std::string model;    ///< the family, and a hash of the weights
   std::vector<NodeShape> nodes;
 };
-/// Why a process that holds `theirs` cannot work for one that wants `wanted`; empty: it can.
+/// Returns why a process that holds `theirs` cannot work for a server that wants `wanted`; empty:
+/// it can.
 std::string mismatch(const Introduction& wanted, const Introduction& theirs);
 
-/// A stream or a sequence begins at a node.
+/// Opens a stream or a sequence of a node.
 struct OpenMessage {
   uint64_t stream = 0;
-  uint16_t node = 0;        ///< of Hello's list
-  std::string_view bundle;  ///< of an AR node: the request (model/request_bytes.h)
+  uint16_t node = 0;        ///< index into Hello's list of nodes
+  std::string_view bundle;  ///< for an AR node: the request (model/request_bytes.h)
 };
 
-/// One chunk (ChunkJob). Its window stands as bytes, 4 a value.
+/// One chunk (ChunkJob). Its window has 4 bytes for each value.
 struct PushedJob {
   uint64_t stream = 0;
-  int64_t at = 0;  ///< frames of the stream that were fresh before
+  int64_t at = 0;  ///< number of the first fresh frame in the stream
   uint32_t left = 0, fresh = 0, ahead = 0;
   bool last = false;
   std::string_view window;
@@ -108,9 +110,9 @@ struct MadeMessage {
   std::vector<MadeJob> jobs;  ///< in the order of the push
 };
 
-// Append a whole message.
+// These functions append a whole message to `out`.
 void append_hello(std::string& out, const Introduction& me);
-/// Accepts the peer; holds the server's own introduction.
+/// Accepts the peer; `me` is the introduction of the process that accepts.
 void append_welcome(std::string& out, const Introduction& me);
 /// Refuses the peer; `why` is for people. The connection ends after it.
 void append_refuse(std::string& out, std::string_view why);
@@ -125,14 +127,14 @@ void append_close(std::string& out, uint64_t stream);
 /// Asks for no new streams: the process ends once its streams have moved or ended.
 void append_leaving(std::string& out);
 
-/// A message as it came: its kind, and its fields as bytes.
+/// A received message: its kind, and its fields as bytes.
 struct Message {
   MessageKind kind = MessageKind::kRefuse;
   std::string body;
 };
 
-// Read the fields of a message; views are into `body`. They throw LoadError for anything that the
-// functions above do not write.
+// These functions read the fields of a message; views point into `body`. They throw LoadError for
+// bytes that the functions above cannot write.
 Introduction read_introduction(std::string_view body);
 /// Reads append_refuse()'s reason.
 std::string read_refuse(std::string_view body);
@@ -147,11 +149,13 @@ uint64_t read_close(std::string_view body);
 /// Checks that the body is empty.
 void read_leaving(std::string_view body);
 
-/// Cuts a stream of bytes into messages. Memory is taken for what came, not for what is announced.
+/// Cuts a stream of bytes into messages. Takes memory only for bytes that came, never for an
+/// announced length.
 class MessageReader {
  public:
   void push(std::string_view bytes) { bytes_ += bytes; }
-  /// The next whole message. Throws LoadError for one longer than `most`, or of no kind.
+  /// Returns the next complete message, if there is one. Throws LoadError for a message longer than
+  /// `most` or of an unknown kind.
   std::optional<Message> next(size_t most = kMostMessage);
 
  private:

@@ -1,5 +1,4 @@
-// How the parts of messages are written and read; for files that write messages (message.cc,
-// step_message.cc).
+// Functions that write and read parts of messages, for message.cc and step_message.cc.
 #pragma once
 
 #include <cstring>
@@ -15,10 +14,10 @@ inline void append_words(std::string& out, std::string_view words) {
   append_number(out, static_cast<uint32_t>(words.size()));
   out += words;
 }
-/// Reads text of append_words(); a view into the message.
+/// Reads text that append_words() wrote; returns a view into the message.
 inline std::string_view read_words(ByteReader& in) { return in.bytes(in.number<uint32_t>()); }
 
-/// Writes a message: its fields by `fields(out)`.
+/// Writes a message; `fields(out)` writes its fields.
 template <typename Fields>
 void append_message(std::string& out, MessageKind kind, Fields&& fields) {
   const size_t begin = out.size();

@@ -30,7 +30,7 @@ StepResults some_results() {
   return out;
 }
 
-/// One of each kind, as they go over a link.
+/// Returns the bytes of one message of each kind.
 std::vector<std::string> all_messages() {
   std::vector<std::string> out(12);
   append_hello(out[0], some_introduction());
@@ -64,7 +64,7 @@ std::vector<std::string> all_messages() {
   return out;
 }
 
-/// Reads the fields of a message, whatever it is.
+/// Reads the fields of a message of any kind.
 void read_fields(const Message& message) {
   switch (message.kind) {
     case MessageKind::kHello:
@@ -245,7 +245,7 @@ TEST(MessageFuzz, AnyBytesAreAMessageOrAnError) {
           bytes.resize(std::max<size_t>(1, at));
       }
     }
-    // Half of them with a length that fits, so that their fields are read.
+    // Half of the messages get the right length, so that their fields are read.
     if (i % 2 == 0 && bytes.size() > 5) {
       const auto length = static_cast<uint32_t>(bytes.size() - 4);
       bytes.replace(0, 4, reinterpret_cast<const char*>(&length), 4);

@@ -134,7 +134,7 @@ class PlacedPipeline : public Pipeline {
   std::vector<std::pair<std::string, std::vector<StageCopy>>> copies_;  // by node
   std::vector<std::unique_ptr<RemoteStage>> chunks_;
   std::vector<std::unique_ptr<RemoteArStage>> steps_;
-  std::vector<const RemoteArStage*> remote_sequences_;  // of each AR node; null: it is here
+  std::vector<const RemoteArStage*> remote_sequences_;  // for each AR node; null: not remote
   Graph graph_;
 };
 

@@ -1,4 +1,4 @@
-// Which process runs which node of a model: from options, one by one, or a file for all.
+// Which process runs which node of a model: given by one option for each node, or by one file.
 #pragma once
 
 #include <string>
@@ -8,25 +8,25 @@
 
 namespace syrinx {
 
-/// Where a node's stage runs; a node may be in several places.
+/// A process that runs a node's stage; a node may have several placements.
 struct Placement {
   std::string node;
-  std::string address;  ///< of the process that holds it (transport.h)
+  std::string address;  ///< address of the process that holds the stage (transport.h)
 };
 
-/// How many processes hold stages: batches of them may be under way at once.
+/// Returns how many processes hold stages; as many batches may run there at once.
 int remote_slots(const std::vector<Placement>& placements);
 
-/// Contents of a file: YAML, a line for each node with `here`, the address of the process that
-/// holds it, or a list of such addresses ([a, b]).
+/// The contents of a placement file, in YAML. Each line has a node's name, and `here`, the address
+/// of the process that holds the node, or a list of addresses ([a, b]).
 struct PlacementFile {
   std::string path;
   std::vector<Placement> elsewhere;
   std::vector<std::string> here;
 };
-/// Throws LoadError naming the file and the line or node.
+/// Reads a placement file. Throws LoadError with the file and the line or node.
 PlacementFile read_placement(const std::string& path);
-/// Throws LoadError where the file misses a node of the graph, or names an unknown one.
+/// Throws LoadError if the file lacks a node of the graph, or has an unknown node.
 void check_placement(const PlacementFile& file, const Graph& graph);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// Streams whose process goes away and that are computed again: in another one, or in the same one
-// once it is back. And what is remembered of them for that.
+// Streams that are computed again after the loss of their process: in another process, or in the
+// same one when it is back. Also the input of streams that is kept for this.
 #include <poll.h>
 
 #include <atomic>
@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// Two processes that hold the stages of the toy.
+/// Two processes that hold the stages of the toy model.
 class RecoveryTest : public LinkTest {
  protected:
   RecoveryTest() { place({}); }
@@ -30,7 +30,7 @@ class RecoveryTest : public LinkTest {
     return wait_for([&] { return !link(place).state().up; });
   }
 
-  /// Runs the same chunk on both, one here and one there, and compares.
+  /// Two equal streams, one local and one remote; runs the same chunk on both and compares.
   struct Pair {
     explicit Pair(Streams& near, Streams& far, uint32_t s)
         : here(near.open()), there(far.open()), seed(s) {}
@@ -84,7 +84,7 @@ TEST_F(RecoveryTest, WhatOneLosesTheOtherComputesAgain) {
   EXPECT_EQ(link(0).state().recovered, 4u);
 }
 
-/// A process that goes while it is at work for some.
+/// If a process is lost while it runs a batch, another process runs the batch's chunks.
 TEST_F(RecoveryTest, AChunkUnderWayIsMadeElsewhere) {
   auto streams = pairs(8);
   std::thread killer([&] {
@@ -99,8 +99,8 @@ TEST_F(RecoveryTest, AChunkUnderWayIsMadeElsewhere) {
   EXPECT_EQ(link(1).state().recovered, 4u);
 }
 
-/// A connection that takes everything and gives nothing is given up after `answer_s`, and what was
-/// under way is made elsewhere.
+/// A connection that takes all bytes but sends none is closed after `answer_s`, and its batches run
+/// in another process.
 TEST_F(RecoveryTest, HalfOfAConnectionIsNone) {
   BadNetwork network(dir_.path("n"), dir_.path("a"));
   placed_ = placed_toy({{"vocoder", dir_.path("n")}, {"vocoder", dir_.path("b")}},
@@ -116,7 +116,7 @@ TEST_F(RecoveryTest, HalfOfAConnectionIsNone) {
   EXPECT_EQ(link(half).state().lost_batches, 1u);
 }
 
-/// Slow is not gone: everything comes, late.
+/// A slow connection is not closed: all results come, but late.
 TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
   BadNetwork network(dir_.path("n"), dir_.path("a"));
   placed_ = placed_toy({{"vocoder", dir_.path("n")}}, [](LinkOptions& o) { o.return_s = 0; });
@@ -128,7 +128,7 @@ TEST_F(RecoveryTest, ASlowLinkLosesNothing) {
   EXPECT_EQ(link(0).state().lost_batches, 0u);
 }
 
-/// A process that is to end keeps what it has; nothing new comes to it while there is another.
+/// A process that is about to end keeps its streams, but gets no new ones while there is another.
 TEST_F(RecoveryTest, ALeavingProcessFinishesWhatItHas) {
   auto streams = pairs(4);
   expect_the_same(streams, 0, 4);
@@ -150,7 +150,7 @@ TEST_F(RecoveryTest, ALeavingProcessFinishesWhatItHas) {
   EXPECT_EQ(link(0).state().lost_batches, 0u);
 }
 
-/// Without another holder new requests are refused, and what had been taken before is made.
+/// Without another process new requests are refused, and the present streams go on.
 TEST_F(RecoveryTest, TheLastOneToLeaveTakesNoNewRequests) {
   auto streams = pairs(3);
   expect_the_same(streams, 0, 4);
@@ -199,7 +199,7 @@ TEST_F(RecoveryTest, WhatIsTooLongIsNotComputedAgain) {
   expect_the_same(fresh, 0, 4);
 }
 
-/// A chunk that ends two processes ends no third one.
+/// A chunk that has ended two processes is not sent to a third.
 TEST_F(RecoveryTest, AChunkIsTriedTwice) {
   a_.reset(), b_.reset();
   ListeningSocket a(dir_.path("a")), b(dir_.path("b"));

@@ -13,19 +13,19 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostRowsAgain = 256;  // of a step that computes a cache again
-constexpr size_t kAheadAgain = 8;    // such steps under way at once: each must end in answer_s
+constexpr int kMostRowsAgain = 256;  // rows of a step that computes a cache again
+constexpr size_t kAheadAgain = 8;    // unanswered steps of this kind: each must end in answer_s
 
 RemoteSequence& sequence_of(const StepSequence& seq) {
   return *static_cast<RemoteSequence*>(seq.state);
 }
 
-/// Steps that a sequence yields: rows of StepResults.
+/// Returns the number of results of a sequence in StepResults.
 size_t yields(const StepSequence& seq) {
   return seq.emits && !seq.companion ? 1 + static_cast<size_t>(seq.drafts) : 0;
 }
 
-/// Sizes everything as if all had been run.
+/// Resizes the results for all sequences of the step.
 void make_blank(const Step& step, const ArTraits& traits, StepResults& out) {
   size_t steps = 0, tapped = 0;
   bool scored = false;
@@ -55,16 +55,16 @@ PushedSequence pushed(const StepSequence& seq, int first_pos, int rows,
 
 }  // namespace
 
-/// A step on its way; tried until it is done or all of its sequences failed.
+/// A step that is tried until it is done or all of its sequences have failed.
 struct RemoteArStage::Attempt {
   const Step& step;
   StepResults& out;
   std::vector<bool> fails = std::vector<bool>(step.sequences.size());
   std::string bytes = {};
-  /// Steps that compute caches again, with the sequence that each is for (none: copies); then the
-  /// step.
+  /// The sent batches in order: steps that compute caches again, each with its sequence (none: only
+  /// copies of pages), then the step itself.
   std::vector<std::pair<std::shared_ptr<StageLink::Batch>, std::optional<size_t>>> again = {};
-  int computed_again = 0;  ///< sequences
+  int computed_again = 0;  ///< sequences whose cache was computed again
   double began_s = 0;
   std::shared_ptr<StageLink::Batch> batch = {};
   uint64_t number = 0;
@@ -72,7 +72,7 @@ struct RemoteArStage::Attempt {
   std::span<const int32_t> pages(size_t i) const {
     return step.page_table.subspan(i * step.table_width, step.table_width);
   }
-  /// It and its companion.
+  /// Fails the sequence of entry i, and its companion.
   void fail(size_t i, const Error& error) {
     for (size_t k = i > 0 ? i - 1 : 0; k < std::min(i + 2, fails.size()); ++k) {
       if (step.sequences[k].state != step.sequences[i].state) continue;
@@ -101,12 +101,13 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
     try {
       settle(attempt);
       if (attempt.nobody()) {
-        if (!attempt.bytes.empty()) home_.copy = nullptr;  // it received nothing
+        if (!attempt.bytes.empty())
+          home_.copy = nullptr;  // its copies of sequences are not up to date
         return;
       }
       compute_again(attempt);
       send(attempt);
-    } catch (...) {  // what was to be there may not have been sent
+    } catch (...) {  // some messages may not have been sent
       ++home_.number;
       throw;
     }
@@ -124,8 +125,9 @@ void RemoteArStage::step(const Step& step, StepResults& out) const {
   }
 }
 
-/// Where the next step runs: where the last one did, while that is there; one that is about to end
-/// is left where there is another, when all that lives there can be computed again.
+/// Chooses the process for the next step: the process of the last step while it is connected. If
+/// that process is about to end, chooses another one, if there is one and all state of the former
+/// can be computed again. False: no process is connected.
 bool RemoteArStage::find_home(int pages) const {
   home_.homes.resize(static_cast<size_t>(pages), 0);
   const bool there = home_.copy && home_.link().epoch() == home_.epoch;
@@ -140,7 +142,7 @@ bool RemoteArStage::find_home(int pages) const {
   return home_.epoch != 0;
 }
 
-/// Sends the cache and the sequences to the other process.
+/// Appends messages that give the process the cache's size and up-to-date sequences.
 void RemoteArStage::settle(Attempt& attempt) const {
   if (home_.pages_sent != attempt.step.pages) {
     append_cache(attempt.bytes, {home_.copy->node, static_cast<uint32_t>(attempt.step.pages)});
@@ -155,8 +157,8 @@ void RemoteArStage::settle(Attempt& attempt) const {
   }
 }
 
-/// Pages that are copied, and rows that the engine thinks are there and are not, because the
-/// process is another one than when they were run.
+/// Sends the copies of pages, and runs again the rows whose pages this process lacks because they
+/// were run in another process.
 void RemoteArStage::compute_again(Attempt& attempt) const {
   attempt.again.clear();
   attempt.computed_again = 0;
@@ -233,7 +235,7 @@ RemoteArStage::Received RemoteArStage::receive(Attempt& attempt) const {
     count_again(attempt);
     const Result<Message> answer = home_.link().receive(*attempt.batch);
     if (!answer.ok()) return Received::kNothing;
-    if (faults) {  // pages that others share may not have what was thought
+    if (faults) {  // shared pages may lack rows of the failed sequences
       ++home_.number;
       return Received::kFaults;
     }
@@ -254,14 +256,14 @@ void RemoteArStage::count_again(const Attempt& attempt) const {
                      name_, " again in ", ms, " ms"));
 }
 
-/// Throws LoadError where the answer does not fit the question.
+/// Takes the results from an answer. Throws LoadError if the answer does not fit the step.
 void RemoteArStage::take(Attempt& attempt, std::string_view body) const {
   SteppedMessage stepped = read_stepped(body);
   if (stepped.batch != attempt.number) throw LoadError("it took another step");
   if (!stepped.fault.empty()) {
     throw InternalError("the stage '" + name_ + "': " + stepped.fault);
   }
-  // Sequences that failed, there or before, have no results.
+  // Failed sequences, in this step or before, have no results.
   const ArTraits& traits = here_.traits();
   const size_t codes = traits.vocab.size();
   const auto values = static_cast<size_t>(traits.values), tap = static_cast<size_t>(traits.tap);

@@ -1,12 +1,12 @@
-// An AR node of a pipeline whose steps run in another process: for the engine a stage like others,
-// whose step() sends rows and pages over a link and waits for the codes. Which rows run together,
-// and when, and which page holds what, stays with the engine; the cache and copies of the sequences
-// (RemoteSequence) are there. No family knows of it.
+// An AR node of a pipeline whose steps run in another process. The engine uses it like any stage;
+// its step() sends rows and pages over a link and waits for the codes. The engine still plans
+// batches and assigns pages; the cache and copies of the sequences (RemoteSequence) are in the
+// other process. Families need no code for it.
 //
-// Several processes may hold the node: its cache is in one of them, the one with the fewest streams
-// when that is chosen. When it is lost, what is needed is computed again in another, or in the same
-// one if that is back soon: the same rows of the same sequences into pages of the same numbers. For
-// the engine nothing has happened (CONTRACT.md, I2), and only time has passed.
+// Several processes may hold the node. Its cache is in one of them, chosen for having the fewest
+// streams. When that process is lost, the needed rows are computed again in another process, or in
+// the same one if it comes back soon. They are the same rows of the same sequences, in pages with
+// the same numbers, so the engine notices only the time (CONTRACT.md, I2).
 #pragma once
 
 #include <memory>
@@ -21,7 +21,7 @@ namespace syrinx {
 
 class RemoteArStage : public ArStage {
  public:
-  /// `here` outlives this. At least one copy.
+  /// `here` outlives this object; `copies` is not empty.
   RemoteArStage(std::string name, const ArStage& here, std::vector<StageCopy> copies);
 
   const ArTraits& traits() const override { return here_.traits(); }
@@ -30,20 +30,20 @@ class RemoteArStage : public ArStage {
               View out) const override;
 
   bool remote() const override { return true; }
-  /// Steps sequences that are RemoteSequences. One that can be computed nowhere fails alone
-  /// (StepResults::faults); if a step was at work in two processes that went away, all of its
-  /// sequences do: they may be what ended them.
+  /// Runs a step of RemoteSequences. A sequence that no process can compute fails alone
+  /// (StepResults::faults). If two processes are lost while they run a step, all of its sequences
+  /// fail, because the step may have ended both processes.
   void step(const Step& step, StepResults& out) const override;
 
   std::span<const StageCopy> copies() const { return copies_; }
 
  private:
-  /// Where the cache is.
+  /// The process that has the cache.
   struct Home {
     const StageCopy* copy = nullptr;
     uint64_t epoch = 0;
-    uint64_t number = 0;          ///< of homes so far
-    std::vector<uint64_t> homes;  ///< of each page: the home that has what the engine thinks
+    uint64_t number = 0;          ///< counts homes so far
+    std::vector<uint64_t> homes;  ///< for each page, number of the home that has its right contents
     int pages_sent = 0;
     StageLink& link() const { return *copy->link; }
   };
@@ -53,7 +53,8 @@ class RemoteArStage : public ArStage {
   void settle(Attempt& attempt) const;
   void compute_again(Attempt& attempt) const;
   void send(Attempt& attempt) const;
-  /// Everything came, some cannot go on and the others must be tried again, or the process went.
+  /// kAll: all results came. kFaults: some sequences failed, and the others must be tried again.
+  /// kNothing: the process was lost.
   enum class Received { kAll, kFaults, kNothing };
   Received receive(Attempt& attempt) const;
   void count_again(const Attempt& attempt) const;
@@ -62,7 +63,7 @@ class RemoteArStage : public ArStage {
   const std::string name_;
   const ArStage& here_;
   const std::vector<StageCopy> copies_;
-  mutable Home home_;  // of the one thread that calls step()
+  mutable Home home_;  // used only by the one thread that calls step()
 };
 
 }  // namespace syrinx

@@ -11,9 +11,9 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kAhead = 8;  // batches of the past under way at once
+constexpr size_t kAhead = 8;  // unanswered batches of repeated chunks
 
-/// Values of 4 bytes as they lie in memory.
+/// Returns the bytes of values of 4 bytes, as they are in memory.
 template <typename T>
 std::string_view bytes_of(std::span<const T> values) {
   return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
@@ -30,16 +30,16 @@ struct RemoteStage::Stream : StreamState {
     copy = nullptr;
   }
 
-  const Place* copy = nullptr;  ///< null: it has not been opened
-  uint64_t epoch = 0;           ///< of the connection that it lives on
+  const Place* copy = nullptr;  ///< null: no process has been chosen yet
+  uint64_t epoch = 0;           ///< its connection to that process
   uint64_t number = 0;
-  bool opened = false;                ///< the other process has it
-  bool lost = false;                  ///< what it was to make did not come
-  std::unique_ptr<StreamState> here;  ///< what cut() reads
+  bool opened = false;                ///< the other process has opened the stream
+  bool lost = false;                  ///< the results of a chunk did not come
+  std::unique_ptr<StreamState> here;  ///< local state, for cut() only
   StreamPast past;
 };
 
-/// The jobs of streams that live on one connection.
+/// The jobs of the streams on one connection.
 struct RemoteStage::Group {
   const Place* copy = nullptr;
   uint64_t epoch = 0;
@@ -78,7 +78,7 @@ PushedJob RemoteStage::pushed(const ChunkJob& job) const {
           .window = job.codes.empty() ? bytes_of(job.values) : bytes_of(job.codes)};
 }
 
-/// Finds a copy for a stream that has none, or whose copy has gone. False: there is none.
+/// Chooses a process for a stream without one, or whose process was lost. False: none is connected.
 bool RemoteStage::settle(Stream& stream) const {
   if (stream.lives()) return true;
   const bool again = stream.copy != nullptr;
@@ -95,7 +95,7 @@ bool RemoteStage::settle(Stream& stream) const {
   return true;
 }
 
-/// By connection; jobs that have no copy fail.
+/// Returns the jobs grouped by connection; jobs of streams without a process fail.
 std::vector<RemoteStage::Group> RemoteStage::grouped(const Jobs& jobs) const {
   std::vector<Group> groups;
   for (ChunkJob* job : jobs) {
@@ -116,8 +116,9 @@ std::vector<RemoteStage::Group> RemoteStage::grouped(const Jobs& jobs) const {
   return groups;
 }
 
-/// Opens the streams that are new there, and pushes what those that lived elsewhere were given:
-/// the first chunks of all of them, the second ones, and so on. What is made has been heard.
+/// Opens the streams that are new in the process. For streams that moved there, also repeats their
+/// earlier chunks: the first chunks of all such streams, then the second ones, and so on. Their
+/// results are ignored, because clients have them already.
 void RemoteStage::compute_again(const Group& group) const {
   std::string bytes;
   std::vector<Stream*> behind;
@@ -170,7 +171,7 @@ void RemoteStage::send(Group& group) const {
   group.batch = group.link().send(group.epoch, group.number, std::move(bytes));
 }
 
-/// Fails jobs whose copy went down meanwhile.
+/// Runs the jobs once; returns those whose process was lost meanwhile.
 RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
   std::vector<Group> groups = grouped(jobs);
   const auto behind = [](const Group& group) {
@@ -178,7 +179,7 @@ RemoteStage::Jobs RemoteStage::attempt(const Jobs& jobs) const {
       return !Group::stream(job).opened && Group::stream(job).past.chunks() > 0;
     });
   };
-  // Streams that are computed again come last, so that others do not wait for them.
+  // Streams that are computed again come last, so that other streams do not wait for them.
   const auto again = std::stable_partition(groups.begin(), groups.end(),
                                            [&](const Group& group) { return !behind(group); });
   for (auto group = groups.begin(); group != again; ++group) send(*group);
@@ -214,7 +215,7 @@ void RemoteStage::run(StepContext&, std::span<ChunkJob> jobs) const {
   for (ChunkJob* job : left) job->fault = process_gone(name_);
 }
 
-/// Throws LoadError where the answer does not fit the question.
+/// Takes the results from an answer. Throws LoadError if the answer does not fit the batch.
 void RemoteStage::take(std::string_view body, const Group& group) const {
   const MadeMessage made = read_made(body);
   if (made.batch != group.number || made.jobs.size() != group.jobs.size()) {

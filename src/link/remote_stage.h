@@ -1,11 +1,12 @@
-// Nodes of a pipeline whose stages run in other processes: for the engine they are stages
-// like others, whose run() sends the chunks over links and waits for what they made. Which chunks
-// run together, and when, stays with the engine. The stage that this process has beside says what
-// the frames are, how they are cut and what a stream is opened from. No family knows of it.
+// A chunk node of a pipeline whose stage runs in other processes. The engine uses it like any
+// stage; its run() sends the chunks over links and waits for the results. The engine still plans
+// batches. The same stage in this process (`here`) defines the types of frames, cuts chunks and
+// makes a stream's bundle. Families need no code for it.
 //
-// Several processes may hold a node: each stream lives in one of them, the one with the fewest when
-// it begins. When that is lost, the stream is computed again in another, or in the same one if that
-// is back soon, from what it was given (StreamPast): same bundle and frames, same bits.
+// Several processes may hold a node. Each stream is in one of them, chosen at its beginning for
+// having the fewest streams. When that process is lost, the stream is computed again in another
+// process, or in the same one if it comes back soon. Its bundle and frames were kept for that
+// (StreamPast), so the bits are the same.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@ namespace syrinx {
 class RemoteStage : public ChunkStage {
  public:
   using Place = StageCopy;
-  /// `here` outlives this. At least one copy.
+  /// `here` outlives this object; `copies` is not empty.
   RemoteStage(std::string name, const ChunkStage& here, std::vector<Place> copies);
 
   bool remote() const override { return true; }
@@ -29,11 +30,11 @@ class RemoteStage : public ChunkStage {
   FrameType out() const override { return here_.out(); }
   int most_out() const override { return here_.most_out(); }
   Bundle bundle(const Sequence& sequence) const override { return here_.bundle(sequence); }
-  /// Sends nothing: the stream is opened there with its first chunk.
+  /// Makes a stream; sends nothing, as the other process opens the stream with its first chunk.
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   int cut(const StreamState& stream, const WaitingFrames& waiting, int planned) const override;
-  /// A stream that can be computed nowhere fails alone (ChunkJob::fault). So does one whose chunk
-  /// was at work in two processes that went away: it may be what ended them.
+  /// Runs chunks. A stream that no process can compute fails alone (ChunkJob::fault). So does a
+  /// stream if two processes are lost while they run its chunk, which may have ended both.
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
 
   std::span<const Place> copies() const { return copies_; }
@@ -56,9 +57,9 @@ class RemoteStage : public ChunkStage {
   const std::vector<Place> copies_;
 };
 
-/// `inner` with some of its nodes elsewhere; `options` have the identity of this process, addresses
-/// and nodes are filled in. Nodes of one address share a link. Throws LoadError for a node that is
-/// none or is placed twice at one address.
+/// Returns `inner` with some of its nodes in other processes. `options` have the identity of this
+/// process; this function adds addresses and nodes. Nodes at one address share a link. Throws
+/// LoadError for an unknown node, or a node that is placed twice at one address.
 std::shared_ptr<const Pipeline> place_stages(std::shared_ptr<const Pipeline> inner,
                                              const std::vector<Placement>& placements,
                                              LinkOptions options);

@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 constexpr int32_t kMostRowsOfOne = 1 << 13;
-constexpr int64_t kMostStepRows = 1 << 16;  // of all sequences of a step
+constexpr int64_t kMostStepRows = 1 << 16;  // rows of a step, of all sequences together
 
 }  // namespace
 
@@ -145,8 +145,8 @@ std::string ServedSteps::copy(const Cache& cache, const std::vector<PageCopy>& c
   return {};
 }
 
-/// Finds the sequences that a step names. Throws LoadError where there is none, and for
-/// more rows than any server runs at once.
+/// Returns the sequences of a step. Throws LoadError for an unknown stream, and for more rows than
+/// any server runs at once.
 std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message) const {
   std::vector<const ServedSequence*> out;
   int64_t rows = 0;
@@ -160,7 +160,7 @@ std::vector<const ServedSequence*> ServedSteps::find(const StepMessage& message)
   return out;
 }
 
-/// Why sequence `i` of a step cannot be run among the others; empty: it can.
+/// Returns why sequence `i` of a step cannot run beside the step's other sequences; empty: it can.
 std::string ServedSteps::check(const StepMessage& message, size_t i, int node, int pages) const {
   const PushedSequence& rows = message.sequences[i];
   const ServedSequence& sequence = sequences_.at(rows.stream);
@@ -185,7 +185,7 @@ std::string ServedSteps::check(const StepMessage& message, size_t i, int node, i
   return sequence.check(rows, pages);
 }
 
-/// Runs those without a fault; rows of one sequence have it together.
+/// Runs the sequences without a fault; a fault of one entry of a sequence counts for all of them.
 SteppedMessage ServedSteps::step(int node, const StepMessage& message) {
   const Cache& cache = caches_[node];
   SteppedMessage out{.batch = message.batch, .fault = copy(cache, message.copies), .results = {}};

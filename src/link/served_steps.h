@@ -1,6 +1,6 @@
-// What a process that holds an AR node has for one server: sequences made of the server's requests,
-// and the node's cache. What the server says is checked against what the sequences say of
-// themselves; wrong rows, pages or guesses are a fault of their sequence. One thread.
+// The data of one server in a process that holds an AR node: sequences made from the server's
+// requests, and the node's cache. Each step is checked against the state of the sequences; wrong
+// rows, pages or guesses are a fault of their sequence. One thread.
 #pragma once
 
 #include <functional>
@@ -17,20 +17,20 @@
 
 namespace syrinx {
 
-/// A sequence of a server's request.
+/// A sequence made from a server's request.
 class ServedSequence {
  public:
-  /// Opens AR node `node` of the graph. A request that cannot be opened is a fault() of it.
+  /// Opens AR node `node` of the graph. A request that cannot be opened sets fault().
   ServedSequence(const Pipeline& pipeline, int node, std::string_view request);
 
   int node() const { return node_; }
-  /// Applies a call of link/calls.h. Throws LoadError for an invalid one; what the sequence itself
-  /// does not like is a fault() of it.
+  /// Applies a call of link/calls.h. Throws LoadError for an invalid call; an error of the sequence
+  /// sets fault().
   void call(std::string_view call);
-  /// Why it does not go on; empty: it does.
+  /// Returns why the sequence has failed; empty: it has not.
   const std::string& fault() const { return fault_; }
   void set_fault(std::string why) { fault_ = std::move(why); }
-  /// Why these rows cannot be run; empty: they can. `pages` of the cache there are.
+  /// Returns why these rows cannot run; empty: they can. `pages`: number of pages of the cache.
   std::string check(const PushedSequence& rows, int pages) const;
   Sequence& sequence() const { return *sequence_; }
 
@@ -41,27 +41,27 @@ class ServedSequence {
   const ArStage& ar_;
   const std::vector<FrameType>& in_;
   std::unique_ptr<Sequence> sequence_;
-  int steps_ = 0;  // of the segment
+  int steps_ = 0;  // steps of the segment
   bool over_ = false;
   std::string fault_;
 };
 
-/// The AR nodes of one server.
+/// The caches and sequences of one server's AR nodes.
 class ServedSteps {
  public:
-  /// Runs a stage with a cache: its exceptions pass through.
+  /// Runs a step of a stage; may throw the stage's exceptions.
   using Run = std::function<void(const ArStage&, const Step&, StepResults&)>;
   ServedSteps(const Pipeline& pipeline, size_t most_kv_bytes, Run run)
       : pipeline_(pipeline), most_kv_bytes_(most_kv_bytes), run_(std::move(run)) {}
 
   size_t count() const { return sequences_.size(); }
-  /// `node` of the graph. A cache that is too large is a fault of every step.
+  /// Makes the cache of node `node` of the graph. If it is too large, every step fails.
   void make_cache(int node, uint32_t pages);
-  // Throw LoadError for a stream that is there already, or is not.
+  // open() throws LoadError if the stream exists, call() if it does not.
   void open(uint64_t stream, int node, std::string_view request);
   void call(const CallMessage& message);
   bool close(uint64_t stream) { return sequences_.erase(stream) > 0; }
-  /// Throws LoadError for a stream that was not opened.
+  /// Runs a step. Throws LoadError for a stream that was not opened.
   SteppedMessage step(int node, const StepMessage& message);
 
  private:

@@ -1,5 +1,5 @@
-// What a process that holds an AR node answers to servers that ask for what cannot be: a fault of
-// the sequence, a fault of the step, or the end of the connection; never anything worse.
+// The answers of a process that holds an AR node to invalid messages of servers: a fault of the
+// sequence, a fault of the step, or the end of the connection; never a crash.
 #include "link/served_steps.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 constexpr int kToyNode = 0, kToyPages = 8;
 constexpr size_t kMostBytes = size_t{1} << 20;
 
-/// A server's side of the toy's AR node.
+/// A server's side of the toy model's AR node.
 class ServedStepsTest : public testing::Test {
  protected:
   ServedStepsTest() {
@@ -33,7 +33,7 @@ class ServedStepsTest : public testing::Test {
   void open(uint64_t stream, const SpeechRequest& request) {
     steps_.open(stream, kToyNode, request_bytes(request).take());
   }
-  /// The prompt and a step of stream 1.
+  /// Returns the rows of the prompt of stream 1, which end with a step.
   static PushedSequence rows() {
     static const int32_t pages[] = {0};
     return {.stream = 1,
@@ -191,7 +191,7 @@ TEST_F(ServedStepsTest, WhatASequenceDoesNotLikeIsItsFault) {
   EXPECT_EQ(fault(rows()), "");
 }
 
-/// Steps of any numbers.
+/// Steps with random numbers.
 using ServedStepsFuzz = ServedStepsTest;
 TEST_F(ServedStepsFuzz, AnyStepIsRunOrRefused) {
   std::mt19937 random(4);

@@ -48,14 +48,14 @@ bool is_stranger(int fd) {
   return peer.uid != geteuid() && peer.uid != 0;
 }
 
-/// Waits until `fd` can be read from or written to; false: time is over or `wake` was set.
+/// Waits until `fd` has one of `events`; false: the time is over or `wake` was set.
 bool wait_until(int fd, short events, double until_s, const WakeUp& wake) {
   for (;;) {
     std::array<pollfd, 2> polled{{{fd, events, 0}, {wake.get(), POLLIN, 0}}};
     const double left_ms = std::clamp(std::ceil((until_s - now_s()) * 1e3), 0.0, 1e6);
     const int ready = poll(polled.data(), polled.size(), static_cast<int>(left_ms));
     if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && now_s() < until_s) continue;  // a poll has an end of its own
+    if (ready == 0 && now_s() < until_s) continue;  // poll() has a shorter timeout of its own
     return ready > 0 && polled[1].revents == 0 && polled[0].revents != 0;
   }
 }
@@ -81,7 +81,7 @@ ListeningSocket::ListeningSocket(const std::string& path) : path_(path), fd_(new
   const auto* name = reinterpret_cast<const sockaddr*>(&address);
   struct stat there {};
   if (lstat(path.c_str(), &there) == 0) {
-    path_.clear();  // not ours to remove
+    path_.clear();  // so that the destructor does not remove the file
     if (!S_ISSOCK(there.st_mode)) throw LoadError(path + ": the file is not a socket");
     const Descriptor probe = new_socket(path);
     if (connect(probe.get(), name, sizeof address) == 0 || errno == EAGAIN) {

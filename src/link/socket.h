@@ -1,4 +1,4 @@
-// Unix-domain sockets of one host and one user. A peer of another user, root apart, is a stranger.
+// Unix-domain sockets of one host and one user. A peer of another user, except root, is refused.
 #pragma once
 
 #include <memory>
@@ -41,8 +41,8 @@ class WakeUp {
   Descriptor event_;
 };
 
-/// A listening socket at a path, which only this user can open. A file that a dead process left is
-/// replaced. Throws LoadError: the path is too long, taken by a living process or no socket.
+/// A listening socket at a path, which only this user can open. It replaces a socket file of a dead
+/// process. Throws LoadError if the path is too long, in use by a process, or not a socket.
 class ListeningSocket {
  public:
   explicit ListeningSocket(const std::string& path);
@@ -50,7 +50,7 @@ class ListeningSocket {
   ListeningSocket(const ListeningSocket&) = delete;
   ListeningSocket& operator=(const ListeningSocket&) = delete;
   int get() const { return fd_.get(); }
-  /// The next caller, not blocking; none, or a stranger that was dropped: empty.
+  /// Accepts the next peer without blocking. Empty if no peer waits, or if the peer was refused.
   Descriptor accept();
 
  private:
@@ -58,34 +58,34 @@ class ListeningSocket {
   Descriptor fd_;
 };
 
-/// Throws LoadError naming the path and what went wrong. The socket does not block.
+/// Returns a connected, non-blocking socket. Throws LoadError with the path and the reason.
 Descriptor connect_to(const std::string& path);
 
-/// A connected stream socket that does not block, and what carries it, if anything does; that ends
-/// when the socket is closed, and is waited for.
+/// A connected, non-blocking stream socket. `carrier`, if set, carries its bytes to another host;
+/// it ends when the socket is closed, and its destructor waits for that end.
 struct Connected {
   std::shared_ptr<void> carrier;
   Descriptor fd;
 };
 
-/// Messages over a connected socket that does not block. One thread; others may flush() if no two
-/// do so at once. Everything throws LoadError when the peer went away or what it sends is no
-/// message.
+/// Sends and receives messages over a connected, non-blocking socket. One thread; another thread
+/// may call flush(), if no two threads do at once. All functions throw LoadError when the peer is
+/// gone or sends an invalid message.
 class MessageSocket {
  public:
   explicit MessageSocket(Connected connected) : connected_(std::move(connected)) {}
   explicit MessageSocket(Descriptor fd) : connected_{{}, std::move(fd)} {}
   int get() const { return connected_.fd.get(); }
 
-  /// Takes what can be read now.
+  /// Reads all bytes that are available now.
   void fill();
   std::optional<Message> next(size_t most = kMostMessage) { return reader_.next(most); }
-  /// Writes as much as goes and removes it from `bytes`.
+  /// Writes as many of `bytes` as possible without blocking, and removes them from `bytes`.
   void flush(std::string& bytes);
 
-  /// Waits for the next message; none after `timeout_s`, or when `wake` was set.
+  /// Waits for the next message; empty after `timeout_s`, or when `wake` is set.
   std::optional<Message> wait_for(double timeout_s, size_t most, const WakeUp& wake);
-  /// Writes all of it, within `timeout_s`.
+  /// Writes all of `bytes`, within `timeout_s`.
   void send(std::string bytes, double timeout_s, const WakeUp& wake);
 
  private:

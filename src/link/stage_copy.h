@@ -1,4 +1,4 @@
-// A process that holds a stage, and which of several is taken.
+// A process that holds a stage, and the choice among several such processes.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace syrinx {
 
 struct StageCopy {
   std::shared_ptr<StageLink> link;
-  uint16_t node = 0;  ///< of the list of nodes that the link wants
+  uint16_t node = 0;  ///< index into the list of nodes that the link asks for (Introduction::nodes)
 };
 
-/// The copy with the fewest streams, one that is about to end only where there is no other. While
-/// all are down and one went down just now, it may be back at once: waits for that. Null: there is
-/// none.
+/// Returns the copy with the fewest streams; a copy whose process is about to end only if there is
+/// no other. If all are down and one went down just now, waits a moment for its return. Null: all
+/// are down.
 const StageCopy* choose_copy(std::span<const StageCopy> copies);
 
-/// The error of a request that no process can compute.
+/// Returns the error for a request that no process can compute.
 Error process_gone(const std::string& node);
 
 }  // namespace syrinx

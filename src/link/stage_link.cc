@@ -27,7 +27,7 @@ constexpr const char* kLeft = "it is about to end";
 struct StageLink::Batch {
   double until_s = 0;
   bool done = false;
-  std::optional<Message> answer;  ///< none: the connection went
+  std::optional<Message> answer;  ///< empty: the connection was lost
 };
 
 struct StageLink::Impl {
@@ -45,7 +45,7 @@ struct StageLink::Impl {
   void connect();
   void serve(MessageSocket& socket);
   void write(std::string messages);
-  /// Others write to the socket until this ends.
+  /// While it exists, other threads may write to the socket.
   struct Shared {
     Impl& of;
     ~Shared() {
@@ -69,10 +69,10 @@ struct StageLink::Impl {
   bool stopping = false;
   LinkState state{.trouble = "it has not been connected yet", .down_since_s = now_s()};
   uint64_t numbers = 0;
-  MessageSocket* peer = nullptr;                       ///< while it is up; others only write to it
-  std::string out;                                     ///< what it did not take at once
-  std::string dropped;                                 ///< why the connection is to be given up
-  std::map<uint64_t, std::shared_ptr<Batch>> waiting;  ///< by number
+  MessageSocket* peer = nullptr;  ///< null while down; other threads only write to it
+  std::string out;                ///< bytes that the socket has not taken yet
+  std::string dropped;            ///< why the connection must be closed; empty: it need not
+  std::map<uint64_t, std::shared_ptr<Batch>> waiting;  ///< unanswered batches, by number
 
   std::thread thread;
 };
@@ -84,7 +84,7 @@ void StageLink::Impl::run() {
   std::string said;
   for (;;) {
     std::string why;
-    const uint64_t ups = state.ups;  // this thread writes it
+    const uint64_t ups = state.ups;  // only this thread writes it
     try {
       connect();
     } catch (const std::exception& e) {
@@ -105,7 +105,7 @@ void StageLink::Impl::run() {
   }
 }
 
-/// One connection, from its beginning to its end. Throws what ended it.
+/// Runs one connection from its beginning to its end. Throws the reason of its end.
 void StageLink::Impl::connect() {
   MessageSocket socket(connect_at(options.address, options.keys, kGreeting_s));
   wake.clear();
@@ -121,7 +121,8 @@ void StageLink::Impl::connect() {
   if (answer->kind == MessageKind::kRefuse) {
     throw LoadError("it refuses: " + read_refuse(answer->body));
   }
-  if (answer->kind != MessageKind::kWelcome) throw LoadError("it does not greet");
+  if (answer->kind != MessageKind::kWelcome)
+    throw LoadError("it sent no greeting: is it a Syrinx stage process?");
   const std::string unlike = mismatch(options.wanted, read_introduction(answer->body));
   if (!unlike.empty()) throw LoadError("it is of no use: " + unlike);
   const Shared shared{*this};
@@ -141,8 +142,9 @@ void StageLink::Impl::connect() {
   serve(socket);
 }
 
-/// Under the lock, by any thread. What the socket takes at once need not wait until the link's
-/// thread wakes up; that hears by itself when the socket is broken.
+/// Writes messages, from any thread, under the lock. It writes to the socket directly, so that the
+/// bytes need not wait until the link's thread wakes up. That thread itself notices a broken
+/// socket.
 void StageLink::Impl::write(std::string messages) {
   const size_t bytes = messages.size();
   if (out.empty() && peer) {
@@ -171,7 +173,7 @@ void StageLink::Impl::serve(MessageSocket& socket) {
       more = !out.empty();
       until_s = first_deadline();
     }
-    // Batches come without waking this thread.
+    // A new batch does not wake this thread, so it looks often enough for answer_s.
     const double look_s = std::min(until_s, now_s() + options.answer_s / 4);
     const double left_ms = std::clamp(std::ceil((look_s - now_s()) * 1e3), 0.0, 1e6);
     std::array<pollfd, 2> polled{

@@ -1,6 +1,6 @@
-// A server's end of the link to a process that holds some of its stages. Connects on a thread of
-// its own, again and again with growing pauses, for as long as it lives; a process that is killed
-// and started again is found again. Public methods are safe from any thread.
+// A server's end of the link to a process that holds some of its stages. A thread of the link
+// connects, and reconnects after each loss with growing pauses, so that a restarted process is
+// found again. Public methods are safe from any thread.
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,33 @@
 
 namespace syrinx {
 
-/// Where the other process is, and what is expected of it.
+/// The address of the other process, its expected properties, and time limits.
 struct LinkOptions {
-  std::string address;  ///< of the other process (transport.h)
+  std::string address;  ///< address of the other process (transport.h)
   StageKeys keys = {};
-  Introduction wanted;  ///< this process, and the nodes that the other one is to hold
-  /// A line when the link comes up or goes down, or lost streams were computed again; any thread.
+  Introduction wanted;  ///< identity of this process, and nodes that the other process must hold
+  /// Receives a line when the link comes up or goes down, or lost streams were computed again; any
+  /// thread.
   std::function<void(const std::string&)> log = {};
-  double answer_s = 30;  ///< a batch that takes longer, or a greeting: the peer counts as gone
-  double first_pause_s = 0.05, longest_pause_s = 2;  ///< between two attempts
-  /// Seconds after which a process that comes back has lost no stream that can be computed again.
+  double answer_s = 30;  ///< longest time of a batch; after it the peer counts as gone
+  double first_pause_s = 0.05, longest_pause_s = 2;  ///< pauses between two attempts to connect
+  /// How long streams wait for a lost process to come back, if no other process holds their stage.
   double return_s = 0.5;
-  size_t kept_bytes = size_t{8} << 20;  ///< of each stream, to compute it again (StreamPast)
+  size_t kept_bytes = size_t{8} << 20;  ///< kept input of each stream, to compute it again
 };
 
-/// Seen at one moment.
+/// The state of a link at one moment.
 struct LinkState {
   bool up = false;
-  bool leaving = false;  ///< up, but it is about to end: what lives there goes on, and nothing else
-  std::string trouble;   ///< why it is down, or leaving
-  uint64_t ups = 0;      ///< how often it came up
+  bool leaving = false;  ///< up, but the process is about to end: it takes no new streams
+  std::string trouble;   ///< why the link is down or leaving
+  uint64_t ups = 0;      ///< how often the link came up
   uint64_t batches = 0, lost_batches = 0;
   uint64_t sent_bytes = 0, received_bytes = 0;
-  int streams = 0;         ///< that live there
+  int streams = 0;         ///< streams in the other process
   int bound = 0;           ///< streams that cannot be computed again elsewhere
-  uint64_t recovered = 0;  ///< streams that were lost elsewhere, or here before, and computed again
-  double down_since_s = 0;  ///< as now_s()
+  uint64_t recovered = 0;  ///< streams computed again here after a loss, of this or another process
+  double down_since_s = 0;  ///< time of the loss, by now_s()
 
   bool takes() const { return up && !leaving; }
 };
@@ -48,36 +49,39 @@ struct LinkState {
 class StageLink {
  public:
   explicit StageLink(LinkOptions options);
-  /// Fails what waits.
+  /// Fails all batches that wait for results.
   ~StageLink();
   StageLink(const StageLink&) = delete;
   StageLink& operator=(const StageLink&) = delete;
 
   const LinkOptions& options() const;
   LinkState state() const;
-  /// Waits until it is up; false: not within `timeout_s`.
+  /// Waits until the link is up; false: it is not up within `timeout_s`.
   bool wait_until_up(double timeout_s) const;
 
-  /// Which connection this is, counted from 1; 0: none. Streams live as long as theirs.
+  /// Returns the number of the present connection, from 1 on; 0: none. Streams end with their
+  /// connection.
   uint64_t epoch() const;
-  /// Numbers for streams and batches, each given once.
+  /// Returns a new number for a stream or a batch.
   uint64_t new_number();
 
-  /// A batch under way.
+  /// A batch that was sent.
   struct Batch;
-  /// Sends messages, the last of which is push `batch`, over connection `epoch`. Does not wait.
+  /// Sends messages over connection `epoch`; the last one must be the push or step of `batch`. Does
+  /// not wait.
   std::shared_ptr<Batch> send(uint64_t epoch, uint64_t batch, std::string messages);
-  /// Waits until it is over, one way or the other.
+  /// Waits until the batch has its answer or its connection is lost.
   void wait(Batch& batch);
-  /// Waits for what it made. kOverloaded: the connection is gone, or goes while this waits.
+  /// Waits for the batch's answer. kOverloaded: the connection is lost.
   Result<Message> receive(Batch& batch);
-  /// Counts a stream that begins to live there.
+  /// Counts a new stream in the other process.
   void open_stream(bool recovered);
-  /// One of them cannot be computed again any more.
+  /// Counts a stream that cannot be computed again any more.
   void bind_stream();
-  /// A stream of connection `epoch` has ended, which is sent if that is still there. Does not wait.
+  /// Ends a stream of connection `epoch`; informs the peer if that connection still exists. Does
+  /// not wait.
   void close_stream(uint64_t epoch, uint64_t stream, bool bound = false);
-  /// Gives up connection `epoch`, whose peer sends nonsense.
+  /// Closes connection `epoch`, whose peer sent an invalid message.
   void drop(uint64_t epoch, const std::string& why);
 
  private:

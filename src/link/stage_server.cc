@@ -22,10 +22,10 @@ namespace syrinx {
 namespace {
 
 constexpr double kForever_s = 1e9;
-constexpr double kStuck_s = 30;  // a server that reads no answers for this time is lost
-constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);  // of what a batch makes
+constexpr double kStuck_s = 30;  // a server that reads no answer for this time is dropped
+constexpr size_t kMostValues = kMostMessage / 2 / sizeof(float);  // output of a batch
 
-/// A stream that a server opened, and its fault if that failed: sent with its next chunk.
+/// A stream that a server opened. If it has failed, its fault answers the next chunk.
 struct ServedStream {
   const ChunkStage* stage = nullptr;
   std::unique_ptr<StreamState> state;
@@ -42,7 +42,7 @@ class Runner {
  public:
   explicit Runner(int threads) : pool_(threads) {}
 
-  /// Whatever the stage throws becomes the fault of all jobs.
+  /// Runs chunks; any exception of the stage becomes the fault of all jobs.
   void run(const ChunkStage& stage, std::span<ChunkJob> jobs) {
     const std::lock_guard lock(mutex_);
     try {
@@ -55,7 +55,7 @@ class Runner {
       fail(jobs, "unknown exception type");
     }
   }
-  /// Whatever the stage throws comes through.
+  /// Runs a step; throws any exception of the stage.
   void run(const ArStage& stage, const Step& step, StepResults& out) {
     const std::lock_guard lock(mutex_);
     StepContext& ctx = fresh_context(stage.device());
@@ -74,11 +74,11 @@ class Runner {
     space->reset();
     return space->context();
   }
-  /// Waits for what was queued before a fault.
+  /// After a fault, waits for the work that was queued before it.
   static void settle(StepContext& ctx) {
     try {
       synchronize(ctx);
-    } catch (const std::exception&) {  // the fault itself: it has been sent
+    } catch (const std::exception&) {  // the same fault again, which was sent already
     }
   }
   static void fail(std::span<ChunkJob> jobs, const std::string& why) {
@@ -101,7 +101,7 @@ struct StageServer::Impl {
         runner(options.threads) {
     for (const NodeShape& shape : options.me.nodes) {
       const auto nodes = pipeline->graph().nodes();
-      (void)shape_of(pipeline->graph(), shape.name);  // whether it can be held
+      (void)shape_of(pipeline->graph(), shape.name);  // throws if the node cannot run elsewhere
       const auto found = std::find_if(nodes.begin(), nodes.end(),
                                       [&](const Node& node) { return node.name == shape.name; });
       held[shape.name] = static_cast<int>(found - nodes.begin());
@@ -126,20 +126,20 @@ struct StageServer::Impl {
   const StageServerOptions options;
   const std::unique_ptr<StageListener> listener;
   Runner runner;
-  std::map<std::string, int> held;  // nodes of the graph
-  WakeUp wake;                      // set once, when all is to end
-  WakeUp news;                      // set once, when this process leaves, or all is to end
+  std::map<std::string, int> held;  // held nodes: name and number in the graph
+  WakeUp wake;                      // set once, to end all connections
+  WakeUp news;                      // set once, to leave or to end all connections
   std::atomic<bool> leaving{false}, stopping{false};
   std::atomic<int> servers{0}, streams{0};
   std::atomic<uint64_t> batches{0}, refused{0};
   std::list<std::thread>
-      threads;  // the acceptor's; joined at the end or when their server has gone
+      threads;  // used by the acceptor; joined at the end or after the connection's end
   std::mutex ended_mutex;
   std::vector<std::thread::id> ended;
   std::thread acceptor;
 };
 
-/// One server that is connected. Its own thread.
+/// The connection of one server, on a thread of its own.
 class StageServer::Impl::Connection {
  public:
   Connection(Impl& of, Connected caller)
@@ -151,7 +151,7 @@ class StageServer::Impl::Connection {
                }) {}
   ~Connection() { of_.streams -= static_cast<int>(streams_.size() + steps_.count()); }
 
-  /// Throws LoadError when it ends.
+  /// Serves the connection; throws LoadError at its end.
   void run() {
     greet();
     for (bool announced = false; !of_.stopping;) {
@@ -177,7 +177,7 @@ class StageServer::Impl::Connection {
 
   Impl& of_;
   MessageSocket socket_;
-  std::vector<int> nodes_;  // of the graph, as the server numbers them
+  std::vector<int> nodes_;  // numbers in the graph of the server's nodes
   std::map<uint64_t, ServedStream> streams_;
   ServedSteps steps_;
   // Arrays of a batch; kept to reuse their memory.
@@ -231,7 +231,7 @@ void StageServer::Impl::Connection::take(const Message& message) {
     case MessageKind::kStep:
       return step(read_step(message.body));
     case MessageKind::kClose: {
-      // The stream does not exist: it never began.
+      // An unknown stream was never opened.
       const uint64_t stream = read_close(message.body);
       of_.streams -= static_cast<int>(streams_.erase(stream)) + (steps_.close(stream) ? 1 : 0);
       return;
@@ -281,7 +281,7 @@ void StageServer::Impl::Connection::open(const OpenMessage& message) {
   ++of_.streams;
 }
 
-/// Why a chunk cannot be run, or nothing.
+/// Returns why a chunk cannot run; empty: it can.
 std::string StageServer::Impl::Connection::check(const ChunkStage& stage,
                                                  const ServedStream& stream,
                                                  const PushedJob& pushed) const {
@@ -304,7 +304,7 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
       static_cast<uint64_t>(stage.most_out()) * static_cast<uint64_t>(stage.out_width());
   MadeMessage answer{.batch = message.batch, .jobs = std::vector<MadeJob>(message.jobs.size())};
   std::vector<ChunkJob> jobs;
-  std::vector<size_t> places;  // of the jobs among those pushed
+  std::vector<size_t> places;  // for each job that runs, its index in the push
   uint64_t in_values = 0, out_values = 0;
   for (size_t i = 0; i < message.jobs.size(); ++i) {
     const PushedJob& pushed = message.jobs[i];
@@ -355,7 +355,7 @@ void StageServer::Impl::Connection::push(const PushMessage& message) {
     MadeJob& made = answer.jobs[places[i]];
     if (jobs[i].fault) {
       made.fault = jobs[i].fault->message;
-      streams_.at(message.jobs[places[i]].stream).fault = *made.fault;  // it does not go on
+      streams_.at(message.jobs[places[i]].stream).fault = *made.fault;  // the stream has failed
       continue;
     }
     made.made = static_cast<uint32_t>(jobs[i].made);

@@ -1,13 +1,13 @@
-// What goes over a link for nodes that step. The process that holds such a node has its cache, in
-// pages that the server numbers, and of each request a sequence made of the same bytes that
-// received the same, in order. So a step is a list of rows and pages one way, and codes the other.
+// The messages of a link for AR nodes. The process that holds such a node has its cache, whose
+// pages the server numbers, and a copy of each sequence, which gets the same calls in the same
+// order. So a step sends only a list of rows and pages, and its answer only codes.
 //
 //   server                                 stages
-//   Cache (node, pages)              ->    once a connection
+//   Cache (node, pages)              ->    once per connection
 //   Open (stream, request)           ->    message.h; Close too
-//   Call (stream, call)  ->    frames, text, steps that were taken
+//   Call (stream, call)              ->    frames, text, results of steps
 //   Step (batch: rows, their pages)  ->
-//                                    <-    Stepped (batch: codes and what was asked for)
+//                                    <-    Stepped (batch: codes and other requested results)
 //
 // Pure functions; any thread.
 #pragma once
@@ -22,13 +22,13 @@
 
 namespace syrinx {
 
-/// How many pages a node's cache is to have.
+/// The size of a node's cache.
 struct CacheMessage {
-  uint16_t node = 0;  ///< of Hello's list
+  uint16_t node = 0;  ///< index into Hello's list of nodes
   uint32_t pages = 0;
 };
 
-/// Calls of a sequence between steps.
+/// A call of a sequence between steps.
 struct CallMessage {
   uint64_t stream = 0;
   std::string_view call;  ///< link/calls.h
@@ -56,12 +56,12 @@ struct StepMessage {
 /// The answer to a StepMessage.
 struct SteppedMessage {
   uint64_t batch = 0;
-  std::string fault;  ///< not empty: of all
+  std::string fault;  ///< not empty: the fault of the whole step
   StepResults
-      results;  ///< results of the sequences without a fault; [sequences] of `faults`, or none
+      results;  ///< of the sequences without a fault; `faults` has one entry per sequence or none
 };
 
-/// Sets the size of a node's cache; once a connection.
+/// Sets the size of a node's cache; once per connection.
 void append_cache(std::string& out, const CacheMessage& message);
 /// Sends a call of Sequence for one stream.
 void append_call(std::string& out, const CallMessage& message);
@@ -70,7 +70,7 @@ void append_step(std::string& out, const StepMessage& message);
 /// Answers a step.
 void append_stepped(std::string& out, const SteppedMessage& message);
 
-// Views are into `body`. They throw LoadError for anything that the functions above do not write.
+/// Reads append_cache()'s message. Throws LoadError.
 CacheMessage read_cache(std::string_view body);
 /// Reads append_call()'s message; views into `body`. Throws LoadError.
 CallMessage read_call(std::string_view body);

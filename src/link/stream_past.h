@@ -1,5 +1,5 @@
-// What a stream was given so far, so that another process can compute it again when the one that
-// held it is gone: the bundle, the frames, and how they were cut. Values; one thread at a time.
+// The input of a stream so far: its bundle, its frames, and their cuts into chunks. With it another
+// process can compute the stream again after the loss of its process. One thread at a time.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@ namespace syrinx {
 
 class StreamPast {
  public:
-  /// Frames of `width` values of 4 bytes. At most `most_bytes` are kept; what grows beyond that
+  /// `width`: values of a frame, 4 bytes each. At most `most_bytes` are kept; a longer stream
   /// cannot be computed again.
   StreamPast(std::string bundle, int width, size_t most_bytes);
 
   const std::string& bundle() const { return bundle_; }
-  /// Frames that were fresh.
+  /// Returns the number of frames that were fresh so far.
   int64_t at() const { return at_; }
-  /// Whether all of it is here.
+  /// Whether the whole input was kept.
   bool whole() const { return whole_; }
 
-  /// A chunk that begins at() was made.
+  /// Adds a chunk that was run; its fresh frames begin at at().
   void add(const PushedJob& job);
   size_t chunks() const { return cuts_.size(); }
-  /// The chunk as it was, but for its stream; its window is a view into this.
+  /// Returns chunk i as it was added, except for its stream; its window is a view into this object.
   PushedJob chunk(size_t i) const;
 
  private:
@@ -37,7 +37,7 @@ class StreamPast {
   size_t frame_bytes_, most_bytes_;
   int64_t at_ = 0;
   bool whole_ = true;
-  std::string frames_;  // from the first on
+  std::string frames_;  // from the stream's first frame on
   std::vector<Cut> cuts_;
 };
 

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view kScheme = "grpc://";
 constexpr size_t kMostKeys = size_t{1} << 20;
 
-/// HOST:PORT of an address between hosts.
+/// Returns HOST:PORT of an address between hosts.
 std::string host_and_port(const std::string& address) {
   const std::string at = address.substr(kScheme.size());
   const size_t colon = at.rfind(':');
@@ -32,7 +32,7 @@ bool is_this_host(const std::string& at) {
   return host == "localhost" || host == "[::1]" || host.starts_with("127.");
 }
 
-/// The files' contents; none: without TLS, which only this host may do.
+/// Returns the contents of the key files; empty: no TLS, which is allowed only on this host.
 std::optional<PemKeys> pem_of(const std::string& address, const StageKeys& keys) {
   const int given = !keys.certificate.empty() + !keys.key.empty() + !keys.authority.empty();
   if (given == 3) {

@@ -1,6 +1,6 @@
-// How processes of a link reach each other: at the path of a Unix-domain socket (one host, one
-// user), or at grpc://HOST:PORT (any host, with TLS and keys of both). What is carried, and which
-// peer is greeted, does not depend on it.
+// How the processes of a link connect: at the path of a Unix-domain socket (one host, one user), or
+// at grpc://HOST:PORT (any host, with TLS and keys of both sides). Messages and greetings are the
+// same for both.
 #pragma once
 
 #include <memory>
@@ -10,37 +10,38 @@
 
 namespace syrinx {
 
-/// Files in PEM of one end of links between hosts: its certificate and key, and the certificates of
-/// the authorities of the other end. All three or none; without them only this host is reached.
+/// Paths of PEM files for links between hosts: certificate and key of this end, and the
+/// certificates of the authorities of the other end. Give all three or none; without them, links
+/// reach only this host.
 struct StageKeys {
   std::string certificate, key, authority;
 };
 
-/// "grpc://...", as opposed to a path.
+/// Whether the address begins with "grpc://"; else it is a path.
 bool is_between_hosts(const std::string& address);
 
-/// Where a process listens for others. One thread.
+/// Listens for peers at an address. One thread.
 class StageListener {
  public:
   virtual ~StageListener() = default;
-  /// Can be read from while a caller waits.
+  /// Returns a descriptor that is readable while a peer waits.
   virtual int get() const = 0;
-  /// The next caller, not blocking; none, or a stranger that was dropped: empty.
+  /// Accepts the next peer without blocking. Empty if no peer waits, or if the peer was refused.
   virtual Connected accept() = 0;
-  /// As others call it; the port is known, also where 0 was asked for.
+  /// Returns the address that peers connect to, with the real port if port 0 was asked for.
   virtual std::string address() const = 0;
 };
 
-/// Throws LoadError naming the address: it cannot be listened at, keys are missing or of no use, or
-/// this installation has no gRPC.
+/// Listens at an address. Throws LoadError with the address: it cannot be listened at, keys are
+/// missing or invalid, or this installation has no gRPC module.
 std::unique_ptr<StageListener> listen_at(const std::string& address, const StageKeys& keys = {});
 
-/// Whether it can be tried at all to connect there. Throws LoadError: the address is invalid, keys
-/// are missing or cannot be read, or this installation has no gRPC.
+/// Checks an address without connecting. Throws LoadError: the address is invalid, keys are missing
+/// or cannot be read, or this installation has no gRPC module.
 void check_address(const std::string& address, const StageKeys& keys);
 
-/// Throws LoadError naming the address and what went wrong, after at most `seconds`. Reads
-/// the keys again each time.
+/// Connects within `patience_s` seconds. Throws LoadError with the address and the reason. Reads
+/// the keys again for each call.
 Connected connect_at(const std::string& address, const StageKeys& keys, double patience_s);
 
 }  // namespace syrinx

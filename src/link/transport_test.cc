@@ -1,5 +1,5 @@
-// Links between hosts, over gRPC on the loopback: what link_test.cc shows of sockets holds there,
-// too; keys; health. Skipped where the module is not built.
+// Links between hosts, over gRPC on the loopback: the promises that link_test.cc tests with
+// sockets, keys, and the state of links. Skipped if the module is not built.
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -45,7 +45,7 @@ class GrpcTest : public LinkTest {
   static std::function<void(StageServerOptions&)> with(const StageKeys& keys) {
     return [keys](StageServerOptions& o) { o.keys = keys; };
   }
-  /// An authority `name`, and a certificate of it for this host.
+  /// Makes an authority `name`, and a certificate signed by it for this host.
   StageKeys keys_of(const std::string& name) {
     const std::string ca = dir_.path(name + "-ca"), one = dir_.path(name);
     dir_.write(name + ".ext", "subjectAltName=IP:127.0.0.1");
@@ -71,7 +71,7 @@ TEST_F(GrpcTest, TheSameBitsAsHere) {
   const auto here = make_toy_pipeline();
   Streams far(*placed, Streams::kVocoder), near(*here, Streams::kVocoder);
   const auto a = far.open(), b = near.open();
-  for (int from = 0; from < 4000; from += 400) {  // more than a piece at a time
+  for (int from = 0; from < 4000; from += 400) {  // more than one piece at a time
     std::vector<Streams::Part> there{{a.get(), from, 400, 1}}, alike{{b.get(), from, 400, 1}};
     far.run(there), near.run(alike);
     ASSERT_FALSE(there[0].fault) << there[0].fault->message;
@@ -95,7 +95,7 @@ TEST_F(GrpcTest, APeerThatGoesAndComesBackIsFoundAgain) {
   EXPECT_TRUE(streams.run_one(*streams.open(), 0, 4));
   worker.emplace(at);
   ASSERT_TRUE(link.wait_until_up(kPatience_s));
-  EXPECT_FALSE(streams.run_one(*stream, 4, 4));  // it was computed again
+  EXPECT_FALSE(streams.run_one(*stream, 4, 4));  // the stream was computed again
   EXPECT_EQ(link.state().recovered, 1u);
 }
 
@@ -132,7 +132,7 @@ TEST_F(GrpcTest, OnlyThoseWithKeysOfTheAuthorityMeet) {
   const auto placed = placed_toy(at, {"features"}, [&](auto& o) { o.keys = ours; });
   StageLink& link = link_of(*placed, "features");
   ASSERT_TRUE(link.wait_until_up(kPatience_s)) << link.state().trouble;
-  // Another program's keys; our authority but a stranger's certificate; no TLS at all.
+  // Foreign keys; our authority but a certificate of another one; no TLS.
   const StageKeys half{theirs.certificate, theirs.key, ours.authority};
   for (const StageKeys& keys : {theirs, half, StageKeys()}) {
     EXPECT_NE(fault_of([&] { connect_at(at, keys, kPatience_s); }), "none");
@@ -168,7 +168,7 @@ TEST_F(GrpcTest, StrangersAreDropped) {
   loud.send("GET / HTTP/1.1\r\n\r\n");
   EXPECT_TRUE(loud.dropped());
   std::mt19937 random(5);
-  for (int i = 0; i < 20; ++i) {  // past gRPC and the greeting: any bytes
+  for (int i = 0; i < 20; ++i) {  // damaged messages after the greeting
     Caller caller(at);
     caller.greet();
     std::string bytes;

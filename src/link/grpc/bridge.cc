@@ -1,6 +1,7 @@
-// gRPC's side of bridge.h: one method, whose messages are pieces of the stream of bytes, an empty
-// one its end. A thread for each direction of each stream; a piece is read from gRPC when the one
-// before has been taken, so HTTP/2's windows bound what is under way.
+// The gRPC implementation of bridge.h. It has one method, whose messages are pieces of the stream
+// of bytes; an empty message is the stream's end. Each direction of each stream has a thread. It
+// reads a piece from gRPC only when the socket has taken the previous one, so HTTP/2's windows
+// bound the bytes on their way.
 #include "link/grpc/bridge.h"
 
 #include <fcntl.h>
@@ -41,11 +42,11 @@ using grpc::ByteBuffer;
 
 constexpr const char* kMethod = "/syrinx.Stages/Link";
 constexpr size_t kPiece = size_t{64} << 10;
-constexpr int kMostPiece = 1 << 20;          // of a message that a stranger may send
-constexpr int kMostThreads = 128;            // of the server: four for each of its streams at most
-constexpr size_t kMostWaiting = 16;          // callers that were not accepted yet
-constexpr int kPing_ms = 5000;               // a peer that is silent for twice as long is gone
-constexpr std::chrono::seconds kGoodbye(1);  // for the other side to end, too
+constexpr int kMostPiece = 1 << 20;          // largest message that any peer may send, in bytes
+constexpr int kMostThreads = 128;            // threads of the server, at most four per stream
+constexpr size_t kMostWaiting = 16;          // peers that were not accepted yet
+constexpr int kPing_ms = 5000;               // a peer that is silent for twice this time is gone
+constexpr std::chrono::seconds kGoodbye(1);  // time for the other side to end as well
 
 void report(char* why, size_t room, const std::string& text) {
   if (room == 0) return;
@@ -68,7 +69,7 @@ bool send_all(int fd, const ByteBuffer& piece) {
   return true;
 }
 
-/// Carries bytes both ways until one side ends. `fd` blocks, and is closed here.
+/// Carries bytes in both directions until one side ends, then closes `fd`, a blocking socket.
 template <typename Stream>
 void carry(Stream& stream, int fd, const std::function<void()>& cancel) {
   std::mutex mutex;
@@ -92,7 +93,7 @@ void carry(Stream& stream, int fd, const std::function<void()>& cancel) {
   }
   shutdown(fd, SHUT_RDWR);
   const grpc::Slice nothing;
-  // What was sent before it arrives, which a cancel might overtake.
+  // An empty message, not a cancel, ends the stream: a cancel might overtake earlier bytes.
   stream.Write(ByteBuffer(&nothing, 1));
   {
     std::unique_lock lock(mutex);
@@ -103,7 +104,8 @@ void carry(Stream& stream, int fd, const std::function<void()>& cancel) {
   close(fd);
 }
 
-/// Two ends of a stream socket: for the program, which does not block, and for carry().
+/// Makes the two ends of a stream socket: `program`, which is non-blocking, and `mine`, for
+/// carry().
 bool socket_pair(int& program, int& mine) {
   int both[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0) return false;
@@ -125,7 +127,7 @@ class OutgoingStream {
  public:
   OutgoingStream(const char* at, const SyrinxGrpcKeys* keys, int fd) : fd_(fd) {
     grpc::ChannelArguments arguments;
-    // Every attempt is one of its own: the caller knows when to try again.
+    // Attempts share no state of gRPC (no back-off): the link decides when to try again.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kPing_ms);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kPing_ms);
@@ -144,7 +146,8 @@ class OutgoingStream {
     thread_.join();
   }
 
-  /// Waits until the other side has taken the stream; why not, else.
+  /// Waits until the other side has accepted the stream. Returns the reason if it does not, else
+  /// "".
   std::string wait(double patience_s) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::duration<double>(patience_s),
@@ -152,7 +155,7 @@ class OutgoingStream {
     if (taken_) return {};
     return ended_ ? status_.error_message() : "it does not answer";
   }
-  /// Waits until it has ended by itself, as it does when its socket is closed.
+  /// Waits until the stream has ended, which closing its socket causes.
   void end() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, 2 * kGoodbye, [&] { return ended_; });
@@ -162,13 +165,13 @@ class OutgoingStream {
   using Stream = grpc::ClientReaderWriter<ByteBuffer, ByteBuffer>;
 
   void run() {
-    // As generated code has it, for `rpc Link(stream bytes) returns (stream bytes)`.
+    // Does what generated code for `rpc Link(stream bytes) returns (stream bytes)` would do.
     const grpc::internal::RpcMethod method(kMethod, grpc::internal::RpcMethod::BIDI_STREAMING);
     const std::unique_ptr<Stream> stream(
         grpc::internal::ClientReaderWriterFactory<ByteBuffer, ByteBuffer>::Create(
             channel_.get(), method, &context_));
     stream->WaitForInitialMetadata();
-    // A stream that failed has none of the server's.
+    // If the stream has failed, the server's metadata are missing.
     if (context_.GetServerInitialMetadata().count("syrinx") > 0) {
       {
         const std::lock_guard lock(mutex_);
@@ -244,7 +247,7 @@ class Listener : public grpc::Service {
     close(ready_);
   }
 
-  /// False: it cannot listen there.
+  /// Starts to listen; false if this is impossible at that address.
   bool start(const char* at, const SyrinxGrpcKeys* keys) {
     grpc::EnableDefaultHealthCheckService(true);
     grpc::ServerBuilder builder;
@@ -329,7 +332,7 @@ constexpr SyrinxGrpc kBridge{
 }  // namespace
 
 const SyrinxGrpc* syrinx_grpc_1() {
-  // The caller gets the reason; strangers must not fill the log.
+  // Callers of this module get the reasons of errors; gRPC's own log would let any peer fill it.
   if (!std::getenv("GRPC_VERBOSITY")) gpr_set_log_function([](gpr_log_func_args*) {});
   return &kBridge;
 }

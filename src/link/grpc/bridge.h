@@ -1,7 +1,7 @@
-// What the program and the module that carries links between hosts (libsyrinx_grpc.so) know of each
-// other. The module makes of a gRPC stream a connected stream socket of this process; messages,
-// greeting and everything else stay in link/, whatever carries them. Plain C, so that the
-// program needs no library of gRPC's, neither to be built nor to start.
+// The interface between the program and the module that carries links between hosts
+// (libsyrinx_grpc.so). The module connects a gRPC stream to a stream socket of this process. The
+// code for messages and greetings is in link/ and does not depend on the transport. Plain C, so
+// that the program needs no gRPC library to be built or to start.
 #pragma once
 
 #include <stddef.h>
@@ -12,29 +12,29 @@ extern "C" {
 struct SyrinxGrpcKeys {
   const char* certificate;
   const char* key;
-  const char* authority;  ///< the authority that signed the certificates of those at the other end
+  const char* authority;  ///< the authority that signed the certificates of peers
 };
 
-/// Functions that fail give null or -1 and write why, ended by a zero, into why[0, room).
+/// Functions that fail return null or -1 and write the reason into why[0, room), ended by a zero.
 struct SyrinxGrpc {
-  /// Connects to HOST:PORT within `seconds`; returns the stream's socket, which is the caller's and
-  /// does not block, in *fd. Both ends of the stream end when either socket is closed.
+  /// Connects to HOST:PORT within `patience_s` seconds. Writes the stream's non-blocking socket to
+  /// *fd; the caller owns it. The stream ends at both ends when either socket is closed.
   void* (*connect)(const char* at, const SyrinxGrpcKeys* keys, double patience_s, int* fd,
                    char* why, size_t room);
-  /// Waits until all of it has ended; the socket has been closed before.
+  /// Waits until the stream has ended. Close its socket before.
   void (*end_stream)(void* stream);
 
   void* (*listen)(const char* at, const SyrinxGrpcKeys* keys, char* why, size_t room);
-  /// The port, for callers that asked for port 0.
+  /// Returns the port that it listens at, e.g. after a call with port 0.
   int (*port)(void* listener);
-  /// Can be read from while a caller waits to be accepted.
+  /// Returns a descriptor that is readable while a peer waits to be accepted.
   int (*ready)(void* listener);
-  /// The socket of the next caller, which is the caller's; -1: none waits.
+  /// Returns the socket of the next peer, which the caller of accept() owns; -1: no peer waits.
   int (*accept)(void* listener);
-  /// Ends all streams.
+  /// Ends the listener and all of its streams.
   void (*end_listener)(void* listener);
 };
 
-/// The module's only symbol; the number changes with this page.
+/// The module's only symbol; its number changes whenever this file changes.
 const SyrinxGrpc* syrinx_grpc_1();
 }
