@@ -53,12 +53,13 @@ DecoderConfig load_lm(const Yaml& y) {
             .layout = RopeLayout::kInterleaved};
   c.norm = NormKind::kLayer;
   c.mlp = MlpKind::kGeluTanh;
-  c.final_norm = false;  // it lies beside the transformer
+  c.final_norm = false;  // in this model the norm is not a part of the transformer
   c.names = block_names();
   return c;
 }
 
-/// One side of the codec; `side` is "decoder_" where that has sizes of its own, or "".
+/// Reads one side of the codec. `side`: prefix of its keys: "decoder_" if the decoder has its own
+/// sizes, or "".
 MimiConfig load_side(const Yaml& y, const std::string& side) {
   const std::string sea = "mimi." + side + "seanet.", net = "mimi." + side + "transformer.";
   MimiConfig c;
@@ -175,7 +176,7 @@ ModelConfig load_model_config(const std::string& path) {
   if (const char* key = "model_recommended_frames_after_eos"; y.has(key)) {
     c.tail = static_cast<int>(y.file.i(key, 0, 1000));
   }
-  // Rows of the three kinds are known by their widths.
+  // The width of a row tells which of the three kinds it is, so the widths must differ.
   const int64_t width = c.lm.hidden, cache = c.cache_row();
   y.only("mimi.quantizer.dimension", c.latent != width && c.latent != cache && width != cache,
          "a size other than d_model");

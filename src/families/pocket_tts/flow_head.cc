@@ -10,7 +10,8 @@ namespace {
 
 constexpr int64_t kFrequencies = 128;
 
-/// x = x * (1 + scale) + shift, of the first and second third or half of `by` [E, *].
+/// Computes x = x * (1 + scale) + shift; `by` [E, *] begins with shift, then scale, each as wide as
+/// x.
 void modulate(const View& x, const View& by) {
   const int64_t width = x.shape[1], stride = by.shape[1];
   for (int64_t e = 0; e < x.shape[0]; ++e) {
@@ -20,8 +21,8 @@ void modulate(const View& x, const View& by) {
   }
 }
 
-/// The embedding [W] of a time. Its norm divides by the deviation of the numbers, but does not
-/// subtract their mean.
+/// Returns the embedding [W] of a time. Its norm divides by the standard deviation, but does not
+/// subtract the mean.
 std::vector<double> embed_time(const Weights& scope, int64_t width, double time) {
   const Tensor frequencies = scope.f32("freqs", {kFrequencies});
   const Weights mlp = scope.scope("mlp");

@@ -1,6 +1,6 @@
-// The head of Pocket TTS, which makes a latent of noise and of a row of the language model in one
+// The head of Pocket TTS, which makes a latent from noise and a row of the language model in one
 // step: an MLP whose blocks are modulated by the row. Const after construction, shared by threads;
-// a row's numbers do not depend on the others. CPU only.
+// rows do not influence each other. CPU only.
 // Network: pocket_tts/modules/mlp.py, SimpleMLPAdaLN. E rows, W width of the head.
 #pragma once
 
@@ -27,8 +27,8 @@ class FlowHead {
   ModelConfig config_;
   PackedLinear in_, condition_, last_modulation_, out_;
   std::vector<Block> blocks_;
-  Tensor time_;          // [W], of the only step; empty where the head has no times
-  Tensor ones_, zeros_;  // [W], of the last norm
+  Tensor time_;          // [W], embedding of the only step's times; empty if the head has no times
+  Tensor ones_, zeros_;  // [W], for the last norm
 };
 
 }  // namespace syrinx::pocket_tts

@@ -17,16 +17,16 @@ constexpr uint32_t kNoiseStream = 0;
 
 }  // namespace
 
-/// The rows of a batch that are run, and those before them whose keys and values are given.
+/// The rows of a batch: rows that run, and the voice rows before them with given keys and values.
 struct FlowLm::Rows {
-  View x;       // [rows that are run, H]
-  View cached;  // [others, ModelConfig::cache_row()]
+  View x;       // [rows that run, H]
+  View cached;  // [rows with given keys and values, ModelConfig::cache_row()]
   Ragged run, given;
-  std::span<int32_t> emitting;  // rows of x
+  std::span<int32_t> emitting;  // indices of the rows of x that yield a step
 };
 
 void VoiceRows::make_keys() {
-  constexpr uint64_t kVector = uint64_t{1} << 63;  // no id
+  constexpr uint64_t kVector = uint64_t{1} << 63;  // differs from the keys of ids
   const auto size = static_cast<int>(std::ssize(numbers) / width);
   keys.resize(static_cast<size_t>(size));
   for (int at = 0; at < size; ++at) {
@@ -66,7 +66,7 @@ FlowLm::Rows FlowLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const auto is_cached = [&](int64_t row) {
     return std::ssize(all.given[size_t(row)]) == config_.cache_row();
   };
-  // The rows whose caches are given are the first ones of their sequences.
+  // Rows with given keys and values are the first rows of their sequences.
   const std::span<int32_t> run = take_array<int32_t>(ctx, count + 1);
   const std::span<int32_t> given = take_array<int32_t>(ctx, count + 1);
   const std::span<int32_t> given_len = take_array<int32_t>(ctx, count);

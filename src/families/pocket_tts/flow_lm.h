@@ -1,5 +1,6 @@
-// The language model of Pocket TTS as an AR stage whose steps yield latents: it reads a voice, ids
-// of text and latents, says whether the speech ends, and its head makes the next latent of noise.
+// The language model of Pocket TTS as an AR stage whose steps yield latents. It reads a voice, ids
+// of text and latents. A step yields a code for "the speech ends", and a latent that the head makes
+// from noise.
 // Const after construction. CPU only. Network: pocket_tts/models/flow_lm.py.
 // E sequences that yield a step, N rows in the batch, H width.
 #pragma once
@@ -9,8 +10,9 @@
 
 namespace syrinx::pocket_tts {
 
-/// Rows that a prompt begins with: each is a row of the model [H], or what its caches hold at that
-/// position [ModelConfig::cache_row()]: keys, then values, of one layer after another.
+/// The rows of a voice, with which a prompt begins. Each is an input row of the model [H], or the
+/// contents of the KV cache at that position [ModelConfig::cache_row()]: layer by layer, keys, then
+/// values.
 struct VoiceRows {
   std::vector<float> numbers;  ///< [size, width]
   int64_t width = 0;
@@ -20,7 +22,7 @@ struct VoiceRows {
   std::span<const float> row(int at) const {
     return std::span(numbers).subspan(static_cast<size_t>(at * width), static_cast<size_t>(width));
   }
-  /// Writes the keys of the numbers.
+  /// Computes `keys` from `numbers`.
   void make_keys();
 };
 
@@ -30,17 +32,17 @@ class FlowLm : public ArStage {
   FlowLm(const ModelConfig& config, const Weights& weights, WeightType type);
 
   const ArTraits& traits() const override { return traits_; }
-  /// hidden [E, ModelConfig::condition].
+  /// Writes `hidden` [E, ModelConfig::condition], the input of the heads.
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
-  /// Writes those of the one code of a step: 1 says that the end comes.
+  /// Writes the logits of a step's only code; code 1 announces the end.
   void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
               View out) const override;
   void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
               View out) const override;
 
-  /// The latent before the first one.
+  /// Returns the learned latent that comes before the first one.
   std::span<const float> first_latent() const { return {first_.f32(), size_t(config_.latent)}; }
-  /// The row [H] before a voice; empty where the model has none.
+  /// Returns the learned row [H] before a voice; empty if the model has none.
   std::span<const float> voice_begin() const {
     return {voice_begin_.empty() ? nullptr : voice_begin_.f32(),
             voice_begin_.empty() ? 0 : size_t(config_.lm.hidden)};

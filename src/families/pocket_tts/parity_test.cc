@@ -1,5 +1,5 @@
-// Pocket TTS against what the authors' code computes on two small checkpoints with the same noise:
-// chunks and ids, rows of a recording, latents and ends of every step, samples.
+// Pocket TTS against results of the authors' code on two small checkpoints with the same noise:
+// chunks and ids, rows of a recording, the latent and the end of every step, samples.
 #include "base/worst.h"
 #include "families/checkpoint_copy.h"
 #include "families/pocket_tts/fixture.h"

@@ -13,8 +13,8 @@ namespace {
 
 /// A frame is 80 ms.
 constexpr ChunkPolicy kPolicy{1, 4, 0, 0};
-constexpr const char* kNoVoice = "default";  // the model makes one up
-/// The authors' (pocket_tts/default_parameters.py), each of a language.
+constexpr const char* kNoVoice = "default";  // the model chooses how it sounds
+/// The authors' default voices (pocket_tts/default_parameters.py), one for each language.
 constexpr const char* kUsuals[] = {"alba",   "giovanni", "lola", "juergen",
                                    "rafael", "estelle",  "daan"};
 
@@ -23,14 +23,14 @@ struct LatentStream : StreamState {
   MimiState state;
 };
 
-/// As torch.linspace(0, 1, count) has it.
+/// Returns number `at` of torch.linspace(0, 1, count).
 float fade_in(int64_t at, int64_t count) {
   const float step = 1.f / static_cast<float>(count - 1);
   return 2 * at < count ? step * static_cast<float>(at)
                         : 1.f - step * static_cast<float>(count - 1 - at);
 }
 
-/// Returns whether a tensor is missing or all zeros, as the encoder is in the edition without
+/// Returns whether a tensor is missing or all zeros, as the encoder's are in the edition without
 /// voice cloning.
 bool all_zeros(const Weights& scope, const std::string& name) {
   const std::optional<Shape> shape = scope.shape(name);

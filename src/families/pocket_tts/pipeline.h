@@ -1,5 +1,5 @@
-// Pocket TTS (Kyutai): speech of latents, as a pipeline of its language model and the decoder of
-// Mimi.
+// Pocket TTS (Kyutai): a pipeline of a language model that yields latents, and the decoder of Mimi,
+// which makes samples of them.
 #pragma once
 
 #include <memory>
@@ -13,14 +13,14 @@
 
 namespace syrinx::pocket_tts {
 
-/// What directories of the authors' lack, and the file that they are known by.
+/// A file by which a published directory is recognised, and the error if the yaml file is missing.
 inline constexpr const char* kPublished = "embeddings/alba.safetensors";
 inline constexpr const char* kNeeds =
     "Pocket TTS needs pocket_tts.yaml beside it, the model's file of the Python package pocket-tts "
     "(of English pocket_tts/config/english.yaml)";
 
-/// Latents to samples; the decoder keeps all of its past. The first 5 ms of a stream rise from
-/// silence, as the authors have them.
+/// Makes samples of latents; a stream keeps all of the decoder's past. The first 5 ms of a stream
+/// are faded in, as in the authors' code.
 class LatentStage : public ChunkStage {
  public:
   LatentStage(const ModelConfig& config, const Weights& root, WeightType type);
@@ -57,7 +57,8 @@ class PocketTts : public LoadedPipeline {
 
   ModelConfig config_;
   std::unique_ptr<TextReader> reader_;
-  std::unique_ptr<Weights> weights_;  // kept: a table, and what is loaded later
+  std::unique_ptr<Weights>
+      weights_;  // kept for the table of ids and for weights that are loaded later
   std::unique_ptr<FlowLm> lm_;
   std::unique_ptr<LatentStage> stage_;
   std::unique_ptr<VoiceFiles> files_;

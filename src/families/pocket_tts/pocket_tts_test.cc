@@ -1,5 +1,5 @@
-// Promises of the family that need no golden: batches, recomputation, options, bounds, voices,
-// refusals, faults of files.
+// Tests of the family that need no golden: batches, recomputation, options, bounds, voices,
+// refusals, faulty files.
 #include "families/checkpoint_copy.h"
 #include "families/late_segments.h"
 #include "families/pocket_tts/fixture.h"
@@ -25,7 +25,7 @@ class PocketTest : public testing::Test {
     for (int i = 0; i < steps && !track.finished; ++i) runner.step(track);
     return track.rows;
   }
-  /// A step in which the model made a latent of `value`; `end`: and said that the end comes.
+  /// Takes a step with a latent of `value`; `end`: its code announces the end.
   Verdict said(Sequence& state, float value, bool end) {
     const std::vector<float> latent(static_cast<size_t>(model_.config().latent), value);
     std::vector<int32_t> frames;
@@ -202,7 +202,7 @@ TEST_F(PocketTest, RefusesWhatItCannotDo) {
   EXPECT_NE(fault(voice(2048)).find("too long"), std::string::npos);
 }
 
-/// What loading a changed copy of the checkpoint says.
+/// Tests of the error messages when a changed copy of the checkpoint is loaded.
 class PocketFaults : public testing::Test, protected CheckpointCopy {
  protected:
   static constexpr const char* kVoice = "embeddings/speech.safetensors";

@@ -1,6 +1,6 @@
-// One request: its text in chunks, each with a prompt of the voice, the chunk's ids and the latent
-// before the first one, and the latents so far. Chunks do not hear each other. Made on the caller's
-// thread, then touched by the engine's thread only.
+// One request: its text in chunks, and the latents of the present chunk. The prompt of a chunk has
+// the voice, the chunk's ids and the learned first latent; no chunk depends on another. Made on the
+// caller's thread, then used by the engine's thread only.
 #pragma once
 
 #include <deque>
@@ -17,11 +17,11 @@ namespace syrinx::pocket_tts {
 
 class State : public Sequence {
  public:
-  // The authors' (pocket_tts/models/tts_model.py).
+  // The authors' values (pocket_tts/models/tts_model.py).
   static constexpr int kStepsBeforeEnd = 6;
   static constexpr double kIdsPerSecond = 3, kSpareSeconds = 2;
 
-  /// `voice` may be null: the model makes one up.
+  /// `voice` may be null: then the model chooses how it sounds.
   static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config, const TextReader& reader,
                                                 const FlowLm& lm,
                                                 std::shared_ptr<const VoiceRows> voice,
@@ -30,7 +30,7 @@ class State : public Sequence {
   int prompt_rows() const override { return std::max(1, voice_rows() + rows_behind_voice()); }
   int max_steps() const override { return max_steps_; }
   bool ready() const override { return !ids_.empty(); }
-  /// Those of the text.
+  /// Returns the ids of the chunk's text.
   std::span<const int32_t> prompt_ids() const override { return ids_; }
   void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
   const SampleParams& sampling(int) const override { return greedy_; }
@@ -51,7 +51,7 @@ class State : public Sequence {
   bool begin_chunk();
   Verdict end_chunk();
   int voice_rows() const { return voice_ ? voice_->size() : 0; }
-  /// The ids and the latent before the first one; 0: no chunk waits.
+  /// Returns the number of prompt rows behind the voice: the ids and the first latent; 0: no chunk.
   int rows_behind_voice() const {
     return ids_.empty() ? 0 : static_cast<int>(std::ssize(ids_)) + 1;
   }
@@ -65,13 +65,13 @@ class State : public Sequence {
   bool ignore_stop_ = false;
   int max_frames_ = 0;
 
-  std::deque<int> tails_;  // of the chunks that wait
+  std::deque<int> tails_;  // Ids::tail of the chunks that wait
   TextPlan text_;
-  std::vector<int32_t> ids_;  // of this chunk
-  int tail_ = 0;              // of this chunk, steps
+  std::vector<int32_t> ids_;  // ids of this chunk
+  int tail_ = 0;              // steps of this chunk after the code for the end
   std::vector<float> said_;   // latents of this chunk
   int steps_ = 0, max_steps_ = 1;
-  int end_step_ = -1;  // the one that said the end
+  int end_step_ = -1;  // the step whose code announced the end; -1: none so far
   int64_t steps_before_ = 0;
 };
 

@@ -18,10 +18,10 @@ constexpr std::array<std::string_view, 8> kClosers{"\"", "'", "\u201d", "\u2019"
                                                    ")",  "]", "\u00bb", " "};
 constexpr int kShortWords = 4, kPaddedWords = 5, kTail = 3, kShortTail = 5;
 
-/// White space as Python's str.isspace() has it.
+/// Whether a character is white space by Python's str.isspace().
 bool is_python_space(char32_t code) { return is_space(code) || (code >= 0x1c && code <= 0x1f); }
 
-/// Words between any white space.
+/// Returns the words of a text, which any white space separates.
 std::vector<std::string> words_of(std::string_view text) {
   std::vector<std::string> words(1);
   for (size_t at = 0; at < text.size();) {
@@ -45,7 +45,7 @@ std::string stripped(std::string_view text) {
   return std::string(text);
 }
 
-/// Without what of `marks` a text ends with.
+/// Removes all `marks`, and with `blanks` also spaces, from the end of a text.
 template <size_t N>
 std::string_view without_ends(std::string_view text, const std::array<std::string_view, N>& marks,
                               bool blanks) {
@@ -71,7 +71,9 @@ std::string with_end_mark(const std::string& text) {
          stripped(std::string_view(text).substr(core.size()));
 }
 
-/// "?, she" becomes "? she" after characters between were deleted.
+/// Removes a comma, semicolon or colon that follows an end mark, as after deletions: "?, she"
+/// becomes
+/// "? she".
 std::string without_stray_marks(std::string_view text) {
   std::string out;
   while (!text.empty()) {

@@ -1,6 +1,6 @@
-// How Pocket TTS reads a text: chunks of at most 50 ids where sentences allow, each written in a
-// form that the model was trained on. Const after construction; any thread.
-// Formulas: pocket_tts/models/text_chunking.py, whose chunks and ids these are.
+// Cuts a text for Pocket TTS into chunks of at most 50 ids, if its sentences allow, and normalises
+// each chunk to a form that the model was trained on. Const after construction; any thread. Chunks
+// and ids equal those of the authors' pocket_tts/models/text_chunking.py.
 #pragma once
 
 #include <string>
@@ -13,28 +13,28 @@ namespace syrinx::pocket_tts {
 
 class TextReader {
  public:
-  static constexpr int64_t kMostIds = 50;  ///< of a chunk, unless a clause has more
+  static constexpr int64_t kMostIds = 50;  ///< ids of a chunk, unless a single clause has more
 
-  /// Throws LoadError where the tokenizer does not have the ids of the model.
+  /// Throws LoadError if the tokenizer's ids are not those of the model.
   TextReader(const ModelConfig& config, Unigram tokenizer);
 
-  /// Chunks of a text, in its order; a chunk is a text.
+  /// Cuts a text into chunks, which are texts, in order.
   std::vector<std::string> chunks(const std::string& text) const;
   struct Ids {
     std::vector<int32_t> ids;
-    int tail = 0;  ///< frames that belong to the speech after the end was said
+    int tail = 0;  ///< frames of speech after the code for the end
   };
-  /// Ids of a chunk; none of a blank one.
+  /// Returns the ids of a chunk; empty for a blank chunk.
   Ids read(const std::string& chunk) const;
 
  private:
   struct Prepared {
     std::string text;
-    bool brief = false;  ///< of few words
+    bool brief = false;  ///< the chunk has few words
   };
-  /// What a chunk is written as; empty for a blank one.
+  /// Returns the normalised form of a chunk; empty for a blank chunk.
   Prepared prepared(const std::string& text) const;
-  /// The pieces of `ids` that end behind marks, as the number of ids and the text.
+  /// Pieces of a text: for each its number of ids and its text.
   using Pieces = std::vector<std::pair<int64_t, std::string>>;
   Pieces cut(const std::vector<int32_t>& ids, const std::vector<int32_t>& marks,
              bool spare_decimals) const;

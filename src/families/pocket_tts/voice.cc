@@ -13,9 +13,10 @@ namespace syrinx::pocket_tts {
 namespace {
 
 constexpr const char* kRows = "rows";  // f32 [T, H]
-constexpr double kLongest_s = 30;      // the authors' bound where they have one
+constexpr double kLongest_s = 30;      // longest recording, as in the authors' code
 
-/// What a file has of a layer: keys and values [2, 1, capacity, heads, D], and how many positions.
+/// The cache of one layer in a file: keys and values [2, 1, capacity, heads, D], and the number of
+/// positions in use.
 struct LayerCache {
   View cache;
   int64_t used = 0;
@@ -37,7 +38,7 @@ LayerCache layer_of(const ModelConfig& config, const SafetensorsFile& file, int 
                          config.lm.head_dim, "], got ", cache->str()));
   }
   int64_t used = sizes[2];
-  // Older files say how many positions are in use by a tensor's size.
+  // In older files, the size of a tensor is the number of positions in use.
   if (const SafetensorsEntry* end = file.find(scope + "current_end")) {
     if (end->sizes.size() != 1) fail("current_end", "expected one size, got " + end->str());
     used = end->sizes[0];
@@ -78,7 +79,8 @@ std::shared_ptr<const VoiceRows> read_voice(const ModelConfig& config, const std
   return voice;
 }
 
-/// A recording that ends in a pause of 80 ms. Formula: pocket_tts/data/audio_utils.py.
+/// Replaces the quiet end of a recording with a pause of 80 ms. Formula:
+/// pocket_tts/data/audio_utils.py.
 std::vector<float> end_on_pause(std::vector<float> x, int64_t rate) {
   const int64_t frame = std::max<int64_t>(1, rate / 50), frames = std::ssize(x) / frame;
   if (frames == 0) return x;

@@ -1,6 +1,6 @@
-// Voices of Pocket TTS: the caches of its language model as the authors publish them (files in
-// embeddings/, one of each voice), and rows made of a recording by the encoder of Mimi. Const after
-// construction; thread-safe.
+// Voices of Pocket TTS: published KV caches of its language model (a file in embeddings/ for each
+// voice), and rows that the encoder of Mimi makes of a recording. Const after construction;
+// thread-safe.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@
 
 namespace syrinx::pocket_tts {
 
-/// The files of a directory's embeddings/, read when a voice is first asked for.
+/// The voice files in a directory's embeddings/; a file is read when its voice is first needed.
 class VoiceFiles {
  public:
   /// Throws LoadError for a file that is not a voice of the model.
   VoiceFiles(const ModelConfig& config, const std::string& dir);
   std::vector<std::string> names() const;
   bool has(const std::string& name) const { return paths_.contains(name); }
-  /// Throws LoadError where the file cannot be read any more.
+  /// Returns the rows of a voice. Throws LoadError if its file can no longer be read.
   std::shared_ptr<const VoiceRows> get(const std::string& name) const;
 
  private:
@@ -32,7 +32,7 @@ class VoiceFiles {
   mutable std::map<std::string, std::shared_ptr<const VoiceRows>> read_;
 };
 
-/// What makes rows of a recording.
+/// The networks that make rows of a recording.
 struct VoiceNetworks {
   MimiLatentEncoder encoder;
   PackedLinear project;  // ModelConfig::encoder.encoded -> H
@@ -40,8 +40,8 @@ struct VoiceNetworks {
 std::unique_ptr<VoiceEncoder> make_voices(const ModelConfig& config,
                                           std::function<std::unique_ptr<VoiceNetworks>()> load);
 
-/// The rows of a recording's voice behind those that come before any voice, or why it cannot be
-/// used by this model.
+/// Returns the rows of a voice that was made of a recording; the model's learned row before a
+/// voice, if it has one, comes first. An Error if this model cannot use the voice.
 Result<std::shared_ptr<const VoiceRows>> rows_of(const ModelConfig& config, const FlowLm& lm,
                                                  const Voice& voice);
 
