@@ -1,4 +1,4 @@
-// Requests of the background on a scripted clock: their share of time, seats and pages.
+// Requests in the background on a scripted clock: their shares of time, seats and pages.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,8 @@ namespace {
 
 // ---------------------------------------------------------------------------- background
 
-/// Work on suspicion fills what live requests leave: they hear the same at the same times.
+/// Requests in the background use only time that live requests leave free: clients of live requests
+/// get the same samples at the same times.
 TEST(Scheduler, BackgroundRequestsCostOthersNothing) {
   const auto listen = [](int background) {
     ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
@@ -49,8 +50,8 @@ TEST(Scheduler, BackgroundRequestsCostOthersNothing) {
   }
 }
 
-/// Where a step takes longer than a batch in the background should, a prompt takes a few batches
-/// that are hardly longer, not one for each row.
+/// If one step takes longer than the longest batch in the background, a prompt runs in a few
+/// slightly longer batches, not row by row.
 TEST(Scheduler, BackgroundPromptsOfALargeModelAreNotRunRowByRow) {
   constexpr double kStep_s = 0.05, kRow_s = 1e-4, kMost_s = 1.26 * (kStep_s + kRow_s);
   double longest_s = 0;
@@ -139,7 +140,7 @@ TEST(Scheduler, BackgroundRequestsTakeTheirShareOfTheTime) {
   EXPECT_GT(seconds(0.1), 4 * seconds(1));
 }
 
-/// One executor waits for the share of time while the other one has a live batch.
+/// One executor waits for the background's share of time while the other one runs a live batch.
 TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
   EngineOptions options = patient();
   options.background_share = 0.1;
@@ -160,7 +161,7 @@ TEST(Scheduler, BackgroundRequestsThatWaitForTheirShareKeepTheirPages) {
   EXPECT_EQ(live.metrics.preemptions.value(), 0);
 }
 
-/// Requests other than the oldest take no pages past their share; all requests end.
+/// Only the oldest request in the background takes pages beyond the share; all requests end.
 TEST(Scheduler, BackgroundRequestsTakeTheirShareOfThePages) {
   EngineOptions options = patient(30);
   options.background_pages = 0.4;

@@ -1,5 +1,5 @@
-// Delivery to a listener on a scripted clock: late chunks, what the engine learns from
-// them, first chunks, streams that repeat themselves.
+// Delivery to a listener on a scripted clock: late chunks and their effect on learned sizes, first
+// chunks, streams that repeat themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-/// A script whose vocoder takes the given seconds for batches with these numbers.
+/// Returns a script in which the vocoder's batches with the given numbers take the given seconds.
 Script late_at(std::vector<std::pair<int, double>> late) {
   return {.options = patient(),
           .batch_s = [late = std::move(late), vocoders = 0](const Batch& batch) mutable {
@@ -43,7 +43,7 @@ TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   double free = -1;
   client->at_end = [&] { free = model.metrics.pages_free.value(); };
   while (client->pieces.empty()) ASSERT_TRUE(machine.next());
-  client->unread = 1e6;  // nothing of it runs any more
+  client->unread = 1e6;  // pauses the request
   machine.run_until(machine.now() + 1);
   EXPECT_LT(model.metrics.pages_free.value(), model.metrics.pages.value());
   machine.scheduler.cancel(client->id);
@@ -52,7 +52,7 @@ TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   EXPECT_EQ(free, model.metrics.pages.value());
 }
 
-/// A listener that ran dry because the text came late had no underrun; the next time it counts.
+/// A listener that runs dry because text came late has no underrun; a later gap counts again.
 TEST(Delivery, WaitingForTextIsNoUnderrun) {
   bool slow = false;
   ScriptedMachine machine({.options = patient(), .batch_s = [&](const Batch& batch) {
@@ -61,7 +61,7 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
                            }});
   machine.add(make_toy_pipeline());
   const Client client = machine.submit(ask_open(std::string(30, 'a')));
-  machine.run_until(10);  // all is said and played
+  machine.run_until(10);  // the whole text was spoken and played
   ASSERT_GT(client->pieces.size(), 1u);
   ASSERT_LT(client->active->output.listener().slack_s(machine.now()), 0);
   machine.scheduler.append_text(client->id, std::string(150, 'a'), true);
@@ -77,8 +77,8 @@ TEST(Delivery, WaitingForTextIsNoUnderrun) {
   EXPECT_GE(client->outcome.underruns, 1);
 }
 
-/// A listener that waits for the next sound of an answer, behind words that the model must write
-/// first, has no underrun either.
+/// A listener that waits for the next speech in an answer while the model writes text before it has
+/// no underrun.
 TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
                              const bool prompt = batch.node == 0 && batch.sequences()[0].rows > 1;
@@ -92,9 +92,9 @@ TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
   EXPECT_EQ(model.metrics.underruns.value(), 0);
 }
 
-/// A reader that has not taken the audio has not played it either, however long it waits.
+/// A client that does not read its audio cannot play it, so its listener does not run dry.
 TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
-  for (const double from_s : {0.0, 0.1}) {  // from its first piece on, and later
+  for (const double from_s : {0.0, 0.1}) {  // it stops at the first piece, or later
     ScriptedMachine machine({.options = patient()});
     ResidentModel& model = machine.add(make_toy_pipeline());
     const Client client = machine.submit(ask_bytes(100));
@@ -115,7 +115,7 @@ TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
   }
 }
 
-/// A sink that says more than it may have holds what it may have.
+/// A sink that reports more unread audio than the bound counts as if it had the bound.
 TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   EngineOptions options = patient();
   options.max_unread_s = 0.5;
@@ -132,7 +132,7 @@ TEST(Delivery, AReaderHasNoMoreToPlayThanItsBound) {
   EXPECT_EQ(client->outcome.underruns, 0);
 }
 
-/// A reader that does not take its audio does not wait for words either.
+/// The reader of a client that does not read its audio does not wait for words.
 TEST(Delivery, AReaderThatStopsReadsNothing) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_duet_pipeline());
@@ -147,7 +147,7 @@ TEST(Delivery, AReaderThatStopsReadsNothing) {
   machine.run_to_end();
 }
 
-/// Speculative speech reaches the listener from the moment on at which the request is confirmed.
+/// For a request in the background, the listener begins when raise_priority() is called.
 TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
@@ -156,7 +156,7 @@ TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   SpeechRequest request = ask_bytes(300);
   request.terms.background = true;
   const Client client = machine.submit(request);
-  machine.run_until(20);  // its share of the time is used up
+  machine.run_until(20);  // the background's share of time is used up
   const double made_s = client->active->output.outcome().audio_s;
   ASSERT_GT(made_s, 1);
   ASSERT_LT(made_s, 6);
@@ -171,7 +171,7 @@ TEST(Delivery, HurriedRequestsHadNoListenerBefore) {
   EXPECT_EQ(model.metrics.underruns.value(), 0);
 }
 
-/// Nor a reader.
+/// For a request in the background, the reader begins when raise_priority() is called.
 TEST(Delivery, HurriedRequestsHadNoReaderBefore) {
   EngineOptions options = patient();
   options.background_share = 0.001;
@@ -217,8 +217,8 @@ TEST(Delivery, AClientsFirstChunkIsAsLongAsItWants) {
   }
 }
 
-/// A model may end before its text does. Text that arrives during the last step is not passed to
-/// it, and the next part begins.
+/// A model may end a part before the part's text ends. Text that arrives during the last step is
+/// not passed to the sequence, and the next part begins.
 TEST(Delivery, TextThatComesWithTheLastStepIsTooLate) {
   int steps = 0;
   ScriptedMachine machine({.options = patient(),
@@ -238,7 +238,7 @@ TEST(Delivery, TextThatComesWithTheLastStepIsTooLate) {
   EXPECT_EQ(client->outcome.frames, 6 + 2) << "the second part takes the one step that is left";
 }
 
-/// Only a second chunk says whether the first was long enough.
+/// Only the slack of a second chunk changes the size of first chunks.
 TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
   ScriptedMachine machine(late_at({{4, 2.0}, {6, 2.0}}));
   const ResidentModel& model = machine.add(make_toy_pipeline());
@@ -256,8 +256,8 @@ TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
   EXPECT_EQ(model.nodes[1].first_chunk.frames(), 3);
 }
 
-/// A stream that is about to run dry gets small chunks, unless many are late: then small chunks
-/// would only add to the load.
+/// A stream that is about to run dry gets small chunks, unless many chunks are late: then small
+/// chunks would only add to the load.
 TEST(Delivery, HurriedChunksAreForAFewLateStreams) {
   int hurried = 0, others = 0;
   const auto count = [&](const Batch& batch) {
@@ -293,8 +293,8 @@ TEST(Delivery, HurriedChunksAreForAFewLateStreams) {
   EXPECT_GT(others, 20);
 }
 
-/// Frames that wait for chunk nodes are audio that a listener has: of two streams with the same
-/// audio delivered, the step goes to the one that has less of them.
+/// Frames that wait for chunk nodes count as audio of a listener. If two streams have the same
+/// delivered audio, the stream with fewer waiting frames gets the step.
 TEST(Delivery, FramesOnTheirWayCountAsSlack) {
   EngineOptions options = patient();
   options.max_batch = 1;
@@ -318,7 +318,7 @@ TEST(Delivery, FramesOnTheirWayCountAsSlack) {
   EXPECT_GT(std::min(more_a, more_b), 20) << "one of them got all steps";
 }
 
-/// Two frames of ten milliseconds a step, all alike.
+/// A stream ends when its frames repeat for repetition_s. A step has two frames of 10 ms.
 TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   EngineOptions options = patient();
   options.repetition_s = 0.1;  // ten frames
@@ -337,7 +337,7 @@ TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   const Client stuck = machine.submit(request);  // frames 0 100 0 100 ...
   machine.run_to_end();
   EXPECT_EQ(stuck->outcome.reason, FinishReason::kRepetition);
-  // The thirteenth frame is the eleventh that equals the one two before it.
+  // The 13th frame is the 11th that equals the frame two before it.
   EXPECT_EQ(stuck->outcome.frames, 14);
 }
 

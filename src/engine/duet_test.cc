@@ -1,4 +1,4 @@
-// A thinker that feeds a talker, on toys, under any schedule (see mixed_schedules.h).
+// A toy model of a thinker that feeds a talker, under random schedules (see mixed_schedules.h).
 #include "model/toy/duet.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
   plain.sampling.temperature = one.sampling.temperature = strong.sampling.temperature = 0.f;
   one.sampling.guidance = 1.f;
   strong.sampling.guidance = 3.f;
-  // u + 1 (c - u) is c but for rounding, which the greedy choice does not see here.
+  // u + 1 (c - u) is c except for rounding, which does not change the greedy choice here.
   EXPECT_EQ(alone(plain), alone(one));
   EXPECT_NE(alone(plain), alone(strong));
 }
@@ -46,7 +46,8 @@ TEST(Engine, APairNeedsABatchOfTwo) {
   EXPECT_EQ(ear->samples(), alone(request));
 }
 
-/// Several models on one machine: their samples do not change, and models come and go meanwhile.
+/// Several models on one machine have the same samples as alone, while other models are added and
+/// removed.
 TEST(Engine, SharesItsMachineWithOthers) {
   for (Executors executors : {Executors::kShared, Executors::kSplit, Executors::kEach}) {
     EngineOptions options = with_pages(40);
@@ -85,7 +86,7 @@ TEST(Engine, SharesItsMachineWithOthers) {
   }
 }
 
-/// Two AR nodes, of which one feeds the other: heard and read, the same under any conditions.
+/// An AR node that feeds another one: the same samples and text under all conditions.
 TEST(Engine, AThinkerFeedsATalker) {
   struct Said {
     std::string text;
@@ -157,7 +158,7 @@ TEST(Engine, CompanionsShareWhatTheyAreFed) {
   EXPECT_EQ(rows_of(41, 1), 2 + steps + steps - kLatentThoughts) << "all but the last rows";
 }
 
-/// Steps that yield latents, thinking that nothing guides before speech that is guided.
+/// Steps that yield latents: thinking without guidance, then speech with guidance.
 TEST(Engine, LatentsAndGuidanceByPhase) {
   const auto model = make_latent_pipeline();
   const auto run = [&](const SpeechRequest& request, const EngineOptions& options) {
@@ -177,7 +178,7 @@ TEST(Engine, LatentsAndGuidanceByPhase) {
     expected.push_back(samples);
     const size_t length = request.say.text.size(), steps = kLatentThoughts + kLatentsAByte * length;
     EXPECT_EQ(samples.size(), kLatentSamples * kLatentsAByte * length);
-    // Its own rows but for the last step's, and those of a companion that speech needs.
+    // The sequence's rows without the last step's, and the companion's rows if there is speech.
     const size_t own = length + steps - 1;
     EXPECT_EQ(rows, i % 3 == 1 ? own + own + 2 : own) << "request " << i;
     if (i % 3 > 0) {

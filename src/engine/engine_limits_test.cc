@@ -27,7 +27,7 @@ TEST(Engine, AClientHasNoMoreThanItsShare) {
   EXPECT_EQ(third.error().message, "this client has 2 unfinished requests, the limit is 2");
   SpeechRequest nothing = say("");
   nothing.terms.client = 44;
-  for (int i = 0; i < 4; ++i) {  // refused requests count for no share
+  for (int i = 0; i < 4; ++i) {  // refused requests do not count for the client's share
     EXPECT_EQ(engine.submit(nothing, std::make_shared<Ear>()).error().code, ErrorCode::kInvalid);
   }
   SpeechRequest other = say("other");
@@ -137,7 +137,8 @@ class AllocationCounter : public Sink {
 
 TEST(Engine, ASteadyStepAllocatesNothing) {
   std::atomic<bool> all_submitted{false};
-  // One executor: each other one grows its scratch when it first meets a stage, whenever that is.
+  // One executor: a second one would allocate scratch at its first batch of each stage, at any
+  // time.
   EngineOptions options = small();
   options.executors = Executors::kShared;
   Engine engine(make_toy_pipeline(), options);
@@ -172,7 +173,8 @@ class MemoryTaker : public Sink {
   int64_t n_;
 };
 
-/// I8: whatever lacks memory on the engine's thread, it lives, and serves the next one.
+/// I8: after any failed allocation on the engine's thread, the thread goes on and serves the next
+/// request.
 TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
   EngineOptions options = small();
   options.threads = 1;  // batches run on the engine's thread, too
@@ -186,7 +188,7 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
     ASSERT_TRUE(engine.submit(say(long_text(240, 2)), taker).ok());
     taker->done.wait(false);
     failed += taker->failed ? 1 : 0;
-    beside->wait();  // it goes on, or fails with the batch
+    beside->wait();  // the request goes on, or fails with the batch
     ASSERT_TRUE(engine.submit(say("the next one"), after).ok());
     EXPECT_EQ(after->wait().reason, FinishReason::kStop) << n << after->wait().error.message;
     EXPECT_EQ(after->samples(), want) << n;
@@ -194,7 +196,7 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
   EXPECT_GT(failed, 0);
 }
 
-/// Requests that have ended delay no other request, however many they were.
+/// Many requests that have ended do not delay other requests.
 TEST(Engine, EndedRequestsDelayNoOther) {
   EngineOptions options = small();
   options.max_requests = 2;
@@ -228,7 +230,7 @@ TEST(Engine, StopsAtTheMostAudio) {
   EXPECT_EQ(short_one->wait().reason, FinishReason::kStop);
 }
 
-/// A reader that does not take its audio keeps its request, but no seat of others.
+/// A client that does not read its audio keeps its request, but holds no seat.
 TEST(Engine, NoRequestWaitsLongerThanPromised) {
   EngineOptions options = small();
   options.max_wait_s = 0.3;
@@ -243,7 +245,7 @@ TEST(Engine, NoRequestWaitsLongerThanPromised) {
   for (int i = 0; i < 20; ++i) {
     const auto begun = std::chrono::steady_clock::now();
     auto ear = std::make_shared<Ear>();
-    if (!engine.submit(say("good"), ear).ok()) continue;  // an answer at once
+    if (!engine.submit(say("good"), ear).ok()) continue;  // refused at once
     ear->wait();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     EXPECT_LT(took.count(), 2) << "the promise was 0.3 s";

@@ -70,7 +70,7 @@ TEST(Engine, ASegmentMayBeginNewStreams) {
   EXPECT_NE(alone(request), expected) << "one stream hears what is beside it";
 }
 
-/// Every way of running gives the same samples.
+/// Every policy on all kinds of executors gives the same samples.
 TEST(Engine, SameSamplesWithAnyPolicyOnAnyExecutors) {
   std::vector<SpeechRequest> requests;
   for (int i = 0; i < 12; ++i) {
@@ -213,7 +213,7 @@ TEST(Engine, TextThatArrivesLateSoundsTheSame) {
   const auto id = engine.submit(request, late);
   ASSERT_TRUE(id.ok());
   for (size_t i = 0; i < text.size(); i += 7) {
-    // Others run while this one waits without holding up anybody.
+    // Another request runs while this one waits for text: a waiting request delays no other.
     auto other = std::make_shared<Ear>();
     ASSERT_TRUE(engine.submit(say("other"), other).ok());
     other->wait();

@@ -22,7 +22,7 @@ bool fail_after(int64_t n) {
   return has;
 }
 
-/// Memory, or null.
+/// Allocates memory; null: the allocation fails.
 void* take(size_t size) {
   ++counted;
   if (left > 0 && --left == 0) {
@@ -42,7 +42,7 @@ void* operator new(size_t size, const std::nothrow_t&) noexcept {
   return syrinx::allocations::take(size);
 }
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // both sides are replaced here
+#pragma GCC diagnostic ignored "-Wmismatched-new-delete"  // new and delete are both replaced here
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 #pragma GCC diagnostic pop

@@ -1,5 +1,5 @@
-// I8: whatever throws at whichever boundary, that request fails or goes on, other requests are not
-// affected, and nothing is left behind: no page, no seat, no sequence, no stream.
+// I8: after an exception in any function that the engine calls, the request fails or goes on, and
+// other requests are not affected. At the end no page, seat, sequence or stream is left.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int kSteps = 10;  // of a request
+constexpr int kSteps = 10;  // steps of a request
 
 SpeechRequest ask_to_break(const std::string& how, uint64_t seed) {
   SpeechRequest request = ask(how.empty() ? "none 0" : how, seed);
@@ -103,8 +103,8 @@ TEST(Faults, I8_ASequenceThatThrowsAnywhereFailsItsRequestOnly) {
   EXPECT_GT(failed, 100);
 }
 
-/// A stage that throws fails the requests of its batch, and those that come afterwards are served,
-/// by the same batch object too.
+/// A stage that throws fails the requests of its batch. Later requests are served, also in the same
+/// Batch object.
 TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   for (const char* where : {"forward", "logits", "run", "sampling", "rule", "history"}) {
     for (const char* what : {"", " memory", " nothing", " number"}) {
@@ -141,7 +141,7 @@ TEST(Faults, I8_AStageThatThrowsFailsItsBatchOnly) {
   }
 }
 
-/// A batch that finds no executor fails its requests, whose frames it has taken, and no others.
+/// A batch that no executor takes fails its own requests, whose frames it has taken, and no others.
 TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
   for (const auto kind : {Plan::kAr, Plan::kChunks}) {
     for (int at = 1; at < 6; ++at) {
@@ -178,9 +178,9 @@ TEST(Faults, I8_ABatchThatFindsNoExecutorFailsItsRequestsOnly) {
   }
 }
 
-/// Logits that are no numbers are the fault of their row.
+/// A row whose logits are not numbers fails its own request only.
 TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
-  for (const char* text : {"abc~defghi", "abc`defghi"}) {  // of all codes, of the second one
+  for (const char* text : {"abc~defghi", "abc`defghi"}) {  // for all codes; for the second code
     ScriptedMachine machine({.options = patient()});
     machine.add(make_toy_pipeline());
     const Client bad = machine.submit(ask(text)), good = machine.submit(ask_bytes(20, 3));
@@ -191,9 +191,9 @@ TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
   }
 }
 
-/// The n-th allocation of a turn fails, for every n: in planning, laying out, committing and
-/// reporting to clients. An unexpected exception may fail the running requests (the engine's thread
-/// then calls fail_all()), but leaves nothing of them behind, and the next ones are served.
+/// The n-th allocation of a turn fails, for every n: in planning, building, committing and calls of
+/// sinks. An unexpected exception may fail the present requests (the engine's thread then calls
+/// fail_all()), but nothing of them is left, and later requests are served.
 TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   int failures = 0, last_resorts = 0;
   for (int begin = 0; begin < 4; ++begin) {
@@ -233,7 +233,7 @@ TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
         machine.platform.set(next_s);
       }
       allocations::fail_after(0);
-      machine.scheduler.append_text(clients[3]->id, "x", true);  // where that was not reached
+      machine.scheduler.append_text(clients[3]->id, "x", true);  // if not reached above
       machine.run_to_end();
       for (const Client& client : clients) {
         ASSERT_TRUE(client->done) << what << ": request " << client->id;
@@ -281,7 +281,7 @@ TEST(Faults, I8_AdmittedRequestsAreNotLost) {
   EXPECT_GT(failed, 0) << "the test forced nothing";
 }
 
-/// A client that throws harms itself only.
+/// A sink that throws affects only its own request.
 TEST(Faults, I8_AClientThatThrowsHarmsNoOther) {
   class Thrower : public Sink {
    public:

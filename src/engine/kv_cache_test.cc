@@ -16,7 +16,7 @@ std::vector<uint64_t> keys(int count, uint64_t from = 1) {
   return out;
 }
 
-/// Reserves pages for `rows` rows and counts them as computed.
+/// Reserves pages for `rows` rows and sets the rows as computed.
 void fill(KvCache& cache, KvHold& hold, int rows) {
   std::vector<PageCopy> copies;
   ASSERT_TRUE(cache.reserve(hold, rows, copies));
@@ -44,7 +44,7 @@ TEST(KvCache, SharesWholePagesAndCopiesABegunOne) {
   cache.publish(keys(42), first);
   EXPECT_EQ(cache.prefix_pages(), 3);
 
-  // The owner goes on behind the published rows: in a page of its own.
+  // The sequence that published the rows continues in a page of its own.
   std::vector<PageCopy> copies;
   const int32_t begun = first.pages[2];
   ASSERT_TRUE(cache.reserve(first, 43, copies));
@@ -71,7 +71,7 @@ TEST(KvCache, SharesWholePagesAndCopiesABegunOne) {
   EXPECT_EQ(cache.prefix_pages(), 3);
 }
 
-/// So many others that a search no longer finds it.
+/// After many other prefixes were published, a search no longer finds the first one.
 TEST(KvCache, APageIsKnownUnderOnePrefixOnly) {
   KvCache cache(64, 16);
   KvHold first;
@@ -135,8 +135,8 @@ TEST(KvCache, ForksAndTruncates) {
   EXPECT_EQ(cache.available(), 6);
 }
 
-/// Plays random sequences against a model that stores keys in pages, and checks what every reader
-/// would read.
+/// Runs random operations and keeps the key of each row in an array of pages; checks that each
+/// sequence would read its own keys.
 TEST(KvCache, RandomUseNeverShowsForeignRows) {
   constexpr int kRows = 16, kPages = 24;
   for (uint32_t round = 0; round < 200; ++round) {
@@ -196,7 +196,8 @@ TEST(KvCache, RandomUseNeverShowsForeignRows) {
   }
 }
 
-/// Behind a page that agrees in part nothing is taken, whatever its children look like.
+/// A page of which only the first rows match ends the prefix that is taken, also if keys of its
+/// children would match.
 TEST(KvCache, APartOfAPageEndsWhatIsTaken) {
   KvCache cache(8, 16);
   KvHold first;

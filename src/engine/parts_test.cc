@@ -1,4 +1,5 @@
-// Pauses in the text: each part sounds as a request of its own, with exact silence between.
+// Pauses in the text: each part has the samples of a request of its own, with exact silence
+// between.
 #include "engine/parts.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@ struct Spoken {
 
 class PartsTest : public testing::Test {
  protected:
-  /// The first of the pieces opens the request, the others come late.
+  /// Sends a request whose text is the first piece; the other pieces come as late text.
   Spoken speak(const std::vector<std::string>& pieces,
                SpeechRequest request = {.sampling = {.seed = 7}}) {
     auto collector = std::make_shared<Collector>();
@@ -84,7 +85,7 @@ TEST_F(PartsTest, TextThatArrivesInPiecesIsTheSame) {
     EXPECT_EQ(spoken.outcome.reason, FinishReason::kStop) << spoken.outcome.error.message;
     EXPECT_EQ(spoken.samples, whole) << step;
   }
-  // The end may come by itself.
+  // The end may come without text.
   EXPECT_EQ(speak({text, ""}).samples, whole);
   EXPECT_EQ(speak({"", text, ""}).samples, whole);
 }
@@ -139,7 +140,8 @@ TEST_F(PartsTest, ACancelledPauseEnds) {
   const auto id = engine_.submit({.say = {.text = "a[pause 1s]", .open = true}}, collector);
   ASSERT_TRUE(id.ok());
   size_t heard = 0;
-  while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();  // it waits now
+  // After this audio the request waits for text.
+  while (heard < static_cast<size_t>(rate_)) heard += collector->next(1).size();
   engine_.cancel(id.value());
   EXPECT_EQ(collector->wait().reason, FinishReason::kCancelled);
   EXPECT_TRUE(engine_.drain(30));
@@ -151,7 +153,7 @@ TEST_F(PartsTest, AFaultOfALaterPartIsItsRequests) {
   EXPECT_FALSE(samples("ab[pause 10ms]cd").empty());
 }
 
-// ---------------------------------------------------------------------------- by itself
+// ---------------------------------------------------------------------------- without an engine
 
 TEST(SpokenParts, NoneWithoutAReason) {
   EXPECT_FALSE(SpokenParts::of({.say = {.text = "Hello."}}).take());
@@ -223,7 +225,8 @@ TEST(SpokenParts, AreCutWhereTheDeliveryChanges) {
   EXPECT_EQ(parts->next(), SpokenParts::Next::kDone);
 }
 
-/// The model that speaks the text after a change does not see the text before it.
+/// The model sees the texts before and after a change of delivery separately, so the pause between
+/// paragraphs must be kept as silence.
 TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
   const struct {
     const char* text;
@@ -260,7 +263,8 @@ TEST(SpokenParts, ADeliveryThatChangesBetweenParagraphsKeepsTheirPause) {
 TEST(SpokenParts, WordsOfALexiconArePutIntoTheText) {
   SpeechRequest request{.say = {.text = "The nginx"}};
   request.say.lexicon = Lexicon::parse("nginx engine X").take();
-  EXPECT_FALSE(SpokenParts::of(request, true).take());  // the model does it
+  // With phones, the model itself uses the lexicon.
+  EXPECT_FALSE(SpokenParts::of(request, true).take());
   EXPECT_EQ(SpokenParts::of(request, false).take()->begin(0)->say.text, "The engine X");
   request.say.open = true;
   auto parts = SpokenParts::of(request, false).take();

@@ -60,7 +60,8 @@ std::string str(const Plan& plan) {
   return text;
 }
 
-/// A batch of 4 costs 14 ms, one of 4 chunks 7 ms: urgent is below about 55 ms.
+/// Nodes where a batch of 4 rows costs 14 ms and a batch of 4 chunks 7 ms, so that streams with a
+/// slack below about 55 ms are urgent.
 std::vector<NodeView> nodes(int pages_free = 9) {
   return {{.ar = true, .cost = {0.010, 0.001}, .pages_free = pages_free},
           {.cost = {0.002, 0.0003}},
@@ -216,7 +217,8 @@ TEST(StreamingPolicy, RelaxedRowsFillAnUrgentBatchOnlyALittle) {
   EXPECT_EQ(plan.sequences.size(), 20u);
 }
 
-/// Guesses ride along as far as one promises more than its row costs, and never make room scarce.
+/// A guess is added only if its expected saving exceeds the cost of its row, and if no other
+/// request needs its place.
 TEST(Policies, AddGuessesWhereTheyPay) {
   const auto drafting = [](int slot, double slack_s, double odds) {
     SequenceView view = decode(slot, slack_s);
@@ -227,7 +229,7 @@ TEST(Policies, AddGuessesWhereTheyPay) {
     const char* name;
     StageCost cost;
     std::vector<SequenceView> sequences;
-    std::vector<int> expected;  // of each planned sequence
+    std::vector<int> expected;  // guesses of each planned sequence
   };
   // A batch of one row costs 11 ms, of which 10 are the same for any batch.
   const StageCost wide{0.010, 0.001}, narrow{0, 0.010}, steep{0.010, 0.004};
@@ -278,7 +280,7 @@ TEST(StreamingPolicy, ABatchOfChunksIsShortUnlessOneIsLong) {
   EXPECT_EQ(plan.chunk_slots.size(), 8u);
 }
 
-/// Two models: 0 and 1 are a voice's nodes, 2 is a text model's with long steps.
+/// Nodes of two models: 0 and 1 belong to a speech model, 2 to a text model with long steps.
 std::vector<NodeView> two_models() {
   return {{.model = 0, .ar = true, .cost = {0.002, 0.0001}, .pages_free = 9},
           {.model = 0, .cost = {0.001, 0.0001}},
@@ -344,7 +346,7 @@ TEST(StreamingPolicy, ReadersComeBehindListenersUntilTheyAreVeryLate) {
 }
 
 TEST(StreamingPolicy, OfOneRequestTheNodeNearestToItsClientGoesFirst) {
-  // A thinker and a talker, both with a step to take: the talker's is what will be heard.
+  // A thinker and a talker, both with a step to take: the talker's step leads to audio.
   Snapshot snapshot;
   snapshot.nodes = {{.ar = true, .cost = {0.010, 0.001}, .pages_free = 9},
                     {.ar = true, .cost = {0.010, 0.001}, .pages_free = 9},
@@ -398,7 +400,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.sequences = {text};
   snapshot.chunks = {chunk(0, 0.06)};
   snapshot.chunks[0].node = 1;
-  SequenceView waiting = prompt(0, 5, 0.4);  // it plays nothing, so no gap is heard
+  SequenceView waiting = prompt(0, 5, 0.4);  // it has no audio yet, so it cannot have a gap
   snapshot.sequences.push_back(waiting);
   Plan plan;
   snapshot.nodes[0].here = snapshot.nodes[1].here = false;
@@ -407,7 +409,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.chunks[0].slack_s = -1;
   plan_streaming(snapshot, plan);
   EXPECT_EQ(str(plan), "ar 1x5") << "who is late anyway does not stop the others";
-  // Rows cannot be left out of a pair's step.
+  // No row of a pair's step can be left out.
   snapshot.nodes[2].cost = {0.010, 0.010};
   SequenceView both = pair(decode(1, 0.01), 1);
   both.node = 2;
@@ -481,7 +483,7 @@ TEST(Policies, AreFoundByName) {
   EXPECT_EQ(policies().size(), 3u);
 }
 
-/// Requests played through a policy, without an engine: every one takes prompt, steps and chunks.
+/// Runs requests through a policy without an engine: each has a prompt, steps and chunks.
 struct Play {
   struct Request {
     int prompt = 0, companion = 0;  // rows still due

@@ -1,5 +1,5 @@
-// Stages that run in other processes, as the engine sees them: they get executors of their own,
-// they keep no other stage waiting, and a stream that they lose ends alone.
+// Remote stages in the engine: they have executors of their own, no other stage waits for them, and
+// the loss of a stream ends only its own request.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class AwayStage : public ChunkStage {
   const Before before_;
 };
 
-/// The toy with its last stage remote.
+/// The toy model with its last stage remote.
 class AwayToy : public Pipeline {
  public:
   explicit AwayToy(AwayStage::Before before = [](std::span<ChunkJob>) {})
@@ -102,7 +102,7 @@ TEST(RemoteStages, WithoutASlotTheModelIsRefused) {
   EXPECT_THROW(Engine(std::make_shared<AwayToy>(), with_threads(1)), LoadError);
 }
 
-/// However the cores are shared out, steps go on while a remote chunk runs.
+/// With all kinds of executors, steps go on while a remote chunk runs.
 TEST(RemoteStages, NoOtherStageWaitsForIt) {
   const SpeechRequest request = remote_request(std::string(80, 'a'), 1);
   Engine plain(make_toy_pipeline(), with_threads(1));

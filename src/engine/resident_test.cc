@@ -1,4 +1,4 @@
-// The costs of a model's nodes before anything has run.
+// The constants of a model's nodes before any batch has run.
 #include <gtest/gtest.h>
 
 #include "engine/testing/scripted_asks.h"
@@ -6,7 +6,7 @@
 namespace syrinx {
 namespace {
 
-/// At most five frames come out for one, two on the whole.
+/// A stage that makes at most five frames from one, but two on average.
 class BlockStage : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 1}; }

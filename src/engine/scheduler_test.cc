@@ -40,7 +40,7 @@ TEST(Scheduler, LimitedSeatsGoToTheOldest) {
   EXPECT_TRUE(std::is_sorted(begun.begin(), begun.end()));
 }
 
-/// The next request is admitted by the seats that are held now, not those of the ended rush.
+/// After a rush has ended, its seats are free for the next request.
 TEST(Scheduler, SeatsOfAnEndedRushAreFree) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
@@ -65,14 +65,14 @@ TEST(Scheduler, AClientWithFewerSeatsComesFirst) {
   EXPECT_FALSE(many.back()->active->promoted);
 }
 
-/// The smaller one of the two limits counts: what the costs allow, and what proved to be too many.
+/// The smaller of two limits counts: the learned capacity, and the limit after proof of overload.
 TEST(Scheduler, SeatsAreTakenBackWhenListenersRunDry) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& model = machine.add(make_toy_pipeline());
   warm_up(machine);
   for (int i = 0; i < 60; ++i) ASSERT_TRUE(machine.submit(ask_bytes(200)));
   while (machine.now() < 30 && model.load.limit().seats() > 0.8 * model.load.capacity()) {
-    model.load.limit().chunk(true);  // something that no cost shows makes them late
+    model.load.limit().chunk(true);  // chunks are late for a reason that no cost contains
     ASSERT_TRUE(machine.next());
   }
   const double seats = machine.scheduler.load(model).seats;
@@ -145,8 +145,8 @@ TEST(Scheduler, NoRequestWaitsLongerThanPromised) {
 
 // ---------------------------------------------------------------------------- pages
 
-/// The order in which requests lose pages: first one that waits for text, then the youngest, the
-/// oldest never.
+/// Requests lose pages in this order: first a request that waits for text, then the youngest. The
+/// oldest never loses pages.
 TEST(Scheduler, RestingRequestsLoseTheirPagesFirstThenTheYoungest) {
   ScriptedMachine machine({.options = patient(6)});
   machine.add(make_toy_pipeline());
@@ -223,7 +223,8 @@ TEST(Scheduler, ALateChunkIsCountedAndThePlayerGoesOnFromThere) {
   EXPECT_GT(longest_s, 2);
 }
 
-/// One jump of the clock does not count as overload: it costs no seat for more than a second.
+/// One jump of the clock is not proof of overload: it lowers the number of seats for at most a
+/// second.
 TEST(Scheduler, AHiccupLimitsNothing) {
   for (const double hiccup_s : {0.3, 3600.0}) {
     double extra_s = 0;
@@ -257,7 +258,7 @@ TEST(Scheduler, AHiccupLimitsNothing) {
 
 // ---------------------------------------------------------------------------- faults
 
-/// The first slot runs nothing but chunks, so the good request's meet the batch that failed.
+/// The first slot runs only chunks, so the good request's chunks use the Batch object that failed.
 TEST(Scheduler, AChunkStageThatThrewRunsTheNextRequest) {
   ScriptedMachine machine({.options = patient(), .slots = {{{1, false}, {1, true}}, false, true}});
   machine.add(make_toy_pipeline());
@@ -271,7 +272,7 @@ TEST(Scheduler, AChunkStageThatThrewRunsTheNextRequest) {
   EXPECT_EQ(good->samples, heard_alone(ask_bytes(20)));
 }
 
-/// I8: a state that throws fails its own request, whatever it was asked.
+/// I8: a sequence or stream state that throws in any function fails only its own request.
 TEST(Scheduler, AStateThatThrowsFailsItsRequestOnly) {
   const std::pair<const char*, const char*> breaks[] = {{"abc\001defghi", "ready()"},
                                                         {"abc\002defghi", "advance()"},
@@ -319,7 +320,8 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   machine.run_to_end();
   EXPECT_EQ(late->samples, heard_alone(ask_bytes(30, 2)));
 
-  // Cancelled while a host thread has its text: reported at once, forgotten when the text is back.
+  // Cancelled while a host thread has its text: the end is reported at once, and the request is
+  // removed when the text is back.
   const Client gone = machine.submit(open);
   machine.run_until(machine.now() + 1);
   machine.scheduler.append_text(gone->id, "b", false);
@@ -333,8 +335,8 @@ TEST(Scheduler, TextThatIsPreparedForLongHoldsUpNoOther) {
   EXPECT_EQ(machine.scheduler.in_flight(), 0);
 }
 
-/// New streams are opened from what the sequence knows; a host thread that passes text to it has
-/// it.
+/// New streams are opened from the state of the sequence, so they wait while a host thread has the
+/// sequence for late text.
 TEST(Scheduler, NewStreamsWaitForASequenceWithAHostThread) {
   ScriptedMachine machine({.options = patient(),
                            .batch_s = [](const Batch& b) { return b.node == 0 ? 1e-3 : 0.5; },
@@ -400,8 +402,8 @@ TEST(Scheduler, AFullEdgeStopsItsProducer) {
   EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
 }
 
-/// Frames on their way to a listener count as audio: of two listeners one does not get all of its
-/// frames before the other one gets any.
+/// Frames on their way to a listener count as audio: two listeners get frames in turn, not one all
+/// of its frames before the other gets any.
 TEST(Scheduler, FramesOnTheirWayAreAudioToo) {
   std::vector<const Active*> stepped;
   EngineOptions options = patient();
@@ -420,7 +422,7 @@ TEST(Scheduler, FramesOnTheirWayAreAudioToo) {
   const Client two = machine.submit(ask_bytes(400, 2));
   machine.run_until(0.6);
   ASSERT_FALSE(one->done || two->done);
-  // Once the second one has caught up they take turns.
+  // When the second listener has as much audio as the first, they take turns.
   int most = 0, run = 0;
   for (size_t i = stepped.size() / 2; i < stepped.size(); ++i) {
     run = stepped[i] == stepped[i - 1] ? run + 1 : 1;
@@ -487,8 +489,8 @@ TEST(Scheduler, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   EXPECT_EQ(other->outcome.reason, FinishReason::kStop);
 }
 
-/// One model's prompts do not keep an executor to themselves, batch behind batch, while a listener
-/// of another model whose steps are taken there runs dry.
+/// Prompts of one model do not occupy an executor batch after batch while a listener of another
+/// model on that executor runs dry.
 TEST(Scheduler, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   const ResidentModel* heavy = nullptr;
   Script script{.options = patient(), .slots = {{{1, true}, {1, true}}, false, true}};
@@ -522,8 +524,8 @@ TEST(Scheduler, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   for (const Client& newcomer : newcomers) EXPECT_TRUE(newcomer->done);
 }
 
-/// A text model that cannot keep its readers' pace is always late, and must not keep newcomers
-/// waiting for a voice, nor be kept waiting for ever.
+/// A text model that is slower than its readers is always late. It must not delay new requests for
+/// speech, and must itself not wait forever.
 TEST(Scheduler, LateReadersDoNotKeepNewcomersWaiting) {
   const ResidentModel* writer = nullptr;
   Script script{.options = patient()};
@@ -544,15 +546,15 @@ TEST(Scheduler, LateReadersDoNotKeepNewcomersWaiting) {
   for (const Client& newcomer : newcomers) {
     ASSERT_TRUE(newcomer->done);
     EXPECT_LT(newcomer->pieces.front().at_s, newcomer->ended_s);
-    // The step that runs when it comes, and its own work.
+    // The time of the step that runs at its arrival, and of its own work.
     EXPECT_LT(newcomer->outcome.first_audio_s, 0.15);
   }
   machine.run_to_end();
   for (const Client& reader : readers) EXPECT_EQ(reader->outcome.reason, FinishReason::kStop);
 }
 
-/// Forty readers at once, all of them served within seconds: the promise to listeners does not
-/// refuse them.
+/// Forty readers at once are all served within seconds: the shorter wait that is promised to
+/// listeners does not refuse them.
 TEST(Scheduler, ReadersWaitByABoundOfTheirOwn) {
   for (const double read_wait_s : {30.0, 0.0}) {
     EngineOptions options = patient();

@@ -14,7 +14,7 @@
 namespace syrinx {
 namespace {
 
-/// A request that is heard and read, by a thinker that feeds a talker.
+/// A request with speech and text, for a thinker that feeds a talker.
 struct Duet {
   std::string text;
   std::vector<float> samples;
@@ -82,16 +82,17 @@ TEST(Schedules, I14_Outputs) {
   }
 }
 
-/// A text with pauses, what it sounds like, and its request.
+/// A request with pauses in its text, and its expected samples.
 struct Paused {
   SpeechRequest request;
   std::vector<float> samples;
-  /// Where it may be cut to come in pieces: between two letters of a part, as the toy takes a step
-  /// more where it has spoken all of a text before it hears that this was all.
+  /// Offsets at which the text may be cut into late pieces: only between two letters of a part. At
+  /// the end of a part, the toy model would take one more step if it did not know the end yet.
   std::vector<size_t> cuts;
 };
 
-/// Each part as a request of its own, by the model's definition, and exact silence between them.
+/// Makes a request with pauses. Expected samples: each part as a request of its own, computed
+/// without the engine, and exact silence between parts.
 Paused pause(Dice& dice, const Pipeline& model) {
   Paused out;
   out.request.sampling.seed = dice.below(100);
@@ -109,7 +110,7 @@ Paused pause(Dice& dice, const Pipeline& model) {
       out.cuts.push_back(out.request.say.text.size() + at);
     }
     out.request.say.text += alone.say.text;
-    if (part == 1 && dice.one_in(2)) break;  // else a pause is the end
+    if (part == 1 && dice.one_in(2)) break;  // else the text ends with a pause
     const int pause_ms = dice.between(1, 90);
     const size_t silence =
         static_cast<size_t>(std::llround(1e-3 * pause_ms * model.info().speech.sample_rate));
@@ -119,7 +120,7 @@ Paused pause(Dice& dice, const Pipeline& model) {
   return out;
 }
 
-/// Whatever else happens, a text with pauses is its parts and the silence between them.
+/// Under any schedule, a text with pauses gives the samples of its parts and the silence between.
 TEST(Schedules, I16_Pauses) {
   const auto pipeline = make_toy_pipeline();
   Dice first(16);

@@ -1,7 +1,7 @@
 // The invariants of CONTRACT.md under random schedules: arrivals, cancels, late text, readers that
 // pause, stages and states that throw, few pages, few seats, models that leave, batches that come
-// back in any order and clocks that jump. What must come out is known from run_plainly(). Each
-// invariant has its test, with schedules of its own; what fails names the invariant and the
+// back in any order and clocks that jump. run_plainly() computes the expected output. Each
+// invariant has its own test with its own schedules; a failure names the invariant and the
 // schedule. I13 is tested in voice_queue_test.cc, I14 and I16 in schedules_outputs_test.cc.
 // SYRINX_SCHEDULES=10000 sets the number of schedules of each test (./check long); the default is a
 // few hundred.
@@ -21,10 +21,10 @@ namespace {
 
 constexpr int kInvariants = 17;  // I0: all of them
 
-/// A request, and what it yields by the model's definition.
+/// A request, and its output, computed without the engine.
 struct Expected : PlainRun {
   SpeechRequest request;
-  bool broken = false;  ///< something throws on its way
+  bool broken = false;  ///< its text makes some function throw
 };
 
 Expected draw(Dice& dice) {
@@ -43,7 +43,7 @@ Expected draw(Dice& dice) {
   request.sampling.seed = dice.below(100);
   request.terms.max_frames = dice.one_in(5) ? std::max(1, bytes / 2) : bytes;
   if (dice.one_in(3)) request.sampling.guidance = 1.5f;
-  // A few beginnings, which are shared to different lengths, by companions up to '#'.
+  // Requests share beginnings of different lengths; companions share them up to '#'.
   request.say.instructions = std::string("some shared b#ginning of prompts, longer than one page")
                                  .substr(0, 9 * dice.below(7));
   if (dice.one_in(3)) request.say.instructions += static_cast<char>('0' + dice.below(3));
@@ -52,16 +52,16 @@ Expected draw(Dice& dice) {
   return expected;
 }
 
-/// One schedule, and the eyes on it.
+/// One random schedule, with the checks of the invariants.
 class Schedule {
  public:
-  /// `watched`: the only invariant that is looked at, 0: all.
+  /// `watched`: the only invariant that is checked; 0: all.
   Schedule(uint64_t seed, int watched, std::span<const Expected> expected,
            std::shared_ptr<const Pipeline> pipeline, Executor& executor)
       : watched_(watched), dice_(seed), expected_(expected), machine_(script(), &executor) {
     for (int m = 0; m < models_; ++m) machine_.add(pipeline);
   }
-  /// How often the schedule could have broken invariant i.
+  /// Returns how often invariant i was checked.
   int64_t seen(int i) const { return seen_[i]; }
 
   void run() {
@@ -82,7 +82,7 @@ class Schedule {
   }
 
  private:
-  /// Whether invariant i is looked at; it could be broken here.
+  /// Counts a check of invariant i and returns whether this schedule checks it.
   bool watch(int i) {
     ++seen_[i];
     return watched_ == 0 || watched_ == i;
@@ -93,12 +93,12 @@ class Schedule {
     double at_s;
     std::function<void()> happens;
   };
-  /// A client and what the schedule knows of it.
+  /// A client, its request, and its state in the schedule.
   struct Talk {
     const Expected* expected = nullptr;
     int model = 0;
     std::shared_ptr<ScriptedClient> client;
-    std::vector<int32_t> frames;  ///< that were fresh
+    std::vector<int32_t> frames;  ///< frames that were fresh in some chunk
     bool cancelled = false, failed_batch = false, closed = false, background = false;
     double come_s = 0;
   };
@@ -153,7 +153,7 @@ class Schedule {
       talk.model = dice_.below(models_);
       const double come_s = dice_.seconds(0.05);
       const std::string& text = talk.expected->request.say.text;
-      // Late text is not cut at a '|' or '&', which is then spoken.
+      // A text with '|' or '&' is not cut: in late text these are spoken.
       const bool whole = text.find_first_of("|&") != std::string::npos;
       const bool late = text.size() > 4 && !whole && dice_.one_in(3);
       const size_t first = late ? dice_.below(static_cast<int>(text.size()) - 1) : text.size();
@@ -206,7 +206,7 @@ class Schedule {
     request.say.open = late;
     request.terms.background = talk.background = background_ && dice_.one_in(3);
     talk.come_s = machine_.now();
-    // Every fourth has its prompts made by a host thread.
+    // For every fourth request a host thread makes the prompts.
     talk.client = dice_.one_in(4) ? machine_.submit_soon(request, talk.model)
                                   : machine_.submit(request, talk.model);
     if (talk.client) {
@@ -216,7 +216,7 @@ class Schedule {
     }
   }
 
-  /// Whether a request may need more positions than all of the cache has.
+  /// Whether a request may need more positions than the whole cache has.
   bool never_fits(const Talk& talk) {
     const SpeechRequest& request = talk.expected->request;
     const int rows =
@@ -225,14 +225,14 @@ class Schedule {
     return rows > pages / (request.sampling.guidance ? 2 : 1) * KvPool::kPageRows;
   }
 
-  /// A host thread takes a sequence, to put text into it.
+  /// Checks a job that passes late text to a sequence.
   void prepares(const HostJob& job) {
     if (!job.sequence || !watch(9)) return;
     EXPECT_FALSE(job.owner->runs[job.node].ar->stepping)
         << "I9: text goes into a sequence that is in a batch";
   }
 
-  /// As ScriptedMachine::turn(); also checks which requests lose pages.
+  /// Takes a turn of the machine and checks which requests lose pages.
   void turn() {
     machine_.platform.hand_back(machine_.scheduler);
     for (int i = 0;; ++i) {
@@ -253,7 +253,7 @@ class Schedule {
     if (!talk.client || talk.client->done || talk.client->active->runs.empty()) return nullptr;
     return talk.client->active->runs[0].ar.get();
   }
-  /// The requests whose pages may be taken, in the background or not.
+  /// Returns the requests whose pages may be taken: live ones, or those in the background.
   std::vector<const Talk*> holders(bool background) const {
     std::vector<const Talk*> out;
     for (const Talk& talk : talks_) {
@@ -263,7 +263,8 @@ class Schedule {
     }
     return out;
   }
-  /// Requests with pages, in the background and not, of which at least one lost them.
+  /// Checks the order of preemption. `live`, `behind`: live and background requests that held
+  /// pages; at least one of them lost its pages.
   void pages_go_in_order(std::span<const Talk* const> live, std::span<const Talk* const> behind) {
     const auto keeps = [](const Talk* talk) {
       const ArRun* const run = steps_of(*talk);
@@ -360,7 +361,7 @@ class Schedule {
                                       KvPool::pages_for(s.first_pos + s.rows));
   }
 
-  /// No page that sequence i writes is in the table of another one in flight.
+  /// Checks that no page that sequence i writes is in the table of another sequence in flight.
   void writes_alone(const Batch& batch, size_t i) {
     const std::span<const int32_t> written =
         table(batch, i).subspan(batch.sequences()[i].first_pos / KvPool::kPageRows);
@@ -491,7 +492,7 @@ class Schedule {
         EXPECT_GT(client.ended_s - talk.come_s, o.max_wait_s) << "I12: before the promised time";
         EXPECT_EQ(client.outcome.waited_s, 0) << "I12: it had its seat";
       }
-      // Errors that submit_soon() cannot return.
+      // Refusals that submit_soon() reports through finished().
       refused = refused || (code == ErrorCode::kInvalid && never_fits(talk));
       if (!refused && watch(8)) {
         EXPECT_TRUE(expected.broken || talk.failed_batch)
@@ -551,7 +552,7 @@ class Schedule {
   Dice dice_;
   std::span<const Expected> expected_;
   int models_ = 1;
-  bool background_ = false;  // some requests may be
+  bool background_ = false;  // some requests may be in the background
   std::vector<Event> events_;
   std::vector<Talk> talks_;
   std::vector<const Batch*> stepping_, under_way_;
@@ -559,7 +560,7 @@ class Schedule {
   ScriptedMachine machine_;
 };
 
-/// Runs `count` schedules, the seeds of which no other test has, with an eye on one invariant.
+/// Runs `count` schedules that check one invariant; each test has its own seeds.
 void keep(int invariant, int count) {
   Executor executor(1);
   Dice dice(1);

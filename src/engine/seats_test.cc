@@ -1,5 +1,5 @@
-// Which request gets a seat and when, on a scripted clock: limits, models beside each other,
-// refusals, requests whose prompts are still being made, models that leave.
+// The assignment of seats on a scripted clock: limits, several models, refusals, requests whose
+// prompts are still being made, models that leave.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// A second of audio costs half a second: two streams can be fed.
+/// Returns the time of a batch: a second of audio costs half a second, so two streams can be fed.
 double half_a_second_each(const Batch& batch) {
   return batch.units() * (batch.kind() == Plan::kAr ? 9e-3 : 5e-4);
 }
@@ -34,7 +34,7 @@ TEST(Seats, AreNotLimitedBeforeEnoughWasMade) {
   EXPECT_EQ(machine.scheduler.load(model).seats, 8);
 }
 
-/// Places are a matter of deadlines, and so are promises.
+/// Only a policy with deadlines limits seats and refuses requests for a long predicted wait.
 TEST(Seats, OnlyThePolicyWithDeadlinesLimitsAndRefuses) {
   EngineOptions options = patient();
   options.policy = "throughput";
@@ -82,7 +82,7 @@ TEST(Seats, RequestsEndAsFastAsTheirAudioIsMade) {
   ASSERT_TRUE(machine.submit(ask_bytes(100)));
   machine.run_to_end();
   EXPECT_NEAR(model.load.mean_made_s(), 4 - 0.02 * 2, 1e-9) << "the newest counts a little";
-  // A number of seats that proved too large does not count as a rate.
+  // The rate of ends follows from the lower seat limit, not from the larger learned capacity.
   for (int look = 0; look < 40; ++look) {
     model.load.limit().chunk(true);
     model.load.limit().observe(machine.now() + 0.3 * look, 5, machine.now() + 0.3 * look);
@@ -94,7 +94,7 @@ TEST(Seats, RequestsEndAsFastAsTheirAudioIsMade) {
       << "a limit is looked at again though nobody waits";
 }
 
-/// Requests of a client at one model do not put it behind others at another model.
+/// A client's requests to one model do not count for its turn at another model.
 TEST(Seats, FairnessIsReckonedForEachModel) {
   EngineOptions options = patient();
   ScriptedMachine machine({.options = options, .batch_s = ninety_ms_a_second});
@@ -142,7 +142,8 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(slow->samples, heard_alone(ask("some text", 2))) << "its early text, in order";
   EXPECT_EQ(model.metrics.prompt_rows.value(), 3 + 3) << "each prompt was begun once";
 
-  // Cancelled meanwhile: reported at once, forgotten when the prompts are there.
+  // Cancelled while the prompts are made: the end is reported at once, and the request is removed
+  // when the prompts are back.
   const Client gone = machine.submit_soon(ask_bytes(10));
   machine.turn();
   machine.scheduler.cancel(gone->id);
@@ -151,7 +152,7 @@ TEST(Seats, ARequestWhosePromptsAreStillMadeHasNoSeat) {
   EXPECT_EQ(model.requests, 1);
   machine.run_to_end();
   EXPECT_EQ(model.requests, 0);
-  // One that cannot be made, or never fits.
+  // A request whose prompts cannot be made, or that never fits.
   takes_s = 0.1;
   const Client empty = machine.submit_soon(ask(""));
   machine.run_to_end();
@@ -185,7 +186,8 @@ TEST(Seats, AModelLeavesWhenItsLastRequestHas) {
   EXPECT_EQ(stays->samples, heard_alone(ask_bytes(20, 3)));
 }
 
-/// With split executors the AR nodes of the models live apart, on the chunk executors' side too.
+/// With split executors, the AR nodes of different models get different executors, also the
+/// executor that otherwise runs only chunks.
 TEST(Seats, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
   ScriptedMachine machine({.options = patient(), .slots = {{{1, false}, {1, true}}, false, true}});
   ResidentModel& one = machine.add(make_toy_pipeline());
@@ -225,7 +227,7 @@ TEST(Seats, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
   machine.run_to_end();
 }
 
-/// A reader that goes on sends no signal, so the engine looks again.
+/// A paused client that reads on sends no signal, so the engine looks again after a while.
 TEST(Seats, AReaderThatGoesOnIsNoticedSoon) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 1e-3; }});
   machine.add(make_toy_pipeline());
@@ -272,7 +274,7 @@ TEST(Seats, AStreamEndsAtItsLength) {
   EXPECT_EQ(client->samples, heard_alone(request));
 }
 
-/// A node that has ended keeps no pages while what it made is still on its way.
+/// A node that has ended keeps no pages while its frames are still on their way.
 TEST(Seats, PagesGoWithTheLastStep) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch& batch) {
                              return batch.kind() == Plan::kAr ? 1e-4 : 0.1;
@@ -302,8 +304,8 @@ TEST(Seats, ASegmentTakesWhatTheOneBeforeItLeft) {
   EXPECT_EQ(prefix_rows(machine), 2 * 40) << "the second and the third";
 }
 
-/// Prompts that are run in pieces are published whole, and requests that came at the same time use
-/// them.
+/// A prompt that runs in pieces is published as a whole, and requests that came at the same time
+/// use it.
 TEST(Seats, WaitingRequestsTakePrefixesPublishedMeanwhile) {
   EngineOptions options = patient();
   options.max_prefill_rows = 8;
@@ -318,7 +320,7 @@ TEST(Seats, WaitingRequestsTakePrefixesPublishedMeanwhile) {
   EXPECT_EQ(one->samples, heard_alone(request));
 }
 
-/// The common rows of two halves of a pair are computed once, and no row more.
+/// The common rows of a sequence and its companion are computed once.
 TEST(Seats, APairComputesItsCommonBeginningOnce) {
   for (const int common : {7, 8, 40}) {
     EngineOptions options = patient();
@@ -340,7 +342,7 @@ TEST(Seats, APairComputesItsCommonBeginningOnce) {
   }
 }
 
-/// A paused reader's request gives its pages up before one that could go on.
+/// A request that is paused by its reader loses its pages before a request that could go on.
 TEST(Seats, APausedRequestLosesItsPagesFirst) {
   ScriptedMachine machine({.options = patient(4)});
   machine.add(make_toy_pipeline());
@@ -357,7 +359,7 @@ TEST(Seats, APausedRequestLosesItsPagesFirst) {
   };
   machine.turn();
   while (last->pieces.empty()) ASSERT_TRUE(machine.next());
-  // The oldest wants a third page and the youngest a second one: neither can go on.
+  // The oldest request wants a third page and the youngest a second page: neither can go on.
   while (holds(paused) && holds(last)) {
     ASSERT_TRUE(machine.next());
     ASSERT_FALSE(first->done || last->done) << "the test forced nothing";

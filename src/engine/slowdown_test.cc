@@ -1,4 +1,4 @@
-// How load is felt by newcomers: the measure alone, and in a scheduler on a scripted clock.
+// The slowdown of new requests under load: the class alone, and in a scheduler on a scripted clock.
 #include <gtest/gtest.h>
 
 #include "engine/testing/scripted_asks.h"
@@ -40,7 +40,7 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
 
 double slowdown_now(ScriptedMachine& machine) { return machine.model().metrics.slowdown.value(); }
 
-/// A crowd that seats and capacity have room for, each of which hears the others' prompts first.
+/// Many requests for which there are seats and capacity, but each waits for the others' prompts.
 TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   EngineOptions options = patient();
   options.max_prefill_rows = 64;
@@ -59,7 +59,7 @@ TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   while (machine.next()) most = std::max(most, slowdown_now(machine));
   EXPECT_GT(most, 2.5);
   EXPECT_LT(12, machine.scheduler.load(model).seats / 2) << "seats are not short at all";
-  // A later request that comes alone finds the old values.
+  // For a later request that is alone, the slowdown is 1 again.
   for (int i = 0; i < 3; ++i) {
     machine.platform.set(machine.now() + 10);
     ASSERT_TRUE(machine.submit(ask_bytes(200, i)));
@@ -68,7 +68,7 @@ TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   EXPECT_NEAR(slowdown_now(machine), 1, 0.1);
 }
 
-/// A client that thinks before it writes, and work in the background, are no load.
+/// The wait for a client's late text, and work in the background, do not count as slowdown.
 TEST(Slowdown, WaitsForTheClientDoNotCount) {
   ScriptedMachine machine({.options = patient()});
   machine.add(make_toy_pipeline());

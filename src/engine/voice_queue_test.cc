@@ -16,7 +16,8 @@
 namespace syrinx {
 namespace {
 
-/// The sum of the recording, a hundred samples a piece; 13 as first sample makes a piece throw.
+/// An encoder whose voice is the sum of the recording, with 100 samples per piece. A first sample
+/// of 13 makes a piece throw.
 class Adder : public VoiceEncoder {
  public:
   struct Sum : VoiceEncoding {
@@ -40,7 +41,7 @@ class Adder : public VoiceEncoder {
   void run(StepContext&, std::span<VoiceEncoding* const> batch) const override {
     if (held) waiting = true, gate.acquire();
     largest = std::max(largest.load(), static_cast<int>(batch.size()));
-    niceness = getpriority(PRIO_PROCESS, 0);  // on Linux: of this thread
+    niceness = getpriority(PRIO_PROCESS, 0);  // on Linux: the value of this thread
     ++pieces;
     for (VoiceEncoding* encoding : batch) {
       Sum& sum = static_cast<Sum&>(*encoding);
@@ -100,7 +101,8 @@ TEST(VoiceQueue, EncodesSeveralInTurns) {
   EXPECT_EQ(metrics.voices_waiting.value(), 0);
 }
 
-/// Ten steps behind the thread that began it, however nice that was: a process under nice(1), too.
+/// The thread's nice value is 10 more than that of the thread that made the queue, e.g. in a
+/// process that nice(1) started.
 TEST(VoiceQueue, GivesUpPriorityOfWhatItHas) {
   for (const int mine : {0, 7}) {
     int before = 0;
@@ -148,11 +150,11 @@ TEST(VoiceQueue, EndsWithWhatIsUnfinishedCancelled) {
     adder.held = false;
     adder.gate.release();
   }
-  const Result<Voice> result = asked.wait();  // either it was through or it was cancelled
+  const Result<Voice> result = asked.wait();  // the recording was either finished or cancelled
   EXPECT_TRUE(result.ok() || result.error().code == ErrorCode::kCancelled);
 }
 
-/// I13: what is predicted to wait for too long is refused at once, with that prediction.
+/// I13: a recording with too long a predicted wait is refused at once, with the prediction.
 TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   Adder adder;
   adder.held = true;
@@ -201,14 +203,14 @@ TEST(VoiceQueue, BoundedAndFair) {
   ASSERT_TRUE(queue.encode(recording(1, 1), 2, asked[3].done()).ok());
   EXPECT_EQ(queue.encode(recording(1, 1), 3, asked[3].done()).error().code, ErrorCode::kOverloaded);
   EXPECT_EQ(metrics.voices_rejected.value(), 2);
-  // The other client's only one is in the first turn that has room for a second recording.
+  // The other client's only recording is in the first turn that has room for two recordings.
   adder.gate.release(2);
   EXPECT_TRUE(asked[3].wait().ok());
   adder.gate.release(2);
   for (int i = 0; i < 3; ++i) EXPECT_TRUE(asked[i].wait().ok());
 }
 
-/// Requests that come, leave or fail: each gets one result, its own, and none waits on.
+/// Recordings that come, are cancelled or fail: each gets exactly one result, its own.
 TEST(VoiceQueue, I13_Voices) {
   Adder adder;
   EngineMetrics metrics(kStages);
@@ -258,7 +260,8 @@ TEST(VoiceQueue, I13_Voices) {
   EXPECT_LE(adder.largest, 3);
 }
 
-/// Places of a turn go to the client that has the fewest in it, first come, first served.
+/// A free place of a turn goes to the client with the fewest places in it, then in order of
+/// arrival.
 TEST(VoiceQueue, TurnsAreShared) {
   Adder adder;
   adder.held = true;
@@ -276,7 +279,7 @@ TEST(VoiceQueue, TurnsAreShared) {
                     .ok());
   };
   ask(0, 1, 1);
-  while (!adder.waiting) std::this_thread::yield();  // it has its turn alone
+  while (!adder.waiting) std::this_thread::yield();  // the recording is alone in its turn
   ask(1, 1, 2), ask(2, 1, 2), ask(3, 1, 2), ask(4, 2, 2), ask(5, 2, 2);
   adder.gate.release(20);
   EXPECT_TRUE(queue.drain(20));
@@ -288,7 +291,7 @@ TEST(VoiceQueue, TurnsAreShared) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 4, 2, 5, 3}));
 }
 
-/// A running request goes on, also when one comes that has no seat in the turn.
+/// A recording that has begun keeps its place in the turn when another one comes.
 TEST(VoiceQueue, ARunningRequestGoesOn) {
   Adder adder;
   adder.held = true;
@@ -312,7 +315,7 @@ TEST(VoiceQueue, ARunningRequestGoesOn) {
   wait_for_turn();
   ask(1, 1, 2), ask(2, 1, 2);
   adder.gate.release();
-  wait_for_turn();  // both of one client
+  wait_for_turn();  // both recordings are of one client
   ask(3, 2, 1);
   adder.gate.release(20);
   for (auto& each : askers) each.get_future().wait();

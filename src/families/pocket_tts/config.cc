@@ -176,7 +176,7 @@ ModelConfig load_model_config(const std::string& path) {
   if (const char* key = "model_recommended_frames_after_eos"; y.has(key)) {
     c.tail = static_cast<int>(y.file.i(key, 0, 1000));
   }
-  // The width of a row tells which of the three kinds it is, so the widths must differ.
+  // Rows of the three kinds are distinguished by their widths, which must differ.
   const int64_t width = c.lm.hidden, cache = c.cache_row();
   y.only("mimi.quantizer.dimension", c.latent != width && c.latent != cache && width != cache,
          "a size other than d_model");
