@@ -1,5 +1,5 @@
-// For tests that go through all families that write or speak, by name: their small checkpoints, and
-// a request of each.
+// For tests of all families that write or speak: for each family, by its name, a small checkpoint
+// and a request.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace syrinx::parity {
 
 const std::string kParity = SYRINX_BINARY_DIR "/parity/";
 
-/// Where a family's small checkpoint lies, and a voice of it; of models that converse none.
+/// The path of a family's small checkpoint, and one of its voices (none for models that converse).
 struct Small {
   const char *dir, *voice, *language;
   bool converses = false;
@@ -42,7 +42,7 @@ inline const std::map<std::string, Small> kSmall{
     {"llm", {"llm/qwen3", "", "", true}},
 };
 
-/// Zonos reads the text's own letters as phonemes, so that nothing needs espeak-ng.
+/// Loads a small checkpoint. Zonos gets the text's letters as phonemes, so espeak-ng is not needed.
 inline std::shared_ptr<const Pipeline> load_small(const std::string& name,
                                                   WeightType weights = WeightType::kF32) {
   const LoadSpec spec{kParity + kSmall.at(name).dir, "tiny", weights};
@@ -56,7 +56,7 @@ inline std::shared_ptr<const Pipeline> load_small(const std::string& name,
   return nullptr;
 }
 
-/// That text, as it would be spoken.
+/// Returns a request that speaks `text`.
 inline SpeechRequest small_request(const std::string& name, const std::string& text) {
   const Small& small = kSmall.at(name);
   SpeechRequest request;

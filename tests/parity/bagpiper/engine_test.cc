@@ -1,5 +1,5 @@
-// The golden checkpoint through the whole engine: what ESPnet makes audible, guided and not, and
-// writes of recordings; words before speech in one answer; the same samples alone and in a crowd.
+// The golden checkpoint through the whole engine: ESPnet's sounds with and without guidance, its
+// texts about recordings, words before speech in one answer, the same samples alone and in a crowd.
 #include "engine/testing/listening.h"
 #include "engine/testing/mixed_schedules.h"
 #include "families/bagpiper/fixture.h"
@@ -7,7 +7,7 @@
 namespace syrinx::bagpiper {
 namespace {
 
-/// What came, texts and sounds that follow each other directly as one.
+/// Collects texts and sounds in their order; consecutive texts are joined, and so are sounds.
 struct Ordered : Collector {
   struct Piece {
     std::string text;
@@ -42,7 +42,7 @@ class BagpiperEngine : public testing::Test {
       if (c.name == name) return c;
     throw std::out_of_range(name);
   }
-  /// What the codec, which has a parity of its own, makes of golden frames, each part alone.
+  /// Decodes golden frames with the codec, which has its own parity test, each part alone.
   std::vector<float> decoded(const Case& c) const {
     std::vector<float> out;
     Runner runner(*model_);
@@ -73,7 +73,7 @@ TEST_F(BagpiperEngine, SpeaksAsEspnet) {
   EXPECT_GE(find("guided").golden->view("frames").shape[0], 200);
 }
 
-// Words, sound, words, words, sound: what comes behind the sound is sent when all of it is there.
+// Words, sound, words, words, sound: parts behind the first sound are sent only when complete.
 TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   const auto server = engine();
   const Case& c = find("guided_back");
@@ -91,11 +91,11 @@ TEST_F(BagpiperEngine, PartsComeInTheirOrder) {
   EXPECT_EQ(sink->wait().prompt_tokens, c.golden->view("prompt_ids").shape[0]);
 }
 
-// What follows is cut where it may have no more words, no more sound, no more rows.
+// Parts behind the first sound are cut at the bounds of words, of sound and of rows.
 TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
   const auto server = engine();
   SpeechRequest request = find("back").request;
-  request.writing.max_tokens = 20;  // seven of them before the sound, 19 behind it
+  request.writing.max_tokens = 20;  // seven tokens before the sound, up to 19 behind it
   const auto words = answered(*server, request);
   EXPECT_EQ(words->wait().reason, FinishReason::kLength);
   EXPECT_TRUE(words->samples() == decoded(find("back")));
@@ -109,7 +109,7 @@ TEST_F(BagpiperEngine, WhatFollowsIsBounded) {
   EXPECT_EQ(answered(*server, request)->wait().reason, FinishReason::kLength);
 }
 
-// With few pages, slow readers, full edges and clients that leave, whatever a part is waiting for.
+// The parts are the same with few pages, slow readers, full edges and clients that cancel.
 TEST_F(BagpiperEngine, PartsAreTheSameUnderAnySchedule) {
   Executor executor(1);
   std::vector<ExpectedAnswer> expected;

@@ -24,7 +24,7 @@ std::string number_bytes(uint32_t value, size_t bytes) {
   return std::string(reinterpret_cast<const char*>(&value), bytes);
 }
 
-/// 16-bit samples, which the goldens' recordings are exactly.
+/// Returns a WAV file of 16-bit samples; this loses nothing, as the golden recordings are 16-bit.
 std::string wav_of(const std::vector<float>& samples) {
   std::string pcm;
   for (const float value : samples) {
@@ -67,7 +67,7 @@ class BagpiperServer : public testing::Test {
                        "\r\n\r\n", text));
     return client.read();
   }
-  /// A golden request, answered in words and sound.
+  /// Sends a golden request and returns its answer in words and sound.
   TestAnswer scene(const ordered_json& c, const ordered_json& fields) {
     ordered_json body{{"model", "bagpiper"},
                       {"messages", c["messages"]},
@@ -93,7 +93,7 @@ class BagpiperServer : public testing::Test {
                        form.size(), "\r\n\r\n", form));
     return client.read();
   }
-  /// What the model answers when it is asked alone.
+  /// Returns the model's written answer about a recording, without the server.
   static std::string written(std::vector<float> samples) {
     EngineOptions options;
     options.threads = 1;
@@ -138,7 +138,7 @@ TEST_F(BagpiperServer, AnswersQuestionsAboutARecording) {
 
 TEST_F(BagpiperServer, WritesARecordingDown) {
   std::vector<float> samples;
-  std::string want;  // of a recording behind whose thoughts something is said
+  std::string want;  // the answer about a recording for which it is not empty after the thoughts
   for (int64_t count = 20000; want.empty() && count < 30000; count += 1000) {
     samples = fixture::golden_signal(count, static_cast<uint32_t>(count));
     want = written(samples);
@@ -165,7 +165,7 @@ TEST_F(BagpiperServer, WritesALongRecordingDownFromPauseToPause) {
   constexpr int64_t kSecond = 16000, kPause = 26 * kSecond;
   std::vector<float> samples = fixture::golden_signal(45 * kSecond, 5);
   std::fill_n(samples.begin() + kPause, kSecond, 0.f);
-  samples.resize(110 * kSecond);  // silence, for more than a stretch
+  samples.resize(110 * kSecond);  // silence, longer than one stretch
   std::vector<float> first(samples.begin(), samples.begin() + kPause + kSecond / 10);
   const TestAnswer answer =
       transcribe(wav_of(samples), {{"model", "bagpiper"}, {"response_format", "verbose_json"}});

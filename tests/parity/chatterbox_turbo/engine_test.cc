@@ -48,13 +48,14 @@ TEST(ChatterboxTurboEngine, EndsWithThreeTokensOfSilence) {
   const Safetensors file(golden("tags.safetensors"));
   const auto sink = answered(*engine(), request_of(1));
   EXPECT_EQ(sink->wait().reason, FinishReason::kStop);
-  const int64_t tokens = file.view("tokens").count() - 1;  // but for the stop
+  const int64_t tokens = file.view("tokens").count() - 1;  // without the stop token
   EXPECT_EQ(std::ssize(sink->samples()), (tokens + 3) * 960);
 }
 
 TEST(ChatterboxTurboEngine, SameSamplesAloneAndInACrowd) {
   SpeechRequest request;
-  request.say.text = "Hello there, how are you? [laugh] The quick brown fox jumps over the lazy dog.";
+  request.say.text =
+      "Hello there, how are you? [laugh] The quick brown fox jumps over the lazy dog.";
   request.sampling.seed = 5;
   request.terms.max_frames = 60;
   request.terms.ignore_stop = true;

@@ -29,7 +29,7 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsCode) {
   float worst = 0;
   for (const auto& c : nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20))) {
     const Safetensors file(golden(c["name"].get<std::string>() + ".safetensors"));
-    // Parts that were cut off in the golden do not end here.
+    // Here parts end only by themselves, so goldens with parts that were cut off are left out.
     if (!file.find("samples") || c["parts"].size() > 1) continue;
     SpeechRequest request;
     request.say.text = c["text"];
@@ -49,8 +49,8 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsCode) {
   RecordProperty("worst", std::to_string(worst * 1e6) + "e-6");
 }
 
-// cli/model.py of theirs from the text to the samples, offline and with its own bounds of the
-// length: 4 s that end by themselves, and 17.6 s.
+// Compares with the authors' cli/model.py from the text to the samples, offline and with its own
+// bounds of the length: one speech of 4 s that ends by itself, and one of 17.6 s.
 TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
   const auto server = engine();
   const Safetensors golden_file(golden("cli.safetensors"));
@@ -67,7 +67,8 @@ TEST(CosyVoice2Engine, SpeaksAsTheAuthorsOfflineCalls) {
     const std::vector<float> got = spoken(*server, request);
     const GoldenSamples want(golden_file, name + ".samples");
     ASSERT_EQ(std::ssize(got), want.count()) << name;
-    // The phases of harmonics add up whatever a pitch is off by: long speech leads further.
+    // Errors of the pitch add up in the phases of harmonics: the longer the speech, the larger the
+    // difference.
     EXPECT_LT(want.distance(got), name == "ends" ? 1e-4f : 5e-4f) << name;
     RecordProperty(name, std::to_string(want.distance(got) * 1e6) + "e-6");
   }
@@ -81,7 +82,7 @@ TEST(CosyVoice2Engine, SameSamplesHoweverServed) {
   request.voice.name = "fox";
   request.sampling.seed = 5;
   request.terms.max_frames = 140;
-  // Fewer places than requests.
+  // Fewer entries in a batch than requests.
   const auto make = [](const EngineOptions&) { return engine("f32", 3); };
   expect_the_same_in_a_crowd(make, request, 9, [](int i, SpeechRequest& other) {
     if (i % 3 == 1) other.voice.name = "owl", other.say.text = "Hello number " + std::to_string(i);

@@ -1,5 +1,6 @@
 // The families with their stages on a GPU, real or emulated (kernels/cuda/emulation): golden
-// samples of the originals, the same samples alone and in a crowd, and what narrow weights cost.
+// samples of the originals, the same samples alone and in a crowd, and the error that narrow
+// weights cause.
 #include "tensor/device.h"
 
 #include <gtest/gtest.h>
@@ -23,15 +24,15 @@ namespace {
 
 constexpr Device kGpu = Device::kCuda;
 
-/// A golden checkpoint, and the case of it that has samples.
+/// A golden checkpoint, and its case that has samples.
 struct Model {
   std::string name;
-  std::string dir;     ///< below tests/parity
-  std::string golden;  ///< the case's name
-  int frames = 0;      ///< of it that are spoken: all of a long one would take an emulation minutes
-  int lookahead = 0;   ///< frames whose samples depend on those after them
-  std::string voice;   ///< for a request of the test's own
-  int crowd_frames = 0;  ///< of such requests
+  std::string dir;       ///< below tests/parity
+  std::string golden;    ///< the case's name
+  int frames = 0;        ///< frames of the case to speak: a long one takes the emulation minutes
+  int lookahead = 0;     ///< frames whose samples depend on those after them
+  std::string voice;     ///< for requests that are not golden
+  int crowd_frames = 0;  ///< frames of such requests
 };
 
 void PrintTo(const Model& model, std::ostream* out) { *out << model.name; }
@@ -46,7 +47,8 @@ const Model kModels[] = {
     {"chatterbox", "chatterbox", "samples", 50, 0, "", 26},
 };
 
-/// SYRINX_GOLDENS names the goldens where the tests run on another machine (tools/gpu_kit).
+/// Returns the directory of the goldens: SYRINX_GOLDENS if the tests run on another machine
+/// (tools/gpu_kit).
 std::string parity_dir() {
   const char* other = std::getenv("SYRINX_GOLDENS");
   return other ? std::string(other) + "/" : SYRINX_BINARY_DIR "/parity/";
@@ -78,7 +80,7 @@ SpeechRequest golden_request(const Model& model) {
   if (c.contains("instruct")) request.say.instructions = c["instruct"];
   if (c.contains("penalty")) request.sampling.repetition_penalty = c["penalty"].get<float>();
   if (model.dir.starts_with("qwen3_tts")) request.sampling.repetition_penalty = 1.f;
-  // Its goldens were made without the authors' spelling of figures.
+  // The goldens of cosyvoice2 were made without the authors' spelling of numbers.
   if (model.name == "cosyvoice2") request.say.spell_numbers = false;
   if (c.contains("guidance")) request.sampling.guidance = c["guidance"].get<float>();
   if (c.contains("conditions")) {
@@ -94,7 +96,7 @@ SpeechRequest golden_request(const Model& model) {
   return request;
 }
 
-/// Phonemes of the golden texts; of others their own letters.
+/// Returns the phonemes of a golden text, or the letters of any other text.
 Result<std::string> phonemes(std::string_view text, std::string_view) {
   const std::string path = parity_dir() + "zonos/golden/cases.json";
   const auto cases = nlohmann::json::parse(read_file(path, 1 << 20))["cases"];
@@ -104,7 +106,8 @@ Result<std::string> phonemes(std::string_view text, std::string_view) {
   return std::string(text);
 }
 
-/// Small vocabularies are not the published ones, so checkpoints are loaded by name.
+/// Loads a checkpoint by its family's name: the small vocabularies do not identify a published
+/// model.
 std::shared_ptr<const Pipeline> load(const Model& model, WeightType weights, Device device) {
   const LoadSpec spec{golden_dir(model) + "/checkpoint", "tiny", weights, false, device};
   if (model.name == "zonos") return std::make_shared<zonos::Zonos>(spec, phonemes);
@@ -174,7 +177,7 @@ TEST_P(OnGpu, SameSamplesAloneAndInACrowd) {
       samples(*submit(*engine(GetParam(), WeightType::kBF16), request));
   EXPECT_FALSE(alone.empty());
   EngineOptions crowded;
-  crowded.max_batch = 3;  // fewer than sequences: they come and go
+  crowded.max_batch = 3;  // fewer entries than sequences, so that batches change
   const auto server = engine(GetParam(), WeightType::kBF16, crowded);
   std::vector<std::shared_ptr<Collector>> sinks;
   for (int i = 0; i < 4; ++i) {
@@ -208,7 +211,7 @@ TEST_P(OnGpu, NarrowWeightsStayClose) {
     return traced.take().logits[0];
   };
   const std::vector<float> exact = first(WeightType::kF32, Device::kCpu);
-  // With bf16 weights activations are rounded too on a GPU.
+  // With bf16 weights, a GPU also rounds activations to bf16.
   for (const auto& [weights, bound] :
        {std::pair{WeightType::kF32, 1e-5}, {WeightType::kBF16, 0.04}, {WeightType::kQ8, 0.1}}) {
     const std::vector<float> other = first(weights, kGpu);

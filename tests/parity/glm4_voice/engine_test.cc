@@ -47,13 +47,13 @@ SpeechRequest golden_request(const ordered_json& c) {
   return request;
 }
 
-/// Speech in, text and speech out, all of it at once.
+/// Golden answers to speech, in text and speech; each answer as a whole.
 TEST(GlmEngine, AnswersAsTheAuthors) {
   expect_golden_answers(glm(), golden_cases(), golden_request, golden_path,
                         [](int64_t codes) { return GlmFlowConfig().frames(codes) * 256; });
 }
 
-/// Blocks of the flow with their cross-fades, to the borders of a block and beyond.
+/// Blocks of the flow with their cross-fades, for lengths around the end of a block.
 TEST(GlmEngine, MelsAreStreamedAsTheAuthors) {
   const auto pipeline = glm();
   const ChunkStage& flow = *pipeline->graph().node(kFlow).chunk;
@@ -100,7 +100,7 @@ TEST(GlmEngine, MelsAreStreamedAsTheAuthors) {
   }
 }
 
-/// A block of each of several answers in one call: the same as of each alone.
+/// Blocks of several answers in one call are the same as in calls of their own.
 TEST(GlmEngine, InABatchABlockIsAsAlone) {
   const auto pipeline = glm();
   const ChunkStage& flow = *pipeline->graph().node(kFlow).chunk;
@@ -108,7 +108,7 @@ TEST(GlmEngine, InABatchABlockIsAsAlone) {
       ints(Safetensors(golden_path("decoder.safetensors")).view("codes"));
   fixture::Bench bench;
   using Mels = std::vector<std::vector<float>>;
-  // Two blocks of each, of which the first one waits for the second at its end.
+  // Two blocks of each answer; the end of the first block waits for the second.
   const auto run = [&](std::span<const size_t> begins) {
     std::vector<std::unique_ptr<StreamState>> streams;
     for (size_t i = 0; i < begins.size(); ++i) streams.push_back(flow.open({}));
@@ -164,7 +164,7 @@ TEST(GlmSchedules, TextAloneRunsNeitherFlowNorVocoder) {
   expect_text_alone(glm(), golden_request(golden_cases()["heard"]), 2);
 }
 
-/// The first block of audio leaves before the answer is over.
+/// The first block of audio is sent before the answer has ended.
 TEST(GlmSchedules, SpeaksWhileItGoesOn) {
   SpeechRequest request;
   request.say.text = "Hello there, how are you? Do it step by step, 12345 with 678!";

@@ -1,5 +1,5 @@
 // Higgs Audio's small checkpoint behind the real server's sockets: speech with the voice of a
-// recording that comes along, or was kept before, as with its frames given.
+// recording in the request, or of one stored before, equals speech with the golden voice's frames.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -34,7 +34,7 @@ std::string little_endian(uint32_t value, size_t bytes) {
   return std::string(reinterpret_cast<const char*>(&value), bytes);
 }
 
-/// 16-bit samples at 24 kHz, which the golden's recordings are exactly.
+/// Returns the golden's recording as a WAV file of 16-bit samples at 24 kHz; this loses nothing.
 std::string heard_wav() {
   std::string pcm;
   for (const float value : fixture::golden_signal(kHeardSamples, kHeardSamples)) {
@@ -118,7 +118,7 @@ TEST(HiggsServer, SpeaksWithTheVoiceOfARecording) {
   const TestAnswer named = say({{"voice", "anna"}});
   ASSERT_EQ(named.status, 200) << named.body;
   EXPECT_EQ(named.body, sent.body);
-  // Less than a second.
+  // A recording shorter than a second.
   const TestAnswer brief =
       say({{"ref_audio", "data:audio/wav;base64," + base64(heard_wav().substr(0, 44 + 24000))}});
   EXPECT_EQ(brief.status, 400) << brief.body;

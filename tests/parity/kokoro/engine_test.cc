@@ -88,13 +88,13 @@ TEST(KokoroEngine, AMostOfFramesIsKept) {
   EXPECT_EQ(spoken(*server, request).size(), 900 * kHop);
 }
 
-/// Keeps the marks of words.
+/// A sink that also keeps the marks of words.
 class Marked : public Reader {
  public:
   void words(std::span<const WordMark> marks) override {
     marks_.insert(marks_.end(), marks.begin(), marks.end());
   }
-  std::vector<WordMark> marks_;  // to be read when it has ended
+  std::vector<WordMark> marks_;  // read it only after the end of the request
 };
 
 TEST(KokoroEngine, WordsHaveRisingTimes) {

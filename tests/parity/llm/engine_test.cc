@@ -88,7 +88,7 @@ TEST_P(LlmEngine, WritesWhatTransformersWrites) {
   EXPECT_TRUE(engine->pipeline().info().writes);
   const std::vector<Case> all = cases(GetParam());
   std::vector<std::shared_ptr<Reader>> readers;
-  for (const Case& c : all) {  // together, in whatever batches come
+  for (const Case& c : all) {  // all cases at once, in any batches
     readers.push_back(std::make_shared<Reader>());
     const auto id = engine->submit(c.request, readers.back());
     ASSERT_TRUE(id.ok()) << id.error().message;
@@ -102,7 +102,7 @@ TEST_P(LlmEngine, WritesWhatTransformersWrites) {
     EXPECT_EQ(outcome.prompt_tokens, golden.view("prompt_ids").count());
     EXPECT_EQ(outcome.completion_tokens, all[i].steps);
     ASSERT_EQ(static_cast<int>(readers[i]->tokens().size()), all[i].steps - all[i].ended);
-    // Log-probabilities: log softmax of the golden logits.
+    // Log-probabilities are the log softmax of the golden logits.
     const View logits = golden.view("logits");
     const int64_t vocab = logits.shape[1];
     for (int64_t step = 0; step < logits.shape[0]; ++step) {

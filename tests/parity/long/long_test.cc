@@ -1,5 +1,6 @@
-// Long speech in several voices against the originals (see long.py): caches, positions and windows
-// that drift would show late. Each request alone, then all of a family in one batch.
+// Long speech in several voices against the originals (see long.py), because errors of caches,
+// positions and windows may appear late. Each request runs alone, then all of a family in one
+// batch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +24,7 @@ using nlohmann::json;
 
 struct Small {
   const char *family, *dir;
-  int forced_steps = 0;  ///< first ones, some codes of which are forced and have no logits
+  int forced_steps = 0;  ///< number of first steps that have forced codes, without logits
 };
 
 SpeechRequest request_of(const json& told) {
@@ -45,7 +46,8 @@ SpeechRequest request_of(const json& told) {
   return r;
 }
 
-/// As originals.fingerprints: numbers in [-1, 1), the same in any language.
+/// Returns the numbers in [-1, 1) that originals.fingerprints uses; integer arithmetic makes them
+/// the same in Python and C++.
 std::vector<double> direction(uint32_t state, int64_t count) {
   std::vector<double> out(static_cast<size_t>(count));
   for (double& number : out) {
@@ -55,7 +57,8 @@ std::vector<double> direction(uint32_t state, int64_t count) {
   return out;
 }
 
-/// [S, 2] of the first `steps` steps' logits, of each code the first widths[k].
+/// Returns fingerprints [S, 2] of the logits of the first `steps` steps; of code k, the first
+/// widths[k] logits count.
 std::vector<float> fingerprints(const Trace& t, int64_t steps, const std::vector<int64_t>& widths) {
   std::vector<float> out;
   const int64_t all = std::accumulate(widths.begin(), widths.end(), int64_t{0});
@@ -118,7 +121,7 @@ TEST_P(LongParity, EveryFrameAndAllLogitsAreTheOriginals) {
           << "request " << name << ", frame " << i / t.frame_codes << ", code "
           << i % t.frame_codes;
     }
-    // The original's last step that is stored is the one of the last frame.
+    // The last step that the original stores is that of the last frame.
     const int64_t width = std::ssize(t.logits[0]) / t.logit_steps;
     const float* last = t.logits[0].data() + (each["steps"].get<int64_t>() - 1) * width;
     float top = 0;

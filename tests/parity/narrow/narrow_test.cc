@@ -1,7 +1,7 @@
-// How far narrow weights lead in every family: each is fed what it said with f32 weights, whose
-// logits are the goldens' (the families' own tests), and of every step the logits are compared.
-// docs/fidelity.md has the table. Weights are random, so logits lie as close together as chance
-// makes them; what the likeliest code is says little then, distances say how much is lost.
+// The error that narrow weights cause in every family. Each model repeats the codes that it chose
+// with f32 weights (whose logits the families' own tests compare with goldens); the logits of every
+// step are compared. docs/fidelity.md has the table. The weights are random, so logits are close
+// together and the most probable code means little; the distance of logits measures the error.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int kSteps = 40;
 constexpr WeightType kNarrow[] = {WeightType::kBF16, WeightType::kQ8, WeightType::kQ8A8,
                                   WeightType::kMixed, WeightType::kQ4};
 
-/// Bounds of the distance in %, for each of kNarrow: half as much again as was measured.
+/// Bounds of the distance in %, for each of kNarrow: 1.5 times the measured value.
 struct Bounds {
   const char* family;
   double percent[std::size(kNarrow)];
@@ -29,7 +29,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Speaks kSteps steps, following `codes` as far as they go.
+/// Runs kSteps steps, the first ones with the given `codes`.
 Track spoken(const std::string& family, WeightType weights, std::span<const int32_t> codes) {
   const auto model = parity::load_small(family, weights);
   const std::string text = "The quick brown fox jumps over the lazy dog, doesn't it?";
@@ -46,12 +46,13 @@ Track spoken(const std::string& family, WeightType weights, std::span<const int3
   Track track = runner.open(request);
   track.follow = codes;
   while (track.state && !track.finished && std::ssize(track.logits) < kSteps) runner.step(track);
-  track.state.reset();  // the model goes
+  track.state.reset();  // before the model is destroyed
   return track;
 }
 
-/// The relative RMS of each step: of the logits of codebook 0, or of the others' together, or of
-/// latents, which are fed back, so of the first few steps.
+/// Returns the relative RMS error of each step: of the logits of codebook 0 or, with `inner`, of
+/// all other codebooks. For a model of latents it is that of the latents, of the first few steps
+/// only, because latents are fed back.
 std::vector<double> distances(const Track& wide, const Track& other, bool inner) {
   std::vector<double> out;
   const size_t steps = std::min(wide.logits.size(), other.logits.size());
@@ -93,9 +94,9 @@ TEST_P(Narrow, WeightsOfEveryKindStayClose) {
   EXPECT_LT(far[0], far[1]);  // bf16, q8
   EXPECT_LT(far[1], far[2]);  // q8, q8a8
   EXPECT_LT(far[2], far[3]);  // q8a8, mixed
-  // For the small Orpheus both are two thirds off, where more error no longer makes more distance.
-  // Latents of the small Pocket TTS are a third off, and what the only linear in 8 bits spares is
-  // less than what six steps that hear each other make of the rest.
+  // For the small Orpheus both distances are about two thirds, where more error no longer raises
+  // the distance. For the small Pocket TTS the distance is a third. Its only linear layer in 8 bits
+  // changes less than the error that six steps pass on to each other.
   if (far[4] < 50 && family != std::string("pocket_tts")) {
     EXPECT_LT(far[3], far[4]);  // mixed, q4
   }

@@ -1,5 +1,5 @@
-// The golden checkpoints through the whole engine: what ESPnet speaks and writes, guided and not,
-// words before speech in one answer, the same samples alone and in a crowd.
+// The golden checkpoints through the whole engine: ESPnet's speech and text with and without
+// guidance, words before speech in one answer, the same samples alone and in a crowd.
 #include "codec/qwen3_audio_fixture.h"
 #include "engine/testing/listening.h"
 #include "families/opuslm/fixture.h"
@@ -23,7 +23,7 @@ class OpusLmEngine : public testing::Test {
       if (c.name == name) return c;
     throw std::out_of_range(name);
   }
-  /// What the codec, which has a parity of its own, makes of golden frames.
+  /// Decodes golden frames with the codec, which has its own parity test.
   std::vector<float> decoded(const Case& c, const char* name = "frames") const {
     const OpusLm model({plain_.path(), "x"});
     const std::vector<int32_t> codes = ints(c.golden->view(name));
@@ -80,7 +80,7 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   const std::string answer =
       nlohmann::json::parse(read_file(golden_path("hearing.json"), 1 << 10))["answer"];
   EXPECT_EQ(answered(server, asked)->text(), answer);
-  // Readings beside it, and more of it, change nothing of either.
+  // Requests to read aloud beside the dialogue, and several dialogues, do not change each other.
   const Case& c = find("short");
   std::vector<std::shared_ptr<Reader>> heard, read;
   for (int i = 0; i < 4; ++i) {
@@ -95,7 +95,8 @@ TEST_F(OpusLmEngine, WritesRecordingsDown) {
   }
 }
 
-/// Rows run while the rest of a recording still comes: as if all of it had been there.
+/// Rows run while the rest of a recording is still being encoded; the result is the same as with
+/// the whole recording.
 TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   const ModelDir dir(false, true);
   EngineOptions options;
@@ -107,7 +108,7 @@ TEST_F(OpusLmEngine, HearsAllOfALongRecording) {
   SpeechRequest expected = server.pipeline().dictation({recording}).take();
   expected.terms.ignore_stop = true;
   expected.writing.max_tokens = 20;
-  expected.sampling.temperature = 1.f;  // greedily these weights write nothing
+  expected.sampling.temperature = 1.f;  // with greedy sampling these weights write nothing
   const VoiceEncoder& ears = *server.pipeline().voice_encoder();
   const auto encoding = ears.open(*recording);
   fixture::Bench bench(1);
@@ -141,14 +142,15 @@ TEST_F(OpusLmEngine, AnswersInWordsThenByVoice) {
   }
 }
 
-/// The companion of an answer's speech is fed pads for all that was said and written before it.
+/// The companion of an answer's speech has pads in the place of all earlier rows, so requests share
+/// these rows.
 TEST_F(OpusLmEngine, PadsOfCompanionsAreRunOnce) {
   const auto server = engine(true);
   SpeechRequest request = find("spoken").request;
   request.sampling.guidance = 2.f;
   request.sampling.temperature = 1.f;
   request.terms.ignore_stop = true;
-  request.writing.max_tokens = 90;  // more than the prompts that both have in common
+  request.writing.max_tokens = 90;  // more rows than the common beginning of the two prompts
   const auto rows_of = [&](uint64_t seed) {
     request.sampling.seed = seed;
     const Counter& rows = server->metrics().stages[server->pipeline().graph().writer()].units;

@@ -1,6 +1,6 @@
-// The small checkpoints behind the real server's sockets: recordings written down, by their route
-// and by chat; the dialogue model hears and answers aloud; the plain model in a conversation, of
-// which it does all three parts by itself, one after another.
+// The small checkpoints behind the real server's sockets: transcription by its route and by chat;
+// the dialogue model, which answers speech with speech; and the plain model in a conversation, as
+// recogniser, language model and speaker, one after another.
 #include "base/ascii.h"
 #include "families/opuslm/fixture.h"
 #include "server/http/spoken_chats_test.h"
@@ -14,12 +14,12 @@ class OpusLmServer : public testing::Test {
   spoken::Server server_{load({dir_.path(), "opus"})};
 };
 
-/// It hears none in conversations and does not answer aloud: what is said is written down, answered
-/// in words, and the words are read aloud, turn after turn.
+/// The plain model takes no recordings in conversations and does not answer with speech. So each
+/// turn is transcribed, answered in words, and the words are read aloud.
 TEST_F(OpusLmServer, ThePlainModelHoldsAConversationInThreeSteps) {
   spoken::Talk talk(server_, "opus", 60);
   std::vector<spoken::Talk::Answer> answers;
-  // Words are greedy, and of some recordings these weights write nothing that could be answered.
+  // Sampling is greedy, and for some recordings these weights write nothing that can be answered.
   for (int turn = 0; turn < 20 && answers.size() < 2; ++turn) {
     spoken::Talk::Answer answer =
         talk.ask(spoken::pcm_of(9000 + 1000 * turn, static_cast<uint32_t>(turn + 1)));
@@ -33,7 +33,7 @@ TEST_F(OpusLmServer, ThePlainModelHoldsAConversationInThreeSteps) {
   EXPECT_GT(answers[1].prompt_tokens, answers[0].prompt_tokens) << "turns are remembered";
 }
 
-/// As ESPnet writes it down, whichever way one asks.
+/// All routes give ESPnet's transcript.
 TEST_F(OpusLmServer, WritesARecordingDown) {
   const std::string golden =
       nlohmann::json::parse(read_file(golden_path("hearing.json"), 1 << 10))["answer"];

@@ -17,7 +17,7 @@
 namespace syrinx::piper {
 namespace {
 
-/// A golden's network with the small config beside it.
+/// Loads a golden's network together with the small config.
 std::shared_ptr<const Pipeline> small_voice(const std::string& network, int speakers = 1) {
   const TestDir dir;
   const std::string path = dir.path("small.onnx");
@@ -96,7 +96,7 @@ TEST(Piper, WordsHaveTheirTimes) {
   ASSERT_EQ(heard.words.size(), 7U);
   EXPECT_EQ(heard.words[0].begin, 0);
   EXPECT_EQ(heard.words[0].end, 4);
-  EXPECT_EQ(heard.words[3].begin, 15);  // of the second sentence
+  EXPECT_EQ(heard.words[3].begin, 15);  // first word of the second sentence
   EXPECT_EQ(heard.words[6].end, 31);
   for (size_t i = 1; i < heard.words.size(); ++i) {
     EXPECT_GT(heard.words[i].frame, heard.words[i - 1].frame);
@@ -130,7 +130,7 @@ TEST(Piper, SpeedSeedAndNoiseChangeWhatIsHeard) {
   EXPECT_GT(hear(engine, slow).samples.size(), plain.samples.size() * 3 / 2);
   EXPECT_NE(hear(engine, other).samples, plain.samples);
   const Heard still = hear(engine, calm);
-  EXPECT_EQ(still.samples.size(), plain.samples.size());  // the durations' noise is the same
+  EXPECT_EQ(still.samples.size(), plain.samples.size());  // the same noise for durations
   EXPECT_NE(still.samples, plain.samples);
 }
 
@@ -140,7 +140,7 @@ TEST(Piper, NoisesAndLengthAreOptions) {
   const Heard plain = hear(engine, small_request());
   SpeechRequest same = small_request(), calm = small_request(), even = small_request(),
                 longer = small_request();
-  same.sampling.noise_scale = 0.667f, same.sampling.noise_w = 0.8f;  // those of the file
+  same.sampling.noise_scale = 0.667f, same.sampling.noise_w = 0.8f;  // the file's values
   same.voice.length_scale = 1.f;
   EXPECT_EQ(hear(engine, same), plain);
   calm.sampling.noise_scale = 0.f;
@@ -148,7 +148,7 @@ TEST(Piper, NoisesAndLengthAreOptions) {
   EXPECT_EQ(still.samples.size(), plain.samples.size());
   EXPECT_NE(still.samples, plain.samples);
   SpeechRequest cold = small_request();
-  cold.sampling.temperature = 0.f;  // another name of it
+  cold.sampling.temperature = 0.f;  // another name of noise_scale
   EXPECT_EQ(hear(engine, cold), still);
   even.sampling.noise_w = 0.f;
   EXPECT_NE(hear(engine, even).samples.size(), plain.samples.size());
@@ -156,7 +156,7 @@ TEST(Piper, NoisesAndLengthAreOptions) {
   SpeechRequest slow = small_request();
   slow.voice.speed = 0.5f;
   EXPECT_EQ(hear(engine, longer), hear(engine, slow));
-  longer.voice.speed = 2;  // divides it
+  longer.voice.speed = 2;  // divides length_scale
   EXPECT_EQ(hear(engine, longer), plain);
   calm.sampling.temperature = 1.f;
   const auto both = voice->open(calm);
@@ -190,7 +190,7 @@ TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
   std::thread writer([&] {
     for (int i = 1; !done; ++i) {
       const size_t which = static_cast<size_t>(i) % 2;
-      if (i % 4 < 2) {  // in place, as a program does that knows no better
+      if (i % 4 < 2) {  // writes the file in place, not by a rename
         std::ofstream(path, std::ios::binary) << graphs[which];
         std::ofstream(path + ".json") << configs[which];
       } else {
@@ -208,7 +208,7 @@ TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
       const size_t speakers = voice->info().speech.voices.size();
       EXPECT_TRUE(speakers == 1 || speakers == 3) << speakers;
     } catch (const LoadError&) {
-      // Cut off, or the writer paused between the two files for longer than a load takes.
+      // The file was incomplete, or the writer paused between the two files for longer than a load.
     }
   }
   done = true;
@@ -216,7 +216,7 @@ TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
   dir.write("small.onnx", graphs[1]);
   dir.write("small.onnx.json", configs[1]);
   EXPECT_EQ(load_with({path, "small"}, say_letters)->info().speech.voices.size(), 3u);
-  std::filesystem::remove(path);  // between listing and loading
+  std::filesystem::remove(path);  // removed after it was listed, before it is loaded
   try {
     load_with({path, "small"}, say_letters);
     FAIL();
@@ -275,7 +275,8 @@ TEST(Piper, AHundredThousandCharactersAreSpoken) {
   Engine engine(small_voice("one_speaker"), options_with(1));
   std::string sentences;
   while (sentences.size() < 100'000) sentences += kText;
-  for (const std::string& text : {sentences, std::string(100'000, 'a')}) {  // one word is cut, too
+  for (const std::string& text :
+       {sentences, std::string(100'000, 'a')}) {  // a single long word is cut, too
     SpeechRequest request = small_request(text);
     request.terms.max_frames = 2000;
     const auto sink = std::make_shared<Collector>();

@@ -50,7 +50,7 @@ SpeechRequest chat_of(const ordered_json& messages) {
   return request;
 }
 
-/// A case of the goldens, as a client asks for it.
+/// Makes the request of a golden case.
 SpeechRequest golden_request(const ordered_json& c) {
   SpeechRequest request = chat_of(c["messages"]);
   uint32_t seed = c["recordings"].size() == 1 ? 7 : 8;
@@ -111,12 +111,12 @@ TEST(OmniParity, TheWholePipelineAnswersAsTheAuthors) {
   }
 }
 
-/// Requests of all kinds that there are.
+/// Returns requests of all kinds that the model takes.
 std::vector<SpeechRequest> kinds(const std::string& size) {
   std::vector<SpeechRequest> out;
   const ordered_json cases = golden_cases(size);
   for (const auto& [name, c] : cases.items()) {
-    SpeechRequest drawn = golden_request(c);  // the talker draws, the thinker need not
+    SpeechRequest drawn = golden_request(c);  // the talker samples, also if the thinker is greedy
     drawn.sampling.seed = 5 + out.size();
     drawn.writing.max_tokens = 60;
     drawn.terms.max_frames = 40;
@@ -132,7 +132,7 @@ std::vector<SpeechRequest> kinds(const std::string& size) {
   aloud.terms.max_frames = 30;
   out.push_back(aloud);
   SpeechRequest nothing = out.front();
-  nothing.writing.max_tokens = 1;  // its last id is never sent: there is nothing to say
+  nothing.writing.max_tokens = 1;  // the last id is never sent to the talker: nothing to speak
   out.push_back(nothing);
   SpeechRequest stops = out.front();
   stops.writing.stop = {"assJ", "te"};
@@ -147,7 +147,7 @@ std::vector<ExpectedAnswer> expected_of(const std::string& size, Executor& execu
   return out;
 }
 
-/// Memory of `pages` pages of the larger of the two caches.
+/// Returns the size of `pages` pages of the larger of the two caches.
 size_t cache_bytes(const Pipeline& pipeline, size_t pages) {
   size_t most = 0;
   for (const int n : {kThinker, kTalker})
@@ -197,8 +197,8 @@ TEST(OmniSchedules, TextAloneOpensNeitherTalkerNorCodec) {
   EXPECT_EQ(batches[kTalker] + batches[kCode2Wav], 0);
 }
 
-/// The stages at the same time, each waiting only for what it needs; or one after another, because
-/// one is slow: the same.
+/// The output is the same if the stages run at the same time, each waiting only for its input, and
+/// if a slow stage makes them run one after another.
 TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   Executor executor(1);
   SpeechRequest request = kinds("other").front();
@@ -228,7 +228,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   }
 }
 
-/// Bits do not depend on how weights are kept together with whom they are run.
+/// With bf16 weights too, the bits do not depend on the other requests in a batch.
 TEST(OmniSchedules, TheSameBitsInBf16) {
   Executor executor(2);
   const auto pipeline = load_omni(golden_dir("published") + "/checkpoint", WeightType::kBF16);
@@ -315,8 +315,7 @@ TEST(Omni, RefusesWhatItCannotDo) {
             "the text has 1025 tokens; this model reads at most 1024 aloud at once");
 }
 
-/// A recording at another rate is resampled; one that is sent by a client at 16 kHz is heard as it
-/// is.
+/// A recording at another rate is resampled; a recording at 16 kHz is used unchanged.
 TEST(Omni, RecordingsMayHaveAnyRate) {
   Executor executor(1);
   SpeechRequest request = golden_request(golden_cases("other")["heard"]);
@@ -333,7 +332,7 @@ TEST(Omni, RecordingsMayHaveAnyRate) {
   EXPECT_TRUE(std::equal(heard.begin(), heard.end(), samples.begin())) << "as the authors do";
 }
 
-/// Processors read chat_template.json first.
+/// The chat template is that of chat_template.json, which transformers' processors read first.
 TEST(Omni, ItsTemplateIsThatOfItsProcessor) {
   const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
   const auto prompt = [&] {
@@ -348,7 +347,7 @@ TEST(Omni, ItsTemplateIsThatOfItsProcessor) {
   EXPECT_EQ(prompt(), want);
 }
 
-/// Without the parts that speak.
+/// A checkpoint without the talker and its codec loads and writes text.
 TEST(Omni, ACheckpointWithoutTalkerWrites) {
   const CheckpointCopy copy(golden_dir("other") + "/checkpoint");
   const TestDir& dir = copy.dir;

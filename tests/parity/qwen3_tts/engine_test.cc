@@ -1,5 +1,5 @@
 // Golden checkpoints through the whole engine: instructions that requests share, and voices of
-// recordings. What other families promise too is in ../golden/engine_test.cc.
+// recordings. Tests that other families share are in ../golden/engine_test.cc.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -68,7 +68,7 @@ TEST(Qwen3TtsBase, ARecordingSpeaksAsWithTheAuthorsPackage) {
     request.terms.max_frames = c["steps"];
     const GoldenSamples want(file);
     const double shared = server->metrics().prefix_rows.value();
-    for (int round = 0; round < 2; ++round) {  // the second time on pages of the first
+    for (int round = 0; round < 2; ++round) {  // the second round shares pages of the first
       const std::vector<float> got = spoken(*server, request);
       ASSERT_GE(std::ssize(got), want.count());
       EXPECT_LT(want.distance(std::span(got).first(static_cast<size_t>(want.count()))), 1e-4f)

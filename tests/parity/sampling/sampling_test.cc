@@ -1,6 +1,6 @@
-// What may be drawn, and how likely, against what the originals hand to their draw (see
-// make_golden.py): each family's own parameters, rules and history, for requests with many
-// settings. The ids must be the same, the chances nearly; and the sampler must draw so.
+// The ids that may be sampled and their probabilities, against those that the originals sample from
+// (see make_golden.py): each family's own parameters, rules and history, for requests with many
+// settings. The ids must be equal, the probabilities nearly; and samples must follow them.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@
 namespace syrinx::sampling_parity {
 namespace {
 
-/// As make_golden.py has them: mixed() is a bijection, logits() the same numbers everywhere.
+/// mixed() and logits() compute the same numbers as in make_golden.py; mixed() is a bijection.
 uint32_t mixed(uint32_t x) {
   for (const auto& [shift, factor] : {std::pair{16, 0x85EBCA6Bu}, std::pair{13, 0xC2B2AE35u}}) {
     x = (x ^ (x >> shift)) * factor;
@@ -40,7 +40,7 @@ SpeechRequest request_of(const nlohmann::json& c) {
   SpeechRequest request = parity::small_request(c["family"], "Hello there.");
   if (c.contains("chat")) request.writing.chat = std::make_shared<Chat>(Chat{c["chat"].dump(), ""});
   request.sampling.seed = 11;
-  if (c["family"] == "higgs_audio")  // the sampler's own, not those of a speech request
+  if (c["family"] == "higgs_audio")  // the defaults of the sampler, not of a speech request
     request.sampling.temperature = request.sampling.top_p = 1.f, request.sampling.top_k = 0;
   const nlohmann::json& asked = c["request"];
   const auto take = [&]<typename T>(const char* name, std::optional<T>& to) {
@@ -57,12 +57,12 @@ SpeechRequest request_of(const nlohmann::json& c) {
 
 class SamplingParity : public testing::TestWithParam<std::string> {
  protected:
-  /// The sequence of that request after the steps of its history.
+  /// Returns the sequence of a case's request after the steps of its history.
   std::unique_ptr<Sequence> after_history(const nlohmann::json& c) const {
     auto opened = model_->open(request_of(c));
     EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
     if (!opened.ok()) return nullptr;
-    // The stage that draws codes: for Qwen3-Omni the talker, which speaks what the thinker sends.
+    // The sequence of the stage that samples codes; for Qwen3-Omni that is the talker.
     std::unique_ptr<Sequence> sequence = std::move(opened.value().sequences.back());
     if (GetParam() == "qwen3_omni") {
       const int32_t written = 20;
@@ -82,7 +82,7 @@ class SamplingParity : public testing::TestWithParam<std::string> {
   const std::shared_ptr<const Pipeline> model_ = parity::load_small(GetParam());
 };
 
-/// Chi-squared of 20,000 draws against `want`; ids that are too rare are taken together.
+/// Expects that 20,000 samples follow `want`, by a chi-squared test; rare ids count as one cell.
 void expect_drawn(std::span<const float> row, SampleRow how, std::span<const double> want,
                   const std::string& what) {
   constexpr int kDraws = 20'000, kBatch = 500;
@@ -122,7 +122,7 @@ void expect_drawn(std::span<const float> row, SampleRow how, std::span<const dou
     }
   }
   if (rest_want > 5) add(rest_want, rest_seen);
-  // Wilson and Hilferty's approximation: one in a million of good samplers is beyond it.
+  // Wilson and Hilferty's approximation: a correct sampler exceeds it once in a million tests.
   const double freedom = std::max(cells - 1, 1), part = 2 / (9 * freedom);
   EXPECT_LT(chi, freedom * std::pow(1 - part + 4.75 * std::sqrt(part), 3)) << what;
 }

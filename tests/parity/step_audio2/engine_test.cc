@@ -16,7 +16,7 @@ std::shared_ptr<const Pipeline> step_model() {
   return step_audio2::load(spec_of(golden("checkpoint")));
 }
 
-/// Speech in, text and speech out, all of it at once.
+/// Golden answers to speech, in text and speech; each answer as a whole.
 TEST(StepEngine, AnswersAsTheAuthors) {
   expect_golden_answers(step_model(), golden_cases(), request_of, golden,
                         [](int64_t codes) { return codes * 960; });
@@ -26,7 +26,7 @@ std::vector<SpeechRequest> kinds() {
   std::vector<SpeechRequest> cases;
   for (const ordered_json& c : golden_cases()) {
     SpeechRequest& request = cases.emplace_back(request_of(c));
-    for (auto& recording : request.writing.recordings) {  // a schedule is many runs
+    for (auto& recording : request.writing.recordings) {  // shorter, because schedules run often
       auto shorter = std::make_shared<Recording>(*recording);
       shorter->samples.resize(std::min<size_t>(shorter->samples.size(), 20000));
       recording = shorter;
@@ -55,7 +55,7 @@ TEST(StepSchedules, TextAloneRunsNeitherFlowNorVocoder) {
   expect_text_alone(step_model(), request, 4);  // stem, two layers, adapter
 }
 
-/// 28 codes after the prompt there is sound, long before the answer is over.
+/// The first audio comes 28 codes after the prompt, long before the answer has ended.
 TEST(StepSchedules, SpeaksWhileItGoesOn) {
   SpeechRequest request;
   request.say.text = "Hello there, how are you? Now write about it, 12345 and they're here.";

@@ -71,7 +71,7 @@ TEST(VoxCpm2Engine, SameSamplesAloneAndInACrowd) {
   EXPECT_EQ(std::ssize(alone), 40 * 4 * 60);
 }
 
-/// So long that the model has no positions for all of it; its parts are spoken end to end.
+/// A text that is too long for the model's positions is spoken in consecutive parts.
 TEST(VoxCpm2Engine, ALongTextIsSpokenToItsEnd) {
   SpeechRequest request;
   for (int i = 0; i < 120; ++i)

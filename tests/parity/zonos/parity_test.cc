@@ -28,7 +28,7 @@ nlohmann::json read_cases() {
   return nlohmann::json::parse(read_file(golden("cases.json"), 1 << 20));
 }
 
-/// Phonemes of the golden texts; of others their own letters.
+/// Returns the phonemes of a golden text, or the letters of any other text.
 Result<std::string> phonemes(std::string_view text, std::string_view) {
   const nlohmann::json all = read_cases()["cases"];
   for (const auto& c : all) {
@@ -144,7 +144,7 @@ TEST(ZonosParity, PrefixIsTheAuthors) {
   for (const Case& c : cases()) {
     const Safetensors file(golden(c.name + ".safetensors"));
     const auto state = model->open(c.request).take().only();
-    const View want = file.view("prefix");  // [2, rows, H]: conditional, then not
+    const View want = file.view("prefix");  // [2, rows, H]: conditional, then unconditional
     ASSERT_EQ(state->prompt_rows(), want.shape[1] + 1) << c.name;
     for (const bool companion : {false, true}) {
       const ArSeq seq{state.get(), 0, static_cast<int>(want.shape[1]), false, companion};
@@ -188,7 +188,8 @@ TEST(ZonosEngine, SameSamplesAloneAndInACrowd) {
             other.say.text = "The fox number " + std::to_string(i);
             other.voice.name = i % 2 ? "none" : "bob";
             other.sampling.seed = static_cast<uint64_t>(i);
-            other.sampling.guidance = 0.5f * static_cast<float>(i);  // 1 among them: no companion
+            other.sampling.guidance =
+                0.5f * static_cast<float>(i);  // a scale of 1 means no companion
             other.terms.max_frames = 8 * i;
             other.say.instructions = "pitch_std=" + std::to_string(10 * i);
           }
