@@ -35,8 +35,9 @@ class Pages {
 
   /// Begins a segment: reads its keys and finds the beginning that both prompts have in common.
   void begin_segment(ArRun& run) const;
-  /// Takes rows of this prompt that other sequences have computed. Returns how many rows it found
-  /// for the sequence (not its companion); -1: it did not search, as nothing new is in the cache.
+  /// Takes rows of the prompts that other sequences have computed. Searches only for prompts
+  /// without rows, and only if new prefixes were published. Returns the number of rows found for
+  /// the sequence (not its companion); -1: it did not search for the sequence.
   int share_prefix(ArRun& run);
   /// Adds the rows of a batch to the held rows; publishes a complete prompt as a prefix.
   void commit(ArRun& run, std::span<const StepSequence> ran);
