@@ -124,7 +124,7 @@ void StageLink::Impl::connect() {
   if (answer->kind != MessageKind::kWelcome)
     throw LoadError("it sent no greeting: is it a Syrinx stage process?");
   const std::string unlike = mismatch(options.wanted, read_introduction(answer->body));
-  if (!unlike.empty()) throw LoadError("it is of no use: " + unlike);
+  if (!unlike.empty()) throw LoadError("it cannot work for this server: " + unlike);
   const Shared shared{*this};
   {
     const std::lock_guard lock(mutex);
