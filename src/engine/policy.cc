@@ -122,9 +122,9 @@ void take_chunks(const Snapshot& snapshot, int node, Plan& plan, double longest_
   }
 }
 
-/// Adds guesses of next steps to a plan that is otherwise complete, while entries are left and the
-/// expected saving of a guess exceeds the cost of its row. A right guess saves one step: the cost
-/// of a row, and a share of a batch's fixed cost.
+/// Adds guesses of next steps to a plan that is otherwise complete. It stops when no entries are
+/// left, or when the expected saving of a guess is below the cost of its row. A right guess saves
+/// one step: the cost of a row, and a share of a batch's fixed cost.
 void add_drafts(const Snapshot& snapshot, const StepFiller& filler, double longest_s, Plan& plan) {
   const bool any = std::any_of(snapshot.sequences.begin(), snapshot.sequences.end(),
                                [](const SequenceView& view) { return view.drafts > 0; });

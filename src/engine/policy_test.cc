@@ -60,7 +60,7 @@ std::string str(const Plan& plan) {
   return text;
 }
 
-/// Nodes where a batch of 4 rows costs 14 ms and a batch of 4 chunks 7 ms, so that streams with a
+/// Returns nodes where a batch of 4 rows costs 14 ms and a batch of 4 chunks 7 ms. Streams with a
 /// slack below about 55 ms are urgent.
 std::vector<NodeView> nodes(int pages_free = 9) {
   return {{.ar = true, .cost = {0.010, 0.001}, .pages_free = pages_free},

@@ -3,8 +3,8 @@
 //
 // Invariants:
 // - models, and the nodes of all models, are numbered from 0 on, without gaps, in order of arrival;
-// - a remote AR node, and with split executors any AR node, has one slot for all of its steps, so
-//   that these run in the order in which they were built;
+// - a remote AR node, and with split executors any AR node, has one slot for all of its steps. So
+//   these run in the order in which they were built;
 // - a batch is either free in its slot or in flight.
 #pragma once
 

@@ -1,6 +1,6 @@
 // The messages of a link for AR nodes. The process that holds such a node has its cache, whose
-// pages the server numbers, and a copy of each sequence, which gets the same calls in the same
-// order. So a step sends only a list of rows and pages, and its answer only codes.
+// pages the server numbers. It also has a copy of each sequence, which gets the same calls in the
+// same order. So a step sends only a list of rows and pages, and its answer only codes.
 //
 //   server                                 stages
 //   Cache (node, pages)              ->    once per connection

@@ -1,5 +1,5 @@
-// Cuts a text for Pocket TTS into chunks of at most 50 ids, if its sentences allow, and normalises
-// each chunk to a form that the model was trained on. Const after construction; any thread. Chunks
+// Cuts a text for Pocket TTS into chunks of at most 50 ids, if its sentences allow. Each chunk is
+// normalised to a form that the model was trained on. Const after construction; any thread. Chunks
 // and ids equal those of the authors' pocket_tts/models/text_chunking.py.
 #pragma once
 
