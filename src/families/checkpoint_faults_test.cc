@@ -70,6 +70,11 @@ const Changes kChanges[] = {
       {"config.json", "/depth_decoder_config/backbone_hidden_size", "32", "backbone_hidden_size"},
       {"config.json", "/audio_token_id", "34400", "audio_token_id"},
       {"config.json", "/codebook_eos_token_id", "33", "codebook_eos_token_id"},
+      {"config.json", "/backbone_flavor", "\"llama-1B\"", ""},
+      {"config.json", "\"model_type\": \"csm\"",
+       "\"model_type\": \"csm-1b\", \"backbone_flavor\": \"llama-1B\"",
+       "supported is that of transformers"},
+      {"config.json", "/unsloth_version", "\"2025.6.1\"", ""},
       {"config.json", "/codec_config/sliding_window", "0", "sliding_window"},
       {"config.json", "/codec_config/hidden_act", "\"relu\"", "hidden_act"},
       {"config.json", "/transformers_weights", "\"../x.safetensors\"", "transformers_weights"},
@@ -86,6 +91,7 @@ const Changes kChanges[] = {
       {"config.json", "/text_config/n_local_heads", "3", "n_local_heads"},
       {"config.json", "/text_config/attention_qk_norm", "false", "q_norm"},
       {"config.json", "/text_config/n_layer", "3", "layers.2"},
+      {"config.json", "/model_type", "\"dual_ar\"", "OpenAudio S1) is not supported"},
       {"codec.pth", "", "", "codec.pth"}}},
     {"cosyvoice2",
      "cosyvoice2",
@@ -269,6 +275,22 @@ TEST_P(CheckpointFaults, AreNamed) {
     }
     copy.dir.write(change.file, before);
   }
+}
+
+/// Formats of a family that are not supported are refused by it, not as unknown.
+TEST(Claims, OtherFormatsAreOfTheirFamily) {
+  const auto family_of = [](const char* config) {
+    const Config root = Config::parse(config, "config.json");
+    const auto found = std::ranges::find_if(
+        families(), [&](const Family& each) { return each.claims && each.claims(root); });
+    return found == families().end() ? std::string() : std::string(found->name);
+  };
+  EXPECT_EQ(family_of(R"({"backbone_flavor": "llama-1B", "decoder_flavor": "llama-100M",
+                          "text_vocab_size": 128256, "audio_vocab_size": 2051})"),
+            "csm");
+  EXPECT_EQ(family_of(R"({"model_type": "dual_ar", "dim": 1024, "n_layer": 24})"), "fish_speech");
+  EXPECT_EQ(family_of(R"({"model_type": "llama", "vocab_size": 156951})"), "orpheus");
+  EXPECT_EQ(family_of(R"({"model_type": "parrot"})"), "");
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, CheckpointFaults, testing::ValuesIn(kChanges),

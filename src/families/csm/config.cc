@@ -1,11 +1,20 @@
 #include "families/csm/config.h"
 
+#include <nlohmann/json.hpp>
+
 #include "families/loading/checkpoint.h"
 #include "io/file.h"
 #include "nn/llama_config.h"
 
 namespace syrinx::csm {
 namespace {
+
+/// A key of configs of the authors' first program and of its fine-tunes; a config of transformers
+/// may have it, too.
+constexpr const char* kFirstFormat = "backbone_flavor";
+bool of_first_program(const Config& root) {
+  return model_type(root) != "csm" && root.raw().contains(kFirstFormat);
+}
 
 void load_depth(const Config& c, ModelConfig& m) {
   m.depth = load_llama_config(c);
@@ -34,9 +43,14 @@ void load_sampling(const Config& c, const std::string& prefix, SampleParams& p) 
 
 }  // namespace
 
-bool claims(const Config& root) { return model_type(root) == "csm"; }
+bool claims(const Config& root) { return model_type(root) == "csm" || of_first_program(root); }
 
 ModelConfig load_model_config(const Config& root) {
+  if (of_first_program(root)) {
+    root.fail(kFirstFormat,
+              "is of the format of the authors' first program; supported is that of transformers "
+              "(CsmForConditionalGeneration), as sesame/csm-1b has it");
+  }
   ModelConfig m;
   m.backbone = load_llama_config(root);
   m.max_positions = root.i("max_position_embeddings", 64, 1 << 20);

@@ -2,10 +2,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/check.h"
+
 namespace syrinx::fish_speech {
 namespace {
 
 constexpr int64_t kMostWidth = 1 << 16;
+constexpr const char* kOlder = "dual_ar";
 
 /// Reads the sizes of one of the two networks; rope and norms of both come from the slow network's
 /// keys, as in the authors' code.
@@ -46,10 +49,16 @@ DecoderConfig load_stack(const Config& c, const Config& text, bool qk_norm) {
 
 bool claims(const Config& root) {
   const auto found = root.raw().find("model_type");
-  return found != root.raw().end() && found->is_string() && *found == "fish_qwen3_omni";
+  return found != root.raw().end() && (*found == "fish_qwen3_omni" || *found == kOlder);
 }
 
 ModelConfig load_model_config(const Config& root) {
+  if (root.opt_s("model_type", "") == kOlder) {
+    root.fail("model_type",
+              concat(kOlder,
+                     " (Fish Speech 1, OpenAudio S1) is not supported; S2 is, whose type is "
+                     "fish_qwen3_omni"));
+  }
   const Config text = root.sub("text_config"), audio = root.sub("audio_decoder_config");
   ModelConfig m;
   const bool qk_norm = text.opt_b("attention_qk_norm", false);

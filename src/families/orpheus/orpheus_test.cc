@@ -75,6 +75,11 @@ TEST_F(OrpheusTest, EachTokenHasItsBlock) {
     feed(*state, token(step, 1));
   }
   EXPECT_EQ(feed(*state, 0).next, Verdict::kFinished);
+  SpeechRequest endless = say("Hello.");
+  endless.terms.ignore_stop = true;
+  const auto more = open(endless);
+  for (int step = 0; step < kFrameTokens; ++step) feed(*more, token(step, 1));
+  EXPECT_EQ(more->rule(0).ranges, 1) << "it may not end";
 }
 
 TEST_F(OrpheusTest, DefaultsAndBounds) {
