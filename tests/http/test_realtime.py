@@ -1,5 +1,5 @@
 """Conversations by the Realtime API, with the real program: PocketSphinx hears, a small random text model answers,
-the built-in voice speaks. What the model says means nothing; who says what, when and in which order does."""
+the built-in voice speaks. What the model says means nothing; which events come, when and in which order does."""
 import base64
 import json
 import pathlib
@@ -324,7 +324,7 @@ class Realtime(unittest.TestCase):
             except ConnectionResetError:
                 pass  # what was still to be read may cost the last frame
 
-    def test_who_answers(self):
+    def test_which_model_answers(self):
         with harness.Server("--quiet", "--ears", "none") as alone:
             with Conversation(alone, "") as ws:
                 ws.say("Hi")
@@ -334,7 +334,7 @@ class Realtime(unittest.TestCase):
                 self.assertEqual(ws.status, 404)
 
     def test_twenty_at_once(self):
-        """Everybody gets the whole answer that one alone gets, which ends as its writer ends it."""
+        """Every session gets the whole answer that one alone gets, which ends as its writer ends it."""
         with self.open() as ws:
             ws.say(QUESTION)
             ws.respond()

@@ -1,6 +1,6 @@
 """LiveKit's and Pipecat's own services for the Realtime API and for transcription, pointed here, in whole turns: a
 greeting, questions that another program speaks, answers, interruptions in the middle, a tool that is called and whose
-result is told. Skipped (exit code 77) where neither is installed, nor what hears and speaks."""
+result is said. Skipped (exit code 77) where neither is installed, nor what hears and speaks."""
 import asyncio
 import functools
 import importlib.util
@@ -36,7 +36,7 @@ def needs(name):
 
 @functools.cache
 def spoken(text):
-    """By flite, a voice that is none of ours: 16-bit samples at RATE, the same in each run (no dither)."""
+    """Speech by flite, another program: 16-bit samples at RATE, the same in each run (no dither)."""
     with tempfile.TemporaryDirectory() as folder:
         wav = pathlib.Path(folder) / "said.wav"
         subprocess.run(["flite", "-voice", "slt", "-t", text, "-o", wav], check=True)
@@ -65,7 +65,7 @@ class Agents(unittest.TestCase):
         cls.server.__exit__()
 
     def times_around(self, text, end):
-        """When the voice that answers begins the last word that ends by so many characters of a text, and the next one;
+        """When the voice that answers begins the last word that ends within `end` characters of a text, and the next one;
         seconds, of the text spoken once more."""
         answer = self.server.open_speech({"input": text, "stream_format": "sse", "response_format": "pcm",
                                           "word_timestamps": True})
@@ -80,7 +80,7 @@ class Agents(unittest.TestCase):
 @needs("livekit")
 class LiveKit(Agents):
     class Talk:
-        """A session of their RealtimeModel, and what it tells."""
+        """A session of their RealtimeModel, and what it reports."""
 
         def __init__(self, base, model, **options):
             from livekit.plugins import openai
@@ -190,7 +190,7 @@ class LiveKit(Agents):
         self.assertTrue(cut.text.startswith(heard))
         self.assertLess(0, len(heard))
         self.assertLess(len(heard), len(cut.text))
-        # Random ids make long words, so their number tells nothing: the last one that was heard began in time.
+        # Random ids make long words, so their number says nothing: the last one that was heard began in time.
         begin_s, later_s = self.times_around(cut.text, len(heard))
         self.assertLess(begin_s, 0.5 + SLACK_S)
         self.assertGreater(later_s, 0.5 - SLACK_S)
@@ -231,7 +231,7 @@ class Said:
 
 
 async def read(generation, first=None):
-    """All of an answer of LiveKit's; `first` is told when it begins to sound."""
+    """All of an answer of LiveKit's; `first` is called when it begins to sound."""
     said = Said()
     async for message in generation.message_stream:
         said.item = message.message_id
@@ -251,7 +251,7 @@ async def read(generation, first=None):
 @needs("pipecat")
 class Pipecat(Agents):
     class Line:
-        """A pipeline around a service, what comes out of it at both ends, and who runs it."""
+        """A pipeline around a service, what comes out of it at both ends, and its runner."""
 
         def __init__(self, *processors):
             from pipecat.pipeline.pipeline import Pipeline

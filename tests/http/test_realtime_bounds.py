@@ -1,5 +1,5 @@
-"""Realtime sessions that would have no bounds if the server set none, with the real program: one that never reads, and one in
-which nobody speaks for long. What they cost is bounded, they end as documented or go on, and nobody else is disturbed.
+"""Realtime sessions that would have no bounds if the server set none, with the real program: one that never reads, and one
+that is silent for long. What they cost is bounded, they end as documented or go on, and no other session is disturbed.
 
 `./check` has minutes of silence, `./check long` an hour (SYRINX_SILENCE_MINUTES=60)."""
 import base64
@@ -36,8 +36,8 @@ class Bounds(unittest.TestCase):
         cls.server.__exit__()
 
     def answer_s(self, ws):
-        """Seconds until the first audio of an answer to a line of text, which is whole. Random weights may write what nobody
-        can say, or nothing: then it asks again."""
+        """Seconds until the first audio of an answer to a line of text, which is whole. Random weights may write what no
+        voice can say, or nothing: then it asks again."""
         for _ in range(20):
             ws.say("Hello!")
             began = time.monotonic()
@@ -60,7 +60,7 @@ class Bounds(unittest.TestCase):
             before, cut = memory(self.server.process), self.server.read_log().count("the client does not read")
             with Conversation(self.server) as deaf:
                 deaf.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-                # Each update is told back whole: far more than the server would keep for it.
+                # The reply to each update has all of it: far more than the server would keep for it.
                 update = json.dumps({"type": "session.update", "session": {
                     "type": "realtime", "instructions": "x" * 100_000}}).encode()
                 deaf.socket.settimeout(0.5)
@@ -101,7 +101,7 @@ class Bounds(unittest.TestCase):
         return time.monotonic() - began
 
     def heard(self, ws, question, turns):
-        """A question becomes an item, and is written down where somebody can."""
+        """A question becomes an item, and is written down where there is a recogniser."""
         ws.append(question + silence(1500))
         if turns is None:
             ws.send({"type": "input_audio_buffer.commit"})
@@ -111,7 +111,7 @@ class Bounds(unittest.TestCase):
         ws.until_type(written + "completed", written + "failed")
 
     def test_silence_for_long(self):
-        """With a detector and without one: nothing is kept of it but what a turn may have, nobody is answered, and who speaks
+        """With a detector and without one: nothing is kept of it but what a turn may have, no answer comes, and a voice
         after it is heard."""
         question = self.server.speak({"input": "What time is it?", "response_format": "pcm", "seed": 5})[2]
         for turns in ({"type": "server_vad", "create_response": False}, None):

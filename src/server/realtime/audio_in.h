@@ -1,7 +1,6 @@
 // What a client says in a session of the Realtime API: from bytes to samples at kHearingRate, kept
-// until they are taken, and the turns among them. It knows neither conversations nor events:
-// whoever owns it names the turns and tells of them. Bounded, however much comes. One thread at a
-// time.
+// until they are taken, and the turns among them. It knows neither conversations nor events: its
+// owner names the turns and sends their events. Bounded, however much comes. One thread at a time.
 //
 //   audio.append(bytes);
 //   while (audio.waits()) {
@@ -33,7 +32,7 @@ namespace syrinx {
 /// A detector of voices by threshold (TurnRules); throws LoadError where there is none.
 using OpenActivity = std::function<std::unique_ptr<VoiceActivity>(double threshold)>;
 
-/// Whether a speaker who pauses is done, as another thread finds it.
+/// Whether a speaker that pauses is done, as another thread finds it.
 enum class TurnEnd : uint8_t { kUnknown, kOpen, kDone };
 /// Begins to find it from samples at kHearingRate, of which the last seconds count; does not wait.
 using AskTurnEnd =
@@ -48,10 +47,10 @@ class AudioIn {
   explicit AudioIn(OpenActivity open_activity, AskTurnEnd ask_turn_end = {})
       : open_activity_(std::move(open_activity)), ask_turn_end_(std::move(ask_turn_end)) {}
 
-  /// Of bytes that come from now on.
+  /// Sets the format of bytes that come from now on.
   void set_format(RealtimeFormat format);
-  /// How turns are told from now on; a turn that goes on is forgotten, and what was heard stays.
-  /// False: as before, nothing changes. Throws LoadError, and then changes nothing.
+  /// Sets how turns are found from now on; a turn that goes on is forgotten, and what was heard
+  /// stays. False: as before, nothing changes. Throws LoadError, and then changes nothing.
   bool detect(const std::optional<TurnDetection>& turns);
 
   /// Bytes wait to be heard, after those before them are.
@@ -68,7 +67,7 @@ class AudioIn {
   std::optional<TurnEvent> hear(std::span<const float>& samples, std::string_view transcript);
   /// What is kept and was not given before: of a turn, once it began.
   std::vector<float> give();
-  /// Forgets what is too old to belong to a turn or to the time that nobody may be silent for
+  /// Forgets what is too old to belong to a turn or to a silence that is answered
   /// (TurnDetection::idle_ms); without detection, to be committed.
   void forget_old();
 

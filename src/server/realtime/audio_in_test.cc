@@ -108,7 +108,7 @@ TEST(AudioIn, SemanticTurnsEndByWhatWasSaid) {
   EXPECT_EQ(kinds_of(peer.say(900, false)), "");
   peer.hear(item, {.segments = {" I would like to go to the zoo."}});
   EXPECT_TRUE(kinds_of(peer.say(20, false)).starts_with("input_audio_buffer.speech_stopped"));
-  // Whoever says nothing that can be understood is waited for, and not for ever.
+  // A speaker whose words are unknown is waited for, and not for ever.
   peer.say(600, true);
   EXPECT_EQ(kinds_of(peer.say(1900, false)), "");
   EXPECT_TRUE(kinds_of(peer.say(200, false)).starts_with("input_audio_buffer.speech_stopped"));

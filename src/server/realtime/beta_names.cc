@@ -50,7 +50,7 @@ void move_field(JsonIn& fields, const char* name, const char* path) {
   fields[where] = std::move(value);
 }
 
-/// {"type"} of a format's name in the beta; what is no such name is refused by what reads it.
+/// {"type"} of a format's name in the beta; another name is refused by what reads it.
 void name_format(JsonIn& fields, const char* name) {
   const auto at = fields.find(name);
   if (at == fields.end() || !at->is_string()) return;

@@ -1,5 +1,5 @@
 // The names that the Realtime API had in its beta (2024), for clients that ask for them
-// (`OpenAI-Beta: realtime=v1`): what they say in today's words, and what they are told in theirs.
+// (`OpenAI-Beta: realtime=v1`): their events in today's names, and today's events in theirs.
 // Field by field as in OpenAI's API description of that time. Free functions; any thread.
 #pragma once
 

@@ -51,7 +51,7 @@ TEST(BetaNames, OddEventsStay) {
         R"({"type": "input_audio_buffer.commit", "session": {"voice": "x"}})"}) {
     EXPECT_EQ(in_today(same), JsonIn::parse(same)) << same;
   }
-  // Today's words win, and what is no object does not become one.
+  // Today's names win, and a value that is not an object does not become one.
   EXPECT_EQ(in_today(R"({"type": "session.update", "session": {"voice": "a", "audio": {"output":
       {"voice": "b"}}}})")["session"]["audio"]["output"]["voice"],
             "b");

@@ -17,18 +17,18 @@ namespace syrinx {
 struct ContextWindow {
   Truncation how = {};
   int64_t room = 0;         ///< tokens of a prompt at most; 0: not known, and nothing leaves
-  size_t instructions = 0;  ///< so many messages never leave
+  size_t instructions = 0;  ///< number of messages that never leave
   /// Tokens of a request's prompt.
   std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
 
-  /// The room that an answer of so many tokens at most (0: an eighth of all) leaves of so many
-  /// positions: half of them, where the bound says little.
+  /// Returns the tokens of `positions` that an answer of at most `max_tokens` (0: an eighth of
+  /// all) leaves: half of them, where the bound says little.
   static int64_t room_of(int64_t positions, int max_tokens);
 };
 
 struct FittedChat {
   ChatCall call;
-  size_t left = 0;  ///< so many messages behind the instructions are not read
+  size_t left = 0;  ///< number of messages behind the instructions that are not read
 };
 
 /// Checks the body of a chat request. The last message never leaves, nor the call that gave it;

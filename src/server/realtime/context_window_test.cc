@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// A message that counts for so many tokens.
+/// A message that counts for `tokens`.
 JsonIn says(const char* role, int tokens) {
   return {{"role", role}, {"content", std::string(static_cast<size_t>(tokens), 'x')}};
 }
@@ -65,13 +65,13 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
   const JsonIn given = {says("user", 100), call, gave, gave};
   EXPECT_EQ(fitted(given, window_of(50)).left, 1u) << "nobody is told what no call gave";
   EXPECT_EQ(fitted({call, gave}, window_of(50)).left, 0u);
-  // Somebody spoke while the tool was at work.
+  // A user spoke while the tool was at work.
   const JsonIn spoken = {says("user", 100), call, says("user", 10), gave, says("user", 100)};
   EXPECT_EQ(fitted(spoken, window_of(300)).left, 1u);
   EXPECT_EQ(fitted(spoken, window_of(215)).left, 4u);
   const JsonIn hurried = {says("user", 100), call, says("user", 10), gave};
   EXPECT_EQ(fitted(hurried, window_of(50)).left, 1u);
-  // A call without a name of its own is nobody's.
+  // No result belongs to a call without an id.
   JsonIn nameless = says("assistant", 100);
   nameless["tool_calls"] = JsonIn::parse(R"([{"id": "", "function": {"name": "f"}}])");
   EXPECT_EQ(fitted({nameless, says("user", 100), says("assistant", 100), says("user", 100)},

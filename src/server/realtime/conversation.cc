@@ -63,7 +63,7 @@ ItemPart read_part(const JsonFields& fields, const std::string& role, RealtimeFo
     out.pending = !transcript && !out.samples.empty();
     out.known = transcript.has_value();
   } else if ((type == "output_audio" || type == "audio") && assistant) {
-    out.kind = ItemPart::kOutputAudio;  // what was said, told again by a client that comes back
+    out.kind = ItemPart::kOutputAudio;  // what was said, repeated by a client that comes back
     out.text = fields.text("transcript").value_or("");
     out.cut = true;
   } else {
@@ -104,10 +104,12 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
-/// The part of an answer whose ids are kept; null: there is none.
+/// Returns the part of an answer whose ids are kept and of which anything was heard, be it less
+/// than a word; null: there is none.
 const ItemPart* made_of(const RealtimeItem& item) {
   if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
-  return &item.parts.front();
+  const ItemPart& part = item.parts.front();
+  return part.heard_s.value_or(1) > 0 ? &part : nullptr;
 }
 
 /// What was said goes along as a recording, where the model hears.
@@ -135,9 +137,10 @@ JsonIn message_of(const RealtimeItem& item, bool heard) {
     parts.push_back({{"type", "text"}, {"text", part.text}});
   }
   if (recordings) return {{"role", item.role}, {"content", std::move(parts)}};
-  if (text.empty()) return {};
+  const bool named = heard && made_of(item) != nullptr;
+  if (text.empty() && !named) return {};
   JsonIn out = {{"role", item.role}, {"content", std::move(text)}};
-  if (heard && made_of(item) != nullptr) out["audio"] = {{"id", item.id}};
+  if (named) out["audio"] = {{"id", item.id}};
   return out;
 }
 
@@ -225,7 +228,7 @@ namespace {
 constexpr double kCharactersASecond = 15;
 constexpr double kWideLetter = 3;  // characters: 好 is a syllable, five are said in a second
 
-/// How many bytes of a text were said when so many of its characters were, each as much as
+/// Returns the bytes of a text that were said when `characters` of it were, each as much as
 /// `weight`.
 template <class Weight>
 size_t said_bytes(std::string_view text, double characters, Weight weight) {
@@ -377,7 +380,7 @@ void Conversation::hear_newest(double most_s) {
   if (all_s <= most_s && count <= kMaxRecordings) return;
   for (ItemPart* part : said) {
     if (all_s <= 0.75 * most_s && count <= kMaxRecordings / 4 * 3) return;
-    if (count == 1) return;  // the newest is refused by who hears it, if it is too long
+    if (count == 1) return;  // the model refuses the newest, if it is too long
     part->read = true;
     all_s -= seconds_of(*part);
     --count;

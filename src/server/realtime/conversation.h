@@ -27,7 +27,7 @@ struct ItemPart {
   Kind kind = kInputText;
   std::string text = {};  ///< or transcript
   bool pending = false;   ///< the transcript is on its way
-  bool known = true;      ///< the transcript may be told
+  bool known = true;      ///< the transcript may be sent
   /// What was said, as far as it is kept: 16-bit samples at kHearingRate of a client, bytes of
   /// `format` of an answer.
   std::vector<int16_t> samples = {};
@@ -42,8 +42,8 @@ struct ItemPart {
   /// The answer as the model made it, as far as that is kept; not of one that was cut before.
   std::vector<int32_t> ids = {};
   std::optional<double> heard_s = {};  ///< where it was cut
-  double speed = 1;   ///< of an answer: so much of it as it was made is played in 1 s
-  bool read = false;  ///< of what was said: its transcript is told, not its sound
+  double speed = 1;   ///< of an answer: seconds of it, as it was made, that are played in 1 s
+  bool read = false;  ///< of what was said: models get its transcript, not its sound
 };
 
 /// A message, a call of a tool, or what it gave.
@@ -66,10 +66,10 @@ struct RealtimeItem {
 RealtimeItem read_item(const JsonFields& fields, RealtimeFormat format);
 /// There is one of this id already.
 ApiError taken_id(const std::string& id);
-/// As it is told. Audio only where that is asked for.
+/// Returns it as events have it. Audio only where that is asked for.
 JsonOut item_object(const RealtimeItem& item, bool with_audio = false, RealtimeFormat input = {});
 
-/// Cuts an answer to what was heard in so many seconds, by the times of its words; where they are
+/// Cuts an answer to what was heard in `heard_s` seconds, by the times of its words; where they are
 /// not known, by its share of the characters (or, where not all of it was made, by how fast people
 /// speak), at a word's end. False: more than was made.
 bool truncate_part(ItemPart& part, double heard_s);
@@ -78,11 +78,10 @@ class Conversation {
  public:
   static constexpr size_t kMaxItems = 2000;
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
-  /// Of audio that is kept, six minutes of what was said, and as many bytes of answers; the oldest
-  /// goes first.
+  /// Six minutes of what was said are kept, and as many bytes of answers; the oldest goes first.
   static constexpr int kMaxAudio_s = 360;
   static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
-  /// Of answers as they were made, likewise: they are text from then on.
+  /// Bytes of ids of answers as they were made that are kept; older answers are text.
   static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
   RealtimeItem* find(std::string_view id);
@@ -110,7 +109,7 @@ class Conversation {
   /// What a chat model reads, as OpenAI's chat API has it. `heard`: said audio goes along as
   /// recordings, and answers that were heard by the ids of their items, for models that hear.
   /// `pending`: what is known of an item's transcript that is on its way; null: nothing.
-  /// `items`: is told the last item of each message behind the instructions; may be null.
+  /// `items`: gets the last item of each message behind the instructions; may be null.
   JsonIn messages(const std::string& instructions, bool heard,
                   const std::function<std::string(const std::string& id)>& pending = {},
                   std::vector<std::string>* items = nullptr) const;

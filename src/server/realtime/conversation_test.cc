@@ -104,14 +104,14 @@ TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
   EXPECT_EQ(base64_decoded(item["content"][0]["audio"].get<std::string>())->size(), 2500u * 48);
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().body["messages"].back()["content"], "One, two, three");
-  // Of a voice that does not know its words: by its share, at a blank.
+  // Where a voice does not know its words: by its share, at a blank.
   ItemPart part{
       .kind = ItemPart::kOutputAudio, .text = "aaaa bbbb cccc dddd", .audio_s = 4, .whole = true};
   EXPECT_TRUE(truncate_part(part, 1.5));
   EXPECT_EQ(part.text, "aaaa");
   EXPECT_TRUE(truncate_part(part, 0));
   EXPECT_EQ(part.text, "");
-  // Of an answer that was cut off before all of it was made, not more than can have been said.
+  // An answer that was cut off before all of it was made keeps no more than can have been said.
   ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
   EXPECT_TRUE(truncate_part(begun, 1));
   EXPECT_EQ(begun.text, std::string(15, 'a'));
@@ -177,8 +177,7 @@ TEST(Conversation, TextIsBoundedWhateverItIs) {
   }
 }
 
-/// Of recordings in items six minutes are kept, the newest, whether anybody writes them down or
-/// not.
+/// The newest six minutes of recordings in items are kept, whether they are transcribed or not.
 TEST(Conversation, AudioIsBoundedHoweverItCame) {
   constexpr size_t kMinute = size_t{60} * 8000;
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });

@@ -1,4 +1,4 @@
-// When a speaker who pauses is done, by what they have said so far and by how their pitch ended:
+// When a speaker that pauses is done, by the words so far and by how the pitch ended:
 // the rules that stand for OpenAI's `semantic_vad`. A sentence that is complete needs a short
 // pause, one that breaks off after "and" a long one; recognisers without punctuation leave the
 // middle, and there a pitch that fell says that it is complete. A model that hears whether the

@@ -166,8 +166,8 @@ bool Foresight::settle(SpeechRequest& request) {
   return true;
 }
 
-/// Begins the round; false: it waits. What is refused is not asked for: the answer itself will be
-/// told why.
+/// Begins the round; false: it waits. What is refused is not asked for: the answer itself gets
+/// the reason.
 bool Foresight::submit() try {
   if (!settle(*next_)) return false;
   const auto id = cast_.writer->submit_soon(*std::exchange(next_, std::nullopt), pieces_);

@@ -57,11 +57,11 @@ class Foresight {
   void hear();
   /// Takes in what has come; false: nothing.
   bool pump();
-  /// The voice of a context failed; false: it is none of this one's.
+  /// The voice of a context failed; false: the context is not this one's.
   bool voice_failed(const std::string& context);
 
-  /// The question has ended. Drafts no more; `request` is the answer's, which is then told as it
-  /// comes.
+  /// The question has ended. Drafts no more; `request` is the answer's, whose text is given to
+  /// wrote() as it comes.
   void begin_answer(SpeechRequest& request);
   /// Completes the request with what is expected of it; false: not yet, `wake` comes.
   bool settle(SpeechRequest& request);
@@ -69,7 +69,7 @@ class Foresight {
   /// A sentence waits that is spoken as answers of this configuration are.
   bool holds(const AnswerConfig& config) const;
   /// Whether the answer, of which `text` is to be spoken so far (`all`: and no more), begins with
-  /// that sentence; nothing: too early to tell. Once it does, release() what is held.
+  /// that sentence; nothing: not known yet. Once it does, release() what is held.
   std::optional<bool> met(std::string_view text, bool all) const;
   /// Makes the sentence that of the context `as`; its bytes, or nothing: it is not there any more.
   std::optional<size_t> release(const std::string& as);

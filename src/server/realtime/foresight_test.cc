@@ -62,7 +62,8 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
             JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
   const uint64_t seed = writer_->last_request().sampling.seed;
-  ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3; }));
+  ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3 && writer_->ended() == 1; }));
+  caller.pump();  // the whole draft, of which the first sentence alone makes the voice begin
   EXPECT_EQ(caller.count("response.created"), 0);
   EXPECT_EQ(caller.count("response.output_audio.delta"), 0);
   caller.end_turn("hello there");
@@ -128,7 +129,7 @@ TEST_F(ForesightTest, WhatIsTypedAndTakenBackLeavesNothing) {
   EXPECT_EQ(caller.sums->turns.value(), 1) << "a turn that nobody finished";
 }
 
-TEST_F(ForesightTest, ADraftThatNobodyWantsIsStopped) {
+TEST_F(ForesightTest, ADraftThatIsNotNeededIsStopped) {
   RealtimeCaller caller(writer_, speaker_);
   caller.type("append", "endless");
   ASSERT_TRUE(caller.wait([&] { return writer_->last_request().terms.background; }));
@@ -138,7 +139,7 @@ TEST_F(ForesightTest, ADraftThatNobodyWantsIsStopped) {
   EXPECT_EQ(caller.sums->wasted.value(), caller.sums->drafted.value());
 }
 
-TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
+TEST_F(ForesightTest, ACoughAndASessionWithoutPredictionLeaveNothing) {
   RealtimeCaller caller(writer_, speaker_);
   caller.sound(600, true);
   caller.seems("hm");
@@ -169,7 +170,7 @@ TEST_F(ForesightTest, ACoughAndWhoeverForbidsItLeaveNothing) {
   EXPECT_EQ(never.events.back()["error"]["code"], "unsupported_value");
 }
 
-TEST_F(ForesightTest, WhatIsRefusedWhileNobodyWantsItIsNoError) {
+TEST_F(ForesightTest, ADraftThatIsRefusedIsNoError) {
   RealtimeCaller caller(writer_, speaker_);
   writer_->say({"busy"});  // which the speaker refuses
   caller.sound(600, true);
@@ -287,7 +288,7 @@ TEST_F(ForesightTest, WhatIsTypedIsAnsweredAhead) {
   EXPECT_EQ(caller.sums->ready.value(), 1);
 }
 
-TEST_F(ForesightTest, WhatIsTypedAmissIsToldOrBounded) {
+TEST_F(ForesightTest, WhatIsTypedAmissIsReportedOrBounded) {
   writer_->say({"Yes", "."});
   RealtimeCaller caller(writer_, speaker_);
   const auto code = [&] { return caller.events.back()["error"]["code"]; };
@@ -318,7 +319,7 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsToldOrBounded) {
   EXPECT_EQ(messages.size(), 3u);
   EXPECT_EQ(messages[0]["content"], "word 999");
   EXPECT_EQ(messages[2]["content"], "and");
-  caller.talk.reset();  // who leaves takes it along
+  caller.talk.reset();  // it ends with the talk
   EXPECT_TRUE(speaker_->wait_idle(10));
 }
 
@@ -373,7 +374,7 @@ TEST_F(ForesightEngineTest, TheAnswerIsTheSameAsWithout) {
   EXPECT_EQ(answer(PredictWhen::kUnlessNot, {"What is a dime", "What", question}, question), plain);
 }
 
-TEST_F(ForesightEngineTest, WhoeverLeavesInTheMiddleLeavesNothingBehind) {
+TEST_F(ForesightEngineTest, AClientThatLeavesInTheMiddleLeavesNothingBehind) {
   for (int spoken = 0; spoken < 2; ++spoken) {
     RealtimeCaller caller(writer_, speaker_, PredictWhen::kUnlessNot, 16);
     be_brief(caller);

@@ -22,7 +22,7 @@ size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, s
   return good == 0 ? 0 : good + kAhead;
 }
 
-/// Tells from the engine's thread that the request has ended.
+/// Reports from the engine's thread that the request has ended.
 class HearingAhead::Ending : public Sink {
  public:
   explicit Ending(std::function<void()> wake) : wake_(std::move(wake)) {}
@@ -36,7 +36,7 @@ class HearingAhead::Ending : public Sink {
     const std::lock_guard lock(mutex_);
     return came_;
   }
-  /// Nobody waits for it any more.
+  /// Its end is reported no more.
   void detach() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
@@ -66,7 +66,7 @@ void HearingAhead::drop() {
   running_.reset();
 }
 
-/// Of the first so many messages of a chat request's body, the last of which is the turn.
+/// Reads the first `messages` of a chat request's body, the last of which is the turn.
 HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t messages) {
   Question out{.messages = messages};
   const JsonIn& all = body.at("messages");
@@ -107,7 +107,7 @@ void HearingAhead::begin() {
   check_ = ChatCheck::begin(question.body, std::move(ability), post_, wake_);
 }
 
-/// What is refused is not asked for: the answer itself will be told why.
+/// What is refused is not asked for: the answer itself gets the reason.
 void HearingAhead::submit(ChatCall& call) try {
   SpeechRequest& request = call.request;
   request.terms.client = client_;

@@ -18,8 +18,8 @@
 
 namespace syrinx {
 
-/// Of so many samples at kHearingRate of a recording that goes on, those in stretches that stay,
-/// and what must follow them; 0: nothing stays yet.
+/// Returns the samples, of `samples` at kHearingRate of a recording that goes on, in stretches that
+/// stay, and what must follow them; 0: nothing stays yet.
 size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, size_t samples);
 
 class HearingAhead {
@@ -38,8 +38,8 @@ class HearingAhead {
   /// The turn has ended. What is being heard goes on, at once, if the answer needs it next; else it
   /// ends.
   void finish();
-  /// Tells whether what runs now, and is a beginning of this body of a chat request, still does.
-  /// What is none ends.
+  /// Returns what says whether the request that runs now still does, if it is a beginning of this
+  /// body of a chat request; any other ends.
   std::function<bool()> still_running(const JsonIn& body);
 
  private:

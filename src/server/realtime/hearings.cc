@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The words with which both texts begin; one that ends both may go on, and is none of them.
+/// Returns the words with which both texts begin; one that ends both may go on, and is left out.
 std::string agreed_words(std::string_view a, std::string_view b) {
   const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
   const std::string_view common = a.substr(0, static_cast<size_t>(parted - a.begin()));
@@ -108,8 +108,8 @@ void Hearings::tell(const char* what, const std::string& item, const JsonOut& fi
   out.send(concat("conversation.item.input_audio_transcription.", what), all);
 }
 
-/// What of it is settled, or in two hypotheses, and was not told before. A delta cannot be taken
-/// back: where words that were told have changed, the transcript alone says so.
+/// Sends what is settled, or in two hypotheses, and was not sent before. A delta cannot be taken
+/// back: where words that were sent have changed, the transcript alone says so.
 void Hearings::tell_sure(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
   const std::string now(trimmed(hearing.settled + hearing.partial));
   std::string sure = hearing.settled;

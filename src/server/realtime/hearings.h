@@ -1,7 +1,7 @@
 // What is being said in a session of the Realtime API and heard by a recogniser, by the names of
-// the items that it is or will be: asks for each hearing, knows its transcript so far, and tells it
-// with conversation.item.input_audio_transcription.*, where a client wants that, and once the item
-// is in the conversation. Every call is given where events and wishes go. One thread at a time.
+// the items that it is or will be: asks for each hearing, knows its transcript so far, and sends it
+// by conversation.item.input_audio_transcription.*, where a client wants that, and once the item is
+// in the conversation. Every call is given where events and wishes go. One thread at a time.
 #pragma once
 
 #include <map>
@@ -19,8 +19,8 @@ class Hearings {
   bool empty() const { return hearings_.empty(); }
   bool contains(const std::string& item) const { return hearings_.contains(item); }
 
-  /// How the client wants transcripts, from now on; nothing: they are not told. `partial`:
-  /// hypotheses are wanted, told or not. `live`: deltas come while it is said, of the words on
+  /// Sets how the client wants transcripts, from now on; nothing: they are not sent. `partial`:
+  /// hypotheses are wanted, sent or not. `live`: deltas come while it is said, of the words on
   /// which two hypotheses agree; else when its item is in the conversation.
   void set_wish(std::optional<TranscriptionWish> wish, bool partial, bool live) {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
@@ -36,10 +36,10 @@ class Hearings {
   void finish(const std::string& item, RealtimeOutbox& out) const;
   /// The item is in the conversation; `answer`: one is wanted.
   void commit(const std::string& item, bool answer, RealtimeOutbox& out);
-  /// Nobody wants to know any more. Nothing happens where it is not heard.
+  /// Ends its hearing. Nothing happens where it is not heard.
   void drop(const std::string& item, RealtimeOutbox& out);
 
-  /// False: nobody wants to know.
+  /// Takes news in. False: it is not heard.
   bool hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out);
   /// What seems to be said by now; empty: nothing, or it is not heard.
   std::string so_far(const std::string& item) const;
@@ -47,7 +47,7 @@ class Hearings {
   std::string all_so_far() const;
 
   /// Where its news have ended and its item is in the conversation: writes the transcript there and
-  /// tells it; it is heard no more. Whether words were said that want an answer; nothing: not yet.
+  /// sends it; it is heard no more. Whether words were said that want an answer; nothing: not yet.
   std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
 
  private:

@@ -1,4 +1,4 @@
-// When nobody has said anything for so long after an answer was heard that another is due
+// When a silence after an answer has lasted so long that another answer is due
 // (`idle_timeout_ms`). Counted in the audio that the client sends, as all times of a session: an
 // answer is played from the moment its first audio is sent on, as long as it lasts. Plain value,
 // ms.
@@ -12,7 +12,7 @@ namespace syrinx {
 
 class IdleTimer {
  public:
-  /// So much more of an answer was sent.
+  /// Another `audio_s` seconds of an answer were sent.
   void sounded(int64_t now_ms, double audio_s) {
     played_ms_ = std::max(played_ms_, static_cast<double>(now_ms)) + 1000 * audio_s;
   }
@@ -23,10 +23,10 @@ class IdleTimer {
     answered_ = true;
     stirred(now_ms);
   }
-  /// Somebody spoke until now.
+  /// A voice was heard until now.
   void stirred(int64_t now_ms) { from_ms_ = now_ms; }
 
-  /// Since when nobody is heard; nothing: nobody was answered yet.
+  /// Returns when the silence began; nothing: no answer was given yet.
   std::optional<int64_t> since() const {
     if (!answered_) return std::nullopt;
     return std::max(from_ms_, static_cast<int64_t>(played_ms_));

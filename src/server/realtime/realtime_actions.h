@@ -43,7 +43,7 @@ struct PauseHearing {
 struct EndHearing {
   std::string item;
 };
-/// Nobody wants to know any more; no news follow.
+/// Its hearing ends; no news follow.
 struct DropHearing {
   std::string item;
 };
@@ -65,8 +65,8 @@ struct BeginAnswer {
   bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
   /// What leaves the messages if there is no room for all of them.
   Truncation truncation = {};
-  size_t instructions = 0;  ///< so many messages never leave
-  /// Of those behind them, the last item of each, where they are the session's.
+  size_t instructions = 0;  ///< number of messages that never leave
+  /// The last item of each message behind them, where they are the session's.
   std::vector<std::string> items = {};
 };
 /// Something is being said or typed, and more of it is known: RealtimeSession::foreseen() is what

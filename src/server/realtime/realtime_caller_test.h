@@ -47,7 +47,7 @@ class CueEars final : public Recogniser {
   const RecogniserInfo info_{.name = "cue", .family = "test", .languages = {"en"}, .streams = true};
 };
 
-/// A client, and what it was told.
+/// A client, and the events that it got.
 class RealtimeCaller {
  public:
   RealtimeCaller(std::shared_ptr<Backend> writer, std::shared_ptr<Backend> speaker,

@@ -151,7 +151,7 @@ std::string read_voice(const JsonFields& output) {
   return output.need_text("voice");
 }
 
-/// Who says them without asking for the beta would wonder why they do nothing.
+/// Refuses them in sessions that did not ask for the beta, where they have no effect.
 void refuse_beta_fields(const JsonFields& fields) {
   const auto found = beta_field_in(fields.json());
   if (!found) return;
@@ -296,7 +296,8 @@ void merge_session(const JsonFields& session, const RealtimeAbility& ability,
   if (const auto type = session.choice("type", {"realtime", "transcription"})) {
     out.transcribes = *type == "transcription";
   }
-  session.text("model");  // the connection's; another name is not refused, but told
+  session.text("model");  // the connection's; another name is not refused, and the reply has the
+                          // connection's
   merge_response(session, ability, out.answer);
   merge_input(session, out);
   if (out.transcribes && !out.transcription) out.transcription.emplace();

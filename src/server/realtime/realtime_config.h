@@ -1,4 +1,4 @@
-// What a session of the Realtime API is set to: read from `session.update` and told in
+// What a session of the Realtime API is set to: read from `session.update` and sent in
 // `session.updated`, and what one response may say otherwise. Values; any thread.
 #pragma once
 
@@ -23,7 +23,8 @@ struct TurnDetection {
   bool create_response = true, interrupt_response = true;
 };
 
-/// `audio.input.transcription`; none: what a client says is recognised and not told.
+/// `audio.input.transcription`; none: what a client says is recognised, and its transcript is not
+/// sent.
 struct TranscriptionWish {
   std::string model, language, prompt;  ///< empty: not given
   bool scores = false;                  ///< with log-probabilities, where there are any
@@ -46,13 +47,13 @@ struct AnswerConfig {
 /// What of a conversation is read no more once its model has no room for all of it.
 struct Truncation {
   bool disabled = false;  ///< nothing: answers fail
-  double keep = 1;        ///< the oldest messages leave until so much of the room is filled
+  double keep = 1;        ///< share of the room that is filled once the oldest messages have left
   int64_t most = 0;       ///< tokens behind the instructions that are room; 0: all there are
   JsonIn told = "auto";   ///< as it was given
 };
 
 struct RealtimeConfig {
-  bool transcribes = false;  ///< type "transcription": nobody answers
+  bool transcribes = false;  ///< type "transcription": there are no answers
   AnswerConfig answer = {};
   RealtimeFormat input = {};
   std::optional<TranscriptionWish> transcription = {};
@@ -69,7 +70,7 @@ Eagerness eagerness_of(const TurnDetection& turns);
 
 /// What a session can do, whatever it is set to.
 struct RealtimeAbility {
-  std::string model = {};          ///< as it is told
+  std::string model = {};          ///< as events have it
   std::string default_voice = {};  ///< the same
   bool speaks = true;              ///< a voice is there
   bool calls_tools = false;        ///< what answers can be made to call a tool

@@ -18,9 +18,9 @@ struct RealtimeEvent {
   std::string audio = {};  ///< of input_audio_buffer.append, decoded
   std::optional<ApiError> fault = {};
 };
-/// At most so many bytes of audio come at once.
+/// Bytes of audio that may come at once.
 inline constexpr size_t kMaxAppendBytes = size_t{15} << 20;
-/// Of an event that brings no audio, and of one that does beside the items that it brings.
+/// Bytes of an event that brings no audio, and of one that does without the items that it brings.
 inline constexpr size_t kMaxEventBytes = size_t{1} << 20;
 ApiError event_too_long(std::string_view type, size_t bytes, std::string_view where = "");
 /// Takes its time where there is much audio; any thread, beside everything.

@@ -1,5 +1,5 @@
-// Who a session of the Realtime API speaks with: what can be done here, whatever it is set to.
-// Values; what its functions may be called on is up to who gives them.
+// What can be done in a session of the Realtime API, whatever it is set to. Values; their owner
+// says on which threads their functions may be called.
 #pragma once
 
 #include <functional>
@@ -21,12 +21,12 @@ struct RealtimeFacts : RealtimeAbility {
   /// And while it is spoken; as PipelineInfo.
   std::optional<HearingFacts::Stretches> hears_ahead = {};
   bool beta = false;  ///< events have the names of the beta, in and out
-  /// Why nobody can answer; empty: somebody can.
+  /// Why there can be no answers; empty: there can be.
   std::string no_answer = {};
   /// Checks a voice's name.
   std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
   OpenActivity open_activity = {};
-  AskTurnEnd ask_turn_end = {};  ///< empty: words and pitch alone tell
+  AskTurnEnd ask_turn_end = {};  ///< empty: words and pitch alone decide
 
   /// Throws an ApiError that names `param` where the voice of `wish` is another than that of `now`
   /// and there is none of its name.

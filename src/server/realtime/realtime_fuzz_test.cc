@@ -1,4 +1,4 @@
-// A session that is fed what strangers might send, and news that nobody waits for.
+// A session that gets what strangers might send, and news that it does not wait for.
 #include <gtest/gtest.h>
 
 #include "base/fuzzing.h"

@@ -15,8 +15,8 @@ class ModelTable;
 struct RealtimeModels {
   std::shared_ptr<Backend> writer, speaker;
 };
-/// Who takes part in a session that was opened with ?model=NAME. kNotFound: nobody is called so;
-/// kOverloaded: not loaded at the moment.
+/// Returns the models of a session that was opened with ?model=NAME. kNotFound: no model has the
+/// name; kOverloaded: not loaded at the moment.
 Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
                                        const std::string& name);
 

@@ -72,7 +72,7 @@ TEST(RealtimeSession, BeginsWithAConversation) {
       << "who only has things written down holds none";
 }
 
-TEST(RealtimeSession, TruncationIsReadAndTold) {
+TEST(RealtimeSession, TruncationIsReadAndSent) {
   RealtimePeer peer;
   const auto told = [&](const JsonIn& truncation) {
     return peer.send(session_update({{"truncation", truncation}})).at(0)["session"]["truncation"];
@@ -150,7 +150,7 @@ TEST(RealtimeSession, ATurnByAudioInTheDocumentedOrder) {
   ASSERT_EQ(peer.opened.size(), 1u);
   EXPECT_EQ(peer.opened[0].item, item);
   EXPECT_EQ(peer.opened[0].wish.model, "whisper-1");
-  peer.hear(item, {.segments = {" hello"}});  // told once the item is there
+  peer.hear(item, {.segments = {" hello"}});  // sent once the item is there
   events = peer.say(600, false);
   EXPECT_EQ(kinds_of(events),
             "input_audio_buffer.speech_stopped input_audio_buffer.committed "
@@ -223,7 +223,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   peer.hear(item, {.segments = {" what is the"}, .partial = "thyme"});
   EXPECT_EQ(peer.foreseen.back()[1]["content"], "what is the thyme");
   peer.say(700, false);  // now it is an item whose transcript is on its way
-  peer.say(600, true);   // and somebody goes on
+  peer.say(600, true);   // and the speaker goes on
   const std::string more = peer.opened.back().item;
   peer.hear(more, {.partial = "of day"});
   ASSERT_EQ(peer.foreseen.size(), 3u);
@@ -248,7 +248,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   peer.hear(peer.opened.back().item, {.partial = "oh"});
   peer.send({{"type", "input_audio_buffer.clear"}});
   EXPECT_EQ(peer.forgotten, 2);
-  // Nobody answers by himself, or what is asked for is something else.
+  // Answers do not come by themselves, or another thing is asked for.
   const size_t before = peer.foreseen.size();
   peer.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
       {"type": "server_vad", "create_response": false}}}})")));
@@ -259,7 +259,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   EXPECT_FALSE(peer.begun.back().foreseen);
 }
 
-TEST(RealtimeSession, SilenceAndNoiseAnswerNobody) {
+TEST(RealtimeSession, SilenceAndNoiseGetNoAnswer) {
   RealtimePeer peer;
   const std::string item = peer.turn();
   EXPECT_EQ(kinds_of(peer.hear_all(item, "")), "");
@@ -281,7 +281,7 @@ TEST(RealtimeSession, SpeakingInterruptsTheAnswer) {
   EXPECT_EQ(events.back()["response"]["status_details"]["reason"], "turn_detected");
   EXPECT_EQ(events[4]["item"]["status"], "incomplete");
   EXPECT_EQ(peer.stopped, std::vector{first});
-  EXPECT_EQ(kinds_of(peer.answer({.text = "late"})), "");  // nobody hears of it
+  EXPECT_EQ(kinds_of(peer.answer({.text = "late"})), "");  // no event says so
   // Two utterances in a row are answered once, when both are known.
   const std::string second = peer.opened.back().item;
   peer.say(700, false);
@@ -310,7 +310,7 @@ TEST(RealtimeSession, WithoutInterruptionsTheAnswerGoesOn) {
   EXPECT_EQ(kinds_of({peer.end().back()}), "response.created");  // now it is the second one's turn
   ASSERT_EQ(peer.begun.size(), 2u);
   EXPECT_EQ(peer.begun[1].body["messages"].size(), 3u);
-  // Nor are there answers that nobody wants.
+  // Nor are there answers that no client wants.
   RealtimePeer quiet;
   quiet.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
       {"type": "server_vad", "create_response": false}}}})")));
@@ -328,7 +328,7 @@ TEST(RealtimeSession, VoicesAreFixedOnceTheyAreHeard) {
   EXPECT_EQ(kinds_of(peer.send(other)), "session.updated");  // no change
   EXPECT_EQ(kinds_of(peer.send(session_update({{"audio", {{"output", {{"voice", "low"}}}}}}))),
             "error:\"cannot_update_voice\"");
-  RealtimePeer unset;  // who gives back what the session told
+  RealtimePeer unset;  // a client that gives back what the session sent
   unset.send(user_says("Hi"));
   unset.send(respond());
   unset.answer({.text = "Hi", .audio = "aa"});
@@ -337,12 +337,12 @@ TEST(RealtimeSession, VoicesAreFixedOnceTheyAreHeard) {
   EXPECT_EQ(kinds_of(unset.send(other)), "error:\"cannot_update_voice\"");
 }
 
-TEST(RealtimeSession, NobodyToAnswer) {
+TEST(RealtimeSession, WithoutATextModelThereAreNoAnswers) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.no_answer = "No text model is loaded."; });
   peer.send(user_says("Hi"));
   EXPECT_EQ(kinds_of(peer.send(respond())), "error:\"no_text_model\"");
   EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "error:\"no_text_model\"");
-  EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "");  // told once
+  EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "");  // sent once
 }
 
 TEST(RealtimeSession, TranscriptionSessions) {
@@ -393,8 +393,9 @@ TEST(RealtimeSession, TranscriptionSessionsHearWordsWhileTheyAreSaid) {
   const std::string second = peer.turn();
   peer.hear(second, {.partial = "one two"});
   peer.hear(second, {.partial = "one two three"});
-  EXPECT_EQ(peer.hear(second, {.segments = {" one two three"}, .text = "one two three"})[0]["delta"],
-            " three");
+  EXPECT_EQ(
+      peer.hear(second, {.segments = {" one two three"}, .text = "one two three"})[0]["delta"],
+      " three");
 }
 
 TEST(RealtimeSession, AModelThatHearsWaitsForNoTranscript) {
@@ -411,7 +412,7 @@ TEST(RealtimeSession, AModelThatHearsWaitsForNoTranscript) {
   EXPECT_NEAR(static_cast<double>(wav->size()), 44 + 2 * kHearingRate * 1.41, 1500);
 }
 
-TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsTold) {
+TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsSent) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
   peer.send(session_update({{"audio", {{"input", {{"transcription", {{"model", "x"}}}}}}}}));
   const std::string item = peer.turn();
@@ -422,7 +423,7 @@ TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsTold) {
   EXPECT_EQ(peer.begun.size(), 1u);
 }
 
-TEST(RealtimeSession, AModelThatHearsAnswersThoughNobodyWritesItDown) {
+TEST(RealtimeSession, AModelThatHearsAnswersWithoutARecogniser) {
   for (const char* input : {R"({"transcription": {"model": "x"}})",
                             R"({"turn_detection": {"type": "semantic_vad"}})"}) {
     RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
@@ -481,7 +482,7 @@ TEST(RealtimeSession, AModelThatHearsIsGivenATurnWhileItGoesOn) {
   EXPECT_EQ(peer.forgotten_ahead, 1);
 }
 
-TEST(RealtimeSession, NobodyHearsAheadWhereNothingStays) {
+TEST(RealtimeSession, NothingIsHeardAheadWhereNothingStays) {
   RealtimePeer transcribing(
       [](RealtimeFacts& facts) {
         facts.hears = true;
@@ -561,8 +562,8 @@ TEST(RealtimeSession, SilenceAfterAnAnswerIsAnsweredWhereThatIsWanted) {
   peer.answer({.text = "Are you there?", .audio = pcm_24k(1000, true)});
   peer.end();
   peer.say(4'000, false);
-  const std::string turn = peer.turn();  // somebody speaks: the time begins anew
-  peer.hear_all(turn, "");               // but said nothing
+  const std::string turn = peer.turn();  // a voice: the time begins anew
+  peer.hear_all(turn, "");               // without words
   EXPECT_EQ(kinds_of(peer.say(5'000, false)), "");
   EXPECT_EQ(kinds_of(peer.say(2'000, false)).find("input_audio_buffer.timeout_triggered"), 0u);
 }

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
-constexpr int kAheadVoices = 2;       // besides, that nobody wants yet
+constexpr int kAheadVoices = 2;       // besides, of answers that are not due yet
 constexpr int kMostSentences = 4096;  // of an answer: text models write faster than voices speak
 
 bool ended_badly(const Outcome& outcome) {
@@ -69,7 +69,7 @@ RealtimeFacts RealtimeTalk::facts_of(const RealtimeCast& cast) const {
   } else {
     if (cast.speaker) facts.model = cast.speaker->info().model;
     facts.no_answer =
-        "No text model is loaded here, so nobody can answer; serve one beside the voice "
+        "No text model is loaded here, so there are no answers; serve one beside the voice "
         "(--model), or use a transcription session.";
   }
   if (cast.speaker && !by_itself()) {
@@ -94,7 +94,7 @@ std::variant<ContextOptions, ApiError> RealtimeTalk::voice_options(
   if (auto* options = std::get_if<ContextOptions>(&out)) {
     options->call.audio.coding = config.format.coding;
     options->words = cast_.speaker->info().speech.word_times;
-    options->ssml = false;  // what a model writes is no markup, whatever it was talked into
+    options->ssml = false;  // what a model writes is not read as markup
   }
   return out;
 }
@@ -369,7 +369,7 @@ bool RealtimeTalk::pump_voice() {
   auto event = contexts_->next();
   if (!event) return false;
   const auto at = answers_.find(event->context);
-  if (at == answers_.end()) {  // one that nobody wants yet, and which failed
+  if (at == answers_.end()) {  // one that is not due yet, and which failed
     if (foresight_) foresight_->voice_failed(event->context);
     for (auto& [id, answer] : answers_) {
       if (answer.foresight) answer.foresight->voice_failed(event->context);

@@ -31,9 +31,9 @@
 
 namespace syrinx {
 
-/// Who takes part. Ears and desk outlive the talk.
+/// The models and services of a session. Ears and desk outlive the talk.
 struct RealtimeCast {
-  std::shared_ptr<Backend> writer;   ///< answers; null: nobody
+  std::shared_ptr<Backend> writer;   ///< answers; null: there are no answers
   std::shared_ptr<Backend> speaker;  ///< null: answers are text only; may be the writer
   const Ears* ears = nullptr;
   VoiceDesk* voices = nullptr;

@@ -11,7 +11,7 @@ namespace syrinx {
 namespace {
 
 /// The recogniser has refused, and that is known, before the turn is over.
-TEST(RealtimeTalk, WhoIsNotUnderstoodMaySpeakOn) {
+TEST(RealtimeTalk, ASpeakerThatIsNotUnderstoodMaySpeakOn) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.set({{"audio", {{"input", {{"transcription", {{"language", "fr"}}}}}}}});
   caller.sound(600, true);

@@ -33,10 +33,10 @@ class RealtimeResponse {
   void tell_created(const Conversation& session, RealtimeOutbox& out) const;
   /// What is asked for its answer; from now on it is begun.
   BeginAnswer begin(const Conversation& session);
-  /// Tells more of its answer. True: that was the end, and response.done is told; also where no
+  /// Sends more of its answer. True: that was the end, and response.done is sent; also where no
   /// item fits into the conversation any more, which fails it.
   bool write(const AnswerNews& news, Conversation& session, RealtimeOutbox& out);
-  /// Ends it, its answer where that was begun, and tells so.
+  /// Ends it, its answer where that was begun, and sends response.done.
   void cancel(const char* reason, Conversation& session, RealtimeOutbox& out);
 
  private:
@@ -58,13 +58,13 @@ class RealtimeResponse {
   std::string id_;
   ResponseWish wish_;
   bool hears_;                      // as RealtimeFacts
-  JsonOut conversation_, audio_;    // as they are told
+  JsonOut conversation_, audio_;    // as events have them
   Conversation own_;                // its items, where they are in no conversation
   bool begun_ = false;              // the answer was asked for
   bool sounded_ = false;            // audio was sent
   std::vector<std::string> items_;  // of all its items, in order
   std::string message_;             // the item that is being written
-  std::vector<ToolCall> calls_;     // to be told after it
+  std::vector<ToolCall> calls_;     // to be sent after it
 };
 
 }  // namespace syrinx

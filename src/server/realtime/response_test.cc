@@ -137,7 +137,7 @@ TEST(RealtimeResponse, AToolThatMustBeCalled) {
   EXPECT_NE(events[0]["error"]["message"].get<std::string>().find("'writer'"), std::string::npos);
 }
 
-TEST(RealtimeResponse, AnswersAreToldAsTheyWereMade) {
+TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
   peer.send(user_says("Hi"));
   peer.send(respond());
@@ -162,7 +162,7 @@ TEST(RealtimeResponse, AnswersAreToldAsTheyWereMade) {
              {"audio_end_ms", 800}});
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.8);
-  // Of what was played faster, more was heard.
+  // More was heard of what was played faster.
   peer.end();
   peer.send(session_update({{"audio", {{"output", {{"speed", 1.5}}}}}}));
   peer.send(respond());
@@ -178,13 +178,39 @@ TEST(RealtimeResponse, AnswersAreToldAsTheyWereMade) {
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", fast}});
   peer.send(respond());
-  // What is written has no such ids, and neither has what a client tells again.
+  // What is written has no such ids, and neither has what a client repeats.
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", item}});
   peer.send({{"type", "response.create"}, {"response", {{"output_modalities", {"text"}}}}});
   peer.answer({.text = "Four.", .ids = {5}});
   peer.end();
   peer.send(respond());
+  EXPECT_TRUE(peer.begun.back().answers.empty());
+}
+
+/// What was made of it is known to the model, as far as it sounded.
+TEST(RealtimeResponse, AnAnswerOfWhichLessThanAWordWasHeardIsReadAllTheSame) {
+  RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
+  peer.send(user_says("Hi"));
+  peer.send(respond());
+  peer.answer({.text = " Wonderful day.", .audio = std::string(48000, 'a'), .ids = {1, 2, 3}});
+  const std::string item = peer.events.back()["item_id"];
+  peer.end();
+  const auto messages_after = [&](int heard_ms) {
+    peer.send({{"type", "conversation.item.truncate"},
+               {"item_id", item},
+               {"content_index", 0},
+               {"audio_end_ms", heard_ms}});
+    peer.send(respond());
+    peer.end();
+    return peer.begun.back().body["messages"];
+  };
+  const JsonIn heard = messages_after(200);
+  ASSERT_GE(heard.size(), 2u);
+  EXPECT_EQ(heard[1]["content"], "");
+  EXPECT_EQ(heard[1]["audio"]["id"], item);
+  EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.2);
+  EXPECT_EQ(messages_after(0).size(), 1u) << "an answer that did not sound";
   EXPECT_TRUE(peer.begun.back().answers.empty());
 }
 
@@ -203,7 +229,7 @@ TEST(RealtimeResponse, TruncatedWhileItIsSpoken) {
   EXPECT_EQ(peer.end()[1]["transcript"], "One");
 }
 
-TEST(RealtimeResponse, FailuresAreTold) {
+TEST(RealtimeResponse, FailuresAreReported) {
   RealtimePeer peer;
   peer.send(user_says("Hi"));
   peer.send(respond());

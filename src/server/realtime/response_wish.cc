@@ -80,7 +80,7 @@ ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& c
 }
 
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears) {
-  // Thoughts would be said aloud, before the answer that somebody waits for.
+  // Thoughts would be said aloud, before the answer that the client waits for.
   std::vector<std::string> items;
   JsonIn body = {{"messages", context.messages(config.instructions, hears, {}, &items)},
                  {"chat_template_kwargs", {{"enable_thinking", false}}}};

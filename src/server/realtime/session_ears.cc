@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Audio that a recogniser may have in front of it; it tells its progress each minute.
+/// Audio that a recogniser may have in front of it; it reports its progress each minute.
 constexpr double kMostAhead_s = 120;
 
 /// Seconds with one digit behind the point, as in a message.

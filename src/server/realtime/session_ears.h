@@ -29,7 +29,7 @@ class SessionEars {
   SessionEars& operator=(const SessionEars&) = delete;
 
   void open(const OpenHearing& open);
-  // Of an utterance that is not heard any more, these do nothing.
+  // These do nothing where an utterance is not heard any more.
   void hear(const HearSamples& more);
   void pause(const PauseHearing& pause);
   void end(const std::string& item);

@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// Of audio in a session.
+/// The format of audio in a session.
 struct RealtimeFormat {
   SampleCoding coding = SampleCoding::kS16;
 

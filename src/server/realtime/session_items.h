@@ -1,0 +1,30 @@
+// What clients do to the items of a session: the conversation.item events. Each throws ApiError,
+// and then has changed nothing. One thread at a time.
+#pragma once
+
+#include <string>
+
+#include "server/realtime/session_answers.h"
+#include "server/realtime/session_state.h"
+#include "server/request/object_fields.h"
+
+namespace syrinx {
+
+class SessionItems {
+ public:
+  SessionItems(SessionState& session, SessionAnswers& answers)
+      : session_(session), answers_(answers) {}
+
+  void create(const JsonFields& event);
+  void retrieve(const JsonFields& event);
+  void remove(const JsonFields& event);
+  void truncate(const JsonFields& event);
+
+ private:
+  void hear_part(const std::string& item, ItemPart& part);
+
+  SessionState& session_;
+  SessionAnswers& answers_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,49 @@
+// What the parts of a session of the Realtime API share: its settings, its conversation, what is
+// said and typed, and where events and wishes go. One thread at a time.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/realtime/audio_in.h"
+#include "server/realtime/conversation.h"
+#include "server/realtime/hearings.h"
+#include "server/realtime/idle_timer.h"
+#include "server/realtime/realtime_config.h"
+#include "server/realtime/realtime_facts.h"
+#include "server/realtime/realtime_outbox.h"
+
+namespace syrinx {
+
+struct SessionState {
+  explicit SessionState(RealtimeFacts all)
+      : facts(std::move(all)),
+        out(facts.id, facts.beta),
+        audio(facts.open_activity, facts.ask_turn_end) {}
+
+  /// Returns whether no voice is heard and no transcript is on its way.
+  bool silent() const { return !turn && hearings.empty(); }
+  /// Returns whether a recogniser is to hear what is said.
+  bool wants_hearing() const {
+    return !facts.hears || config.transcription || (config.turns && config.turns->semantic);
+  }
+  /// Forgets audio and recordings past their bounds.
+  void bound_audio() {
+    conversation.bound_audio();
+    conversation.hear_newest(facts.hears_s);
+  }
+
+  const RealtimeFacts facts;
+  RealtimeConfig config;
+  RealtimeOutbox out;
+  Conversation conversation;
+  AudioIn audio;
+  Hearings hearings;
+  std::optional<std::string> turn;  ///< a voice is heard: the item that it will be
+  std::string typed;                ///< of a message that is not committed
+  bool answering = false;           ///< a response of the conversation runs or waits
+  IdleTimer idle;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,31 @@
+// A message that a client types: the input_text_buffer's events of a session. Each throws ApiError,
+// and then has changed nothing. One thread at a time.
+#pragma once
+
+#include <string>
+
+#include "server/realtime/foreseen_question.h"
+#include "server/realtime/session_state.h"
+#include "server/request/object_fields.h"
+
+namespace syrinx {
+
+class TypedMessage {
+ public:
+  TypedMessage(SessionState& session, ForeseenQuestion& question)
+      : session_(session), question_(question) {}
+
+  void append(const JsonFields& event);
+  void replace(const JsonFields& event);
+  /// The message has ended and becomes an item; response.create asks for its answer.
+  void commit();
+  void clear();
+
+ private:
+  void type(std::string text, const JsonFields& event);
+
+  SessionState& session_;
+  ForeseenQuestion& question_;
+};
+
+}  // namespace syrinx
