@@ -25,6 +25,7 @@ RATE, HOP, PITCH_RATE = dsp.SR, dsp.HOP, 200
 FRAMES = 2           # of the network a unit of its durations: 25 ms
 VOICED_HZ = 40       # a lower pitch means unvoiced
 PEAK = 0.97
+SHORTEST_RISE, LONGEST_RISE = 0.22 * RATE / HOP, 0.45 * RATE / HOP  # frames at a yes-no question's end
 # finch's phones without their stress -> misaki's alphabet for American English.
 PHONES = dict(zip(
     "b ch d dh f g hh jh k l m n ng p r s sh t th v w y z zh aa ae ah ao aw ax ay eh er ey ih iy ow oy uh uw".split(),
@@ -158,7 +159,7 @@ class Voice:
         ends, bent = np.maximum.accumulate(ends), np.full(len(f0), abs(np.log(self.pitch)) > 0.02)
         if rise is not None and (f0 > 0).any():
             last = last_voiced(f0, lh, lr)
-            f0, bent = raised(f0, max(ends[rise - 1], last - 0.45 * RATE / HOP), last)
+            f0, bent = raised(f0, np.clip(ends[rise - 1], last - LONGEST_RISE, last - SHORTEST_RISE), last)
         if bent.any():
             pulses = dsp.stft(dsp.pulses(f0), lh.shape[1])
             lh, ln, lr = spectra_of_warped(lh, ln, lr, pulses, (bent & (f0 > 0))[None])

@@ -25,6 +25,7 @@ AGED_STAY = 0.9         # at most, once the LM no longer tells ages apart: 0.9 s
 MOVES = 4               # the pointer moves 0..3 symbols a step
 NONE = CODES            # row of "no code yet"
 UNKNOWN = PHRASES - 1   # phrase whose end is not in sight, when text arrives word by word
+RISING_PHRASES = range(9, 13)  # of a yes-no question's last phrase
 DRAIN = BOOKS - 1       # steps after the last frame
 TABLES = ("code", "phone", "phrase", "place", "age", "speaker")
 

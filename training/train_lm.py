@@ -22,6 +22,7 @@ from train_codec import adamw, compiled, reduced, save
 from voice_file import load_known, pace_of, read_safetensors
 
 TOKENS, EMA = 1700, 0.9985
+RISING = 4      # times that a sentence whose pitch rises at the end is drawn: one of 13 is one
 BY_WORD = 0.33  # part of the utterances whose text is heard as if it arrived word by word
 HEAD_WEIGHTS = (1.0, 0.8, 0.6)
 IGNORE = -100
@@ -29,7 +30,7 @@ IGNORE = -100
 
 class Example:
     """One utterance as rows: inputs codes_in [T, 3] and symbols [T, 7], targets [T, 4]; `near` [T]
-    are its phrase classes when text arrives word by word."""
+    are its phrase classes when text arrives word by word; `times` that it is drawn for each of another's."""
 
     def __init__(self, meta, codes):
         frames = meta["frames"]
@@ -53,13 +54,15 @@ class Example:
             age = age + 1 if t and path[t] == path[t - 1] else 0
             rows.append(text.at(path[t], age))
         self.symbols = np.array(rows, dtype=np.int64)
+        self.times = RISING if meta["phrase"][-1] in lm.RISING_PHRASES else 1
         near = np.array(lm.near_phrases(meta["phrase"], meta["word"]) + [0], dtype=np.int64)
         self.near = near[np.minimum(path[:steps], text.size)]
 
 
 def make_batches(examples, rng):
-    """Lists of examples of like length, about TOKENS rows each, in random order."""
-    order = sorted(range(len(examples)),
+    """Lists of examples of like length, each as often as it is to be drawn, about TOKENS rows each, in random
+    order."""
+    order = sorted(np.repeat(range(len(examples)), [e.times for e in examples]),
                    key=lambda i: len(examples[i].codes) + rng.uniform(0, 6))
     batches, batch = [], []
     for i in order:

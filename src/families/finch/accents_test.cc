@@ -66,7 +66,7 @@ TEST(Finch, AnAccentIsHeard) {
     const double louder = strong.decibels - plain.decibels;
     const std::string what = concat(one.strong, ": ", semitones, " semitones, ", louder, " dB, ",
                                     plain.frames, " to ", strong.frames, " frames");
-    EXPECT_GT(semitones, 1.25) << what;
+    EXPECT_GT(semitones, 1.5) << what;
     EXPECT_LT(semitones, 4) << what;
     EXPECT_GT(louder, 0) << what;
     EXPECT_GT(strong.frames, plain.frames) << what;
