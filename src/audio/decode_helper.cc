@@ -360,7 +360,7 @@ void DecodeHelper::probe() {
   auto pair = socket_pair(SOCK_STREAM);
   const Child child =
       pair ? begin_child(pair->there.get(), options_.memory_bytes, 1, true) : Child();
-  if (child.pid <= 0) throw LoadError("recordings cannot be decoded apart: no process for it");
+  if (child.pid <= 0) throw LoadError("cannot start the process that decodes recordings");
   pair->there.reset();
   ProbeAnswer answer;
   const bool told = read_whole(pair->here.get(), &answer, sizeof answer);
@@ -386,7 +386,7 @@ DecodeHelper::DecodeHelper(const DecodeHelperOptions& options) : options_(option
   close(ends[1]);
   control_ = ends[0];
   try {
-    if (pid_ < 0) throw LoadError("recordings cannot be decoded apart: no process for it");
+    if (pid_ < 0) throw LoadError("cannot start the process that decodes recordings");
     probe();
   } catch (...) {
     stop();

@@ -58,7 +58,8 @@ HiftConfig load_hift_config(const HyperYaml& y) {
     const int64_t more = c.rate_kernels[i] - c.rates[i];
     if (more < 0 || more % 2 != 0) {
       y.fail("hift.upsample_kernel_sizes",
-             concat("a window of ", c.rate_kernels[i], " does not fit a rate of ", c.rates[i]));
+             concat("a kernel of ", c.rate_kernels[i], " must be the rate ", c.rates[i],
+                    " plus an even number"));
     }
   }
   if (c.channels % (int64_t{1} << c.rates.size()) != 0) {

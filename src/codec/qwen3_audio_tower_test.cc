@@ -1,4 +1,4 @@
-// Compares the audio tower with transformers (tests/parity/qwen3_omni); checks pieces of work.
+// Compares the audio tower with transformers (tests/parity/qwen3_omni), at once and in pieces.
 #include "codec/qwen3_audio_tower.h"
 
 #include <gtest/gtest.h>

@@ -246,7 +246,7 @@ TEST(Delivery, LaterChunksTeachNothingAboutFirstOnes) {
   machine.run_to_end();
   ASSERT_EQ(client->outcome.underruns, 2);
   EXPECT_EQ(model.nodes[1].first_chunk.frames(), 2);
-  // The vocoder's second batch of a new stream is its second chunk.
+  // The vocoder's second batch carries the second chunk of the stream, which comes late.
   int vocoders = 0;
   machine.script.batch_s = [&](const Batch& batch) {
     return batch.node == 2 && ++vocoders == 2 ? 2.0 : 1e-4;

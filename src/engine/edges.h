@@ -2,7 +2,7 @@
 // node, and to the client. Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I16):
-// - inputs for a sequence that a batch or a host thread has wait, in order, until it is back;
+// - inputs wait, in order, while a batch or a host thread has their sequence;
 // - the end of a node is passed on once, after all of the node's output;
 // - a request ends when all edges to its client have ended, and no part of its text is left.
 #pragma once

@@ -21,8 +21,8 @@ ArRun& run_of(const PageRivals& rivals, const SequenceView& view) {
   return *rivals.requests[view.slot]->runs[rivals.nodes[view.node].node].ar;
 }
 
-/// Whether the sequence that took the pages of `view` has not run since. A request that became live
-/// does not give way to a request in the background, which itself waits for live requests.
+/// Returns whether `view` must wait: its pages went to another sequence, which has not run since. A
+/// live request never waits for one in the background, because that one waits for live requests.
 bool gives_way(const PageRivals& rivals, Urgency urgency, const SequenceView& view) {
   ArRun& run = run_of(rivals, view);
   if (run.gave_way_to == 0) return false;

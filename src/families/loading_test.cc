@@ -23,8 +23,8 @@ namespace {
 using Json = nlohmann::json;
 
 /// A safetensors file of a checkpoint. Tensors of `later` parts are loaded when a voice is first
-/// cloned; the numbers of tables `in_place` are read from the mapped file and not checked when it
-/// loads.
+/// cloned. The values of the tables `in_place` are read from the mapped file when they are used, so
+/// loading does not check them.
 struct File {
   const char* name;
   std::vector<std::string> later = {}, in_place = {};

@@ -25,7 +25,8 @@ std::string read_text(ByteReader& in, const std::string& path) {
   const auto size = in.number<uint16_t>(kMaxCt2Name);
   const std::string_view text = in.bytes(size);
   if (text.empty() || text.find('\0') != text.size() - 1) {
-    load_fault(path, "", concat("a name of ", size, " bytes does not end in its only zero"));
+    load_fault(path, "",
+               concat("a name of ", size, " bytes must end with a zero byte and have no other"));
   }
   return std::string(text.substr(0, text.size() - 1));
 }

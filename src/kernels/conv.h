@@ -101,8 +101,9 @@ class PackedConvTranspose1d {
   int64_t stride_ = 1, taps_ = 0;
 };
 
-/// Computes x [T_in, C] -> out [(T_in - M + 1) * s, O]. With M - 1 rows of zeros before x, out is
-/// the first T * s samples of torch's conv_transpose1d of the T rows after them (the causal part).
+/// Computes x [T_in, C] -> out [(T_in - M + 1) * s, O], s the stride. If the first M - 1 rows of x
+/// are zeros, out is the first T * s samples of torch's conv_transpose1d of the other T rows (the
+/// causal part).
 void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w,
                       std::span<const ConvSegment> segments);
 void conv_transpose1d(StepContext& ctx, const PackedConvTranspose1d& w, const View& x,

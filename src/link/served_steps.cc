@@ -97,10 +97,14 @@ std::string ServedSequence::check_main(const PushedSequence& rows) const {
                         : steps_ == 0 ? sequence_->known_rows()
                                       : int64_t{sequence_->prompt_rows()} + steps_ - 1;
   const int64_t end = int64_t{rows.first_pos} + rows.rows - rows.drafts;
-  if (rows.rows <= rows.drafts || end > known) return concat("rows up to ", end, " of ", known);
-  if (rows.emits && (!ready || end != known)) return "a step that is not due";
-  if (rows.taps && traits.tap == 0) return "taps of a stage that has none";
-  if (rows.scores > traits.vocab[0]) return concat(rows.scores, " log-probabilities");
+  if (rows.rows <= rows.drafts || end > known)
+    return concat("the step has rows up to ", end, ", but the sequence has ", known);
+  if (rows.emits && (!ready || end != known)) return "the step is not due";
+  if (rows.taps && traits.tap == 0) return "the step wants taps, but the stage has none";
+  if (rows.scores > traits.vocab[0]) {
+    return concat("the step wants ", rows.scores, " log-probabilities of ", traits.vocab[0],
+                  " ids");
+  }
   return {};
 }
 

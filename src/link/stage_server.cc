@@ -410,7 +410,7 @@ void StageServer::Impl::accept_all() {
     if (!caller.fd) continue;
     if (servers >= options.max_servers) {
       ++refused;
-      say("a server was turned away: there are too many");
+      say(concat("refused a server: ", servers, " are connected, which is the most"));
       continue;
     }
     ++servers;

@@ -144,8 +144,8 @@ TEST(Stages, CosyVoice2SpeaksTheSameApart) {
   expect_the_same_bits(options, {"flow"}, {requests[0]});
 }
 
-/// Nodes that step, of families whose steps differ: codes under a delay and a companion, latents, a
-/// voice as vectors, codes of an inner loop.
+/// AR nodes give the same bits in another process. The families differ in their steps: a delay
+/// pattern with guidance, latents, a voice given as vectors, an inner decoder.
 TEST(Stages, LanguageModelsStepTheSameApart) {
   const auto golden = [](const std::string& family) {
     return model_options(SYRINX_BINARY_DIR "/parity/" + family + "/checkpoint");

@@ -288,8 +288,8 @@ void SsmlReader::gap(std::string_view wanted) {
   text += wanted;
 }
 
-/// Shortens the text; marks and deliveries beyond its end move to the end. Among deliveries at one
-/// position, the last applies.
+/// Shortens the text. Marks, and changes of delivery (speed, pitch), beyond its end move to the
+/// end. Of several changes at one position the last one applies.
 void SsmlReader::cut(size_t size) {
   out_.text.resize(size);
   const auto end = static_cast<int64_t>(size);

@@ -116,9 +116,9 @@ size_t bytes_below(const std::string& directory) {
 
 Status check_field(const std::string& value, const char* name) {
   if (value.size() > kMaxTextBytes) {
-    return fault(
-        concat("'", name, "' has ", value.size(), " bytes; at most ", kMaxTextBytes, " are kept"),
-        name);
+    return fault(concat("'", name, "' has ", value.size(), " bytes; at most ", kMaxTextBytes,
+                        " are allowed"),
+                 name);
   }
   if (!utf8_valid(value)) return fault(concat("'", name, "' is not valid UTF-8"), name);
   return ok_status();

@@ -127,7 +127,7 @@ TEST_F(BagpiperTest, TheModelFillsWhatComesBeforeAndTheEndTakesTheTailAlong) {
     EXPECT_EQ(said_.size(), now < 7 ? 0u : 8u);
     frames += !said_.empty();
   }
-  // Frame 42: stream s was chosen at step 42 + s.
+  // This is frame 42: step 42 + s drew its code of codebook s.
   EXPECT_EQ(said_, (std::vector<int32_t>{2, 3, 4, 5, 6, 7, 8, 9}));
   std::vector<int32_t> ids(kS);
   const auto& own = static_cast<const State&>(*state);

@@ -145,7 +145,7 @@ void describe_characters(const GgufFile& file, const std::string& unknown, order
   json["decoder"] = {{"type", "Sequence"}, {"decoders", decoders}};
   json["model"]["byte_fallback"] = true;
   json["model"]["fuse_unk"] = true;
-  if (!unknown.empty()) json["model"]["unk_token"] = unknown;  // Gemma spells these in bytes
+  if (!unknown.empty()) json["model"]["unk_token"] = unknown;  // Gemma has none: it uses bytes
   json["model"]["merges"] = merges_of_scores(file, json["model"]["vocab"]);
 }
 

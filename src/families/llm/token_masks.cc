@@ -39,7 +39,7 @@ std::vector<uint64_t> TokenMasks::behind(const JsonWriting& text) const {
   std::vector<JsonWriting> after(kLongestToken + 1, text);  // state after i bytes of the token
   size_t taken = 0;                                         // accepted bytes
   for (const Token& token : tokens_) {
-    if (token.common > taken) continue;  // it begins with the byte that was not accepted
+    if (token.common > taken) continue;  // its beginning has the byte that was not accepted
     taken = token.common;
     for (; taken < token.size; ++taken) {
       after[taken + 1] = after[taken];

@@ -69,7 +69,8 @@ void check_heads_of(const Config& c, const DecoderConfig& d) {
     c.fail("kv_channels", concat("heads of ", d.head_dim, ": expected a multiple of 8"));
   }
   if (d.heads % d.kv_heads != 0) {
-    c.fail("num_heads", concat(d.heads, " heads over ", d.kv_heads, " of keys"));
+    c.fail("num_heads",
+           concat(d.heads, " heads: expected a multiple of the ", d.kv_heads, " key heads"));
   }
   if (d.rotary && std::ssize(d.rope.factors) != d.head_dim / 2) {
     c.fail("kv_channels", concat("heads of ", d.head_dim, " need ", d.head_dim / 2,

@@ -83,7 +83,7 @@ TEST_P(Repeat, PiecesAreApart) {
   EXPECT_EQ(played(), 10u);
 }
 
-// Copies in a recording fail on memory that was freed, even if it was allocated again.
+// A recorded graph that copies from freed memory fails, even if the memory was allocated again.
 TEST_P(Repeat, NoRecordingOutlivesMemoryGivenBack) {
   for (int step = 0; step < 4; ++step) sum(step, 300);
   EXPECT_EQ(played(), 2u);

@@ -19,7 +19,7 @@ Result<std::shared_ptr<const Recording>> sent_recording(std::string_view base64,
   const std::optional<std::string> file = base64_decoded(base64);
   if (!file || file->empty()) return Error{ErrorCode::kInvalid, "invalid base64"};
   if (limits.max_s <= 0)
-    return Error{ErrorCode::kInvalid, "the recordings before it last too long"};
+    return Error{ErrorCode::kInvalid, "the earlier recordings of the chat reach the longest time"};
   limits.max_decode_s = kMostDecode_s;
   auto decoded = decode_file(*file, limits);
   if (!decoded.ok()) {

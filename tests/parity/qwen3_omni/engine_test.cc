@@ -209,7 +209,7 @@ TEST(OmniSchedules, StagesRunBesideOrBehindEachOther) {
   for (const int slow : {kTower, kThinker, kTalker, kCode2Wav}) {
     Script script;
     script.options.repetition_s = 0;
-    script.places = {{{1, true}, {1, true}}, false, false};
+    script.slots = {{{1, true}, {1, true}}, false, false};
     script.batch_s = [&](const Batch& batch) { return batch.node == slow ? 100. : 1e-3; };
     ScriptedMachine machine(script, &executor);
     machine.add(pipeline);
