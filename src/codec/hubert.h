@@ -20,14 +20,14 @@
 
 namespace syrinx {
 
-/// Sizes; those that no tensor determines are facebook/hubert-base-ls960's. If the width is not a
-/// multiple of the number of heads, there is one head.
+/// Sizes of the network. Sizes that no tensor shows are those of facebook/hubert-base-ls960.
 struct HubertConfig {
   static constexpr int64_t kHeadDim = 64;
   int64_t channels = 512, width = 768, layers = 12, ffn = 3072;
   int64_t position_taps = 128, position_groups = 16;
 
   static HubertConfig of(const Weights& weights);
+  /// Returns the number of heads; one where the width is not a multiple of kHeadDim.
   int64_t heads() const { return width % kHeadDim == 0 ? width / kHeadDim : 1; }
 };
 

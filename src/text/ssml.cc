@@ -289,7 +289,7 @@ void SsmlReader::gap(std::string_view wanted) {
 }
 
 /// Shortens the text. Marks, and changes of delivery (speed, pitch), beyond its end move to the
-/// end. Of several changes at one position the last one applies.
+/// end. Among several at one position the last one applies.
 void SsmlReader::cut(size_t size) {
   out_.text.resize(size);
   const auto end = static_cast<int64_t>(size);
