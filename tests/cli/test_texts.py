@@ -170,7 +170,7 @@ class Play(unittest.TestCase):
             done = self.say("-o", name)
             self.assertEqual((done.returncode, os.path.exists(os.path.join(self.dir, name))),
                              (1, False))
-            for part in [name, "wav, flac, mp3, opus, ogg, aac, m4a and pcm", "--format"]:
+            for part in [name, "wav, flac, mp3, opus, ogg, aac, m4a, m4b and pcm", "--format"]:
                 self.assertIn(part, done.stderr.decode())
         self.assertEqual(self.say("-o", "a.xyz", "--format", "wav").returncode, 0)
         self.assertTrue(self.read("a.xyz") == self.read("a.wav"))
