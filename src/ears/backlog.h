@@ -8,21 +8,21 @@ class Backlog {
  public:
   /// A pass is due: it waits or runs from now on.
   void begin(double now_s);
-  /// A pass is due no more; `done`: it was made.
+  /// A pass is no longer due; `done`: it ran to its end.
   void end(double now_s, bool done);
-  /// Returns the seconds until a pass would begin behind those that are due, without `own` of them.
-  /// A pass takes what earlier ones took (kUnknown_s before any was made), and at least what the
-  /// one that runs has taken so far.
+  /// Returns the seconds until a new pass would begin if it waited for all due passes but `own` of
+  /// them. Each pass is predicted to take the mean time of earlier passes (kUnknown_s before the
+  /// first), and at least the time that the running pass has taken so far.
   double wait_s(double now_s, int own = 0) const;
 
   static constexpr double kUnknown_s = 1;
 
  private:
-  /// Share of the past that a pass leaves of what was measured before.
+  /// Factor by which each pass reduces the weight of earlier measurements.
   static constexpr double kKept = 0.9;
 
   int due_ = 0;
-  double since_s_ = 0;             // when the last pass was made, or the first of those due came
+  double since_s_ = 0;             // when the last pass ended, or the first due pass arrived
   double spent_s_ = 0, made_ = 0;  // fading: seconds with passes due, passes that were made
 };
 

@@ -10,7 +10,7 @@ TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
   backlog.begin(10);
   backlog.end(10.5, true);
   EXPECT_EQ(backlog.wait_s(10.5), 0) << "no pass is due";
-  for (int i = 0; i < 4; ++i) backlog.begin(100);  // the time between them counts for none
+  for (int i = 0; i < 4; ++i) backlog.begin(100);  // the idle time before counts for no pass
   EXPECT_NEAR(backlog.wait_s(100), 4 * 0.5, 1e-9);
   backlog.end(100.2, false);
   EXPECT_NEAR(backlog.wait_s(100.2), 3 * 0.5, 1e-9) << "a pass that is dropped costs nothing";
@@ -20,7 +20,7 @@ TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
   EXPECT_NEAR(backlog.wait_s(200), 0.5, 1e-9);
 }
 
-/// The first pass of all, and one on a machine that has become slow.
+/// The prediction covers the first pass, and a pass on a machine that has become slow.
 TEST(Backlog, IsAtLeastWhatTheRunningPassHasTaken) {
   Backlog backlog;
   backlog.begin(10);
@@ -53,7 +53,7 @@ TEST(Backlog, FollowsAMachineThatChanges) {
   EXPECT_NEAR(passes(60, 0.3), 0.3, 0.01);
 }
 
-/// Passes that share a batch end together: each took its share of the time.
+/// Passes that share a batch end together: each counts with its share of the time.
 TEST(Backlog, SharesTimeAmongPassesThatRunTogether) {
   Backlog backlog;
   for (int round = 0; round < 10; ++round) {

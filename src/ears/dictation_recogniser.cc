@@ -11,9 +11,9 @@ namespace syrinx {
 namespace {
 
 constexpr double kLongestStretchS =
-    30;  // also of models that hear more: a listener does not wait for minutes
+    30;  // seconds, also for models that accept more: a listener must not wait for minutes
 constexpr double kQuietS = 0.2;
-constexpr float kSilence = 1e-3f;  // the loudest sample of what has no voice: -60 dB
+constexpr float kSilence = 1e-3f;  // loudest sample of a stretch without a voice: -60 dB
 
 class DictationLoop final : public HearingLoop {
  public:
@@ -39,7 +39,7 @@ class DictationLoop final : public HearingLoop {
 
  private:
   static double seconds(size_t samples) { return static_cast<double>(samples) / kHearingRate; }
-  /// Samples of the next stretch; 0: it has not come yet.
+  /// Returns the number of samples of the next stretch; 0 if too few have come.
   size_t due() const {
     if (waiting_.size() > most_) return quietest_cut(waiting_, most_);
     return closed_ ? waiting_.size() : 0;
@@ -55,8 +55,8 @@ class DictationLoop final : public HearingLoop {
   const size_t most_;
   std::vector<float> waiting_;
   bool closed_ = false;
-  size_t done_ = 0, stretch_ = 0;  // samples: dropped; of what is asked about
-  bool told_ = false;              // there was text
+  size_t done_ = 0, stretch_ = 0;  // samples: dropped; of the requested stretch
+  bool told_ = false;              // a segment with text was returned
   int64_t prompt_tokens_ = 0, completion_tokens_ = 0;
 };
 

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 5> kVendorEars = {
 }  // namespace
 
 bool is_vendor_ear(std::string_view name) {
-  // "gpt-4o-mini-transcribe-2025-03-20", too
+  // prefixes: also "gpt-4o-mini-transcribe-2025-03-20"
   return std::any_of(kVendorEars.begin(), kVendorEars.end(),
                      [&](std::string_view each) { return name.starts_with(each); });
 }

@@ -18,11 +18,11 @@
 namespace syrinx {
 namespace {
 
-constexpr int kMostRecordings = 512;  // that are heard or wait
-constexpr int kMostRefusals = 3;      // of a request, while none of ours is at work
+constexpr int kMostRecordings = 512;  // running or waiting
+constexpr int kMostRefusals = 3;  // of a request, while no other request of this recogniser runs
 constexpr double kComeBack_s = 5;
 
-/// A recording being heard.
+/// The state of a recording that is being transcribed.
 struct EngineHearing {
   EngineHearing(std::unique_ptr<HearingLoop> how, const ListenOptions& options,
                 std::shared_ptr<TranscriptSink> where)
@@ -40,15 +40,15 @@ struct EngineHearing {
   std::vector<float> waiting;
   FullScale fit;
   bool ended = false, cancelled = false;
-  bool posted = false;           // a piece of it waits or runs
-  bool again = false;            // something came while a piece of it ran
+  bool posted = false;           // a piece of work for it waits or runs
+  bool again = false;            // new input came while its piece of work ran
   bool over = false;             // finished() was called, or is about to be
-  bool due = false;              // it is counted by the backlog
-  std::optional<Answer> answer;  // to what was asked for
-  RequestId request = 0;         // of that; 0: none
-  // State of the thread that runs its piece.
+  bool due = false;              // the backlog counts it
+  std::optional<Answer> answer;  // to the running request
+  RequestId request = 0;         // the running request; 0: none
+  // Used only by the thread that runs its piece of work.
   const std::unique_ptr<HearingLoop> loop;
-  std::optional<SpeechRequest> question;  // to be asked, or asked
+  std::optional<SpeechRequest> question;  // the next request, or the submitted one
   bool asked = false, closed = false;
   int refusals = 0;
   double told_s = 0;
@@ -76,14 +76,14 @@ class EngineRecogniser final : public Recogniser {
   void end(const Hearing& hearing);
   void raise(const Hearing& hearing);
   void cancel(const Hearing& hearing);
-  /// A request has ended; on the engine's thread.
+  /// Called when a request has ended, on the engine's thread.
   void heard(const Hearing& hearing, Answer answer);
 
  private:
   void post(const Hearing& hearing);  // under mutex_
   void wake_one();                    // under mutex_
-  /// Counts a live listener that has ended: its speaker waits, or is about to (a pass that begins
-  /// in a pause). `done`: it was heard. Under mutex_.
+  /// Updates the backlog. It counts live listeners that have ended, whose speakers wait or soon
+  /// will (early passes begin in a pause). `done`: the listener got its transcript. Under mutex_.
   void count(EngineHearing& hearing, bool done = false);
 
   // On the hearing thread, one at a time for each hearing.
@@ -102,7 +102,7 @@ class EngineRecogniser final : public Recogniser {
   std::deque<Hearing> refused_;  // the engine had no room; oldest first
   int at_work_ = 0;              // requests in the engine
   Backlog backlog_;
-  std::condition_variable idle_;           // at_work_ has fallen
+  std::condition_variable idle_;           // notified when at_work_ falls
   std::optional<HearingThreads> threads_;  // destroyed first
 };
 
@@ -122,7 +122,7 @@ class EngineListener final : public Listener {
   const std::shared_ptr<EngineHearing> hearing_;
 };
 
-/// What comes of a request.
+/// Collects the output of a request.
 class AnswerSink final : public Sink {
  public:
   AnswerSink(EngineRecogniser& recogniser, std::shared_ptr<EngineHearing> hearing)
@@ -134,7 +134,7 @@ class AnswerSink final : public Sink {
   }
 
  private:
-  EngineRecogniser& recogniser_;  // waits for all requests before it goes
+  EngineRecogniser& recogniser_;  // its destructor waits for all requests
   const std::shared_ptr<EngineHearing> hearing_;
   std::string text_;
 };
@@ -219,7 +219,7 @@ void EngineRecogniser::post(const Hearing& hearing) {
   threads_->post([this, hearing] { run_piece(hearing); });
 }
 
-/// Whose request was refused for want of room may try again.
+/// Lets the oldest recording whose request was refused try again.
 void EngineRecogniser::wake_one() {
   if (refused_.empty()) return;
   const Hearing next = std::move(refused_.front());
@@ -273,7 +273,7 @@ void EngineRecogniser::take_answer(const Hearing& hearing, const Answer& answer)
   }
 }
 
-/// Asks for the next thing that the loop wants.
+/// Submits the next request of the loop.
 void EngineRecogniser::ask(const Hearing& hearing) {
   EngineHearing& h = *hearing;
   if (!h.question) {
@@ -308,7 +308,7 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   refused(hearing, submitted.error());
 }
 
-/// Without room in the engine a request waits for the end of another one of ours.
+/// If the engine has no room, the request waits until another request of this recogniser ends.
 void EngineRecogniser::refused(const Hearing& hearing, const Error& error) {
   if (error.code == ErrorCode::kOverloaded) {
     const std::lock_guard lock(mutex_);
@@ -337,7 +337,7 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
     count(*hearing, !error);
     hearings_.remove(hearing);
     std::erase(refused_, hearing);
-    wake_one();  // it may have been woken for room that it did not use
+    wake_one();  // this recording may have been woken for room that it did not use
   }
   if (error) return hearing->sink->finished(*error);
   Transcript& transcript = hearing->transcript;

@@ -1,6 +1,7 @@
-// Recognisers whose model runs on an engine: every recording is a loop, which says what to ask the
-// model next and takes what it answers. The requests of all recordings meet in the engine, which
-// batches them; where it has no room for one, that waits for the end of another one of ours.
+// Recognisers whose model runs on an engine. Each recording is handled by a loop, which decides
+// what to ask the model next and takes the answer. The engine batches the requests of all
+// recordings. If the engine has no room for a request, the request waits until another request of
+// this recogniser ends.
 #pragma once
 
 #include <functional>
@@ -17,19 +18,19 @@ namespace syrinx {
 /// The result of a request.
 struct Answer {
   Outcome outcome;
-  std::string text = {};  ///< what it wrote
+  std::string text = {};  ///< what the model wrote
 };
 
-/// One recording, as one model hears it. One thread at a time; must not wait.
+/// Decides which requests transcribe one recording. One thread at a time; must not wait.
 class HearingLoop {
  public:
   virtual ~HearingLoop() = default;
-  /// More of the recording, at kHearingRate.
+  /// Adds samples of the recording, at kHearingRate; `last`: no more will come.
   virtual void hear(std::span<const float> samples, bool last) = 0;
-  /// Whether the recording has ended and all of it is done with.
+  /// Returns whether the recording has ended and all of it has been transcribed.
   virtual bool through() const = 0;
-  /// The next thing to ask; nothing when through, or while there is not enough of the recording. An
-  /// Error ends the transcript. Not called again before take().
+  /// Returns the next request for the model; nothing when through(), or while too little of the
+  /// recording has come. An Error ends the transcript. Not called again before take().
   virtual Result<std::optional<SpeechRequest>> next() = 0;
   /// Takes the answer to the last question. Returns the segments that are final now, in order of
   /// time.
@@ -37,21 +38,22 @@ class HearingLoop {
 
   virtual std::string language() const = 0;         ///< as Transcript
   virtual std::string whole() const { return {}; }  ///< as Transcript, when through
-  virtual double duration_s() const = 0;            ///< of what was heard so far
+  virtual double duration_s() const = 0;            ///< of all samples so far
   /// As TranscriptSink::heard().
   virtual double done_s() const = 0;
-  /// As Transcript. Whisper's usage counts seconds, as that of OpenAI's whisper-1: it has none.
+  /// As Transcript. 0 for Whisper, whose usage counts seconds, like that of OpenAI's whisper-1.
   virtual int64_t prompt_tokens() const { return 0; }
   virtual int64_t completion_tokens() const { return 0; }
 };
 
 using LoopMaker = std::function<std::unique_ptr<HearingLoop>(const ListenOptions& options)>;
 
-/// The loops that `loops` makes submit to `engine`.
+/// Makes a recogniser that handles each recording with a loop made by `loops` and submits the
+/// requests to `engine`.
 std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, RecogniserInfo info,
                                               LoopMaker loops);
 
-/// Name, family, channel and memory of a model.
+/// Returns the name, family, channel and memory of a model.
 RecogniserInfo info_of(const PipelineInfo& model);
 
 }  // namespace syrinx

@@ -1,4 +1,4 @@
-// Samples past full scale, as files of floats have them, made to fit. One thread.
+// Scales samples beyond full scale, which files of floats may hold, into [-1, 1]. One thread.
 #pragma once
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace syrinx {
 
 /// Fits samples into [-1, 1] one after another: each is divided by the largest magnitude so far, or
-/// by 1. So a loud recording keeps its shape but for its first crests, and the result does not
+/// by 1. So a loud recording keeps its shape except for its first peaks, and the result does not
 /// depend on how samples arrive. A value that is not finite becomes 0.
 class FullScale {
  public:

@@ -7,8 +7,8 @@
 namespace syrinx {
 namespace {
 
-/// How much of the process's priority the threads give up, as nice(1) counts: where all want a core,
-/// they have a tenth of it.
+/// Niceness added to the threads, as in nice(1): when other threads want the core too, each of them
+/// gets a tenth of it.
 constexpr int kHearingNice = 10;
 
 }  // namespace
@@ -35,7 +35,7 @@ void HearingThreads::post(std::function<void()> piece) {
 }
 
 void HearingThreads::loop() {
-  (void)!nice(kHearingNice);  // on Linux: of this thread
+  (void)!nice(kHearingNice);  // on Linux it applies to this thread only
   std::unique_lock lock(mutex_);
   while (true) {
     // A piece that runs may post another one.

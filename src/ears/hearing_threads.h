@@ -1,5 +1,6 @@
-// A few host threads that hear for many listeners, each a bounded piece at a time, in turn. They
-// give way to the threads that speak: a gap in a transcript is not heard.
+// A few host threads that recognise speech for many listeners in turn, one bounded piece of work at
+// a time. They run at a lower priority than the threads that synthesise speech: a late transcript
+// causes no audible gap.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +15,7 @@ namespace syrinx {
 class HearingThreads {
  public:
   explicit HearingThreads(int threads);
-  /// Runs what is posted, also by what is posted, to the end.
+  /// Runs all posted pieces to the end, also pieces that a running piece posts.
   ~HearingThreads();
   HearingThreads(const HearingThreads&) = delete;
   HearingThreads& operator=(const HearingThreads&) = delete;

@@ -9,18 +9,18 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kQuarter = 4;  // samples that become one
+constexpr size_t kQuarter = 4;  // input samples averaged to one
 constexpr double kMelodyRate = static_cast<double>(kHearingRate) / kQuarter;
-constexpr size_t kWindow = 160, kCompared = 98;  // 40 ms, and how much of them
-constexpr size_t kLeastLag = 9, kMostLag = 62;   // 440 to 65 Hz
-constexpr double kVoiced = 0.7;                  // likeness of what has a pitch
-constexpr double kOctave = 0.9;     // so near to the best, the shorter lag is the pitch
-constexpr double kLoudEnough = 50;  // root mean square
+constexpr size_t kWindow = 160, kCompared = 98;  // samples: 40 ms, and the part that is compared
+constexpr size_t kLeastLag = 9, kMostLag = 62;   // samples: 440 to 65 Hz
+constexpr double kVoiced = 0.7;                  // smallest autocorrelation of a frame with a pitch
+constexpr double kOctave = 0.9;     // the shortest lag with this share of the maximum is the pitch
+constexpr double kLoudEnough = 50;  // smallest root mean square of a voiced frame
 constexpr size_t kEnd = 12;         // frames
 constexpr size_t kLeastBody = 20;
 constexpr size_t kMostSaid = 3000;  // 30 s
 constexpr double kFall = -1.5;      // semitones
-constexpr double kSlip = -9;        // farther down it is the detector that fell, by an octave
+constexpr double kSlip = -9;        // semitones; a larger fall is an octave error of the pitch
 
 double median(std::vector<float> values) {
   const auto middle = values.begin() + std::ssize(values) / 2;
@@ -73,7 +73,7 @@ std::optional<float> Melody::pitch() const {
   while (alike[lag] < kOctave * best) ++lag;
   while (lag < kMostLag && alike[lag + 1] > alike[lag]) ++lag;
   double exact = static_cast<double>(lag);
-  if (lag > kLeastLag && lag < kMostLag) {  // the top of the parabola through three lags
+  if (lag > kLeastLag && lag < kMostLag) {  // vertex of the parabola through three lags
     const double before = alike[lag - 1], after = alike[lag + 1];
     const double bend = before - 2 * alike[lag] + after;
     if (bend < 0) exact += 0.5 * (before - after) / bend;

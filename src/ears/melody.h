@@ -1,8 +1,8 @@
-// How a speaker's pitch ends: the end of a statement lies below the rest of it, that
-// of a question that asks for yes or no above. The pitch of 40 ms is the lag at which they are most
-// like themselves (normalized autocorrelation, 65 to 440 Hz); the end is the median of the last 120
-// ms with a pitch, held against that of all before. Rules, no model: creaks, music and voices in
-// noise are misread. One thread.
+// Measures how a speaker's pitch ends: statements end lower than the rest of their pitch, yes-no
+// questions end higher. The pitch of each 40 ms is the lag with the largest normalized
+// autocorrelation (65 to 440 Hz). The median pitch of the last 120 ms with a pitch is compared with
+// the median of all earlier frames. Rules without a model: creaky voice, music and voices in noise
+// are misread. One thread.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ namespace syrinx {
 
 class Melody {
  public:
-  /// The next 10 ms at kHearingRate.
+  /// Adds the next 10 ms at kHearingRate.
   void hear(std::span<const int16_t> frame);
-  /// Semitones from the pitch of what was said to that of its end; nothing: too little had a pitch.
+  /// Returns the semitones from the median pitch of the turn to the pitch of its end; nothing if
+  /// too few frames had a pitch.
   std::optional<double> ending() const;
-  /// Whether it ended as a statement does.
+  /// Returns whether the pitch ended as low as that of a statement.
   bool fell() const;
   void reset();
 

@@ -23,7 +23,7 @@ void hear_all(Melody& melody, const std::vector<float>& samples) {
   }
 }
 
-/// Half a second of each pitch, in Hz, with three harmonics.
+/// Returns half a second of each pitch (in Hz) with three harmonics.
 std::vector<float> hum(std::initializer_list<double> pitches) {
   std::vector<float> out;
   double phase = 0;
@@ -69,7 +69,8 @@ TEST(Melody, NoiseAndSilenceHaveNone) {
 }
 
 TEST(Melody, StatementsFallAndQuestionsDoNot) {
-  constexpr const char *kLow = "finch", *kHigh = "raven";  // end statements low, questions high
+  constexpr const char *kLow = "finch",
+                       *kHigh = "raven";  // voices whose statements end low, questions high
   for (const char* text : {"I would like a cup of tea.", "She lives in London.",
                            "We went to the market yesterday.", "The weather is nice today."}) {
     Melody melody;

@@ -1,5 +1,5 @@
-// For tests of recognisers: what one reports of a recording, kept, and read by another thread when
-// it has ended.
+// For tests of recognisers: keeps everything that a recogniser reports about a recording, for
+// another thread to read after the end.
 #pragma once
 
 #include <gtest/gtest.h>

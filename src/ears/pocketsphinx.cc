@@ -23,46 +23,47 @@ namespace {
 
 constexpr size_t kDecoderBytes = size_t{100} << 20;  // measured
 constexpr double kRetryS = 2;
-/// Samples whose voices are looked for together, as in a window of Whisper.
+/// Samples of a stretch that the gate passes or rejects as a whole; as long as Whisper's window.
 constexpr int64_t kStretch = 30 * kHearingRate;
 
 int16_t to_int16(float sample) {
   return static_cast<int16_t>(std::lrintf(std::clamp(sample * 32768.f, -32768.f, 32767.f)));
 }
 
-/// A recording being heard.
+/// The state of a recording that is being recognised.
 struct Hearing {
   Hearing(const ListenOptions& how, std::shared_ptr<TranscriptSink> where)
       : options(how), sink(std::move(where)) {
     transcript.language = "en";
   }
 
-  /// There will be more samples. Under the recogniser's mutex, as what follows.
+  /// Returns whether more samples will come. Under the recogniser's mutex, as are the next members.
   bool goes_on() const { return !ended && !cancelled; }
-  /// Samples of `waiting`, from the first on, that may be decoded: the gate knows of them.
+  /// Returns how many samples at the beginning of `waiting` the gate has processed, so that they
+  /// may be decoded.
   size_t ready() const {
     const auto given = static_cast<int64_t>(waiting.size());
     if (!gate || (ended && looked == taken + given)) return waiting.size();
     const int64_t known = looked / kStretch * kStretch - taken;
     return static_cast<size_t>(std::clamp<int64_t>(known, 0, given));
   }
-  /// Samples that the gate has not heard.
+  /// Returns how many samples the gate has not processed.
   size_t unknown() const { return gate ? waiting.size() - static_cast<size_t>(looked - taken) : 0; }
 
-  FullScale fit;  // of the thread that gives samples
+  FullScale fit;  // used by the thread that gives samples
   const ListenOptions options;
   const std::shared_ptr<TranscriptSink> sink;
   std::deque<int16_t> waiting;
-  int64_t taken = 0;   // samples that left `waiting`
-  int64_t looked = 0;  // samples that the gate has heard, or hears
+  int64_t taken = 0;   // samples removed from `waiting`
+  int64_t looked = 0;  // samples that the gate has processed or is processing
   bool ended = false, cancelled = false;
-  bool placed = false;  // may have a decoder
-  bool queued = false;  // a piece of it is posted or runs
+  bool placed = false;  // has a place, so it may use a decoder
+  bool queued = false;  // a piece of work for it is posted or runs
   bool over = false;    // finished() was called, or is about to be
 
-  // State of the thread that runs its piece.
+  // Used only by the thread that runs its piece of work.
   std::unique_ptr<PocketSphinxDecoder> decoder;
-  std::optional<VoiceGate> gate;  // whether there is one is const
+  std::optional<VoiceGate> gate;  // set or left empty at construction
   int64_t heard = 0;              // samples
   Transcript transcript;
   std::string partial;
@@ -86,7 +87,7 @@ class PocketSphinx final : public Recogniser {
   void post(const std::shared_ptr<Hearing>& hearing);
   bool has_work(const Hearing& hearing) const;
 
-  /// On a thread of the pool, one at a time for each hearing.
+  /// Runs on a thread of the pool, one call at a time for each hearing.
   void run_piece(const std::shared_ptr<Hearing>& hearing);
   void look_at(Hearing& hearing, std::span<const int16_t> block);
   void hear_block(Hearing& hearing, std::span<int16_t> block, bool last);
@@ -187,7 +188,7 @@ void PocketSphinx::end(const std::shared_ptr<Hearing>& hearing) {
   const std::lock_guard lock(mutex_);
   hearing->ended = true;
   post(hearing);
-  admit_waiting();  // it may be among the first now
+  admit_waiting();  // this recording may be next now
 }
 
 void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
@@ -196,10 +197,10 @@ void PocketSphinx::cancel(const std::shared_ptr<Hearing>& hearing) {
   post(hearing);
 }
 
-/// A speaker that goes on leaves a decoder idle most of the time, and a long file keeps one for
-/// long: they have half of the places at most, so that a turn that has ended, whose end a client
-/// waits for, is heard at once. It comes first; then the client with the fewest places, then in
-/// order of arrival.
+/// Recordings of which more samples will come get at most half of the places: their decoders are
+/// idle most of the time, and long files occupy them for long. So a turn that has ended, for which
+/// a client waits, is recognised at once. Order: ended recordings first, then the client with the
+/// fewest places, then arrival.
 void PocketSphinx::admit_waiting() {
   while (true) {
     int taken = 0, going_on = 0;
@@ -215,7 +216,7 @@ void PocketSphinx::admit_waiting() {
       });
     };
     std::shared_ptr<Hearing> next;
-    std::pair<bool, int64_t> before;  // of the next: whether it goes on, places of its client
+    std::pair<bool, int64_t> before;  // key of the next: goes_on(), places of its client
     for (const auto& each : hearings_) {
       if (each->placed || (each->goes_on() && half)) continue;
       const std::pair rank(each->goes_on(), int64_t{places_of(each->options.client)});
@@ -292,7 +293,7 @@ void PocketSphinx::look_at(Hearing& hearing, std::span<const int16_t> block) {
   hearing.gate->hear(samples);
 }
 
-/// Samples of a stretch without a voice are heard as silence.
+/// Decodes a block; samples of stretches without a voice are replaced by silence.
 void PocketSphinx::hear_block(Hearing& hearing, std::span<int16_t> block, bool last) {
   for (size_t i = 0; hearing.gate && i < block.size();) {
     const int64_t at = hearing.heard + static_cast<int64_t>(i), begin = at / kStretch * kStretch;

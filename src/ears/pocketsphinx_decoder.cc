@@ -11,17 +11,17 @@
 namespace syrinx {
 namespace {
 
-constexpr int kFrameRate = 100;  // -frate: frames a second
+constexpr int kFrameRate = 100;  // option -frate: frames per second
 constexpr int kCepstra = 13;
-// An utterance that never pauses (music, a crowd) would grow its lattice for ever.
+// Without a limit, the lattice of an utterance without pauses (music, a crowd) would grow forever.
 constexpr int64_t kLongestUtterance = 60 * kHearingRate;
 
-/// "read(2)", the second way to say it, is "read".
+/// Removes the number of a pronunciation: "read(2)" becomes "read".
 std::string spelling(std::string_view word) {
   return std::string(word.substr(0, word.ends_with(')') ? word.rfind('(') : word.npos));
 }
 
-/// "<s>", "<sil>", "[NOISE]", "++UH++": nothing that was said.
+/// Returns whether `word` is a mark, not a word: "<s>", "<sil>", "[NOISE]", "++UH++".
 bool is_filler(std::string_view word) {
   return word.empty() || word.front() == '<' || word.front() == '[' || word.starts_with("++");
 }
@@ -33,7 +33,7 @@ PocketSphinxDecoder::PocketSphinxDecoder(std::shared_ptr<const PocketSphinxLibra
     : library_(std::move(library)) {
   const std::string acoustic = model_dir + "/en-us", language = model_dir + "/en-us.lm.bin",
                     words = model_dir + "/cmudict-en-us.dict";
-  // PocketSphinx ends the process over some files that are not there.
+  // PocketSphinx ends the process if some of these files are missing.
   for (const std::string& path : {acoustic + "/mdef", acoustic + "/feat.params", language, words}) {
     if (!std::filesystem::exists(path)) {
       throw LoadError(concat(path, " is missing; on Debian: apt install pocketsphinx-en-us"));
@@ -64,8 +64,8 @@ PocketSphinxDecoder::~PocketSphinxDecoder() {
 void PocketSphinxDecoder::begin() {
   const PocketSphinxLibrary& ps = *library_;
   if (in_utterance_) ps.ps_end_utt(decoder_);
-  // ps_start_stream() forgets the noise; the mean of the cepstra, which it goes on with, is set by
-  // hand to what it was when the decoder was new.
+  // ps_start_stream() resets the noise estimate, but keeps the mean of the cepstra. This code
+  // resets that mean to its value in a new decoder.
   PocketSphinxLibrary::CepstralMean& mean = *ps.ps_get_feat(decoder_)->mean;
   std::copy(first_mean_.begin(), first_mean_.end(), mean.mean);
   std::fill_n(mean.sum, mean.width, 0.f);

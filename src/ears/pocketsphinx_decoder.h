@@ -1,7 +1,7 @@
-// One decoder of PocketSphinx: hears one recording after another, and what it makes of one does not
-// depend on those before it. Its own program, pocketsphinx_continuous, reads a file in blocks and
-// ends an utterance after a block without speech; so does this, and both come to the same words at
-// the same times. One thread at a time.
+// One decoder of PocketSphinx. It recognises one recording after another; the result for each does
+// not depend on earlier recordings. Like PocketSphinx's own program, pocketsphinx_continuous, this
+// class reads blocks and ends an utterance after a block without speech; both give the same words
+// at the same times. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -28,12 +28,12 @@ class PocketSphinxDecoder {
   PocketSphinxDecoder(const PocketSphinxDecoder&) = delete;
   PocketSphinxDecoder& operator=(const PocketSphinxDecoder&) = delete;
 
-  /// Begins with a recording, whatever became of the one before.
+  /// Begins a new recording, whether or not the previous recording was ended.
   void begin();
-  /// The next block of it: kBlock samples, fewer only before end(). A segment when an utterance
-  /// ended in which something was understood.
+  /// Takes the next block of the recording: kBlock samples, fewer only before end(). Returns a
+  /// segment if an utterance ended and has words.
   std::optional<TranscriptSegment> hear(std::span<const int16_t> block);
-  /// The recording is over; the segment of what was said last.
+  /// Ends the recording; returns the segment of the last utterance, if it has words.
   std::optional<TranscriptSegment> end();
   /// Returns the hypothesis for the current utterance.
   std::string partial() const;
@@ -46,7 +46,7 @@ class PocketSphinxDecoder {
   PocketSphinxLibrary::Decoder* decoder_ = nullptr;
   std::vector<float> first_mean_;  // of the cepstra, before anything was heard
   bool in_utterance_ = false;      // between ps_start_utt() and ps_end_utt()
-  bool speaks_ = false;            // a voice, in this utterance
+  bool speaks_ = false;            // this utterance has a voice
   int64_t utterance_samples_ = 0, samples_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// PocketSphinx as Debian 12 has it (libpocketsphinx3 and libsphinxbase3, 5prealpha), opened when it
-// is first asked for: the program neither needs it to be built nor to start. Among its C functions
-// only those that are used are named here; the libraries' major versions pin their types.
+// The libraries of PocketSphinx in Debian 12 (libpocketsphinx3 and libsphinxbase3, 5prealpha),
+// opened at first use: the program can be built and started without them. This class declares only
+// the C functions that it uses; the libraries' major versions fix the types of these functions.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace syrinx {
 
 class PocketSphinxLibrary {
  public:
-  /// Throws LoadError, which names the packages, where they are not installed.
+  /// Throws LoadError if the packages are not installed; its text names them.
   static std::shared_ptr<const PocketSphinxLibrary> open();
   ~PocketSphinxLibrary();
   PocketSphinxLibrary(const PocketSphinxLibrary&) = delete;
   PocketSphinxLibrary& operator=(const PocketSphinxLibrary&) = delete;
 
-  // Opaque: the library's own.
+  // Opaque types of the library.
   struct Decoder;
   struct Config;
   struct Arguments;
@@ -32,7 +32,7 @@ class PocketSphinxLibrary {
     int32_t frames;
     int32_t width;
   };
-  /// feat_t as far as its cmn_struct.
+  /// The fields of feat_t up to its cmn_struct.
   struct Features {
     int refcount;
     char* name;

@@ -1,4 +1,4 @@
-// PocketSphinx through the interface against its own program, and the promises of the interface.
+// Compares the recogniser with PocketSphinx's own program, and tests the Recogniser interface.
 #include "ears/pocketsphinx.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ std::shared_ptr<Recogniser> open_or_null(const PocketSphinxOptions& options = {}
 #define SKIP_WITHOUT(recogniser) \
   if (!(recogniser)) GTEST_SKIP() << "PocketSphinx is not installed"
 
-/// As files of 16 bits have it, which is all that PocketSphinx' own program reads.
+/// Returns spoken text rounded to 16 bits, the only format that PocketSphinx's own program reads.
 std::vector<float> said(const std::string& text) {
   std::vector<float> out = spoken(text);
   for (float& sample : out) {
@@ -78,7 +78,7 @@ Transcript transcribe(Recogniser& recogniser, std::span<const float> samples, si
   return result.take();
 }
 
-/// Everything, in one string.
+/// Returns all fields of a transcript in one string.
 std::string shown(const Transcript& transcript) {
   std::ostringstream out;
   out.precision(9);
@@ -97,7 +97,7 @@ std::string shown(const Transcript& transcript) {
 TEST(PocketSphinx, HearsWhatItsOwnProgramHears) {
   const auto recogniser = open_or_null({.threads = 1, .places = 1});
   SKIP_WITHOUT(recogniser);
-  transcribe(*recogniser, fox(), 4096);  // whatever came before
+  transcribe(*recogniser, fox(), 4096);  // an earlier recording must not change the result
   for (const std::vector<float>* audio : {&fox(), &two_sentences()}) {
     const std::string path = testing::TempDir() + "ears_own_program.wav";
     std::ofstream(path, std::ios::binary) << recording_wav(*audio, kHearingRate);
@@ -149,7 +149,7 @@ TEST(PocketSphinx, AloneOrBesideOthersHoweverItIsCut) {
   EXPECT_NE(first.find("brown"), std::string::npos) << first;
   std::vector<std::shared_ptr<Notes>> notes;
   std::vector<std::unique_ptr<Listener>> listeners;
-  for (int i = 0; i < 4; ++i) {  // more than there are places
+  for (int i = 0; i < 4; ++i) {  // more recordings than places
     notes.push_back(std::make_shared<Notes>());
     listeners.push_back(recogniser->open({.word_times = true}, notes.back()).take());
   }
@@ -184,7 +184,7 @@ TEST(PocketSphinx, SegmentsComeAsTheyAreSettled) {
   for (size_t i = 0; i < notes->segments.size(); ++i) {
     const TranscriptSegment& segment = transcript.segments[i];
     EXPECT_EQ(segment.text, notes->segments[i].text);
-    EXPECT_TRUE(segment.words.empty());  // not asked for
+    EXPECT_TRUE(segment.words.empty());  // word times were not requested
     EXPECT_GE(segment.start_s, before_s);
     EXPECT_GT(segment.end_s, segment.start_s);
     before_s = segment.end_s;
@@ -217,7 +217,7 @@ TEST(PocketSphinx, StretchesWithoutAVoiceAreHeardAsSilence) {
     dir.write("vad.safetensors", fixture::made_weights(voice));
     return open_or_null({.vad = SileroVad::load(dir.path("vad.safetensors"))});
   };
-  std::vector<float> samples(16000 * 29);  // the sentence lies in two stretches
+  std::vector<float> samples(16000 * 29);  // so the sentence spans two stretches
   samples.insert(samples.end(), fox().begin(), fox().end());
   const std::string want = shown(transcribe(*plain, samples, 4000));
   EXPECT_NE(want.find("fox"), std::string::npos) << want;
@@ -227,7 +227,7 @@ TEST(PocketSphinx, StretchesWithoutAVoiceAreHeardAsSilence) {
   const Transcript nothing = transcribe(*nowhere, samples, 4000);
   EXPECT_EQ(nothing.text(), "");
   EXPECT_DOUBLE_EQ(nothing.duration_s, static_cast<double>(samples.size()) / 16000);
-  // A turn with a voice was found by the detector before.
+  // Live recordings are not gated: the turn detector has already found a voice.
   EXPECT_NE(transcribe(*nowhere, fox(), 4000, {.live = true}).text(), "");
 }
 
@@ -241,10 +241,10 @@ TEST(PocketSphinx, CancelledOnceAndTheTurnIsFree) {
   auto three = recogniser->open({}, third).take();
   one->hear(fox());
   two->hear(fox());
-  two.reset();  // while it waits
+  two.reset();  // cancelled while it waits for a place
   EXPECT_EQ(second->wait().error().code, ErrorCode::kCancelled);
   one->cancel();
-  one->hear(fox());  // too late
+  one->hear(fox());  // has no effect after cancel()
   EXPECT_EQ(first->wait().error().code, ErrorCode::kCancelled);
   three->hear(fox());
   three->end();
@@ -282,7 +282,7 @@ TEST(PocketSphinx, TheClientWithTheFewestRunningIsNext) {
   EXPECT_FALSE(notes[1]->done() || notes[2]->done());
 }
 
-/// Speakers that go on, and long files, do not keep all the places: a turn that has ended is heard.
+/// Unfinished recordings do not occupy all places, so a turn that has ended is recognised at once.
 TEST(PocketSphinx, ATurnThatHasEndedWaitsForNoOtherSpeaker) {
   const auto recogniser = open_or_null({.threads = 1, .places = 2});
   SKIP_WITHOUT(recogniser);
@@ -300,7 +300,7 @@ TEST(PocketSphinx, ATurnThatHasEndedWaitsForNoOtherSpeaker) {
   }
 }
 
-/// Where every core is wanted, hearing has little of it.
+/// When every core is busy, recognition gets only a small share of the processor.
 TEST(PocketSphinx, HearingGivesWay) {
   if (const int own = ::getpriority(PRIO_PROCESS, 0); own > 5) {
     GTEST_SKIP() << "at niceness " << own << " hearing cannot be much nicer than speech";
@@ -333,7 +333,7 @@ TEST(PocketSphinx, HearingGivesWay) {
     over = true;
   }
   const auto share = static_cast<double>(heard_ns) / static_cast<double>(heard_ns + spoken_ns);
-  EXPECT_LT(share, 0.17);  // a tenth; a quarter with half of the niceness
+  EXPECT_LT(share, 0.17);  // expected: 0.1; half of the niceness would give 0.25
 }
 
 TEST(PocketSphinx, WhatIsMissingIsNamed) {

@@ -13,12 +13,12 @@ namespace {
 constexpr size_t kBetweenPasses = kHearingRate / 2;  // samples
 constexpr auto kMostEarly = static_cast<size_t>(kLongestEarlyPass_s * kHearingRate);
 
-/// State that the listener and its passes share; changed by the recogniser's threads.
+/// State shared by the listener and its passes; the recogniser's threads change it.
 class PassedSink final : public TranscriptSink {
  public:
   explicit PassedSink(std::shared_ptr<TranscriptSink> sink) : sink_(std::move(sink)) {}
 
-  // Calls of the utterance's own listener.
+  // Called by the utterance's own listener.
   void partial(std::string_view text) override {
     const std::lock_guard lock(mutex_);
     sink_->partial(text);
@@ -38,12 +38,13 @@ class PassedSink final : public TranscriptSink {
     if (!early_is_all_) sink_->finished(std::move(transcript));
   }
 
-  /// Begins a pass over what is behind the returned seconds; negative: the one before goes on.
+  /// Begins a pass over the audio after the returned time, in seconds; negative: the previous pass
+  /// still runs, so no pass begins.
   double begin_pass() {
     const std::lock_guard lock(mutex_);
     return std::exchange(passing_, true) ? -1 : settled_s_;
   }
-  /// Without a text the pass has failed, and the next one may do better.
+  /// Ends a pass. A pass that failed gives no hypothesis; the next pass may succeed.
   void end_pass(double from_s, const Result<Transcript>& heard) {
     const std::lock_guard lock(mutex_);
     passing_ = false;
@@ -55,7 +56,7 @@ class PassedSink final : public TranscriptSink {
     closed_ = true;
   }
 
-  /// Returns the number of an early pass that begins; the one before counts no more.
+  /// Begins an early pass and returns its number; the result of the previous early pass is dropped.
   int begin_early() {
     const std::lock_guard lock(mutex_);
     early_.reset();
@@ -68,12 +69,12 @@ class PassedSink final : public TranscriptSink {
     if (heard.ok() && !closed_) sink_->partial(heard.value().text());
     early_ = std::move(heard);
   }
-  /// Whether the latest early pass has ended with a text.
+  /// Returns whether the latest early pass has ended with a transcript.
   bool heard_early() const {
     const std::lock_guard lock(mutex_);
     return early_ && early_->ok();
   }
-  /// Makes the early pass the result, now or when it ends. False: it has failed.
+  /// Makes the early pass the result, now or when it ends. Returns false if it has failed.
   bool take_early() {
     const std::lock_guard lock(mutex_);
     if (early_ && !early_->ok()) return false;
@@ -96,12 +97,13 @@ class PassedSink final : public TranscriptSink {
   mutable std::mutex mutex_;
   double settled_s_ = 0;
   bool passing_ = false, closed_ = false;
-  int earlies_ = 0;                          // early passes that began
-  std::optional<Result<Transcript>> early_;  // of the last of them, while the end is not known
-  bool early_is_all_ = false;                // it is the result
+  int earlies_ = 0;  // early passes that began
+  std::optional<Result<Transcript>>
+      early_;                  // result of the latest early pass, until end() is called
+  bool early_is_all_ = false;  // the early pass is the result
 };
 
-/// Receives what a pass hears, as a whole.
+/// Receives the whole transcript of a pass.
 class PassSink final : public TranscriptSink {
  public:
   using End = std::function<void(Result<Transcript>)>;
@@ -142,7 +144,8 @@ class PassingListener final : public Listener {
     early_.reset();
     hear(std::exchange(silence_, {}));
   }
-  /// An early pass that has ended waits for nothing; one that runs, not for itself.
+  /// A listener whose early pass has ended waits for no pass; one whose early pass runs does not
+  /// wait for that pass.
   double wait_s() const override {
     if (!early_) return main_->wait_s();
     return sink_->heard_early() ? 0 : early_->wait_s();
@@ -175,7 +178,8 @@ class PassingListener final : public Listener {
         how, [sink = sink_, from_s](Result<Transcript> heard) { sink->end_pass(from_s, heard); });
   }
 
-  /// An early pass is what the utterance's own listener would hear, if no sample comes any more.
+  /// Begins an early pass. It gives the transcript that the utterance's own listener would give if
+  /// no more samples came.
   void begin_early() {
     pass_.reset();
     if (kept_.size() != heard_ || heard_ > kMostEarly || behind()) return;
@@ -204,12 +208,12 @@ class PassingListener final : public Listener {
   const bool partials_;
   const std::shared_ptr<PassedSink> sink_;
   const std::unique_ptr<Listener> main_;
-  std::unique_ptr<Listener> pass_;   // the latest for a hypothesis
-  std::unique_ptr<Listener> early_;  // of this pause
-  std::vector<float> kept_;          // what may not be settled yet
-  std::vector<float> silence_;       // of this pause, held back
+  std::unique_ptr<Listener> pass_;   // latest pass for a hypothesis
+  std::unique_ptr<Listener> early_;  // early pass of this pause
+  std::vector<float> kept_;          // samples that may not be final yet
+  std::vector<float> silence_;       // samples of this pause, held back
   bool pauses_ = false;
-  size_t heard_ = 0;  // samples, without what is held back
+  size_t heard_ = 0;  // samples, without silence_
   size_t fresh_ = 0;  // samples since a pass began
 };
 

@@ -1,5 +1,5 @@
-// Passes of a recogniser that hears whole utterances only, while its speaker still speaks or
-// pauses: partial hypotheses, and a last pass that begins before the turn is known to be over.
+// Runs a recogniser that takes only whole utterances while the speaker still speaks or pauses:
+// passes for partial hypotheses, and an early last pass before the end of the turn is known.
 #pragma once
 
 #include <memory>
@@ -8,23 +8,23 @@
 
 namespace syrinx {
 
-/// Longest utterance whose last pass may begin in a pause, in seconds: recognisers hear as much at
-/// once, so the pass depends on nothing that an earlier one has settled.
+/// Longest utterance whose last pass may begin in a pause, in seconds. Recognisers take this much
+/// at once, so the pass does not depend on segments that an earlier pass made final.
 inline constexpr double kLongestEarlyPass_s = 20;
 
-/// Most seconds that a recogniser may be behind (Listener::wait_s()) when a pass begins that
-/// is not due yet: hypotheses and early passes are given up first.
+/// Longest delay of a recogniser (Listener::wait_s()), in seconds, at which a pass for a hypothesis
+/// or an early pass may begin. A recogniser with a longer delay runs only the last passes.
 inline constexpr double kMostBehind_s = 1;
 
-/// Opens a listener that gives its recogniser nothing of a pause that it was notified of
-/// (Listener::pause()), unless the speaker goes on. So the transcript is that of all samples but
-/// those behind the last pause, however soon its pass begins.
+/// Opens a listener that holds back the samples of a pause (Listener::pause()) until the speaker
+/// speaks again. So the transcript covers all samples except those of the last pause, no matter how
+/// soon the last pass begins.
 ///
-/// In each pause of an utterance of at most kLongestEarlyPass_s it begins that pass, in the
-/// background until end() raises it. With `partials` the sink also receives a partial hypothesis
-/// of what is not settled after each background pass; one begins when half a second more was given
-/// and the pass before has ended. Where RecogniserInfo::streams is set, or options are not live,
-/// returns the recogniser's own listener.
+/// In each pause of an utterance of at most kLongestEarlyPass_s the listener begins an early last
+/// pass, in the background until end() raises it. With `partials`, other background passes run over
+/// the samples that are not final yet, and the sink receives a partial hypothesis after each. Such
+/// a pass begins when another 0.5 s has come and the previous pass has ended. Returns the
+/// recogniser's own listener if RecogniserInfo::streams is set or the options are not live.
 Result<std::unique_ptr<Listener>> listen_in_passes(std::shared_ptr<Recogniser> recogniser,
                                                    const ListenOptions& options,
                                                    std::shared_ptr<TranscriptSink> sink,

@@ -11,7 +11,8 @@
 namespace syrinx {
 namespace {
 
-/// Hears whole utterances, when the test says so: the transcript is how many samples there were.
+/// Gives transcripts of whole utterances when the test asks for them. The text of a transcript is
+/// its number of samples.
 class WholeRecogniser final : public Recogniser {
  public:
   struct Utterance {
@@ -149,7 +150,7 @@ TEST(EarlyPasses, TheLastPassBeginsInThePauseThatEndsTheTurn) {
     turn.recogniser->tell(1);
     EXPECT_EQ(turn.sink->result, std::to_string(kHearingRate));
     EXPECT_EQ(turn.sink->segments.size(), 1u);
-    turn.recogniser->tell(0);  // the cancelled one; a second result would fail the sink's test
+    turn.recogniser->tell(0);  // the cancelled pass; the sink fails the test on a second result
     EXPECT_EQ(turn.sink->segments.size(), 1u);
   }
 }
@@ -167,7 +168,7 @@ TEST(EarlyPasses, ASpeakerThatGoesOnIsHeardWhole) {
   EXPECT_EQ(turn.sink->result, std::to_string(kHearingRate / 10 * 15));
 }
 
-/// Without the early pass the transcript is that of the same samples.
+/// Without an early pass, the transcript at the end covers the same samples.
 TEST(EarlyPasses, WhatFailsOrIsTooLongIsHeardAtTheEnd) {
   Paused failed;
   failed.recogniser->fail(1);
@@ -183,7 +184,8 @@ TEST(EarlyPasses, WhatFailsOrIsTooLongIsHeardAtTheEnd) {
   EXPECT_EQ(too_long.sink->result, std::to_string(kHearingRate / 10 * 201));
 }
 
-/// Admission asks a listener for its wait: a pass that has ended waits for no other speaker's.
+/// Admission asks a listener how long it must wait. A listener whose pass has ended does not wait
+/// for the passes of other speakers.
 TEST(EarlyPasses, APassThatHasEndedWaitsForNothing) {
   Paused turn;
   turn.recogniser->behind_s = 7;
@@ -199,7 +201,7 @@ TEST(EarlyPasses, APassThatHasEndedWaitsForNothing) {
   EXPECT_EQ(failed.listener->wait_s(), 7);
 }
 
-/// Passes that are not due yet are given up before those that speakers wait for.
+/// A recogniser that is behind makes only the passes for which speakers wait.
 TEST(RepeatedPasses, ARecogniserThatIsBehindMakesOnlyTheLast) {
   const std::vector<float> second(kHearingRate, 0.f);
   for (const double behind_s : {kMostBehind_s, kMostBehind_s + 0.1}) {

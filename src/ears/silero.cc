@@ -12,10 +12,10 @@ namespace syrinx {
 namespace {
 
 constexpr int kWindow = 256, kHop = 128, kBins = 129;
-constexpr size_t kBehind = 64;  // samples that are mirrored behind a chunk
+constexpr size_t kBehind = 64;  // mirrored samples appended after a chunk
 constexpr int kFrames = 4;      // of the transform
 constexpr int kKernel = 3;
-constexpr double kLower = 0.15;  // where a voice ends, below where it begins
+constexpr double kLower = 0.15;  // a voice ends at the threshold minus this value
 
 /// [rows, columns] -> [columns, rows], so that products run along the outputs.
 std::vector<float> turned(const float* from, int64_t rows, int64_t columns) {
@@ -38,7 +38,7 @@ void add_row(float value, const float* row, float* out, int count) {
 
 float sigmoid(float x) { return 1 / (1 + std::exp(-x)); }
 
-/// Frames of 10 ms from chunks of 32.
+/// Answers for frames of 10 ms from probabilities of chunks of 32 ms.
 class SileroActivity final : public VoiceActivity {
  public:
   SileroActivity(std::shared_ptr<const SileroVad> model, double threshold)

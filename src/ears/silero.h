@@ -1,7 +1,7 @@
 // Silero's detector of speech: the probability of speech in each 32 ms. A small network
-// (309,633 weights): magnitudes of a short Fourier transform, four convolutions, an LSTM. Weights
-// are those that its authors publish (silero-vad 5 and 6, silero_vad_16k.safetensors, MIT); nothing
-// of them is part of the program. Source: silero_vad/tinygrad_model.py.
+// (309,633 weights): magnitudes of a short Fourier transform, four convolutions, an LSTM. The
+// weights are published by its authors (silero-vad 5 and 6, silero_vad_16k.safetensors, MIT) and
+// are not part of the program. Source: silero_vad/tinygrad_model.py.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ namespace syrinx {
 class SileroVad {
  public:
   static constexpr size_t kChunk = 512;   ///< samples at kHearingRate of one probability: 32 ms
-  static constexpr size_t kBefore = 64;   ///< samples before them that it hears again
+  static constexpr size_t kBefore = 64;   ///< samples of the previous chunk that are read again
   static constexpr size_t kHidden = 128;  ///< numbers of the LSTM's state and of its cell
 
   /// `path` is a file or a directory that holds silero_vad_16k.safetensors. Throws LoadError.
@@ -52,7 +52,7 @@ class SileroVad {
 class SileroStream {
  public:
   explicit SileroStream(std::shared_ptr<const SileroVad> model);
-  /// Those of the chunks that are whole by now.
+  /// Adds samples; returns the probabilities of the chunks that became complete.
   std::vector<float> hear(std::span<const float> samples);
 
  private:
@@ -61,8 +61,8 @@ class SileroStream {
   SileroVad::State state_;
 };
 
-/// A voice is there from a probability of `threshold` on, until it is 0.15 lower, as in Silero's
-/// VADIterator.
+/// Makes a detector. A voice begins at a probability of `threshold` and ends when the probability
+/// falls below threshold - 0.15, as in Silero's VADIterator.
 std::unique_ptr<VoiceActivity> open_silero_activity(std::shared_ptr<const SileroVad> model,
                                                     double threshold);
 

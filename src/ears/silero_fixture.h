@@ -1,4 +1,4 @@
-// For tests: weights of Silero's detector that are made here as in tests/parity/silero.
+// For tests: generates weights of Silero's detector by the same formula as tests/parity/silero.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace syrinx::fixture {
 
-/// make_golden.py's made().
+/// As made() of make_golden.py.
 inline float made_number(uint64_t seed, uint64_t i) {
   uint64_t z = ((seed << 32) + i + 1) * 0x9E3779B97F4A7C15u;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
@@ -43,16 +43,15 @@ inline const std::vector<MadeTensor>& made_tensors() {
   return all;
 }
 
-/// A safetensors file without the tensor `left_out`; `more` is added to what probabilities are made
-/// of: much of it is a voice everywhere, much less than 0 nowhere.
+/// Returns a safetensors file without the tensor `left_out`. `more` is added to the bias of the
+/// last layer: a large value gives voice everywhere, a very negative value nowhere.
 inline std::string made_weights(float more = 0, const std::string& left_out = "") {
   nlohmann::json header;
   std::string data;
   for (uint64_t place = 0; place < made_tensors().size(); ++place) {
     const MadeTensor& tensor = made_tensors()[place];
     if (tensor.name == left_out) continue;
-    const auto scale =
-        static_cast<float>(tensor.fan_in > 0 ? std::sqrt(6 / tensor.fan_in) : 0.1);
+    const auto scale = static_cast<float>(tensor.fan_in > 0 ? std::sqrt(6 / tensor.fan_in) : 0.1);
     size_t count = 1;
     for (const size_t size : tensor.shape) count *= size;
     const size_t begin = data.size();

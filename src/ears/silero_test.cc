@@ -1,4 +1,4 @@
-// Against the authors' graph with weights that are made here and there alike (tests/parity/silero).
+// Compares with the authors' graph; the test and tests/parity/silero generate the same weights.
 #include "ears/silero.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(Silero, AsItsAuthorsGraph) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i)
     EXPECT_NEAR(got[i], wanted[i].get<double>(), 2e-5) << "chunk " << i;
-  // However it is cut.
+  // The result does not depend on how the stream is cut.
   SileroStream stream(model);
   std::vector<float> pieces;
   for (size_t at = 0; at < sound.size(); at += 331) {

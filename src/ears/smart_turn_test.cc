@@ -1,4 +1,4 @@
-// Smart Turn against its published graph, with weights that are made here as in
+// Compares Smart Turn with its published graph; the weights are generated as in
 // tests/parity/smart_turn.
 #include "ears/smart_turn.h"
 
@@ -22,7 +22,7 @@ nlohmann::json smart_turn_golden() {
       read_file(SYRINX_BINARY_DIR "/parity/smart_turn/golden.json", 1 << 20));
 }
 
-/// make_golden.py's made_weights() as a safetensors file, without the tensor `left_out`.
+/// Returns made_weights() of make_golden.py as a safetensors file, without the tensor `left_out`.
 std::string made_smart_turn(const std::string& left_out = "") {
   nlohmann::json header;
   std::string data;

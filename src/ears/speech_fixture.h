@@ -1,4 +1,4 @@
-// Speech for tests: what a speaker of the built-in voice makes of a text, at kHearingRate.
+// Speech for tests: a text spoken by a speaker of the built-in voice, at kHearingRate.
 #pragma once
 
 #include <string>

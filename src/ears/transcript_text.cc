@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Two lines of a screen, and no longer than it takes to read them.
+// Limits of a cue: two lines of a screen, and the time that it takes to read them.
 constexpr size_t kCueColumns = 84;
 constexpr double kCueS = 7;
 
@@ -35,8 +35,8 @@ bool is_long(const TranscriptSegment& segment) {
   return display_columns(segment.text) > kCueColumns || segment.end_s - segment.start_s > kCueS;
 }
 
-/// Each word with what follows it in the text up to the next one: punctuation, blanks. Empty where
-/// the words are not those of the text.
+/// Returns each word with the text up to the next word (punctuation, blanks). Empty if the words do
+/// not occur in the text.
 std::vector<TranscriptCue> words_of_text(const TranscriptSegment& segment) {
   std::vector<TranscriptCue> out;
   size_t at = 0;
@@ -82,7 +82,7 @@ std::vector<TranscriptCue> cues_of(const Transcript& transcript) {
   return out;
 }
 
-/// "00:01:02,345".
+/// Formats a time as "00:01:02,345".
 std::string cue_time(double seconds, char point) {
   const auto ms = static_cast<long long>(std::llround(seconds * 1000));
   std::array<char, 40> out{};
@@ -91,7 +91,7 @@ std::string cue_time(double seconds, char point) {
   return out.data();
 }
 
-/// Times and probabilities as people read them.
+/// Rounds times and probabilities for output.
 double rounded(double value, double steps = 1000) { return std::round(value * steps) / steps; }
 
 std::string dumped(const ordered_json& json) {
@@ -138,7 +138,7 @@ std::string transcript_vtt(const Transcript& transcript) {
   std::string out = "WEBVTT\n\n";
   for (const TranscriptCue& cue : cues_of(transcript)) {
     std::string text;
-    for (const char c : cue.text) {  // marks of the format
+    for (const char c : cue.text) {  // escape the characters that WebVTT reserves
       text += c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '&' ? "&amp;" : std::string(1, c);
     }
     out += cue_time(cue.start_s, '.') + " --> " + cue_time(cue.end_s, '.') + "\n" + text + "\n\n";

@@ -1,4 +1,4 @@
-// A transcript as clients want it: JSON as OpenAI's API, SubRip, WebVTT. Free functions; any
+// Formats a transcript for clients: JSON of OpenAI's API, SubRip, WebVTT. Free functions; any
 // thread.
 #pragma once
 
@@ -10,27 +10,27 @@
 
 namespace syrinx {
 
-/// SubRip and WebVTT: a cue for each segment; where words have times, long segments are cut between
-/// words into cues of two lines.
+/// Returns the transcript as SubRip, with a cue for each segment. If words have times, long
+/// segments are cut between words into cues of two lines.
 std::string transcript_srt(const Transcript& transcript);
-/// The transcript as WebVTT, with cues as above.
+/// Returns the transcript as WebVTT, with the cues of transcript_srt().
 std::string transcript_vtt(const Transcript& transcript);
 
-/// The fields of verbose_json beside the text.
+/// Selects optional fields of verbose_json.
 struct VerboseParts {
   bool segments = true, words = false;
   bool translated = false;
 };
 /// {"task", "language", "duration", "text", "segments", "words", "usage"}; its usage is a duration,
-/// as OpenAI's TranscriptionVerbose has no other.
+/// because OpenAI's TranscriptionVerbose allows only this usage.
 std::string transcript_verbose_json(const Transcript& transcript, const VerboseParts& parts);
-/// {"text", "usage"}; `scores`: with "logprobs".
+/// {"text", "usage"}, with "logprobs" if `scores` is set.
 std::string transcript_json(const Transcript& transcript, bool scores = false);
-/// [{"token", "logprob", "bytes"}], as OpenAI's API has log-probabilities.
+/// [{"token", "logprob", "bytes"}], the log-probabilities of OpenAI's API.
 std::string logprobs_json(std::span<const ScoredPiece> pieces);
 /// Returns the scored pieces of all segments.
 std::vector<ScoredPiece> pieces_of(const Transcript& transcript);
-/// {"type": "tokens", ...} of a model that counts them, else {"type": "duration", "seconds"}.
+/// {"type": "tokens", ...} if the model counts tokens, else {"type": "duration", "seconds"}.
 std::string usage_json(const Transcript& transcript);
 
 }  // namespace syrinx

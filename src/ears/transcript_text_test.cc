@@ -56,12 +56,12 @@ TEST(TranscriptText, LongSegmentsAreCutBetweenWords) {
     if (line.starts_with("word")) joined += " " + line;
   }
   EXPECT_EQ(joined, segment.text);
-  // Words that are not those of the text: the segment stays whole.
+  // The words do not match the text: the segment is not cut.
   transcript.segments[0].words[3].word = "other";
   EXPECT_EQ(transcript_srt(transcript).find("\n2\n"), std::string::npos);
 }
 
-/// As many letters of two bytes make as long a cue as letters of one.
+/// Cues are measured in characters, not bytes: two-byte letters count once.
 TEST(TranscriptText, CuesAreCountedInCharacters) {
   const auto cut = [](const std::string& word) {
     TranscriptSegment segment{.start_s = 0, .end_s = 6};

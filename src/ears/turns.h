@@ -1,7 +1,7 @@
-// Turn taking: when a speaker began, and when they are done. A detector says for every 10
-// ms whether there is a voice; it errs for a frame now and then, so a turn begins with enough voice
-// in a short while and ends with a pause. Times are those of OpenAI's Realtime API, in milliseconds
-// of all audio that was heard. One thread at a time.
+// Turn taking: finds when a speaker begins a turn and ends it. A detector reports for every 10 ms
+// whether there is a voice, and errs in single frames. So a turn begins with enough voiced frames
+// in a short time and ends with a pause. Times are as in OpenAI's Realtime API: milliseconds from
+// the first sample of all audio. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace syrinx {
 
 /// turn_detection of type server_vad.
 struct TurnRules {
-  double threshold = 0.5;  ///< [0, 1]: the higher, the surer a voice must be
-  int prefix_ms = 300;     ///< of what was heard before the voice began that belong to the turn
-  int silence_ms = 500;    ///< a pause that ends it
-  int noticed_ms = 0;      ///< a pause that is reported, shorter than that; 0: none is
-  bool melody = false;     ///< whether fell() is wanted
+  double threshold = 0.5;  ///< in [0, 1]; higher: fewer frames count as voice
+  int prefix_ms = 300;     ///< audio before the voice that belongs to the turn, in ms
+  int silence_ms = 500;    ///< pause that ends the turn, in ms
+  int noticed_ms = 0;      ///< pause that is reported (kPaused), < silence_ms; 0: never
+  bool melody = false;     ///< whether fell() will be called
 };
 
 /// A turn's beginning or its end, or a pause in it that began or ended without the turn's end.
@@ -29,8 +29,8 @@ struct TurnRules {
 struct TurnEvent {
   enum Kind { kStarted, kStopped, kPaused, kResumed };
   Kind kind = kStarted;
-  /// kStarted: where the turn begins, prefix and all. kStopped: where it ends, with the pause.
-  /// Others: where that was noticed.
+  /// kStarted: beginning of the turn, prefix included. kStopped: end of the turn, pause included.
+  /// kPaused, kResumed: when the detector noticed the event.
   int64_t at_ms = 0;
   bool operator==(const TurnEvent&) const = default;
 };
@@ -40,17 +40,17 @@ class TurnDetector {
  public:
   TurnDetector(std::unique_ptr<VoiceActivity> activity, const TurnRules& options);
 
-  /// Appends what is found; samples at kHearingRate, any number at a time.
+  /// Takes samples at kHearingRate, any number at a time; appends the events found in them.
   void hear(std::span<const float> samples, std::vector<TurnEvent>& events);
   bool speaking() const { return speaking_; }
-  /// How long the speaker has been silent, in seconds.
+  /// Returns how long the speaker has been silent, in milliseconds; 0 outside a turn.
   int64_t pause_ms() const { return speaking_ ? (frames_ - last_voice_) * kFrameMs : 0; }
-  /// Whether the pitch fell at the end of what was said in this turn (Melody::fell()).
+  /// Returns whether the pitch fell at the end of this turn's speech (Melody::fell()).
   bool fell() const { return melody_.fell(); }
   int64_t heard_ms() const { return frames_ * kFrameMs; }
-  /// End of the last voice of the turn, or of the one before.
+  /// Returns the end of the last voice in this turn, or in the previous turn.
   int64_t last_voice_ms() const { return last_voice_ * kFrameMs; }
-  /// Forgets a turn that is going on: another part of the program ended it.
+  /// Drops the current turn, which another part of the program has ended.
   void reset();
 
  private:
@@ -63,13 +63,13 @@ class TurnDetector {
   Melody melody_;            // of the turn
   std::deque<bool> recent_;  // whether there was a voice, newest last
   int64_t frames_ = 0;
-  int64_t last_voice_ = 0;   // frames up to the end of the last one with a voice
-  int64_t turn_end_ms_ = 0;  // of the turn before: no turn begins in another
+  int64_t last_voice_ = 0;   // frames up to and including the last voiced frame
+  int64_t turn_end_ms_ = 0;  // end of the previous turn; the next turn begins after it
   bool speaking_ = false;
-  bool paused_ = false;  // kPaused was reported last
+  bool paused_ = false;  // the latest pause event was kPaused
 };
 
-/// The strictness of WebRTC's detector that stands for a threshold.
+/// Returns the strictness of WebRTC's detector for a threshold.
 int strictness_of(double threshold);
 
 }  // namespace syrinx

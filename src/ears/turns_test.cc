@@ -13,7 +13,7 @@
 namespace syrinx {
 namespace {
 
-/// Says what a script says: a letter a frame, 'v' for a voice.
+/// Answers by a script with a letter for each frame; 'v' is a voice.
 class ScriptedActivity final : public VoiceActivity {
  public:
   explicit ScriptedActivity(std::string script) : script_(std::move(script)) {}
@@ -43,7 +43,7 @@ TEST(Turns, OneTurnWithItsPrefixAndItsPause) {
   const auto events = run_script(frames(100, '.') + frames(50, 'v') + frames(100, '.'));
   ASSERT_EQ(events.size(), 2u);
   EXPECT_EQ(events[0], (TurnEvent{TurnEvent::kStarted, 1000 - 300}));
-  // The second frame after the voice still counts two of three.
+  // At the first frame after the voice, two of the last three frames are still voiced.
   EXPECT_EQ(events[1], (TurnEvent{TurnEvent::kStopped, 1500 + 10 + 500}));
 }
 
@@ -87,7 +87,7 @@ TEST(Turns, PausesAreReportedWhereThatIsAskedFor) {
             (std::vector<E::Kind>{E::kStarted, E::kPaused, E::kResumed, E::kPaused, E::kStopped}));
   EXPECT_EQ(events[1].at_ms, 300 + 10 + 200);
   EXPECT_EQ(events[2].at_ms, 600 + 20);
-  // A pause that ends the turn at once is not reported before.
+  // A pause that ends the turn at the same moment is not reported separately.
   EXPECT_EQ(
       run_script(frames(30, 'v') + frames(60, '.'), {.silence_ms = 200, .noticed_ms = 200}).size(),
       2u);

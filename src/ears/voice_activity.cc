@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kWebRtcNames[] = {"libwebrtc_audio_processing.so.1",
                                         "libwebrtc-audio-processing-1.so.3"};
 
-/// The library exports these C functions and installs no header for them.
+/// C functions that the library exports without an installed header.
 struct WebRtcLibrary {
   struct Detector;
   Detector* (*create)() = nullptr;
@@ -31,7 +31,7 @@ void bind_webrtc(void* library, const char* name, Function*& function) {
   }
 }
 
-/// Opened once and never closed.
+/// Returns the library, which is opened once and never closed.
 const WebRtcLibrary& webrtc() {
   static const WebRtcLibrary library = [] {
     void* handle = nullptr;

@@ -1,6 +1,6 @@
-// Which stretches of a recording a recogniser looks at: those with a voice, as Silero's detector
-// hears it. Noise and music cost nothing behind it, and no words are made up for them. One thread
-// at a time.
+// Selects the stretches of a recording that a recogniser processes: those in which Silero's
+// detector finds a voice. Noise and music never reach the recogniser, so they cost it no time and
+// it makes up no words for them. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@ class VoiceGate {
  public:
   explicit VoiceGate(std::shared_ptr<const SileroVad> model) : stream_(std::move(model)) {}
 
-  /// The next samples, at kHearingRate.
+  /// Adds samples, at kHearingRate.
   void hear(std::span<const float> samples);
-  /// Whether there are 128 ms of speech, less than a syllable, between two samples that it has
-  /// heard, counted from the first.
+  /// Returns whether samples [from, to), all added before, hold at least 128 ms of speech (less
+  /// than a syllable).
   bool speaks(int64_t from, int64_t to) const;
 
  private:

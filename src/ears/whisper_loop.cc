@@ -17,9 +17,9 @@ using whisper::Window;
 constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
 constexpr int kFramesATimestamp = 2;
 constexpr double kWarm =
-    0.5;  // what was drawn at higher temperatures is not given to later windows
+    0.5;  // text sampled at higher temperatures is not context for later windows
 
-/// As Python's str.strip(), of ASCII.
+/// As Python's str.strip(), for ASCII.
 std::string stripped(const std::string& text) {
   constexpr const char* kBlanks = " \t\n\v\f\r\x1c\x1d\x1e\x1f";
   const size_t begin = text.find_first_not_of(kBlanks);
@@ -56,7 +56,7 @@ void WhisperLoop::hear(std::span<const float> samples, bool last) {
   if (gate_) gate_->hear(samples);
 }
 
-/// Goes past windows without a voice, as past those that a model found to be silence.
+/// Skips windows without a voice, like windows that the model found silent.
 void WhisperLoop::skip_silence() {
   constexpr int64_t kHop = WhisperWindow::kHop;
   while (gate_ && !asked_ && attempt_ == 0 && seek_ < recording_.frames()) {
@@ -83,13 +83,14 @@ double WhisperLoop::done_s() const {
   return std::min(static_cast<double>(alignment_ ? window_ : seek_) * kFrame_s, duration_s());
 }
 
-/// Whether the recording ends within its first window.
+/// Returns whether the recording has ended within its first window.
 bool WhisperLoop::short_of_a_window() const {
   return recording_.closed() && recording_.frames() < WhisperWindow::kFrames;
 }
 
-/// With a prompt the language is found before, without it; with a short recording too, because
-/// there silence is heard behind it, and nothing in the window that is written down.
+/// Returns whether a separate request must detect the language. A prompt must not influence the
+/// detection. A short recording needs silence after it for the detection, but its transcription
+/// window must end with the recording.
 bool WhisperLoop::finds_language() const {
   return language_.empty() && (!ids_.empty() || short_of_a_window());
 }
@@ -139,7 +140,7 @@ std::vector<TranscriptSegment> WhisperLoop::take() {
   return take(window);
 }
 
-/// The best of a window's attempts, all of which look wrong.
+/// Returns the best of a window's attempts when all of them look wrong.
 WhisperLoop::Attempt WhisperLoop::best() const {
   if (!options_.keep_best) return failed_.back();
   const auto rank = [&](const Attempt& each) {
@@ -187,7 +188,7 @@ std::vector<TranscriptSegment> WhisperLoop::take(std::shared_ptr<const Window> a
   return settle();
 }
 
-/// Null where there is nothing to align.
+/// Returns null if there is no text to align.
 std::shared_ptr<whisper::Alignment> WhisperLoop::alignment_of(const Window& window) const {
   auto out = std::make_shared<whisper::Alignment>();
   for (const TranscriptSegment& segment : cut_.segments) {
@@ -201,7 +202,7 @@ std::shared_ptr<whisper::Alignment> WhisperLoop::alignment_of(const Window& wind
   return out->text.empty() || out->columns() < 1 ? nullptr : out;
 }
 
-/// The words' times become the segments', and say where the next window begins.
+/// Sets the times of the segments from their words, and moves the next window after the last word.
 void WhisperLoop::time(std::vector<HeardWord> words) {
   std::vector<size_t> ids;
   for (const TranscriptSegment& segment : cut_.segments) {
@@ -230,8 +231,8 @@ std::vector<TranscriptSegment> WhisperLoop::settle() {
   return out;
 }
 
-/// A window's segments lie between pairs of timestamps. What comes after the last pair has not
-/// ended in this window: the next one begins there.
+/// Cuts a window into segments, which lie between pairs of timestamps. Text after the last pair has
+/// not ended in this window, so the next window begins at that pair.
 WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   const whisper::Generation& g = model_.generation();
   const std::vector<int32_t>& ids = window.heard.ids;
@@ -279,12 +280,12 @@ WhisperLoop::Cut WhisperLoop::cut(const Window& window, double compression) {
   if (one_at_end) ends.push_back(count);
   size_t begin = 0;
   for (const size_t end : ends) {
-    // Its first and last ids, whatever they are, as the authors have it.
+    // The first and last ids serve as timestamps, whatever they are, as in the authors' code.
     out.segments.push_back(
         stretch(begin, end, begin_s + time(ids[begin]), begin_s + time(ids[end - 1])));
     begin = end;
   }
-  // A single timestamp at the end: no speech after it.
+  // A single timestamp at the end means that no speech follows.
   const int64_t step = one_at_end ? window.audio.frames
                                   : int64_t{ids[begin - 1] - g.timestamps()} * kFramesATimestamp;
   seek_ += step > 0 ? step : window.audio.frames;  // never the same window again

@@ -1,14 +1,14 @@
-// How Whisper's authors write down a recording of any length: window by window, each beginning
-// where the one before ended by its own timestamps, given what was written so far, and drawn again
-// at higher temperatures when what came looks wrong. Where the times of words are wanted, a window
-// that is kept is aligned (families/whisper/alignment.h), its segments begin and end with their
-// words, and the next window begins where the last word ends. Knows no engine: next() says what to
-// ask for, take() that it has been done. One thread. Source: whisper:whisper/transcribe.py,
-// transcribe().
+// Transcribes a recording of any length as Whisper's authors do: window by window. Each window
+// begins where the timestamps of the previous window end, and its prompt is the text so far. If the
+// text looks wrong, the window is sampled again at higher temperatures. If times of words are
+// requested, each kept window is aligned (families/whisper/alignment.h): its segments then begin
+// and end with their words, and the next window begins where the last word ends. Independent of the
+// engine: next() returns the next piece of work, take() takes its result. One thread. Source:
+// whisper:whisper/transcribe.py, transcribe().
 //
-// One thing differs (WhisperOptions::keep_best): where every attempt looks wrong, the best of them
-// is kept, not the last, which was drawn at the highest temperature. With WhisperOptions::vad a
-// window without a voice is not looked at.
+// Two things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
+// last, which has the highest temperature (WhisperOptions::keep_best). With WhisperOptions::vad,
+// windows without a voice are skipped.
 #pragma once
 
 #include <memory>
@@ -23,42 +23,42 @@
 
 namespace syrinx {
 
-/// As the authors' transcribe() takes them.
+/// The options of the authors' transcribe().
 struct WhisperOptions {
   std::string language = {};  ///< as Window's
   bool translate = false;
   std::string prompt = {};
   std::vector<float> temperatures = {0, 0.2f, 0.4f, 0.6f, 0.8f, 1};
   bool timestamps = true;
-  /// A window is drawn again at the next temperature when its text compresses better than this or
-  /// its ids are less likely than that on average; and is silence, whatever was drawn, when no
-  /// speech is likelier than that and its ids are not likely either.
+  /// A window is sampled again at the next temperature if the compression ratio of its text exceeds
+  /// most_compression or the mean log-probability of its ids is below least_logprob. It counts as
+  /// silence if the probability of no speech exceeds most_no_speech and its ids are unlikely.
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
-  bool condition_on_text = true;  ///< give later windows what was written before
-  /// Where every attempt looks wrong: keep the likeliest of those that compress no better than
+  bool condition_on_text = true;  ///< the prompt of a window includes the earlier text
+  /// If every attempt looks wrong: keep the likeliest attempt whose compression is at most
   /// most_compression, else the likeliest of all. False: keep the last, as the authors do.
   bool keep_best = true;
   bool word_times = false;
   bool scores = false;
-  /// Windows in which it hears no voice are silence, and are not asked for; null: all are.
+  /// Windows in which this detector finds no voice are skipped as silence; null: none are skipped.
   std::shared_ptr<const SileroVad> vad = {};
 };
 
-/// The state of one recording between its windows.
+/// Decides the windows of one recording and joins their results.
 class WhisperLoop {
  public:
-  /// `model` must outlive it. At least one temperature.
+  /// `model` must outlive the loop. `options` need at least one temperature.
   WhisperLoop(const whisper::Whisper& model, const WhisperOptions& options);
 
-  /// More of the recording.
+  /// Adds samples of the recording; `last`: no more will come.
   void hear(std::span<const float> samples, bool last);
-  /// Whether the recording has ended and all of it is done with.
+  /// Returns whether the recording has ended and all of it has been transcribed.
   bool through() const {
     return !alignment_ && recording_.closed() && seek_ >= recording_.frames();
   }
-  /// The next thing to ask for, a Window or an Alignment, with the seed of its draws; null when
-  /// through, or while the recording has no window yet: a whole one, or with `patient` its end. The
-  /// same until take().
+  /// Returns the next piece of work, a Window or an Alignment; seed() seeds its sampling. Null when
+  /// through(), or while the next window is incomplete; with `patient`, null until the recording
+  /// has ended. Returns the same piece of work until take().
   std::shared_ptr<FamilyTask> next(bool patient);
   uint64_t seed() const {
     return static_cast<uint64_t>(seek_) << 8 | static_cast<uint64_t>(attempt_);
@@ -68,23 +68,23 @@ class WhisperLoop {
   std::vector<TranscriptSegment> take();
 
   const std::string& language() const { return language_; }
-  /// The text of all ids that were kept, decoded at once: a character may be split over segments.
+  /// Returns the text of all kept ids, decoded at once, because segments may split a character.
   std::string whole() const;
   double duration_s() const;
-  /// Seconds from the beginning that are done with.
+  /// Returns the seconds from the beginning that are transcribed.
   double done_s() const;
-  int windows() const { return windows_; }  ///< asked for so far, every attempt counted
+  int windows() const { return windows_; }  ///< requested so far; every attempt counts
 
  private:
-  /// The result of one temperature.
+  /// The result of a window at one temperature.
   struct Attempt {
     std::shared_ptr<const whisper::Window> window;
     double compression = 0;
   };
-  /// A window that is kept, as it was cut.
+  /// The segments of a kept window.
   struct Cut {
     std::vector<TranscriptSegment> segments;
-    bool to_the_end = false;  ///< by its own timestamps there is no speech behind the last segment
+    bool to_the_end = false;  ///< its timestamps mark the rest as silent
     float temperature = 0;
   };
   void skip_silence();
@@ -105,20 +105,21 @@ class WhisperLoop {
   std::optional<VoiceGate> gate_;
   std::string language_;
   int64_t seek_ = 0;    // frame where the next window begins
-  int64_t window_ = 0;  // where that of cut_ began
+  int64_t window_ = 0;  // frame where the window of cut_ began
   int attempt_ = 0, windows_ = 0;
-  std::vector<int32_t> ids_;  // the prompt, then all that was written
+  std::vector<int32_t> ids_;  // the prompt, then the ids of all segments
   size_t prompt_size_ = 0;    // of ids_
-  size_t context_from_ = 0;   // of ids_: what later windows are given begins here
+  size_t context_from_ = 0;   // in ids_: begin of the context for later windows
   std::shared_ptr<whisper::Window> asked_;
-  std::vector<Attempt> failed_;                    // attempts of the window that begins at seek_
-  whisper::WindowRows rows_;                       // of that window, once the encoder has made them
-  std::shared_ptr<whisper::Alignment> alignment_;  // of cut_; comes before the next window
+  std::vector<Attempt> failed_;  // attempts of the window that begins at seek_
+  whisper::WindowRows rows_;     // of the window at seek_, once the encoder has made them
+  std::shared_ptr<whisper::Alignment> alignment_;  // of cut_; runs before the next window
   Cut cut_;
   double last_speech_s_ = 0;
 };
 
-/// Bytes of a text over bytes of the same compressed by zlib: high for what repeats itself.
+/// Returns the bytes of a text divided by its bytes after compression with zlib: high for
+/// repetitive text.
 double compression_ratio(const std::string& text);
 
 }  // namespace syrinx

@@ -31,7 +31,8 @@ class WhisperHearing final : public HearingLoop {
   std::string language() const override { return loop_.language(); }
   std::string whole() const override { return loop_.whole(); }
   double duration_s() const override { return loop_.duration_s(); }
-  /// Nothing is given up for what will only be looked at when all of it is there.
+  /// A recording that is not live is processed only after its end. Until then all samples given
+  /// count as done, so that callers do not wait.
   double done_s() const override { return closed_ || live_ ? loop_.done_s() : loop_.duration_s(); }
 
  private:

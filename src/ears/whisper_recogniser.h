@@ -1,8 +1,8 @@
-// Whisper as a recogniser: every recording is a loop (ears/whisper_loop.h) whose windows are
-// requests of one engine (ears/engine_recogniser.h). A recording that is not live is
-// written down when it has ended, because its mel is floored below the loudest moment of all of it,
-// as the authors have it; until then its samples lie in memory, 230 MB an hour. A live one is
-// written down window by window, as if nothing louder came.
+// Whisper as a recogniser: each recording is handled by a loop (ears/whisper_loop.h) whose windows
+// are requests to one engine (ears/engine_recogniser.h). A recording that is not live is
+// transcribed after its end, because the floor of its mel spectrogram depends on the loudest moment
+// of the whole recording, as with Whisper's authors. Its samples stay in memory until the end, 230
+// MB an hour. A live recording is transcribed window by window, as if no louder moment followed.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 
 namespace syrinx {
 
-/// Makes a recogniser of a Whisper's engine; null for another model's. What `defaults` says of
-/// language, task, prompt and temperatures is overruled by the options of each recording.
+/// Makes a recogniser of an engine whose model is Whisper; null for other models. The options of
+/// each recording override the language, task, prompt and temperatures of `defaults`.
 std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
                                                WhisperOptions defaults = {});
 

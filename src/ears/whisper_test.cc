@@ -1,5 +1,5 @@
-// Whole recordings through the recogniser and an engine against the authors' transcribe(), and the
-// promises of the interface.
+// Compares transcripts of whole recordings, through the recogniser and an engine, with the authors'
+// transcribe(), and tests the Recogniser interface.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -44,7 +44,7 @@ std::vector<float> whisper_recording(const json& r) {
   return fixture::golden_signal(count, r["seed"], r["swell"]);
 }
 
-/// Options of a case for making the recogniser, and for opening a recording.
+/// Returns the options of a case: for making the recogniser, then for opening a recording.
 WhisperOptions loop_options(const json& o) {
   WhisperOptions out;
   out.most_compression = o.value("compression_ratio_threshold", 2.4);
@@ -124,7 +124,7 @@ TEST_P(WhisperWhole, AsTheAuthorsTranscribe) {
   listeners.clear();
 }
 
-/// With the times of words: segments, words and the places of windows as the authors' transcribe().
+/// With times of words, segments, words and windows are as in the authors' transcribe().
 TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
   const json cases =
       json::parse(std::ifstream(whisper_checkpoint(GetParam()) + "/golden/words.json"));
@@ -171,7 +171,7 @@ TEST_P(WhisperWhole, WordsAsTheAuthorsTimeThem) {
   listeners.clear();
 }
 
-/// Without an engine: the loop asks for as many windows as the authors, attempts counted.
+/// Without an engine: the loop requests as many windows as the authors' code, attempts included.
 TEST_P(WhisperWhole, NoWindowMoreThanTheAuthors) {
   const auto model = std::dynamic_pointer_cast<const whisper::Whisper>(
       whisper::load({whisper_checkpoint(GetParam()), "whisper", WeightType::kF32}));
@@ -220,7 +220,7 @@ TEST(WhisperRecogniser, LiveOnesAreWrittenDownWhileTheyAreHeard) {
   EXPECT_TRUE(notes->wait(300).ok());
 }
 
-/// A pass that begins in the pause writes down what the listener itself would have.
+/// A pass that begins in the pause gives the transcript that the listener itself would give.
 TEST(WhisperRecogniser, APassThatBeginsInAPauseChangesNothing) {
   const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(whisper_engine("small"));
   const std::vector<float> said = fixture::golden_signal(40'000, 5);
@@ -251,7 +251,7 @@ TEST(WhisperRecogniser, APassThatBeginsInAPauseChangesNothing) {
   EXPECT_EQ(early->wait().value().language, whole->wait().value().language);
 }
 
-/// Counts the speakers that wait and measures what a pass took.
+/// The prediction counts the waiting speakers and uses the measured time of a pass.
 TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
   const auto engine = whisper_engine("small");
   const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(engine);
@@ -280,7 +280,7 @@ TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
   for (size_t i = 1; i < listeners.size(); ++i) listeners[i]->end();
   for (const auto& each : notes) each->wait();
   EXPECT_EQ(listeners[2]->wait_s(), 0);
-  // A pass that begins in a pause delays other speakers, not its own.
+  // A pass that begins in a pause makes other speakers wait, not its own speaker.
   ListenOptions early = options;
   early.background = true;
   const auto pause = std::make_shared<Notes>();
@@ -343,7 +343,7 @@ TEST(WhisperRecogniser, CancelsAndGoesAway) {
   }
   listeners[0]->cancel();
   listeners[0]->cancel();
-  listeners[1].reset();  // has not ended yet
+  listeners[1].reset();  // destroyed before end()
   EXPECT_EQ(notes[0]->wait(300).error().code, ErrorCode::kCancelled);
   EXPECT_EQ(notes[1]->wait(300).error().code, ErrorCode::kCancelled);
   listeners.clear();
@@ -397,8 +397,8 @@ TEST(WhisperRecogniser, OpensACheckpoint) {
   }
 }
 
-/// The next window begins behind the last word, or, where a single timestamp says that there is no
-/// speech after it, behind the window.
+/// The next window begins after the last word, or after the window if a single timestamp at the end
+/// marks that no speech follows.
 TEST(WhisperLoop, TheNextWindowBeginsBehindTheLastWord) {
   const whisper::Whisper model({whisper_checkpoint("small"), "whisper", WeightType::kF32});
   WhisperOptions options;
@@ -472,7 +472,7 @@ struct SilentLoop {
   WhisperLoop loop;
 };
 
-/// Answers a window with `text`, each of its ids as likely as `logprob` says, and gives rows.
+/// Answers a window with `text`, whose ids each have the log-probability `logprob`, and with rows.
 void answer(const SilentLoop& silent, whisper::Window& window, const std::string& text,
             double logprob) {
   const int32_t time_0 = silent.model.generation().timestamps();
@@ -534,8 +534,8 @@ TEST(WhisperLoop, TheEncoderHearsAWindowOnce) {
   EXPECT_EQ(next->rows, nullptr) << "the next window is another one";
 }
 
-/// A short recording's language is found as the authors do it, with silence behind; that of a long
-/// one, whose first window is full, with the window itself.
+/// The language of a short recording is detected with silence after it, as in the authors' code.
+/// The language of a long recording, whose first window is full, is detected with that window.
 TEST(WhisperLoop, TheLanguageOfAShortRecordingIsFoundWithSilenceBehindIt) {
   for (const double seconds : {2., 40.}) {
     SilentLoop silent({}, seconds);
@@ -563,7 +563,7 @@ TEST(WhisperLoop, TheLanguageOfAShortRecordingIsFoundWithSilenceBehindIt) {
   EXPECT_EQ(prompted.window()->rows, first->heard.rows) << "the same window";
 }
 
-/// Texts of segments and of the whole when a character's bytes are in two of them.
+/// Tests the texts of segments and of the whole if two segments share the bytes of a character.
 TEST(WhisperLoop, ACharacterMayBeSplitOverSegments) {
   WhisperOptions options;
   options.language = "en";

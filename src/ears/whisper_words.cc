@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kColumnsASecond = 50;
 constexpr double kLongestMedian_s = 0.7;
-constexpr std::string_view kEnd = "<|endoftext|>";  // the id behind a text, as the authors spell it
+constexpr std::string_view kEnd =
+    "<|endoftext|>";  // text of the id that ends a text, as in the authors' code
 constexpr std::string_view kSentenceEnds = ".。!！?？";
 constexpr std::string_view kOpening = "\"'“¿([{-";
 constexpr std::string_view kClosing = "\"'.。,，!！?？:：”)]}、";
@@ -48,7 +49,7 @@ std::vector<char32_t> characters(std::string_view text) {
   return out;
 }
 
-/// The ids, and the end behind them, joined as far as they only together make whole characters.
+/// Joins consecutive ids that only together make whole characters; includes the id after the end.
 std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<const int32_t> ids) {
   const auto bytes = [&](size_t i) {
     return i < ids.size() ? tokenizer.bytes(ids[i]) : std::string(kEnd);
@@ -58,7 +59,7 @@ std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<co
   const std::vector<char32_t> all = characters(utf8_repair(joined));
   std::vector<HeardWord> out;
   std::string current;
-  size_t taken = 0, done = 0;  // ids of current, characters before it
+  size_t taken = 0, done = 0;  // ids in `current`; characters before `current`
   for (size_t i = 0; i <= ids.size(); ++i) {
     current += bytes(i);
     ++taken;
@@ -66,7 +67,7 @@ std::vector<HeardWord> whole_characters(const Tokenizer& tokenizer, std::span<co
     const std::vector<char32_t> codes = characters(text);
     const auto broken = std::find(codes.begin(), codes.end(), kReplacement);
     const size_t at = done + static_cast<size_t>(broken - codes.begin());
-    // Characters that are broken in the whole text stay broken.
+    // Keep a broken character if it is broken in the whole text, too.
     if (broken != codes.end() && (at >= all.size() || all[at] != kReplacement)) continue;
     out.push_back({.text = text, .ids = taken});
     done += codes.size();
@@ -83,7 +84,8 @@ double median(std::vector<double> values) {
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
-/// Words beside the end of a sentence that last longer than `most_s` took the pause along.
+/// Shortens words beside the end of a sentence that last longer than `most_s`: they include a
+/// pause.
 void cut_at_sentences(std::vector<HeardWord>& words, double most_s) {
   for (size_t i = 1; i < words.size(); ++i) {
     HeardWord& word = words[i];
@@ -98,8 +100,8 @@ void cut_at_sentences(std::vector<HeardWord>& words, double most_s) {
 
 double to_hundredths(double seconds) { return std::nearbyint(seconds * 100) / 100; }
 
-/// The same beside the pauses before and behind a segment, whose own times are those of its words
-/// unless these are too far off.
+/// Shortens words beside the pauses before and after a segment. The segment takes the times of its
+/// words unless they differ too much from its own.
 void cut_at_ends(TranscriptSegment& segment, double last_speech_s, double median_s) {
   std::vector<TranscriptWord>& words = segment.words;
   TranscriptWord& first = words.front();

@@ -17,7 +17,7 @@ std::string words_checkpoint(const std::string& name) {
   return SYRINX_BINARY_DIR "/parity/whisper/" + name;
 }
 
-/// Words as the authors cut them, and as they join punctuation.
+/// Words and joined punctuation are as in the authors' code.
 TEST(WhisperWords, AsTheAuthorsCutThem) {
   for (const char* name : {"small", "large"}) {
     const Tokenizer tokenizer = Tokenizer::load(words_checkpoint(name));
@@ -40,7 +40,7 @@ TEST(WhisperWords, AsTheAuthorsCutThem) {
 
 TEST(WhisperWords, BrokenCharactersStandByThemselves) {
   const Tokenizer tokenizer = Tokenizer::load(words_checkpoint("small"));
-  // "a", the first byte of a character, "b", the same at the end.
+  // "a", the first byte of a character, "b", the first byte of a character.
   const std::vector<int32_t> ids{tokenizer.encode("a")[0], tokenizer.encode("ü")[0],
                                  tokenizer.encode("b")[0], tokenizer.encode("ü")[0]};
   ASSERT_EQ(tokenizer.bytes(ids[1]).size(), 1u);
@@ -61,10 +61,10 @@ TEST(WhisperWords, ThePathOfTheLargestSum) {
                                 -1, -1, 9,  -1, -1,  //
                                 -1, -1, -1, 9,  9};
   EXPECT_EQ(path_begins(gain, 3, 5), (std::vector<int>{0, 2, 3}));
-  // More rows than columns: several begin at once.
+  // With more rows than columns, several rows begin in the same column.
   EXPECT_EQ(path_begins(std::vector<float>{1, 1, 1, 1}, 4, 1), (std::vector<int>{0, 0, 0, 0}));
   EXPECT_EQ(path_begins(std::vector<float>{1, 1, 1, 1}, 1, 4), (std::vector<int>{0}));
-  // Against all paths, of 3 x 4.
+  // Compares with all paths through a matrix of 3 x 4.
   std::vector<float> odd{0.3f, -1, 2, 0.1f, 1.5f, 0.7f, -0.2f, 0.9f, -2, 0.4f, 1.1f, 0.6f};
   float best = -INFINITY;
   std::vector<int> want;
@@ -86,8 +86,8 @@ HeardWord spoken(const char* text, double start_s, double end_s) {
   return {.text = text, .ids = 1, .start_s = start_s, .end_s = end_s, .probability = 0.5f};
 }
 
-/// A word that took the pause before it along is cut to twice the median, and so is one behind the
-/// end of a sentence.
+/// A word that includes the pause before it is cut to twice the median length, and so is a word
+/// after the end of a sentence.
 TEST(WhisperWords, PausesAreNobodysWord) {
   std::vector<TranscriptSegment> segments(2);
   segments[0] = {.start_s = 10, .end_s = 14, .text = " One two."};
@@ -108,7 +108,7 @@ TEST(WhisperWords, PausesAreNobodysWord) {
   EXPECT_DOUBLE_EQ(end_s, 18.2);
 }
 
-/// Also a word that is only a little longer than the most.
+/// A word that is only a little too long is shortened, too.
 TEST(WhisperWords, BesideTheEndOfASentenceWordsAreShort) {
   std::vector<TranscriptSegment> segments(1);
   segments[0] = {.start_s = 0, .end_s = 1.9};
@@ -129,7 +129,7 @@ TEST(WhisperWords, PunctuationJoinsTheFirstWordToo) {
   EXPECT_EQ(words[2].text, " you");
 }
 
-/// A word may last as long as it likes where it follows speech at once.
+/// A word that follows speech without a pause is not shortened.
 TEST(WhisperWords, WithoutAPauseNothingIsCut) {
   std::vector<TranscriptSegment> segments(2);
   const std::vector<size_t> ids{3, 1};
