@@ -11,13 +11,13 @@ namespace syrinx {
 namespace {
 
 constexpr int kSamplesAMillisecond = kHearingRate / 1000;
-/// A turn that lasts longer ends; without detection what is older is forgotten.
+/// Longest turn, in samples; without detection, older samples are dropped.
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
-/// Kept beyond the prefix of a turn: what the detector needs to be sure.
+/// Samples kept beyond the prefix of a turn, because the detector notices a voice late.
 constexpr size_t kSpareSamples = kHearingRate;
-/// A pause whose recogniser may begin with what was said before it.
+/// Pause after which recognisers may start on the samples before it, in ms.
 constexpr int kNoticedPauseMs = 200;
-/// How long words and pitch wait for what a model hears.
+/// How long the rules for words and pitch wait for the model's answer, in ms.
 constexpr int kMostAnswerMs = 500;
 
 bool detect_alike(const std::optional<TurnDetection>& a, const std::optional<TurnDetection>& b) {
@@ -126,7 +126,7 @@ void AudioIn::forget_before(int64_t from) {
   kept_.erase(kept_.begin(), kept_.begin() + before);
 }
 
-/// Once in each pause.
+/// Calls ask_turn_end_, once in each pause.
 void AudioIn::ask_in_pause() {
   if (!ask_turn_end_ || !turns_->semantic) return;
   const int64_t pause_ms = detector_->pause_ms();

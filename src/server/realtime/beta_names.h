@@ -1,6 +1,7 @@
-// The names that the Realtime API had in its beta (2024), for clients that ask for them
-// (`OpenAI-Beta: realtime=v1`): their events in today's names, and today's events in theirs.
-// Field by field as in OpenAI's API description of that time. Free functions; any thread.
+// Translates between the names of the Realtime API and those of its beta (2024), for clients that
+// ask for the beta (`OpenAI-Beta: realtime=v1`). Client events are translated to current names,
+// server events to beta names. The fields follow OpenAI's API description of that time. Free
+// functions; any thread.
 #pragma once
 
 #include <optional>
@@ -10,17 +11,17 @@
 
 namespace syrinx {
 
-/// A client's event: its flat session, or the fields of its response. What it has in today's words
-/// stays as it is.
+/// Translates a client's event (its flat session, or the fields of its response) to current names.
+/// Fields with current names stay unchanged.
 void from_beta(JsonIn& event);
-/// A field of a session or a response that only the beta has.
+/// A field name of a session or a response that only the beta has.
 struct BetaField {
   const char* name;
   std::string today;  ///< "audio.output.voice"
 };
-/// The first that there is in `fields`.
+/// Returns the first beta field in `fields`.
 std::optional<BetaField> beta_field_in(const JsonIn& fields);
-/// A server's event. False: the beta has no such event.
+/// Translates a server's event to beta names. Returns false if the beta has no such event.
 bool to_beta(JsonOut& event);
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// A chat of a session that is read and checked on another thread, where its templates and
-// recordings may take their time.
+// Reads and checks a chat of a session on another thread, because templates and recordings may
+// take long.
 #pragma once
 
 #include <functional>
@@ -14,19 +14,21 @@
 
 namespace syrinx {
 
-/// Runs a task on another thread; empty: at once, on the caller's.
+/// Runs a task on another thread. If the function is empty, tasks run at once on the caller's
+/// thread.
 using PostTask = std::function<void(std::function<void()>)>;
 
 class ChatCheck {
  public:
   using Checked = std::variant<ChatCall, ApiError>;
-  /// `body` is that of a chat request. `wake` is called when take() has it, on any thread.
+  /// `body` is the body of a chat request. `wake` is called, on any thread, when take() has the
+  /// result.
   static std::shared_ptr<ChatCheck> begin(const JsonIn& body, ChatAbility ability,
                                           const PostTask& post, std::function<void()> wake,
                                           ContextWindow window = {});
-  /// Once; nothing: not yet.
+  /// Returns the result, only once; nothing while the check runs.
   std::optional<Checked> take();
-  /// As FittedChat::left, once take() had it.
+  /// As FittedChat::left; valid after take() has returned the result.
   size_t left() const;
 
  private:

@@ -1,5 +1,5 @@
-// What of a conversation is read once it has outgrown its model's positions: the oldest messages
-// behind the instructions leave, as the session's `truncation` says, or the answer fails. Values;
+// Shortens a conversation that has outgrown its model's positions: the oldest messages after the
+// instructions are removed, as the session's `truncation` requires, or the answer fails. Values;
 // any thread.
 #pragma once
 
@@ -16,24 +16,24 @@ namespace syrinx {
 
 struct ContextWindow {
   Truncation how = {};
-  int64_t room = 0;         ///< tokens of a prompt at most; 0: not known, and nothing leaves
-  size_t instructions = 0;  ///< number of messages that never leave
-  /// Tokens of a request's prompt.
+  int64_t room = 0;         ///< most tokens of a prompt; 0: unknown, nothing is removed
+  size_t instructions = 0;  ///< number of messages that are never removed
+  /// Counts the tokens of a request's prompt.
   std::function<Result<int64_t>(const SpeechRequest&)> tokens = {};
 
-  /// Returns the tokens of `positions` that an answer of at most `max_tokens` (0: an eighth of
-  /// all) leaves: half of them, where the bound says little.
+  /// Returns the tokens of `positions` that remain for the prompt beside an answer of at most
+  /// `max_tokens` (0: an eighth of all positions). At least half of the positions remain.
   static int64_t room_of(int64_t positions, int max_tokens);
 };
 
 struct FittedChat {
   ChatCall call;
-  size_t left = 0;  ///< number of messages behind the instructions that are not read
+  size_t left = 0;  ///< number of messages removed after the instructions
 };
 
-/// Checks the body of a chat request. The last message never leaves, nor the call that gave it;
-/// what does not fit without all others is left to the model to refuse. A call of a tool leaves
-/// with what it gave, and with what was said until then.
+/// Checks the body of a chat request and removes messages that do not fit. The last message stays,
+/// and so does the tool call whose result it is; if they do not fit alone, the model refuses the
+/// request. A tool call is removed together with its result and all messages between them.
 std::variant<FittedChat, ApiError> fitted_chat(const JsonIn& body, const ChatAbility& ability,
                                                const ContextWindow& window);
 

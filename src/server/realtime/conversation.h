@@ -1,5 +1,5 @@
-// The items of a conversation in the Realtime API, in order: what clients create, say and fetch,
-// and what is answered; and the messages that a text model is given of them. Bounded. One thread.
+// The items of a conversation in the Realtime API, in order: items from clients and from answers.
+// Also builds the messages for a text model from them. Memory is bounded. One thread.
 #pragma once
 
 #include <cstdint>
@@ -20,33 +20,32 @@
 
 namespace syrinx {
 
-/// A part of a message: text that was written or will be read, or something said with its
-/// transcript.
+/// A part of a message: written text, or audio with its transcript.
 struct ItemPart {
   enum Kind { kInputText, kInputAudio, kOutputText, kOutputAudio };
   Kind kind = kInputText;
-  std::string text = {};  ///< or transcript
-  bool pending = false;   ///< the transcript is on its way
+  std::string text = {};  ///< text, or transcript of the audio
+  bool pending = false;   ///< the transcript has not come yet
   bool known = true;      ///< the transcript may be sent
-  /// What was said, as far as it is kept: 16-bit samples at kHearingRate of a client, bytes of
-  /// `format` of an answer.
+  /// Kept audio: `samples` of a client (16 bits at kHearingRate), or `bytes` of an answer in
+  /// `format`.
   std::vector<int16_t> samples = {};
   std::string bytes = {};
   RealtimeFormat format = {};
-  double audio_s = 0;  ///< of an answer, made so far
-  bool whole = false;  ///< and that is all of it
-  bool cut = false;    ///< truncated: nothing is added any more
-  bool kept = true;    ///< `bytes` are all of it
-  /// Where words of an answer begin to sound; (bytes of `text` up to their end, seconds).
+  double audio_s = 0;  ///< length of an answer's audio so far
+  bool whole = false;  ///< audio_s is the whole length of the answer
+  bool cut = false;    ///< truncated: nothing more is added
+  bool kept = true;    ///< `bytes` are the whole audio
+  /// The words of an answer: (bytes of `text` up to the word's end, seconds at which it begins).
   std::vector<std::pair<size_t, double>> words = {};
-  /// The answer as the model made it, as far as that is kept; not of one that was cut before.
+  /// The ids of the answer as the model produced them, if they are kept.
   std::vector<int32_t> ids = {};
-  std::optional<double> heard_s = {};  ///< where it was cut
+  std::optional<double> heard_s = {};  ///< truncation point of the answer
   double speed = 1;   ///< of an answer: seconds of it, as it was made, that are played in 1 s
-  bool read = false;  ///< of what was said: models get its transcript, not its sound
+  bool read = false;  ///< models get the transcript of this audio, not the audio
 };
 
-/// A message, a call of a tool, or what it gave.
+/// A message, a tool call, or the result of a tool call.
 struct RealtimeItem {
   enum Kind { kMessage, kCall, kOutput };
   std::string id = {};
@@ -55,65 +54,67 @@ struct RealtimeItem {
   std::string role = {};             ///< of a message: system, user or assistant
   std::vector<ItemPart> parts = {};  ///< of a message
   std::string call_id = {}, name = {}, arguments = {}, output = {};  ///< of calls and outputs
-  bool left_out = false;  ///< there was no room for it in a prompt, and it is read no more
+  bool left_out = false;  ///< it did not fit into a prompt; models get it no more
 
   bool pending() const;
 };
 
-/// Reads an item that a client sends; its id may be empty. Audio in it is decoded as `format` and
-/// left as samples at kHearingRate, its transcript pending where none came along. Throws ApiError,
-/// also of audio that is longer than a conversation keeps.
+/// Reads an item that a client sends; its id may be empty. Audio in `format` is decoded to samples
+/// at kHearingRate; its transcript is pending unless the client sent one. Throws ApiError, also if
+/// the audio is longer than a conversation keeps.
 RealtimeItem read_item(const JsonFields& fields, RealtimeFormat format);
-/// There is one of this id already.
+/// Returns the error for an id that another item already has.
 ApiError taken_id(const std::string& id);
-/// Returns it as events have it. Audio only where that is asked for.
+/// Returns the item as JSON for events; includes audio only if `with_audio` is set.
 JsonOut item_object(const RealtimeItem& item, bool with_audio = false, RealtimeFormat input = {});
 
-/// Cuts an answer to what was heard in `heard_s` seconds, by the times of its words; where they are
-/// not known, by its share of the characters (or, where not all of it was made, by how fast people
-/// speak), at a word's end. False: more than was made.
+/// Cuts an answer at a word's end after `heard_s` seconds, by the times of its words. If these are
+/// unknown, cuts by the share of characters; for an incomplete answer, by the usual speed of
+/// speech. Returns false if `heard_s` exceeds the answer.
 bool truncate_part(ItemPart& part, double heard_s);
 
 class Conversation {
  public:
   static constexpr size_t kMaxItems = 2000;
   static constexpr size_t kMaxTextBytes = size_t{1} << 20;
-  /// Six minutes of what was said are kept, and as many bytes of answers; the oldest goes first.
+  /// Six minutes of client audio are kept, and as many bytes of answers; the oldest is dropped
+  /// first.
   static constexpr int kMaxAudio_s = 360;
   static constexpr size_t kMaxAudioBytes = size_t{kMaxAudio_s} * kHearingRate * sizeof(int16_t);
-  /// Bytes of ids of answers as they were made that are kept; older answers are text.
+  /// Most bytes of kept ids of answers; of older answers only the text remains.
   static constexpr size_t kMaxIdBytes = size_t{1} << 20;
 
   RealtimeItem* find(std::string_view id);
   const RealtimeItem* find(std::string_view id) const;
-  /// Null where it is the first, or there is none.
+  /// Returns the id of the item before `id`; null if `id` is the first item or unknown.
   const std::string* previous(std::string_view id) const;
   const std::string* last() const { return items_.empty() ? nullptr : &items_.back().id; }
-  /// After `previous`, "root" for the beginning, or at the end. Throws ApiError: the id is taken,
-  /// `previous` unknown, the conversation full.
+  /// Adds an item after `previous` ("root": at the beginning; nothing: at the end). Throws ApiError
+  /// if the id is taken, `previous` is unknown, or the conversation is full.
   RealtimeItem& add(RealtimeItem item, const std::optional<std::string>& previous = {});
-  /// Whether a call of a tool has this id.
+  /// Returns whether a tool call has this id.
   bool has_call(std::string_view call_id) const;
-  /// False: unknown.
+  /// Removes an item; returns false if `id` is unknown.
   bool remove(std::string_view id);
-  /// Whether a transcript is on its way.
+  /// Returns whether a transcript is pending.
   bool pending() const;
-  /// Forgets the oldest audio and ids past their bounds.
+  /// Drops the oldest audio and ids beyond their bounds.
   void bound_audio();
-  /// Where what was said is longer than `most_s`, or in more pieces than a prompt takes, the oldest
-  /// is read from now on, down to three quarters: so that prompts begin alike for a while.
+  /// If the client audio is longer than `most_s`, or has more parts than a prompt takes, replaces
+  /// the oldest audio by its transcript in later prompts until three quarters remain. So the next
+  /// prompts begin with the same text for a while.
   void hear_newest(double most_s);
 
-  /// The answers whose ids are kept, by item.
+  /// Returns the answers whose ids are kept, by item.
   std::map<std::string, NamedAnswer> answers() const;
-  /// What a chat model reads, as OpenAI's chat API has it. `heard`: said audio goes along as
-  /// recordings, and answers that were heard by the ids of their items, for models that hear.
-  /// `pending`: what is known of an item's transcript that is on its way; null: nothing.
-  /// `items`: gets the last item of each message behind the instructions; may be null.
+  /// Returns the messages for a chat model, as in OpenAI's chat API. `heard` (for models that take
+  /// audio): client audio becomes recordings, and spoken answers are named by their item ids.
+  /// `pending`: returns the known part of an item's pending transcript; null: none is known.
+  /// `items`: receives the last item of each message after the instructions; may be null.
   JsonIn messages(const std::string& instructions, bool heard,
                   const std::function<std::string(const std::string& id)>& pending = {},
                   std::vector<std::string>* items = nullptr) const;
-  /// From now on messages() begins behind this item.
+  /// Makes messages() begin after this item from now on.
   void leave_out(std::string_view last);
   bool empty() const { return items_.empty(); }
 
@@ -121,9 +122,10 @@ class Conversation {
   std::list<RealtimeItem> items_;
 };
 
-/// A user's message that is a recording, as Conversation::messages() has them for models that hear.
+/// Returns a user's message with a recording, as in Conversation::messages() for models that take
+/// audio.
 JsonIn said_message(std::span<const int16_t> samples);
-/// The flat tools of the Realtime API in the nested form of chats.
+/// Converts the flat tools of the Realtime API to the nested form of the chat API.
 JsonIn chat_tools_of(const JsonIn& tools);
 JsonIn chat_tool_choice_of(const JsonIn& choice);
 

@@ -1,5 +1,5 @@
-// The question of a session as far as it is known while it is said or typed, for answers that are
-// drafted ahead. One thread at a time.
+// The known part of a session's question while the user still says or types it, for answers that
+// are drafted ahead. One thread at a time.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ class ForeseenQuestion {
  public:
   explicit ForeseenQuestion(SessionState& session) : session_(session) {}
 
-  /// Asks for a draft where more is known than before, and none is answered.
+  /// Requests a draft if more of the question is known than before and no answer is running.
   void foresee();
-  /// There will be no answer to it.
+  /// Drops the question, which will get no answer.
   void forget();
-  /// An answer begins that reads all of it.
+  /// Notes that an answer to the whole question begins.
   void answered() { known_.clear(); }
-  /// Returns what would be asked if what is known now were all; of no response.
+  /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer so_far() const;
 
  private:
   SessionState& session_;
-  std::string known_;  // what was foreseen for; empty: nothing
+  std::string known_;  // the question of the last draft request; empty: none
 };
 
 }  // namespace syrinx

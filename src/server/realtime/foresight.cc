@@ -229,7 +229,7 @@ void Foresight::read(std::string_view piece) {
   if (drafting_.enough()) stop_round();
 }
 
-/// The first sentence of the draft is known, with what makes it certain where the voice needs that.
+/// Handles the first sentence of the draft once it is known.
 void Foresight::meet_sentence(std::string sentence) {
   met_ = true;
   if (cast_.voices == nullptr || !config_.spoken) return;

@@ -27,21 +27,21 @@
 
 namespace syrinx {
 
-/// What it works with; all of it outlives the foresight.
+/// The parts that a foresight uses; all of them outlive it.
 struct ForesightCast {
   Prediction how = {};
   std::shared_ptr<Backend> writer;
   SpeechContexts* voices = nullptr;  ///< null: answers are not spoken, or the writer does that
   uint64_t client = 0;               ///< as in SpeechRequest
   std::string name;                  ///< of its contexts, unlike any other's
-  /// What would be asked now.
+  /// Returns the request for an answer to the question as known now.
   std::function<BeginAnswer()> question;
-  /// How an answer of such a configuration is spoken; an error where it cannot be.
+  /// Returns the voice options for answers of a configuration; an error if they cannot be spoken.
   std::function<std::variant<ContextOptions, ApiError>(const AnswerConfig&)> voice;
   PostTask post;
   std::function<void()> wake;
   std::shared_ptr<PredictionCounters> counters;  ///< may be null
-  SentenceOptions sentence = {};                 ///< what counts as the first one
+  SentenceOptions sentence = {};                 ///< rules for the end of the first sentence
 };
 
 class Foresight {
@@ -53,25 +53,28 @@ class Foresight {
   Foresight(const Foresight&) = delete;
   Foresight& operator=(const Foresight&) = delete;
 
-  /// More of the question is known.
+  /// Notes that more of the question is known.
   void hear();
-  /// Takes in what has come; false: nothing.
+  /// Processes new results; returns false if there were none.
   bool pump();
-  /// The voice of a context failed; false: the context is not this one's.
+  /// Notes that the voice of a context failed; returns false if the context belongs to another
+  /// owner.
   bool voice_failed(const std::string& context);
 
-  /// The question has ended. Drafts no more; `request` is the answer's, whose text is given to
-  /// wrote() as it comes.
+  /// Notes that the question has ended; no more drafts begin. `request` is the request of the
+  /// answer, whose text is passed to wrote() as it comes.
   void begin_answer(SpeechRequest& request);
-  /// Completes the request with what is expected of it; false: not yet, `wake` comes.
+  /// Completes the request with the predicted text; returns false if that is not ready (`wake` will
+  /// be called).
   bool settle(SpeechRequest& request);
   void wrote(std::string_view piece);
-  /// A sentence waits that is spoken as answers of this configuration are.
+  /// Returns whether a spoken sentence is held whose voice matches this configuration.
   bool holds(const AnswerConfig& config) const;
-  /// Whether the answer, of which `text` is to be spoken so far (`all`: and no more), begins with
-  /// that sentence; nothing: not known yet. Once it does, release() what is held.
+  /// Returns whether the answer begins with the held sentence; nothing: not known yet. `text` is
+  /// the spoken text of the answer so far; `all`: it is complete. If true, call release().
   std::optional<bool> met(std::string_view text, bool all) const;
-  /// Makes the sentence that of the context `as`; its bytes, or nothing: it is not there any more.
+  /// Moves the held sentence to the context `as`. Returns its bytes; nothing if it no longer
+  /// exists.
   std::optional<size_t> release(const std::string& as);
   void drop_voice();
 

@@ -24,27 +24,27 @@ size_t heard_for_good(const std::optional<HearingFacts::Stretches>& stretches, s
 
 class HearingAhead {
  public:
-  /// `question`: what would be asked if that were all.
+  /// `question` returns the request for an answer to the turn so far.
   HearingAhead(std::shared_ptr<Backend> hearer, uint64_t client, PostTask post,
                std::function<BeginAnswer()> question, std::function<void()> wake);
   ~HearingAhead();
   HearingAhead(const HearingAhead&) = delete;
   HearingAhead& operator=(const HearingAhead&) = delete;
 
-  /// A stretch more is there.
+  /// Notes that another stretch of the turn is complete.
   void hear();
-  /// Takes in what has come; false: nothing.
+  /// Processes new results; returns false if there were none.
   bool pump();
   /// The turn has ended. What is being heard goes on, at once, if the answer needs it next; else it
   /// ends.
   void finish();
-  /// Returns what says whether the request that runs now still does, if it is a beginning of this
-  /// body of a chat request; any other ends.
+  /// Returns a function for whether the running request still runs. Ends that request first unless
+  /// it is a beginning of this chat request's body.
   std::function<bool()> still_running(const JsonIn& body);
 
  private:
   class Ending;
-  /// What a request hears: a number for all messages before the turn, and the turn's recording.
+  /// The audio of a request: a hash of all messages before the turn, and the turn's recording.
   struct Question {
     size_t messages = 0, known = 0;
     std::string turn = {};

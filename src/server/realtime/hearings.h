@@ -26,35 +26,35 @@ class Hearings {
     wish_ = std::move(wish), partial_ = partial, live_ = live;
   }
 
-  /// It begins to be said.
+  /// Begins the hearing of an item.
   void open(const std::string& item, RealtimeOutbox& out);
-  /// More of it, at kHearingRate.
+  /// Passes more samples of the item to its hearing, at kHearingRate.
   void give(const std::string& item, std::vector<float> samples, RealtimeOutbox& out) const;
-  /// Its speaker pauses, or goes on. Nothing happens where it is not heard.
+  /// Reports that the speaker pauses or resumes. Does nothing if the item has no hearing.
   void pause(const std::string& item, bool pauses, RealtimeOutbox& out) const;
-  /// All of it was said. Nothing happens where it is not heard.
+  /// Reports that the item's audio is complete. Does nothing if the item has no hearing.
   void finish(const std::string& item, RealtimeOutbox& out) const;
-  /// The item is in the conversation; `answer`: one is wanted.
+  /// Notes that the item is in the conversation; `answer`: it is to be answered.
   void commit(const std::string& item, bool answer, RealtimeOutbox& out);
-  /// Ends its hearing. Nothing happens where it is not heard.
+  /// Ends the hearing of an item. Does nothing if the item has no hearing.
   void drop(const std::string& item, RealtimeOutbox& out);
 
-  /// Takes news in. False: it is not heard.
+  /// Takes news of a hearing. Returns false if the item has no hearing.
   bool hear(const std::string& item, const HearingNews& news, RealtimeOutbox& out);
-  /// What seems to be said by now; empty: nothing, or it is not heard.
+  /// Returns the hypothesis for an item so far; empty also if the item has no hearing.
   std::string so_far(const std::string& item) const;
-  /// That of all that are said, each with the end of a line.
+  /// Returns the hypotheses of all items, each followed by a line feed.
   std::string all_so_far() const;
 
-  /// Where its news have ended and its item is in the conversation: writes the transcript there and
-  /// sends it; it is heard no more. Whether words were said that want an answer; nothing: not yet.
+  /// Once the news of an item have ended and it is in the conversation: writes and sends its
+  /// transcript, ends its hearing, and returns whether it has words to answer. Otherwise nothing.
   std::optional<bool> end(const std::string& item, Conversation& conversation, RealtimeOutbox& out);
 
  private:
   struct Hearing {
     std::string settled, partial;    // of its transcript so far
     std::string before;              // the hypothesis before this one
-    std::string told;                // by deltas, joined
+    std::string told;                // text sent in deltas, joined
     bool committed = false;          // its item is in the conversation
     bool answer = false;             // an answer is wanted
     std::optional<HearingNews> end;  // it came

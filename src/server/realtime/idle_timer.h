@@ -1,4 +1,4 @@
-// When a silence after an answer has lasted so long that another answer is due
+// Measures the silence after an answer; if it lasts too long, another answer is due
 // (`idle_timeout_ms`). Counted in the audio that the client sends, as all times of a session: an
 // answer is played from the moment its first audio is sent on, as long as it lasts. Plain value,
 // ms.
@@ -12,18 +12,18 @@ namespace syrinx {
 
 class IdleTimer {
  public:
-  /// Another `audio_s` seconds of an answer were sent.
+  /// Notes that another `audio_s` seconds of an answer were sent.
   void sounded(int64_t now_ms, double audio_s) {
     played_ms_ = std::max(played_ms_, static_cast<double>(now_ms)) + 1000 * audio_s;
   }
-  /// Nothing is played any more.
+  /// Notes that playback has stopped.
   void silenced(int64_t now_ms) { played_ms_ = std::min(played_ms_, static_cast<double>(now_ms)); }
-  /// An answer has ended.
+  /// Notes that an answer has ended.
   void answered(int64_t now_ms) {
     answered_ = true;
     stirred(now_ms);
   }
-  /// A voice was heard until now.
+  /// Notes that a voice was heard until now.
   void stirred(int64_t now_ms) { from_ms_ = now_ms; }
 
   /// Returns when the silence began; nothing: no answer was given yet.

@@ -1,6 +1,6 @@
-// What clients do to the items of a conversation: events that fetch, shorten or delete one, carried
-// out, and the fields of what they are answered with. Free functions that throw an ApiError, and
-// then have changed nothing.
+// Carries out client events that fetch, truncate or delete an item of a conversation, and returns
+// the fields of the server's reply. Free functions that throw an ApiError and then have changed
+// nothing.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace syrinx {
 
-/// There is no item of that name: "Error DOING item: ...", "item_VERB_invalid_item_id".
+/// Returns the error for an unknown item id: "Error DOING item: ...", "item_VERB_invalid_item_id".
 ApiError no_item(const char* doing, const char* verb, const std::string& id);
 
 /// conversation.item.retrieve: the item with its audio; `input`: the format of what a client said.

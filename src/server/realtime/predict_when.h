@@ -6,7 +6,7 @@ namespace syrinx {
 enum class PredictWhen {
   kNever,
   kAsked,      ///< in sessions that ask for it
-  kUnlessNot,  ///< in all that do not ask for none
+  kUnlessNot,  ///< in all sessions except those that disable it
 };
 
 }  // namespace syrinx

@@ -1,5 +1,5 @@
-// What a session of the Realtime API asks for, in order, and the news of what becomes of it.
-// Values; utterances and answers go by the names of their items and responses.
+// The actions that a session of the Realtime API requests, in order, and the news of their results.
+// Values; utterances are named by their items, answers by their responses.
 #pragma once
 
 #include <cstdint>
@@ -19,69 +19,69 @@ namespace syrinx {
 
 // ---- What it asks for.
 
-/// Goes to the client.
+/// Sends an event to the client.
 struct SendEvent {
   std::string json;
 };
-/// An utterance begins to be heard; its samples come with HearSamples, at kHearingRate.
+/// Begins the hearing of an utterance; its samples follow in HearSamples, at kHearingRate.
 struct OpenHearing {
   std::string item;
   TranscriptionWish wish;
 };
 
-/// More of an utterance.
+/// More samples of an utterance.
 struct HearSamples {
   std::string item;
   std::vector<float> samples;
 };
-/// The speaker pauses, or goes on, as Listener::pause().
+/// Reports that the speaker pauses or resumes, as Listener::pause().
 struct PauseHearing {
   std::string item;
   bool pauses = false;
 };
-/// No more will come. Answered by HearingNews with a result.
+/// Ends an utterance; HearingNews with the result follow.
 struct EndHearing {
   std::string item;
 };
-/// Its hearing ends; no news follow.
+/// Drops the hearing of an utterance; no news follow.
 struct DropHearing {
   std::string item;
 };
 
-/// The detector of voices has found the end of a turn; for measuring.
+/// The end of a turn, found by the detector of voices; for metrics.
 struct TurnOver {
   std::string item;
-  int64_t silence_ms = 0;  ///< behind its last voice
-  bool heard = false;      ///< HearingNews of it will end
+  int64_t silence_ms = 0;  ///< after the last voice of the turn
+  bool heard = false;      ///< the turn has a hearing, whose HearingNews will end
   bool answers = false;    ///< an answer follows without another event of the client
 };
 
-/// A response is to be made. Answered by AnswerNews.
+/// Requests the answer of a response; AnswerNews follow.
 struct BeginAnswer {
   std::string response;
   AnswerConfig config;  ///< without tools and choice, which are in the body
   JsonIn body;          ///< of a chat request: messages, tools, max_completion_tokens
-  std::map<std::string, NamedAnswer> answers = {};  ///< that the body names
-  bool foreseen = false;  ///< what was foreseen may serve it, and serves no other
-  /// What leaves the messages if there is no room for all of them.
+  std::map<std::string, NamedAnswer> answers = {};  ///< answers that the body names
+  bool foreseen = false;  ///< drafts made ahead may serve this answer only
+  /// Which messages are removed if not all of them fit.
   Truncation truncation = {};
-  size_t instructions = 0;  ///< number of messages that never leave
-  /// The last item of each message behind them, where they are the session's.
+  size_t instructions = 0;  ///< number of messages that are never removed
+  /// The last item of each message after the instructions, if the messages are the session's.
   std::vector<std::string> items = {};
 };
-/// Something is being said or typed, and more of it is known: RealtimeSession::foreseen() is what
-/// would be asked if that were all. An answer to it may be made ahead.
+/// Reports that more is known of a question that is being said or typed. An answer may be drafted
+/// ahead, to the request that RealtimeSession::foreseen() returns.
 struct Foresee {};
-/// There will be no such answer.
+/// Drops the drafts made after Foresee.
 struct ForgetForeseen {};
-/// A stretch more of a turn that goes on is there for a model that hears by itself:
-/// RealtimeSession::heard_so_far() is what would be asked if that were all.
+/// Reports another stretch of the current turn, for a model that takes audio itself.
+/// RealtimeSession::heard_so_far() returns the request for the turn so far.
 struct HearAhead {};
-/// All of the turn is there.
+/// Reports that the turn is complete.
 struct HeardAll {};
-/// There will be no such answer.
+/// Drops the work begun after HearAhead.
 struct ForgetHeard {};
-/// No news follow.
+/// Stops an answer; no news follow.
 struct StopAnswer {
   std::string response;
 };
@@ -92,10 +92,10 @@ using RealtimeActions = std::vector<RealtimeAction>;
 
 // ---- What becomes of it.
 
-/// What has been heard of an utterance.
+/// News of an utterance's transcript.
 struct HearingNews {
   std::vector<std::string> segments = {};   ///< settled
-  std::optional<std::string> partial = {};  ///< what seems to be said after them
+  std::optional<std::string> partial = {};  ///< hypothesis after the segments
   std::optional<ApiError> error = {};       ///< the end: it could not be heard
   std::optional<std::string> text = {};     ///< the end: the transcript
   JsonOut usage = {}, logprobs = {};        ///< with it; null: not asked for, or not known
@@ -103,7 +103,7 @@ struct HearingNews {
   bool ends() const { return text || error; }
 };
 
-/// What has been made of a response.
+/// News of an answer.
 struct AnswerNews {
   std::string text = {};
   std::vector<ToolCall> calls = {};

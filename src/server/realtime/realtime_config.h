@@ -1,5 +1,5 @@
-// What a session of the Realtime API is set to: read from `session.update` and sent in
-// `session.updated`, and what one response may say otherwise. Values; any thread.
+// The settings of a Realtime API session, read from `session.update` and sent in
+// `session.updated`, and the settings that one response may override. Values; any thread.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,20 @@ struct TurnDetection {
   bool semantic = false;
   double threshold = 0.5;
   int prefix_ms = 300, silence_ms = 500;
-  int idle_ms = 0;  ///< without speech, after which an answer is due; 0: none is
+  int idle_ms = 0;  ///< silence after which an answer is due; 0: never
   std::string eagerness = "auto";
   bool create_response = true, interrupt_response = true;
 };
 
-/// `audio.input.transcription`; none: what a client says is recognised, and its transcript is not
-/// sent.
+/// `audio.input.transcription`. Without it, client audio is still recognised, but its transcript is
+/// not sent.
 struct TranscriptionWish {
   std::string model, language, prompt;  ///< empty: not given
-  bool scores = false;                  ///< with log-probabilities, where there are any
-  bool partial = false;                 ///< hypotheses are wanted while one speaks
+  bool scores = false;                  ///< send log-probabilities if the recogniser has them
+  bool partial = false;                 ///< request hypotheses during speech
 };
 
-/// What is said of the answers, of all of a session or of one.
+/// The settings of answers, for a session or for one response.
 struct AnswerConfig {
   bool spoken = true;  ///< output_modalities: ["audio"], else ["text"]
   std::string instructions = {};
@@ -44,12 +44,12 @@ struct AnswerConfig {
   std::optional<double> temperature = {};  ///< of the beta; empty: the model's own
 };
 
-/// What of a conversation is read no more once its model has no room for all of it.
+/// Which part of a conversation is removed when the model has no room for all of it.
 struct Truncation {
-  bool disabled = false;  ///< nothing: answers fail
-  double keep = 1;        ///< share of the room that is filled once the oldest messages have left
-  int64_t most = 0;       ///< tokens behind the instructions that are room; 0: all there are
-  JsonIn told = "auto";   ///< as it was given
+  bool disabled = false;  ///< nothing is removed: answers fail
+  double keep = 1;        ///< share of the room that is filled after the removal
+  int64_t most = 0;       ///< most tokens after the instructions; 0: no limit
+  JsonIn told = "auto";   ///< the setting as the client gave it
 };
 
 struct RealtimeConfig {
@@ -58,8 +58,8 @@ struct RealtimeConfig {
   RealtimeFormat input = {};
   std::optional<TranscriptionWish> transcription = {};
   std::optional<TurnDetection> turns = TurnDetection{};
-  bool predict = false;        ///< ours: answers are drafted while the question is still being said
-  Prediction prediction = {};  ///< and how
+  bool predict = false;        ///< Syrinx only: draft answers during the question
+  Prediction prediction = {};  ///< how answers are drafted
   JsonIn noise_reduction = {};
   /// Kept as they were given, and without effect here.
   JsonIn include = {}, tracing = {}, prompt = {}, reasoning = {};
@@ -68,26 +68,26 @@ struct RealtimeConfig {
 
 Eagerness eagerness_of(const TurnDetection& turns);
 
-/// What a session can do, whatever it is set to.
+/// The abilities of a session, independent of its settings.
 struct RealtimeAbility {
-  std::string model = {};          ///< as events have it
-  std::string default_voice = {};  ///< the same
+  std::string model = {};          ///< name in events
+  std::string default_voice = {};  ///< name in events
   bool speaks = true;              ///< a voice is there
-  bool calls_tools = false;        ///< what answers can be made to call a tool
+  bool calls_tools = false;        ///< the model can be forced to call a tool
   bool may_predict = false;        ///< RealtimeConfig::predict may be set
-  bool predicts = false;           ///< and is, unless a client says otherwise
-  Prediction prediction = {};      ///< how, unless a client says otherwise
+  bool predicts = false;           ///< default of RealtimeConfig::predict
+  Prediction prediction = {};      ///< default of RealtimeConfig::prediction
 };
 
-/// Merges what `session` has into `config`: null is the default. Throws an ApiError, and then
-/// changes nothing.
+/// Merges the fields of `session` into `config`; null stands for the default. Throws an ApiError,
+/// and then changes nothing.
 void merge_session(const JsonFields& session, const RealtimeAbility& ability,
                    RealtimeConfig& config);
-/// The same with the fields of `response` that a session has, too.
+/// Merges the fields of `response` that a session has, too.
 void merge_response(const JsonFields& response, const RealtimeAbility& ability,
                     AnswerConfig& config);
 
-/// The whole effective configuration.
+/// Returns the whole effective configuration.
 JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& ability,
                        const std::string& id);
 JsonOut modalities_of(const AnswerConfig& config);

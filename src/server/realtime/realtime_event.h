@@ -1,4 +1,4 @@
-// A client's event of the Realtime API as it came in a frame. Free function; any thread.
+// Reads a client's event of the Realtime API from a frame. Free function; any thread.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@
 
 namespace syrinx {
 
-/// Read and not yet understood.
+/// An event that was parsed but not yet interpreted.
 struct RealtimeEvent {
   std::string type = {}, id = {};
   JsonIn fields = {};
   std::string audio = {};  ///< of input_audio_buffer.append, decoded
   std::optional<ApiError> fault = {};
 };
-/// Bytes of audio that may come at once.
+/// Most bytes of audio in one event.
 inline constexpr size_t kMaxAppendBytes = size_t{15} << 20;
-/// Bytes of an event that brings no audio, and of one that does without the items that it brings.
+/// Most bytes of an event without audio; in an event with audio, its items do not count.
 inline constexpr size_t kMaxEventBytes = size_t{1} << 20;
 ApiError event_too_long(std::string_view type, size_t bytes, std::string_view where = "");
-/// Takes its time where there is much audio; any thread, beside everything.
+/// Parses a message; slow for much audio. Any thread, at any time.
 RealtimeEvent read_realtime_event(std::string_view message, bool binary);
 
 }  // namespace syrinx

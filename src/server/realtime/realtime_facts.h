@@ -1,5 +1,5 @@
-// What can be done in a session of the Realtime API, whatever it is set to. Values; their owner
-// says on which threads their functions may be called.
+// The abilities of a Realtime API session, independent of its settings. Values; their owner
+// decides on which threads their functions may be called.
 #pragma once
 
 #include <functional>
@@ -15,21 +15,22 @@
 namespace syrinx {
 
 struct RealtimeFacts : RealtimeAbility {
-  std::string id = {};  ///< what ids are made of
-  bool hears = false;   ///< what answers hears by itself: no transcript is waited for
-  double hears_s = std::numeric_limits<double>::infinity();  ///< of recordings in a prompt, at most
-  /// And while it is spoken; as PipelineInfo.
+  std::string id = {};  ///< part of every id
+  bool hears = false;   ///< the model takes audio itself; it needs no transcripts
+  double hears_s =
+      std::numeric_limits<double>::infinity();  ///< most seconds of recordings in a prompt
+  /// Stretches of a turn that the model can take while it is spoken; as in PipelineInfo.
   std::optional<HearingFacts::Stretches> hears_ahead = {};
   bool beta = false;  ///< events have the names of the beta, in and out
-  /// Why there can be no answers; empty: there can be.
+  /// The reason why the session cannot answer; empty: it can.
   std::string no_answer = {};
   /// Checks a voice's name.
   std::function<std::optional<ApiError>(const std::string&)> refuse_voice = {};
   OpenActivity open_activity = {};
   AskTurnEnd ask_turn_end = {};  ///< empty: words and pitch alone decide
 
-  /// Throws an ApiError that names `param` where the voice of `wish` is another than that of `now`
-  /// and there is none of its name.
+  /// Throws an ApiError that names `param` if the voice of `wish` differs from the voice of `now`
+  /// and is unknown.
   void check_voice(const AnswerConfig& wish, const AnswerConfig& now, const char* param) const;
 };
 

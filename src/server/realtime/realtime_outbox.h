@@ -1,6 +1,6 @@
-// What a session of the Realtime API sends and asks for, in order, until it is taken: events get
-// their type, their id and, for clients of the beta, its names here. It gives every other id, too:
-// all of a session count as one. One thread at a time.
+// Collects the events and other actions of a Realtime API session, in order, until they are taken.
+// It adds the type and id of events and translates them for clients of the beta. It makes all other
+// ids, too: one counter serves all ids of a session. One thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ class RealtimeOutbox {
   /// `session` is a part of every id; `beta`: events have the beta's names.
   RealtimeOutbox(std::string session, bool beta) : session_(std::move(session)), beta_(beta) {}
 
-  /// "KIND_SESSION_NUMBER".
+  /// Returns a new id: "KIND_SESSION_NUMBER".
   std::string new_id(const char* kind);
-  /// An event; nothing where the beta has no such event.
+  /// Adds an event; does nothing if the client uses the beta and the beta has no such event.
   void send(const std::string& type, const JsonOut& fields);
-  /// `event_id` is that of the client's event; empty: of none.
+  /// `event_id` is the id of the client's event; empty: no event caused the error.
   void send_error(const ApiError& error, const std::string& event_id);
-  /// An event about an item of `conversation`: with the item before it.
+  /// Adds an event about an item of `conversation`, with the id of the previous item.
   void send_item(const char* type, const RealtimeItem& item, const Conversation& conversation);
-  /// One that is all there: conversation.item.added and .done.
+  /// Adds conversation.item.added and .done for a complete item.
   void send_whole_item(const RealtimeItem& item, const Conversation& conversation);
   void ask(RealtimeAction action) { actions_.push_back(std::move(action)); }
 
-  /// Appends all of it, and begins anew.
+  /// Appends all collected actions to `out` and clears the outbox.
   void hand_over(RealtimeActions& out);
 
  private:

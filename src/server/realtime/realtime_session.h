@@ -30,29 +30,29 @@ class RealtimeSession {
 
   // Each appends what it asks for to `out`.
 
-  /// The connection stands.
+  /// Notes that the connection is open.
   void opened(RealtimeActions& out);
-  /// True: audio of it waits for hear_more(), which must be called until it says false, before the
-  /// next event.
+  /// Takes an event of the client. If it returns true, audio waits: call hear_more() until that
+  /// returns false, before the next event.
   bool take(RealtimeEvent event, RealtimeActions& out);
   bool hear_more(RealtimeActions& out);
 
   void heard(const std::string& item, const HearingNews& news, RealtimeActions& out);
   void answered(const std::string& response, const AnswerNews& news, RealtimeActions& out);
 
-  /// There was no room for what was said up to this item: it is read no more.
+  /// Removes the conversation up to this item from later prompts, because it did not fit.
   void leave_out(const std::string& last_item) { state_.conversation.leave_out(last_item); }
 
-  /// What would be asked if what is known now were all that is said or typed; of no response.
+  /// Returns the request for an answer to the known part of the question; it has no response id.
   BeginAnswer foreseen() const { return question_.so_far(); }
-  /// The same of a turn that goes on, as far as what is said of it stays as it is heard.
+  /// Returns the request for an answer to the final part of the current turn's audio.
   BeginAnswer heard_so_far() const { return turns_.heard_so_far(); }
-  /// How answers are predicted.
+  /// Returns how answers are predicted.
   const Prediction& prediction() const { return state_.config.prediction; }
 
   /// Returns whether no voice is heard and nothing is transcribed or answered.
   bool quiet() const;
-  /// Bytes of audio that are kept.
+  /// Returns the bytes of kept audio.
   size_t kept_bytes() const { return state_.audio.kept_bytes(); }
 
  private:

@@ -346,7 +346,7 @@ bool RealtimeTalk::pump_answer(const std::string& id) {
   return true;
 }
 
-/// The sentence that was spoken ahead is heard if the answer begins with it.
+/// Speaks `text`; a sentence spoken ahead is used if the answer begins with it.
 void RealtimeTalk::speak(const std::string& id, Answer& answer, const std::string& text,
                          bool over) {
   answer.unspoken += text;
@@ -411,7 +411,7 @@ ApiError RealtimeTalk::inner_fault(const Error& error) {
 
 // ---------------------------------------------------------------------------- frames out
 
-/// Takes in a little of what has come; false when there was nothing.
+/// Processes some of the new results; returns false if there were none.
 bool RealtimeTalk::pump() {
   bool some = false;
   for (const std::string& item : ears_.items()) some = pump_hearing(item) || some;

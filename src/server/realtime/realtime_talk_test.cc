@@ -138,7 +138,8 @@ TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
   EXPECT_EQ(failed["status_details"]["error"]["code"], "context_length_exceeded");
 }
 
-/// A turn of a model that hears by itself, of which a request hears a beginning that does not end.
+/// A turn for a model that takes audio itself. A request is started on the first part of the turn
+/// and keeps running until the test ends it.
 class HeardAhead : public testing::Test {
  protected:
   HeardAhead() {

@@ -20,23 +20,23 @@ class RealtimeResponse {
   RealtimeResponse(std::string id, ResponseWish wish, const RealtimeFacts& facts);
 
   const std::string& id() const { return id_; }
-  /// Its items are in the session's conversation.
+  /// Returns whether the response's items are in the session's conversation.
   bool joined() const { return wish_.joined; }
-  /// It answers that conversation, not something else.
+  /// Returns whether the response answers the session's conversation, not its own `input`.
   bool answers_session() const { return !wish_.input; }
   bool begun() const { return begun_; }
   RealtimeFormat format() const { return wish_.config.format; }
-  /// Audio of it was sent.
+  /// Returns whether audio of the response was sent.
   bool sounded() const { return sounded_; }
 
-  /// response.created.
+  /// Sends response.created.
   void tell_created(const Conversation& session, RealtimeOutbox& out) const;
-  /// What is asked for its answer; from now on it is begun.
+  /// Returns the request for the answer and marks the response as begun.
   BeginAnswer begin(const Conversation& session);
-  /// Sends more of its answer. True: that was the end, and response.done is sent; also where no
-  /// item fits into the conversation any more, which fails it.
+  /// Sends more of the answer. Returns true at the end, after response.done was sent. The response
+  /// fails and ends, too, if the conversation has no room for another item.
   bool write(const AnswerNews& news, Conversation& session, RealtimeOutbox& out);
-  /// Ends it, its answer where that was begun, and sends response.done.
+  /// Stops the answer if it was begun, ends the response, and sends response.done.
   void cancel(const char* reason, Conversation& session, RealtimeOutbox& out);
 
  private:
@@ -64,7 +64,7 @@ class RealtimeResponse {
   bool sounded_ = false;            // audio was sent
   std::vector<std::string> items_;  // of all its items, in order
   std::string message_;             // the item that is being written
-  std::vector<ToolCall> calls_;     // to be sent after it
+  std::vector<ToolCall> calls_;     // tool calls to send after message_
 };
 
 }  // namespace syrinx

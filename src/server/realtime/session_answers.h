@@ -1,5 +1,5 @@
-// The responses of a session: those that run or wait for the transcripts of what they answer, and
-// whether one is due. One response at a time is in the conversation; others (`conversation: none`)
+// The responses of a session that run or wait for transcripts, and whether another response is
+// due. One response at a time is in the conversation; others (`conversation: none`)
 // run beside it. One thread at a time.
 #pragma once
 
@@ -22,20 +22,20 @@ class SessionAnswers {
   /// Returns whether audio of an answer was sent, so that the voice is fixed.
   bool sounded() const { return sounded_; }
 
-  /// response.create and response.cancel; each throws ApiError.
+  /// Carry out response.create and response.cancel; each throws ApiError.
   void create(const JsonFields& event);
   void cancel(const JsonFields& event);
-  /// A voice begins: cancels the response of the conversation.
+  /// Cancels the response of the conversation because a voice begins.
   void interrupt();
 
-  /// Something was said that wants an answer.
+  /// Notes that the user's words need an answer.
   void want() { due_ = true; }
-  /// Answers what was said, once it is all known and no voice is heard.
+  /// Begins the due answer once all transcripts are known and no voice is heard.
   void answer_if_due();
   void begin(ResponseWish wish);
-  /// Asks for the answers that wait for no transcript any more.
+  /// Begins the responses whose transcripts are all known.
   void begin_waiting();
-  /// News of an answer; nothing happens where the response has ended.
+  /// Takes news of an answer; does nothing if the response has ended.
   void take(const std::string& id, const AnswerNews& news);
 
  private:

@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-/// Audio that a recogniser may have in front of it; it reports its progress each minute.
+/// Most seconds of audio that may wait for a recogniser, which reports progress each minute.
 constexpr double kMostAhead_s = 120;
 
 /// Seconds with one digit behind the point, as in a message.

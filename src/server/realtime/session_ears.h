@@ -29,22 +29,22 @@ class SessionEars {
   SessionEars& operator=(const SessionEars&) = delete;
 
   void open(const OpenHearing& open);
-  // These do nothing where an utterance is not heard any more.
+  // These functions do nothing if the hearing of the utterance has ended.
   void hear(const HearSamples& more);
   void pause(const PauseHearing& pause);
   void end(const std::string& item);
   void drop(const std::string& item);
 
-  /// Recognisers are so far behind, all in all, that nothing more should come.
+  /// Returns whether too much audio waits for recognisers, so that the caller should send no more.
   bool full() const;
-  /// The utterances that are heard.
+  /// Returns the items of the utterances that have a hearing.
   std::vector<std::string> items() const;
-  /// What is new of one; nothing: nothing. After its end it is heard no more.
+  /// Returns the news of an utterance, if any. The last news ends its hearing.
   std::optional<HearingNews> take(const std::string& item);
 
-  /// Inner faults since the last call, for the log.
+  /// Returns the internal errors since the last call, for the log.
   std::vector<std::string> take_troubles();
-  /// Utterances, ever.
+  /// Returns the number of utterances so far.
   int opened() const { return opened_; }
 
  private:

@@ -1,5 +1,5 @@
-// What clients do to the items of a session: the conversation.item events. Each throws ApiError,
-// and then has changed nothing. One thread at a time.
+// Carries out the conversation.item events of clients. Each function throws ApiError and then has
+// changed nothing. One thread at a time.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ struct RealtimeFormat {
   bool operator==(const RealtimeFormat&) const = default;
 };
 
-/// By its name; nothing for any other.
+/// Returns the format with this name; nothing for other names.
 std::optional<RealtimeFormat> realtime_format(std::string_view name);
 
 /// Samples of whole bytes; an odd byte at the end of PCM is left out.
@@ -49,7 +49,7 @@ class InputAudio {
 
 /// Appends samples as they are kept: in 16 bits, clipped.
 void keep_samples(std::span<const float> samples, std::vector<int16_t>& out);
-/// Those as they are heard.
+/// Converts kept samples to the floats that recognisers take.
 std::vector<float> heard_samples(std::span<const int16_t> kept);
 /// 16-bit samples at kHearingRate in a format of the API, for clients that fetch what they said.
 std::string bytes_of(std::span<const int16_t> samples, RealtimeFormat format);

@@ -133,13 +133,13 @@ void SpokenTurns::drop() {
   session_.hearings.drop(*std::exchange(session_.turn, std::nullopt), session_.out);
 }
 
-/// Gives a turn's hearing what it does not have yet.
+/// Passes the new samples of a turn to its hearing.
 void SpokenTurns::give_samples(const std::string& item) {
   if (!session_.hearings.contains(item)) return;
   session_.hearings.give(item, session_.audio.give(), session_.out);
 }
 
-/// Makes an item of what was said.
+/// Makes an item of the turn's audio.
 void SpokenTurns::become_item(const std::string& id, bool answer) {
   RealtimeOutbox& out = session_.out;
   Conversation& conversation = session_.conversation;
