@@ -1,6 +1,6 @@
 // PL-BERT: an ALBERT whose one layer is run several times, over the phonemes of utterances of
 // different lengths at once. Const after construction; shared by threads. Every row's bits depend
-// on its own utterance only. N rows of all utterances together.
+// on its own utterance only. N is the number of rows of all utterances together.
 // Source: transformers 5.24, models/albert/modeling_albert.py; gelu with tanh, norms of 1e-12.
 #pragma once
 
@@ -18,8 +18,8 @@ class Albert {
   /// Scope "bert" as published; `tokens` rows of the table.
   Albert(const AlbertSizes& sizes, int64_t tokens, const Weights& weights, WeightType type);
 
-  /// ids [N]; utterance b has rows [row_begin[b], row_begin[b + 1]), from position 0 on.
-  /// out [N, hidden].
+  /// Reads ids [N] and writes out [N, hidden]. Utterance b has the rows
+  /// [row_begin[b], row_begin[b + 1]); its positions begin with 0.
   void run(StepContext& ctx, std::span<const int32_t> ids, std::span<const int32_t> row_begin,
            const View& out) const;
   size_t bytes() const;

@@ -17,41 +17,41 @@ struct AlbertSizes {
   int64_t embedding = 128, hidden = 768, ffn = 2048;
   int heads = 12;
   int layers = 12;
-  int64_t positions = 512;  ///< ids of an utterance at most, with the two at its ends
+  int64_t positions = 512;  ///< most ids of an utterance, including the first and last id 0
 };
 
-/// iSTFTNet: 24 kHz samples of frames at 80 Hz.
+/// iSTFTNet: turns frames at 80 Hz into samples at 24 kHz.
 struct GeneratorSizes {
-  int64_t channels = 512;  ///< that it is fed; halved by every upsampling
+  int64_t channels = 512;  ///< of the input; every upsampling halves the number
   std::vector<int64_t> rates{10, 6}, rate_kernels{20, 12};
   std::vector<int64_t> kernels{3, 7, 11};
   std::vector<std::vector<int64_t>> dilations{{1, 3, 5}, {1, 3, 5}, {1, 3, 5}};
   int n_fft = 20, stft_hop = 5;
 
-  /// Samples of an input frame.
+  /// Returns the number of samples per input frame.
   int64_t hop() const;
 };
 
 struct KokoroConfig {
-  static constexpr int kSampleRate = 24000;  ///< Hz; the authors' code knows no other
+  static constexpr int kSampleRate = 24000;  ///< Hz; the authors' code supports only this rate
   AlbertSizes bert;
   GeneratorSizes generator;
-  int64_t tokens = 178;  ///< rows of the tables of phonemes
+  int64_t tokens = 178;  ///< rows of each table of phoneme embeddings
   int64_t hidden = 512;
-  int64_t style = 128;  ///< of each half of a voice's row
-  int64_t layers = 3;   ///< of the text encoder and of the durations'
+  int64_t style = 128;  ///< width of each half of a voice's row
+  int64_t layers = 3;   ///< of the text encoder, and of the encoder of durations
   int64_t text_taps = 5;
-  int64_t longest = 50;  ///< frames of a phoneme at speed 1
-  /// A character of the phoneme alphabet (UTF-8) and its id.
+  int64_t longest = 50;  ///< most frames of a phoneme at speed 1
+  /// Maps each character of the phoneme alphabet (UTF-8) to its id.
   std::unordered_map<std::string, int32_t> vocabulary;
 
-  /// Samples of a frame of speech: 600. A phoneme lasts a whole number of frames.
+  /// Returns the samples per frame of speech: 600. A phoneme lasts a whole number of frames.
   int64_t hop() const { return 2 * generator.hop(); }
-  /// Phonemes of an utterance at most: 510.
+  /// Returns the largest number of phonemes of an utterance: 510.
   int most_phonemes() const { return static_cast<int>(bert.positions) - 2; }
 };
 
-/// Whether this config.json belongs to the family.
+/// Returns whether this config.json belongs to the family.
 bool claims(const Config& root);
 KokoroConfig load_config(const Config& root);
 

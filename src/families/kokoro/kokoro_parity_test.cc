@@ -1,5 +1,6 @@
 // Kokoro's networks against the authors' code on two small checkpoints (tests/parity/kokoro):
-// durations exact, pitch, spectra and samples within bounds; alone and beside others.
+// durations are equal; pitch, spectra and samples agree within bounds. Each utterance runs alone
+// and in a batch.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,7 +59,7 @@ struct SmallKokoro {
     const View view = at(c.name + ".ids");
     return {view.i32(), static_cast<size_t>(view.count())};
   }
-  /// The row of the voice for that many phonemes.
+  /// Returns the voice's row for the number of phonemes of case `c`.
   std::span<const float> style(const GoldenCase& c) const {
     const View pack = voice.view(voice.tensors().front());
     const auto width = static_cast<size_t>(2 * config.style);
@@ -112,8 +113,8 @@ TEST_P(KokoroParity, DurationsPitchSpectraAndSamples) {
     const View pitch = f.at(c.name + ".pitch");
     const std::vector<float> whole = f.speak(c, jobs[i], &trace);
     EXPECT_LT(worst_apart(trace.pitch, pitch), 2e-2f) << c.name;  // Hz
-    // A phase near a half turn may stand at either end of its scale, and the network hears that
-    // for a few milliseconds; so what follows the pitch is compared from the same pitch on.
+    // A phase near pi may be written as pi or -pi, which changes the samples for a few
+    // milliseconds. So the samples and the spectrum are computed from the golden's pitch.
     const std::vector<float> samples =
         f.speak(c, jobs[i], &trace, {pitch.f32(), static_cast<size_t>(pitch.count())});
     EXPECT_LT(rms_apart(whole, samples), 0.05f) << c.name;

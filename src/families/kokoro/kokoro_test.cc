@@ -1,5 +1,5 @@
-// Promises of the family that need no golden: phonemes, where a text is cut, voices and mixes, and
-// faults of checkpoints and requests.
+// Tests of the family that need no golden file: phonemes, where a text is cut, voices and mixes,
+// and faulty checkpoints and requests.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -68,9 +68,9 @@ TEST(UsLexicon, KnowsWordsNamesAndEndings) {
   EXPECT_EQ(said("hello"), said("Hello"));
   EXPECT_EQ(said("london"), said("London"));
   EXPECT_EQ(said("LITTLE"), said("little"));
-  EXPECT_EQ(said("And"), "ˌænd");  // a small word with a capital
+  EXPECT_EQ(said("And"), "ˌænd");  // a function word with a capital
   EXPECT_EQ(said("and"), "ænd");
-  // Stems with endings that are no words of the lexicon.
+  // The lexicon has only the stems of these words, so their endings are added by rule.
   EXPECT_EQ(said("walruses"), said("walrus") + "ᵻz");
   EXPECT_EQ(said("gizmo's"), said("gizmo") + "z");
   EXPECT_EQ(said("xylophoned"), said("xylophone") + "d");
@@ -191,7 +191,7 @@ TEST(KokoroCheckpoints, AreTakenWholeOrRefused) {
   expect_fault(changed("config.json", "\"gen_istft_n_fft\": 20", "\"gen_istft_n_fft\": 7"),
                "n_fft");
   expect_fault(changed("config.json", "\"n_token\": ", "\"n_token\": 9999, \"was\": "), "expected");
-  // A voice of another model: another number of phonemes or another width.
+  // A voice of another model has another number of phonemes or another width.
   {
     const CheckpointCopy copy(small_checkpoint());
     std::filesystem::copy_file(
@@ -243,12 +243,13 @@ TEST(KokoroSpeech, AnUtteranceThatIsTooLongFailsItsStreamAlone) {
   stage.run(ctx, {&job, 1});
   ASSERT_TRUE(job.fault.has_value());
   expect_fault(job.fault->message, "the limit is 60 s");
-  row[row.size() - 1] = 3;  // three frames, of which one has come
+  row[row.size() - 1] = 3;  // the utterance has three frames, and only one has arrived
   EXPECT_EQ(stage.cut(*stream, {.values = row}, 0), 0);
 }
 
-// A measurement, not a promise: how many words of sentences have misaki's phonemes.
-// KOKORO_SENTENCES names a file of tests/real/kokoro/phonemes.py, a text and its phonemes a line.
+// Measures how many words of sentences have misaki's phonemes; checks no bound.
+// KOKORO_SENTENCES names a file that tests/real/kokoro/phonemes.py wrote: a text and its phonemes
+// per line.
 TEST(KokoroPhonemes, MeasuredAgainstMisakisSentences) {
   const char* path = std::getenv("KOKORO_SENTENCES");
   if (path == nullptr) GTEST_SKIP() << "KOKORO_SENTENCES names no file of sentences";

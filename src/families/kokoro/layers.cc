@@ -11,8 +11,8 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr float kLeak = 0.2f;         // of StyledBlock
-const float kHalf = std::sqrt(0.5f);  // the mean of two ways keeps their variance
+constexpr float kLeak = 0.2f;         // slope of the leaky ReLU of StyledBlock
+const float kHalf = std::sqrt(0.5f);  // a sum of two branches times kHalf keeps their variance
 
 }  // namespace
 

@@ -1,7 +1,8 @@
 // The layers that Kokoro's networks are made of. Utterances are whole: convolutions see zeros
 // beyond both ends, LSTMs run both ways, and AdaIN normalises each channel over all of the time.
 // Const after construction, shared by threads. Every function computes one utterance, so its bits
-// do not depend on other requests. T rows, C channels; activations f32 [T, C].
+// do not depend on other requests. T is the number of rows, C that of channels; activations are
+// f32 [T, C].
 // Source: kokoro 0.9.4, kokoro/modules.py and kokoro/istftnet.py.
 #pragma once
 
@@ -16,7 +17,7 @@ namespace syrinx::kokoro {
 
 inline constexpr float kNormEps = 1e-5f;
 
-/// f32 [rows, columns] in the arena.
+/// Takes an f32 array [rows, columns] from the arena.
 View take_rows(StepContext& ctx, int64_t rows, int64_t columns);
 
 /// A convolution that is padded with zeros on both sides.
@@ -24,9 +25,9 @@ class PaddedConv {
  public:
   struct Options {
     int64_t taps = 3, dilation = 1, stride = 1;
-    int64_t pad = -1;  ///< zeros on each side; -1: as many rows come out as go in
+    int64_t pad = -1;  ///< zeros on each side; -1: the output has as many rows as the input
     bool bias = true;
-    bool normed = true;  ///< the weight is in weight norm
+    bool normed = true;  ///< the file stores the weight in two parts, by weight normalisation
     WeightType type = WeightType::kF32;
   };
   PaddedConv() = default;
@@ -34,10 +35,10 @@ class PaddedConv {
   PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options);
 
   int64_t in() const { return conv_.in(); }
-  /// Room for T rows with zeros around them, to be filled by way of inner().
+  /// Takes an array for T rows with zeros around them; the caller writes the rows through inner().
   View room(StepContext& ctx, int64_t rows) const;
   View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
-  /// Convolves a filled room.
+  /// Convolves the rows that room() made and the caller filled.
   View run_room(StepContext& ctx, const View& room) const;
   View run(StepContext& ctx, const View& x) const;
   size_t bytes() const { return conv_.bytes(); }
@@ -47,8 +48,8 @@ class PaddedConv {
   int64_t pad_ = 0, dilation_ = 1, stride_ = 1;
 };
 
-/// torch's ConvTranspose1d whose output has `stride` rows for each of the input: `crop` rows are
-/// cut off in front, and the rest at the end.
+/// torch's ConvTranspose1d whose output has `stride` rows for each input row: `crop` rows are
+/// cut off in front, and all further surplus rows at the end.
 class CroppedConvTranspose {
  public:
   CroppedConvTranspose() = default;
@@ -63,14 +64,14 @@ class CroppedConvTranspose {
   int64_t crop_ = 0;
 };
 
-/// An LSTM that runs both ways.
+/// A bidirectional LSTM.
 class BiLstm {
  public:
   BiLstm() = default;
-  /// `hidden` of each way.
+  /// `hidden`: width of the state of each direction.
   BiLstm(const Weights& weights, int64_t in, int64_t hidden)
       : ahead_(weights, "_l0", in, hidden), back_(weights, "_l0_reverse", in, hidden) {}
-  /// x [T, I] -> out [T, 2 hidden]: the state of the way ahead, then of the way back.
+  /// x [T, I] -> out [T, 2 hidden]: the state of the forward pass, then of the backward pass.
   void run(StepContext& ctx, const View& x, const View& out) const;
   size_t bytes() const { return ahead_.bytes() + back_.bytes(); }
 
@@ -82,7 +83,7 @@ class BiLstm {
 struct Affine {
   View factor, summand;
 };
-/// (1 + gamma, beta) = 1 + fc(style) for gamma; `fc` has 2 C outputs.
+/// Computes (1 + gamma, beta), where (gamma, beta) = fc(style); `fc` has 2 C outputs.
 Affine style_affine(StepContext& ctx, const PackedLinear& fc, const View& style);
 
 /// Each channel is normalised over all rows, then scaled by the style.
@@ -93,7 +94,7 @@ class AdaIn {
   AdaIn(const Weights& weights, int64_t style, int64_t channels);
   /// x, out [T, C]; out may be x.
   void operator()(StepContext& ctx, const View& x, const View& style, const View& out) const;
-  /// Snake with alpha [C] of the same.
+  /// Computes the AdaIN, then Snake with alpha [C].
   void snaked(StepContext& ctx, const View& x, const View& style, const View& alpha,
               const View& inv_alpha, const View& out) const;
   size_t bytes() const { return fc_.bytes(); }
@@ -105,7 +106,7 @@ class AdaIn {
   Tensor weight_, bias_;
 };
 
-/// AdainResBlk1d: two convolutions of 3 taps, and a way around them; may double the rows.
+/// AdainResBlk1d: two convolutions of 3 taps with a residual branch; may double the rows.
 class StyledBlock {
  public:
   StyledBlock() = default;
@@ -125,13 +126,13 @@ class StyledBlock {
   int64_t out_ = 0;
 };
 
-/// AdaINResBlock1: three pairs of convolutions, each behind AdaIN and a Snake.
+/// AdaINResBlock1: three pairs of convolutions, each after AdaIN and a Snake.
 class SnakeBlock {
  public:
   SnakeBlock() = default;
   SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
              std::span<const int64_t> dilations, int64_t style, WeightType type);
-  /// x [T, C] in place.
+  /// Changes x [T, C] in place.
   void run(StepContext& ctx, const View& x, const View& style) const;
   size_t bytes() const;
 
@@ -142,10 +143,10 @@ class SnakeBlock {
     PaddedConv conv;
   };
   View run_part(StepContext& ctx, const Part& part, const View& x, const View& style) const;
-  std::vector<Part> parts_;  // dilated, plain, dilated, ...
+  std::vector<Part> parts_;  // a dilated and a plain convolution in turn
 };
 
-/// out[t] = x[floor(t)] for `counts[t]` times; x [T, C], out [sum of counts, C].
+/// Writes each row x[t] `counts[t]` times in a row; x [T, C], out [sum of counts, C].
 void repeat_rows(const View& x, std::span<const int32_t> counts, const View& out);
 
 }  // namespace syrinx::kokoro

@@ -21,7 +21,7 @@ bool is_one_of(std::string_view character, std::string_view set) {
   return !character.empty() && set.find(character) != set.npos;
 }
 
-/// The last character of valid UTF-8, and the text before it.
+/// Splits off the last character of valid UTF-8.
 std::pair<std::string_view, std::string_view> last_of(std::string_view text) {
   size_t at = text.size();
   while (at > 0 && (text[--at] & 0xc0) == 0x80) {
@@ -47,7 +47,7 @@ std::string unpacked(std::string_view gzip) {
   return out;
 }
 
-/// The mark stands before the first vowel.
+/// Inserts the mark before the first vowel.
 std::string stressed(std::string_view phonemes, std::string_view mark) {
   std::string out;
   bool marked = false;
@@ -58,7 +58,7 @@ std::string stressed(std::string_view phonemes, std::string_view mark) {
   return out;
 }
 
-/// misaki's apply_stress for words written with a capital (0.5) and in capitals (2).
+/// Applies misaki's apply_stress to words written with a capital (0.5) and in capitals (2).
 std::string stressed_as_written(std::string phonemes, std::string_view word) {
   if (word == lower_ascii(word)) return phonemes;
   const bool capitals =
@@ -70,7 +70,8 @@ std::string stressed_as_written(std::string phonemes, std::string_view word) {
   return phonemes;
 }
 
-/// As the first version of the model has them: flaps and glottal stops are letters of their own.
+/// Converts phonemes to the alphabet of the model's first version, in which flaps and glottal
+/// stops are letters of their own.
 std::string first_version(std::string phonemes) {
   for (const auto& [from, to] :
        {std::pair<std::string_view, std::string_view>{kFlap, "T"}, {"ʔ", "t"}}) {
@@ -108,7 +109,7 @@ std::string with_ing(const std::string& stem) {
   return std::string(last_of(stem).second) + std::string(kFlap) + "ɪŋ";
 }
 
-/// "running", "picking": the consonant before the ending was written twice.
+/// Returns whether the consonant before the ending is written twice, as in "running".
 bool is_doubled(std::string_view word) {
   const std::string_view stem = word.substr(0, word.size() - 3);
   if (stem.size() < 2) return false;
@@ -116,7 +117,7 @@ bool is_doubled(std::string_view word) {
   return (last == before && is_one_of({&last, 1}, "bcdgklmnprstvxz")) || stem.ends_with("ck");
 }
 
-/// The column of a line, or nothing.
+/// Returns the column with this index; empty where the line has fewer columns.
 std::string_view column(std::string_view columns, int index) {
   for (; index > 0; --index) {
     const size_t tab = columns.find('\t');
@@ -126,7 +127,8 @@ std::string_view column(std::string_view columns, int index) {
   return columns.substr(0, columns.find('\t'));
 }
 
-/// Words whose phonemes follow from what comes after them.
+/// Returns the phonemes of a small word such as "the", which may depend on the next sound; else
+/// empty.
 std::string small_word(std::string_view word, Follows next) {
   const bool pause = next == Follows::kPause, vowel = next == Follows::kVowel;
   if (word == "I") return "ˌI";
@@ -172,7 +174,7 @@ UsLexicon::UsLexicon() {
   }
 }
 
-/// Phonemes of a word as it is written, with what stands behind them; empty: none.
+/// Returns all columns of a word in this exact spelling; empty where the lexicon lacks it.
 std::string_view UsLexicon::columns_of(std::string_view word) const {
   const std::string_view text = text_;
   const auto found = std::lower_bound(words_.begin(), words_.end(), word,
@@ -183,7 +185,7 @@ std::string_view UsLexicon::columns_of(std::string_view word) const {
   return text.substr(found->phonemes, found->phonemes_size);
 }
 
-/// A name is found by its small letters, and any word with a capital.
+/// Looks up a word in its own spelling, then in small letters, then with a capital.
 std::string_view UsLexicon::columns_in_any_case(std::string_view word) const {
   std::string_view columns = columns_of(word);
   if (!columns.empty() || word.size() < 2) return columns;
@@ -193,7 +195,7 @@ std::string_view UsLexicon::columns_in_any_case(std::string_view word) const {
     capital[0] = static_cast<char>(capital[0] - 'a' + 'A');
   if (word == capital) return columns_of(lower);
   if (word == lower) return columns_of(capital);
-  columns = columns_of(lower);  // in capitals
+  columns = columns_of(lower);  // `word` is written in capitals
   return columns.empty() ? columns_of(capital) : columns;
 }
 
@@ -214,7 +216,7 @@ std::string UsLexicon::known(std::string_view word, Follows next, bool to) const
   return "";
 }
 
-/// A word of a stem that is known and -s, -ed or -ing.
+/// Returns the phonemes of a word that is a known stem with -s, -ed or -ing.
 std::string UsLexicon::with_ending(std::string_view word, Follows next) const {
   const auto stem = [&](size_t cut, std::string_view added = "") {
     return std::string(word.substr(0, word.size() - cut)) + std::string(added);

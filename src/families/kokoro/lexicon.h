@@ -12,25 +12,26 @@
 
 namespace syrinx::kokoro {
 
-/// Marks of stress; they stand before the stressed vowel.
+/// Marks of stress; a mark precedes the stressed vowel.
 inline constexpr std::string_view kStress = "ˈ", kSecondStress = "ˌ";
 
 /// The sound that follows a word.
 enum class Follows : uint8_t {
-  kPause,  ///< a mark, or nothing
+  kPause,  ///< a punctuation mark, or the end of the text
   kVowel,
   kConsonant,
 };
-/// By the first sound of `phonemes`; `later` where they have none.
+/// Classifies the first sound of `phonemes`; returns `later` where they have no sound.
 Follows follows(std::string_view phonemes, Follows later);
 
 class UsLexicon {
  public:
-  /// Unpacks the lexicon that the program holds, which takes some 50 ms.
+  /// Unpacks the lexicon that is linked into the program, which takes about 50 ms.
   UsLexicon();
 
-  /// A word of letters and apostrophes, in the alphabet of the first version of the model; nothing
-  /// where neither it nor its stem is known. `to`: the word "to" follows.
+  /// Returns the phonemes of a word of letters and apostrophes, in the alphabet of the model's
+  /// first version; nothing where neither the word nor its stem is known. `to`: the word "to"
+  /// follows.
   std::optional<std::string> find(std::string_view word, Follows next, bool to = false) const;
 
   size_t words() const { return words_.size(); }

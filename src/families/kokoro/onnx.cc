@@ -17,7 +17,7 @@ constexpr std::array<std::string_view, 5> kModules{"bert", "bert_encoder", "pred
                                                    "text_encoder", "decoder"};
 constexpr std::array<int64_t, 4> kGates{0, 2, 3, 1};  // torch's input, forget, cell, output
 
-/// Without the wrapper's part, "encoder." or "decoder.".
+/// Removes the export wrapper's prefix, "encoder." or "decoder.", from a name.
 std::string_view inner_name(std::string_view name) {
   for (const std::string_view part : {"encoder.", "decoder."}) {
     if (name.starts_with(part)) return name.substr(part.size());
@@ -72,15 +72,16 @@ class OnnxKokoro : public WeightSource {
   }
 
  private:
-  /// How a weight is made of a tensor of the graph.
+  /// Describes how one weight is computed from a tensor of the graph.
   struct Part {
     enum Kind : uint8_t { kWhole, kTurned, kGateMatrix, kGateBias };
     size_t tensor = 0;
     Kind kind = kWhole;
-    std::optional<size_t> scale = {}, zero = {};  ///< of 8 bits: numbers are (n - zero) * scale
-    int64_t way = 0;                              ///< of an LSTM's two
-    int64_t half = 0;                             ///< of its biases: of the input, of the state
-    bool inputs_first = false;                    ///< gate matrices are [inputs, 4 hidden]
+    std::optional<size_t> scale = {},
+                          zero = {};  ///< for 8-bit tensors: numbers are (n - zero) * scale
+    int64_t way = 0;                  ///< direction of an LSTM: 0 or 1
+    int64_t half = 0;                 ///< half of an LSTM's bias: 0 for the input, 1 for the state
+    bool inputs_first = false;        ///< gate matrices are [inputs, 4 hidden]
   };
 
   const OnnxTensor& tensor_of(const Part& part) const { return graph_.tensors()[part.tensor]; }
@@ -101,7 +102,7 @@ class OnnxKokoro : public WeightSource {
     return Shape(std::span<const int64_t>(sizes));
   }
 
-  /// Numbers of a tensor, which may be integers of 8 bits, as f32.
+  /// Returns the numbers of a tensor as f32; the tensor may hold 8-bit integers.
   std::vector<float> numbers(const OnnxTensor& tensor) const {
     int64_t count = 1;
     for (const int64_t size : tensor.sizes) count *= size;
@@ -138,14 +139,14 @@ class OnnxKokoro : public WeightSource {
     return out;
   }
 
-  /// Scales or zeros: of a tensor, of each output, or of each way of an LSTM.
+  /// Scales or zeros: one per tensor, per output, or per direction of an LSTM.
   class Factors {
    public:
     Factors(std::vector<float> all, int64_t way, int64_t rows)
         : all_(std::move(all)), begin_(std::ssize(all_) > rows ? way * rows : 0), way_(way) {
       each_ = std::ssize(all_) == rows || std::ssize(all_) == 2 * rows;
     }
-    /// Whether their number is one that `ways` and the rows explain.
+    /// Returns whether the count is one per tensor, one per output row, or one per direction.
     bool fit(int64_t ways) const { return each_ || all_.size() == 1 || std::ssize(all_) == ways; }
     double of(int64_t row) const {
       if (each_) return all_[static_cast<size_t>(begin_ + row)];
@@ -196,7 +197,8 @@ class OnnxKokoro : public WeightSource {
     return out;
   }
 
-  /// The tensor that a node takes, as it is or through casts (of f16 exports) and identities.
+  /// Returns the tensor that a node reads, directly or through casts (in f16 exports) and
+  /// identities.
   std::optional<size_t> input(const OnnxNode& node, size_t index) const {
     if (index >= node.inputs.size()) return {};
     const auto copy = copied_.find(node.inputs[index]);
@@ -208,7 +210,7 @@ class OnnxKokoro : public WeightSource {
     if (const auto from = input(node, 0)) copied_.emplace(node.output, *from);
   }
 
-  /// The scale of a tensor of 8 bits, which is named after it.
+  /// Returns the scale of an 8-bit tensor; its name is the tensor's with another ending.
   std::optional<size_t> scale_of(size_t tensor) const {
     constexpr std::string_view kQuantized = "_quantized";
     std::string name = graph_.tensors()[tensor].name;
@@ -217,13 +219,13 @@ class OnnxKokoro : public WeightSource {
     return graph_.find(name + "_scale");
   }
 
-  /// Tensors that kept the names of the authors' parameters.
+  /// Registers a tensor whose name is that of the authors' parameter.
   void name_plain(const OnnxTensor& tensor) {
     const std::string_view name = inner_name(tensor.name);
     const bool ours = std::any_of(kModules.begin(), kModules.end(), [&](std::string_view module) {
       return name.size() > module.size() && name.starts_with(module) && name[module.size()] == '.';
     });
-    // Tensors of the wrapper's inverse transform, and of 8 bits, by their names.
+    // Skips, by name, tensors of the wrapper's inverse transform and 8-bit tensors.
     if (!ours || name.size() == tensor.name.size() || name.starts_with("decoder.generator.stft.") ||
         name.find("_quantized") != name.npos || name.ends_with("_scale") ||
         name.ends_with("_zero_point")) {
@@ -282,8 +284,10 @@ class OnnxKokoro : public WeightSource {
 
   OnnxGraph graph_;
   std::map<std::string, Part> parts_;
-  std::map<std::string, size_t> copied_;         // an output that is a tensor's numbers
-  std::map<std::string, std::string> gathered_;  // an output of a table -> its weight's name
+  std::map<std::string, size_t>
+      copied_;  // output of a node that only copies a tensor -> that tensor
+  std::map<std::string, std::string>
+      gathered_;  // output of a table lookup -> the table's weight name
   std::map<std::string, Tensor> copies_;
 };
 

@@ -1,6 +1,6 @@
-// The weights of a Kokoro-82M ONNX export under the names of the authors' modules: f32, f16, or 8
-// bits with scales as onnxruntime's dynamic quantisation writes them, which become f32. The graph
-// is read as data (io/onnx_graph.h). Free function.
+// The weights of a Kokoro-82M ONNX export under the names of the authors' modules. The file may
+// have f32, f16, or 8 bits with the scales of onnxruntime's dynamic quantisation; 8-bit weights
+// become f32. The graph is read as data (io/onnx_graph.h). Free function.
 // Source of the layout of LSTM: onnx:docs/Operators.md; of DynamicQuantizeLSTM:
 // onnxruntime:docs/ContribOperators.md.
 #pragma once

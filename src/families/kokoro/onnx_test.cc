@@ -20,7 +20,7 @@ namespace {
 
 using namespace onnx_fixture;
 
-/// Nodes and tensors without which a graph is not Kokoro's.
+/// Adds the tensors by which the loader recognises a graph of Kokoro.
 std::vector<std::string> with_marks(std::vector<std::string> tensors) {
   tensors.push_back(tensor("decoder.decoder.generator.conv_post.weight", {1, 1, 1}, {1}));
   tensors.push_back(tensor("encoder.bert.embeddings.word_embeddings.weight", {1, 1}, {1}));
@@ -61,7 +61,7 @@ TEST(KokoroOnnx, EightBitsAreTimesTheirScales) {
                       tensor("c_scale", {}, {0.25f}), narrow_tensor("c_zero_point", {}, {-1}, true),
                       narrow_tensor("e_quantized", {2, 1}, {3, 4}), tensor("e_scale", {}, {10})})));
   const Weights weights(open_kokoro_onnx(path));
-  // [in, out] in the file, a scale and a zero of each output.
+  // The file has the weight as [in, out], with a scale and a zero for each output.
   EXPECT_EQ(weight_numbers(weights, "bert_encoder.weight", {2, 3}),
             (std::vector<float>{0.5f, 1.5f, 2.5f, -6, 6, 10}));
   EXPECT_EQ(weight_numbers(weights, "predictor.F0.0.conv1.weight", {1, 1, 2}),
@@ -70,7 +70,7 @@ TEST(KokoroOnnx, EightBitsAreTimesTheirScales) {
             (std::vector<float>{40, 50}));
 }
 
-/// Gates are in the order input, output, forget, cell there and input, forget, cell, output here.
+/// ONNX orders the gates input, output, forget, cell; torch input, forget, cell, output.
 TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
   const TestDir dir;
   const std::vector<float> gates{1, 2, 3, 4, 11, 12, 13, 14};
@@ -101,15 +101,15 @@ TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
             (std::vector<float>{40, 60, 70, 50}));
 }
 
-/// An export in f16 of a whole checkpoint: LSTMs as nodes, whose tensors go through casts; other
-/// weights under their own names.
+/// An f16 export of a whole checkpoint. LSTMs are nodes that read their tensors through casts;
+/// other weights have their own names.
 class HalfExport {
  public:
   explicit HalfExport(const std::string& checkpoint)
       : source_(open_kokoro_weights(checkpoint)), weights_(open_kokoro_weights(checkpoint)) {
     for (const std::string& stored : source_->names()) {
       if (stored.ends_with(kLength)) continue;
-      // An export has the product of a weight norm's two parts.
+      // An export stores the product of the two parts of a normalised weight.
       const bool normed = stored.ends_with(kDirection);
       const std::string module = stored.substr(0, stored.rfind('.'));
       const std::string name = normed ? module + ".weight" : stored;
@@ -138,7 +138,7 @@ class HalfExport {
   }
   static constexpr std::string_view kDirection = ".weight_v", kLength = ".weight_g";
 
-  /// g v / |v| for each first index.
+  /// Computes g v / |v| for each index of the first dimension.
   std::vector<float> folded(const std::string& module, const Shape& shape) {
     std::vector<float> out = numbers(module + ".weight_v");
     const std::vector<float> lengths = numbers(module + ".weight_g");
@@ -155,7 +155,8 @@ class HalfExport {
   std::vector<float> numbers(const std::string& name) {
     return weight_numbers(weights_, name, *source_->shape(name));
   }
-  /// [4 H, columns] of torch's input, forget, cell, output to ONNX's input, output, forget, cell.
+  /// Reorders the gates of [4 H, columns] from torch's input, forget, cell, output to ONNX's
+  /// input, output, forget, cell.
   static std::vector<float> in_order(const std::vector<float>& all) {
     const auto part = std::ssize(all) / 4;
     std::vector<float> out;
@@ -234,7 +235,7 @@ TEST(KokoroOnnx, OtherGraphsAreRefusedByName) {
 
 KokoroConfig two_phonemes() {
   KokoroConfig config;
-  config.bert.positions = 4;  // two phonemes between two ends
+  config.bert.positions = 4;  // two phonemes and the id 0 at both ends
   config.style = 1;
   return config;
 }

@@ -38,7 +38,8 @@ bool is_vowel(std::string_view phone) {
 }
 bool is_stressed(std::string_view phone) { return phone.ends_with('1'); }
 
-/// A [t] or [d] that is a flap: between a vowel, or an r behind one, and a vowel without stress.
+/// Returns whether a [t] or [d] is a flap: it follows a vowel, or an r after a vowel, and
+/// precedes an unstressed vowel.
 bool is_flap(std::span<const std::string_view> phones, size_t at) {
   if (phones[at] != "t" || at == 0 || at + 1 >= phones.size()) return false;
   const bool before = is_vowel(phones[at - 1]) || (phones[at - 1] == "r" && at > 1);
@@ -46,7 +47,7 @@ bool is_flap(std::span<const std::string_view> phones, size_t at) {
   return before && is_vowel(phones[at + 1]) && !is_stressed(phones[at + 1]);
 }
 
-/// A schwa that the consonant behind it swallows: "little", "button".
+/// Returns whether a schwa is not spoken before the next consonant, as in "little", "button".
 bool is_swallowed(std::span<const std::string_view> phones, size_t at) {
   if (phones[at] != "ax" || at == 0 || at + 2 != phones.size() || is_vowel(phones[at - 1])) {
     return false;
@@ -58,7 +59,7 @@ bool is_swallowed(std::span<const std::string_view> phones, size_t at) {
   return phones.back() == "n" && before_is({"t", "d", "s", "z"});
 }
 
-/// The "e" of endings that are spoken as a syllable: "wanted", "houses".
+/// Returns whether the vowel is the "e" of an ending that is a syllable: "wanted", "houses".
 bool is_ending(std::span<const std::string_view> phones, size_t at) {
   if (at < 2 || at + 2 != phones.size() || (phones[at] != "ih" && phones[at] != "ax")) return false;
   const std::string_view before = phones[at - 1], last = phones.back();
@@ -67,8 +68,9 @@ bool is_ending(std::span<const std::string_view> phones, size_t at) {
                          before == "zh" || before == "jh");
 }
 
-/// libflite marks all stresses alike. The main one is the last before endings that draw it, as in
-/// "alienation" and "activity", else the first. -1: none.
+/// Returns the index of the vowel with the main stress; -1: no vowel has stress. libflite marks
+/// all stresses alike. Before endings as in "alienation" and "activity", the main stress is the
+/// last; otherwise it is the first.
 int64_t main_stress(std::span<const std::string_view> phones) {
   int64_t first = -1, last = -1;
   for (int64_t i = 0; i < std::ssize(phones); ++i) {
@@ -86,7 +88,8 @@ int64_t main_stress(std::span<const std::string_view> phones) {
   return drawn ? last : first;
 }
 
-/// Splits a piece into words of letters and apostrophes; empty where it has other characters.
+/// Splits a piece into words of letters and apostrophes; returns no words where the piece has
+/// other characters.
 std::vector<std::string> written_words(std::string_view text) {
   std::vector<std::string> out(1);
   for (const std::string& c : characters(text)) {
@@ -102,7 +105,7 @@ std::vector<std::string> written_words(std::string_view text) {
     }
   }
   if (out.back().empty()) out.pop_back();
-  for (std::string& word : out) {  // quotation marks
+  for (std::string& word : out) {  // removes apostrophes that are quotation marks
     while (word.size() > 1 && word.front() == '\'') word.erase(0, 1);
   }
   return out;
@@ -151,7 +154,7 @@ std::string misaki_of_phones(std::span<const std::string_view> phones) {
 }
 
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence) {
-  // The words of a sentence with the marks that stand before and behind them.
+  // The words of a sentence with the marks before and after them.
   std::vector<Spoken> out;
   if (sentence.pieces.empty()) return out;
   const finch::Segment read = reader.frontend.read_part(sentence, 0, sentence.pieces.size(), true);
@@ -164,7 +167,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
     last = symbol.word;
     piece.back().push_back(finch::phone_names()[static_cast<size_t>(symbol.phone)]);
   }
-  // Backwards, because the words behind a word decide how it is said.
+  // Backwards, because the pronunciation of a word depends on the words after it.
   Follows next = Follows::kPause;
   bool to = false;
   const auto add = [&](const finch::Piece& piece, std::string phonemes, bool word) {
@@ -173,7 +176,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
   };
   for (size_t p = words.size(); p-- > 0;) {
     const finch::Piece& piece = sentence.pieces[p];
-    std::vector<std::string> behind;  // marks behind the word
+    std::vector<std::string> behind;  // marks after the word
     for (std::string& c : characters(piece.text)) {
       if (kMarks.find(c) == kMarks.npos) {
         behind.clear();
@@ -199,7 +202,7 @@ std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sent
 }
 
 std::string misaki_of_espeak(std::string ipa, std::string_view voice) {
-  // Affricates and diphthongs are found by their letters: espeak-ng is run without ties.
+  // espeak-ng runs without ties, so affricates and diphthongs are pairs of letters.
   static constexpr std::array<Pair, 11> kAll{{{"aɪ", "I"},
                                               {"aʊ", "W"},
                                               {"dz", "ʣ"},
@@ -230,8 +233,8 @@ Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
                                          std::string_view voice) {
   Result<std::string> read = zonos::espeak_phonemes(text, voice);
   if (!read.ok()) return read.error();
-  // Words of the text and of its phonemes are between spaces; where both have as many, each has
-  // its bytes, otherwise all of them have those of the sentence.
+  // Spaces separate the words of the text and of its phonemes. Where the counts are equal, each
+  // spoken word gets its own bytes of the text. Otherwise each gets the bytes of the sentence.
   std::vector<std::pair<size_t, size_t>> written;
   for (size_t at = text.find_first_not_of(" \t\r\n"); at < text.size();) {
     const size_t end = std::min(text.find_first_of(" \t\r\n", at), text.size());

@@ -1,7 +1,7 @@
 // Text to the phonemes that Kokoro was trained on, misaki's alphabet, a word or a mark at a time.
-// US English is read by this program's own reader (text/english) and has the phonemes of misaki's
-// lexicon, or where that does not know a word, those of libflite in misaki's alphabet; other
-// languages and British English by espeak-ng, which is run as a program. Pure functions.
+// US English is read by this program's own reader (text/english). Its words have the phonemes of
+// misaki's lexicon; words that the lexicon lacks have libflite's phonemes in misaki's alphabet.
+// Other languages and British English are read by the program espeak-ng. Pure functions.
 // Source of the alphabet: misaki 0.9.4 (EN_PHONES.md, espeak.py: EspeakFallback, EspeakG2P).
 #pragma once
 
@@ -16,18 +16,19 @@
 
 namespace syrinx::kokoro {
 
-/// A word or a mark as it is spoken, of the bytes [begin, end) of the request's text.
+/// The phonemes of a word or mark; bytes [begin, end) of the request's text.
 struct Spoken {
   std::string phonemes;  ///< UTF-8
   int64_t begin = 0, end = 0;
-  bool word = true;   ///< else a mark
+  bool word = true;   ///< false: a mark
   bool space = true;  ///< a space stands before it
 };
 
-/// The characters of valid UTF-8, a string each.
+/// Splits valid UTF-8 into its characters, one string each.
 std::vector<std::string> characters(std::string_view text);
 
-/// The phones of one word of US English, names of finch::phone_names(), in misaki's alphabet.
+/// Converts the phones of one word of US English, named as in finch::phone_names(), to misaki's
+/// alphabet.
 std::string misaki_of_phones(std::span<const std::string_view> phones);
 
 /// The reader of US English. Const after construction; any thread.
@@ -36,14 +37,15 @@ struct EnglishReader {
   UsLexicon lexicon;
 };
 
-/// A sentence of US English. Enters libflite; takes about a millisecond.
+/// Returns the words and marks of a sentence of US English. Calls libflite; takes about a
+/// millisecond.
 std::vector<Spoken> english_words(const EnglishReader& reader, const finch::Sentence& sentence);
 
-/// Converts the output of espeak-ng to misaki's alphabet, for a voice of espeak-ng ("es", "en-gb").
+/// Converts the output of espeak-ng to misaki's alphabet. `voice`: espeak-ng's ("es", "en-gb").
 std::string misaki_of_espeak(std::string ipa, std::string_view voice);
 
-/// A sentence whose text begins at byte `offset`, in a language of espeak-ng. Takes some 10 ms. An
-/// Error says when espeak-ng is not installed.
+/// Returns the words and marks of a sentence in a language of espeak-ng; its text begins at byte
+/// `offset`. Takes about 10 ms. Returns an Error where espeak-ng is not installed.
 Result<std::vector<Spoken>> espeak_words(std::string_view text, int64_t offset,
                                          std::string_view voice);
 

@@ -15,9 +15,10 @@ namespace {
 
 constexpr float kSlowest = 0.5f, kFastest = 2;
 constexpr size_t kMostEspeakText = 20'000;  // bytes: each sentence costs a run of espeak-ng
-constexpr int kWindow = 4096;               // frames that may wait: more than an utterance has
+constexpr int kWindow = 4096;  // frames that may wait in the edge: more than an utterance has
 
-/// Random weights have no weight norm, and no affine norms where those are optional.
+/// Opens the checkpoint's weights or random weights. Random weights are stored without weight
+/// normalisation, and without affine norms where these are optional.
 std::unique_ptr<WeightSource> weights_of(const LoadSpec& spec) {
   if (!spec.dummy) return open_kokoro_weights(spec.dir);
   return dummy_weights([](const std::string& name) {
@@ -102,7 +103,8 @@ class KokoroPipeline : public Pipeline {
   }
 
  private:
-  /// As espeak-ng names it; that of the voice where the request names none.
+  /// Returns espeak-ng's name of the request's language; the voice's language where the request
+  /// has none.
   Result<std::string> language_asked(const SpeechRequest& request) const {
     const std::string& named =
         request.voice.mix.empty() ? request.voice.name : request.voice.mix.front().voice;

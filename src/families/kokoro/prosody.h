@@ -1,7 +1,8 @@
 // The part of Kokoro that reads phonemes: it computes the features of each (text encoder), its
 // prosody (PL-BERT and the encoder of durations), and its length in frames of 25 ms. Utterances of
-// different lengths run together; the bits of each are its own. Const after construction; shared
-// by threads. T phonemes of an utterance, with the two at its ends; H config.hidden.
+// different lengths run together; the bits of an utterance do not depend on the others. Const after
+// construction; shared by threads. T: phonemes of an utterance, including the first and last id 0;
+// H: config.hidden.
 // Source: kokoro 0.9.4, kokoro/model.py (KModel.forward_with_tokens) and kokoro/modules.py.
 #pragma once
 
@@ -15,19 +16,19 @@ namespace syrinx::kokoro {
 
 /// One utterance to be read.
 struct ProsodyJob {
-  std::span<const int32_t> ids;  ///< [T], 0 first and last
+  std::span<const int32_t> ids;  ///< [T]; the first and last id are 0
   std::span<const float> style;  ///< [config.style], a voice's second half
-  float speed = 1;               ///< durations are divided by it
-  /// Result [T, 2 H]: prosody of each phoneme, then its features.
+  float speed = 1;               ///< divisor of the durations
+  /// Written: [T, 2 H], the prosody of each phoneme, then its features.
   std::vector<float> features = {};
   std::vector<int32_t> frames = {};   ///< Written: [T], at least 1 each.
-  std::vector<float> durations = {};  ///< Written: [T], the same before it is rounded.
+  std::vector<float> durations = {};  ///< Written: [T], frames of each phoneme before rounding.
 };
 
 class Prosody {
  public:
   Prosody() = default;
-  /// Scope: the checkpoint. Takes bert, bert_encoder, text_encoder and parts of predictor.
+  /// Scope: the checkpoint. Reads bert, bert_encoder, text_encoder and parts of predictor.
   Prosody(const KokoroConfig& config, const Weights& weights, WeightType type);
 
   void run(StepContext& ctx, std::span<ProsodyJob> jobs) const;

@@ -7,9 +7,9 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int kLongFirst = 40;      // phonemes of a first sentence that is cut
-constexpr int kShortest = 10;       // phonemes on either side of that cut
-constexpr size_t kMostChars = 300;  // of a sentence of other languages
+constexpr int kLongFirst = 40;      // phonemes above which a first sentence is cut
+constexpr int kShortest = 10;       // least phonemes on either side of this cut
+constexpr size_t kMostChars = 300;  // bytes of a sentence in a language other than US English
 
 bool is_pause(const Spoken& spoken) {
   static const std::string kPauses = ",;:—…";
@@ -55,7 +55,7 @@ bool Script::next(Utterance& out) {
   return true;
 }
 
-/// Cuts a sentence that is too long for the model, or for the first one of a request.
+/// Cuts a sentence that is too long for the model or for a request's first utterance.
 void Script::cut(std::span<const Spoken> words) {
   const auto length = [](const Spoken& word) {
     return static_cast<int>(characters(word.phonemes).size()) + (word.space ? 1 : 0);
@@ -102,7 +102,7 @@ void Script::add(std::span<const Spoken> words) {
     for (const std::string& symbol : characters(word.phonemes)) push(symbol);
     if (!word.word || utterance.ids.size() == place) continue;
     const auto& known = utterance.words;
-    if (!known.empty() && known.back().begin == word.begin) continue;  // of the same piece
+    if (!known.empty() && known.back().begin == word.begin) continue;  // same written word
     utterance.words.push_back({static_cast<int>(place), word.begin, word.end});
   }
   if (utterance.ids.size() == 1) return;

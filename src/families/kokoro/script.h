@@ -1,4 +1,4 @@
-// Cuts a request's text into utterances, in order and as late as they are needed. A cut is at the
+// Cuts a request's text into utterances, in order, each when it is needed. A cut is at the
 // end of a sentence, where a listener does not hear it. A long first sentence is cut at its first
 // comma, too, so that the first sound comes soon. One thread at a time.
 #pragma once
@@ -18,13 +18,13 @@
 
 namespace syrinx::kokoro {
 
-/// Text that the network speaks at once.
+/// Text that the network speaks in one run.
 struct Utterance {
   struct Word {
-    int place = 0;  ///< among `ids`
+    int place = 0;  ///< index into `ids`
     int64_t begin = 0, end = 0;
   };
-  std::vector<int32_t> ids;  ///< 0 first and last
+  std::vector<int32_t> ids;  ///< the first and last id are 0
   std::vector<Word> words;   ///< in order
 
   int phonemes() const { return std::max(0, static_cast<int>(ids.size()) - 2); }
@@ -36,11 +36,11 @@ class Script {
   Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> reader,
          std::string language, const SpeechRequest& request);
 
-  /// More text; `last` ends it. May run espeak-ng.
+  /// Appends text; `last`: no text follows. May run espeak-ng.
   Status push(std::string_view text, bool last);
-  /// Takes the next one; false when none waits.
+  /// Moves the next utterance to `out`; returns false when no utterance waits.
   bool next(Utterance& out);
-  /// Warns of symbols that the model has no sound for, of the utterances that next() gave.
+  /// Warns of symbols without a sound in the utterances that next() returned.
   void report(StepOutput& out) { unsaid_.report(out); }
 
  private:

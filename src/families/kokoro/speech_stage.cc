@@ -10,7 +10,7 @@ namespace syrinx::kokoro {
 struct SpeechStage::Stream : StreamState {
   uint64_t seed = 0;
   std::vector<float> voice;    // [phonemes, 2 style]
-  int64_t pitches_before = 0;  // of earlier utterances, two a frame
+  int64_t pitches_before = 0;  // pitch values of earlier utterances, two per frame
 };
 
 Bundle SpeechStage::bundle(const Sequence& sequence) const {

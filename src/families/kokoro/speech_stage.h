@@ -1,6 +1,6 @@
-// Frames of speech to samples, an utterance at a time: AdaIN normalises over all of one, so all of
-// it is computed before its first sample is sent. Const after construction; any number of
-// executors.
+// Turns frames of speech into samples, one utterance at a time. AdaIN normalises over a whole
+// utterance, so all samples of the utterance are computed before the first is sent. Const after
+// construction; any number of executors.
 #pragma once
 
 #include "families/kokoro/voder.h"
@@ -9,14 +9,15 @@
 
 namespace syrinx::kokoro {
 
-/// Stream of philox_normal() for the source's noise, with the request's seed as the key; the step
-/// is the number of the pitch in the request, 80 a second.
+/// Number of the philox_normal() stream for the source's noise. The key is the request's seed; the
+/// step is the index of the pitch value in the request, 80 per second.
 inline constexpr uint32_t kSourceNoise = 0x4B4B0001;
 
-/// Numbers behind the 2 H features of a frame's row (ProsodyJob::features).
+/// Numbers after the 2 H features of a frame's row (ProsodyJob::features).
 enum RowPart : int {
-  kPhonemes,  ///< of the utterance that the frame begins, without the two at its ends; else 0
-  kFrames,    ///< of that utterance
+  kPhonemes,  ///< phonemes of the utterance that this frame begins, without the id 0 at its ends;
+              ///< else 0
+  kFrames,    ///< frames of the utterance that this frame begins; else 0
   kRowParts
 };
 
@@ -31,7 +32,7 @@ class SpeechStage : public ChunkStage {
   Bundle bundle(const Sequence& sequence) const override;
   std::unique_ptr<StreamState> open(Bundle bundle) const override;
   void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
-  /// All frames of the next utterance, once they are there.
+  /// Returns all frames of the next utterance once they have arrived, else 0.
   int cut(const StreamState&, const WaitingFrames& waiting, int planned) const override;
 
  private:

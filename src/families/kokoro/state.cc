@@ -30,7 +30,7 @@ Status KokoroState::append_text(std::string_view text, bool last) {
   if (!open_) return text_is_complete();
   open_ = !last;
   if (Status fault = script_.push(text, last); !fault.ok()) return fault;
-  // No text is left; the request ends with one more step.
+  // No text remains; the request ends with one more step.
   if (utterance_.ids.empty() && !next_utterance() && last) utterance_.ids = {0};
   return ok_status();
 }
@@ -52,7 +52,7 @@ std::span<const float> KokoroState::style() const {
   return std::span(*voice_).subspan(row * width, width);
 }
 
-/// The rows of the first `frames` frames, and the words that they begin.
+/// Sends the rows of the first `frames` frames, and the words that begin in them.
 void KokoroState::emit(int64_t frames, StepOutput& out) {
   const auto width = static_cast<size_t>(2 * config_.hidden);
   std::vector<float> row(width + kRowParts, 0.f);

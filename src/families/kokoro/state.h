@@ -1,6 +1,6 @@
-// One request of Kokoro: the utterance that is spoken now and the text behind it. An utterance is
-// a segment of one step: its rows are its phonemes, and when the last of them is there the stage
-// reads all of them at once and writes its results here. Used by one thread at a time.
+// One request of Kokoro: the utterance that is spoken now and the text after it. An utterance is
+// a segment of one step, and its rows are its phonemes. With the last row, the stage reads all
+// phonemes at once and writes its results here. Used by one thread at a time.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace syrinx::kokoro {
 
-/// Frames of an utterance at most: a minute.
+/// Most frames of an utterance: a minute.
 inline constexpr int kMostFrames = 2400;
 
 class KokoroState : public Sequence {
@@ -22,7 +22,7 @@ class KokoroState : public Sequence {
               std::shared_ptr<const VoicePack> voice);
   /// Takes the request's text. Called once, before all other functions.
   Status begin(const SpeechRequest& request);
-  /// Whether the request has phonemes, or may get more text.
+  /// Returns whether the request has phonemes, or may get more text.
   bool speakable() const { return open_ || utterance_.phonemes() > 0; }
 
   // For the stages.
@@ -30,7 +30,7 @@ class KokoroState : public Sequence {
   float speed() const { return speed_; }
   const VoicePack& voice() const { return *voice_; }
   const Utterance& utterance() const { return utterance_; }
-  /// [2 style], the voice's row for the utterance.
+  /// Returns the voice's row for the utterance, [2 style].
   std::span<const float> style() const;
   /// Takes the stage's results: features [T, 2 H] and frames [T] of ProsodyJob.
   void read(std::vector<float> features, std::vector<int32_t> frames) {
@@ -58,14 +58,14 @@ class KokoroState : public Sequence {
   float speed_ = 1;
   SampleParams sampling_;
   bool open_ = false;
-  int64_t max_frames_ = 0;         // of the request; 0: none
+  int64_t max_frames_ = 0;         // limit of the request; 0: no limit
   bool repeat_ = false;            // speak the text again and again until max_frames
-  Utterance utterance_;            // no ids: its text has not come
+  Utterance utterance_;            // has no ids before its text has arrived
   std::vector<Utterance> spoken_;  // only when repeating
   size_t again_ = 0;
   std::vector<float> features_;
   std::vector<int32_t> frames_;
-  int64_t frames_before_ = 0;  // of earlier utterances
+  int64_t frames_before_ = 0;  // frames of earlier utterances
 };
 
 }  // namespace syrinx::kokoro

@@ -8,16 +8,16 @@
 namespace syrinx::kokoro {
 namespace {
 
-constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // where the file does not say
+constexpr int64_t kDecoderWidth = 1024, kTextSide = 64;  // used where the file lacks the bias
 
-/// The length of a bias, which is the width of its layer; constants of the authors' code.
+/// Returns the length of a bias, which is the width of its layer; `usual` where it is missing.
 int64_t width_of(const Weights& weights, const std::string& name, int64_t usual) {
   const std::optional<Shape> shape = weights.shape(name);
   return shape && shape->dims() == 1 && (*shape)[0] > 0 ? (*shape)[0] : usual;
 }
 constexpr float kGeneratorLeak = 0.1f, kLastLeak = 0.01f;
 
-/// [a | b | ...] for every row.
+/// Concatenates the columns of the parts: [a | b | ...] for every row.
 View side_by_side(StepContext& ctx, std::initializer_list<View> parts) {
   const int64_t rows = parts.begin()->shape[0];
   int64_t width = 0;
@@ -41,7 +41,8 @@ Voder::Voder(const KokoroConfig& config, const Weights& weights, WeightType type
   const int64_t h = config.hidden, style = config.style;
   const Weights predictor = weights.scope("predictor"), decoder = weights.scope("decoder");
   shared_ = BiLstm(predictor.scope("shared"), h + style, h / 2);
-  // A pitch decides every later phase, so its blocks keep all bits; they cost little.
+  // Every later phase depends on the pitch, so the blocks of the pitch have f32 weights, which
+  // cost little.
   const auto load_curve = [&](const std::string& name, std::vector<StyledBlock>& blocks) {
     for (int i = 0; i < 3; ++i) {
       blocks.emplace_back(predictor.scope(name, i), i < 2 ? h : h / 2, i < 1 ? h : h / 2, style,
@@ -74,7 +75,7 @@ void Voder::load_generator(const Weights& weights, WeightType type) {
   for (size_t i = 0; i < g.rates.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     const bool last = i + 1 == g.rates.size();
-    int64_t stride = 1;  // from the spectrum's rate to this one
+    int64_t stride = 1;  // from the spectrum's rate to the rate of this stage
     for (size_t later = i + 1; later < g.rates.size(); ++later) stride *= g.rates[later];
     Stage stage;
     stage.up =
@@ -99,7 +100,7 @@ void Voder::load_generator(const Weights& weights, WeightType type) {
   last_ = PaddedConv(weights.scope("conv_post"), channels, g.n_fft + 2, {.taps = 7, .type = type});
 }
 
-/// Pitch or energy [2 F, 1].
+/// Computes the pitch or the energy, [2 F, 1].
 View Voder::curve(StepContext& ctx, std::span<const StyledBlock> blocks, const PaddedConv& last,
                   const View& x, const View& style) const {
   const View out = take_rows(ctx, 2 * x.shape[0], 1);
@@ -126,7 +127,8 @@ View Voder::decode(StepContext& ctx, const View& text, const View& pitch, const 
   return out;
 }
 
-/// Magnitudes and phases of the excitation, centered and mirrored at its ends: [rows, n_fft + 2].
+/// Computes magnitudes and phases of the excitation, [rows, n_fft + 2]. Windows are centered and
+/// the signal is mirrored at its ends.
 View Voder::analyse(StepContext& ctx, std::span<const float> source) const {
   const int64_t n = istft_.n_fft(), hop = istft_.hop(), half = n / 2, bins = half + 1;
   const int64_t count = std::ssize(source), rows = count / hop + 1;
@@ -145,8 +147,8 @@ View Voder::analyse(StepContext& ctx, std::span<const float> source) const {
       istft_.fft().forward(stretch.data(), spectrum.data(), scratch.data());
       float* row = out.f32() + r * 2 * bins;
       for (int64_t k = 0; k < bins; ++k) {
-        // The first and the last are real, and so are all of the first stretch, which is even: the
-        // sign of a zero, or of its rounding, must not decide a phase.
+        // The first and last bins are real. So are all bins of the first window, whose signal is
+        // even. The phase must not depend on the sign of a zero or of a rounding error.
         const bool real = r == 0 || k == 0 || k == half;
         const float imaginary = real ? 0.f : spectrum[k].imag();
         row[k] = std::hypot(spectrum[k].real(), imaginary);
@@ -167,7 +169,7 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     const View source = stage.source_in.run(ctx, harmonics);
     stage.source.run(ctx, source, style);
     View up = stage.up.run(ctx, x);
-    if (i + 1 == stages_.size()) {  // one row more in front, equal to the second
+    if (i + 1 == stages_.size()) {  // inserts a first row, equal to the second
       const int64_t width = up.shape[1];
       const View longer = take_rows(ctx, up.shape[0] + 1, width);
       std::copy_n(up.f32() + width, width, longer.f32());
@@ -224,7 +226,7 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   const View style = take_rows(ctx, 2, config_.style);
   std::copy(job.style.begin(), job.style.end(), style.f32());
   const View voice = style.slice(0, 1), manner = style.slice(1, 2);
-  // Prosody with the manner beside it, and features: a row a phoneme, then a row a frame.
+  // Prosody joined with the style, and features: first one row per phoneme, then one per frame.
   const View meant = take_rows(ctx, phonemes, h + config_.style),
              said = take_rows(ctx, phonemes, h);
   for (int64_t t = 0; t < phonemes; ++t) {

@@ -1,7 +1,7 @@
-// The part of Kokoro that makes samples of phonemes with durations: pitch and energy, the decoder,
-// and iSTFTNet with its harmonic source. An utterance is whole, as AdaIN normalises over all of it.
-// Const after construction; shared by threads; one utterance a call, so its bits are its own.
-// F frames of 25 ms; pitch and energy have 2 F values; H config.hidden.
+// The part of Kokoro that makes samples from phonemes with durations: pitch and energy, the
+// decoder, and iSTFTNet with its harmonic source. A call takes one whole utterance, as AdaIN
+// normalises over all of it; the bits do not depend on other utterances. Const after construction;
+// shared by threads. F: frames of 25 ms; pitch and energy have 2 F values; H: config.hidden.
 // Source: kokoro 0.9.4, kokoro/modules.py (ProsodyPredictor.F0Ntrain) and kokoro/istftnet.py.
 //
 // The source's random numbers. The authors draw a phase for every harmonic, but their linear
@@ -24,7 +24,7 @@ struct VoderJob {
   std::span<const float> features;  ///< [T, 2 H] of ProsodyJob
   std::span<const int32_t> frames;  ///< [T]
   std::span<const float> style;     ///< [2 config.style], a voice's row
-  /// [2 F] Hz instead of the pitch that is predicted, for comparing with an original; or empty.
+  /// [2 F] Hz, replaces the predicted pitch in tests against the original; empty: predict.
   std::span<const float> pitch = {};
 };
 
@@ -41,7 +41,8 @@ class Voder {
   /// Scope: the checkpoint. Takes decoder and parts of predictor.
   Voder(const KokoroConfig& config, const Weights& weights, WeightType type);
 
-  /// Samples [F * config.hop()]. `noise`: of half a frame each (HiftNoise), from 0 on.
+  /// Writes the samples, [F * config.hop()]. `noise`: one call per half frame, from 0 on
+  /// (HiftNoise).
   void run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, std::span<float> out,
            VoderTrace* trace = nullptr) const;
   size_t bytes() const;

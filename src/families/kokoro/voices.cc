@@ -39,7 +39,7 @@ std::shared_ptr<const VoicePack> load_pack(const std::string& path, const Kokoro
   return checked({view.f32(), view.f32() + view.count()}, path);
 }
 
-/// Numbers as they lie in a file, little-endian f32.
+/// Makes a voice of the numbers in a file, little-endian f32.
 std::shared_ptr<const VoicePack> pack_of(std::string_view bytes, const std::string& where,
                                          const KokoroConfig& config) {
   const auto count = static_cast<size_t>(config.most_phonemes() * 2 * config.style);
@@ -51,7 +51,7 @@ std::shared_ptr<const VoicePack> pack_of(std::string_view bytes, const std::stri
   return checked(std::move(pack), where);
 }
 
-/// An array of numpy (numpy:numpy/lib/format.py), of a voice's shape.
+/// Loads an array of numpy (numpy:numpy/lib/format.py) that has a voice's shape.
 std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::string& where,
                                             const KokoroConfig& config) {
   constexpr std::string_view kMagic = "\x93NUMPY";
@@ -74,7 +74,7 @@ std::shared_ptr<const VoicePack> load_array(std::string_view array, const std::s
   return pack_of(array.substr(begin + length), where, config);
 }
 
-/// voices-*.bin or *.npz: an archive of arrays, an entry NAME.npy each.
+/// Loads voices-*.bin or *.npz, an archive with an entry NAME.npy for each voice.
 void load_archive(const std::string& path, const KokoroConfig& config, Voices& voices) {
   const auto file = MappedFile::read(path);
   const ZipArchive archive(file);

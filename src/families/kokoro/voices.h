@@ -15,18 +15,18 @@ namespace syrinx::kokoro {
 using VoicePack = std::vector<float>;
 using Voices = std::map<std::string, std::shared_ptr<const VoicePack>>;
 
-/// Every voices/NAME.pt of a checkpoint, a tensor f32 [phonemes, 1, 2 style], every
-/// voices/NAME.bin, the numbers alone, and every NAME.npy of voices*.bin and voices*.npz, archives
-/// of numpy. Throws LoadError for one of another shape, which is a voice of another model, and for
-/// one that is not finite.
+/// Loads all voices of a checkpoint: voices/NAME.pt (a tensor f32 [phonemes, 1, 2 style]),
+/// voices/NAME.bin (the numbers alone), and NAME.npy in voices*.bin and voices*.npz (archives of
+/// numpy). Throws LoadError for a voice of another shape, which belongs to another model, and for
+/// a voice with numbers that are not finite.
 Voices load_voices(const std::string& dir, const KokoroConfig& config);
 
-/// The voice of a request, or its voices mixed: their mean by weight.
+/// Returns the voice of a request, or the weighted mean of its voices.
 Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const std::string& usual,
                                                   const SpeechRequest& request);
 
-/// The language that a voice's name begins with ("af_heart": en-us), as espeak-ng names it; empty
-/// where it names none.
+/// Returns espeak-ng's name of the language that the first letter of a voice's name stands for
+/// ("af_heart": en-us); empty where the letter stands for no language.
 std::string language_of(const std::string& voice);
 
 }  // namespace syrinx::kokoro

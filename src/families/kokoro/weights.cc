@@ -9,7 +9,8 @@
 namespace syrinx::kokoro {
 namespace {
 
-/// The names of the authors' modules, of which a file may keep "module." behind the first part.
+/// Finds weights by the names of the authors' modules; a file may have "module." after the first
+/// part of a name.
 class UnwrappedWeights : public WeightSource {
  public:
   explicit UnwrappedWeights(std::unique_ptr<WeightSource> stored) : stored_(std::move(stored)) {}
