@@ -1,5 +1,6 @@
-// A sentence in the clauses that Piper's phonemes are made of: up to a comma, colon, semicolon or
-// the sentence's mark, and apart where sounds are given for a word. Values; any thread.
+// Splits a sentence into the clauses that Piper makes phonemes from. A clause ends with a comma,
+// colon, semicolon or the sentence's mark. A word with given sounds is a clause of its own. Values;
+// any thread.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace syrinx::piper {
 
-/// Bytes of the sentence's text.
+/// A word as bytes of the sentence's text.
 struct WrittenWord {
   int64_t begin = 0, end = 0;
 };
@@ -19,7 +20,7 @@ struct Clause {
   std::string say;  ///< words for espeak-ng with their mark, or phonemes in IPA
   bool ipa = false;
   std::vector<WrittenWord> words;
-  char mark = 0;  ///< , : ; . ? or !; 0: the clause goes on in the next one
+  char mark = 0;  ///< , : ; . ? or !; 0: the next clause follows without a mark
 };
 
 std::vector<Clause> clauses_of(const WrittenText& sentence);

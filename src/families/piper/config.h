@@ -14,20 +14,20 @@ struct PiperConfig {
   int sample_rate = 22050;  ///< Hz
   std::string quality, dataset;
   bool espeak = true;        ///< false: the ids are of the text's characters (phoneme_type "text")
-  std::string espeak_voice;  ///< as espeak-ng calls it
-  std::string language;      ///< code: "en"
+  std::string espeak_voice;  ///< espeak-ng's name of the language
+  std::string language;      ///< language code, such as "en"
   float noise_scale = 0.667f, length_scale = 1, noise_w = 0.8f;
-  /// Ids of a phoneme, one character or a cluster, in NFD.
+  /// Maps a phoneme (a character or a cluster, in NFD) to its ids.
   std::map<std::string, std::vector<int32_t>, std::less<>> ids;
   std::vector<int32_t> begin, pad, end;  ///< ids of ^, _ and $
-  /// In the order of their numbers; empty names where the file has none.
+  /// Names by speaker number; a speaker without a name in the file has an empty name.
   std::vector<std::string> speakers;
   int default_speaker = 0;
 
-  /// Throws LoadError: what is missing, has a wrong type or lies out of bounds; a phoneme_type that
-  /// needs a program of its own.
+  /// Throws LoadError for a field that is missing, has a wrong type or is out of bounds, and for a
+  /// phoneme_type that needs another program.
   static PiperConfig from(const Config& config);
-  /// The greatest id and one; 0 where there is none.
+  /// Returns the greatest id plus one; 0 where the voice has no ids.
   int64_t symbols() const;
 };
 

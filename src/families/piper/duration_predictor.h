@@ -1,8 +1,8 @@
-// VITS' stochastic duration predictor, backwards: noise to the logarithm of the frames of each id,
-// by a flow of splines that depend on the text. Whole texts of several requests at once.
+// VITS' stochastic duration predictor, run backwards: a flow of splines that depend on the text
+// turns noise into the logarithm of each id's frame count. Whole texts of several requests at once.
 // Source: vits:models.py (StochasticDurationPredictor), modules.py (DDSConv, ConvFlow).
-// Const after construction. P ids of a text, H hidden width of the text, W width inside, G width of
-// a speaker's embedding.
+// Const after construction. P: ids of a text; H: hidden width of the text; W: width inside; G:
+// width of a speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -16,10 +16,11 @@ class DurationPredictor {
   /// `hidden`: H. `speaker`: G, 0: one speaker.
   DurationPredictor(const VoiceParts& parts, int64_t hidden, int64_t speaker);
 
-  /// The summand of the rows [W] for a speaker's embedding [G]; empty for a voice of one speaker.
+  /// Returns the summand of all rows, [W], for a speaker's embedding [G]; empty for a voice of one
+  /// speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
-  /// hidden [P, H] of each text, `conditions` one a text, noise [rows, 2] already scaled. Returns
-  /// the logarithms of the frames, [rows].
+  /// Returns the logarithms of the frame counts, [rows]. `hidden`: [P, H] of each text;
+  /// `conditions`: one per text; noise: [rows, 2], already scaled.
   View run(StepContext& ctx, const RowBatch& hidden,
            std::span<const std::span<const float>> conditions, const View& noise) const;
   size_t bytes() const;
@@ -36,7 +37,7 @@ class DurationPredictor {
     std::vector<Layer> layers;
     Dilated() = default;
     Dilated(const VoiceParts& parts, const std::string& module, int64_t width);
-    /// In place.
+    /// Changes x in place.
     void run(StepContext& ctx, const RowBatch& x) const;
     size_t bytes() const;
   };
@@ -51,7 +52,7 @@ class DurationPredictor {
   PackedLinear pre_, proj_;
   Dilated convs_;
   Tensor condition_weight_, condition_bias_;
-  std::vector<SplineFlow> flows_;  // in the order in which they are undone
+  std::vector<SplineFlow> flows_;  // in the order of inversion
   float mean_ = 0, inverse_scale_ = 1;
 };
 

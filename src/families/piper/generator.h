@@ -1,8 +1,9 @@
 // HiFi-GAN's generator as a stream: latent rows to samples by transposed convolutions, each
 // followed by the mean of residual blocks of several widths. Every layer keeps the rows that it
-// needs later, so a stream cut anywhere gives the bits of one whole call. Source: vits:models.py
-// (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646. Const after construction. C
-// latent channels, G width of a speaker's embedding.
+// needs later, so calls over parts of a stream yield the bits of one call over the whole stream.
+// Source: vits:models.py
+// (Generator), modules.py (ResBlock1, ResBlock2); arXiv 2010.05646. Const after construction. C:
+// latent channels; G: width of a speaker's embedding.
 #pragma once
 
 #include <vector>
@@ -17,21 +18,23 @@ class Generator {
   /// `latent`: C. `speaker`: G, 0: one speaker.
   Generator(const VoiceParts& parts, int64_t latent, int64_t speaker);
 
-  /// Samples of a latent row.
+  /// Returns the number of samples per latent row.
   int64_t hop() const { return hop_; }
-  /// Appends the memory of a stream, in the order of run().
+  /// Appends a stream's state of each layer to `memory`, in the order in which run() uses them.
   void open(StreamMemory& memory) const;
-  /// The summand of the first convolution's rows for a speaker's embedding; empty for one speaker.
+  /// Returns the summand of the first convolution's rows for a speaker's embedding; empty for a
+  /// voice of one speaker.
   std::vector<float> condition(std::span<const float> embedding) const;
-  /// z [T, C] of each stream -> samples [.., 1] that became certain. conditions[i]: of stream i.
+  /// Takes z [T, C] of each stream and returns the samples [.., 1] that later rows can no longer
+  /// change. conditions[i]: condition of stream i.
   RowBatch run(LanePass& pass, const RowBatch& z,
                std::span<const std::span<const float>> conditions) const;
-  /// Samples that are certain once `rows` have come in and more may follow.
+  /// Returns the number of final samples after `rows` input rows when more rows may follow.
   int64_t certain(int64_t rows) const;
   size_t bytes() const;
 
  private:
-  /// x += convs(leaky(x)), one or two of them at a time.
+  /// Computes x += convs(leaky(x)) several times, each with one or two convolutions.
   struct Block {
     std::vector<std::vector<StreamConv>> parts;
   };

@@ -8,19 +8,19 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr int64_t kPieceFrames = 128;    // of all streams at once: bounds the scratch
-constexpr int64_t kLanePiece = 32;       // of a stream
-constexpr int64_t kGeneratorFrames = 8;  // of those, as many as stay in the cache
+constexpr int64_t kPieceFrames = 128;    // frames of all streams per pass; bounds the scratch
+constexpr int64_t kLanePiece = 32;       // frames of one stream per pass
+constexpr int64_t kGeneratorFrames = 8;  // frames per generator call, to fit the CPU's cache
 
-/// The next frames of N streams, each a lane, in the arenas of a step.
+/// The next frames of N streams, one lane per stream, in the arenas of a step.
 struct FrameBatch {
   std::span<StreamMemory*> memory;               ///< [N]
-  std::span<bool> last;                          ///< [N] nothing follows
+  std::span<bool> last;                          ///< [N] no frame follows in the stream
   std::span<std::span<const float>> conditions;  ///< [N]
   RowBatch latents;                              ///< copies of the jobs' latents
 };
 
-/// Gathers the jobs' frames of `width` numbers with the named parts of their streams.
+/// Gathers the jobs' frames of `width` numbers, and the named members of the jobs' streams.
 FrameBatch batch_of(StepContext& ctx, std::span<const Network::FrameJob> jobs, int64_t width,
                     StreamMemory Network::Stream::*memory,
                     std::vector<float> Network::Stream::*condition) {
@@ -143,7 +143,8 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
   const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::flow_memory, &Stream::flow);
   LanePass pass(ctx, in.memory, in.last);
   const RowBatch made = flow_->run(pass, in.latents, in.conditions);
-  // The generator's rows are many and its weights few: as many rows at once as the cache holds.
+  // The generator has many rows and few weights, so each call takes as many rows as the CPU's cache
+  // holds.
   const std::span group = take_array<FrameJob>(ctx, std::ssize(jobs));
   size_t used = 0;
   int64_t frames = 0;
@@ -162,7 +163,7 @@ void Network::speak_piece(StepContext& ctx, std::span<const FrameJob> jobs) cons
   if (used > 0) generate(ctx, group.first(used));
 }
 
-/// `jobs`: rows that the flow made, no stream twice.
+/// Turns rows of the flow into samples; `jobs` has each stream at most once.
 void Network::generate(StepContext& ctx, std::span<const FrameJob> jobs) const {
   const Arena::Mark mark(ctx.arena);
   const FrameBatch in = batch_of(ctx, jobs, latent_, &Stream::generator_memory, &Stream::generator);

@@ -1,5 +1,5 @@
-// Piper's network against onnxruntime on the same graphs and noise (tests/parity/piper), whole, in
-// pieces and in batches.
+// Tests Piper's network against onnxruntime on the same graphs and noise (tests/parity/piper):
+// whole texts, pieces and batches.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,14 +28,14 @@ std::vector<GoldenVoice> golden_voices() {
   for (const char* name : {"one_speaker", "many_speakers", "pairs"}) {
     out.push_back({dir + name + ".onnx", dir + name + ".safetensors"});
   }
-  // A published voice, where there is one: the graph, and what make_golden.py wrote of it.
+  // A published voice, if the variable is set: the graph and the golden file of make_golden.py.
   const char* model = std::getenv("SYRINX_PIPER_VOICE");
   const char* golden = std::getenv("SYRINX_PIPER_GOLDEN");
   if (model && golden) out = {{model, golden}};
   return out;
 }
 
-/// Each voice with the weights of the file and with those that are the default.
+/// Returns each voice twice: with f32 weights as in the file, and with the default type.
 std::vector<std::pair<GoldenVoice, WeightType>> golden_runs() {
   std::vector<std::pair<GoldenVoice, WeightType>> out;
   for (const GoldenVoice& voice : golden_voices()) {
@@ -89,7 +89,7 @@ class GoldenRun {
     EXPECT_EQ(t, noise.shape[0]);
     return out;
   }
-  /// Pieces of the given sizes in turn; the samples that are certain must be there each time.
+  /// Speaks pieces of the given sizes in turn, and checks that each call yields all final samples.
   std::vector<float> speak(const View& latents, std::span<const int64_t> pieces) {
     Network::Stream stream = network_.open(embedding());
     const int64_t frames = latents.shape[0];
@@ -117,13 +117,13 @@ class GoldenRun {
   fixture::Bench bench_;
 };
 
-/// The output of the text encoder with the file's own weights.
+/// Returns the golden's latents.
 Tensor golden_latents(const GoldenVoice& voice) {
   GoldenRun run(voice);
   return run.latents(run.read());
 }
 
-/// Largest and mean distance from the original's samples, the mean as a part of their power.
+/// Largest distance from the original's samples, and mean distance relative to their power.
 struct Distance {
   float worst = 0;
   double rms = 0;
@@ -148,7 +148,7 @@ TEST(PiperParity, DurationsAreEqual) {
     const ReadText text = run.read();
     const auto want = numbers(run.golden().view("durations"));
     ASSERT_EQ(text.durations.size(), want.size());
-    // A rounded weight moves a duration that is near a whole number past it.
+    // Rounded weights may change a duration that is close to a whole number by one frame.
     const int32_t most = type == WeightType::kF32 ? 0 : 1;
     for (size_t i = 0; i < want.size(); ++i) {
       EXPECT_NEAR(text.durations[i], static_cast<int32_t>(want[i]), most) << "id " << i;
@@ -181,7 +181,7 @@ TEST(PiperParity, PiecesGiveTheBitsOfTheWhole) {
   }
 }
 
-/// Streams of different lengths, cut at different places, beside each other.
+/// Runs streams of different lengths, cut at different places, in one batch.
 TEST(PiperParity, BatchesGiveTheBitsOfStreamsAlone) {
   for (const auto& [voice, type] : golden_runs()) {
     SCOPED_TRACE(voice.model + weight_type_name(type));
@@ -209,7 +209,7 @@ TEST(PiperParity, BatchesGiveTheBitsOfStreamsAlone) {
   }
 }
 
-/// Texts of different lengths beside each other.
+/// Reads texts of different lengths in one batch.
 TEST(PiperParity, TextsAreReadAlikeInABatch) {
   for (const auto& [voice, type] : golden_runs()) {
     SCOPED_TRACE(voice.model + weight_type_name(type));

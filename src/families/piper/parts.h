@@ -1,6 +1,6 @@
 // Takes the layers of a Piper voice from its ONNX graph: by the names of the authors' modules
-// (VITS: enc_p, dp, flow, dec), with sizes, strides and dilations as the graph says. Everything is
-// bounded before memory is taken for it. For the time of loading; one thread.
+// (VITS: enc_p, dp, flow, dec), with the sizes, strides and dilations of the graph. All sizes are
+// checked before memory is allocated. Used only while loading; one thread.
 #pragma once
 
 #include <map>
@@ -15,35 +15,35 @@ namespace syrinx::piper {
 
 class VoiceParts {
  public:
-  /// `type`: as type() has it, for convolutions. Throws
-  /// LoadError for a file that is not an ONNX graph.
+  /// `type`: see type(). Throws LoadError for a file that is not an ONNX graph.
   explicit VoiceParts(const std::string& path, WeightType type = WeightType::kF32);
 
   const std::string& path() const { return path_; }
   const Weights& weights() const { return weights_; }
-  /// How layers keep their weights, but for those of the durations, which are f32: a rounding
-  /// could make a phoneme a frame longer.
+  /// Returns the type in which layers keep their weights. The weights of the durations are always
+  /// f32, as rounding could make a phoneme a frame longer.
   WeightType type() const { return type_; }
   bool has(const std::string& name) const { return weights_.has(name); }
-  /// How many of the modules name.0.<part>, name.1.<part>, ... there are.
+  /// Returns how many of the modules name.0.<part>, name.1.<part>, ... exist.
   int64_t count(const std::string& name, const std::string& part) const;
 
-  /// The sizes of a tensor that Piper's graphs have. Throws LoadError with the expected shape:
-  /// it is missing, has another rank, or a size outside [1, 8192].
+  /// Returns the shape of a tensor. Throws LoadError with the expected shape where the tensor is
+  /// missing, has another rank, or has a size outside [1, 8192].
   Shape shape(const std::string& name, int dims) const;
-  /// Weight and bias of a convolution of one tap, [out, in] and [out]; `in` and `out` -1: any.
+  /// Returns weight [out, in] and bias [out] of a convolution of one tap. `in` or `out` -1: the
+  /// size is not checked.
   LinearPart one_tap(const std::string& module, int64_t in, int64_t out = -1) const;
   PackedLinear linear(const std::string& module, int64_t in, int64_t out = -1,
                       WeightType type = WeightType::kF32) const;
-  /// gamma and beta, [width].
+  /// Returns gamma and beta, [width] each.
   Tensor f32(const std::string& name, const Shape& shape) const;
-  /// A "same" convolution of a stream, which looks ahead.
+  /// Returns a "same" convolution for a stream, which looks ahead.
   StreamConv stream_conv(const std::string& module, int64_t in, int64_t out = -1,
                          bool has_bias = true) const;
   CausalConvTranspose1d upsampling(const std::string& module, int64_t in) const;
   OnnxConvolution convolution(const std::string& module) const;
 
-  /// Throws LoadError: path, tensor or module, what.
+  /// Throws LoadError with the path, the name of the tensor or module, and `what`.
   [[noreturn]] void fail(const std::string& name, const std::string& what) const;
 
  private:

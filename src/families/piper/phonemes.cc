@@ -12,7 +12,7 @@
 namespace syrinx::piper {
 namespace {
 
-constexpr size_t kMostCluster = 8;  // characters of a phoneme
+constexpr size_t kMostCluster = 8;  // most characters of a phoneme
 
 std::string one_line(const std::string& text) {
   std::string out = utf8_repair(text);
@@ -35,7 +35,7 @@ Result<std::string> run_espeak(const std::string& input, const std::string& voic
   return out;
 }
 
-/// The lines that are not blank, without spaces around.
+/// Returns the lines that are not blank, without spaces at their ends.
 std::vector<std::string> lines_of(std::string_view printed) {
   std::vector<std::string> out;
   for (size_t begin = 0; begin < printed.size();) {
@@ -49,7 +49,7 @@ std::vector<std::string> lines_of(std::string_view printed) {
   return out;
 }
 
-/// Without the "(en)" that espeak puts around words of another language.
+/// Removes the "(en)" that espeak-ng puts around words of another language.
 std::string without_switches(const std::string& phonemes) {
   std::string out;
   for (size_t at = 0; at < phonemes.size();) {
@@ -63,14 +63,14 @@ std::string without_switches(const std::string& phonemes) {
   return out;
 }
 
-/// Phonemes on their way to ids.
+/// Converts phonemes to ids.
 class IdWriter {
  public:
   explicit IdWriter(const PiperConfig& config) : config_(config) {
     add(config.begin);
     add(config.pad);
   }
-  /// Characters in NFD, clusters that the voice knows as one.
+  /// Writes the ids of characters in NFD, and of clusters that have ids of their own.
   void phonemes(std::string_view text) {
     while (!text.empty()) {
       size_t sizes[kMostCluster] = {}, count = 0;
@@ -92,7 +92,7 @@ class IdWriter {
     }
   }
   int32_t next() const { return static_cast<int32_t>(ids_.size()); }
-  /// Moves the written ids into a sentence; no ids where no phoneme is known.
+  /// Moves the written ids into a sentence; the sentence gets no ids where no phoneme is known.
   void take(SpokenText& out) {
     add(config_.end);
     if (any_) out.ids = std::move(ids_);
@@ -117,8 +117,8 @@ std::vector<std::string_view> split_at_spaces(std::string_view text) {
   return out;
 }
 
-/// Writes the words of a clause. Where espeak says as many words as are written they are tied one
-/// to one; else (numbers, words run together) evenly.
+/// Writes the words of a clause. Where espeak-ng returns as many words as the text has, they are
+/// matched one to one; otherwise (numbers, joined words) they are spread evenly.
 void write_clause(const Clause& clause, const std::string& said, int64_t begin, IdWriter& ids,
                   std::vector<WordStart>& words) {
   const std::vector<std::string_view> parts = split_at_spaces(said);
@@ -170,8 +170,9 @@ Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& c
 
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice) {
-  // A clause may give no line or several, so a word of no language stands before each: its phonemes
-  // mark where the next clause begins. Another word is used where a clause sounds alike.
+  // espeak-ng may print no line or several lines for a clause. So an invented word precedes each
+  // clause, and its phonemes mark where the clause begins. A second word is tried where the
+  // first word does not split the lines into one part per clause.
   for (const std::string_view border : {"zdragzvok", "wubbleflink"}) {
     std::string input;
     for (const std::string& clause : clauses) {
@@ -223,7 +224,7 @@ Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayC
     for (const Clause& clause : cut[i]) {
       const std::string phonemes =
           normalize(without_switches(clause.ipa ? clause.say : said[next++]), NormalForm::kNfd);
-      if (phonemes.empty()) continue;  // its mark is left out, too
+      if (phonemes.empty()) continue;  // the clause's mark is dropped, too
       write_clause(clause, phonemes, sentences[i].begin, ids, text.words);
       if (clause.mark != 0) ids.phonemes(std::string(1, clause.mark));
       const bool more = &clause != &cut[i].back();

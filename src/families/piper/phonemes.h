@@ -1,6 +1,6 @@
-// Text to the ids that a Piper voice reads, as Piper makes them: clauses go to espeak-ng, which is
-// a program of its own, each clause's mark stands behind its phonemes, and every phoneme is
-// followed by a pad. Const; any thread. Source: piper1-gpl:src/piper/phonemize_espeak.py,
+// Converts text to the ids that a Piper voice reads, in Piper's way. The program espeak-ng turns
+// clauses into phonemes, each clause's mark follows its phonemes, and a pad follows every phoneme.
+// Const; any thread. Source: piper1-gpl:src/piper/phonemize_espeak.py,
 // phoneme_ids.py (behaviour only).
 #pragma once
 
@@ -17,43 +17,43 @@
 
 namespace syrinx::piper {
 
-constexpr int64_t kMostIds = 4096;  ///< of a sentence
+constexpr int64_t kMostIds = 4096;  ///< most ids of a sentence
 
-/// Bytes [begin, end) of the request's text begin to sound with an id.
+/// A word, bytes [begin, end) of the request's text, and the id with which its sound begins.
 struct WordStart {
   int64_t begin = 0, end = 0;
-  int32_t id = 0;  ///< index
+  int32_t id = 0;  ///< index into SpokenText::ids
 };
 
-/// A sentence as it is read.
+/// A sentence as ids.
 struct SpokenText {
   std::vector<int32_t> ids;
   std::vector<WordStart> words;
   std::set<char32_t> unsaid;  ///< symbols that the voice has no ids for
 };
 
-/// A sentence as it is written; `begin`: its first byte in the request's text.
+/// A sentence as text; `begin`: its first byte in the request's text.
 struct WrittenText {
   std::string text;
   int64_t begin = 0;
-  std::vector<Saying> sayings = {};  ///< of `text`, in order, apart
+  std::vector<Saying> sayings = {};  ///< for bytes of `text`; in order, without overlap
 };
 
-/// Phonemes in IPA of each of several clauses, words apart by spaces.
+/// Returns the phonemes of each clause in IPA, with spaces between words.
 using SayClauses = std::function<Result<std::vector<std::string>>(
     const std::vector<std::string>& clauses, const std::string& voice)>;
 
-/// By an espeak-ng that is kept running; Error: it is not installed. Takes a
-/// millisecond, the first time for a language a tenth of a second.
+/// Asks an espeak-ng process that keeps running. Returns an Error where espeak-ng is not installed.
+/// Takes a millisecond; for the first text of a language, a tenth of a second.
 Result<std::vector<std::string>> say_by_espeak(const std::vector<std::string>& clauses,
                                                const std::string& voice);
 
-/// The same by a new process of espeak-ng, where the kept one cannot be used.
+/// Starts a new process of espeak-ng, for clauses that the running process cannot be used for.
 Result<std::vector<std::string>> say_by_process(const std::vector<std::string>& clauses,
                                                 const std::string& voice);
 
-/// Ids of each sentence; a sentence without a phoneme has no ids. kInvalid: a
-/// sentence of more than kMostIds.
+/// Returns the ids of each sentence; a sentence without a phoneme has no ids. Returns kInvalid for
+/// a sentence of more than kMostIds ids.
 Result<std::vector<SpokenText>> read_aloud(const PiperConfig& config, const SayClauses& say,
                                            std::span<const WrittenText> sentences);
 

@@ -1,4 +1,4 @@
-// Texts to clauses, phonemes and ids, with phonemes of a table in place of espeak-ng.
+// Tests how texts become clauses, phonemes and ids; a table of phonemes replaces espeak-ng.
 #include "families/piper/phonemes.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(PiperClauses, SayingsStandInTheirPlaces) {
   EXPECT_EQ(all[2].mark, '.');
 }
 
-/// ids as text: those of the fixture's map, without begin, end and pads.
+/// Returns the ids as characters of the fixture's map, without begin, end and pads.
 std::string shown_ids(const PiperConfig& config, const SpokenText& text) {
   std::string out;
   for (size_t i = 2; i + 1 < text.ids.size(); i += 2) {
@@ -145,7 +145,7 @@ TEST(PiperPhonemes, EspeakSaysEachClause) {
   EXPECT_NE(said.value()[2].find("smˈɪθ"), std::string::npos) << said.value()[2];
 }
 
-/// Ends the programs espeak-ng that this process has started; their number.
+/// Ends the espeak-ng processes that this process has started; returns their number.
 int end_espeaks() {
   int ended = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -174,7 +174,7 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
       {"en-us", {"after it"}}};
   for (int round = 0; round < 2; ++round) {
     for (const auto& [voice, clauses] : all) {
-      std::vector<std::string> later;  // what was said before changes nothing
+      std::vector<std::string> later;  // earlier clauses do not change the phonemes
       for (const std::string& clause : clauses) {
         const auto kept = say_by_espeak({clause}, voice), fresh = say_by_process({clause}, voice);
         ASSERT_EQ(kept.ok(), fresh.ok()) << voice << " " << clause;
@@ -184,7 +184,7 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
       ASSERT_EQ(kept.ok(), fresh.ok()) << voice;
       if (kept.ok()) EXPECT_EQ(kept.value(), fresh.value()) << voice;
     }
-    if (round == 0) EXPECT_GT(end_espeaks(), 0);  // they are started again
+    if (round == 0) EXPECT_GT(end_espeaks(), 0);  // the next round starts new processes
   }
 }
 

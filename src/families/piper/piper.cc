@@ -11,7 +11,7 @@ namespace syrinx::piper {
 namespace {
 
 constexpr float kSlowest = 0.25f, kFastest = 4;
-/// Fresh frames of the chunks; a frame is 11.6 ms at 22.05 kHz.
+/// New frames of the first and of later chunks; a frame is 11.6 ms at 22.05 kHz.
 constexpr int kInitial = 8, kSteady = 32;
 
 void check_fit(const PiperConfig& config, const Network& network, const std::string& path) {
@@ -25,7 +25,7 @@ void check_fit(const PiperConfig& config, const Network& network, const std::str
   }
 }
 
-/// All of a voice's facts but those of its network.
+/// Returns all facts of a voice except those of its network.
 PipelineInfo facts_of_voice(const LoadSpec& spec, const PiperConfig& config) {
   PipelineInfo info;
   info.family = "piper";
@@ -109,7 +109,7 @@ class PiperPipeline : public Pipeline {
     return ok_status();
   }
 
-  /// Number of the speaker of that name, or of that number.
+  /// Returns the number of the speaker; `name` is the speaker's name or number.
   Result<size_t> speaker_of(const std::string& name) const {
     const std::string& asked = name.empty() ? info_.speech.default_voice : name;
     for (size_t i = 0; i < info_.speech.voices.size(); ++i) {
@@ -125,7 +125,7 @@ class PiperPipeline : public Pipeline {
         "voice"};
   }
 
-  /// The part of each speaker; together 1.
+  /// Returns the share of each speaker; the sum is 1.
   Result<std::vector<float>> shares_of(const SpeechRequest& request) const {
     std::vector<VoiceShare> mix = request.voice.mix;
     if (mix.empty()) mix = {{request.voice.name, request.voice.data, 1.f}};

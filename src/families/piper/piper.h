@@ -1,6 +1,6 @@
-// Piper's voices: one of Piper's published files each, an .onnx with its .onnx.json beside it. Text
-// to phonemes by espeak-ng, sentence by sentence; frames by VITS' encoder and durations; samples as
-// a stream. Authors: github.com/rhasspy/piper, github.com/OHF-Voice/piper1-gpl.
+// Piper's voices. A voice is an .onnx file with its .onnx.json in the same directory. espeak-ng
+// turns each sentence into phonemes, VITS' encoder and durations turn phonemes into frames, and the
+// samples are streamed. Authors: github.com/rhasspy/piper, github.com/OHF-Voice/piper1-gpl.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace syrinx::piper {
 
 constexpr const char* kFileEnding = ".onnx";
 
-/// spec.dir is the .onnx. Throws LoadError.
+/// Loads a voice; spec.dir is the path of the .onnx file. Throws LoadError.
 std::shared_ptr<const Pipeline> load(const LoadSpec& spec);
-/// Speakers, languages and options of a voice, from its .onnx.json alone. Throws LoadError.
+/// Reads speakers, languages and options of a voice from its .onnx.json only. Throws LoadError.
 std::shared_ptr<const PipelineInfo> facts(const LoadSpec& spec);
-/// The same with phonemes of another source, for tests.
+/// Loads a voice whose phonemes come from `say` instead of espeak-ng, for tests.
 std::shared_ptr<const Pipeline> load_with(const LoadSpec& spec, const SayClauses& say);
 
 }  // namespace syrinx::piper

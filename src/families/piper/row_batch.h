@@ -1,6 +1,6 @@
-// Rows of several streams or texts, one below the other in one matrix, so that a layer runs over
-// all of them at once. A row's result never depends on its neighbours in the batch. Borrowed from
-// an arena. C columns.
+// Rows of several streams or texts, concatenated in one matrix, so that a layer runs over all of
+// them at once. A row's result never depends on the other lanes of the batch. The memory belongs to
+// an arena. C: columns.
 #pragma once
 
 #include <span>
@@ -21,22 +21,23 @@ struct RowBatch {
   View lane(size_t i) const { return all.slice(begin[i], begin[i + 1]); }
 };
 
-/// A batch of `columns` with the lanes of `like`; uninitialised.
+/// Takes a batch of `columns` columns with the lanes of `like`; uninitialised.
 RowBatch rows_like(StepContext& ctx, const RowBatch& like, int64_t columns);
-/// A batch whose lane i has counts[i] rows; uninitialised.
+/// Takes a batch whose lane i has counts[i] rows; uninitialised.
 RowBatch take_batch(StepContext& ctx, std::span<const int64_t> counts, int64_t columns);
 
-/// The memory of a stream's layers between calls, in the order of a pass.
+/// State of a stream's layers between calls, in the order of a pass.
 struct StreamMemory {
   std::vector<ConvState> convs;
   std::vector<RowQueue> queues;
 };
 
-/// One call of layers that look ahead, over several streams. Layers that look further give their
-/// rows later; rows that need them wait in queues. One thread; lives as long as the call.
+/// One call of layers that look ahead, over several streams. A layer with a longer lookahead
+/// returns its rows later; rows that are added to them wait in queues. One thread; exists during
+/// the call.
 class LanePass {
  public:
-  /// `last[i]`: nothing follows in stream i.
+  /// `last[i]`: no row follows in stream i.
   LanePass(StepContext& ctx, std::span<StreamMemory* const> memory, std::span<const bool> last)
       : ctx_(ctx),
         memory_(memory),
@@ -45,8 +46,8 @@ class LanePass {
 
   StepContext& ctx() const { return ctx_; }
 
-  /// The next convolution of the pass, of leaky_relu(x, slope) where a slope is given to a
-  /// StreamConv; the rows that became certain.
+  /// Runs the next convolution of the pass and returns the rows that later input can no longer
+  /// change. With a slope, a StreamConv reads leaky_relu(x, slope).
   template <typename Layer, typename... Slope>
   RowBatch convolve(const Layer& layer, const RowBatch& x, Slope... slope) {
     const size_t at = conv_++;
@@ -64,19 +65,20 @@ class LanePass {
     return out;
   }
 
-  /// Gives the rows of x to the next queue of each stream; returns its number. They are read, not
-  /// copied, when the queue is added, and must stay where they are until then.
+  /// Puts the rows of x into the next queue of each stream; returns the queue's number. The rows
+  /// are not copied, so x must stay valid until add_held() or sum_held() has read them.
   size_t hold(const RowBatch& x);
-  /// x += the oldest rows of that queue, once a call; its other rows wait for the next call.
+  /// Adds the oldest rows of a queue to x; the other rows wait for the next call. Called once per
+  /// queue.
   void add_held(size_t queue, const RowBatch& x);
-  /// The sum of the oldest rows of these queues, as many as every one of them has.
+  /// Returns the sum of the oldest rows of these queues, as many rows as the shortest queue has.
   RowBatch sum_held(std::span<const size_t> queues, int64_t columns);
 
  private:
   StepContext& ctx_;
   std::span<StreamMemory* const> memory_;
   std::span<const bool> last_;
-  std::span<RowBatch> held_;  // of each queue: rows of this call
+  std::span<RowBatch> held_;  // rows of this call, by queue
   size_t conv_ = 0, queue_ = 0;
 };
 

@@ -10,8 +10,8 @@ namespace syrinx::piper {
 class SameConv {
  public:
   SameConv() = default;
-  /// `module` of `parts`; a depthwise one where its weight has one input channel and `in` has more.
-  /// The zeros are as many as keep the rows, one more of them behind where they are odd.
+  /// Loads `module` of `parts`. It is depthwise where the weight has one input channel and `in` is
+  /// larger. Zeros keep the number of rows; where their number is odd, one more is at the end.
   SameConv(const VoiceParts& parts, const std::string& module, int64_t in, int64_t out = -1);
 
   RowBatch run(StepContext& ctx, const RowBatch& x) const;
@@ -24,14 +24,14 @@ class SameConv {
   int64_t dilation_ = 1;
 };
 
-/// (x - mean) / sqrt(var + 1e-5) * gamma + beta of every row.
+/// Computes (x - mean) / sqrt(var + 1e-5) * gamma + beta for every row.
 class ChannelNorm {
  public:
   ChannelNorm() = default;
   ChannelNorm(const VoiceParts& parts, const std::string& module, int64_t width)
       : gamma_(parts.f32(module + ".gamma", {width})),
         beta_(parts.f32(module + ".beta", {width})) {}
-  /// In place.
+  /// Changes x in place.
   void run(StepContext& ctx, const View& x) const { layer_norm(ctx, x, gamma_, beta_, kEps, x); }
 
  private:

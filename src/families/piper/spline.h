@@ -1,4 +1,4 @@
-// A monotonic rational-quadratic spline, backwards. Free function; any thread.
+// The inverse of a monotonic rational-quadratic spline. Free function; any thread.
 // Formula: Neural Spline Flows (arXiv 1906.04032); source: vits:transforms.py
 // (unconstrained_rational_quadratic_spline with linear tails).
 #pragma once
@@ -10,8 +10,9 @@ namespace syrinx::piper {
 constexpr float kSplineBound = 5;  ///< outside [-5, 5] the spline is the identity
 constexpr int kMostBins = 64;
 
-/// The x whose image is y, for K bins: widths, heights [K] before their softmax, slopes [K - 1] at
-/// the inner knots before their softplus. K is at most kMostBins. Not a number comes out as such.
+/// Returns the x whose image is y, for K bins; K is at most kMostBins. `widths` and `heights` [K]
+/// are before their softmax, `slopes` [K - 1] at the inner knots before their softplus. Returns NaN
+/// for NaN.
 float inverse_spline(float y, std::span<const float> widths, std::span<const float> heights,
                      std::span<const float> slopes);
 

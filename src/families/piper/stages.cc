@@ -11,13 +11,13 @@
 namespace syrinx::piper {
 namespace {
 
-// Streams of random numbers, apart from those of sampling.
+// Numbers of random streams, different from those of sampling.
 constexpr uint32_t kDurationNoise = 0x70697064, kFrameNoise = 0x70697066;
-constexpr uint64_t kMostSentences = 1 << 20;  // whose frames have noise of their own
+constexpr uint64_t kMostSentences = 1 << 20;  // sentences before the noise repeats
 
 State& state_of(const ArSeq& seq) { return static_cast<State&>(*seq.state); }
 
-/// Draws the frames of a sentence that was read.
+/// Draws the frames of a sentence from its prior.
 void draw_frames(StepContext& ctx, const Network& network, State& state) {
   const int64_t width = network.latent();
   int64_t count = 0;
@@ -35,7 +35,7 @@ void draw_frames(StepContext& ctx, const Network& network, State& state) {
   for (size_t id = 0; id < state.durations.size(); ++id) {
     for (int32_t i = 0; i < state.durations[id]; ++i) id_of[t++] = static_cast<int32_t>(id);
   }
-  // Numbers of a frame depend on the seed, the sentence and the frame within it.
+  // A frame's noise depends on the seed, the sentence, and the frame's index in the sentence.
   const uint64_t seed = state.seed() ^ (uint64_t{state.sentence() % kMostSentences} << 40);
   ctx.pool.parallel_for(count, 8, [&](int64_t begin, int64_t end) {
     for (int64_t frame = begin; frame < end; ++frame) {
@@ -53,7 +53,7 @@ void draw_frames(StepContext& ctx, const Network& network, State& state) {
 Reader::Reader(const Network& network) : network_(network) {
   traits_.hidden = 1;
   traits_.vocab = {1};
-  traits_.kv = {{1, 1, 8, DType::kF16}};  // is never written
+  traits_.kv = {{1, 1, 8, DType::kF16}};  // never written
   traits_.max_positions = kMostIds + 1;
   traits_.values = 1;
   traits_.writes = true;
@@ -66,7 +66,7 @@ void Reader::forward(StepContext& ctx, const ArBatch& batch, View hidden) const 
   const std::span states = take_array<State*>(ctx, batch.emits);
   size_t used = 0;
   for (const ArSeq& seq : batch.seqs) {
-    if (seq.emits == 0) continue;  // a part of a text; all of it is read with its end
+    if (seq.emits == 0) continue;  // the text is read with its last row
     State& state = state_of(seq);
     const std::span<const int32_t> ids = state.ids();
     const std::span<float> noise = take_array<float>(ctx, 2 * std::ssize(ids));
@@ -97,7 +97,7 @@ void Reader::values(StepContext&, const ArBatch& batch, View, View, View out) co
 
 struct Speaker::Stream : StreamState {
   Network::Stream network;
-  int64_t ahead = 0;  // frames of the network's that were not fresh yet
+  int64_t ahead = 0;  // lookahead frames that the network has already read
 };
 
 Bundle Speaker::bundle(const Sequence& sequence) const {

@@ -1,5 +1,5 @@
-// Piper's network as stages of a graph: the reader turns a sentence into frames of the prior, in
-// one step; the speaker turns frames into samples. Const after construction.
+// Piper's network as stages of a graph. In one step, the Reader turns a sentence into frames of the
+// prior; the Speaker turns frames into samples. Const after construction.
 #pragma once
 
 #include "families/piper/network.h"
@@ -7,9 +7,9 @@
 
 namespace syrinx::piper {
 
-/// A step reads a sentence: ids -> frames of each -> rows [T, C], drawn with the request's noise
-/// and written to the sequence (State). Its row count is the sentence's ids; nothing is cached. The
-/// step's value is the number of frames, not a number where the network yields none.
+/// A step reads a sentence: ids -> frames per id -> rows [T, C], drawn with the request's noise
+/// and written to the sequence (State). The step has one row per id; nothing is cached. The step's
+/// value is the number of frames; NaN where the network's durations are not numbers.
 class Reader : public ArStage {
  public:
   explicit Reader(const Network& network);
@@ -26,8 +26,8 @@ class Reader : public ArStage {
   ArTraits traits_;
 };
 
-/// Rows [C] of the prior to samples of a frame each. A stream feeds its network whatever frames are
-/// there, so each is computed once.
+/// Turns each row [C] of the prior into the samples of a frame. A stream passes all frames that
+/// have arrived to its network, so that each frame is computed once.
 class Speaker : public ChunkStage {
  public:
   explicit Speaker(const Network& network) : network_(network) {}

@@ -1,6 +1,5 @@
-// One request of a Piper voice: sentences as the voice reads them, one a segment of one step. The
-// stage writes the frames of a sentence here; advance() sends them on. Used by one thread at a
-// time.
+// One request of a Piper voice. Each sentence is a segment of one step. The stage writes the frames
+// of a sentence here; advance() sends the frames. Used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -18,15 +17,15 @@ namespace syrinx::piper {
 
 /// Speaker and options of a request.
 struct Manner {
-  std::vector<float> embedding;  ///< of the speaker; empty where a voice has one
-  std::vector<float> condition;  ///< DurationPredictor::condition() of it
+  std::vector<float> embedding;  ///< of the speaker; empty for a voice of one speaker
+  std::vector<float> condition;  ///< DurationPredictor::condition() of `embedding`
   float noise_scale = 0, length_scale = 1, noise_w = 0;
 };
 
 class State : public Sequence {
  public:
   State(const SpeechRequest& request, const PiperConfig& config, SayClauses say, Manner manner);
-  /// Reads the first text. Error: it cannot be spoken.
+  /// Reads the first text. Returns an Error where the text cannot be spoken.
   Status begin(const SpeechRequest& request);
 
   int prompt_rows() const override { return std::max(1, static_cast<int>(text_.ids.size())); }
@@ -42,9 +41,9 @@ class State : public Sequence {
   const Manner& manner() const { return manner_; }
   std::span<const int32_t> ids() const { return text_.ids; }
   uint64_t seed() const { return seed_; }
-  /// Number of this sentence in its request; its noise follows from it.
+  /// Returns the number of this sentence in its request; the noise depends on the number.
   uint32_t sentence() const { return sentence_; }
-  /// Takes the stage's results of this sentence: frames of each id, and all frames [T, width].
+  /// Written by the stage for this sentence: frames of each id, and all frames [T, width].
   std::vector<int32_t> durations;
   std::vector<float> prior, frames;
 
@@ -63,7 +62,7 @@ class State : public Sequence {
   SentenceStream sentences_;
   std::deque<SpokenText> waiting_;
   std::vector<SpokenText> spoken_;  // only when repeating
-  SpokenText text_;                 // of this segment
+  SpokenText text_;                 // sentence of this segment
   UnsaidSymbols unsaid_;
   uint32_t sentence_ = 0;
   int64_t max_frames_ = 0, frames_before_ = 0;

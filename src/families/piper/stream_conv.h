@@ -1,6 +1,7 @@
-// A "same" convolution of a stream that looks ahead: an output comes once the inputs after it are
-// there. Inputs may pass a leaky ReLU on their way in, which costs no pass over memory of its own.
-// Const after construction; one ConvState a layer and stream. T input rows of a job, C channels.
+// A "same" convolution over a stream that looks ahead: it returns an output once the later inputs
+// that it needs have arrived. A leaky ReLU may be applied to the inputs, without another pass over
+// memory. Const after construction; one ConvState per layer and stream. T: input rows of a job; C:
+// channels.
 #pragma once
 
 #include "nn/conv.h"
@@ -11,7 +12,7 @@ class StreamConv {
  public:
   struct Options {
     int64_t dilation = 1;
-    int64_t ahead = 0;  ///< inputs after its own that an output sees
+    int64_t ahead = 0;  ///< later inputs that an output depends on
     WeightType type = WeightType::kF32;
   };
   StreamConv() = default;
@@ -19,9 +20,9 @@ class StreamConv {
   StreamConv(const View& weight, const View& bias, const Options& options);
 
   ConvState open() const;
-  /// Output rows of the next T inputs.
+  /// Returns the number of output rows that the next T inputs yield.
   int64_t rows(const ConvState& state, int64_t t, bool last = false) const;
-  /// `slope`: of the leaky ReLU; 1: none. Within a call no stream may come twice.
+  /// Runs the jobs; each stream at most once per call. `slope`: of the leaky ReLU; 1: no ReLU.
   void run(StepContext& ctx, std::span<const ConvJob> jobs, float slope = 1) const;
 
   int64_t in() const { return packed_.in(); }

@@ -1,4 +1,5 @@
-// For tests: the .onnx.json of a small voice, and phonemes that are the letters of the text.
+// For tests: the .onnx.json of a small voice, and a SayClauses whose phonemes are the text's
+// letters.
 #pragma once
 
 #include <string>
@@ -9,7 +10,8 @@
 
 namespace syrinx::piper {
 
-/// 24 ids, as the goldens' networks have them: ^ 1, _ 0, $ 2, a space, marks and letters to p.
+/// Returns JSON with 24 ids, as in the golden networks: ^ 1, _ 0, $ 2, a space, marks, and the
+/// letters up to p.
 inline std::string small_json(int speakers = 1) {
   std::string ids;
   int next = 3;
