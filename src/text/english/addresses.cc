@@ -46,7 +46,7 @@ std::string address_words(std::string_view text, std::string_view silent = {}) {
   return out;
 }
 
-/// Reads the last part of a host's name; some are spelled.
+/// Reads the last part of a host's name, such as "com"; spells some of these parts.
 std::string host_words(std::string_view host) {
   const size_t dot = host.rfind('.');
   if (dot == host.npos || host.size() - dot > 3 || !all(host.substr(dot + 1), is_letter)) {
@@ -82,7 +82,7 @@ std::string url_words(std::string_view url) {
   return out;
 }
 
-/// Returns whether it is an address like "192.168.0.1", with or without a port or a mask.
+/// Returns whether the text is an IPv4 address like "192.168.0.1", with or without a port or mask.
 bool is_ip(std::string_view core) {
   const auto parts = split(core.substr(0, core.find_first_of(":/")), '.');
   return parts.size() == 4 && std::all_of(parts.begin(), parts.end(), [](std::string_view p) {

@@ -127,7 +127,7 @@ std::optional<Amount> parse_amount(std::string_view core, std::string_view size)
     add(amount.words, size);
     return amount;
   }
-  if (rest == "pt") return {};  // "12pt": of a font
+  if (rest == "pt") return {};  // "12pt": a font size
   amount.unit = unit_words(rest, amount.number == "1");
   if (amount.unit.empty() && rest[0] == '/' && rest.size() > 1 && !is_digit(rest[1])) {
     amount.unit = per_words(rest);

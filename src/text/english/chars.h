@@ -17,20 +17,20 @@ inline constexpr char kMicro = '\xB5';  ///< before a unit: "5 µs"
 inline constexpr char kDot = '\xB7';    ///< between letters: "kW·h"
 
 inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
-/// Returns whether it is an ASCII capital.
+/// Returns whether the character is an ASCII capital.
 inline bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
-/// Returns whether it is an ASCII small letter.
+/// Returns whether the character is an ASCII small letter.
 inline bool is_lower(char c) { return c >= 'a' && c <= 'z'; }
-/// Returns whether it is an ASCII letter.
+/// Returns whether the character is an ASCII letter.
 inline bool is_letter(char c) { return is_upper(c) || is_lower(c); }
-/// Returns whether it is an ASCII letter or digit.
+/// Returns whether the character is an ASCII letter or digit.
 inline bool is_alnum(char c) { return is_letter(c) || is_digit(c); }
 /// Returns whether it is a currency sign: one of the above, or of currencies.cc.
 inline bool is_currency_sign(char c) {
   const auto code = static_cast<unsigned char>(c);
   return c == '$' || (c >= kEuro && c <= kCent) || (code >= 0x80 && code <= 0x9F);
 }
-/// Returns whether it is a hexadecimal digit of either case.
+/// Returns whether the character is a hexadecimal digit of either case.
 inline bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
@@ -53,7 +53,7 @@ inline std::string lower(std::string_view text) {
   return out;
 }
 
-/// Appends a word or several after a space; nothing for "".
+/// Appends one or several words after a space; appends nothing for "".
 inline void add(std::string& out, std::string_view words) {
   if (words.empty()) return;
   if (!out.empty()) out += ' ';
@@ -71,8 +71,8 @@ inline std::vector<std::string_view> split(std::string_view text, char at) {
   return parts;
 }
 
-/// Returns whether a list of words, each between spaces, holds the word; false for one with a
-/// space.
+/// Returns whether a list of words, each between spaces, contains the word; false for a word with
+/// a space.
 inline bool listed(std::string_view list, std::string_view word) {
   if (word.empty() || word.find(' ') != word.npos) return false;
   for (size_t at = list.find(word); at != list.npos; at = list.find(word, at + 1)) {

@@ -24,7 +24,7 @@ std::string spelled(std::string_view text) {
 
 std::string small(const Tokens& tokens, size_t i) { return lower(tokens.core(i)); }
 
-/// Returns whether token i follows a word that has a code; marks may be between.
+/// Returns whether token i follows a word that names a code; marks may be between them.
 bool is_code(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const bool numbered_here = core[0] == '#';
@@ -224,7 +224,7 @@ std::string mixed_code(std::string_view text) {
   return code ? spelled(text) : std::string();
 }
 
-/// Returns whether token i is a number to dial, also after another one: "dial 999 or 112".
+/// Returns whether token i is a number to dial, also after another such number: "dial 999 or 112".
 bool is_dialed(const Tokens& tokens, size_t i) {
   for (size_t k = i; k > 0;) {
     const std::string word = small(tokens, --k);

@@ -25,7 +25,7 @@ UnitFound unit_of_two(const Tokens& tokens, size_t at, bool one) {
   return {};
 }
 
-/// Whether letters behind the word are names: "Section 5 A" is not a current.
+/// Returns whether letters after the word are names: in "Section 5 A", A is not the unit ampere.
 bool is_lettered(std::string_view word) { return listed(word_lists().lettered, lower(word)); }
 
 /// Returns whether a letter after token i means thousand or billion: "300 K" of money or people, "7

@@ -1,5 +1,5 @@
-// The things that numbers count: the unit that stands behind one, the noun that it belongs to. For
-// text/english only. Pure functions.
+// Finds the unit after a number, and the noun that an amount belongs to. For text/english only.
+// Pure functions.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@ namespace syrinx::english {
 struct Currency {
   std::string sign;         ///< folded (fold.h), or a code
   std::string one, many;    ///< its name: "dollar", "dollars"
-  std::string cent, cents;  ///< name of its hundredth part; "" if it has none
+  std::string cent, cents;  ///< name of a hundredth of it; "" for a currency without such a part
 };
 
 /// Returns the currency at the beginning of `core`, also a code before a digit ("NOK50"); nullptr

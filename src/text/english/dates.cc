@@ -105,7 +105,7 @@ std::string_view year_after(const Tokens& tokens, size_t i) {
   return near && is_year(tokens.core(i + 1)) ? tokens.core(i + 1) : std::string_view();
 }
 
-/// Reads the clock without "am" or "pm"; `half`: one of them follows.
+/// Reads the clock without "am" or "pm"; `half`: "am" or "pm" follows.
 std::string clock_words(std::string_view clock, bool half) {
   if (half && is_digits(clock, 1, 2) && value_of(clock) <= 12) return cardinal_words(clock);
   const bool dotted = half && clock.find(':') == clock.npos;  // "9.30am"
@@ -173,9 +173,9 @@ struct Time {
   std::string_view clock, half;  ///< half: "A M", "P M" or ""
   std::string_view word = {};    ///< "noon"
 
-  /// Returns whether it states the half of the day.
+  /// Returns whether the time states the half of the day.
   bool is_halved() const { return !half.empty() || !word.empty(); }
-  /// Returns its words. `halved`: this time or the one next to it states the half of the day.
+  /// Returns the words of the time. `halved`: this or the adjacent time states the half of the day.
   std::string words(bool halved) const {
     if (!word.empty()) return std::string(word);
     std::string out = clock_words(clock, halved);

@@ -123,7 +123,7 @@ class Folder {
   std::vector<FoldedChar> out_;
 };
 
-/// Reads an entity, "&amp;", "&#39;", "&#x27;", and moves at_ behind it.
+/// Reads an entity, "&amp;", "&#39;", "&#x27;", and moves at_ after it.
 bool Folder::entity() {
   const size_t end = text_.substr(at_, 12).find(';');
   if (end == std::string_view::npos || end < 3) return false;
@@ -182,13 +182,13 @@ void Folder::put(char32_t code) {
 
 void Folder::put_ascii(char c) {
   const auto ch = [&](size_t i) { return i < text_.size() ? text_[i] : ' '; };
-  // As in "left--but": a dash of typewriters.
+  // In "left--but", two hyphens are a dash.
   const bool after_word = is_letter(last()) || std::string_view(".,;:!?'\")").find(last()) < 9;
   if (c == '-' && ch(at_) == '-' && after_word && (is_letter(ch(at_ + 1)) || ch(at_ + 1) == '"')) {
     ++at_;
     return write({&kPause, 1});
   }
-  // As in "~5", "<$5": words, so that the amount stays one token.
+  // The sign of an amount ("~5", "<$5") becomes a word, so that the amount stays one token.
   const bool edge = last() == ' ' || last() == '\n' || last() == '(';
   const bool amount = edge && (is_digit(ch(at_)) || ch(at_) == '$');
   if (amount && c == '~') return write(" about ");

@@ -24,7 +24,8 @@ std::optional<Fraction> fraction_of(std::string_view text) {
   return found.bottom > 0 ? std::optional(found) : std::nullopt;
 }
 
-/// Returns whether it is a part of a whole, as on rulers and in kitchens, not a date or a score.
+/// Returns whether the fraction is a part of a whole, as in measures and recipes, not a date or a
+/// score.
 bool is_part(const Fraction& fraction) {
   return fraction.top < fraction.bottom &&
          listed(" 2 3 4 5 6 8 10 12 16 32 64 ", std::to_string(fraction.bottom));
@@ -44,7 +45,7 @@ std::string mixed_words(std::string_view text) {
   return cardinal_words(whole) + " and " + (one ? 'a' + words.substr(3) : words);
 }
 
-/// Reads "1-1/2", "1/4-1/2", "1 1/2-2": one number or two.
+/// Reads "1-1/2", "1/4-1/2", "1 1/2-2" as one number or as a range.
 std::string joined_fraction_words(std::string_view text) {
   if (std::string words = mixed_words(text); !words.empty()) return words;
   for (size_t dash = text.find_first_of(kDashes); dash != text.npos;
@@ -94,14 +95,14 @@ bool follows(const Tokens& tokens, size_t i, std::string_view words) {
   return false;
 }
 
-/// Returns whether it is the odds of a bet: "100/1", "odds of 5/2", "the 9/4 favourite".
+/// Returns whether the fraction is the odds of a bet: "100/1", "odds of 5/2", "the 9/4 favourite".
 bool is_odds(const Tokens& tokens, size_t i, const Fraction& fraction) {
   if (fraction.bottom == 1 && fraction.top > 1) return true;
   return follows(tokens, i, " odds priced ") ||
          listed(" odds favourite favorite outsider shot underdog ", tokens.after(i));
 }
 
-/// Returns whether it is points of a maximum: "4/5 stars", "rated 3/5", "score: 18/20".
+/// Returns whether the fraction is points of a maximum: "4/5 stars", "rated 3/5", "score: 18/20".
 bool is_rated(const Tokens& tokens, size_t i, const Fraction& fraction) {
   const std::string_view next = tokens.after(i);
   if (next == "of" || fraction.top > fraction.bottom) return false;

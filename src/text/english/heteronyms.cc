@@ -104,7 +104,7 @@ Kind learned(const Words& words, size_t at, const Heteronym& one, bool plural) {
 
 // ---------------------------------------------------------------- rules
 
-/// Looks for words around a word: `left` words are before it; uses at most two after it.
+/// Looks for words near a word: up to `left` words before it, and at most two after it.
 class Around {
  public:
   Around(const Words& words, size_t at) : words_(words), at_(at) {}
@@ -151,7 +151,7 @@ std::optional<Kind> settle_read(const Around& a) {
   return kVerb;
 }
 
-/// Decides by rules; nothing: the learned kind applies.
+/// Decides by rules; returns nothing where the weights decide.
 std::optional<Kind> settle(const Heteronym& one, const Around& a, std::string_view written,
                            Kind kind) {
   const std::string_view word = one.word;

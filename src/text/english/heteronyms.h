@@ -17,8 +17,9 @@ namespace syrinx::english {
 struct Heteronym {
   std::string word;
   std::string noun, verb,
-      adjective;      ///< in ARPAbet; "" if it is not this part of speech, or sounds like another
-  std::string other;  ///< found only by rules: "lead" pipes, "read" long ago
+      adjective;      ///< in ARPAbet; "" if the word is not this part of speech, or has another's
+                      ///< phones
+  std::string other;  ///< phones that only rules choose: the metal "lead", the past tense "read"
   int bias[3];        ///< for noun, verb and adjective, in 16ths: how frequent each is
 };
 

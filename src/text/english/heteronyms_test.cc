@@ -1,4 +1,4 @@
-// Pronunciations case by case: ../golden/heteronyms.tsv.
+// Tests the pronunciations of heteronyms by the cases of ../golden/heteronyms.tsv.
 #include "text/english/heteronyms.h"
 
 #include <gtest/gtest.h>
@@ -97,7 +97,7 @@ TEST(Heteronyms, PluralsHaveTheirEnding) {
   EXPECT_NE(many[1].phones.arpabet, one[1].phones.arpabet);
 }
 
-/// Text that arrives word by word is read like the whole, with only two words of lookahead.
+/// Text that arrives word by word is read like the whole text, with only two words of lookahead.
 TEST(Heteronyms, LookTwoWordsAheadAtMost) {
   for (const char* word : {"read", "live", "tear", "bass", "lead", "wound", "close", "present"}) {
     for (const char* rest : {"the big", "in a", "it yesterday", "to them", "of it"}) {

@@ -40,8 +40,8 @@ class Stripper {
  private:
   char ch(size_t i) const { return i < text_.size() ? text_[i].ch : ' '; }
   char last() const { return out_.empty() ? ' ' : out_.back().ch; }
-  /// Handles markup at at_, writing its meaning; returns its number of characters, 0: there is
-  /// none.
+  /// Handles markup at at_ and writes its meaning; returns the number of its characters; 0: no
+  /// markup.
   size_t marks();
   size_t tag();
   size_t script(bool raised, size_t from);

@@ -7,8 +7,8 @@
 
 namespace syrinx::english {
 
-/// Tags, targets of links, back-ticks, marks of bold text and footnote numbers go; bars of tables
-/// become pauses.
+/// Removes tags, targets of links, back-ticks, marks of bold text and footnote numbers; turns bars
+/// of tables into pauses.
 std::vector<FoldedChar> strip_markup(const std::vector<FoldedChar>& text);
 
 }  // namespace syrinx::english

@@ -13,7 +13,7 @@
 namespace syrinx::english {
 namespace {
 
-/// When an abbreviation applies.
+/// The condition under which an abbreviation applies.
 enum class When {
   kAlways,
   kDotted,   ///< a full stop follows
@@ -159,8 +159,8 @@ bool is_small_numeral(std::string_view core) {
   return core.size() > 1 && core.find_first_not_of("IVX") == core.npos && roman_value(core) > 0;
 }
 
-/// Returns whether it is the number of a chapter: "IV" as a whole sentence, "II. The Storm", "IV:
-/// Results". A single "I." is the pronoun.
+/// Returns whether the numeral is the number of a chapter: "IV" as a whole sentence, "II. The
+/// Storm", "IV: Results". A single "I." is the pronoun.
 bool is_heading(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const Token& token = tokens[i];
@@ -169,7 +169,7 @@ bool is_heading(const Tokens& tokens, size_t i) {
   return is_small_numeral(core) && (token.close == '.' || token.close == ':' || token.closes);
 }
 
-/// Returns whether another numeral is next to it: "II, III and IV".
+/// Returns whether another numeral is next to this numeral: "II, III and IV".
 bool is_numeral_in_list(const Tokens& tokens, size_t i) {
   constexpr std::string_view kLinks = " and or to & ";
   const std::string_view core = tokens.core(i);

@@ -31,7 +31,8 @@ std::string pair_words(std::string_view digits);
 std::string ordinal_words(int64_t n);
 /// Reads a decade: 1990 -> "nineteen nineties", 80 -> "eighties". n is a multiple of ten.
 std::string decade_words(int64_t n);
-/// Reads a fraction: 5, 8 -> "five eighths"; 1, 2 -> "one half"; with others "five over seventeen".
+/// Reads a fraction: 5, 8 -> "five eighths"; 1, 2 -> "one half"; other denominators with "over":
+/// "five over seventeen".
 std::string fraction_words(int64_t top, int64_t bottom);
 
 }  // namespace syrinx::english

@@ -39,7 +39,7 @@ std::string two_decades(std::string_view core, std::string_view before, std::str
 }
 
 /// Reads "1h30m", one text for each part; empty for anything else. `last`: index in kTimes of the
-/// part before, which must be longer.
+/// previous part, whose unit must be longer.
 std::vector<std::string> duration_words(std::string_view core, size_t& last) {
   constexpr std::string_view kTimes = " wdhms";
   constexpr std::array<std::string_view, 6> kNames = {"",     "week",   "day",

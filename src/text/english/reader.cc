@@ -17,7 +17,7 @@ namespace syrinx::english {
 namespace {
 
 using Rule = Reading (*)(const Tokens&, size_t);
-// Tried in this order; the first rule that knows a token reads it.
+// The rules in the order in which they are tried; the first rule that applies reads the token.
 constexpr std::array kRules = std::to_array<Rule>(
     {read_scripture, read_formula, read_date,         read_calendar, read_abbreviation,
      read_code,      read_money,   read_product,      read_term,     read_ratio,
@@ -97,7 +97,7 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   if (saying.phones.empty()) {
     for (const Piece& part : read_sentence(saying.words, false)) add(words, part.words);
   } else {
-    piece.phones = saying.phones;  // a single word, whatever the text is
+    piece.phones = saying.phones;  // phones belong to a single word
     for (size_t k = i; k < i + used; ++k) {
       for (const char c : tokens.core(k)) {
         if (is_letter(c)) words += c;
@@ -108,7 +108,7 @@ Found read_saying(const Tokens& tokens, size_t i, const Saying& saying, Piece& p
   return {{std::move(words), used}, true};
 }
 
-/// Returns whether it is a word in capitals among others, but not an acronym.
+/// Returns whether the token is a word in capitals among words in small letters, not an acronym.
 bool is_loud(const Tokens& tokens, size_t i, std::string_view words) {
   const std::string_view core = tokens.core(i);
   const std::string small = lower(core);

@@ -23,12 +23,13 @@ struct Piece {
   std::string words;
   char mark = 0;  ///< pause after the words: , ; : . ? ! or 0: no pause
   int64_t begin = 0, end = 0;
-  Phones phones = {};   ///< phones of the words, which are then one word
-  bool strong = false;  ///< spoken with an accent: *so*, or a word in capitals among others
+  Phones phones = {};   ///< phones of `words`, which is then a single word
+  bool strong = false;  ///< stressed: *so*, or a word in capitals among words in small letters
 };
 
-/// Reads a sentence. `whole`: the sentence ends here and is not cut, so its last piece has one of .
-/// ? ! `sayings`: of bytes of the sentence, in order, without overlap.
+/// Reads a sentence. `whole`: the text is not cut before the end of the sentence, so the mark of
+/// the last piece is a full stop, "?" or "!". `sayings`: given words or phones for bytes of the
+/// sentence, in order, without overlap.
 std::vector<Piece> read_sentence(std::string_view sentence, bool whole = true,
                                  std::span<const Saying> sayings = {});
 

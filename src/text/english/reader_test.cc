@@ -1,4 +1,4 @@
-// Spoken words, case by case: ../golden/english.tsv.
+// Tests the spoken words by the cases of ../golden/english.tsv.
 #include "text/english/reader.h"
 
 #include <gtest/gtest.h>
@@ -88,8 +88,8 @@ TEST(English, AccentsDistinguishWords) {
   EXPECT_TRUE(sounds("a rose").empty());
 }
 
-/// 600 cases that were written before the rules for them; a quarter was not used while making the
-/// rules.
+/// Checks 600 cases that are older than their rules. A quarter of the cases was not used while the
+/// rules were written.
 TEST(English, ReadsFiguresThatAreNames) {
   const Count known = read_table("written.tsv"), held_out = read_table("heldout.tsv");
   EXPECT_EQ(known.cases + held_out.cases, 600);
@@ -97,8 +97,8 @@ TEST(English, ReadsFiguresThatAreNames) {
   EXPECT_GE(held_out.right, 140) << held_out.wrong;
 }
 
-/// 90 cases, of which 65 were read correctly before the rules were extended for them; one came
-/// later.
+/// Checks 90 cases. The reader read 65 of them correctly before the rules were extended; one case
+/// was added later.
 TEST(English, ReadsCommandsAndFormulas) {
   const Count count = read_table("technical.tsv");
   EXPECT_EQ(count.cases, 92);

@@ -1,4 +1,4 @@
-// The rules of the English reader. Each examines a token and those around it. It either returns
+// The rules of the English reader. Each rule examines a token and its neighbours. It either returns
 // words and the number of tokens read, or nothing, so that the next rule is tried. For text/english
 // only. Pure functions.
 #pragma once
@@ -50,7 +50,7 @@ Reading read_hours(const Tokens& tokens, size_t i);
 Reading read_time(const Tokens& tokens, size_t i);
 /// Reads abbreviated days and months without a date: "Mon to Fri", "every Tue".
 Reading read_calendar(const Tokens& tokens, size_t i);
-/// Returns the month or day of the week of an abbreviation: "Jan" -> "January"; "": it is neither.
+/// Returns the month or day of the week of an abbreviation: "Jan" -> "January"; "" for other words.
 std::string_view calendar_name(std::string_view core);
 
 // names.cc

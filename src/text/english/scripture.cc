@@ -13,7 +13,7 @@ namespace {
 
 struct Book {
   std::string written, name;
-  bool numbered;  ///< there are a first and a second book of this name
+  bool numbered;  ///< several books have this name: a first, a second
 };
 
 const std::vector<Book>& books() {

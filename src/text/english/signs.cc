@@ -30,7 +30,7 @@ const Operator* operator_at(std::string_view text) {
   return it == operators().end() ? nullptr : &*it;
 }
 
-/// Returns whether it is a single sign of arithmetic or code.
+/// Returns whether the token is a single sign of arithmetic or code.
 bool is_operator(std::string_view core) {
   if (core == "-" || core == "*" || core == "/") return true;
   const Operator* found = operator_at(core);
@@ -165,7 +165,7 @@ class SignReader {
     if (!capitals) add(out_, is_digit(before) && is_digit(after) ? "over" : "slash");
   }
 
-  /// Reads options: "--verbose", "-v"; in "--yes" and "--but" the dash is one of typewriters.
+  /// Reads options: "--verbose", "-v"; in "--yes" and "--but" the two hyphens are a dash.
   void option(size_t& used) {
     const bool two = ch(1) == '-';
     if (two && is_letter(ch(2))) {
@@ -208,8 +208,7 @@ bool is_letter_a(const Tokens& tokens, size_t i) {
          (ends && (i > 0 || tokens[i].close != 0));
 }
 
-/// Returns whether letters are words with an accent here: "I AM here", "WHO said so?", "She did
-/// IT".
+/// Returns whether these capitals are a stressed word: "I AM here", "WHO said so?", "She did IT".
 bool is_accented(const Tokens& tokens, size_t i) {
   const std::string_view core = tokens.core(i);
   const std::string before = lower(tokens.before(i));

@@ -57,7 +57,7 @@ std::string_view special_words(std::string_view small) {
   return it == special_rows().end() ? std::string_view() : it->words;
 }
 
-/// Reads letters of one kind: "get", "HTTP", "User".
+/// Reads a part of a name, such as "get", "HTTP", "User".
 std::string letters_words(std::string_view letters, bool shouting) {
   const std::string small = lower(letters);
   if (letters.size() == 1) {
@@ -90,7 +90,7 @@ size_t hump_end(std::string_view word, size_t from) {
   return word.size();
 }
 
-/// Returns whether it is one word in spite of its capitals: "McDonald", "MacArthur", "DeVito".
+/// Returns whether the text is one word despite inner capitals: "McDonald", "MacArthur", "DeVito".
 bool is_family_name(std::string_view word) {
   for (const std::string_view start : {"Mc", "Mac", "De", "Di", "Du", "La", "Le", "Van", "Fitz"}) {
     if (word.starts_with(start) && word.size() > start.size() + 2 && is_upper(word[start.size()]) &&
@@ -166,7 +166,7 @@ std::string part_words(std::string_view part) {
 bool is_shouting(const Tokens& tokens, size_t i) {
   constexpr size_t kWindow = 4;
   if (listed(" usa ceo tv dvd ", lower(tokens.core(i)))) return false;
-  // One long word in capitals next to it is enough: "DRINK ME".
+  // One long word in capitals next to the token is enough: "DRINK ME".
   const auto loud = [](std::string_view core) {
     return core.size() > 3 && all(core, is_upper) && is_word_in_capitals(lower(core), false);
   };

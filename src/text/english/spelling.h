@@ -22,7 +22,7 @@ std::string part_words(std::string_view part);
 /// Spells a word: "C P U" for "cpu".
 std::string letter_names(std::string_view letters);
 
-/// Returns whether all words around token i are in capitals, so that capitals mean nothing.
+/// Returns whether all words near token i are in capitals, so that capitals do not mark acronyms.
 bool is_shouting(const Tokens& tokens, size_t i);
 
 }  // namespace syrinx::english

@@ -1,5 +1,6 @@
-// Reads the data of the English reader: the files of tables/, which the build embeds. A table has a
-// row a line and tabs between cells; the head of each file explains its cells. An invalid line is a
+// Reads the data of the English reader: the files of tables/, which the build embeds. A table has
+// one row per line and tabs between cells; the head of each file explains its cells. An invalid
+// line is a
 // bug of the program and throws InternalError at the first use (tables_test.cc uses every table).
 // For text/english only. Pure functions.
 #pragma once
@@ -50,7 +51,7 @@ std::string_view words();
 /// A row: as many cells as the table has columns; "" for cells that are missing at the end.
 using Cells = std::vector<std::string>;
 
-/// Returns the rows of a table with at least `needed` and at most `columns` cells a line, without
+/// Returns the rows of a table with at least `needed` and at most `columns` cells per line, without
 /// comments. Signs for which fold() writes one byte (chars.h) are replaced by that byte. Throws
 /// InternalError for another number of cells, an empty first cell or a blank at the end of a line.
 std::vector<Cells> table_cells(std::string_view data, size_t needed, size_t columns);

@@ -70,7 +70,7 @@ size_t tag_end(std::string_view text, size_t from) {
 
 bool is_name_char(char c) { return is_alnum(c) || c == '-' || c == '_' || c == ':'; }
 
-/// Returns whether an unknown name is that of a tag: not in "vector<int>", "#include <cmath>".
+/// Returns whether an unknown name is a tag's name: false in "vector<int>", "#include <cmath>".
 bool is_unknown_tag(std::string_view text, size_t at, std::string_view name, size_t end) {
   if (name.size() > kMaxControl) return false;
   if (!is_alnum(char_at(text, at - 1)) || at == 0) {

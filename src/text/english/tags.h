@@ -18,15 +18,15 @@ enum class TagKind {
 /// The tag at a position of a text.
 struct Tag {
   TagKind kind = TagKind::kNone;
-  size_t size = 0;       ///< characters; for a hidden tag with its content
+  size_t size = 0;       ///< characters of the tag; a hidden tag's include its content
   bool closing = false;  ///< "</p>"
 };
 
 /// Returns the tag at the '<' at `at`. "a <b and c> d" and "vector<int>" contain no tags.
 Tag tag_at(std::string_view text, size_t at);
 
-/// Returns the characters of a language model's control token at the '[' at `at`: "[INST]"; 0: it
-/// is not one.
+/// Returns the number of characters of a language model's control token, such as "[INST]", that
+/// begins with the '[' at `at`; 0: no control token.
 size_t control_size(std::string_view text, size_t at);
 
 }  // namespace syrinx::english

@@ -97,7 +97,7 @@ class TexReader {
   size_t at_ = 0;
 };
 
-/// Returns the text between the brackets at at_ and moves at_ behind them; "" for no bracket.
+/// Returns the text between the brackets at at_ and moves at_ after them; "" for no bracket.
 std::string_view TexReader::bracketed(char open, char close) {
   if (ch(at_) != open) return {};
   int level = 0;

@@ -18,7 +18,7 @@ size_t digits_at(std::string_view text, size_t at) {
 
 /// A number with a decimal comma, at the beginning of a text.
 struct CommaNumber {
-  size_t size = 0;  ///< characters; 0: there is none
+  size_t size = 0;  ///< characters; 0: no such number
   std::string plain = {};
 };
 
@@ -49,7 +49,7 @@ bool is_counted_by(std::string_view word, bool glued) {
   return !magnitude(word).empty() || is_unit_word(word);
 }
 
-/// Returns the core with points for its decimal commas; "": there are none.
+/// Returns the core with points for its decimal commas; "": the core has no decimal comma.
 std::string pointed(std::string_view core, std::string_view next) {
   const std::string_view sign = leading_currency(core);
   const CommaNumber first = comma_number(core.substr(sign.size()));

@@ -80,8 +80,8 @@ class Cutter {
     for (size_t i = first; i < last && out.size() < 8; ++i) out += ch(i);
     return out;
   }
-  /// Returns the characters of a shortened IPv6 address from i on: "::1", "fd00::"; 0: it is not
-  /// one.
+  /// Returns the number of characters of a shortened IPv6 address from i on: "::1", "fd00::"; 0: no
+  /// such address.
   size_t address(size_t i) const {
     size_t end = i;
     bool gap = false, digit = false;
@@ -167,7 +167,7 @@ size_t run_end(const std::vector<FoldedChar>& text, size_t from) {
   return most;
 }
 
-/// Returns whether it is a face of letters and signs, which is not spoken.
+/// Returns whether the token is a face of letters and signs, which is not spoken.
 bool is_emoticon(const FoldedChar* chars, size_t count) {
   if (count < 2 || count > 3 || !has(":;=", chars[0].ch)) return false;
   return (count == 2 || chars[1].ch == '-') && has("DPpOo3", chars[count - 1].ch);
@@ -206,7 +206,7 @@ size_t grouped_thousands(const std::vector<Token>& tokens, size_t i, const Token
   return !digit_behind(last) && whole ? last - i + 1 : 1;
 }
 
-/// Returns the tokens with such groups as one token: "1,000,000".
+/// Returns the tokens; groups of one number ("1 000 000") become one token: "1,000,000".
 std::vector<Token> with_thousands(const std::vector<Token>& tokens) {
   std::vector<Token> out;
   for (size_t i = 0; i < tokens.size();) {

@@ -50,7 +50,7 @@ class Tokens {
   std::vector<Token> tokens_;
 };
 
-/// Returns whether a following minus belongs to it, as in "Cl", "HCO3". In chemistry.cc.
+/// Returns whether a minus after the formula belongs to it, as in "Cl-", "HCO3-". In chemistry.cc.
 bool is_negative_ion(std::string_view core);
 
 /// Returns "A M" for "am", "a.m." or "AM", and likewise "P M"; "" for anything else. In dates.cc.

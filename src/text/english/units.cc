@@ -114,7 +114,7 @@ UnitName factor_name(std::string_view sign, bool one, bool after_per) {
   return {(power == 2 ? "square " : "cubic ") + name, kAny};
 }
 
-/// Returns the name of multiplied units: "kW*h". The last unit has the number of all.
+/// Returns the name of multiplied units: "kW*h". Only the last unit may be plural.
 UnitName product_name(std::string_view sign, bool one, bool after_per) {
   UnitName out;
   while (!sign.empty()) {
@@ -129,7 +129,7 @@ UnitName product_name(std::string_view sign, bool one, bool after_per) {
   return out;
 }
 
-/// Returns the words of a unit behind a slash: "h", "100km", "(ft^2*h", "day".
+/// Returns the words of a unit after a slash: "h", "100km", "(ft^2*h", "day".
 std::string share_words(std::string_view sign) {
   if (sign.starts_with('(')) sign.remove_prefix(1);
   if (sign.ends_with(')')) sign.remove_suffix(1);

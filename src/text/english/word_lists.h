@@ -18,7 +18,7 @@ struct WordLists {
   std::string_view negative_ions;     ///< ions before a minus
   std::string_view element_names;     ///< elements whose mass is part of the name
   std::string_view code_names;        ///< words before a code that is read digit by digit
-  std::string_view numbered_things;   ///< words before "number" and such a code
+  std::string_view numbered_things;   ///< words before "number" and a code: numbered things
   std::string_view code_links;        ///< words between the name of a code and the code
   std::string_view numbered_places;   ///< words before a number that is a name: "room 237"
   std::string_view call_words;        ///< words before a telephone number
