@@ -19,9 +19,9 @@ TEST(Drafting, WhatHoldsIsCountedOnce) {
   EXPECT_TRUE(drafting.enough());
   drafting.end();
   EXPECT_EQ(drafting.guess(), "I am a cat");
-  EXPECT_EQ(drafting.most_tokens(), 7);  // four tokens, two to add, and one between
+  EXPECT_EQ(drafting.most_tokens(), 7);  // 4 tokens of a draft, 2 added, 1 between
   drafting.begin();
-  write(drafting, {"I", " am", " the", " dog"});  // as long as the first draft; two tokens hold
+  write(drafting, {"I", " am", " the", " dog"});  // as long as the first draft; two tokens match it
   EXPECT_FALSE(drafting.enough());
   drafting.wrote(".");
   EXPECT_TRUE(drafting.enough());
@@ -75,7 +75,7 @@ TEST(Drafting, ALaterRoundIsAtLeastAsLongAsTheFirst) {
   EXPECT_TRUE(drafting.enough());
 }
 
-/// Tokens after the first difference do not hold, even if the draft continues with them.
+/// Tokens after the first difference are not kept, even where they match the draft again.
 TEST(Drafting, NothingHoldsBehindADifference) {
   Drafting drafting({.first = 3, .more = 2, .most = 5});
   drafting.begin();
@@ -98,7 +98,7 @@ TEST(Drafting, WaitsForALittleAndGivesUpInTheEnd) {
   EXPECT_TRUE(drafting.may_begin());
   drafting.begin();
   write(drafting, {"x", "y", "z"});
-  EXPECT_TRUE(drafting.may_begin());  // two tokens were added, which did not hold
+  EXPECT_TRUE(drafting.may_begin());  // two tokens were added and not kept
   drafting.begin();
   drafting.wrote("q");
   drafting.end();

@@ -1,5 +1,5 @@
-// Rules by which answers keep more of their drafts, the prompts of drafts, and speaking ahead:
-// turns with a scripted text model and voice.
+// Tests, with a scripted text model and voice: how much of a draft an answer keeps, the prompts
+// that drafts are made from, and speech that is prepared before the turn ends.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,12 +33,12 @@ class Cue : public Service {
   void append_text(RequestId, std::string text, bool) override { late += text; }
   void raise_priority(RequestId id) override { hurried.push_back(id); }
 
-  /// Request `i` writes this text.
+  /// Sends this text as the output of request `i`.
   void write(size_t i, const std::string& text, bool whole = false) {
     sinks[i]->text(text, {});
     if (whole) sinks[i]->finished({});
   }
-  /// Request `i` gives this judgement.
+  /// Sends this judgement as the result of request `i`.
   void judge(size_t i, float yes, float no) {
     ScoredToken token{{"x", -1}, {}};
     token.top = {{" Yes", yes}, {"no", no}};
@@ -77,7 +77,7 @@ struct Scene {
     options.prediction = std::move(how);
     turn = Turn::begin(writer, speaker, options, ear);
   }
-  ~Scene() {  // the sinks and the turn hold each other
+  ~Scene() {  // the sinks and the turn have pointers to each other
     writer->sinks.clear(), speaker->sinks.clear();
   }
   static Chat said(const std::string& text) {
@@ -231,7 +231,7 @@ TEST(Reflection, SentencesAreKeptUpToTheFirstThatIsWrong) {
             0u)
       << second.writing.chat->messages;
   scene.writer->judge(1, -1, -2);
-  scene.writer->judge(3, -2, -1);  // the third sentence, out of order
+  scene.writer->judge(3, -2, -1);  // judges the third sentence out of order
   EXPECT_EQ(scene.writer->asked.size(), 5u);
   scene.writer->judge(2, -1, -1);
   ASSERT_EQ(scene.writer->asked.size(), 6u) << "the fourth does not matter any more";

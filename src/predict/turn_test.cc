@@ -115,7 +115,7 @@ TEST_F(TurnTest, AnswersAsIfNothingHadBeenPredicted) {
     const auto turn = Turn::begin(*writer_, *speaker_, options(true), ear);
     for (int piece = 0; piece < 1 + i % 4; ++piece) {
       std::string known = question.substr(0, dice() % (question.size() + 1));
-      if (i % 3 == 1 && !known.empty()) known[dice() % known.size()] = 'x';  // misheard
+      if (i % 3 == 1 && !known.empty()) known[dice() % known.size()] = 'x';  // recognised wrongly
       turn->hear(said(known));
       if (i % 5 == 0) ear->wait_for_draft(1 + dice() % 8);
     }
@@ -180,7 +180,7 @@ TEST_F(TurnTest, DraftsGrowFromRoundToRound) {
   EXPECT_EQ(ear->counts_.wasted, 0);
 }
 
-/// A question without end is drafted for until too many tokens are wasted.
+/// A question that does not end gets drafts until too many tokens are wasted.
 TEST_F(TurnTest, AQuestionThatNeverEndsIsGivenUp) {
   TurnOptions asked = options(true);
   asked.prediction.drafts = {.first = 6, .more = 2, .most = 12, .most_wasted = 40};
@@ -247,8 +247,8 @@ TEST_F(TurnTest, AnAnswerWithoutWordsIsNotSpoken) {
   EXPECT_TRUE(ear->samples_.empty());
 }
 
-/// A refusal of the speaker, at once or when it opens the request, is an error of the answer, but
-/// not of a draft.
+/// Where the speech service refuses a request, at once or on opening it, an answer fails, but a
+/// draft does not.
 TEST_F(TurnTest, ASpeakerThatRefusesIsHeardOf) {
   const std::string question = "What is the time?";
   for (const char* param : {"voice", "speed"}) {
