@@ -35,7 +35,7 @@ class VoiceParts {
   LinearPart one_tap(const std::string& module, int64_t in, int64_t out = -1) const;
   PackedLinear linear(const std::string& module, int64_t in, int64_t out = -1,
                       WeightType type = WeightType::kF32) const;
-  /// Returns gamma and beta, [width] each.
+  /// Returns the tensor `name` as f32; throws LoadError for another shape.
   Tensor f32(const std::string& name, const Shape& shape) const;
   /// Returns a "same" convolution for a stream, which looks ahead.
   StreamConv stream_conv(const std::string& module, int64_t in, int64_t out = -1,
