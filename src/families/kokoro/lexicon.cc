@@ -82,7 +82,8 @@ std::string first_version(std::string phonemes) {
   return phonemes;
 }
 
-/// Whether a [t] behind the stem's last sound but one is a flap before a vowel.
+/// Returns whether the stem ends in a [t] that becomes a flap before a vowel: the sound before the
+/// [t] is a vowel or an r.
 bool ends_in_flap(std::string_view stem) {
   const auto [last, rest] = last_of(stem);
   return last == "t" && is_one_of(last_of(rest).first, "AIOWYiuæɑəɛɪɹʊʌ");
@@ -109,7 +110,8 @@ std::string with_ing(const std::string& stem) {
   return std::string(last_of(stem).second) + std::string(kFlap) + "ɪŋ";
 }
 
-/// Returns whether the consonant before the ending is written twice, as in "running".
+/// Returns whether "ck" or a double consonant precedes an ending of three letters: "picking",
+/// "running".
 bool is_doubled(std::string_view word) {
   const std::string_view stem = word.substr(0, word.size() - 3);
   if (stem.size() < 2) return false;

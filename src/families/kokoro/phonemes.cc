@@ -38,8 +38,8 @@ bool is_vowel(std::string_view phone) {
 }
 bool is_stressed(std::string_view phone) { return phone.ends_with('1'); }
 
-/// Returns whether a [t] or [d] is a flap: it follows a vowel, or an r after a vowel, and
-/// precedes an unstressed vowel.
+/// Returns whether the phone is a [t] that is a flap: it follows a vowel or an r, and precedes an
+/// unstressed vowel.
 bool is_flap(std::span<const std::string_view> phones, size_t at) {
   if (phones[at] != "t" || at == 0 || at + 1 >= phones.size()) return false;
   const bool before = is_vowel(phones[at - 1]) || (phones[at - 1] == "r" && at > 1);
@@ -69,8 +69,8 @@ bool is_ending(std::span<const std::string_view> phones, size_t at) {
 }
 
 /// Returns the index of the vowel with the main stress; -1: no vowel has stress. libflite marks
-/// all stresses alike. Before endings as in "alienation" and "activity", the main stress is the
-/// last; otherwise it is the first.
+/// all stresses alike. In words with endings as in "alienation" and "activity", the last stress is
+/// the main stress; in other words, the first.
 int64_t main_stress(std::span<const std::string_view> phones) {
   int64_t first = -1, last = -1;
   for (int64_t i = 0; i < std::ssize(phones); ++i) {
