@@ -197,7 +197,7 @@ void Turn::end_reading(int round, const Outcome& outcome) {
     return draft_on();
   }
   written_ = true;
-  if (spoken_ && !spoken_->heard) drop_voice();  // the answer has no first sentence
+  if (spoken_ && !spoken_->heard) drop_voice();  // no sentence to speak
   give_text();
   end_if_over();
 }
