@@ -71,8 +71,8 @@ std::shared_ptr<const SileroVad> SileroVad::load(const std::string& path) {
       {{kBins, 128, 1}, {128, 64, 2}, {64, 64, 2}, {64, 128, 1}}};
   Weights root(open_weights(file));
   root.build([&] {
-    out->transform_ = turned(
-        numbers(root, "stft_conv.weight", {2 * kBins, 1, kWindow}).data(), 2 * kBins, kWindow);
+    out->transform_ = turned(numbers(root, "stft_conv.weight", {2 * kBins, 1, kWindow}).data(),
+                             2 * kBins, kWindow);
     for (size_t i = 0; i < kShapes.size(); ++i) {
       const auto [in, width, stride] = kShapes[i];
       const std::string name = concat("conv", i + 1);
@@ -125,8 +125,7 @@ float SileroVad::probability(std::span<const float> samples, State& state) const
   SYRINX_CHECK(samples.size() == kBefore + kChunk, samples.size(), " samples");
   std::array<float, kBefore + kChunk + kBehind> heard{};
   std::copy(samples.begin(), samples.end(), heard.begin());
-  for (size_t i = 0; i < kBehind; ++i)
-    heard[samples.size() + i] = samples[samples.size() - 2 - i];
+  for (size_t i = 0; i < kBehind; ++i) heard[samples.size() + i] = samples[samples.size() - 2 - i];
   std::vector<float> now, next;
   for (int t = 0; t < kFrames; ++t) {
     std::array<float, 2 * kBins> parts{};
@@ -148,8 +147,8 @@ float SileroVad::probability(std::span<const float> samples, State& state) const
   }
   float sum = last_bias_;
   for (int i = 0; i < kH; ++i) {  // input, forget, cell, output
-    state.cell[i] = sigmoid(gates[kH + i]) * state.cell[i] +
-                    sigmoid(gates[i]) * std::tanh(gates[2 * kH + i]);
+    state.cell[i] =
+        sigmoid(gates[kH + i]) * state.cell[i] + sigmoid(gates[i]) * std::tanh(gates[2 * kH + i]);
     state.hidden[i] = sigmoid(gates[3 * kH + i]) * std::tanh(state.cell[i]);
     sum += last_[i] * std::max(state.hidden[i], 0.f);
   }

@@ -28,8 +28,7 @@ TEST(KnownModels, VoicesOfPiperAreMadeOfTheirNames) {
   const auto voice = find_known_model("piper:de_DE-thorsten_emotional-medium");
   ASSERT_TRUE(voice);
   EXPECT_EQ(voice->repository, "rhasspy/piper-voices");
-  EXPECT_EQ(voice->file,
-            "de/de_DE/thorsten_emotional/medium/de_DE-thorsten_emotional-medium.onnx");
+  EXPECT_EQ(voice->file, "de/de_DE/thorsten_emotional/medium/de_DE-thorsten_emotional-medium.onnx");
   EXPECT_EQ(voice->include[1], voice->file + ".json");
   for (const char* name : {"piper:", "piper:en_US", "piper:en_US-lessac", "piper:enUS-lessac-low",
                            "piper:en_US-../x-low", "piper:en_US--low", "piper:*_US-a-b"}) {

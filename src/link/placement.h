@@ -18,7 +18,7 @@ struct Placement {
 int remote_slots(const std::vector<Placement>& placements);
 
 /// The contents of a placement file, in YAML. Each line has a node's name, and `here`, the address
-/// of the process that holds the node, or a list of addresses ([a, b]).
+/// of the process that holds the node, or a list of addresses ([a, b], or a line of "- a" each).
 struct PlacementFile {
   std::string path;
   std::vector<Placement> elsewhere;

@@ -60,7 +60,7 @@ TEST(ModelProgress, GrowsToTheEndAlsoOfALoadThatFails) {
   EXPECT_EQ(load_fault(options), "");
   EXPECT_TRUE(seen.empty()) << "random weights";
 
-  const std::string file = SYRINX_SOURCE_DIR "/tests/parity/gguf/qwen2.gguf";
+  const std::string file = SYRINX_BINARY_DIR "/parity/gguf/qwen2.gguf";
   options.dummy = false;
   options.model = file;
   EXPECT_EQ(load_fault(options), "");

@@ -16,13 +16,14 @@ void read_speakers(const Config& config, FinchConfig& c) {
                           static_cast<float>(speaker.opt_f("pace", 1, 0.5, 2))});
   }
   const auto named = [&c](const Speaker& speaker) { return speaker.name == c.voice; };
-  if (c.speakers.size() > kMaxSpeakers || std::none_of(c.speakers.begin(), c.speakers.end(), named)) {
-    config.fail("speakers", concat("must be at most ", kMaxSpeakers, " and name the voice '",
-                                   c.voice, "'"));
+  if (c.speakers.size() > kMaxSpeakers ||
+      std::none_of(c.speakers.begin(), c.speakers.end(), named)) {
+    config.fail("speakers",
+                concat("must be at most ", kMaxSpeakers, " and name the voice '", c.voice, "'"));
   }
   const auto speeds = config.floats("speeds");
-  if (speeds.size() != 2 || !(speeds[0] >= 0.1 && speeds[0] <= 1 && speeds[1] >= 1 &&
-                              speeds[1] <= 10)) {
+  if (speeds.size() != 2 ||
+      !(speeds[0] >= 0.1 && speeds[0] <= 1 && speeds[1] >= 1 && speeds[1] <= 10)) {
     config.fail("speeds", "must be the slowest in [0.1, 1] and the fastest in [1, 10]");
   }
   c.slowest = static_cast<float>(speeds[0]);

@@ -18,7 +18,7 @@ void skinny_gemm(StepContext& ctx, const PackedMatrix& w, const View& x, const G
 struct TileCall {
   struct Segment {
     const float* x;
-    float* out;  // null: the pointer in GemmOut
+    float* out;                // null: the pointer in GemmOut
     int64_t rows, first_tile;  // first_tile: number of tiles (or rows) in earlier segments
   };
   const void* weight = nullptr;  // [rows][padded_k] f32 or bf16

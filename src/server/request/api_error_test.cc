@@ -18,9 +18,10 @@ TEST(ApiError, FromEngine) {
   const ApiError past = to_api_error(past_context(8192, 9000, "messages"));
   EXPECT_EQ(past.status, 400);
   EXPECT_EQ(past.code, "context_length_exceeded");
-  EXPECT_EQ(past.message,
-            "This model's maximum context length is 8192 tokens. However, your messages resulted in "
-            "9000 tokens, and an answer needs 1 more at least. Please shorten the messages.");
+  EXPECT_EQ(
+      past.message,
+      "This model's maximum context length is 8192 tokens. However, your messages resulted in "
+      "9000 tokens, and an answer needs 1 more at least. Please shorten the messages.");
   const double never = std::numeric_limits<double>::infinity();
   EXPECT_EQ(to_api_error({ErrorCode::kOverloaded, "m", "model", never}).retry_after_s, 0);
   const ApiError internal = to_api_error({ErrorCode::kInternal, "secret"});
