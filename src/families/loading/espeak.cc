@@ -74,7 +74,8 @@ class Espeak {
       } else if (line == border_) {
         said.emplace_back();
       } else {
-        said.back() += (said.back().empty() ? "" : " ") + std::string(line);
+        if (!said.back().empty()) said.back() += ' ';
+        said.back() += line;
       }
     });
     // A text that sounds like the border or the end changes the count.

@@ -178,13 +178,19 @@ TEST(PiperPhonemes, AKeptEspeakSaysWhatANewOneSays) {
       for (const std::string& clause : clauses) {
         const auto kept = say_by_espeak({clause}, voice), fresh = say_by_process({clause}, voice);
         ASSERT_EQ(kept.ok(), fresh.ok()) << voice << " " << clause;
-        if (kept.ok()) EXPECT_EQ(kept.value(), fresh.value()) << voice << " " << clause;
+        if (kept.ok()) {
+          EXPECT_EQ(kept.value(), fresh.value()) << voice << " " << clause;
+        }
       }
       const auto kept = say_by_espeak(clauses, voice), fresh = say_by_process(clauses, voice);
       ASSERT_EQ(kept.ok(), fresh.ok()) << voice;
-      if (kept.ok()) EXPECT_EQ(kept.value(), fresh.value()) << voice;
+      if (kept.ok()) {
+        EXPECT_EQ(kept.value(), fresh.value()) << voice;
+      }
     }
-    if (round == 0) EXPECT_GT(end_espeaks(), 0);  // the next round starts new processes
+    if (round == 0) {
+      EXPECT_GT(end_espeaks(), 0);  // the next round starts new processes
+    }
   }
 }
 
@@ -198,7 +204,9 @@ TEST(PiperPhonemes, KeptEspeaksAreFewAndServeManyThreads) {
       for (int i = 0; i < 5; ++i) {
         const auto said = say_by_espeak({"Good morning"}, voice);
         ASSERT_TRUE(said.ok()) << voice;
-        if (voice == std::string("en-us")) EXPECT_EQ(said.value()[0], want);
+        if (voice == std::string("en-us")) {
+          EXPECT_EQ(said.value()[0], want);
+        }
       }
     });
   }

@@ -280,9 +280,9 @@ std::string formatted_by_fields(const std::string& text, const Arguments& given,
       ++at;
       continue;
     }
-    const size_t close = text.find('}', at);
-    if (close == text.npos) throw Fault("a single '{' in a format");
-    std::string_view field = std::string_view(text).substr(at + 1, close - at - 1);
+    const std::string_view rest = std::string_view(text).substr(at + 1);
+    const std::string_view field = rest.substr(0, rest.find('}'));
+    if (field.size() == rest.size()) throw Fault("a single '{' in a format");
     if (field.find('{') != field.npos) throw Fault("a format within a format is not supported");
     const size_t colon = std::min(field.find(':'), field.size());
     const std::string_view how = field.substr(std::min(colon + 1, field.size()));
@@ -311,7 +311,7 @@ std::string formatted_by_fields(const std::string& text, const Arguments& given,
     const std::string piece = field_value(shown_value, how, budget);
     budget.spend_bytes(piece.size());
     out += piece;
-    at = close + 1;
+    at += field.size() + 2;
   }
   return out;
 }
