@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// As executors_alone() of runtime.h. With a few threads, all of them run one batch, too, where a
-/// chunk is a whole utterance: first audio waits for all of it.
+/// As executors_alone() of runtime.h. With a few threads, all of them run one batch also where a
+/// client waits for one large batch: a chunk that is a whole utterance, or a recogniser's encoder.
 Executors executors_for(const Pipeline& pipeline, int threads);
 
 }  // namespace syrinx

@@ -346,10 +346,21 @@ bool chunks_are_utterances(const Pipeline& pipeline) {
   return graph.feeding(speaker).policy.steady > kLong_s * pipeline.info().speech.frame_rate;
 }
 
+/// Whether the model takes recordings and does not speak: a recogniser.
+bool only_hears(const Pipeline& pipeline) {
+  const Graph& graph = pipeline.graph();
+  return !pipeline.info().speaks && std::ranges::any_of(graph.edges(), [&](const Edge& edge) {
+    const ChunkStage* const fed =
+        edge.from.node == kClient ? graph.node(edge.to.node).chunk : nullptr;
+    return fed != nullptr && fed->in().flow == Flow::kSamples;
+  });
+}
+
 }  // namespace
 
 Executors executors_for(const Pipeline& pipeline, int threads) {
-  if (threads < kFewThreads && chunks_are_utterances(pipeline)) return Executors::kShared;
+  const bool waits = chunks_are_utterances(pipeline) || only_hears(pipeline);
+  if (threads < kFewThreads && waits) return Executors::kShared;
   return executors_alone(pipeline.info(), threads);
 }
 
@@ -357,9 +368,7 @@ Executors executors_alone(const PipelineInfo& info, int threads) {
   constexpr size_t kMoreThanCaches = size_t{256} << 20;
   size_t bytes = 0;
   for (const PartInfo& part : info.parts) bytes += part.bytes;
-  const bool only_hears = !info.speaks && !info.writes;
-  const bool shared =
-      threads == 1 || (threads < kFewThreads && (only_hears || bytes > kMoreThanCaches));
+  const bool shared = threads == 1 || (threads < kFewThreads && bytes > kMoreThanCaches);
   return shared ? Executors::kShared : Executors::kSplit;
 }
 

@@ -78,8 +78,7 @@ Introduction introduce(const LoadOptions& options);
 /// Returns the executors for a model that has `threads` threads of a CPU to itself. If there are
 /// few threads and the weights exceed a cache, all threads run one batch: a step then waits for
 /// memory, which one core cannot saturate, and with two executors half of the threads would wait
-/// for the other half. The same holds for a recogniser: its encoder's batches are large, and a
-/// speaker waits for them.
+/// for the other half.
 Executors executors_alone(const PipelineInfo& info, int threads);
 
 /// Loads a model and its engine: on `machine`, or else on a machine of its own, with

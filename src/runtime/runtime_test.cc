@@ -210,11 +210,15 @@ TEST(Load, ALargeModelAloneHasFewThreadsOnOneBatch) {
 }
 
 TEST(Load, ARecogniserAloneHasFewThreadsOnOneBatch) {
-  PipelineInfo whisper;
-  whisper.speaks = whisper.writes = false;
-  whisper.parts = {{"encoder", "", size_t{20} << 20}, {"decoder", "", size_t{60} << 20}};
-  EXPECT_EQ(executors_alone(whisper, 2), Executors::kShared);
-  EXPECT_EQ(executors_alone(whisper, 4), Executors::kSplit);
+  LoadOptions options;
+  options.model = SYRINX_BINARY_DIR "/parity/whisper/small";
+  const auto whisper = load_pipeline(options);
+  ASSERT_EQ(whisper->info().family, "whisper");
+  EXPECT_EQ(executors_for(*whisper, 2), Executors::kShared);
+  EXPECT_EQ(executors_for(*whisper, 4), Executors::kSplit);
+  options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/llama";
+  options.dummy = true;
+  EXPECT_EQ(executors_for(*load_pipeline(options), 2), Executors::kSplit) << "a text model";
 }
 
 TEST(Load, AModelWhoseChunksAreUtterancesHasFewThreadsOnOneBatch) {
