@@ -1,4 +1,4 @@
-// How much longer batches take in a running engine than alone.
+// Measures how much longer batches take in a running engine than alone. A value; one thread at a time.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Histograms of other rooms in the text that the engine's own are written in. Any thread.
+// Writes histograms of other rooms in the same text format as the engine's metrics. Any thread.
 #pragma once
 
 #include <string>

@@ -8,9 +8,9 @@
 
 namespace syrinx {
 
-/// Adds to `taken` the bytes of each tensor that this thread takes from Weights for the first time,
-/// before the tensor is converted or packed. Only the innermost object of a thread counts. Objects
-/// are destroyed in reverse order of construction.
+/// Calls `taken` with the bytes of each tensor that this thread takes from Weights for the first
+/// time, before the tensor is converted or packed. Only the innermost object of a thread counts.
+/// Objects are destroyed in reverse order of construction.
 class TakenBytes {
  public:
   explicit TakenBytes(std::function<void(int64_t bytes)> taken);

@@ -460,7 +460,7 @@ void SsmlReader::end() {
     case OpenElement::kSub:
       return replace(open.value);
     case OpenElement::kPhoneme:
-      if (inside.empty()) replace("x");  // a placeholder
+      if (inside.empty()) replace("x");  // the phones need a text to belong to
       if (text.size() - begin > kMostSaid) return fail("<phoneme> around too much text");
       out_.sayings.resize(std::min(out_.sayings.size(), open.sayings));
       return say(open, {.phones = open.phones});

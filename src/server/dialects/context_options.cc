@@ -11,7 +11,7 @@ std::variant<ContextOptions, ApiError> context_options(const JsonIn& fields, con
                                                        bool strict) {
   const PipelineInfo& info = *speaker.info;
   JsonIn body = fields;
-  body["input"] = "text";  // a placeholder: texts are checked elsewhere
+  body["input"] = "text";  // any text: texts of a context are checked when they come
   const auto format = string_at(body, "response_format");
   if (!format) body["response_format"] = "pcm";
   std::optional<bool> ssml;  // applies to the text, which arrives later

@@ -1,5 +1,5 @@
-// What the parts of a session of the Realtime API share: its settings, its conversation, what is
-// said and typed, and where events and wishes go. One thread at a time.
+// State that the parts of a Realtime session share: settings, conversation, speech, typed text, and
+// the lists to which they append events and requests for work. One thread at a time.
 #pragma once
 
 #include <optional>

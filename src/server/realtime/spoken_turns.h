@@ -1,5 +1,5 @@
-// What is said in a session: its turns, as the detector of voices or the client ends them, become
-// items of the conversation. Events come in the documented order: speech_started, speech_stopped,
+// The spoken turns of a session. The voice detector or the client ends a turn, which then becomes
+// an item of the conversation. Events come in the documented order: speech_started, speech_stopped,
 // committed, item.added, item.done. One thread at a time.
 #pragma once
 

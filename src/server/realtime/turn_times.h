@@ -1,6 +1,6 @@
-// How long speakers of the Realtime API wait for an answer, by part: from the end of speech to the
-// transcript, to the answer's first text and to its first audio. Turns whose end the detector of
-// voices found are measured; answers only where they need no further event of the client.
+// Seconds that speakers of the Realtime API wait for an answer, by part: from the end of speech to
+// the transcript, to the answer's first text and to its first audio. Turns whose end the detector
+// of voices found are measured; answers only where they need no further event of the client.
 #pragma once
 
 #include <cstdint>
