@@ -191,17 +191,25 @@ class Page:
         return [p["request"]["url"] for s, m, p in self.browser.events
                 if s == self.session and m == "Network.requestWillBeSent"]
 
-    def click(self, selector):
-        """With the mouse, where it is seen."""
-        x, y = self.run(f"""(() => {{
-            const e = document.querySelector({json.dumps(selector)});
-            e.scrollIntoView({{block: 'center'}});
-            const r = e.getBoundingClientRect();
-            return [r.x + r.width / 2, r.y + r.height / 2];
-        }})()""")
-        for kind in ["mousePressed", "mouseReleased"]:
-            self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
-                      clickCount=1)
+    def click(self, selector, timeout_s=30):
+        """Clicks an element with the mouse. A browser drops clicks on a page that it has not drawn yet, and a page
+        that still loads moves its elements: so the click is repeated until the element gets it."""
+        element = f"document.querySelector({json.dumps(selector)})"
+        self.run(f"""window.clicked = false;
+                     {element}.addEventListener('mousedown', () => window.clicked = true, {{once: true}})""")
+        deadline = time.monotonic() + timeout_s
+        while not self.run("window.clicked"):
+            if time.monotonic() > deadline:
+                raise AssertionError(f"{selector}: not clicked within {timeout_s} s")
+            x, y = self.run(f"""(async () => {{
+                {element}.scrollIntoView({{block: 'center', behavior: 'instant'}});
+                await new Promise(requestAnimationFrame);
+                const {{x, y, width, height}} = {element}.getBoundingClientRect();
+                return [x + width / 2, y + height / 2];
+            }})()""")
+            for kind in ["mousePressed", "mouseReleased"]:
+                self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left",
+                          clickCount=1)
 
     def key(self, name, control=False, shift=False):
         codes = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "a": 65, "ArrowRight": 39,
