@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/error.h"
 #include "io/json.h"
 #include "kernels/packed_matrix.h"
 #include "model/pipeline.h"
@@ -29,6 +30,12 @@ struct LoadSpec {
   AbsentTensors part(std::string_view node) const {
     return AbsentTensors(elsewhere && elsewhere(node));
   }
+};
+
+/// A model that has no kernels for the GPU that LoadSpec names; another device may do.
+class CpuOnlyError : public LoadError {
+ public:
+  using LoadError::LoadError;
 };
 
 /// One row of the table: how to identify and load checkpoints of a family.

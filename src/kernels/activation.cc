@@ -65,7 +65,7 @@ void silu_mul(StepContext& ctx, const View& x, const View& out) {
 
 void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
   check_gate("gelu_tanh_mul", x, out);
-  SYRINX_CHECK(x.device == Device::kCpu, "[gelu_tanh_mul] runs on the CPU only");
+  if (x.device == Device::kCuda) return cuda::gelu_tanh_mul(ctx, x, out);
   gate(ctx, cpu_features().simd() ? &simd::gelu_tanh_mul : &ref::gelu_tanh_mul, x, out);
 }
 

@@ -25,7 +25,6 @@ enum class Activation : uint8_t {
 void activate(StepContext& ctx, Activation f, const View& x, const View& out);
 
 /// Computes the gate of GeGLU: out[i, j] = gelu_tanh(x[i, j]) * x[i, F + j]. x [N, 2F], out [N, F].
-/// CPU only.
 void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out);
 
 /// Computes SwiGLU of a fused projection: out[i, j] = silu(x[i, j]) * x[i, F + j]. x [N, 2F], out

@@ -103,7 +103,7 @@ struct AttentionSpec {
   /// Positions [begin, end) that the rows of each sequence may see, [B]. Empty: all. Every row must
   /// see at least one position.
   std::span<const int32_t> begin = {}, end = {};
-  /// Scores become cap * tanh(score / cap); 0: no cap. CPU only.
+  /// Scores become cap * tanh(score / cap); 0: no cap.
   float cap = 0;
 };
 

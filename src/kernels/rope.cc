@@ -45,16 +45,17 @@ RopeTable::RopeTable(const RopeSpec& spec, int64_t cached_positions)
     const double inverse = 1 / (spec.bf16 ? static_cast<float>(wave) : wave);
     inv_freq_.f32()[i] = scaled_frequency(static_cast<float>(inverse), spec.scaling);
   }
+  if (!spec.factors.empty()) slow_ = Tensor({half}, DType::kF32);
+  for (size_t i = 0; i < spec.factors.size(); ++i) slow_.f32()[i] = 1 / spec.factors[i];
   for (int64_t p = 0; p < cached_positions; ++p)
     angles(p, cos_.f32() + p * half, sin_.f32() + p * half);
 }
 
 RopeTable RopeTable::on_device(Device device) const {
-  SYRINX_CHECK(!spec_.bf16, "[rope] angles in bf16 are for the CPU");
-  SYRINX_CHECK(spec_.factors.empty(), "[rope] factors of positions are for the CPU");
   RopeTable copy;
   copy.spec_ = spec_;
   copy.inv_freq_ = copy_to(inv_freq_, device);
+  if (!slow_.empty()) copy.slow_ = copy_to(slow_, device);
   copy.cos_ = copy_to(cos_, device);
   copy.sin_ = copy_to(sin_, device);
   return copy;
@@ -62,7 +63,7 @@ RopeTable RopeTable::on_device(Device device) const {
 
 void RopeTable::angles(int64_t position, float* cos, float* sin) const {
   for (int i = 0; i < spec_.dim / 2; ++i) {
-    const float factor = spec_.factors.empty() ? 1 : 1 / spec_.factors[i];
+    const float factor = slow_.empty() ? 1 : slow_.f32()[i];
     const double angle = static_cast<float>(position) * factor * inv_freq_.f32()[i];
     cos[i] = static_cast<float>(std::cos(angle)) * spec_.gain;
     sin[i] = static_cast<float>(std::sin(angle)) * spec_.gain;

@@ -28,10 +28,10 @@ struct RopeSpec {
   double theta = 10000;
   RopeLayout layout = RopeLayout::kHalfSplit;
   RopeScaling scaling = {};
-  /// Whether cos and sin are rounded to bf16, as in some authors' tables. CPU only.
+  /// Whether cos and sin are rounded to bf16, as in some authors' tables.
   bool bf16 = false;
   /// "longrope": positions are divided by factors[i] for pair i; [dim / 2], empty: no longrope. cos
-  /// and sin are multiplied by `gain`. CPU only.
+  /// and sin are multiplied by `gain`.
   /// Formula: transformers:src/transformers/modeling_rope_utils.py, _compute_longrope_parameters.
   std::vector<float> factors = {};
   float gain = 1;
@@ -53,13 +53,15 @@ class RopeTable {
   const View& sin() const { return sin_.view(); }
   /// Returns [dim / 2] f32: radians per position.
   const View& inv_freq() const { return inv_freq_.view(); }
+  /// Returns [dim / 2] f32: 1 / factors; empty without factors.
+  const View& slow() const { return slow_.view(); }
 
   /// Returns the table in the memory of a GPU; angles() works only for a table of the host.
   RopeTable on_device(Device device) const;
 
  private:
   RopeSpec spec_;
-  Tensor inv_freq_, cos_, sin_;
+  Tensor inv_freq_, slow_, cos_, sin_;
 };
 
 /// Rotates every head of row i by positions[i], in place. positions [N].

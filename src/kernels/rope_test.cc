@@ -96,17 +96,22 @@ TEST(Rope, AnglesMayBeThoseOfATableInBf16) {
 }
 
 TEST_P(RopeTest, PositionsBeyondTheTableAreTheSameBits) {
-  Bench bench(1, GetParam());
-  const RopeTable small({16, 10000}, 4), large({16, 10000}, 100);
-  Tensor x = fixture::random({2, 16}, 1), y = x.clone();
-  const std::vector<int32_t> positions{3, 99}, bad{0, -1};
-  rope(bench.ctx, all_heads(bench.on(x), 1), positions, bench.weights(small));
-  bench.back();
-  rope(bench.ctx, all_heads(bench.on(y), 1), positions, bench.weights(large));
-  bench.back();
-  EXPECT_TRUE(fixture::same_bits(x, y));
-  EXPECT_THROW(rope(bench.ctx, all_heads(bench.on(x), 1), bad, bench.weights(small)),
-               InternalError);
+  RopeSpec rounded{16, 10000}, slowed{16, 10000};
+  rounded.bf16 = true;
+  slowed.factors = {1, 1.1f, 1.3f, 2, 4, 8, 16, 30}, slowed.gain = 1.19f;
+  for (const RopeSpec& spec : {RopeSpec{16, 10000}, rounded, slowed}) {
+    Bench bench(1, GetParam());
+    const RopeTable small(spec, 4), large(spec, 100);
+    Tensor x = fixture::random({2, 16}, 1), y = x.clone();
+    const std::vector<int32_t> positions{3, 99}, bad{0, -1};
+    rope(bench.ctx, all_heads(bench.on(x), 1), positions, bench.weights(small));
+    bench.back();
+    rope(bench.ctx, all_heads(bench.on(y), 1), positions, bench.weights(large));
+    bench.back();
+    EXPECT_TRUE(fixture::same_bits(x, y));
+    EXPECT_THROW(rope(bench.ctx, all_heads(bench.on(x), 1), bad, bench.weights(small)),
+                 InternalError);
+  }
 }
 
 }  // namespace

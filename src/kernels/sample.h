@@ -31,14 +31,14 @@ struct SampleParams {
   /// (Chatterbox). Top-k is off.
   bool min_p_first = false;
   /// Whether the repetition penalty comes after the filters, so that it does not change which ids
-  /// they keep (chatterbox:models/t3/t3.py, inference_turbo). CPU only.
+  /// they keep (chatterbox:models/t3/t3.py, inference_turbo).
   bool penalty_last = false;
   /// Whether the repetition penalty applies once per occurrence of an id instead of once per id.
   bool penalty_each = false;
   /// Whether top-k and top-p are one filter of the logits before the temperature. Among the best
   /// top_k ids, it keeps each id whose mass, together with that of all better ids, is at most top_p
   /// of the total, and always the best id. An id that repeats is drawn again in the same way,
-  /// itself included, with ras_temperature and ras_top_p. Min-p is off. CPU only.
+  /// itself included, with ras_temperature and ras_top_p. Min-p is off.
   /// (fish-speech:fish_speech/models/text2semantic/inference.py)
   bool filter_first = false;
   float ras_temperature = 1, ras_top_p = 1;
@@ -60,7 +60,7 @@ struct SampleRule {
   int32_t wanted = -1;
   int wanted_among = 1;
   /// Mask of allowed ids: bit id % 64 of word id / 64. Ids beyond the mask are not allowed. Empty:
-  /// no mask. Borrowed until the id is drawn. CPU only.
+  /// no mask. Borrowed until the id is drawn.
   std::span<const uint64_t> mask = {};
 };
 

@@ -240,7 +240,7 @@ TEST(Sample, FollowsTheProbabilitiesOfTransformers) {
 TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   Bench cpu, bench(1, GetParam());
   const std::vector<int32_t> history{4, 9, 4, 200, 33, 33, 120, 121, 4};
-  std::vector<SampleParams> filters(16);
+  std::vector<SampleParams> filters(26);
   filters[1].temperature = 0.7f;
   filters[2].top_k = 50;
   filters[3].top_k = 5, filters[3].temperature = 1.3f;
@@ -256,28 +256,74 @@ TEST_P(SampleTest, SameIdsAsTheCpuForEveryFilter) {
   filters[13].top_k = 1;
   filters[14].top_p = 0.01f;
   filters[15].temperature = 0;
+  for (int i = 16; i < 21; ++i) filters[i].filter_first = true;
+  filters[16].top_k = 30, filters[16].top_p = 0.7f, filters[16].temperature = 0.6f;
+  filters[17].top_k = 30, filters[17].temperature = 1.5f, filters[17].ras_window = 10;
+  filters[17].ras_top_p = 0.9f, filters[17].ras_temperature = 1.2f;
+  filters[18].top_p = 0.8f, filters[18].temperature = 2;
+  filters[19].top_k = 2500, filters[19].top_p = 0.95f, filters[19].temperature = 0.7f;
+  filters[20].top_p = 0.01f;
+  for (int i = 21; i < 26; ++i) filters[i].penalty_last = true, filters[i].penalty_window = 3;
+  for (int i = 21; i < 26; ++i) filters[i].repetition_penalty = 1.2f;
+  filters[21].top_k = 40, filters[21].top_p = 0.95f, filters[21].temperature = 0.8f;
+  filters[22].repetition_penalty = 0.5f;
+  filters[23].min_p = 0.05f;
+  filters[24].top_k = 2500;
+  filters[25].temperature = 0;
+  const int kinds = static_cast<int>(filters.size()), count = 3 * kinds;
   const SampleRule some{{{{2, 30}, {33, 34}, {50, 5000}}}, 3, -1};
+  std::vector<uint64_t> mask(100);  // ids from 6,400 on are not allowed
+  for (size_t i = 0; i < mask.size(); ++i) mask[i] = 0x9e3779b97f4a7c15u * (i + 1);
+  SampleRule masked = some;
+  masked.mask = mask;
+  const SampleRule any, *rules[] = {&any, &some, &masked};
   // Flat logits leave many ids and many ties; steep ones leave few.
   for (const float spread : {0.f, 0.02f, 2.f, 8.f}) {
     for (const int vocabulary : {300, 3072, 9000}) {
-      Tensor logits = fixture::random({32, vocabulary}, 5, spread);
-      for (int i = 0; i < 32 * vocabulary; i += 7) logits.f32()[i] = 0;
+      Tensor logits = fixture::random({count, vocabulary}, 5, spread);
+      for (int i = 0; i < count * vocabulary; i += 7) logits.f32()[i] = 0;
       std::vector<SampleRow> rows;
-      for (uint32_t i = 0; i < 32; ++i) {
-        rows.push_back({filters[i % 16], i < 16 ? SampleRule{} : some, history, 99, i, i % 3});
+      for (int i = 0; i < count; ++i) {
+        const auto step = static_cast<uint32_t>(i);
+        rows.push_back({filters[i % kinds], *rules[i / kinds], history, 99, step, step % 3});
       }
-      std::vector<int32_t> want(32), got(32);
-      std::vector<SampleStatus> want_status(32), status(32);
+      std::vector<int32_t> want(count), got(count);
+      std::vector<SampleStatus> want_status(count), status(count);
       sample(cpu.ctx, logits, rows, want, want_status);
       sample(bench.ctx, bench.on(logits), rows, got, status);
       bench.back();
-      for (int i = 0; i < 32; ++i) {
-        EXPECT_EQ(got[i], want[i]) << "filter " << i % 16 << ", " << vocabulary << " ids, spread "
-                                   << spread << (i < 16 ? "" : ", some allowed");
+      for (int i = 0; i < count; ++i) {
+        EXPECT_EQ(got[i], want[i]) << "filter " << i % kinds << ", " << vocabulary
+                                   << " ids, spread " << spread << ", rule " << i / kinds;
         EXPECT_EQ(status[i], want_status[i]);
       }
     }
   }
+}
+
+// Half of the ids are penalised, and every row has a mask of its own.
+TEST_P(SampleTest, SameIdsAsTheCpuForPenaltiesAndMasks) {
+  constexpr int kRows = 400, kVocabulary = 150;
+  const Tensor logits = fixture::random({kRows, kVocabulary}, 9, 1.5f);
+  std::vector<int32_t> history;
+  for (int id = 0; id < kVocabulary; id += 2) history.push_back(id);
+  std::vector<std::vector<uint64_t>> masks;
+  std::vector<SampleRow> rows(kRows);
+  for (uint32_t i = 0; i < kRows; ++i) {
+    masks.push_back({~uint64_t{0} << i % 60, 0x5555555555555555u << i % 2, i % 3});
+    rows[i].params.repetition_penalty = i % 2 != 0 ? 1.7f : 0.6f;
+    rows[i].params.penalty_last = i % 4 < 2;
+    if (i % 8 < 4) rows[i].params.top_k = 60;
+    rows[i].history = history, rows[i].step = i;
+    if (i % 16 < 8) rows[i].rule.mask = masks.back();
+  }
+  Bench cpu, bench(1, GetParam());
+  std::vector<int32_t> want(kRows), got(kRows);
+  std::vector<SampleStatus> status(kRows);
+  sample(cpu.ctx, logits, rows, want, status);
+  sample(bench.ctx, bench.on(logits), rows, got, status);
+  bench.back();
+  EXPECT_EQ(got, want);
 }
 
 TEST(Sample, TopKKeepsTies) {

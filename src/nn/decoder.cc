@@ -55,10 +55,6 @@ void Decoder::Norm::move_to(Device device) {
 
 std::string DecoderConfig::only_on_cpu() const {
   if (moe.experts > 0) return "experts";
-  if (qk_norm_wide) return "norms of all heads together";
-  if (score_cap > 0) return "capped scores";
-  if (mlp == MlpKind::kGeGlu) return "gates of gelu";
-  if (!rope.factors.empty()) return "scaled positions";
   return {};
 }
 
@@ -186,11 +182,16 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
   AttentionSpec spec{c.query_scale, kind.window, c.causal};
   if (spec.scale == 0) spec.scale = 1.f / std::sqrt(static_cast<float>(c.head_dim));
   spec.cap = c.score_cap;
+  if (c.qk_norm_wide) {
+    block.q_norm.heads(ctx, {qkv, 0, 1, static_cast<int>(q_width)});
+    block.k_norm.heads(ctx, {qkv, q_width, 1, c.kv_heads * c.head_dim});
+  }
+  const bool norms_heads = c.qk_norm && !c.qk_norm_wide;
   if (ctx.device == Device::kCuda) {
     for (const DecoderPart& part : parts) {
       const int64_t end = part.begin + part.ragged.rows();
       Qkv heads{qkv.slice(part.begin, end), c.heads, c.kv_heads, c.head_dim};
-      if (c.qk_norm) {
+      if (norms_heads) {
         heads.q_norm = block.q_norm.weight(), heads.q_eps = block.q_norm.eps();
         heads.k_norm = block.k_norm.weight(), heads.k_eps = block.k_norm.eps();
       }
@@ -201,15 +202,9 @@ void Decoder::attend(StepContext& ctx, int number, const View& qkv,
     }
     return;
   }
-  if (c.qk_norm) {
-    const int k_width = c.kv_heads * c.head_dim;
-    if (c.qk_norm_wide) {
-      block.q_norm.heads(ctx, {qkv, 0, 1, static_cast<int>(q_width)});
-      block.k_norm.heads(ctx, {qkv, q_width, 1, k_width});
-    } else {
-      block.q_norm.heads(ctx, {qkv, 0, c.heads, c.head_dim});
-      block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
-    }
+  if (norms_heads) {
+    block.q_norm.heads(ctx, {qkv, 0, c.heads, c.head_dim});
+    block.k_norm.heads(ctx, {qkv, q_width, c.kv_heads, c.head_dim});
   }
   if (turned) {
     // q and k are adjacent, so one pass rotates both.

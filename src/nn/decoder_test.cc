@@ -267,8 +267,6 @@ TEST(Decoder, LayersMaySeeAndTurnEachInItsWay) {
 TEST(Decoder, SaysWhatRunsOnTheCpuOnly) {
   EXPECT_EQ(qwen3().only_on_cpu(), "");
   EXPECT_EQ(mixture().only_on_cpu(), "experts");
-  EXPECT_EQ(olmo2().only_on_cpu(), "norms of all heads together");
-  EXPECT_EQ(gemma3().only_on_cpu(), "capped scores");
 }
 
 TEST(Decoder, CachesOf8BitsCostNothingBeside4BitWeights) {

@@ -292,6 +292,20 @@ class ProgressReports {
   std::optional<TakenBytes> taken_;
 };
 
+std::shared_ptr<const Pipeline> load_on(Device device, const LoadOptions& options,
+                                        const FoundModel& found) {
+  LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, device),
+                options.dummy, device};
+  if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
+  ThreadPool pool(options.engine.threads);
+  const std::unique_ptr<WeightsCache> cache = weights_cache(options, found, spec);
+  const PackingScope scope(&pool, cache.get());
+  const ProgressReports reports(options, found.dir);
+  std::shared_ptr<const Pipeline> pipeline = found.family->load(spec);
+  if (cache) cache->finish();
+  return pipeline;
+}
+
 }  // namespace
 
 void find_checkpoint(const LoadOptions& options) { static_cast<void>(find_model(options)); }
@@ -306,19 +320,13 @@ std::shared_ptr<const PipelineInfo> facts_of(const LoadOptions& options) try {
 
 std::shared_ptr<const Pipeline> load_pipeline(const LoadOptions& options) {
   const FoundModel found = find_model(options);
-  const Family& family = *found.family;
-  const Device device = device_for(options.device, family);
-  LoadSpec spec{found.dir, model_name(options.model), weight_type(options.weights, device),
-                options.dummy, device};
-  if (spec.device == Device::kCpu) spec.elsewhere = elsewhere(options);
+  const Device device = device_for(options.device, *found.family);
   std::shared_ptr<const Pipeline> pipeline;
-  {
-    ThreadPool pool(options.engine.threads);
-    const std::unique_ptr<WeightsCache> cache = weights_cache(options, found, spec);
-    const PackingScope scope(&pool, cache.get());
-    const ProgressReports reports(options, found.dir);
-    pipeline = family.load(spec);
-    if (cache) cache->finish();
+  try {
+    pipeline = load_on(device, options, found);
+  } catch (const CpuOnlyError&) {
+    if (options.device != "auto") throw;
+    pipeline = load_on(Device::kCpu, options, found);
   }
   if (options.placement_file) check_placement(*options.placement_file, pipeline->graph());
   if (options.placements.empty()) return pipeline;

@@ -79,11 +79,12 @@ Bagpiper::Bagpiper(const LoadSpec& spec) {
     }
     {
       const AbsentTensors part = spec.part("lm");
-      lm_ = load_lm(config_, root, spec.weights);
+      lm_ = load_lm(config_, root, spec);
     }
     const AbsentTensors part = spec.part("codec");
     codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
   });
+  move_networks(spec, *lm_, *codec_);
   hearing_ = std::make_unique<TowerStage>(*tower_, &adaptor_);
   stage_ = std::make_unique<DacStage>(*codec_);
   const Link decoding{

@@ -8,9 +8,9 @@
 namespace syrinx::bagpiper {
 
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                 WeightType type) {
+                                 const LoadSpec& spec) {
   const Weights model = weights.scope("model");
-  Decoder decoder(config.lm, model, type);
+  Decoder decoder(config.lm, model, spec.weights);
   const int64_t width = config.lm.hidden;
   const View table = model.take("embed_tokens.weight", {config.vocab(), width});
   const View shared = weights.take("lm_head.weight", {config.vocab(), width});
@@ -25,9 +25,10 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     const RowRange pad{kPad, kPad + 1}, codes{config.first_code(s), config.first_code(s + 1)};
     const std::vector<HeadPart> parts = s == 0 ? std::vector<HeadPart>{{control}, {words}, {codes}}
                                                : std::vector<HeadPart>{{pad, codes}};
-    heads.push_back(pack_stream_head(shared, parts, own, at_least_8_bits(type)));
+    heads.push_back(
+        pack_stream_head(shared, parts, own, at_least_8_bits(spec.weights), spec.device));
   }
-  const KvSpec kv = config.lm.kv_spec(cache_type(type));
+  const KvSpec kv = config.lm.kv_spec(cache_type(spec.weights));
   return std::make_unique<CodecLm>(CodecLmParts{
       std::move(decoder), std::vector<View>(static_cast<size_t>(config.streams), table),
       std::move(heads), kv, config.max_positions});

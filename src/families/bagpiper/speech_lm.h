@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "families/bagpiper/config.h"
+#include "families/family.h"
 #include "families/spoken/codec_lm.h"
 #include "io/weights.h"
 
@@ -15,6 +16,6 @@ namespace syrinx::bagpiper {
 
 /// `weights` is the scope that has "model." and must outlive the result: the table is not copied.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                 WeightType type);
+                                 const LoadSpec& spec);
 
 }  // namespace syrinx::bagpiper

@@ -44,7 +44,7 @@ Chatterbox::Chatterbox(const LoadSpec& spec, const Edition& edition) {
     const AbsentTensors part = spec.part("ar");
     nets_ = load_speech(config_, *weights_, spec.weights);
   });
-  if (spec.device != Device::kCpu) nets_.lm->move_to(spec.device);
+  move_networks(spec, *nets_.lm);
   Sound sound = load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
   hift_ = std::move(sound.vocoder);

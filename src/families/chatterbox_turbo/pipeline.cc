@@ -31,6 +31,7 @@ ChatterboxTurbo::ChatterboxTurbo(const LoadSpec& spec) {
     const AbsentTensors part = spec.part("ar");
     nets_ = load_speech(config_, *weights_, spec.weights);
   });
+  move_networks(spec, *nets_.lm);
   chatterbox::Sound sound = chatterbox::load_sound(codec, config_, spec);
   flow_ = std::move(sound.flow);
   hift_ = std::move(sound.vocoder);

@@ -40,7 +40,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
     const AbsentTensors part = spec.part("ar");
     lm_ = load_lm(config_, *weights_, spec.weights);
   });
-  if (spec.device != Device::kCpu) lm_->move_to(spec.device);
+  move_networks(spec, *lm_);
   {
     const Weights weights(weights_at(spec, join_path(spec.dir, "flow.pt")));
     weights.build([&] {

@@ -71,10 +71,7 @@ Csm::Csm(const LoadSpec& spec) {
   if (codec.has("downsample.conv.weight") || codec.count("encoder.layers") > 0) {
     voices_ = make_voices(codec, config_.codec);
   }
-  if (spec.device != Device::kCpu) {
-    lm->move_to(spec.device);
-    codec_->move_to(spec.device);
-  }
+  move_networks(spec, *lm, *codec_);
   spoken_ = spoken_model(config_, load_defaults(join_path(spec.dir, "generation_config.json")));
   name("csm", spec, "Apache-2.0");
   for (int i = 0; i < kListedSpeakers; ++i) {

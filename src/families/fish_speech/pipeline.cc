@@ -66,6 +66,7 @@ FishSpeech::FishSpeech(const LoadSpec& spec) {
     const AbsentTensors part = spec.part("ar");
     lm = load_dual_ar(config_, *weights_, spec.weights);
   });
+  move_networks(spec, *lm);
   load_codec(spec);
   name("fish_speech", spec, "Fish Audio Research License: no commercial use (see the checkpoint)");
   for (int i = 0; i < kListedSpeakers; ++i) {

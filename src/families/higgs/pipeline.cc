@@ -88,6 +88,7 @@ Higgs::Higgs(const LoadSpec& spec) {
     const AbsentTensors part = spec.part("codec");
     codec_ = std::make_unique<DacCodec>(load_xcodec(sizes, codec, codec_weights(spec.weights)));
   });
+  move_networks(spec, *lm, *codec_);
   if (spec.dummy || codec.has("fc.weight")) voices_ = make_voices(codec, sizes);
   spoken_ = spoken_model(config_);
   name(kFamily, spec,

@@ -98,7 +98,7 @@ Status check_answerable(const SpeechRequest& request) {
 
 Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
                                              const Generation& generation, const Prompter& prompter,
-                                             const SpeechRequest& request, bool masks) {
+                                             const SpeechRequest& request) {
   if (Status fault = check_answerable(request); !fault) return fault.error();
   auto prompt = request.writing.chat ? prompter.of_chat(*request.writing.chat)
                                      : prompter.of_text(request.say.text);
@@ -111,14 +111,13 @@ Result<std::unique_ptr<Answer>> Answer::open(const ModelConfig& config,
   auto out = std::unique_ptr<Answer>(
       new Answer(config, generation, prompter.tokenizer(), request, prompt.take()));
   if (!request.writing.chat) return out;
-  if (Status fault = out->shape(prompter, *request.writing.chat, masks); !fault)
-    return fault.error();
+  if (Status fault = out->shape(prompter, *request.writing.chat); !fault) return fault.error();
   return out;
 }
 
 /// Sets the form of an answer that must be JSON. Such an answer has no guesses, because its rules
 /// are known for the next step alone.
-Status Answer::shape(const Prompter& prompter, const Chat& chat, bool masks) {
+Status Answer::shape(const Prompter& prompter, const Chat& chat) {
   if (chat.must_call.empty() && chat.schema.empty()) return ok_status();
   auto forms = chat.must_call.empty() ? prompter.json_of(chat) : prompter.calls_of(chat);
   if (!forms.ok()) return forms.error();
@@ -127,7 +126,7 @@ Status Answer::shape(const Prompter& prompter, const Chat& chat, bool masks) {
                     [&](int32_t id) { return id >= ids_known_; }))
       return refused("a tool's name has a token that the model does not know", "tool_choice");
   }
-  form_ = AnswerForm(forms.take(), masks ? prompter.masks(ids_known_) : nullptr);
+  form_ = AnswerForm(forms.take(), prompter.masks(ids_known_));
   if (form_.too_many())
     return refused("the names of the tools have too many beginnings; name one tool", "tool_choice");
   ids_.resize(known_);

@@ -27,12 +27,11 @@ Status check_answerable(const SpeechRequest& request);
 /// The sequence of one answer.
 class Answer : public Sequence {
  public:
-  /// Checks the request. All arguments must outlive the answer. `masks`: the sampler supports
-  /// SampleRule::mask.
+  /// Checks the request. All arguments must outlive the answer.
   static Result<std::unique_ptr<Answer>> open(const ModelConfig& config,
                                               const Generation& generation,
                                               const Prompter& prompter,
-                                              const SpeechRequest& request, bool masks);
+                                              const SpeechRequest& request);
 
   int prompt_rows() const override { return prompt_rows_; }
   int max_steps() const override { return max_steps_; }
@@ -73,7 +72,7 @@ class Answer : public Sequence {
     ScoredToken token;
   };
   SampleRule rule_behind(int guesses) const;
-  Status shape(const Prompter& prompter, const Chat& chat, bool masks);
+  Status shape(const Prompter& prompter, const Chat& chat);
   void take_id(int32_t id);
   void guess();
   bool guess_expected();

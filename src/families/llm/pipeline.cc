@@ -1,6 +1,7 @@
 #include "families/llm/pipeline.h"
 
 #include "families/llm/checkpoint.h"
+#include "families/loading/checkpoint.h"
 #include "families/loading/describe.h"
 
 namespace syrinx::llm {
@@ -11,13 +12,10 @@ Llm::Llm(const LoadSpec& spec) {
   generation_ = files.generation;
   prompter_ = std::make_unique<Prompter>(std::move(files.chat), std::move(files.tokenizer),
                                          config_.max_positions - 1);
-  if (const std::string part = config_.lm.only_on_cpu();
-      spec.device != Device::kCpu && !part.empty()) {
-    throw LoadError(concat(spec.dir, ": ", part, " run on the CPU only"));
-  }
+  require_device(spec, config_.lm);
   weights_ = std::make_unique<Weights>(std::move(files.weights));
   weights_->build([&] { lm_ = load_language_model(config_, *weights_, spec.weights); });
-  if (spec.device != Device::kCpu) lm_->move_to(spec.device);
+  move_networks(spec, *lm_);
   graph_ = writing(*lm_);
   describe(spec);
 }
@@ -28,14 +26,13 @@ void Llm::describe(const LoadSpec& spec) {
   info_.writes = true;
   info_.speech.no_cloning = "this model writes; it has no voices";
   info_.writing.calls_tools = prompter_->calls_tools();
-  info_.writing.writes_json = prompter_->chats() && lm_->device() == Device::kCpu;
+  info_.writing.writes_json = prompter_->chats();
   info_.writing.positions = config_.max_positions;
   info_.parts = describe_lm(*lm_, config_.type + ", ");
 }
 
 Result<Opened> Llm::open(const SpeechRequest& request) const {
-  auto answer =
-      Answer::open(config_, generation_, *prompter_, request, lm_->device() == Device::kCpu);
+  auto answer = Answer::open(config_, generation_, *prompter_, request);
   if (!answer.ok()) return answer.error();
   return Opened(answer.take());
 }

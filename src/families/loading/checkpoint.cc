@@ -13,6 +13,12 @@ std::string model_type(const Config& root) {
   return found != root.raw().end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+void require_device(const LoadSpec& spec, const DecoderConfig& decoder) {
+  const std::string part = decoder.only_on_cpu();
+  if (spec.device == Device::kCpu || part.empty()) return;
+  throw CpuOnlyError(concat(spec.dir, ": ", part, " run on the CPU only"));
+}
+
 bool has_tokenizer(const std::string& dir) {
   return is_file(join_path(dir, "tokenizer.json")) || is_file(join_path(dir, "vocab.json"));
 }

@@ -12,6 +12,7 @@
 
 #include "families/family.h"
 #include "io/weights.h"
+#include "nn/decoder.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx {
@@ -42,6 +43,15 @@ inline std::unique_ptr<WeightSource> plain_weights_at(const LoadSpec& spec,
 inline WeightType codec_weights(WeightType type) {
   return type == WeightType::kF32 ? WeightType::kF32 : WeightType::kBF16;
 }
+
+/// Moves networks to the device of `spec`; they were loaded on the CPU.
+template <typename... Network>
+void move_networks(const LoadSpec& spec, Network&... networks) {
+  if (spec.device != Device::kCpu) (networks.move_to(spec.device), ...);
+}
+
+/// Throws CpuOnlyError where the model's decoder cannot run on the device of `spec`.
+void require_device(const LoadSpec& spec, const DecoderConfig& decoder);
 
 /// Whether `dir` holds the files of a tokenizer.
 bool has_tokenizer(const std::string& dir);

@@ -97,7 +97,8 @@ OpusLm::OpusLm(const LoadSpec& spec) {
   // DeepSpeed saves the tensors one level deeper.
   const bool wrapped = !spec.dummy && weights_->count("module.corelm.decoders.model.layers") > 0;
   const Weights root = wrapped ? weights_->scope("module") : *weights_;
-  root.build([&] { lm_ = load_lm(config_, root, spec.weights); });
+  root.build([&] { lm_ = load_lm(config_, root, spec); });
+  move_networks(spec, *lm_);
   load_codec(spec);
   stage_ = std::make_unique<CodecStage<EspnetCodec, EspnetCodecJob>>(*codec_);
   const Link decoding{

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "families/loading/checkpoint.h"
 #include "nn/cache_type.h"
 
 namespace syrinx::opuslm {
@@ -42,12 +43,14 @@ DecoderConfig with_norms(DecoderConfig c, const Weights& decoder) {
 }  // namespace
 
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                 WeightType type) {
+                                 const LoadSpec& spec) {
   const bool espnet =
       weights.count("corelm.decoders.model.layers") > 0 || weights.has(kEspnet.table);
   const Names& names = espnet ? kEspnet : kConverted;
   const Weights blocks = weights.scope(names.decoder);
-  Decoder decoder(with_norms(config.lm, blocks), blocks, type);
+  const DecoderConfig sizes = with_norms(config.lm, blocks);
+  require_device(spec, sizes);
+  Decoder decoder(sizes, blocks, spec.weights);
   weights.ignore("criterion.*");  // of the training only
   const int64_t width = config.lm.hidden;
   const View table = weights.take(names.table, {config.vocab, width});
@@ -63,9 +66,9 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
     const RowRange pad{config.ids.pad, config.ids.pad + 1}, codes{code, code + config.codes};
     const std::vector<HeadPart> parts = s == 0 ? std::vector<HeadPart>{{control}, {units}, {words}}
                                                : std::vector<HeadPart>{{pad, codes}};
-    heads.push_back(pack_stream_head(head, parts, own, at_least_8_bits(type)));
+    heads.push_back(pack_stream_head(head, parts, own, at_least_8_bits(spec.weights), spec.device));
   }
-  const KvSpec kv = config.lm.kv_spec(cache_type(type));
+  const KvSpec kv = config.lm.kv_spec(cache_type(spec.weights));
   return std::make_unique<CodecLm>(CodecLmParts{
       std::move(decoder), std::vector<View>(static_cast<size_t>(config.streams), table),
       std::move(heads), kv, config.max_positions});

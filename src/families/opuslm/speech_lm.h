@@ -4,6 +4,7 @@
 // Source: espnet:espnet2/speechlm/core_lm/{ar_parallel,ar_delay}.py.
 #pragma once
 
+#include "families/family.h"
 #include "families/opuslm/config.h"
 #include "families/spoken/codec_lm.h"
 #include "io/weights.h"
@@ -13,6 +14,6 @@ namespace syrinx::opuslm {
 /// `weights` is the checkpoint's root, with ESPnet's names or those of its converter, and must
 /// outlive the result: the table is not copied.
 std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weights,
-                                 WeightType type);
+                                 const LoadSpec& spec);
 
 }  // namespace syrinx::opuslm

@@ -74,10 +74,7 @@ Orpheus::Orpheus(const LoadSpec& spec) : codec_(load_codec(spec)) {
     const AbsentTensors part = spec.part("ar");
     lm = load_lm(config_, *weights_, spec.weights);
   });
-  if (spec.device != Device::kCpu) {
-    lm->move_to(spec.device);
-    codec_->move_to(spec.device);
-  }
+  move_networks(spec, *lm, *codec_);
   check_voices(path);
   spoken_ = spoken_model(config_, *edition_);
   name("orpheus", spec, edition_->licence);

@@ -187,10 +187,7 @@ Qwen3Tts::Qwen3Tts(const LoadSpec& spec) {
     codec_encoder = encoder.has("downsample.conv.weight") || encoder.count("encoder.layers") > 0;
   }
   codec_table_ = talker_->table(0);
-  if (spec.device != Device::kCpu) {
-    talker_->move_to(spec.device);
-    codec_->move_to(spec.device);
-  }
+  move_networks(spec, *talker_, *codec_);
   if (config_.kind == Kind::kBase) load_voices(spec, codec_dir, codec_encoder);
   stage_ = std::make_unique<CodecStage>(*codec_);
   const Link links[] = {{"codec", stage_.get(), kPolicy}};

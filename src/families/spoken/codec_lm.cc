@@ -68,7 +68,10 @@ size_t StreamHead::bytes() const {
 }
 
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
-                            std::span<const float> e, WeightType type) {
+                            std::span<const float> e, WeightType type, Device device) {
+  HeadPart all;
+  for (const HeadPart& part : parts) all.insert(all.end(), part.begin(), part.end());
+  if (device != Device::kCpu) parts = std::span(&all, 1);
   StreamHead head;
   std::vector<float> row(e.size());
   for (const HeadPart& part : parts) {

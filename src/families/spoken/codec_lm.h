@@ -39,9 +39,9 @@ using HeadPart = std::vector<RowRange>;
 
 /// Packs the head of one stream of several that share a matrix [V, H]: logits = W (h + e), for the
 /// rows that the stream may choose. `e` [H] becomes a bias, W e. So all streams read the same h,
-/// and no stream computes the rows of another.
+/// and no stream computes the rows of another. For a GPU the head has one part.
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
-                            std::span<const float> e, WeightType type);
+                            std::span<const float> e, WeightType type, Device device);
 
 /// Tables are views as stored, which must outlive the CodecLm; `tables` may have the same view
 /// several times.
@@ -76,7 +76,8 @@ class CodecLm : public ArStage {
 
   const ArTraits& traits() const override { return traits_; }
   Device device() const override { return device_; }
-  /// Heads of several parts stay on the CPU, where the parts that run are chosen.
+  /// Moves the weights. On a GPU each head has one part, because the host chooses the parts that
+  /// run.
   void move_to(Device device);
   size_t scratch_bytes(int emits) const override;
   void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;

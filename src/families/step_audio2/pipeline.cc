@@ -64,6 +64,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
       !spec.dummy && inner && inner->dims() == 1) {
     config_.hearing.hidden = (*inner)[0];
   }
+  require_device(spec, config_.lm.lm);
   weights_->build([&] {
     {
       const AbsentTensors part = spec.part("lm");
@@ -73,6 +74,7 @@ void StepAudio2::load_networks(const LoadSpec& spec, const Config& root) {
     encoder_ = std::make_unique<StepAudioEncoder>(config_.hearing, weights_->scope("encoder"),
                                                   weights_->scope("adapter"), spec.weights);
   });
+  move_networks(spec, *lm_);
   const std::string decoder = join_path(spec.dir, kDecoderFolder);
   const std::string yaml = join_path(decoder, "flow.yaml");
   // With random weights the folder may be missing; the sizes are then the published ones.

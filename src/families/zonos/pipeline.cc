@@ -81,10 +81,7 @@ Zonos::Zonos(const LoadSpec& spec, Phonemize phonemize) {
     const AbsentTensors part = spec.part("ar");
     lm = load_lm(config_, conditioner_->symbols(), *weights_, spec.weights);
   });
-  if (spec.device != Device::kCpu) {
-    lm->move_to(spec.device);
-    codec_->move_to(spec.device);
-  }
+  move_networks(spec, *lm, *codec_);
   spoken_ = spoken_model(config_);
   frontend_ = std::make_unique<Frontend>(
       Frontend{config_, *conditioner_, spec.dummy ? letters : std::move(phonemize), {}});

@@ -48,6 +48,16 @@ struct SiluMul {
   }
 };
 
+struct GeluTanhMul {
+  const float* x;
+  float* out;
+  int64_t width;
+  __device__ void operator()(int64_t i) const {
+    const float* row = x + i / width * 2 * width;
+    out[i] = apply(Activation::kGeluTanh, row[i % width]) * row[width + i % width];
+  }
+};
+
 struct Snake {
   const float *x, *alpha, *inv_beta;
   float* out;
@@ -102,6 +112,10 @@ void activate(StepContext& ctx, Activation f, const View& x, const View& out) {
 
 void silu_mul(StepContext& ctx, const View& x, const View& out) {
   for_each(ctx, "silu_mul", out.count(), SiluMul{x.f32(), out.f32(), out.shape[1]});
+}
+
+void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out) {
+  for_each(ctx, "gelu_tanh_mul", out.count(), GeluTanhMul{x.f32(), out.f32(), out.shape[1]});
 }
 
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,

@@ -105,7 +105,7 @@ void paged_attention(StepContext& ctx, const HeadsView& q, const KvPool& pool, i
   call.dim = s.head_dim;
   call.window = spec.window;
   call.causal = spec.causal;
-  call.scale = spec.scale;
+  call.scale = spec.scale, call.cap = spec.cap;
   if (!spec.begin.empty()) call.begin = upload(ctx, spec.begin);
   if (!spec.end.empty()) call.end = upload(ctx, spec.end);
   int max_rows = 0;

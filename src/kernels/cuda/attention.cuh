@@ -68,7 +68,9 @@ constexpr int kInFlight = kType == DType::kF32 ? 4 : 8;
 
 /// Bytes per number of the cache.
 template <DType kType>
-constexpr int kNumberBytes = kType == DType::kF32 ? 4 : kType == DType::kI8 ? 1 : 2;
+constexpr int kNumberBytes = kType == DType::kF32  ? 4
+                             : kType == DType::kI8 ? 1
+                                                   : 2;
 
 /// A softmax over some positions: largest score, sum of weights, weighted sum of one column.
 struct Partial {
@@ -193,8 +195,7 @@ struct ValueLanes {
 /// slower for 64 (H200).
 template <int kVectors, DType kType>
 __device__ inline void mix_values(const AttentionCall& call, const char* values,
-                                  Room<kVectors>& room, int warp, int lane,
-                                  int begin, int end) {
+                                  Room<kVectors>& room, int warp, int lane, int begin, int end) {
   constexpr int kLoads = kInFlight<kType>;
   constexpr int kSlots = ValueLanes<kType>::kSlots;
   const ValueLanes<kType> own(call.dim, lane, begin, end);
@@ -270,6 +271,7 @@ __device__ inline void attend_page(const AttentionCall& call, const char* head,
       s *= reinterpret_cast<const float*>(keys + scales)[slot];
       value_scale = reinterpret_cast<const float*>(values + scales)[slot];
     }
+    if (call.cap > 0) s = call.cap * tanhf(s / call.cap);
     const float top = gpu::warp_max(visible ? s : -INFINITY);
     const float weight = visible ? expf(s - top) : 0.f;
     const float total = gpu::warp_sum(weight);

@@ -16,7 +16,7 @@ struct AttentionCall {
   const int32_t *begin = nullptr, *end = nullptr;  // [B], as in AttentionSpec; null: no bounds
   int max_pages = 0, group = 1, kv_heads = 1, dim = 0, tiles = 1, window = 0;
   bool causal = true;
-  float scale = 1;
+  float scale = 1, cap = 0;
   float* partial = nullptr;  // only if spread: [B][kv_heads][tiles][gridDim.x][kVectors][dim + 2]
   unsigned* counters = nullptr;
 };

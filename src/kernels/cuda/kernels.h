@@ -29,6 +29,7 @@ void layer_norm(StepContext& ctx, const View& x, const View& weight, const View&
 void rms_norm_heads(StepContext& ctx, const HeadsView& x, const View& weight, float eps);
 
 void activate(StepContext& ctx, Activation f, const View& x, const View& out);
+void gelu_tanh_mul(StepContext& ctx, const View& x, const View& out);
 void silu_mul(StepContext& ctx, const View& x, const View& out);
 void snake(StepContext& ctx, const View& x, const View& alpha, const View& inv_beta,
            ChannelAxis axis, const View& out);

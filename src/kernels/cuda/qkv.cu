@@ -1,6 +1,7 @@
 // Norms of heads, rotary embedding and the cache in one launch, with a warp for each head of a row.
 // The steps and the order of the sums are those of norm.cu, rope.cu and attention.cu.
 #include "kernels/attention_impl.h"
+#include "kernels/cuda/angles.cuh"
 #include "kernels/cuda/cache_row.cuh"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/state.h"
@@ -14,11 +15,11 @@ constexpr int kWarps = 4;
 struct QkvCall {
   float* rows;
   int64_t stride;
-  int heads, kv_heads, dim, half;  // half: pairs that are rotated; 0: none
+  int heads, kv_heads, dim;
   bool interleaved;
-  const float *q_norm, *k_norm, *cos, *sin, *inv_freq;
+  Angles angles;
+  const float *q_norm, *k_norm;
   float q_eps, k_eps;
-  int64_t cached;  // positions in the table
   int64_t part_bytes, head_bytes, page_bytes;
   char* cache;
   const int32_t *row_begin, *kv_len, *table;
@@ -35,18 +36,11 @@ __device__ void norm_head(float* x, const float* weight, int dim, float eps) {
 }
 
 __device__ void turn_head(float* x, const QkvCall& call, int64_t position) {
-  for (int pair = static_cast<int>(threadIdx.x) % 32; pair < call.half; pair += 32) {
+  for (int pair = static_cast<int>(threadIdx.x) % 32; pair < call.angles.half; pair += 32) {
     float c, s;
-    if (position < call.cached) {
-      c = call.cos[position * call.half + pair];
-      s = call.sin[position * call.half + pair];
-    } else {
-      const double angle = static_cast<float>(position) * call.inv_freq[pair];
-      c = static_cast<float>(::cos(angle));
-      s = static_cast<float>(::sin(angle));
-    }
+    call.angles.get(position, pair, &c, &s);
     float& first = x[call.interleaved ? 2 * pair : pair];
-    float& second = x[call.interleaved ? 2 * pair + 1 : pair + call.half];
+    float& second = x[call.interleaved ? 2 * pair + 1 : pair + call.angles.half];
     const float a = first, b = second;
     first = a * c - b * s;
     second = b * c + a * s;
@@ -102,16 +96,12 @@ void store_qkv(StepContext& ctx, const Qkv& qkv, const KvPool& pool, int layer,
                      qkv.heads,
                      qkv.kv_heads,
                      qkv.dim,
-                     rope ? rope->spec().dim / 2 : 0,
                      rope && rope->spec().layout == RopeLayout::kInterleaved,
+                     rope ? Angles(*rope) : Angles(),
                      weight(qkv.q_norm),
                      weight(qkv.k_norm),
-                     rope ? rope->cos().f32() : nullptr,
-                     rope ? rope->sin().f32() : nullptr,
-                     rope ? rope->inv_freq().f32() : nullptr,
                      qkv.q_eps,
                      qkv.k_eps,
-                     rope ? rope->cached_positions() : 0,
                      part,
                      2 * part,
                      2 * part * s.kv_heads,

@@ -1,4 +1,5 @@
 // Rotary embedding, one thread per pair.
+#include "kernels/cuda/angles.cuh"
 #include "kernels/cuda/elementwise.cuh"
 #include "kernels/cuda/kernels.h"
 
@@ -8,24 +9,16 @@ namespace {
 struct Rope {
   float* x;  // first head of the first row
   int64_t stride;
-  int heads, dim, half;
+  int heads, dim;
   bool interleaved;
   const int32_t* positions;
-  const float *cos, *sin, *inv_freq;
-  int64_t cached;
+  Angles angles;
 
   __device__ void operator()(int64_t item) const {
+    const int64_t half = angles.half;
     const int64_t pair = item % half, head = item / half % heads, row = item / half / heads;
-    const int64_t position = positions[row];
     float c, s;
-    if (position < cached) {
-      c = cos[position * half + pair];
-      s = sin[position * half + pair];
-    } else {
-      const double angle = static_cast<float>(position) * inv_freq[pair];
-      c = static_cast<float>(::cos(angle));
-      s = static_cast<float>(::sin(angle));
-    }
+    angles.get(positions[row], pair, &c, &s);
     float* at = x + row * stride + head * dim;
     float& first = at[interleaved ? 2 * pair : pair];
     float& second = at[interleaved ? 2 * pair + 1 : pair + half];
@@ -40,12 +33,10 @@ struct Rope {
 void rope(StepContext& ctx, const HeadsView& x, std::span<const int32_t> positions,
           const RopeTable& table) {
   const Arena::Mark mark(ctx.arena);
-  const int half = table.spec().dim / 2;
   for_each(
-      ctx, "rope", x.count() * x.heads * half,
-      Rope{x.rows.f32() + x.offset, x.stride(), x.heads, x.dim, half,
-           table.spec().layout == RopeLayout::kInterleaved, upload(ctx, positions),
-           table.cos().f32(), table.sin().f32(), table.inv_freq().f32(), table.cached_positions()});
+      ctx, "rope", x.count() * x.heads * (table.spec().dim / 2),
+      Rope{x.rows.f32() + x.offset, x.stride(), x.heads, x.dim,
+           table.spec().layout == RopeLayout::kInterleaved, upload(ctx, positions), Angles(table)});
 }
 
 }  // namespace syrinx::cuda

@@ -5,11 +5,12 @@
 
 namespace syrinx::cuda {
 
-/// A SampleRow whose history is on the device.
+/// A SampleRow whose history and mask are on the device.
 struct DeviceSampleRow {
   SampleParams params;
   SampleRule rule;
   int32_t history_begin = 0, history_count = 0;  ///< position in SampleCall::history
+  int32_t mask_begin = 0, mask_count = 0;        ///< words in SampleCall::masks; no words: no mask
   uint64_t seed = 0;
   uint32_t step = 0, codebook = 0;
   int32_t place = 0;   ///< index in SampleCall::ids for the drawn id
@@ -22,6 +23,7 @@ struct SampleCall {
   int64_t vocabulary = 0;
   const DeviceSampleRow* rows = nullptr;
   const int32_t* history = nullptr;
+  const uint64_t* masks = nullptr;
   float* work = nullptr;  ///< [rows][vocabulary], unused if the vocabulary fits in shared memory
   int32_t* ids = nullptr;
   int32_t* status = nullptr;  ///< row i's status is at i * status_stride

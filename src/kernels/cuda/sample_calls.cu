@@ -10,16 +10,15 @@
 namespace syrinx::cuda {
 namespace {
 
-/// The rows in host scratch, without histories.
+/// The rows in host scratch, without histories and masks.
 std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow> rows) {
   std::span<DeviceSampleRow> specs =
       take_array<DeviceSampleRow>(ctx, static_cast<int64_t>(rows.size()));
   for (size_t i = 0; i < rows.size(); ++i) {
     const SampleRow& row = rows[i];
-    SYRINX_CHECK(!row.params.filter_first, "[sample] filter_first is for the CPU");
-    SYRINX_CHECK(!row.params.penalty_last, "[sample] penalty_last is for the CPU");
-    SYRINX_CHECK(row.rule.mask.empty(), "[sample] masks are for the CPU");
-    specs[i] = {row.params, row.rule, 0, 0, row.seed, row.step, row.codebook};
+    specs[i].params = row.params, specs[i].rule = row.rule;
+    specs[i].rule.mask = {};
+    specs[i].seed = row.seed, specs[i].step = row.step, specs[i].codebook = row.codebook;
     specs[i].place = static_cast<int32_t>(i);
   }
   return specs;
@@ -30,17 +29,21 @@ std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow>
 std::span<const int32_t> looked_at(const SampleRow& row) {
   const SampleParams& p = row.params;
   const size_t all = row.history.size();
-  const size_t window = p.penalty_window > 0 ? static_cast<size_t>(p.penalty_window) : all;
+  const bool bounded = p.penalty_window > 0 && !p.penalty_last;
+  const size_t window = bounded ? static_cast<size_t>(p.penalty_window) : all;
   const size_t punished = p.repetition_penalty == 1 ? 0 : window;
   const size_t counted = static_cast<size_t>(std::max(0, p.ras_window));
   return row.history.last(std::min(all, std::max(punished, counted)));
 }
 
-/// Uploads rows and histories and launches; the call has its outputs already.
+/// Uploads rows, histories and masks and launches; the call has its outputs already.
 void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<const SampleRow> rows,
            std::span<DeviceSampleRow> specs) {
-  int64_t total = 0;
+  int64_t total = 0, words = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
+    specs[i].mask_begin = static_cast<int32_t>(words);
+    specs[i].mask_count = static_cast<int32_t>(rows[i].rule.mask.size());
+    words += specs[i].mask_count;
     specs[i].history_begin = static_cast<int32_t>(total);
     specs[i].history_count = static_cast<int32_t>(looked_at(rows[i]).size());
     total += specs[i].history_count;
@@ -48,6 +51,12 @@ void queue(StepContext& ctx, SampleCall call, const View& logits, std::span<cons
   std::span<int32_t> history = take_array<int32_t>(ctx, total);
   for (size_t i = 0; i < rows.size(); ++i)
     std::ranges::copy(looked_at(rows[i]), history.begin() + specs[i].history_begin);
+  if (words > 0) {
+    std::span<uint64_t> masks = take_array<uint64_t>(ctx, words);
+    for (size_t i = 0; i < rows.size(); ++i)
+      std::ranges::copy(rows[i].rule.mask, masks.begin() + specs[i].mask_begin);
+    call.masks = upload(ctx, std::span<const uint64_t>(masks));
+  }
   call.logits = logits.f32();
   call.vocabulary = logits.shape[1];
   call.rows = upload(ctx, std::span<const DeviceSampleRow>(specs));

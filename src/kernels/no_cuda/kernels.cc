@@ -15,6 +15,7 @@ void layer_norm(StepContext&, const View&, const View&, const View&, float, cons
 }
 void rms_norm_heads(StepContext&, const HeadsView&, const View&, float) { missing(); }
 void activate(StepContext&, Activation, const View&, const View&) { missing(); }
+void gelu_tanh_mul(StepContext&, const View&, const View&) { missing(); }
 void silu_mul(StepContext&, const View&, const View&) { missing(); }
 void snake(StepContext&, const View&, const View&, const View&, ChannelAxis, const View&) {
   missing();
