@@ -22,10 +22,14 @@ import pathlib
 import random
 import re
 import struct
+import sys
 
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(HERE / "tests/parity"))
+import seeded  # noqa: E402
+
 SIZES = {"BF16": 2, "F32": 4, "I64": 8}
 ROLES = {"im_start_token_id": "<|im_start|>", "im_end_token_id": "<|im_end|>", "tts_pad_token_id": "<tts_pad>",
          "tts_bos_token_id": "<tts_text_bos>", "tts_eos_token_id": "<tts_text_eod>"}
@@ -151,7 +155,7 @@ def write_tokenizer(out):
 def small_tokenizer(family, out):
     """tokenizer.json of the small checkpoint, with merges as text."""
     folder = HERE / "tests/parity" / family / "golden/checkpoint"
-    value = json.loads((folder / "tokenizer.json").read_text())
+    value = json.loads(seeded.stored(folder / "tokenizer.json"))
     model = value["model"]
     model["merges"] = [merge if isinstance(merge, str) else " ".join(merge) for merge in model["merges"]]
     (out / "tokenizer.json").write_text(json.dumps(value, ensure_ascii=False))

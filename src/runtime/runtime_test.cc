@@ -216,14 +216,14 @@ TEST(Load, ARecogniserAloneHasFewThreadsOnOneBatch) {
   ASSERT_EQ(whisper->info().family, "whisper");
   EXPECT_EQ(executors_for(*whisper, 2), Executors::kShared);
   EXPECT_EQ(executors_for(*whisper, 4), Executors::kSplit);
-  options.model = SYRINX_SOURCE_DIR "/tests/parity/llm/llama";
+  options.model = SYRINX_BINARY_DIR "/parity/llm/llama";
   options.dummy = true;
   EXPECT_EQ(executors_for(*load_pipeline(options), 2), Executors::kSplit) << "a text model";
 }
 
 TEST(Load, AModelWhoseChunksAreUtterancesHasFewThreadsOnOneBatch) {
   LoadOptions options;
-  options.model = SYRINX_SOURCE_DIR "/tests/parity/kokoro/golden/published/checkpoint";
+  options.model = SYRINX_BINARY_DIR "/parity/kokoro/golden/published/checkpoint";
   options.dummy = true;
   const auto kokoro = load_pipeline(options);
   ASSERT_EQ(kokoro->info().family, "kokoro");

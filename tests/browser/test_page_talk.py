@@ -7,7 +7,6 @@ SYRINX_SCREENSHOTS=DIR keeps pictures of what the tests saw.
 import base64
 import json
 import os
-import pathlib
 import sys
 import tempfile
 import time
@@ -19,7 +18,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "http")]
 import chromium  # noqa: E402
 import harness  # noqa: E402
 
-WRITER = str(pathlib.Path(HERE).parent / "parity" / "llm" / "qwen3")
+WRITER = os.path.join(harness.PARITY, "llm", "qwen3")
 QUESTION = "The quick brown fox jumps over the lazy dog."
 PAUSE_S = 8  # between two questions: the answer begins meanwhile, and the next one interrupts it
 RATE = 24000

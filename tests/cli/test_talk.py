@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "http"))
 import harness  # noqa: E402
 from harness import BIN, run_cli  # noqa: E402
 
-TEXT_MODEL = os.path.join(HERE, "..", "parity", "llm", "qwen3")
+TEXT_MODEL = os.path.join(harness.PARITY, "llm", "qwen3")
 COMMON = ["chat", "--model", TEXT_MODEL, "--max-tokens", "40", "--temperature", "0", "--weights", "f32"]
 
 

@@ -25,7 +25,7 @@ import harness
 from test_realtime import Conversation, silence
 
 HERE = pathlib.Path(__file__).parent
-WRITER = HERE.parent / "parity" / "llm" / "qwen3"
+WRITER = pathlib.Path(harness.PARITY) / "llm" / "qwen3"
 QUESTION = "What is the capital of Norway?"
 INSTRUCTIONS = "You talk with a person by voice. Answer in one short sentence of plain words."
 PARTS = {"speech_stopped": "input_audio_buffer.speech_stopped",

@@ -6,7 +6,7 @@ import pathlib
 import re
 import unittest
 
-MODEL = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
+MODEL = pathlib.Path(os.environ.get("SYRINX_BIN", "build/release/syrinx")).resolve().parent / "parity/llm/qwen3"
 os.environ["SYRINX_MODEL"] = str(MODEL)
 import harness  # noqa: E402  (reads SYRINX_MODEL)
 

@@ -12,7 +12,7 @@ import conversations
 import harness
 from ws import WebSocket
 
-WRITER = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
+WRITER = pathlib.Path(harness.PARITY) / "llm" / "qwen3"
 QUESTION = "The quick brown fox jumps over the lazy dog."
 RATE = 24000
 CHUNK_MS = 40

@@ -5,7 +5,6 @@ that is silent for long. What they cost is bounded, they end as documented or go
 import base64
 import json
 import os
-import pathlib
 import socket
 import statistics
 import time
@@ -14,7 +13,7 @@ import unittest
 import harness
 from test_realtime import Conversation, audio_of, silence, text_of, unmasked
 
-WRITER = pathlib.Path(__file__).parents[1] / "parity" / "llm" / "qwen3"
+WRITER = os.path.join(harness.PARITY, "llm", "qwen3")
 MINUTES = float(os.environ.get("SYRINX_SILENCE_MINUTES", "5"))
 STALL_S = 2  # --stall-timeout
 MB = 1 << 20
@@ -29,7 +28,7 @@ def memory(process):
 class Bounds(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.server = harness.Server("--model", str(WRITER), "--stall-timeout", str(STALL_S)).__enter__()
+        cls.server = harness.Server("--model", WRITER, "--stall-timeout", str(STALL_S)).__enter__()
 
     @classmethod
     def tearDownClass(cls):

@@ -3,23 +3,29 @@
 
     python3 tests/parity/seeded.py FROM TO
 
-makes folder TO look like FROM: links to what lies there, but each FILE.seeded.json becomes the FILE that it describes, and
-each FILE.packed the FILE that it holds. The build does so with tests/parity, and tests read build/.../parity
-(`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
+makes folder TO look like FROM: links to the files there, but each FILE.packed becomes the FILE that it holds, and each
+FILE.seeded.json, packed or not, the FILE that it describes. The build does so with tests/parity, and tests read
+build/.../parity (`SYRINX_BINARY_DIR "/parity/"`, `harness.PARITY`).
 
     python3 tests/parity/seeded.py pack FOLDER...
     python3 tests/parity/seeded.py unpack FOLDER...
 
-replaces each binary FILE that gets a tenth smaller by FILE.packed, and back: for scripts that read goldens where they lie.
+replaces each large FILE and each recipe that gets a tenth smaller by FILE.packed, and back: for scripts that read goldens where
+they lie.
+
+    python3 tests/parity/seeded.py copied FILE SOURCE
+
+replaces FILE by a recipe that copies from SOURCE what both have.
+
 FILE.packed is one byte w (1, 2 or 4) and xz of the file's bytes 0, w, 2w, ..., then 1, w + 1, ..., then what is left
 over: the exponents of numbers lie beside each other.
 
 A recipe is a JSON object. `runs` lists [name, place, dtype, count, scale, middle]: from byte `place` of the file on lie
 `count` numbers of dtype F32 or BF16, each middle + scale * u in float64, rounded to float32 and then to the dtype
 (nearest, ties to even). u = i / 2^31, where i are the little-endian int32 that SHAKE-128 makes of the UTF-8 bytes of
-"`seed` name". `rest` is base64 of xz of the file XOR those numbers (zero bytes where there are none), so whatever is
-not random, in any format, is kept as it is; `sha256` is that of the file. `copies` lists [file, from, place, bytes]: bytes of
-another file beside the recipe, which lie here too; they are XORed in as the numbers are.
+"`seed` name". `rest` is base64 of the packed form of the file XOR those numbers (zero bytes where there are none), so
+whatever is not random, in any format, is kept as it is; `sha256` is that of the file. `copies` lists [file, from, place,
+bytes]: bytes of another file (a path from the recipe's folder) at byte `from`, which FILE has at byte `place`.
 
 A script that makes goldens sets random weights as ever, calls Weights.over() before it changes single rows, and
 Weights.hollow() on the files when all is done; `restored()` gives other scripts a checkpoint as one would download it.
@@ -38,7 +44,8 @@ import tempfile
 ENDING = ".seeded.json"
 PACKED = ".packed"
 LARGE = (".safetensors", ".pt", ".pth", ".bin", ".onnx", ".gguf", ".wav", ".model", ".json")  # suffixes that pack() looks at
-LEAST = 16000  # bytes of a file that is packed
+LEAST = 11000  # bytes of a file that is packed
+BLOCK = 64  # bytes; copied() finds equal parts by their blocks
 SMALLEST = 64  # numbers of a tensor that are worth a line
 
 
@@ -78,21 +85,37 @@ def with_copies(data, recipe, folder):
     return bytes(out)
 
 
-def copied(path, source):
-    """Puts a recipe in the place of the file `path`, which has tensors of the safetensors file `source` in another layout."""
-    path, source = pathlib.Path(path), pathlib.Path(source)
-    data, original = path.read_bytes(), source.read_bytes()
-    start = 8 + int.from_bytes(original[:8], "little")
-    copies = []
-    for name, entry in json.loads(original[8:start]).items():
-        if name == "__metadata__" or entry["data_offsets"][1] - entry["data_offsets"][0] < SMALLEST:
+def equal_parts(data, original):
+    """[from, place, bytes] for the parts of `data`, at `place`, that `original` has at `from`."""
+    where, parts, at = {}, [], 0
+    for begin in range(0, len(original) - BLOCK + 1, BLOCK):
+        block = original[begin:begin + BLOCK]
+        if len(set(block)) > BLOCK // 8:
+            where.setdefault(block, begin)
+    while at + BLOCK <= len(data):
+        begin = where.get(data[at:at + BLOCK])
+        if begin is None:
+            at += 1
             continue
-        begin, end = (start + at for at in entry["data_offsets"])
-        place = data.find(original[begin:end])
-        if place >= 0:
-            copies.append([os.path.relpath(source, path.parent), begin, place, end - begin])
+        back = 0  # the part may begin before the block by which it was found
+        first = parts[-1][1] + parts[-1][2] if parts else 0
+        while back < min(begin, at - first) and original[begin - back - 1] == data[at - back - 1]:
+            back += 1
+        end = BLOCK
+        while at + end < len(data) and begin + end < len(original) and original[begin + end] == data[at + end]:
+            end += 1
+        parts.append([begin - back, at - back, back + end])
+        at += end
+    return parts
+
+
+def copied(path, source):
+    """Replaces the file `path` by a recipe that copies from the file `source` what both have."""
+    path, source = pathlib.Path(path), pathlib.Path(source)
+    data = path.read_bytes()
+    copies = [[os.path.relpath(source, path.parent), *part] for part in equal_parts(data, stored(source))]
     recipe = {"seed": 0, "sha256": hashlib.sha256(data).hexdigest(), "runs": [], "copies": copies}
-    recipe["rest"] = base64.b64encode(lzma.compress(with_copies(data, recipe, path.parent), preset=9)).decode()
+    recipe["rest"] = base64.b64encode(packed(with_copies(data, recipe, path.parent))).decode()
     assert written(recipe, path.parent) == data
     path.with_name(path.name + ENDING).write_text(json.dumps(recipe, indent=0) + "\n")
     path.unlink()
@@ -100,7 +123,7 @@ def copied(path, source):
 
 def written(recipe, folder):
     """The bytes of the file that `recipe`, in `folder`, describes."""
-    data = with_copies(xored(lzma.decompress(base64.b64decode(recipe["rest"])), recipe), recipe, folder)
+    data = with_copies(xored(unpacked(base64.b64decode(recipe["rest"])), recipe), recipe, folder)
     if hashlib.sha256(data).hexdigest() != recipe["sha256"]:
         raise SystemExit("a seeded file did not come out as it was")
     return data
@@ -115,8 +138,8 @@ def packed(data):
 
 
 def unpacked(data):
-    """What packed() was given."""
-    width, planes = data[0], lzma.decompress(data[1:])
+    """The bytes that packed() read. Recipes of other branches may still have xz alone, which is width 1 without its byte."""
+    width, planes = (1, lzma.decompress(data)) if data[:1] == b"\xfd" else (data[0], lzma.decompress(data[1:]))
     each = len(planes) // width
     out = bytearray(planes)
     for i in range(width):
@@ -130,25 +153,53 @@ def stored(path):
 
 
 def pack(folder):
-    """Replaces the large files of a folder that get a tenth smaller by packed ones."""
-    for path in sorted(pathlib.Path(folder).rglob("*")):
-        if path.suffix not in LARGE or path.name.endswith(ENDING):
-            continue
-        if path.is_symlink() or not path.is_file() or path.stat().st_size < LEAST:
+    """Replaces the large files and the recipes of a folder that get a tenth smaller by packed ones."""
+    paths = sorted(pathlib.Path(folder).rglob("*"))
+    for path in paths:
+        recipe = path.name.endswith(ENDING)
+        if path.is_symlink() or not path.is_file() or path.suffix not in LARGE:
             continue
         data = path.read_bytes()
+        if len(data) < LEAST and not recipe:
+            continue
         small = packed(data)
         if len(small) <= 0.9 * len(data):
             assert unpacked(small) == data
             path.with_name(path.name + PACKED).write_bytes(small)
             path.unlink()
+    rename_links(paths, lambda name: name + PACKED)
 
 
 def unpack(folder):
     """Replaces the packed files of a folder by what they hold."""
-    for path in sorted(pathlib.Path(folder).rglob("*" + PACKED)):
-        path.with_name(path.name[:-len(PACKED)]).write_bytes(unpacked(path.read_bytes()))
-        path.unlink()
+    paths = sorted(pathlib.Path(folder).rglob("*" + PACKED))
+    for path in paths:
+        if not path.is_symlink():
+            path.with_name(path.name[:-len(PACKED)]).write_bytes(unpacked(path.read_bytes()))
+            path.unlink()
+    rename_links(paths, lambda name: name[:-len(PACKED)])
+
+
+def rename_links(paths, renamed):
+    """Renames each link of `paths` whose target has a new name as the target was renamed."""
+    for path in paths:
+        if path.is_symlink() and not path.exists():
+            to = renamed(os.readlink(path))
+            path.unlink()
+            path.with_name(renamed(path.name)).symlink_to(to)
+
+
+def content(path, folder):
+    """The bytes of the file that `path`, a packed file or a recipe of `folder`, stands for."""
+    data = path.read_bytes()
+    if path.name.endswith(PACKED):
+        data = unpacked(data)
+    return written(json.loads(data), folder) if ENDING in path.name else data
+
+
+def plain_name(path):
+    """The name of the file that `path`, a packed file or a recipe, stands for."""
+    return path.name.removesuffix(PACKED).removesuffix(ENDING)
 
 
 def mirror(source, target):
@@ -179,11 +230,10 @@ def mirror(source, target):
         expected = set()
         for item in sorted(folder.iterdir()):
             if item in seeded:
-                ending = PACKED if item.name.endswith(PACKED) else ENDING
-                file = place / item.name[:-len(ending)]
+                file = place / plain_name(item)
                 made = file.is_file() and not file.is_symlink()
                 if not made or file.stat().st_mtime < max(item.stat().st_mtime, script):
-                    data = unpacked(item.read_bytes()) if ending == PACKED else written(json.loads(item.read_text()), folder)
+                    data = content(item, folder)
                     remove(file)
                     part = file.with_name(file.name + ".part")
                     part.write_bytes(data)
@@ -216,7 +266,7 @@ class Weights:
     @staticmethod
     def of(path):
         """Those of the recipe of the file `path`."""
-        recipe = json.loads(pathlib.Path(f"{path}{ENDING}").read_text())
+        recipe = json.loads(stored(pathlib.Path(f"{path}{ENDING}")))
         weights = Weights(recipe["seed"])
         weights.made = {run[0]: tuple(run[3:]) for run in recipe["runs"]}
         return weights
@@ -255,7 +305,7 @@ class Weights:
                     runs.append([name, place, dtype, *run])
         runs.sort(key=lambda run: run[1])
         recipe = {"seed": self.seed, "sha256": hashlib.sha256(data).hexdigest(), "runs": runs}
-        recipe["rest"] = base64.b64encode(lzma.compress(xored(data, recipe), preset=9)).decode()
+        recipe["rest"] = base64.b64encode(packed(xored(data, recipe))).decode()
         assert written(recipe, path.parent) == data
         lines = [f" {json.dumps(key)}: {json.dumps(value)}" for key, value in recipe.items() if key != "runs"]
         listed = ",\n".join("  " + json.dumps(run) for run in runs)
@@ -266,6 +316,9 @@ class Weights:
 
 
 if __name__ == "__main__":
+    if sys.argv[1] == "copied":
+        copied(*sys.argv[2:])
+        sys.exit()
     if sys.argv[1] in ("pack", "unpack"):
         for name in sys.argv[2:]:
             (pack if sys.argv[1] == "pack" else unpack)(name)

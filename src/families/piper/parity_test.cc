@@ -23,7 +23,7 @@ struct GoldenVoice {
 };
 
 std::vector<GoldenVoice> golden_voices() {
-  const std::string dir = SYRINX_SOURCE_DIR "/tests/parity/piper/golden/";
+  const std::string dir = SYRINX_BINARY_DIR "/parity/piper/golden/";
   std::vector<GoldenVoice> out;
   for (const char* name : {"one_speaker", "many_speakers", "pairs"}) {
     out.push_back({dir + name + ".onnx", dir + name + ".safetensors"});

@@ -329,8 +329,8 @@ class ForesightEngineTest : public testing::Test {
   static void SetUpTestSuite() {
     machine_ = std::make_shared<Machine>(small_load("finch").engine);
     speaker_ = make_backend(load_engine(small_load("finch"), machine_));
-    writer_ = make_backend(
-        load_engine(small_load(SYRINX_SOURCE_DIR "/tests/parity/llm/qwen3"), machine_));
+    writer_ =
+        make_backend(load_engine(small_load(SYRINX_BINARY_DIR "/parity/llm/qwen3"), machine_));
   }
   static void TearDownTestSuite() { writer_.reset(), speaker_.reset(), machine_.reset(); }
   static bool free_of(const Backend& backend) {

@@ -21,8 +21,7 @@ namespace {
 std::shared_ptr<const Pipeline> small_voice(const std::string& network, int speakers = 1) {
   const TestDir dir;
   const std::string path = dir.path("small.onnx");
-  std::filesystem::copy_file(SYRINX_SOURCE_DIR "/tests/parity/piper/golden/" + network + ".onnx",
-                             path);
+  std::filesystem::copy_file(SYRINX_BINARY_DIR "/parity/piper/golden/" + network + ".onnx", path);
   dir.write("small.onnx.json", small_json(speakers));
   return load_with({path, "small"}, say_letters);
 }
@@ -180,7 +179,7 @@ TEST(Piper, WarnsOfSymbolsThatTheVoiceCannotSay) {
 
 TEST(Piper, AVoiceThatIsReplacedMeanwhileIsTheOldTheNewOrAFault) {
   const TestDir dir;
-  const std::string golden = SYRINX_SOURCE_DIR "/tests/parity/piper/golden/";
+  const std::string golden = SYRINX_BINARY_DIR "/parity/piper/golden/";
   const std::string graphs[] = {slurp(golden + "one_speaker.onnx"),
                                 slurp(golden + "many_speakers.onnx")};
   const std::string configs[] = {small_json(1), small_json(3)};
