@@ -17,7 +17,7 @@ from corpus import PITCH_MEANS, PITCH_STD, RATE, SPEAKERS, TEACHERS, VOICES
 from evaluate import one_speaker, sentences_of, speak
 from infer import load_codec, load_lm
 from measure import loudness
-from voice_file import from_tensors, write_safetensors
+from voice_file import from_tensors, in_8_bits, write_safetensors
 
 # As src/families/finch/phone_stream.cc numbers them; the server refuses any other list.
 PHONE_NAMES = (
@@ -97,7 +97,7 @@ def main(lm_path, decoder_path, spoken, out, encoder_out=None, temperature=(0.4,
     write_safetensors(out / "model.safetensors", tensors, {"format": "pt"})
     if encoder_out:
         pitch = {"decoder.speaker.pitch": PITCH_MEANS.numpy()}
-        write_safetensors(encoder_out, {**named(trained.encoder, "encoder."), **pitch},
+        write_safetensors(encoder_out, in_8_bits({**named(trained.encoder, "encoder."), **pitch}),
                           {"format": "pt"})
     text = json.dumps(config(speech_lm.pace, trained.decoder, temperature), indent=2)
     (out / "config.json").write_text(text + "\n")

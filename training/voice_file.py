@@ -10,7 +10,7 @@ import codec
 import lm
 from corpus import MELS, PITCH_MEANS, RATE, mel_edges
 
-DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16}
+DTYPES = {"F16": np.float16, "F32": np.float32, "I32": np.int32, "I16": np.int16, "I8": np.int8}
 
 
 def write_safetensors(path, tensors, metadata):
@@ -29,7 +29,22 @@ def write_safetensors(path, tensors, metadata):
             out.write(np.ascontiguousarray(array).tobytes())
 
 
+def in_8_bits(tensors):
+    """The tensors with each matrix as int8 and a scale for each row, NAME.scale [rows] f16."""
+    out = {}
+    for name, array in tensors.items():
+        if array.ndim != 2:
+            out[name] = array
+            continue
+        values = array.astype(np.float32)
+        scale = (np.maximum(np.abs(values).max(1), 1e-6) / 127).astype(np.float16)
+        scaled = values / scale[:, None].astype(np.float32)
+        out[name], out[name + ".scale"] = np.clip(np.rint(scaled), -127, 127).astype(np.int8), scale
+    return out
+
+
 def read_safetensors(path):
+    """The arrays of a file by name; matrices of in_8_bits() as float32."""
     data = Path(path).read_bytes()
     size = struct.unpack("<Q", data[:8])[0]
     out = {}
@@ -38,6 +53,8 @@ def read_safetensors(path):
             first, last = (8 + size + o for o in entry["data_offsets"])
             out[name] = np.frombuffer(data[first:last], DTYPES[entry["dtype"]]).reshape(
                 entry["shape"])
+    for name in [n for n in out if n + ".scale" in out]:
+        out[name] = out[name] * out.pop(name + ".scale").astype(np.float32)[:, None]
     return out
 
 
