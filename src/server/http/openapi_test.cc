@@ -57,7 +57,8 @@ std::string type_of(const RequestOption& option) {
   const bool whole = std::holds_alternative<OptionMember<int>>(option.field) ||
                      std::holds_alternative<OptionMember<std::optional<int>>>(option.field);
   return concat(whole ? "integer, " : "number, ", option.bounds.low, "-",
-                static_cast<int64_t>(option.bounds.high));
+                static_cast<int64_t>(option.bounds.high),
+                option.minus_one_is_off ? ", or -1 (off)" : "");
 }
 
 /// Prints the correct lines of the guide, to be copied where they differ.
