@@ -21,19 +21,12 @@ ArRun& run_of(const PageRivals& rivals, const SequenceView& view) {
   return *rivals.requests[view.slot]->runs[rivals.nodes[view.node].node].ar;
 }
 
-/// Returns whether `view` must wait: its pages went to another sequence, which has not run since. A
-/// live request never waits for one in the background, because that one waits for live requests.
-bool gives_way(const PageRivals& rivals, Urgency urgency, const SequenceView& view) {
-  ArRun& run = run_of(rivals, view);
-  if (run.gave_way_to == 0) return false;
-  for (const Views& views : std::span(rivals.wanted).first(urgency + 1)) {
-    for (const SequenceView& other : views.sequences) {
-      if (other.order != run.gave_way_to || other.node != view.node) continue;
-      if (run_of(rivals, other).ran() == run.gave_way_at) return true;
-    }
-  }
-  run.gave_way_to = 0;
-  return false;
+/// Returns whether any sequence has lost pages, and its wait was not ended yet.
+bool any_lost(const PageRivals& rivals) {
+  const auto lost = [&](const SequenceView& view) { return run_of(rivals, view).gave_way_to != 0; };
+  return std::ranges::any_of(rivals.wanted, [&](const Views& views) {
+    return std::ranges::any_of(views.sequences, lost);
+  });
 }
 
 /// Takes the pages of the youngest sequence that may lose them to `keep`.
@@ -55,10 +48,27 @@ bool take_from_youngest(const PageRivals& rivals, const NodeRef& node, const Act
 
 }  // namespace
 
+bool gives_way(const PageLoss& loss, const Contender& sequence, std::span<const Contender> wanted) {
+  return std::ranges::any_of(wanted, [&](const Contender& other) {
+    return loss.to != 0 && other.order == loss.to && other.node == sequence.node &&
+           other.urgency <= sequence.urgency && other.ran == loss.ran;
+  });
+}
+
 void let_older_first(const PageRivals& rivals) {
+  if (!any_lost(rivals)) return;
+  std::vector<Contender> wanted;
   for (const Urgency urgency : {kLive, kBackground}) {
-    for (SequenceView& view : rivals.wanted[urgency].sequences) {
-      view.gives_way = gives_way(rivals, urgency, view);
+    for (const SequenceView& view : rivals.wanted[urgency].sequences) {
+      wanted.push_back({view.order, view.node, urgency, run_of(rivals, view).ran()});
+    }
+  }
+  size_t at = 0;
+  for (Views& views : rivals.wanted) {
+    for (SequenceView& view : views.sequences) {
+      ArRun& run = run_of(rivals, view);
+      view.gives_way = gives_way({run.gave_way_to, run.gave_way_at}, wanted[at++], wanted);
+      if (!view.gives_way) run.gave_way_to = 0;
     }
   }
   for (Views& views : rivals.wanted) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -30,6 +31,25 @@ struct PageRivals {
   Roster::Requests& requests;    ///< indexed by SequenceView::slot
   std::array<Views, 2>& wanted;  ///< indexed by Urgency
 };
+
+/// The loss of a sequence's pages to an older request.
+struct PageLoss {
+  uint64_t to = 0;  ///< id of the request that got the pages; 0: none were lost
+  int64_t ran = 0;  ///< ArRun::ran() of that request's sequence at that moment
+};
+
+/// A sequence that wants to run now.
+struct Contender {
+  uint64_t order = 0;  ///< id of its request, in the order of admission
+  int node = 0;
+  Urgency urgency = kLive;
+  int64_t ran = 0;  ///< ArRun::ran()
+};
+
+/// Returns whether `sequence` must wait: the request that got its pages wants to run on the same
+/// node, and has not run since. A live request never waits for one in the background, because that
+/// one waits for live requests.
+bool gives_way(const PageLoss& loss, const Contender& sequence, std::span<const Contender> wanted);
 
 /// Removes the views of sequences that lost their pages to an older request until that request has
 /// run. Otherwise two sequences that do not fit beside each other would take pages from each other
