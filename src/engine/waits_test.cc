@@ -69,7 +69,7 @@ TEST(Waits, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   machine.add(make_toy_pipeline());
   const ResidentModel& other = machine.add(make_toy_pipeline());
   ASSERT_EQ(heavy->nodes[0].slot, other.nodes[0].slot);
-  for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
+  for (int rows = 1; rows < 40; rows += 6) {  // requests by which the engine learns the cost of its rows
     SpeechRequest request = ask_bytes(5);
     request.say.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
     ASSERT_TRUE(machine.submit(request, 0));

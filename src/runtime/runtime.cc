@@ -135,7 +135,7 @@ struct FoundModel {
   std::string dir;
 };
 
-/// The family whose checkpoints are files that end like this one; null: none has such files.
+/// Returns the family whose checkpoints are files with the ending of `path`; null if there is none.
 const Family* family_of_file(const std::string& path) {
   for (const Family& family : families()) {
     if (!family.ending_of(path).empty()) return &family;

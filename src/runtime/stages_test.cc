@@ -214,7 +214,7 @@ TEST(Stages, TextModelsGuessTheSameApart) {
   EXPECT_EQ(ask(far, false, {}), want);
 }
 
-/// Halves of a model keep weights of their own, and find them again.
+/// Each half of a model keeps its own packed weights, and the next load finds them.
 TEST(Stages, EachHalfKeepsItsWeights) {
   LoadOptions options =
       model_options(SYRINX_BINARY_DIR "/parity/qwen3_tts/golden/projected/checkpoint");

@@ -53,7 +53,7 @@ constexpr std::array kIpa = std::to_array<Sound>({
     {"ʤ", "jh"},
     {"ɾ", "d"},
     {"ʔ", ""},
-    // of other languages, by the nearest English sound
+    // Sounds of other languages become the nearest English sound.
     {"x", "k"},
     {"χ", "k"},
     {"ç", "hh"},

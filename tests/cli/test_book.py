@@ -175,7 +175,7 @@ class Book(unittest.TestCase):
         self.assertEqual(vague.returncode, 2)
         self.assertIn(b"-o name.wav is one file, -o name/ a directory", vague.stderr)
         self.assertEqual(sorted(os.listdir(self.dir)), ["birds.txt"])
-        os.mkdir(self.path("name"))  # now it must be the folder
+        os.mkdir(self.path("name"))  # an existing directory decides
         done = self.book("birds.txt", "-o", "name")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("01-chapter-1.wav", os.listdir(self.path("name")))

@@ -109,7 +109,7 @@ class Ssml(unittest.TestCase):
         self.assertEqual([m["name"] for m in messages[-2]["marks"]], ["m"])
         _, messages = self.stream([document.replace("</prosody>", "")])
         self.assertEqual(messages[-1]["message"], self.refused(document.replace("</prosody>", ""))["message"])
-        # Plain text around a document is what it is without one.
+        # Plain text around a document is spoken as without the document.
         audio, _ = self.stream([document, "Good morning."])
         alone, _ = self.stream(["Good morning."])
         self.assertEqual(audio, whole + alone)

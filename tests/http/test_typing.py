@@ -121,7 +121,7 @@ class Typing(unittest.TestCase):
                 time.sleep(max(0, began + i / 1000 - time.monotonic()))
             self.type(ws, QUESTIONS[0], "replace")
             events = self.ask(ws)
-            self.type(ws, "What is ")  # after the end: of the next question
+            self.type(ws, "What is ")  # after the question has ended: text of the next question
             self.assertEqual(text_of(events), self.plain(QUESTIONS[0])[0])
             self.assertLessEqual(self.predictions()["drafted_tokens"], 20_000)
         self.wait_idle()

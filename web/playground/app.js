@@ -351,7 +351,7 @@ player.changed = () => {
   for (const view of views) view.show();
   showRunning();
   requestAnimationFrame(follow);
-  // After A comes B, when both were asked for.
+  // Play the second take after the first, if both were asked for.
   const [a, b] = views;
   if (b?.take && player.ended === a.take) {
     player.ended = null;

@@ -24,7 +24,7 @@ export class Take extends Samples {
 
   append(samples) {
     super.append(samples);
-    // A column looks at samples beyond it: those that are still to come are no silence.
+    // A column needs samples behind it: wait for them instead of taking them for silence.
     while ((this.columns + 1) * this.hop + REACH <= this.length) this.addColumn();
     this.changed();
   }

@@ -99,7 +99,7 @@ export class Talk {
     } catch (error) {
       this.fail(error.message);
     }
-    if (this.over) this.microphone.close();  // meanwhile
+    if (this.over) this.microphone.close();  // the client hung up meanwhile
     else this.become('listening');
   }
 
@@ -144,7 +144,7 @@ export class Talk {
   takeError(message) {
     if (this.state === 'connecting') return this.fail(message);  // the session is not as asked for
     this.trouble(message);
-    if (this.state === 'thinking') this.become('listening');  // no answer comes
+    if (this.state === 'thinking') this.become('listening');  // the error ends the answer
   }
 
   find(id) {

@@ -459,7 +459,7 @@ void add_batch(CLI::App& app, Chosen& chosen) {
                   "seconds without any server that takes requests, after which it ends")
       ->check(above(0))
       ->capture_default_str();
-  sub->add_flag("-q,--quiet", batch.quiet, "no progress and no sum");
+  sub->add_flag("-q,--quiet", batch.quiet, "print no progress and no summary");
   add_store(*sub, batch.voice_store);
   add_request(*sub, batch.request);
   add_model(*sub, batch.load);

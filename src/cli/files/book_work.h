@@ -38,7 +38,7 @@ class BookWork {
   BookWork& operator=(const BookWork&) = delete;
 
   const BookPosition& place() const { return place_; }
-  /// One more part; `begins_chapter` sets a mark before it. On disk when the call returns.
+  /// Adds a part; `begins_chapter` sets a mark before it. It is on disk when the call returns.
   void add(std::span<const float> samples, bool begins_chapter, bool cut_short);
   /// Writes the samples so far as `file` and begins an empty file. With several marks also writes a
   /// cue sheet.

@@ -258,7 +258,7 @@ void add_say(CLI::App& app, Chosen& chosen) {
   sub->add_flag("--words", say.print_words, "print when each word begins");
   sub->add_flag("--phones", say.print_phones, "print when each phone begins");
   sub->add_option("--srt", say.srt_file, "write subtitles");
-  sub->add_flag("-q,--quiet", say.quiet, "no progress and no sum");
+  sub->add_flag("-q,--quiet", say.quiet, "print no progress and no summary");
   add_model(*sub, say.load);
   add_request(*sub, say.request);
   add_volume(*sub, say.volume);

@@ -72,7 +72,7 @@ void ResidualConv::run(StepContext& ctx, const View& x, std::span<const int64_t>
 struct Vocoder::Stream : StreamState {
   std::vector<ConvState> low, high;
   SourceState source;
-  std::vector<float> add_low, add_high;  // of the speaker: see Manner
+  std::vector<float> add_low, add_high;  // the speaker's summands: see Manner
   float pitch_mean = 0;
 };
 

@@ -21,7 +21,7 @@ struct ModelConfig {
   AudioVaeConfig vae;
 
   int64_t latent() const { return vae.latent; }               ///< D, numbers of a latent frame
-  int64_t patch_width() const { return patch * vae.latent; }  ///< of a step, [P, D]
+  int64_t patch_width() const { return patch * vae.latent; }  ///< numbers of a step's patch, [P, D]
   int64_t patch_samples() const { return patch * vae.decoder_hop(); }
 };
 

@@ -24,8 +24,8 @@ std::span<DeviceSampleRow> describe(StepContext& ctx, std::span<const SampleRow>
   return specs;
 }
 
-/// What a row's draw looks at of its history: the last ids, as far as penalise() and repeats() go
-/// back.
+/// Returns the part of a row's history that its draw needs: the last ids, as far as penalise() and
+/// repeats() go back.
 std::span<const int32_t> looked_at(const SampleRow& row) {
   const SampleParams& p = row.params;
   const size_t all = row.history.size();

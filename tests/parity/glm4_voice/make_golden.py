@@ -227,7 +227,7 @@ def make_lm(folder, ranks, generator):
     model = GlmForCausalLM(config).eval()
     randomise(model, generator)
     with torch.no_grad():
-        for layer in model.model.layers:  # so that what was read decides
+        for layer in model.model.layers:  # so that attention decides the ids
             layer.self_attn.q_proj.weight.mul_(2)
             layer.self_attn.o_proj.weight.mul_(2)
         model.model.embed_tokens.weight.copy_(torch.randn(VOCAB, LM["hidden_size"], generator=generator).bfloat16().float())

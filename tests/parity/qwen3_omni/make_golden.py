@@ -271,7 +271,7 @@ def conversation_golden(model, extractor, size, prompt, samples, speaker):
     codes = torch.stack([h[-1] for h in result.hidden_states if h[-1] is not None], dim=1)[0]
     golden["talker_logits"] = torch.cat(result.logits)[:, : size["codes"] + 128]  # no one asks for the rest
     golden["codes"] = codes.int()
-    # The predictor once more, with its codes given.
+    # Run the predictor once more on the codes that were drawn.
     past = torch.cat([h[0][-1][:, -1:] for h in result.hidden_states[: len(codes)]], dim=1)[0]
     inner = []
     predictor = model.talker.code_predictor
