@@ -228,7 +228,7 @@ TEST_F(BagpiperTest, GuidanceHasACompanionOfPads) {
     row_of(own, pos, false, main);
     EXPECT_NE(main, pads) << pos;
   }
-  for (const int pos : {rows + 3, rows + 4}) {  // the first row of speech, and its first step
+  for (const int pos : {rows + 3, rows + 4}) {  // the turn that begins speech, and its first step
     row_of(own, pos, true, companion);
     row_of(own, pos, false, main);
     EXPECT_EQ(main, companion) << pos;

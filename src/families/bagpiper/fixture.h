@@ -46,7 +46,7 @@ struct Case {
   SpeechRequest request;
   int steps = 0, kept_samples = 0;  // steps: of the requested parts
   bool spoken = false, ended = false, ended_text = false, guided = false;
-  /// All parts ended by themselves, and the model wanted no further part.
+  /// whether all parts ended by themselves, without a further part
   bool stopped = false;
   std::vector<std::string> more;  // the parts that followed: their words, "" for speech
   std::shared_ptr<Safetensors> golden;

@@ -27,8 +27,25 @@ Error unsupported(const char* what, const char* param) {
 
 bool is_end(int32_t id) { return id == kEnd || id == kEndPart; }
 
-/// The row of the companion for a word or a turn.
-int32_t said_to_companion(int32_t id) { return id == kAudio ? id : kPad; }
+/// Returns an error if a prompt of `rows` leaves too little room for an answer.
+Status fits(const ModelConfig& config, int64_t rows, const char* param) {
+  if (rows <= config.max_positions - kLeastRoom) return ok_status();
+  return past_context(config.max_positions, rows, param, kLeastRoom);
+}
+
+/// Bounds a segment with `room` positions behind its prompt. `tail`: steps of the delay pattern
+/// behind the last frame; `max_tokens`: as in the request; `speech`: steps of speech that may still
+/// be made.
+PartBounds bounds_of(int64_t room, int64_t tail, bool speaks, int max_tokens, int64_t speech) {
+  const int64_t kept = speaks ? std::min<int64_t>(State::kMostSpeech, room / 2) + kTurnSteps : 0;
+  const int64_t wish = max_tokens > 0 ? max_tokens : speaks ? State::kMostWords : room;
+  const int64_t words = std::clamp<int64_t>(wish, 1, room - kept);
+  const int64_t spoken =
+      std::clamp<int64_t>(speech, 1 + tail, std::max(room - words - kTurnSteps, 1 + tail));
+  const int64_t steps = words + (speaks ? kTurnSteps + spoken : 0);
+  const int64_t more = std::clamp<int64_t>(room - steps, 0, kMoreTurns);
+  return {static_cast<int>(words), static_cast<int>(spoken), static_cast<int>(steps + more)};
+}
 
 }  // namespace
 
@@ -48,10 +65,14 @@ State::State(const ModelConfig& config, const SpokenModel& spoken, const Prompte
       kind_{.temperature = 0},
       guidance_(speaks_ ? spoken.guidance_of(request) : std::nullopt),
       text_(spoken.text, request.say.open && !chats_,
-            [this](std::string_view segment, int64_t) { return read(segment); }),
+            [this](std::string_view segment, int64_t) -> Result<std::vector<int32_t>> {
+              std::vector<int32_t> prompt = prompter_.reading(trimmed(segment), description_);
+              const Status fault = fits(config_, std::ssize(prompt), "input");
+              if (!fault) return fault.error();
+              return prompt;
+            }),
       written_(request.writing.stop, chats_),
-      prompt_(spoken.tables),
-      streams_(spoken.pattern) {}
+      rows_(config, spoken.pattern) {}
 
 Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const SpokenModel& spoken,
                                               const Prompter& prompter,
@@ -79,19 +100,13 @@ Result<std::unique_ptr<Sequence>> State::open(const ModelConfig& config, const S
   return std::unique_ptr<Sequence>(std::move(state));
 }
 
-Status State::fits(int64_t rows, const char* param) const {
-  const int64_t most = config_.max_positions - kLeastRoom;
-  if (rows <= most) return ok_status();
-  return past_context(config_.max_positions, rows, param, kLeastRoom);
-}
-
 Status State::begin(const SpeechRequest& request) {
   if (chats_) {
     std::vector<int64_t> rows;
     for (const Heard& each : heard_) rows.push_back(each.rows);
     auto prompt = prompter_.conversation(*request.writing.chat, rows);
     if (!prompt.ok()) return prompt.error();
-    if (Status fault = fits(std::ssize(prompt.value()), "messages"); !fault) return fault;
+    if (Status fault = fits(config_, std::ssize(prompt.value()), "messages"); !fault) return fault;
     begin_segment(prompt.value());
     return ok_status();
   }
@@ -101,13 +116,6 @@ Status State::begin(const SpeechRequest& request) {
   if (Status taken = text_.begin(request.say.text); !taken.ok()) return taken;
   begin_reading();
   return ok_status();
-}
-
-/// Returns the prompt of a segment.
-Result<std::vector<int32_t>> State::read(std::string_view segment) const {
-  std::vector<int32_t> prompt = prompter_.reading(trimmed(segment), description_);
-  if (const Status fault = fits(std::ssize(prompt), "input"); !fault) return fault.error();
-  return prompt;
 }
 
 Status State::append_text(std::string_view text, bool last) {
@@ -120,69 +128,35 @@ Status State::append_text(std::string_view text, bool last) {
 
 /// Begins the next segment of a text that is read aloud, if there is one.
 void State::begin_reading() {
-  prompt_ = Prompt(static_cast<int>(config_.streams));
+  rows_.prompt = Prompt(static_cast<int>(config_.streams));
   if (!text_.empty()) begin_segment(text_.next());
 }
 
 void State::begin_segment(std::span<const int32_t> prompt) {
-  prompt_ = Prompt(static_cast<int>(config_.streams));
-  std::vector<int32_t> places;
-  for (const int32_t id : prompt) {
-    if (id == Prompter::kHeardRow) places.push_back(prompt_.size());
-    prompt_.add(id);
-  }
-  rows_ = llm::HeardRows(std::move(places), config_.lm.hidden);
+  rows_.begin(prompt);
   phase_ = Phase::kWords;
   first_part_ = true;
-  said_.clear();
   written_.begin();
   written_ids_ = 0;
-  bounds_ = bounds();
+  const int64_t room = std::max<int64_t>(config_.max_positions - rows_.prompt.size(), kLeastRoom);
+  bounds_ = bounds_of(room, rows_.speech.pattern().tail(), speaks_, max_tokens_, speech_steps());
   end_ = prompt_rows() + bounds_.steps;
-  said_.reserve(static_cast<size_t>(std::min(bounds_.words + kTurnSteps, kReserved)));
-  streams_.restart(speaks_ ? bounds_.speech : 0);
-}
-
-State::Bounds State::bounds() const {
-  const int64_t tail = streams_.pattern().tail();
-  const int64_t room = std::max<int64_t>(config_.max_positions - prompt_.size(), kLeastRoom);
-  const int64_t kept = speaks_ ? std::min<int64_t>(kMostSpeech, room / 2) + kTurnSteps : 0;
-  const int64_t wish = max_tokens_ > 0 ? max_tokens_ : speaks_ ? kMostWords : room;
-  const int64_t words = std::clamp<int64_t>(wish, 1, room - kept);
-  const int64_t speech =
-      std::clamp<int64_t>(speech_steps(), 1 + tail, std::max(room - words - kTurnSteps, 1 + tail));
-  const int64_t steps = words + (speaks_ ? kTurnSteps + speech : 0);
-  const int64_t more = std::clamp<int64_t>(room - steps, 0, kMoreTurns);
-  return {static_cast<int>(words), static_cast<int>(speech), static_cast<int>(steps + more)};
+  rows_.said.reserve(static_cast<size_t>(std::min(bounds_.words + kTurnSteps, kReserved)));
+  rows_.speech.restart(speaks_ ? bounds_.speech : 0);
 }
 
 int64_t State::speech_steps() const {
-  return max_frames_ > 0 ? max_frames_ - frames_before_ + streams_.pattern().tail() : kMostSpeech;
+  return max_frames_ > 0 ? max_frames_ - frames_before_ + rows_.speech.pattern().tail()
+                         : kMostSpeech;
 }
 
 int State::known_rows() const {
-  if (prompt_.empty()) return 0;
-  return rows_.complete() ? prompt_rows() : rows_.missing();
+  if (rows_.prompt.empty()) return 0;
+  return rows_.heard.complete() ? prompt_rows() : rows_.heard.missing();
 }
 
 float State::step_guidance(int) const {
   return phase_ == Phase::kSpeech ? guidance_.value_or(1.f) : 1.f;
-}
-
-void State::prefix_keys(bool companion, std::vector<uint64_t>& keys) const {
-  if (companion) {
-    keys.insert(keys.end(), static_cast<size_t>(prompt_.size()), uint64_t{kPad});
-    return;
-  }
-  prompt_.append_keys(keys);
-  if (!rows_.none()) keys.resize(static_cast<size_t>(rows_.places().front()));
-}
-
-void State::step_keys(bool companion, std::vector<uint64_t>& keys) const {
-  if (!companion && !rows_.none()) return;
-  for (const int32_t id : said_) {
-    keys.push_back(static_cast<uint64_t>(companion ? said_to_companion(id) : id));
-  }
 }
 
 const SampleParams& State::sampling(int) const {
@@ -191,8 +165,8 @@ const SampleParams& State::sampling(int) const {
 }
 
 std::span<const int32_t> State::history(int k) const {
-  if (phase_ == Phase::kSpeech) return streams_.column(k).subspan(1);
-  return k == 0 ? std::span<const int32_t>(said_) : std::span<const int32_t>();
+  if (phase_ == Phase::kSpeech) return rows_.speech.column(k).subspan(1);
+  return k == 0 ? std::span<const int32_t>(rows_.said) : std::span<const int32_t>();
 }
 
 SampleRule State::rule(int k) const {
@@ -203,17 +177,17 @@ SampleRule State::rule(int k) const {
   static_assert(kEndPart == kEnd + 1);
   if (phase_ == Phase::kSpeech) {
     if (k > 0) return allow(1, config_.choices(k)), rule;
-    if (!ignore_stop_ && streams_.steps() >= kLeastSpeech) allow(kEnd, kEndPart + 1);
+    if (!ignore_stop_ && rows_.speech.steps() >= kLeastSpeech) allow(kEnd, kEndPart + 1);
     allow(config_.first_code(0), config_.first_code(1));
   } else if (k > 0) {
     rule.forced = kPad;
   } else if (phase_ == Phase::kTurn && forces_speech()) {
-    rule.forced = said_.back() == kAssistant ? kAudio : kAssistant;
+    rule.forced = rows_.said.back() == kAssistant ? kAudio : kAssistant;
   } else if (phase_ == Phase::kTurn) {
     static_assert(kAudio == kText + 1);
     allow(kText, kAudio + 1);
   } else {
-    const bool begun = !said_.empty() && said_.back() != kText;
+    const bool begun = !rows_.said.empty() && rows_.said.back() != kText;
     if (begun && (forces_speech() || !ignore_stop_)) allow(kEnd, kEndPart + 1);
     allow(ModelConfig::kFirstWord, config_.first_code(0));
   }
@@ -227,7 +201,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
   } else if (phase_ == Phase::kSpeech) {
     verdict = speak(codes, out);
   } else {
-    said_.push_back(codes[0]);
+    rows_.said.push_back(codes[0]);
     if (codes[0] != kAssistant) verdict = begin_part(codes[0]);
   }
   if (verdict.next == Verdict::kFinished && cut_) verdict.reason = FinishReason::kLength;
@@ -235,7 +209,7 @@ Verdict State::advance(std::span<const int32_t> codes, StepOutput& out) {
 }
 
 Verdict State::write(int32_t id, StepOutput& out) {
-  said_.push_back(id);
+  rows_.said.push_back(id);
   ++written_ids_;
   if (is_end(id)) {
     written_.finish(out);
@@ -243,7 +217,7 @@ Verdict State::write(int32_t id, StepOutput& out) {
   }
   written_.push(prompter_.bytes(id), out);
   if (written_.stopped()) return end_words(kEnd, FinishReason::kStop);
-  if (written_ids_ < bounds_.words && std::ssize(said_) < bounds_.steps) return {};
+  if (written_ids_ < bounds_.words && std::ssize(rows_.said) < bounds_.steps) return {};
   written_.finish(out);
   return end_words(kEnd, FinishReason::kLength);
 }
@@ -265,32 +239,32 @@ Verdict State::begin_part(int32_t kind) {
   if (speech && !speaks_) return {Verdict::kFinished, FinishReason::kStop};
   written_.stand_apart(!speech && written_ids_ > 0);
   const bool room =
-      speech ? bounds_.speech > streams_.pattern().tail() : written_ids_ < bounds_.words;
+      speech ? bounds_.speech > rows_.speech.pattern().tail() : written_ids_ < bounds_.words;
   return room ? Verdict{} : Verdict{Verdict::kFinished, FinishReason::kLength};
 }
 
 Verdict State::speak(std::span<const int32_t> codes, StepOutput& out) {
   if (is_end(codes[0])) {
-    streams_.end_with_tail();
+    rows_.speech.end_with_tail();
     return end_speech(codes[0], FinishReason::kStop);
   }
-  streams_.push(codes);
+  rows_.speech.push(codes);
   std::array<int32_t, ModelConfig::kMostStreams> buffer;
   const std::span frame = std::span(buffer).first(codes.size());
-  if (streams_.frame(frame)) {
+  if (rows_.speech.frame(frame)) {
     for (size_t s = 0; s < frame.size(); ++s)
       frame[s] = config_.code_of(static_cast<int64_t>(s), frame[s]);
     out.frame(frame);
   }
-  if (streams_.steps() < bounds_.speech) return {};
-  streams_.end_with_tail();
+  if (rows_.speech.steps() < bounds_.speech) return {};
+  rows_.speech.end_with_tail();
   return end_speech(kEnd, FinishReason::kLength);
 }
 
 /// Ends the speech; `id` is the id that ends it.
 Verdict State::end_speech(int32_t id, FinishReason reason) {
   cut_ = cut_ || reason == FinishReason::kLength;
-  frames_before_ += streams_.end_frame();
+  frames_before_ += rows_.speech.end_frame();
   if (chats_) return id == kEndPart ? next_part() : Verdict{Verdict::kFinished, reason};
   if (text_.empty() && !text_.open()) return {Verdict::kFinished, reason};
   if (max_frames_ > 0 && frames_before_ >= max_frames_) {
@@ -304,62 +278,32 @@ Verdict State::end_speech(int32_t id, FinishReason reason) {
 /// together have the steps that the first parts were allowed to take.
 Verdict State::next_part() {
   const bool spoke = phase_ == Phase::kSpeech;
-  const int rows = prompt_rows() + static_cast<int>(std::ssize(said_)) + streams_.steps();
-  remember_part();
+  const int rows = rows_.size();
+  rows_.remember(spoke);
+  first_part_ = false;
   bounds_.steps = end_ - prompt_rows();
   if (bounds_.steps < kTurnSteps) return {Verdict::kFinished, FinishReason::kLength};
   phase_ = Phase::kTurn;
-  said_.clear();
   written_.begin();
   bounds_.speech = static_cast<int>(std::min<int64_t>(speech_steps(), bounds_.steps - 1));
   Verdict verdict{Verdict::kNextSegment, FinishReason::kStop, rows};
   // The companion's rows end with the kind of the speech; the speech itself is fed to it again.
-  if (spoke) verdict.companion_kept = rows - streams_.steps() - 1;
+  if (spoke) verdict.companion_kept = rows - rows_.speech.steps() - 1;
   verdict.new_streams = spoke;
-  streams_.restart(speaks_ ? bounds_.speech : 0);
+  rows_.speech.restart(speaks_ ? bounds_.speech : 0);
   return verdict;
-}
-
-void State::remember_part() {
-  const auto remember = [&](int32_t id) { prompt_.add_row()[0] = id; };
-  for (const int32_t id : said_) remember(id);
-  for (int step = 0; step < streams_.steps(); ++step) speech_row(step, prompt_.add_row());
-  if (phase_ == Phase::kSpeech) remember(kEndPart);
-  remember(kAssistant);
-  first_part_ = false;
 }
 
 Status State::take(int port, const Frames& frames) {
   if (port != kHearing) return Sequence::take(port, frames);
-  rows_.take(frames);
+  rows_.heard.take(frames);
   return ok_status();
 }
 
 void State::rows(int first, bool companion, InputRows& out) const {
   for (int i = 0; i < out.count(); ++i) {
-    row(first + i, companion, out.ids(i));
-    if (!companion) out.give(i, rows_.row(first + i));
-  }
-}
-
-void State::row(int pos, bool companion, std::span<int32_t> ids) const {
-  const int turn = pos - prompt_.size(), step = turn - static_cast<int>(std::ssize(said_));
-  if (turn < 0) {
-    if (companion) ids[0] = kPad;
-    if (!companion) std::ranges::copy(prompt_.row(pos), ids.begin());
-  } else if (step < 0) {
-    const int32_t id = said_[static_cast<size_t>(turn)];
-    ids[0] = companion ? said_to_companion(id) : id;
-  } else {
-    speech_row(step, ids);
-  }
-}
-
-void State::speech_row(int step, std::span<int32_t> ids) const {
-  SYRINX_CHECK(step < streams_.steps(), "step ", step, " of ", streams_.steps());
-  for (size_t s = 0; s < ids.size(); ++s) {
-    const int32_t choice = streams_.at(step, static_cast<int>(s));
-    ids[s] = config_.id_of(static_cast<int64_t>(s), choice);
+    rows_.row(first + i, companion, out.ids(i));
+    if (!companion) out.give(i, rows_.heard.row(first + i));
   }
 }
 

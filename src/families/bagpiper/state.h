@@ -22,11 +22,10 @@
 #include <string>
 #include <vector>
 
+#include "families/bagpiper/part_rows.h"
 #include "families/bagpiper/part_text.h"
 #include "families/bagpiper/prompter.h"
 #include "families/hearing/heard.h"
-#include "families/llm/heard_rows.h"
-#include "families/spoken/prompt.h"
 #include "families/spoken/spoken_model.h"
 #include "model/input_rows.h"
 
@@ -34,6 +33,11 @@ namespace syrinx::bagpiper {
 
 /// Sampling and guidance of speech, and how a text is cut.
 SpokenModel spoken_model(const ModelConfig& config);
+
+/// The most steps of words and of speech in all parts together, and of the segment.
+struct PartBounds {
+  int words = 1, speech = 1, steps = 1;
+};
 
 class State : public Sequence, public Hearer {
  public:
@@ -47,18 +51,22 @@ class State : public Sequence, public Hearer {
                                                 const SpeechRequest& request,
                                                 std::vector<Heard> heard);
 
-  int prompt_rows() const override { return std::max(1, prompt_.size()); }
-  int heard_rows(int rows) const override { return rows_.before(rows); }
+  int prompt_rows() const override { return std::max(1, rows_.prompt.size()); }
+  int heard_rows(int rows) const override { return rows_.heard.before(rows); }
   int max_steps() const override { return bounds_.steps; }
-  bool ready() const override { return !prompt_.empty() && rows_.complete(); }
+  bool ready() const override { return !rows_.prompt.empty() && rows_.heard.complete(); }
   int known_rows() const override;
   std::optional<float> guidance() const override { return guidance_; }
   float step_guidance(int) const override;
   /// Returns the ids of stream 0; Prompter::kHeardRow for a row of a recording.
-  std::span<const int32_t> prompt_ids() const override { return prompt_.written(); }
+  std::span<const int32_t> prompt_ids() const override { return rows_.prompt.written(); }
   /// Rows from the first recording on have no keys.
-  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override;
-  void step_keys(bool companion, std::vector<uint64_t>& keys) const override;
+  void prefix_keys(bool companion, std::vector<uint64_t>& keys) const override {
+    rows_.prefix_keys(companion, keys);
+  }
+  void step_keys(bool companion, std::vector<uint64_t>& keys) const override {
+    rows_.step_keys(companion, keys);
+  }
   const SampleParams& sampling(int) const override;
   SampleRule rule(int k) const override;
   std::span<const int32_t> history(int k) const override;
@@ -72,28 +80,17 @@ class State : public Sequence, public Hearer {
  private:
   enum class Phase { kWords, kTurn, kSpeech };
 
-  /// The most steps of words and of speech in all parts together, and of the segment.
-  struct Bounds {
-    int words = 1, speech = 1, steps = 1;
-  };
-
   State(const ModelConfig& config, const SpokenModel& spoken, const Prompter& prompter,
         const SpeechRequest& request, std::vector<Heard> heard);
-  void row(int pos, bool companion, std::span<int32_t> ids) const;
-  void speech_row(int step, std::span<int32_t> ids) const;
   Status begin(const SpeechRequest& request);
-  Result<std::vector<int32_t>> read(std::string_view segment) const;
-  Status fits(int64_t rows, const char* param) const;
   void begin_reading();
   void begin_segment(std::span<const int32_t> prompt);
-  Bounds bounds() const;
   Verdict write(int32_t id, StepOutput& out);
   Verdict end_words(int32_t id, FinishReason reason);
   Verdict begin_part(int32_t kind);
   Verdict speak(std::span<const int32_t> codes, StepOutput& out);
   Verdict end_speech(int32_t id, FinishReason reason);
   Verdict next_part();
-  void remember_part();
   /// Returns whether speech follows these words, whatever the model would choose.
   bool forces_speech() const { return speaks_ && first_part_; }
   /// Returns how many steps of speech may still be made.
@@ -113,13 +110,10 @@ class State : public Sequence, public Hearer {
 
   Phase phase_ = Phase::kWords;
   bool first_part_ = true;  // of the segment's text
-  Prompt prompt_;           // including the parts already made; empty while there is nothing to do
-  llm::HeardRows rows_;
-  std::vector<int32_t> said_;  // ids of words and turns after the prompt
-  DelayedStreams streams_;     // of the speech after them, as choices, not ids
-  int written_ids_ = 0;        // in all parts
-  bool cut_ = false;           // a part of any segment was cut
-  Bounds bounds_;
+  PartRows rows_;
+  int written_ids_ = 0;  // in all parts
+  bool cut_ = false;     // a part of any segment was cut
+  PartBounds bounds_;
   int end_ = 1;                // rows of all parts and of the prompt
   int64_t frames_before_ = 0;  // of earlier parts and segments
 };
