@@ -3,6 +3,7 @@
 find_package(Boost 1.74 REQUIRED)
 find_package(OpenSSL REQUIRED)
 add_library(syrinx_asio STATIC ${CMAKE_CURRENT_LIST_DIR}/asio/asio.cc)
+syrinx_flags(syrinx_asio)
 target_compile_definitions(syrinx_asio PUBLIC BOOST_ASIO_SEPARATE_COMPILATION
   BOOST_BEAST_SEPARATE_COMPILATION)
 target_link_libraries(syrinx_asio PUBLIC Boost::headers OpenSSL::SSL Threads::Threads)

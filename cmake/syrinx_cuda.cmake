@@ -23,11 +23,4 @@ endif()
 set(CMAKE_CUDA_STANDARD 20)
 set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_EXTENSIONS OFF)
-# Products stay products here too; kernels that want a fused multiply-add ask for it by name.
-add_compile_options($<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
-  $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>
-  "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall>")
 option(SYRINX_CUDA_REPORT "Have ptxas print registers, shared memory and spills" OFF)
-if(SYRINX_CUDA_REPORT)
-  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v>")
-endif()

@@ -20,6 +20,7 @@ function(syrinx_parity_test name)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBS" ${ARGN})
   find_package(nlohmann_json REQUIRED)
   add_executable(${name} ${ARG_SOURCES})
+  syrinx_flags(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LIBS} goldens nlohmann_json::nlohmann_json
                                         GTest::gtest_main)
   target_compile_definitions(${name} PRIVATE SYRINX_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
