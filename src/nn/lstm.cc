@@ -39,6 +39,14 @@ void Lstm::run(StepContext& ctx, const View& x, LstmState& state, const View& ou
   std::copy_n(out.f32() + (steps - 1) * hidden_, hidden_, state.hidden.f32());
 }
 
+void Lstm::step(StepContext& ctx, const View& x, const View& hidden, const View& cell) const {
+  const int64_t rows = x.shape[0];
+  const Arena::Mark mark(ctx.arena);
+  const View out = ctx.arena.take({1, rows, hidden_}, DType::kF32);
+  run(ctx, x.reshape({1, rows, in()}), hidden, cell, out);
+  std::copy_n(out.f32(), out.count(), hidden.f32());
+}
+
 void Lstm::run(StepContext& ctx, const View& x, const View& first, const View& cell,
                const View& out) const {
   const int64_t steps = x.shape[0], rows = x.shape[1], h = hidden_;

@@ -30,6 +30,8 @@ class Lstm {
   LstmState open() const;
   /// Continues a stream: x [T, I] -> out [T, H]. The bits do not depend on how the stream is cut.
   void run(StepContext& ctx, const View& x, LstmState& state, const View& out) const;
+  /// Takes one step of P streams: x [P, I]; hidden and cell [P, H], in place.
+  void step(StepContext& ctx, const View& x, const View& hidden, const View& cell) const;
   size_t bytes() const { return input_.bytes() + recurrent_.bytes(); }
 
  private:

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "nn/fixed_dot.h"
+#include "tensor/absent.h"
 
 namespace syrinx {
 namespace {
@@ -23,18 +24,32 @@ void encode_distance(int64_t distance, int64_t width, float* out) {
 }  // namespace
 
 RelAttention::RelAttention(const Weights& weights, int64_t width, int64_t heads, int64_t chunk,
-                           WeightType type)
+                           WeightType type, const RelNames& names)
     : width_(width), heads_(heads), chunk_(chunk) {
   SYRINX_CHECK(heads > 0 && width % heads == 0 && chunk > 0, "[rel_attention] ", heads,
                " heads in ", width, ", chunks of ", chunk);
-  const LinearPart parts[] = {take_linear(weights, "linear_q", width, width, true),
-                              take_linear(weights, "linear_k", width, width, true),
-                              take_linear(weights, "linear_v", width, width, true)};
+  const LinearPart parts[] = {take_linear(weights, names.q, width, width, names.biased),
+                              take_linear(weights, names.k, width, width, names.biased),
+                              take_linear(weights, names.v, width, width, names.biased)};
   qkv_ = PackedLinear::pack(parts, type);
-  out_ = load_linear(weights, "linear_out", width, width, true, type);
-  distance_ = load_linear(weights, "linear_pos", width, width, false, type);
-  bias_u_ = weights.f32("pos_bias_u", {heads, width / heads});
-  bias_v_ = weights.f32("pos_bias_v", {heads, width / heads});
+  out_ = load_linear(weights, names.out, width, width, names.biased, type);
+  distance_ = load_linear(weights, names.distance, width, width, false, type);
+  bias_u_ = weights.f32(names.bias_u, {heads, width / heads});
+  bias_v_ = weights.f32(names.bias_v, {heads, width / heads});
+}
+
+void RelAttention::prepare(int64_t farthest) {
+  if (AbsentTensors::here()) return;
+  const int64_t count = chunk_ + farthest;
+  Tensor code({count, width_}, DType::kF32);
+  for (int64_t i = 0; i < count; ++i) {
+    encode_distance(i - (chunk_ - 1), width_, code.f32() + i * width_);
+  }
+  table_.resize(static_cast<size_t>(count * width_));
+  ThreadPool pool(1);
+  Arena arena;
+  StepContext ctx(pool, arena);
+  linear(ctx, distance_, code, View{table_.data(), DType::kF32, {count, width_}});
 }
 
 /// Extends the projected distances to [-(chunk - 1), rows - 1]. A negative distance is that from a
@@ -59,28 +74,38 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
   const int64_t rows = qkv.shape[0], total = cache.rows, first = total - rows;
   const int64_t dim = width_ / heads_, width = width_, chunk = most(cache);
   const float scale = 1.f / std::sqrt(static_cast<float>(dim));
-  const int64_t block = std::min(rows, kRows), room = total + 2 * dim;
+  const bool windowed = cache.left >= 0;
+  const int64_t held = total - cache.dropped;
+  const int64_t block = std::min(rows, kRows), room = held + 2 * dim;
+  // Distance d is row d + origin.
+  const float* distances = windowed ? table_.data() : cache.distances.data();
+  const int64_t origin = (windowed ? chunk_ : chunk) - 1;
   const View memory = ctx.arena.take({block * heads_, room}, DType::kF32);
   const auto attend_row = [&](int64_t row, int64_t head, float* score) {
     const int64_t at = head * dim;
-    float *with_u = score + total, *with_v = with_u + dim;
+    float *with_u = score + held, *with_v = with_u + dim;
     const float* q = qkv.f32() + row * 3 * width + at;
     for (int64_t d = 0; d < dim; ++d) {
       with_u[d] = q[d] + bias_u_.f32()[at + d];
       with_v[d] = q[d] + bias_v_.f32()[at + d];
     }
+    // What the row sees: rows [begin, end) of the kept ones.
+    const int64_t place = first + row, mine = place / chunk;
+    const int64_t begin =
+        windowed ? std::max<int64_t>(0, mine - cache.left) * chunk - cache.dropped : 0;
+    const int64_t end = windowed ? std::min(total, (mine + 1) * chunk) - cache.dropped : held;
     float top = -INFINITY;
-    for (int64_t j = 0; j < total; ++j) {
-      const int64_t distance = first + row - j + chunk - 1;
+    for (int64_t j = begin; j < end; ++j) {
+      const int64_t distance = place - cache.dropped - j + origin;
       score[j] = scale * (fixed_dot(with_u, cache.keys.data() + j * width + at, dim) +
-                          fixed_dot(with_v, cache.distances.data() + distance * width + at, dim));
+                          fixed_dot(with_v, distances + distance * width + at, dim));
       top = std::max(top, score[j]);
     }
     float sum = 0;
-    for (int64_t j = 0; j < total; ++j) sum += score[j] = std::exp(score[j] - top);
+    for (int64_t j = begin; j < end; ++j) sum += score[j] = std::exp(score[j] - top);
     float* out = mixed.f32() + row * width + at;
     std::fill_n(out, dim, 0.f);
-    for (int64_t j = 0; j < total; ++j) {
+    for (int64_t j = begin; j < end; ++j) {
       const float* value = cache.values.data() + j * width + at;
       for (int64_t d = 0; d < dim; ++d) out[d] += score[j] * value[d];
     }
@@ -96,24 +121,60 @@ void RelAttention::attend(StepContext& ctx, const View& qkv, const Cache& cache,
   }
 }
 
+/// Drops the rows that the next chunk does not see.
+void RelAttention::forget(Cache& cache) const {
+  if (cache.left < 0) return;
+  const int64_t next = cache.rows / cache.most;
+  const int64_t gone = std::max<int64_t>(0, next - cache.left) * cache.most - cache.dropped;
+  if (gone <= 0) return;
+  cache.keys.erase(cache.keys.begin(), cache.keys.begin() + gone * width_);
+  cache.values.erase(cache.values.begin(), cache.values.begin() + gone * width_);
+  cache.dropped += gone;
+}
+
 void RelAttention::run(StepContext& ctx, const View& normed, Cache& cache, const View& x) const {
-  const int64_t rows = normed.shape[0];
-  expect_shape("rel_attention", normed, {rows, width_});
+  const Job job{normed.shape[0], &cache};
+  run(ctx, normed, std::span(&job, 1), x);
+}
+
+void RelAttention::run(StepContext& ctx, const View& normed, std::span<const Job> jobs,
+                       const View& x) const {
+  const int64_t all = normed.shape[0];
+  expect_shape("rel_attention", normed, {all, width_});
   expect_shape("rel_attention", x, normed.shape);
-  SYRINX_CHECK(rows <= most(cache), "[rel_attention] ", rows, " rows in chunks of ", most(cache));
-  if (rows == 0) return;
+  if (all == 0) return;
   Arena::Mark mark(ctx.arena);
-  const View qkv = ctx.arena.take({rows, 3 * width_}, DType::kF32);
-  const View mixed = ctx.arena.take({rows, width_}, DType::kF32);
+  const View qkv = ctx.arena.take({all, 3 * width_}, DType::kF32);
+  const View mixed = ctx.arena.take({all, width_}, DType::kF32);
   linear(ctx, qkv_, normed, qkv);
-  for (int64_t i = 0; i < rows; ++i) {
-    const float* row = qkv.f32() + i * 3 * width_;
-    cache.keys.insert(cache.keys.end(), row + width_, row + 2 * width_);
-    cache.values.insert(cache.values.end(), row + 2 * width_, row + 3 * width_);
+  int64_t at = 0;
+  for (const Job& job : jobs) {
+    Cache& cache = *job.cache;
+    if (job.rows == 0) continue;
+    if (cache.left < 0) {
+      SYRINX_CHECK(job.rows <= most(cache), "[rel_attention] ", job.rows, " rows in chunks of ",
+                   most(cache));
+    } else {
+      const int64_t count = std::ssize(table_) / width_;
+      SYRINX_CHECK(cache.most > 0 && cache.most <= chunk_ && cache.rows % cache.most == 0 &&
+                       chunk_ + (cache.left + 1) * cache.most - 1 <= count,
+                   "[rel_attention] chunks of ", cache.most, " with ", cache.left,
+                   " before do not fit ", count, " distances, or a chunk is cut");
+    }
+    const View mine = qkv.slice(at, at + job.rows);
+    for (int64_t i = 0; i < job.rows; ++i) {
+      const float* row = mine.f32() + i * 3 * width_;
+      cache.keys.insert(cache.keys.end(), row + width_, row + 2 * width_);
+      cache.values.insert(cache.values.end(), row + 2 * width_, row + 3 * width_);
+    }
+    cache.rows += job.rows;
+    if (cache.left < 0) extend(ctx, cache.rows, cache);
+    const Arena::Mark inner(ctx.arena);
+    attend(ctx, mine, cache, mixed.slice(at, at + job.rows));
+    forget(cache);
+    at += job.rows;
   }
-  cache.rows += rows;
-  extend(ctx, cache.rows, cache);
-  attend(ctx, qkv, cache, mixed);
+  SYRINX_CHECK(at == all, "[rel_attention] ", at, " rows of jobs, ", all, " given");
   linear_add(ctx, out_, mixed, x);
 }
 

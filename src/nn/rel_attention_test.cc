@@ -51,13 +51,15 @@ Rows apply(const Source& s, const std::string& name, const Rows& x, bool bias) {
   return out;
 }
 
-/// Computes the layer; row i sees rows [0, end of its chunk).
-Rows expected(const Source& s, const Rows& x) {
+/// Computes the layer; row i sees rows [begin, end of its chunk), where `left` chunks lie between
+/// begin and its own chunk, or all.
+Rows expected(const Source& s, const Rows& x, int64_t chunk, int64_t left) {
   const Rows q = apply(s, "linear_q", x, true), k = apply(s, "linear_k", x, true);
   const Rows v = apply(s, "linear_v", x, true);
   Rows mixed(kRows, std::vector<double>(kWidth));
   for (int64_t i = 0; i < kRows; ++i) {
-    const int64_t seen = std::min(kRows, (i / kChunk + 1) * kChunk);
+    const int64_t begin = std::max<int64_t>(0, i / chunk - left) * chunk;
+    const int64_t seen = std::min(kRows, (i / chunk + 1) * chunk);
     Rows codes;
     for (int64_t j = 0; j < seen; ++j) {
       std::vector<double> code(kWidth);
@@ -71,7 +73,7 @@ Rows expected(const Source& s, const Rows& x) {
     for (int64_t h = 0; h < kHeads; ++h) {
       std::vector<double> weight(seen);
       double total = 0;
-      for (int64_t j = 0; j < seen; ++j) {
+      for (int64_t j = begin; j < seen; ++j) {
         double score = 0;
         for (int64_t d = h * kDim; d < (h + 1) * kDim; ++d) {
           score += (q[i][d] + s.get("pos_bias_u")[d]) * k[j][d];
@@ -80,7 +82,7 @@ Rows expected(const Source& s, const Rows& x) {
         total += weight[j] = std::exp(score / std::sqrt(double(kDim)));
       }
       for (int64_t d = h * kDim; d < (h + 1) * kDim; ++d) {
-        for (int64_t j = 0; j < seen; ++j) mixed[i][d] += weight[j] / total * v[j][d];
+        for (int64_t j = begin; j < seen; ++j) mixed[i][d] += weight[j] / total * v[j][d];
       }
     }
   }
@@ -108,11 +110,57 @@ TEST(RelAttention, FollowsTheFormulaChunkByChunk) {
     attention.run(ctx, x.view().slice(begin, end), cache, sum.view().slice(begin, end));
   }
   EXPECT_EQ(cache.rows, kRows);
-  const Rows want = expected(source, rows);
+  const Rows want = expected(source, rows, kChunk, kRows);
   for (int64_t i = 0; i < kRows * kWidth; ++i) {
     EXPECT_NEAR(sum.f32()[i], 5 + want[i / kWidth][i % kWidth], 1e-5) << i;
   }
   EXPECT_THROW(attention.run(ctx, x, cache, sum), InternalError);
+}
+
+/// Streams whose chunks and windows differ share a call; one brings several chunks at once.
+TEST(RelAttention, SeesAWindowOfChunksWhateverItsCompanyAndItsCalls) {
+  auto owned = std::make_unique<Source>();
+  const Source& source = *owned;
+  const Weights weights(std::move(owned));
+  RelAttention attention(weights, kWidth, kHeads, kChunk, WeightType::kF32);
+  attention.prepare(7);
+  ThreadPool pool(2);
+  Arena arena;
+  StepContext ctx{pool, arena};
+  Tensor x({kRows, kWidth}, DType::kF32);
+  Rows rows(kRows, std::vector<double>(kWidth));
+  for (int64_t i = 0; i < kRows * kWidth; ++i) {
+    rows[i / kWidth][i % kWidth] = x.f32()[i] = std::sin(0.7f * static_cast<float>(i));
+  }
+  struct Stream {
+    int64_t chunk, left;
+    std::vector<int64_t> calls;
+  };
+  for (const Stream& s : {Stream{2, 1, {2, 4, 4}}, Stream{4, 1, {8, 2, 0}}, Stream{1, 3, {1, 2, 7}},
+                          Stream{2, 0, {10, 0, 0}}}) {
+    RelAttention::Cache alone{.most = s.chunk, .left = s.left}, other{.most = 2, .left = 1};
+    Tensor sum({kRows, kWidth}, DType::kF32);
+    std::fill_n(sum.f32(), kRows * kWidth, 0.f);
+    int64_t at = 0;
+    for (const int64_t each : s.calls) {
+      Tensor both({2 + each, kWidth}, DType::kF32), out({2 + each, kWidth}, DType::kF32);
+      std::copy_n(x.f32(), 2 * kWidth, both.f32());
+      std::copy_n(x.f32() + at * kWidth, each * kWidth, both.f32() + 2 * kWidth);
+      std::fill_n(out.f32(), (2 + each) * kWidth, 0.f);
+      const RelAttention::Job jobs[] = {{2, &other}, {each, &alone}};
+      attention.run(ctx, both, jobs, out);
+      std::copy_n(out.f32() + 2 * kWidth, each * kWidth, sum.f32() + at * kWidth);
+      at += each;
+    }
+    const Rows want = expected(source, rows, s.chunk, s.left);
+    for (int64_t i = 0; i < kRows * kWidth; ++i) {
+      EXPECT_NEAR(sum.f32()[i], want[i / kWidth][i % kWidth], 1e-5) << s.chunk << " " << i;
+    }
+    EXPECT_LE(alone.rows - alone.dropped, (s.left + 1) * s.chunk);
+  }
+  RelAttention::Cache far{.most = 4, .left = 2};
+  const RelAttention::Job beyond{kRows, &far};
+  EXPECT_THROW(attention.run(ctx, x, std::span(&beyond, 1), x), InternalError);
 }
 
 }  // namespace
