@@ -140,7 +140,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
     if (graph.feeding(static_cast<int>(n)).from.node == kClient) {
       auto& lane = std::get<Lane<float>>(run->lane);
       lane.input() = std::move(opened.value().samples);
-      lane.close();
+      if (!opened.value().samples_open) lane.close();
     }
     runs[n].chunk = std::move(run);
   }

@@ -28,7 +28,7 @@ struct Active {
 
   std::unique_ptr<const SpeechRequest> unopened;  ///< kept until its prompts are made
   bool opening = false;                           ///< a host thread makes the prompts now
-  std::vector<Late> early;                        ///< text that came while the prompts were made
+  std::vector<Late> early;  ///< text and samples that came while the prompts were made
 
   // Parts of the text
   std::unique_ptr<SpokenParts> parts;  ///< null: the text has one part

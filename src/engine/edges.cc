@@ -48,7 +48,11 @@ void Edges::commit_opened(Active& request, HostJob& job) {
   request.runs = std::move(job.runs);
   roster_.guarded(request, [&] {
     const int reader = request.model->graph().reader();
-    for (Late& late : request.early) give(request, reader, std::move(late));
+    for (Late& late : request.early) {
+      late.type.flow == Flow::kSamples ? take_samples(request, late)
+                                       : give(request, reader, std::move(late));
+      if (!request.live()) return;
+    }
     request.early.clear();
     if (request.promoted && request.live()) request.begin_segments();  // else Roster::promote()
   });
@@ -75,6 +79,40 @@ void Edges::append_text(Active& request, std::string text, bool last) {
       give(request, reader, std::move(late));
     }
   });
+}
+
+void Edges::append_samples(Active& request, Late late) {
+  late.type.flow = Flow::kSamples;
+  roster_.guarded(request, [&] {
+    request.opening ? request.early.push_back(std::move(late)) : take_samples(request, late);
+  });
+}
+
+/// A listener's silence is not the engine's delay, so no later output counts as late.
+void Edges::take_samples(Active& request, const Late& late) {
+  const Graph& graph = request.model->graph();
+  ChunkRun* fed = nullptr;
+  int width = 1;
+  for (size_t n = 0; n < request.runs.size(); ++n) {
+    const int node = static_cast<int>(n);
+    if (!request.runs[n].chunk || graph.feeding(node).from.node != kClient) continue;
+    fed = request.runs[n].chunk.get();
+    width = graph.node(node).chunk->in_width();
+  }
+  if (fed == nullptr || std::get<Lane<float>>(fed->lane).closed()) {
+    return roster_.fail(request, {ErrorCode::kUnsupported, "this request takes no more samples"});
+  }
+  if (late.floats.size() % static_cast<size_t>(width) != 0) {
+    return roster_.fail(request,
+                        {ErrorCode::kInvalid,
+                         concat(late.floats.size(), " samples are not whole frames of ", width)});
+  }
+  std::vector<float>& lane = std::get<Lane<float>>(fed->lane).input();
+  lane.insert(lane.end(), late.floats.begin(), late.floats.end());
+  request.output.starve(true);
+  if (!late.last) return;
+  fed->close();
+  close(request);
 }
 
 /// Between two parts the request keeps its seat.

@@ -223,6 +223,12 @@ void Engine::append_text(RequestId id, std::string text, bool last) {
   });
 }
 
+void Engine::append_samples(RequestId id, std::vector<float> samples, bool last) {
+  impl_->machine->post([id, samples = std::move(samples), last](Scheduler& scheduler) mutable {
+    scheduler.append_samples(id, std::move(samples), last);
+  });
+}
+
 Result<uint64_t> Engine::encode_voice(Recording recording, uint64_t client, VoiceDone done) {
   if (!impl_->voices) {
     return Error{ErrorCode::kUnsupported,

@@ -149,6 +149,10 @@ class Engine final : public Service {
   void cancel(RequestId id) override;
   void append_text(RequestId id, std::string text, bool last) override;
   void raise_priority(RequestId id) override;
+  /// Adds samples to a request that was opened with Opened::samples_open: whole frames of the chunk
+  /// node that the client feeds. `last`: no more follow. Ignores unknown ids; samples that the
+  /// request does not take end it with an error.
+  void append_samples(RequestId id, std::vector<float> samples, bool last);
 
   /// Encodes a recording into a voice of this model. Calls `done` once, on a thread of the engine;
   /// it must not block. If this returns an Error, `done` is never called. Refused if the pipeline

@@ -76,6 +76,12 @@ void Scheduler::append_text(RequestId id, std::string text, bool last) {
   if (Active* request = roster_.find(id)) edges_.append_text(*request, std::move(text), last);
 }
 
+void Scheduler::append_samples(RequestId id, std::vector<float> samples, bool last) {
+  if (Active* request = roster_.find(id)) {
+    edges_.append_samples(*request, {.floats = std::move(samples), .last = last});
+  }
+}
+
 // ---------------------------------------------------------------------------- turn
 
 void Scheduler::commit(Batch* batch) {

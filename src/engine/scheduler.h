@@ -44,6 +44,7 @@ class Scheduler {
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
   void append_text(RequestId id, std::string text, bool last);
+  void append_samples(RequestId id, std::vector<float> samples, bool last);
   void raise_priority(RequestId id);
 
   /// Takes the results of a batch that ran, or of host work.

@@ -63,6 +63,11 @@ Result<Voice> Pipeline::voice_of_embedding(std::span<const float>) const {
                "speaker_embedding"};
 }
 
+Result<SpeechRequest> Pipeline::listening(const Listening&) const {
+  return Error{ErrorCode::kUnsupported, "this model does not write a recording as it comes",
+               "model"};
+}
+
 Result<SpeechRequest> Pipeline::dictation(const Dictation&) const {
   return Error{ErrorCode::kUnsupported, "this model does not write recordings down", "model"};
 }

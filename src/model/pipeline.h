@@ -68,6 +68,9 @@ struct HearingFacts {
   std::optional<Stretches> ahead = {};
   /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it does not.
   double dictates_s = 0;
+  /// Writes words of a recording while its samples arrive (Pipeline::listening()). Samples of
+  /// 16 kHz, in frames of `frame` samples; 0: it does not.
+  int frame = 0;
 };
 
 /// The abilities of a model that writes.
@@ -102,8 +105,9 @@ struct PipelineInfo {
 /// talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
-  /// Samples that go from the client to a chunk node: whole frames, all at once.
+  /// Samples that go from the client to a chunk node: whole frames.
   std::vector<float> samples = {};
+  bool samples_open = false;  ///< more samples follow (Engine::append_samples); else these are all
 
   Opened() = default;
   template <typename S>
@@ -132,6 +136,14 @@ struct Dictation {
   std::string language = {};  ///< its English name ("German"); empty: unknown
 };
 
+/// A recording whose samples arrive one after another, for a transcript.
+struct Listening {
+  /// The samples arrive while they are spoken, so the model waits for little audio after a word.
+  /// False: they arrive as fast as they are read, and the model hears as much ahead as it can.
+  bool live = false;
+  bool scores = false;  ///< tokens come with their log-probability
+};
+
 /// A loaded model: its description, its graph, and how a request is opened.
 class Pipeline {
  public:
@@ -148,6 +160,11 @@ class Pipeline {
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
   /// Returns the spoken words in the answer to such a request.
   virtual std::string dictated(std::string_view answer) const { return std::string(answer); }
+
+  /// Returns the request that writes a recording's words as they come, where HearingFacts::frame is
+  /// above 0. Its samples follow through Engine::append_samples(). Its text is final and comes with
+  /// its tokens, which have times; a token without bytes says how far the recording is heard.
+  virtual Result<SpeechRequest> listening(const Listening& listening) const;
 
   /// Returns the encoder that makes voices of recordings; null where the model or its checkpoint
   /// has none.

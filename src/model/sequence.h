@@ -58,6 +58,7 @@ struct ScoredToken {
   };
   Choice drawn;
   std::vector<Choice> top;
+  double start_s = -1, end_s = -1;  ///< its place in a heard recording; < 0: unknown
 };
 
 /// The output of one step for a request: complete frames, C codes each, in order, text, and marks.
