@@ -31,6 +31,7 @@
 #include "families/qwen3_tts/pipeline.h"
 #include "families/step_audio2/config.h"
 #include "families/step_audio2/pipeline.h"
+#include "families/transducer/pipeline.h"
 #include "families/unfinished.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
@@ -67,6 +68,7 @@ std::span<const Family> families() {
              "config.json",
              false,
              {whisper::kTorchEnd, whisper::kGgmlEnd}},
+      Family{"nemotron_asr", transducer::claims, transducer::load, "config.json", false},
       Family{"cosyvoice2", nullptr, cosyvoice2::load, cosyvoice2::kMarker},
       Family{"bagpiper", nullptr, bagpiper::load, bagpiper::kMarker},
       Family{"chatterbox", nullptr, chatterbox::load, chatterbox::kEnglishEdition.marker},

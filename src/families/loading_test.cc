@@ -90,6 +90,12 @@ const std::vector<Golden>& goldens() {
        "step_audio2/golden/checkpoint",
        {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"whisper", "whisper/small", {{"model.safetensors", {}, {"embed_tokens"}}}},
+      {"nemotron_asr",
+       "transducer/golden/small/checkpoint",
+       {{"model.safetensors", {}, {"decoder.embedding"}}}},
+      {"nemotron_asr",
+       "transducer/golden/tdt/checkpoint",
+       {{"model.safetensors", {"num_batches_tracked"}, {"decoder.embedding"}}}},
       {"llm", "llm/llama", {{"model.safetensors", {}, {"embed_tokens"}}}},
       {"llm", "llm/qwen3", {{"model.safetensors", {}, {"embed_tokens"}}}},
   };

@@ -275,6 +275,17 @@ const Published kChatterboxVoices{"chatterbox",
                                   "",
                                   true};
 
+const Published kNemotron{"nemotron_asr",
+                          "transducer/golden/small/checkpoint",
+                          915,
+                          3,
+                          false,
+                          "model.safetensors",
+                          "encoder.layers.23.conv.norm.bias",
+                          "decoder.lstm.weight_hh_l1"};
+const Published kParakeet{
+    "nemotron_asr", "transducer/golden/tdt/checkpoint", 723, 3, false, "", "", "", "parakeet"};
+
 std::string family_of(const testing::TestParamInfo<Published>& test) {
   std::string name = *test.param.over ? test.param.over : test.param.family;
   std::replace(name.begin(), name.end(), '.', '_');
@@ -285,7 +296,8 @@ INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(
         kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
-        kWhisper, Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
+        kWhisper, kNemotron, kParakeet,
+        Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},
         Published{"step_audio2", "step_audio2/golden/checkpoint", 832 + 605 + 328, 12, true},
@@ -333,7 +345,8 @@ INSTANTIATE_TEST_SUITE_P(Families, PublishedEncoders, testing::Values(kQwenBase,
                          family_of);
 
 INSTANTIATE_TEST_SUITE_P(Families, PublishedChanges,
-                         testing::Values(kQwen, kChatterbox, kCosyVoice2, kWhisper, kPocket),
+                         testing::Values(kQwen, kChatterbox, kCosyVoice2, kWhisper, kNemotron,
+                                         kPocket),
                          family_of);
 
 }  // namespace

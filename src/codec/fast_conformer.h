@@ -1,0 +1,73 @@
+// The blocks of a FastConformer over streams: half a feed-forward network, attention with relative
+// positions in chunks, a depthwise convolution behind a gate, the other half, a norm. Each stream
+// keeps the keys and values that later rows see and the convolutions' past. The bits of a stream
+// depend neither on the calls that it is cut into nor on the other streams of a call. Source:
+// transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
+// construction, shared by threads. CPU only.
+// N rows of all streams, W width; activations f32.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "nn/conv.h"
+#include "nn/rel_attention.h"
+
+namespace syrinx {
+
+struct FastConformerConfig {
+  int64_t width = 1024, heads = 8, ffn = 4096, taps = 9;
+  int layers = 24;
+  bool biased = true, conv_biased = true;  ///< of linears; of convolutions
+  /// The convolution sees earlier rows only and a layer norm follows it; else as many rows on
+  /// either side, and a batch norm.
+  bool causal = true;
+  int64_t chunk = 14;  ///< most rows of a chunk
+  int64_t left = 70;   ///< most rows before its chunk that a row sees; < 0: all
+};
+
+class FastConformer {
+ public:
+  struct State {
+    std::vector<RelAttention::Cache> caches;
+    std::vector<ConvState> convs;
+    int64_t chunk = 0;
+  };
+  /// The next rows of a stream: whole chunks, except at its end.
+  struct Job {
+    int64_t rows = 0;
+    State* state = nullptr;
+    bool last = false;
+  };
+
+  FastConformer() = default;
+  FastConformer(const FastConformerConfig& config, const Weights& weights, WeightType type);
+
+  const FastConformerConfig& config() const { return config_; }
+  /// Opens a stream in chunks of `chunk` rows, at most the config's if it has `left`. Without
+  /// `left`, all rows of the stream come at once.
+  State open(int64_t chunk) const;
+  /// Runs the blocks in place over x [N, W], the rows of the jobs one after another.
+  void run(StepContext& ctx, const View& x, std::span<const Job> jobs) const;
+  size_t bytes() const;
+
+ private:
+  struct Layer {
+    LayerNorm before_first, before_attention, before_conv, before_second, norm, conv_norm;
+    PackedLinear first_up, first_down, second_up, second_down;  // halved
+    PackedLinear value, gate, conv_out;
+    CausalConv1d conv;
+    RelAttention attention;
+  };
+  Layer load_layer(const Weights& w, WeightType type) const;
+  CausalConv1d load_conv(const Weights& w) const;
+  void feed(StepContext& ctx, const LayerNorm& norm, const PackedLinear& up,
+            const PackedLinear& down, const View& x) const;
+  void convolve(StepContext& ctx, const Layer& layer, size_t index, const View& x,
+                std::span<const Job> jobs) const;
+
+  FastConformerConfig config_;
+  std::vector<Layer> layers_;
+};
+
+}  // namespace syrinx

@@ -1,0 +1,39 @@
+// The encoder as a chunk node: samples of hops -> mel frames -> subsampling -> FastConformer ->
+// rows for the joint network. A stream of a cache-aware model takes the hops of whole chunks of its
+// lookahead, and the rest at its end; that of another model takes all of a recording at once. The
+// bits of a stream do not depend on the others of a batch. CPU only.
+#pragma once
+
+#include "families/transducer/config.h"
+#include "model/graph.h"
+
+namespace syrinx::transducer {
+
+class HearingStage : public ChunkStage {
+ public:
+  HearingStage(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  /// Hops on either side of a frame that its window reaches.
+  ChunkPolicy policy() const;
+  const FastConformer& conformer() const { return conformer_; }
+  size_t bytes() const { return subsampling_.bytes() + conformer_.bytes() + project_.bytes(); }
+
+  FrameType in() const override { return {Flow::kSamples, config_.mel.hop}; }
+  FrameType out() const override { return {Flow::kRows, static_cast<int>(config_.hidden)}; }
+  Bundle bundle(const Sequence& sequence) const override;
+  std::unique_ptr<StreamState> open(Bundle bundle) const override;
+  void run(StepContext& ctx, std::span<ChunkJob> jobs) const override;
+  int cut(const StreamState& state, const WaitingFrames& waiting, int planned) const override;
+  void follow(StreamState& state, const ChunkJob& job) const override;
+
+ private:
+  View mels(StepContext& ctx, const ChunkJob& job) const;
+
+  ModelConfig config_;
+  MelSpectrogram mel_;
+  ConvSubsampling subsampling_;
+  FastConformer conformer_;
+  PackedLinear project_;
+};
+
+}  // namespace syrinx::transducer

@@ -1,0 +1,41 @@
+// The predictor and the joint network of a transducer as an AR stage. The predictor, an LSTM over
+// the ids of text so far, runs for the sequences that have a new id; the joint network adds its
+// output to a row of the encoder. The predictor's state is the sequence's, so a step does not
+// depend on its position and there is no cache. Source:
+// transformers:src/transformers/models/{nemotron_asr_streaming,parakeet}/modeling_*.py. Const after
+// construction. CPU only. E sequences that yield a step, H hidden.
+#pragma once
+
+#include <vector>
+
+#include "families/transducer/config.h"
+#include "model/stage.h"
+#include "nn/lstm.h"
+
+namespace syrinx::transducer {
+
+class Transcription;
+
+class JointStage : public ArStage {
+ public:
+  /// `weights` is the root scope.
+  JointStage(const ModelConfig& config, const Weights& weights, WeightType type);
+
+  const ArTraits& traits() const override { return traits_; }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  /// Code 0: an id; code 1, with durations: which of them.
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  size_t bytes() const;
+
+ private:
+  void predict(StepContext& ctx, std::span<Transcription* const> behind) const;
+
+  ModelConfig config_;
+  ArTraits traits_;
+  Embedding table_;
+  std::vector<Lstm> lstm_;
+  PackedLinear project_, head_, durations_;
+};
+
+}  // namespace syrinx::transducer
