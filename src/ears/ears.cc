@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "ears/dictation_recogniser.h"
 #include "ears/pocketsphinx.h"
+#include "ears/stream_recogniser.h"
 #include "ears/whisper_recogniser.h"
 
 namespace syrinx {
@@ -27,6 +28,7 @@ bool is_vendor_ear(std::string_view name) {
 std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine,
                                           std::shared_ptr<const SileroVad> vad) {
   if (auto whisper = whisper_recogniser(engine, {.vad = std::move(vad)})) return whisper;
+  if (auto streaming = stream_recogniser(engine)) return streaming;
   return dictation_recogniser(engine);
 }
 

@@ -13,8 +13,9 @@
 
 namespace syrinx {
 
-/// Returns the recogniser of an engine's model: Whisper, or a model that transcribes recordings in
-/// its answers; null for other models. With `vad`, Whisper skips windows without a voice.
+/// Returns the recogniser of an engine's model: Whisper, a model that writes words while samples
+/// arrive, or one that transcribes recordings in its answers; null for other models. With `vad`,
+/// Whisper skips windows without a voice.
 std::shared_ptr<Recogniser> recogniser_of(const std::shared_ptr<Engine>& engine,
                                           std::shared_ptr<const SileroVad> vad = nullptr);
 

@@ -77,6 +77,7 @@ struct RecogniserInfo {
   std::vector<std::string> languages = {};  ///< ISO 639-1; empty: any, named by the client
   bool detects_language = false;  ///< else it assumes the first, unless the client names one
   bool streams = false;           ///< reports partial hypotheses during speech
+  bool grows = false;  ///< with `streams`: no hypothesis takes back words of the one before
   bool word_times = false;
   bool translates = false;     ///< into English
   bool scores = false;         ///< reports how likely its tokens or words are

@@ -65,6 +65,7 @@ bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOu
   }
   if (!news.segments.empty()) hearing.partial.clear();
   if (news.partial) hearing.partial = news.partial->empty() ? "" : " " + *news.partial;
+  hearing.grows = news.grows;
   if (news.ends()) hearing.end = news;
   tell_sure(item, hearing, out);
   return true;
@@ -108,13 +109,14 @@ void Hearings::tell(const char* what, const std::string& item, const JsonOut& fi
   out.send(concat("conversation.item.input_audio_transcription.", what), all);
 }
 
-/// Sends what is settled, or in two hypotheses, and was not sent before. A delta cannot be taken
-/// back: where words that were sent have changed, the transcript alone says so.
+/// Sends what is settled, in two hypotheses or in one that only grows, and was not sent before. A
+/// delta cannot be taken back: where words that were sent have changed, the transcript alone says
+/// so.
 void Hearings::tell_sure(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
   const std::string now(trimmed(hearing.settled + hearing.partial));
   std::string sure = hearing.settled;
   if (live_) {
-    const std::string agreed = agreed_words(hearing.before, now);
+    const std::string agreed = hearing.grows ? now : agreed_words(hearing.before, now);
     if (agreed.size() > sure.size()) sure = agreed;
   }
   hearing.before = now;

@@ -54,6 +54,7 @@ class Hearings {
   struct Hearing {
     std::string settled, partial;    // of its transcript so far
     std::string before;              // the hypothesis before this one
+    bool grows = false;              // no later hypothesis takes back words of this one
     std::string told;                // text sent in deltas, joined
     bool committed = false;          // its item is in the conversation
     bool answer = false;             // an answer is wanted

@@ -96,6 +96,7 @@ using RealtimeActions = std::vector<RealtimeAction>;
 struct HearingNews {
   std::vector<std::string> segments = {};   ///< settled
   std::optional<std::string> partial = {};  ///< hypothesis after the segments
+  bool grows = false;                       ///< no later one takes back words of `partial`
   std::optional<ApiError> error = {};       ///< the end: it could not be heard
   std::optional<std::string> text = {};     ///< the end: the transcript
   JsonOut usage = {}, logprobs = {};        ///< with it; null: not asked for, or not known

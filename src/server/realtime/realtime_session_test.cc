@@ -389,6 +389,12 @@ TEST(RealtimeSession, TranscriptionSessionsHearWordsWhileTheyAreSaid) {
                                        .usage = {{"type", "duration"}}});
   EXPECT_EQ(kinds_of(events), "conversation.item.input_audio_transcription.completed");
   EXPECT_EQ(events[0]["transcript"], "The quick brown fox jumps.");
+  // A hypothesis that only grows is sent at once, also the beginning of a word.
+  const std::string grown = peer.turn();
+  EXPECT_EQ(peer.hear(grown, {.partial = "four fi", .grows = true})[0]["delta"], "four fi");
+  EXPECT_EQ(peer.hear(grown, {.partial = "four five", .grows = true})[0]["delta"], "ve");
+  EXPECT_EQ(kinds_of(peer.hear(grown, {.segments = {" four five"}, .grows = true})), "");
+  peer.hear(grown, {.text = "four five"});
   // Where deltas agree with the end, they are all of it.
   const std::string second = peer.turn();
   peer.hear(second, {.partial = "one two"});

@@ -54,6 +54,7 @@ Status SessionEars::listen(const TranscriptionWish& wish, Hearing& hearing) cons
   if (!found) return found.error();
   const RecogniserInfo& info = found.value()->info();
   hearing.recogniser = info.name;
+  hearing.grows = info.grows;
   ListenOptions options{.language = language_code(wish.language), .live = true, .client = client_};
   if (info.prompts) options.prompt = wish.prompt;
   options.scores = wish.scores && info.scores;
@@ -141,6 +142,7 @@ std::optional<HearingNews> SessionEars::take(const std::string& item) {
     if (heard.segments.empty() && !heard.partial && !heard.result) return {};
     for (const TranscriptSegment& segment : heard.segments) news.segments.push_back(segment.text);
     news.partial = std::move(heard.partial);
+    news.grows = at->second.grows;
     if (heard.result && !*heard.result) {
       const Error& error = heard.result->error();
       if (error.code == ErrorCode::kInternal) troubles_.push_back(error.message);

@@ -55,6 +55,7 @@ class SessionEars {
     std::optional<ApiError> error;
     double given_s = 0;
     bool scores = false;  // as TranscriptionWish
+    bool grows = false;   // as RecogniserInfo
   };
   Result<std::shared_ptr<Recogniser>> recogniser(const std::string& name) const;
   Status listen(const TranscriptionWish& wish, Hearing& hearing) const;

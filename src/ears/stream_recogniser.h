@@ -1,0 +1,17 @@
+// The recogniser of a model that writes words while a recording's samples arrive
+// (HearingFacts::frame). A recording is one request, which holds the model's state; its samples go
+// to the engine as they come, and the engine takes the streams that have a chunk ready in one
+// batch. Hypotheses only grow (RecogniserInfo::grows). Sinks are called on the engine's thread.
+#pragma once
+
+#include <memory>
+
+#include "ears/recogniser.h"
+#include "engine/engine.h"
+
+namespace syrinx {
+
+/// Returns null for a model that does not hear so.
+std::shared_ptr<Recogniser> stream_recogniser(std::shared_ptr<Engine> engine);
+
+}  // namespace syrinx

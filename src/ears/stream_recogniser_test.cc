@@ -1,0 +1,238 @@
+// A model that writes words while samples arrive, through the recogniser and an engine: the text of
+// transformers' code, however the samples come, alone and in company; hypotheses only grow.
+#include "ears/stream_recogniser.h"
+
+#include <future>
+
+#include "ears/ears.h"
+#include "ears/repeated_passes.h"
+#include "families/transducer/fixture.h"
+
+namespace syrinx {
+namespace {
+
+using transducer::cases_of;
+using transducer::samples_of;
+
+std::shared_ptr<Engine> listening_engine(const std::string& name, EngineOptions options = {}) {
+  options.threads = 2;
+  return std::make_shared<Engine>(
+      transducer::load({transducer::golden_path(name + "/checkpoint"), name}), options);
+}
+
+/// What a recogniser reported of one recording.
+class HeardWords final : public TranscriptSink {
+ public:
+  void partial(std::string_view text) override {
+    const std::lock_guard lock(mutex_);
+    hypotheses_.push_back(settled_ + (settled_.empty() ? "" : " ") + std::string(text));
+    came_.notify_all();
+  }
+  void segment(const TranscriptSegment& segment) override {
+    const std::lock_guard lock(mutex_);
+    settled_ += segment.text;
+    hypotheses_.push_back(settled_);
+  }
+  void heard(double seconds) override {
+    const std::lock_guard lock(mutex_);
+    heard_s_ = seconds;
+  }
+  void finished(Result<Transcript> transcript) override { done_.set_value(std::move(transcript)); }
+
+  Result<Transcript> wait() { return done_.get_future().get(); }
+  /// Waits for the first hypothesis.
+  std::string first() {
+    std::unique_lock lock(mutex_);
+    came_.wait_for(lock, std::chrono::seconds(60), [&] { return !hypotheses_.empty(); });
+    return hypotheses_.empty() ? "" : hypotheses_.front();
+  }
+  std::vector<std::string> hypotheses() const {
+    const std::lock_guard lock(mutex_);
+    return hypotheses_;
+  }
+  double heard_s() const {
+    const std::lock_guard lock(mutex_);
+    return heard_s_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<std::string> hypotheses_;
+  std::string settled_;
+  double heard_s_ = 0;
+  std::promise<Result<Transcript>> done_;
+};
+
+/// Gives a listener samples in pieces of `each`.
+void give(Listener& listener, std::span<const float> samples, size_t each) {
+  for (size_t at = 0; at < samples.size(); at += each) {
+    listener.hear(samples.subspan(at, std::min(each, samples.size() - at)));
+  }
+  listener.end();
+}
+
+std::string wanted(const nlohmann::json& c, int lookahead) {
+  for (const auto& run : c["runs"])
+    if (transducer::lookahead_of(run) == lookahead) return run["text"];
+  return "?";
+}
+
+TEST(StreamRecogniser, WritesTheTextOfTheAuthorsCode) {
+  for (const char* name : {"small", "other"}) {
+    const auto recogniser = recogniser_of(listening_engine(name));
+    ASSERT_NE(recogniser, nullptr);
+    EXPECT_TRUE(recogniser->info().streams && recogniser->info().grows);
+    for (const auto& c : cases_of(name)) {
+      const std::vector<float> samples = samples_of(c);
+      // A recording that is there is heard with the checkpoint's lookahead; live audio with the
+      // largest of at most 0.6 s.
+      for (const bool live : {false, true}) {
+        const int lookahead = name == std::string("small") ? 3 : live ? 5 : 2;
+        for (const size_t each : {size_t{333}, samples.size()}) {
+          auto sink = std::make_shared<HeardWords>();
+          auto listener =
+              recogniser->open({.word_times = true, .scores = true, .live = live}, sink);
+          ASSERT_TRUE(listener.ok());
+          give(*listener.value(), samples, each);
+          const Result<Transcript> heard = sink->wait();
+          ASSERT_TRUE(heard.ok()) << heard.error().message;
+          EXPECT_EQ(heard.value().text(), wanted(c, lookahead)) << name << live << each;
+          EXPECT_NEAR(heard.value().duration_s, double(samples.size()) / kHearingRate, 1e-9);
+          EXPECT_NEAR(sink->heard_s(), heard.value().duration_s, 1e-9);
+          std::string before;
+          for (const std::string& text : sink->hypotheses()) {
+            EXPECT_TRUE(text.starts_with(before)) << before << " | " << text;
+            before = text;
+          }
+          double last_s = 0;
+          for (const TranscriptSegment& segment : heard.value().segments) {
+            EXPECT_GE(segment.start_s, last_s);
+            EXPECT_LE(segment.end_s, heard.value().duration_s + 0.1);
+            std::string pieces;
+            for (const ScoredPiece& piece : segment.pieces) {
+              pieces += piece.bytes;
+              EXPECT_LE(piece.logprob, 0);
+            }
+            EXPECT_EQ(pieces, segment.text);
+            ASSERT_FALSE(segment.words.empty());
+            for (const TranscriptWord& word : segment.words) {
+              EXPECT_LT(word.start_s, word.end_s);
+              EXPECT_GE(word.start_s, last_s);
+              EXPECT_GT(word.probability, 0);
+              last_s = word.start_s;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(StreamRecogniser, WritesWordsBeforeTheRecordingEnds) {
+  const auto recogniser = recogniser_of(listening_engine("small"));
+  const auto c = cases_of("small")[0];
+  const std::vector<float> samples = samples_of(c);
+  auto sink = std::make_shared<HeardWords>();
+  // The listener of live audio is the recogniser's own: no pass is repeated.
+  auto listener = listen_in_passes(recogniser, {.live = true}, sink, true);
+  ASSERT_TRUE(listener.ok());
+  const auto half = samples.size() / 2;
+  listener.value()->hear(std::span(samples).first(half));
+  EXPECT_TRUE(wanted(c, 3).starts_with(sink->first()));
+  EXPECT_FALSE(sink->first().empty());
+  listener.value()->hear(std::span(samples).subspan(half));
+  listener.value()->end();
+  EXPECT_EQ(sink->wait().value().text(), wanted(c, 3));
+}
+
+TEST(StreamRecogniser, ManyStreamsAtOnceHaveTheTextOfOne) {
+  EngineOptions options;
+  options.max_batch = 4;
+  const auto engine = listening_engine("small", options);
+  const auto recogniser = recogniser_of(engine);
+  const auto cases = cases_of("small");
+  std::vector<std::shared_ptr<HeardWords>> sinks;
+  std::vector<std::unique_ptr<Listener>> listeners;
+  std::vector<std::vector<float>> samples;
+  for (int i = 0; i < 9; ++i) {
+    samples.push_back(samples_of(cases[i % 2]));
+    sinks.push_back(std::make_shared<HeardWords>());
+    listeners.push_back(recogniser->open({.live = true}, sinks.back()).take());
+  }
+  for (size_t at = 0; at < 160 * 301; at += 1000) {
+    for (size_t i = 0; i < listeners.size(); ++i) {
+      if (at >= samples[i].size()) continue;
+      listeners[i]->hear(
+          std::span(samples[i]).subspan(at, std::min<size_t>(1000, samples[i].size() - at)));
+      if (at + 1000 >= samples[i].size()) listeners[i]->end();
+    }
+  }
+  for (size_t i = 0; i < sinks.size(); ++i) {
+    EXPECT_EQ(sinks[i]->wait().value().text(), wanted(cases[i % 2], 3)) << i;
+  }
+}
+
+TEST(StreamRecogniser, EndsWithoutSamplesAndWhenCancelled) {
+  const auto engine = listening_engine("small");
+  const auto recogniser = recogniser_of(engine);
+  auto sink = std::make_shared<HeardWords>();
+  auto listener = recogniser->open({.live = true}, sink);
+  listener.value()->end();
+  EXPECT_EQ(sink->wait().value().text(), "");
+  sink = std::make_shared<HeardWords>();
+  listener = recogniser->open({.live = true}, sink);
+  listener.value()->hear(samples_of(cases_of("small")[1]));
+  listener.value()->cancel();
+  EXPECT_EQ(sink->wait().error().code, ErrorCode::kCancelled);
+  EXPECT_TRUE(engine->drain(10));
+  // Drained: no more are opened.
+  EXPECT_EQ(recogniser->open({}, sink).error().code, ErrorCode::kOverloaded);
+}
+
+TEST(StreamRecogniser, SamplesThatARequestDoesNotTakeEndIt) {
+  const auto engine = listening_engine("small");
+  struct Ending final : Sink {
+    void audio(std::span<const float>) override {}
+    void finished(const Outcome& outcome) override { done.set_value(outcome); }
+    std::promise<Outcome> done;
+  };
+  const SpeechRequest request = engine->pipeline().listening({}).value();
+  auto sink = std::make_shared<Ending>();
+  auto id = engine->submit(request, sink);
+  engine->append_samples(id.value(), std::vector<float>(161), false);
+  EXPECT_EQ(sink->done.get_future().get().error.code, ErrorCode::kInvalid);
+  sink = std::make_shared<Ending>();
+  id = engine->submit_soon(request, sink);  // samples may come before it is opened
+  engine->append_samples(id.value(), std::vector<float>(1600), true);
+  EXPECT_EQ(sink->done.get_future().get().reason, FinishReason::kStop);
+  sink = std::make_shared<Ending>();
+  const auto heard = listening_engine("tdt");  // takes all samples at once
+  const auto recording =
+      std::make_shared<Recording>(Recording{std::vector<float>(16000 * 60), 16000});
+  id = heard->submit(heard->pipeline().dictation({recording}).value(), sink);
+  heard->append_samples(id.value(), std::vector<float>(160), true);
+  EXPECT_EQ(sink->done.get_future().get().error.code, ErrorCode::kUnsupported);
+}
+
+/// A Parakeet hears recordings as a whole; its text is that of the authors' code, too.
+TEST(StreamRecogniser, ModelsOfWholeRecordingsAreHeardAsStretches) {
+  for (const char* name : {"tdt", "rnnt"}) {
+    const auto engine = listening_engine(name);
+    EXPECT_EQ(stream_recogniser(engine), nullptr);
+    const auto recogniser = recogniser_of(engine);
+    ASSERT_NE(recogniser, nullptr);
+    EXPECT_FALSE(recogniser->info().streams);
+    for (const auto& c : cases_of(name)) {
+      auto sink = std::make_shared<HeardWords>();
+      auto listener = recogniser->open({}, sink);
+      give(*listener.value(), samples_of(c), 1000);
+      const Result<Transcript> heard = sink->wait();
+      ASSERT_TRUE(heard.ok()) << heard.error().message;
+      EXPECT_EQ(heard.value().text(), wanted(c, 0));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace syrinx
