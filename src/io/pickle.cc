@@ -20,7 +20,7 @@ class Machine {
           std::string_view dict_type, OwnBytes own_bytes)
       : bytes_(bytes),
         path_(path),
-        allowed_(allowed),
+        allowed_(std::move(allowed)),
         dict_type_(dict_type),
         own_bytes_(std::move(own_bytes)) {}
 
@@ -103,6 +103,7 @@ class Machine {
   void extend(Kind kind, const char* what, const std::vector<PickleId>& items) {
     if (kind == Kind::kDict && items.size() % 2) fail("a key without a value");
     count_items(items.size());
+    if (kind == Kind::kDict && out_.values[top()].kind == Kind::kCall) return;
     auto& to = container(kind, what).items;
     to.insert(to.end(), items.begin(), items.end());
   }
@@ -356,7 +357,7 @@ bool Machine::step() {
 
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
                    std::string_view dict_type, OwnBytes own_bytes) {
-  return Machine(bytes, path, allowed, dict_type, std::move(own_bytes)).run();
+  return Machine(bytes, path, std::move(allowed), dict_type, std::move(own_bytes)).run();
 }
 
 }  // namespace syrinx

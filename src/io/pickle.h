@@ -46,7 +46,7 @@ struct Pickle {
 };
 
 /// Checks the name of every global; false refuses the file.
-using GlobalFilter = bool (*)(std::string_view name);
+using GlobalFilter = std::function<bool(std::string_view name)>;
 
 /// Called after attributes were set on a value, with the values so far and the offset after that
 /// opcode. Returns how many bytes from there on are the value's own data and not part of the
@@ -55,7 +55,8 @@ using OwnBytes = std::function<size_t(const Pickle& so_far, PickleId value, size
 
 /// Reads a pickle. Throws LoadError with `path` in the message. A call of the global `dict_type`
 /// ("collections OrderedDict") without arguments becomes a dict; attributes of the dict are
-/// dropped.
+/// dropped. Items that are set on an object are dropped, too: an object that is a mapping has them
+/// as attributes.
 Pickle read_pickle(std::string_view bytes, const std::string& path, GlobalFilter allowed,
                    std::string_view dict_type, OwnBytes own_bytes = {});
 

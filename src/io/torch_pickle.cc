@@ -59,8 +59,8 @@ bool allowed_global(std::string_view name) {
 class Collector {
  public:
   Collector(const Pickle& pickle, const ZipArchive& zip, const std::string& prefix,
-            const std::string& path)
-      : pickle_(pickle), zip_(zip), prefix_(prefix), path_(path) {}
+            const std::string& path, std::span<const std::string_view> records)
+      : pickle_(pickle), zip_(zip), prefix_(prefix), path_(path), records_(records) {}
 
   std::vector<TorchTensor> run() {
     walk(pickle_.root, "", 0);
@@ -95,10 +95,18 @@ class Collector {
       for (size_t i = 0; i < value.items.size(); ++i)
         walk(value.items[i], name + dot + std::to_string(i), depth + 1);
     } else if (value.kind == Kind::kCall) {
-      take_call(value, name);
+      if (is_record(value)) {
+        if (value.items.size() > 2) walk(value.items[2], name, depth + 1);
+      } else {
+        take_call(value, name);
+      }
     } else if (value.kind == Kind::kInt) {
       if (numbers_.size() < kMaxTorchTensors) numbers_.emplace(name, value.number);
     }  // texts and None contain no tensors
+  }
+
+  bool is_record(const PickleValue& call) const {
+    return std::ranges::find(records_, at(call.items[0]).text) != records_.end();
   }
 
   void take_call(const PickleValue& call, const std::string& name) {
@@ -189,6 +197,7 @@ class Collector {
   const ZipArchive& zip_;
   const std::string& prefix_;
   const std::string& path_;
+  const std::span<const std::string_view> records_;
   std::vector<TorchTensor> out_;
   std::map<std::string, int64_t> numbers_;
   std::set<std::string> names_;
@@ -243,9 +252,12 @@ std::string TorchTensor::str() const {
   return (dtype ? std::string(dtype_name(*dtype)) : type_name) + " " + text + "]";
 }
 
-TorchPickle::TorchPickle(const std::string& path) : TorchPickle(MappedFile::open(path)) {}
+TorchPickle::TorchPickle(const std::string& path, std::span<const std::string_view> records)
+    : TorchPickle(MappedFile::open(path), records) {}
 
-TorchPickle::TorchPickle(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {
+TorchPickle::TorchPickle(std::shared_ptr<const MappedFile> file,
+                         std::span<const std::string_view> records)
+    : file_(std::move(file)) {
   const std::string& path = file_->path();
   const ZipArchive zip(file_);
   const std::string prefix = find_prefix(zip, path);
@@ -256,8 +268,11 @@ TorchPickle::TorchPickle(std::shared_ptr<const MappedFile> file) : file_(std::mo
   if (entry->size() > kMaxPickleBytes)
     load_fault(path, "data.pkl",
                concat("expected at most ", kMaxPickleBytes, " bytes, got ", entry->size()));
-  const Pickle pickle = read_pickle(zip.text(*entry), path, allowed_global, kDict);
-  Collector collector(pickle, zip, prefix, path);
+  const auto allowed = [&](std::string_view name) {
+    return allowed_global(name) || std::ranges::find(records, name) != records.end();
+  };
+  const Pickle pickle = read_pickle(zip.text(*entry), path, allowed, kDict);
+  Collector collector(pickle, zip, prefix, path, records);
   tensors_ = collector.run();
   numbers_ = collector.numbers();
   for (size_t i = 0; i < tensors_.size(); ++i) by_name_.emplace(tensors_[i].name, i);

@@ -1,11 +1,11 @@
 // Reads PyTorch checkpoints (.bin, .pt, .pth): a zip archive of raw tensors and one pickle with
 // their names and shapes. The pickle is read as data: containers, numbers, text and a short list of
-// known constructors of tensors. Any other global is a fault, and nothing is executed. Nothing in
-// the file is trusted: sizes, offsets and counts are checked before use. Every fault is a LoadError
-// with file, entry, expected and actual value. Const after construction; may be read by many
-// threads.
-// Formats: torch:torch/serialization.py (since 1.6; older files are not zip archives and are
-// refused), python:Lib/pickletools.py, PKWARE's APPNOTE for zip.
+// known constructors of tensors. Objects of classes that the caller names are read as their
+// attributes. Any other global is a fault, and nothing is executed. Nothing in the file is trusted:
+// sizes, offsets and counts are checked before use. Every fault is a LoadError with file, entry,
+// expected and actual value. Const after construction; may be read by many threads. Formats:
+// torch:torch/serialization.py (since 1.6; older files are not zip archives and are refused),
+// python:Lib/pickletools.py, PKWARE's APPNOTE for zip.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,9 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -41,8 +43,10 @@ struct TorchTensor {
 /// One mapped checkpoint; tensors are views into it.
 class TorchPickle {
  public:
-  explicit TorchPickle(const std::string& path);
-  explicit TorchPickle(std::shared_ptr<const MappedFile> file);
+  /// `records`: classes, as "module name", whose objects are read as dicts of their attributes.
+  explicit TorchPickle(const std::string& path, std::span<const std::string_view> records = {});
+  explicit TorchPickle(std::shared_ptr<const MappedFile> file,
+                       std::span<const std::string_view> records = {});
 
   const std::string& path() const { return file_->path(); }
   /// Returns the tensors in the order of the pickle. Two names may share memory.

@@ -145,6 +145,28 @@ TEST(TorchPickle, RunsNothing) {
                "_load_from_bytes");
 }
 
+/// An object of a class that has arguments, items and attributes, one of them an object of another.
+TEST(TorchPickle, ReadsNamedClassesAsTheirAttributes) {
+  std::string tensor = tensor_pickle(2, 0, {2}, {1});
+  tensor = tensor.substr(tensor.find("ctorch"), tensor.size() - tensor.find("ctorch") - 2);
+  const std::string inner =
+      "cmade.by\nCache\n)\x81}(" + text("seen") + number(7) + text("keys") + "](" + tensor + "eub";
+  const std::string outer = "cmade.by\nOutput\n(" + tensor + "NtR(" + text("row") + "Nu}(" +
+                            text("row") + tensor + text("cache") + inner + "ub";
+  const TestDir dir;
+  const std::string pickle = "\x80\x02}" + text("lm") + outer + "s.";
+  const std::string path =
+      dir.write("x.pt", zip_of({{"a/data.pkl", pickle}, {"a/data/0", "01234567"}}));
+  constexpr std::string_view kBoth[] = {"made.by Output", "made.by Cache"};
+  const TorchPickle file(path, kBoth);
+  ASSERT_EQ(file.tensors().size(), 2u);
+  EXPECT_EQ(file.tensors()[0].name, "lm.row");
+  EXPECT_EQ(file.tensors()[1].name, "lm.cache.keys.0");
+  EXPECT_EQ(file.numbers().at("lm.cache.seen"), 7);
+  expect_fault(pickle_fault(path), "made.by Output");
+  EXPECT_THROW(TorchPickle(path, std::span(kBoth).first(1)), LoadError);
+}
+
 TEST(TorchPickle, ChecksPlacesAndSizes) {
   EXPECT_EQ(fault_of_pickle(tensor_pickle(2, 0, {2}, {1})), "");
   EXPECT_EQ(fault_of_pickle(tensor_pickle(2, 1, {1, 1}, {9, 9})), "");
