@@ -1,0 +1,83 @@
+// The decoder of VibeVoice's acoustic tokenizer, a sigma-VAE: latent frames to samples, by causal
+// convolutions alone. A stream has the same bits however it is cut into chunks, and its samples do
+// not depend on the other streams of a call. Const after construction, shared by threads; a state
+// is used by one call at a time. CPU only.
+// Network: VibeVoice:vibevoice/modular/modular_vibevoice_tokenizer.py, TokenizerDecoder.
+// D numbers a latent frame, hop samples a frame, T frames; activations f32 [time, channels].
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "io/json.h"
+#include "io/weights.h"
+#include "nn/conv.h"
+#include "nn/layers.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx {
+
+/// Sizes. Plain data.
+struct SigmaVaeConfig {
+  int64_t latent = 64;                            ///< D
+  int64_t filters = 32;                           ///< channels of the last stage
+  std::vector<int64_t> ratios{8, 5, 5, 4, 2, 2};  ///< rows of a stage for a row of the one before
+  std::vector<int64_t> depths{8, 3, 3, 3, 3, 3, 3};  ///< blocks of each stage
+  int64_t taps = 7, last_taps = 7;
+  float norm_eps = 1e-5f;
+  bool layer_scale = true;
+
+  int64_t hop() const;  ///< samples of a frame
+  /// Returns the channels of stage `stage`; each stage has half of those of the stage before.
+  int64_t width(size_t stage) const;
+
+  /// Reads the object acoustic_tokenizer_config of config.json. Throws LoadError for a value that
+  /// is out of range or not supported.
+  static SigmaVaeConfig load(const Config& config);
+};
+
+/// State of one stream between calls: the past of every convolution.
+using SigmaVaeState = std::vector<ConvState>;
+
+/// Input and output of one stream in a call.
+struct SigmaVaeJob {
+  SigmaVaeState* state = nullptr;
+  std::span<const float> latents;  ///< [T, D]
+  std::span<float> out;            ///< [T * hop], written
+};
+
+class SigmaVaeDecoder {
+ public:
+  SigmaVaeDecoder() = default;
+  /// `weights` is the scope of the decoder's tensors; `type` is the storage type of the matrices.
+  SigmaVaeDecoder(const SigmaVaeConfig& config, const Weights& weights, WeightType type);
+
+  SigmaVaeState open() const;
+  void run(StepContext& ctx, std::span<const SigmaVaeJob> jobs) const;
+  size_t bytes() const;
+
+ private:
+  /// A depthwise convolution and a feed-forward network, each behind a norm and added to its input.
+  struct Block {
+    RmsNorm norm, mlp_norm;
+    CausalConv1d mixer;
+    PackedLinear up, down;
+  };
+  struct Stage {
+    CausalConvTranspose1d raise;  // empty in the first stage
+    std::vector<Block> blocks;
+  };
+  // Frames of all streams in one pass; bounds the scratch memory (some megabytes a frame).
+  static constexpr int64_t kPassFrames = 4;
+
+  Block load_block(const Weights& weights, int64_t width, WeightType type) const;
+  void run_pass(StepContext& ctx, std::span<const SigmaVaeJob> jobs,
+                std::span<const PassPart> parts) const;
+
+  SigmaVaeConfig config_;
+  CausalConv1d first_, last_;
+  std::vector<Stage> stages_;
+};
+
+}  // namespace syrinx
