@@ -33,6 +33,8 @@
 #include "families/step_audio2/pipeline.h"
 #include "families/transducer/pipeline.h"
 #include "families/unfinished.h"
+#include "families/vibevoice/config.h"
+#include "families/vibevoice/pipeline.h"
 #include "families/voxcpm2/config.h"
 #include "families/voxcpm2/pipeline.h"
 #include "families/whisper/config.h"
@@ -56,6 +58,7 @@ std::span<const Family> families() {
       Family{"higgs_audio", higgs::claims, higgs::load},
       Family{"voxcpm2", voxcpm2::claims, voxcpm2::load, "config.json", false},
       Family{"pocket_tts", nullptr, pocket_tts::load, pocket_tts::kMarker, false},
+      Family{"vibevoice", vibevoice::claims, vibevoice::load, "config.json", false},
       Family{"opuslm", opuslm::claims, opuslm::load},
       Family{"orpheus", orpheus::claims, orpheus::load},
       Family{"zonos", zonos::claims, zonos::load},

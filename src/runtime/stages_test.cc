@@ -158,6 +158,7 @@ TEST(Stages, LanguageModelsStepTheSameApart) {
   expect_the_same_bits(golden("chatterbox/golden"), {"ar"}, guided);
   expect_the_same_bits(golden("voxcpm2/golden"), {"ar"}, requests);
   expect_the_same_bits(golden("pocket_tts/golden/distilled"), {"ar", "codec"}, requests);
+  expect_the_same_bits(golden("vibevoice/golden/other"), {"ar", "vae"}, requests);
   std::vector<SpeechRequest> fox = requests;
   for (SpeechRequest& request : fox) request.voice.name = "fox";
   expect_the_same_bits(golden("cosyvoice2/golden"), {"ar"}, fox);

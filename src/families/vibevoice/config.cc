@@ -1,0 +1,87 @@
+#include "families/vibevoice/config.h"
+
+#include "families/loading/checkpoint.h"
+#include "nn/llama_config.h"
+
+namespace syrinx::vibevoice {
+namespace {
+
+constexpr const char* kRealtime = "vibevoice_streaming";
+
+void load_head(const Config& head, ModelConfig& c) {
+  const int64_t width = head.i("hidden_size", 1, 1 << 16);
+  if (width != c.hidden()) {
+    head.fail("hidden_size", concat("expected decoder_config's ", c.hidden(), ", got ", width));
+  }
+  if (const int64_t latent = head.i("latent_size", 1, 1 << 16); latent != c.latent()) {
+    head.fail("latent_size", concat("expected vae_dim, ", c.latent(), ", got ", latent));
+  }
+  c.head_layers = head.i("head_layers", 1, 256);
+  c.head_ffn =
+      static_cast<int64_t>(static_cast<double>(width) * head.opt_f("head_ffn_ratio", 3, 0.01, 64));
+  if (c.head_ffn < 1) head.fail("head_ffn_ratio", "is too small");
+  c.head_eps = static_cast<float>(head.opt_f("rms_norm_eps", c.head_eps, 0, 1));
+  c.times = head.opt_i("ddpm_num_steps", c.times, 2 * ModelConfig::kSolverSteps, 1 << 20);
+  const std::string kind = head.opt_s("prediction_type", "v_prediction");
+  if (kind != "v_prediction") {
+    head.fail("prediction_type", "expected v_prediction, got " + kind);
+  }
+  const std::string schedule = head.opt_s("ddpm_beta_schedule", "cosine");
+  if (schedule != "cosine" && schedule != "squaredcos_cap_v2") {
+    head.fail("ddpm_beta_schedule", "expected cosine, got " + schedule);
+  }
+  if (const std::string type = head.opt_s("diffusion_type", "ddpm"); type != "ddpm") {
+    head.fail("diffusion_type", "expected ddpm, got " + type);
+  }
+}
+
+}  // namespace
+
+bool claims(const Config& root) {
+  const std::string type = model_type(root);
+  return type == kRealtime || type == "vibevoice" || type == "vibevoice_asr";
+}
+
+ModelConfig load_model_config(const Config& root) {
+  if (const std::string type = model_type(root); type != kRealtime) {
+    root.fail("model_type", "expected " + std::string(kRealtime) + " (VibeVoice-Realtime), got " +
+                                type +
+                                ": VibeVoice's models for long speech (1.5B, 7B) and for "
+                                "recognition are not supported");
+  }
+  const Config lm = root.sub("decoder_config");
+  if (const std::string type = lm.opt_s("model_type", "qwen2"); type != "qwen2") {
+    lm.fail("model_type", "expected qwen2, got " + type);
+  }
+  ModelConfig c;
+  c.text = load_llama_config(lm);
+  c.text.attention_bias = true, c.text.output_bias = false;
+  c.vocab = lm.i("vocab_size", 1, 1 << 24);
+  c.max_positions = lm.i("max_position_embeddings", 64, 1 << 20);
+  c.text.rope_positions = c.max_positions;
+  c.speech = c.text;
+  const char* upper = "tts_backbone_num_hidden_layers";
+  c.speech.layers = static_cast<int>(root.opt_i(upper, 20, 1, 512));
+  c.text.layers -= c.speech.layers;
+  if (c.text.layers < 1) {
+    root.fail(upper, concat("expected fewer than the decoder's ", c.text.layers + c.speech.layers,
+                            " layers, got ", c.speech.layers));
+  }
+  c.text.final_norm = false;
+  c.vae = SigmaVaeConfig::load(root.sub("acoustic_tokenizer_config"));
+  load_head(root.sub("diffusion_head_config"), c);
+  // Rows of a voice and latents are distinguished by their widths.
+  if (c.latent() >= c.cache_row()) {
+    root.sub("acoustic_tokenizer_config")
+        .fail("vae_dim", concat("expected fewer than the ", c.cache_row(),
+                                " numbers of a position's keys and values"));
+  }
+  if (c.vae.hop() < ModelConfig::kSampleRate / 200 || c.vae.hop() > ModelConfig::kSampleRate) {
+    root.sub("acoustic_tokenizer_config")
+        .fail("decoder_ratios",
+              concat("a frame of ", c.vae.hop(), " samples: expected 5 ms to a second at 24 kHz"));
+  }
+  return c;
+}
+
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,39 @@
+// Settings in config.json of a VibeVoice-Realtime checkpoint. Plain data, checked when read. Throws
+// LoadError for what is missing, contradictory or not supported.
+// Source: VibeVoice:vibevoice/modular/configuration_vibevoice{,_streaming}.py.
+#pragma once
+
+#include <cstdint>
+
+#include "codec/sigma_vae.h"
+#include "io/json.h"
+#include "nn/decoder.h"
+
+namespace syrinx::vibevoice {
+
+struct ModelConfig {
+  DecoderConfig text, speech;  ///< lower and upper layers of one decoder; equal but for the number
+  int64_t vocab = 0, max_positions = 0;
+  int64_t head_layers = 0, head_ffn = 0;
+  float head_eps = 1e-5f;
+  int64_t times = 1000;  ///< steps of the noise schedule in training
+  SigmaVaeConfig vae;
+
+  static constexpr int64_t kSampleRate = 24000;  ///< Hz
+  /// The authors' demos ask for these solver steps, not for ddpm_num_inference_steps.
+  static constexpr int kSolverSteps = 5;
+
+  int64_t latent() const { return vae.latent; }
+  int64_t hidden() const { return speech.hidden; }
+  int64_t kv_width() const { return int64_t{speech.kv_heads} * speech.head_dim; }
+  /// Returns how many numbers the keys and values of one position have, in all layers: those of the
+  /// text model, then those of the speech model.
+  int64_t cache_row() const { return 2 * (text.layers + speech.layers) * kv_width(); }
+};
+
+/// Whether this config.json belongs to the family. Claims VibeVoice's models for long speech and
+/// for recognition, too; load_model_config() refuses these by name.
+bool claims(const Config& root);
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,63 @@
+// VibeVoice's diffusion head with its solver: a latent from noise and the row of the speech model,
+// by DPM-Solver++ of second order with classifier-free guidance. Const after construction, shared
+// by threads; latents do not influence each other. CPU only.
+// Network and solver: VibeVoice:vibevoice/modular/modular_vibevoice_diffusion_head.py,
+// vibevoice/schedule/dpm_solver.py.
+// E latents, D numbers of a latent, H width.
+#pragma once
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "families/vibevoice/config.h"
+
+namespace syrinx::vibevoice {
+
+/// A latent to be computed.
+struct LatentJob {
+  const float* row = nullptr;        ///< [H], the speech model's
+  const float* companion = nullptr;  ///< [H], the row without text; null: no guidance
+  std::span<const float> noise;      ///< [D]
+  float scale = 1;                   ///< of guidance
+  float* out = nullptr;              ///< [D]
+};
+
+class DiffusionHead {
+ public:
+  /// `weights` is the scope of "prediction_head.".
+  DiffusionHead(const ModelConfig& config, const Weights& weights, WeightType type);
+  /// Rows with guidance and their companions run in one batch.
+  void run(StepContext& ctx, std::span<const LatentJob> jobs) const;
+  size_t bytes() const;
+
+  /// A step of the solver: the latent is of_x x + of_out v, for the network's velocity v, and x
+  /// becomes keep x + now latent + before (latent - latent of the step before).
+  struct SolverStep {
+    double time = 0;
+    float of_x = 0, of_out = 0;
+    float keep = 0, now = 0, before = 0;
+  };
+  using Solver = std::array<SolverStep, ModelConfig::kSolverSteps>;
+  static Solver solver(const ModelConfig& config);
+
+ private:
+  struct Layer {
+    RmsNorm norm;
+    PackedLinear modulation, up, down;  // H -> 3 H: shift, scale, gate
+  };
+  void embed_times(const Weights& weights);
+  /// Computes the network's output v [R, D] at solver step `step` for x [R, D]; conditions [R, H]
+  /// are the projected conditions.
+  void estimate(StepContext& ctx, size_t step, const View& conditions, const View& x,
+                const View& v) const;
+
+  ModelConfig config_;
+  Solver solver_;
+  PackedLinear in_, condition_, last_modulation_, out_;
+  std::vector<Layer> layers_;
+  Tensor times_;  // [solver steps, H]
+  Tensor ones_;   // [H], for the last norm
+};
+
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,100 @@
+// VibeVoice-Realtime against results of the authors' code on two small checkpoints with the same
+// noise: ids, rows of both conditions, the latent and the end of every step, samples.
+#include "base/worst.h"
+#include "families/vibevoice/fixture.h"
+
+namespace syrinx::vibevoice {
+namespace {
+
+class VibeVoiceParity : public testing::TestWithParam<const char*> {
+ protected:
+  VibeVoiceParity() : golden_(cases_of(GetParam())), model_({path("checkpoint"), "x"}) {}
+  std::string path(const std::string& name) const {
+    return golden_path(std::string(GetParam()) + "/" + name);
+  }
+  Safetensors results(const nlohmann::json& c) const {
+    return Safetensors(path(c["name"].get<std::string>() + ".safetensors"));
+  }
+
+  nlohmann::json golden_;
+  VibeVoice model_;
+};
+
+TEST_P(VibeVoiceParity, IdsOfTexts) {
+  for (const auto& c : golden_["cases"]) {
+    TextWindows text(model_.tokenizer(), 1000);
+    text.push(c["text"].get<std::string>(), true);
+    std::vector<int32_t> ids;
+    while (text.ready()) {
+      const std::vector<int32_t> window = text.take();
+      ids.insert(ids.end(), window.begin(), window.end());
+    }
+    EXPECT_EQ(ids, ints(results(c).view("ids"))) << c["name"];
+    EXPECT_FALSE(text.more());
+  }
+}
+
+TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
+  float worst = 0, worst_end = 0;
+  int ended = 0, guided = 0;
+  for (const auto& c : golden_["cases"]) {
+    GuidedRun run(model_, request_of(c));
+    for (int i = 0; i < 1000 && !run.finished(); ++i) run.step();
+    ASSERT_TRUE(run.finished()) << c["name"];
+    EXPECT_EQ(run.ended(), c["ended"].get<bool>()) << c["name"];
+    ended += run.ended();
+    guided += run.state().guidance().has_value();
+    const Safetensors golden = results(c);
+    const View latents = golden.view("latents"), end = golden.view("end");
+    ASSERT_EQ(std::ssize(run.latents()), latents.count()) << c["name"];
+    worst = worse(worst, relative(run.latents(), floats(latents)));
+    // At a bound the last row does not run.
+    worst_end = worse(worst_end, relative(run.ends(), floats(end).first(run.ends().size())));
+    EXPECT_GE(std::ssize(run.ends()), end.count() - 1) << c["name"];
+  }
+  EXPECT_GE(ended, 4);
+  EXPECT_GE(guided, 3);
+  EXPECT_LT(worst, 5e-5f);
+  EXPECT_LT(worst_end, 5e-5f);
+  RecordProperty("worst_latents", std::to_string(worst * 1e6) + "e-6");
+  RecordProperty("worst_ends", std::to_string(worst_end * 1e6) + "e-6");
+}
+
+TEST_P(VibeVoiceParity, SamplesOfLatentsHoweverTheyAreCut) {
+  const ChunkStage& stage = *model_.graph().links()[0].stage;
+  Runner runner(model_);
+  int compared = 0;
+  for (const auto& c : golden_["cases"]) {
+    const Safetensors golden = results(c);
+    if (!golden.find("samples")) continue;
+    const View want = golden.view("samples");
+    const auto frames = static_cast<int>(want.count()) / stage.out_width();
+    std::vector<float> whole;
+    for (const int each : {frames, 1, 2}) {
+      const auto stream = stage.open({});
+      std::vector<float> got(static_cast<size_t>(want.count()));
+      for (int at = 0; at < frames; at += each) {
+        const int n = std::min(each, frames - at);
+        ChunkJob job;
+        job.state = stream.get();
+        job.values = floats(golden.view("latents").slice(at, at + n));
+        job.fresh = n;
+        job.out = std::span(got).subspan(static_cast<size_t>(at * stage.out_width()),
+                                         static_cast<size_t>(n * stage.out_width()));
+        stage.run(runner.context(), std::span(&job, 1));
+      }
+      if (each == frames) {
+        whole = got;
+        EXPECT_LT(relative(got, floats(want)), 2e-5f) << c["name"];
+      }
+      EXPECT_EQ(got, whole) << c["name"] << ", " << each << " frames at a time";
+    }
+    ++compared;
+  }
+  EXPECT_EQ(compared, 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checkpoints, VibeVoiceParity, testing::Values("plain", "other"));
+
+}  // namespace
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,143 @@
+#include "families/vibevoice/pipeline.h"
+
+#include <algorithm>
+
+#include "families/loading/checkpoint.h"
+#include "families/loading/describe.h"
+#include "families/vibevoice/state.h"
+#include "io/file.h"
+
+namespace syrinx::vibevoice {
+namespace {
+
+/// A frame is 133 ms.
+constexpr ChunkPolicy kPolicy{1, 2, 0, 0};
+constexpr const char* kUsual = "en-Carter_man";  // the voice of the authors' demo
+constexpr const char* kRandom = "default";
+
+struct VaeStream : StreamState {
+  explicit VaeStream(SigmaVaeState fresh) : state(std::move(fresh)) {}
+  SigmaVaeState state;
+};
+
+}  // namespace
+
+VaeStage::VaeStage(const ModelConfig& config, const Weights& model, WeightType type)
+    : config_(config),
+      // Its matrices are two fifths of the model, and so kept like those of the language models.
+      decoder_(config.vae, model.scope("acoustic_tokenizer.decoder"), at_least_8_bits(type)) {
+  factor_ = model.f32("speech_scaling_factor", {}).f32()[0];
+  bias_ = model.f32("speech_bias_factor", {}).f32()[0];
+}
+
+std::unique_ptr<StreamState> VaeStage::open(Bundle) const {
+  return std::make_unique<VaeStream>(decoder_.open());
+}
+
+void VaeStage::run(StepContext& ctx, std::span<ChunkJob> jobs) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const std::span<SigmaVaeJob> inner = take_array<SigmaVaeJob>(ctx, std::ssize(jobs));
+  const auto width = static_cast<size_t>(in_width());
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const ChunkJob& job = jobs[i];
+    const auto from = job.values.subspan(static_cast<size_t>(job.left) * width,
+                                         static_cast<size_t>(job.fresh) * width);
+    const View latents = take_rows(ctx, job.fresh, in_width());
+    for (size_t k = 0; k < from.size(); ++k) latents.f32()[k] = from[k] / factor_ - bias_;
+    inner[i] = {&static_cast<VaeStream*>(job.state)->state, {latents.f32(), from.size()}, job.out};
+  }
+  decoder_.run(ctx, inner);
+}
+
+VibeVoice::VibeVoice(const LoadSpec& spec)
+    : config_(load_model_config(Config::load(join_path(spec.dir, "config.json")))) {
+  if (!spec.dummy && !has_tokenizer(spec.dir)) {
+    load_fault(spec.dir, "",
+               "VibeVoice-Realtime needs a tokenizer beside it, which its authors take from "
+               "Qwen/Qwen2.5-0.5B: copy tokenizer.json and tokenizer_config.json of that here");
+  }
+  tokenizer_ = std::make_unique<Tokenizer>(open_tokenizer(spec, {}, config_.vocab));
+  weights_ = std::make_unique<Weights>(weights_at(spec, spec.dir));
+  const Weights model = weights_->scope("model");
+  weights_->build(
+      [&] {
+        {
+          const AbsentTensors part = spec.part("ar");
+          lm_ = std::make_unique<SpeechLm>(config_, *weights_, spec.weights);
+        }
+        const AbsentTensors part = spec.part("vae");
+        stage_ = std::make_unique<VaeStage>(config_, model, spec.weights);
+      },
+      {"model.acoustic_tokenizer.encoder.*", "model.tts_language_model.embed_tokens.*",
+       "model.language_model.norm.*"});
+  const Link links[] = {{"vae", stage_.get(), kPolicy}};
+  graph_ = chain(*lm_, links);
+  load_voices(spec);
+  describe(spec);
+}
+
+void VibeVoice::load_voices(const LoadSpec& spec) {
+  files_ = std::make_unique<VoiceFiles>(config_, spec.dir);
+  const std::vector<std::string> names = files_->names();
+  for (const std::string& name : names) {
+    info_.speech.voices.push_back({name, "a published voice"});
+  }
+  if (names.empty()) {
+    if (!spec.dummy) {
+      load_fault(join_path(spec.dir, "voices"), "",
+                 "has no voice; copy demo/voices/streaming_model/*.pt of the repository "
+                 "microsoft/VibeVoice there");
+    }
+    random_ = random_voice(config_);
+    info_.speech.voices = {{kRandom, "random numbers"}};
+  }
+  info_.speech.default_voice = files_->has(kUsual) ? kUsual : info_.speech.voices.front().id;
+  // A file of another model is refused at once.
+  if (!random_) files_->get(info_.speech.default_voice);
+  info_.speech.no_cloning =
+      "VibeVoice-Realtime has only the voices that its authors publish, as caches";
+}
+
+void VibeVoice::describe(const LoadSpec& spec) {
+  name("vibevoice", spec, "MIT");
+  info_.speech.sample_rate = static_cast<int>(ModelConfig::kSampleRate);
+  info_.speech.frame_rate =
+      static_cast<double>(ModelConfig::kSampleRate) / static_cast<double>(config_.vae.hop());
+  info_.speech.languages = {"auto"};
+  info_.speech.late_text = LateText::kToken;
+  info_.parts = {{"text model", describe_decoder(config_.text), lm_->text_bytes()},
+                 {"speech model", describe_decoder(config_.speech), lm_->speech_bytes()},
+                 {"connector, end", concat(config_.latent(), " numbers to ", config_.hidden()),
+                  lm_->joint_bytes()},
+                 {"diffusion head",
+                  concat(config_.head_layers, " layers, ", ModelConfig::kSolverSteps, " steps for ",
+                         config_.latent(), " numbers"),
+                  lm_->head_bytes()},
+                 {"table", concat(config_.vocab, " ids x ", config_.hidden()), lm_->table_bytes()},
+                 {"vae",
+                  concat(config_.latent(), " numbers to ", config_.vae.hop(), " samples at ",
+                         ModelConfig::kSampleRate, " Hz"),
+                  stage_->bytes()}};
+}
+
+Result<std::shared_ptr<const VoiceRows>> VibeVoice::voice_of(const RequestVoice& voice) const {
+  if (voice.data) return Error{ErrorCode::kUnsupported, info_.speech.no_cloning, "voice"};
+  const std::string& name = voice.name.empty() ? info_.speech.default_voice : voice.name;
+  if (random_ && name == kRandom) return random_;
+  if (!files_->has(name)) return unknown_voice(info_, name);
+  try {
+    return files_->get(name);
+  } catch (const LoadError& fault) {
+    return Error{ErrorCode::kInternal, fault.what(), "voice"};
+  }
+}
+
+Result<Opened> VibeVoice::open(const SpeechRequest& request) const {
+  auto voice = voice_of(request.voice);
+  if (!voice) return voice.error();
+  auto opened = State::open(config_, *tokenizer_, voice.take(), request);
+  if (!opened) return opened.error();
+  return Opened(opened.take());
+}
+
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,250 @@
+#include "families/vibevoice/speech_lm.h"
+
+#include <algorithm>
+
+#include "families/vibevoice/state.h"
+#include "kernels/activation.h"
+#include "kernels/embedding.h"
+#include "kernels/sample.h"
+#include "model/input_rows.h"
+#include "nn/cache_type.h"
+#include "nn/stream_pass.h"
+
+namespace syrinx::vibevoice {
+namespace {
+
+constexpr uint32_t kNoiseStream = 0;
+constexpr float kConnectorEps = 1e-6f;
+
+/// Adds a row [H] to rows of x.
+void add_to_rows(const View& x, std::span<const int32_t> rows, const float* row) {
+  const int64_t width = x.shape[1];
+  for (const int32_t r : rows)
+    for (int64_t i = 0; i < width; ++i) x.f32()[r * width + i] += row[i];
+}
+
+void scatter(const View& from, std::span<const int32_t> rows, const View& to) {
+  const int64_t width = to.shape[1];
+  for (size_t i = 0; i < rows.size(); ++i)
+    std::copy_n(from.f32() + static_cast<int64_t>(i) * width, width, to.f32() + rows[i] * width);
+}
+
+}  // namespace
+
+/// The rows of a batch by kind. Those of a voice, whose keys and values are given, are the first
+/// rows of their sequences; the others run.
+struct SpeechLm::Rows {
+  BatchRows all;
+  View x;       // [rows that run, H]
+  View cached;  // [rows of voices, ModelConfig::cache_row()]
+  Ragged run, given, text;
+  std::span<int32_t> texts, latents;  // indices in x of the rows of ids and of latents
+  std::span<int32_t> text_ids;        // ids of `texts`
+  std::span<int32_t> latent_rows;     // indices in the batch of `latents`
+  /// Indices in x of the rows that yield a step; of a voice's row: -1 - its index in the batch.
+  std::span<int32_t> emitting;
+};
+
+SpeechLm::SpeechLm(const ModelConfig& config, const Weights& root, WeightType type)
+    : config_(config),
+      table_(root.scope("model.language_model")
+                 .take("embed_tokens.weight", {config.vocab, config.hidden()})),
+      types_(root.scope("model.tts_input_types").f32("weight", {2, config.hidden()})),
+      text_(config.text, root.scope("model.language_model"), type),
+      speech_(config.speech, root.scope("model.tts_language_model"), type),
+      head_(config, root.scope("model.prediction_head"), type) {
+  const int64_t width = config.hidden();
+  const WeightType small = at_least_8_bits(type);
+  const Weights connector = root.scope("model.acoustic_connector");
+  connect_ = load_linear(connector, "fc1", width, config.latent(), true, small);
+  connector_norm_ = RmsNorm(connector.scope("norm"), width, kConnectorEps);
+  connected_ = load_linear(connector, "fc2", width, width, true, small);
+  const Weights end = root.scope("tts_eos_classifier");
+  end_ = load_linear(end, "fc1", width, width, true, small);
+  end_head_ = load_linear(end, "fc2", 1, width, true, small);
+  KvSpec cache = config.speech.kv_spec(cache_type(type));
+  cache.layers += config.text.layers;
+  traits_.hidden = static_cast<int>(width);
+  traits_.vocab = {2};
+  traits_.kv = {cache};
+  traits_.max_positions = static_cast<int>(config.max_positions);
+  traits_.values = static_cast<int>(config.latent());
+}
+
+size_t SpeechLm::joint_bytes() const {
+  return types_.bytes() + connect_.bytes() + connected_.bytes() + end_.bytes() + end_head_.bytes();
+}
+
+SpeechLm::Rows SpeechLm::sort_rows(StepContext& ctx, const ArBatch& batch) const {
+  const int64_t count = std::ssize(batch.seqs), n = batch.rows;
+  Rows out;
+  out.all = fill_rows(ctx, batch, kTables);
+  const std::span<int32_t> run = take_array<int32_t>(ctx, count + 1);
+  const std::span<int32_t> given = take_array<int32_t>(ctx, count + 1);
+  const std::span<int32_t> text = take_array<int32_t>(ctx, count + 1);
+  const std::span<int32_t> given_len = take_array<int32_t>(ctx, count);
+  const std::span<int32_t> text_len = take_array<int32_t>(ctx, count);
+  const std::span<int32_t> texts = take_array<int32_t>(ctx, n), ids = take_array<int32_t>(ctx, n);
+  const std::span<int32_t> latents = take_array<int32_t>(ctx, n);
+  const std::span<int32_t> latent_rows = take_array<int32_t>(ctx, n);
+  out.emitting = take_array<int32_t>(ctx, batch.emits);
+  size_t text_count = 0, latent_count = 0, emitting = 0;
+  for (size_t b = 0; b < batch.seqs.size(); ++b) {
+    const int32_t begin = batch.ragged.row_begin[b], end = batch.ragged.row_begin[b + 1];
+    int32_t at = begin;
+    const auto is_cached = [&](int32_t row) {
+      return std::ssize(out.all.given[static_cast<size_t>(row)]) >= config_.cache_row();
+    };
+    while (at < end && is_cached(at)) ++at;
+    given[b + 1] = given[b] + at - begin;
+    run[b + 1] = run[b] + end - at;
+    given_len[b] = batch.ragged.kv_len[b] - (end - at);
+    text_len[b] = 1;  // of a sequence without text in this batch nothing is read
+    const size_t first_text = text_count;
+    for (int32_t row = at; row < end; ++row) {
+      const int32_t index = run[b] + row - at;
+      if (!out.all.given[static_cast<size_t>(row)].empty()) {
+        latent_rows[latent_count] = row;
+        latents[latent_count++] = index;
+        continue;
+      }
+      const int32_t* made_of = out.all.ids.data() + static_cast<size_t>(row) * kTables;
+      if (text_count == first_text) text_len[b] = made_of[1];
+      ids[text_count] = made_of[0];
+      texts[text_count++] = index;
+    }
+    text[b + 1] = static_cast<int32_t>(text_count);
+    if (text_count > first_text) text_len[b] += static_cast<int32_t>(text_count - first_text);
+    for (int i = batch.seqs[b].emits; i > 0; --i) {
+      const int32_t row = end - i;
+      out.emitting[emitting++] = row < at ? -1 - row : run[b] + row - at;
+    }
+  }
+  out.texts = texts.first(text_count), out.text_ids = ids.first(text_count);
+  out.latents = latents.first(latent_count), out.latent_rows = latent_rows.first(latent_count);
+  out.run = out.given = out.text = batch.ragged;
+  out.run.row_begin = run;
+  out.given.row_begin = given, out.given.kv_len = given_len;
+  out.text.row_begin = text, out.text.kv_len = text_len;
+  out.x = take_rows(ctx, out.run.rows(), config_.hidden());
+  out.cached = take_rows(ctx, out.given.rows(), config_.cache_row());
+  float* to = out.cached.f32();
+  for (int64_t row = 0; row < n; ++row) {
+    const GivenRow vector = out.all.given[static_cast<size_t>(row)];
+    if (std::ssize(vector) >= config_.cache_row())
+      to = std::copy_n(vector.begin(), config_.cache_row(), to);
+  }
+  return out;
+}
+
+void SpeechLm::make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& rows) const {
+  const Arena::Mark mark(ctx.arena);
+  const int64_t width = config_.hidden(), latent = config_.latent();
+  if (!rows.texts.empty()) {
+    const View text = take_rows(ctx, std::ssize(rows.texts), width);
+    embed(ctx, table_, rows.text_ids, text);
+    text_.forward(ctx, text, rows.text, batch.kv[0]);
+    scatter(text, rows.texts, rows.x);
+    add_to_rows(rows.x, rows.texts, types_.f32() + width);
+  }
+  if (rows.latents.empty()) return;
+  const auto count = std::ssize(rows.latents);
+  const View latents = take_rows(ctx, count, latent), speech = take_rows(ctx, count, width);
+  const View made = take_rows(ctx, count, width);
+  for (int64_t i = 0; i < count; ++i) {
+    const GivenRow vector =
+        rows.all.given[static_cast<size_t>(rows.latent_rows[static_cast<size_t>(i)])];
+    SYRINX_CHECK(std::ssize(vector) == latent, "a latent of ", vector.size(), " numbers");
+    std::ranges::copy(vector, latents.f32() + i * latent);
+  }
+  linear(ctx, connect_, latents, speech);
+  connector_norm_(ctx, speech, speech);
+  linear(ctx, connected_, speech, made);
+  scatter(made, rows.latents, rows.x);
+  add_to_rows(rows.x, rows.latents, types_.f32());
+}
+
+void SpeechLm::forward(StepContext& ctx, const ArBatch& batch, View hidden) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const Rows rows = sort_rows(ctx, batch);
+  const int heads = config_.speech.kv_heads, size = config_.speech.head_dim;
+  const int layers = config_.text.layers + config_.speech.layers;
+  for (int layer = 0; layer < layers && rows.given.rows() > 0; ++layer) {
+    const int64_t keys = 2 * layer * config_.kv_width();
+    write_kv(ctx, {rows.cached, keys, heads, size},
+             {rows.cached, keys + config_.kv_width(), heads, size}, batch.kv[0], layer, rows.given);
+  }
+  make_inputs(ctx, batch, rows);
+  if (rows.run.rows() > 0) {
+    speech_.forward(ctx, rows.x, rows.run, batch.kv[0], config_.text.layers);
+  }
+  const int64_t width = config_.hidden();
+  for (int64_t e = 0; e < batch.emits; ++e) {
+    const int32_t row = rows.emitting[static_cast<size_t>(e)];
+    float* to = hidden.f32() + e * width;
+    if (row >= 0) {
+      std::copy_n(rows.x.f32() + row * width, width, to);
+    } else {  // a companion's voice, whose output is given as well
+      const GivenRow vector = rows.all.given[static_cast<size_t>(-1 - row)];
+      SYRINX_CHECK(std::ssize(vector) == config_.cache_row() + width, "a voice's row of ",
+                   vector.size(), " numbers yields a step");
+      std::copy_n(vector.begin() + config_.cache_row(), width, to);
+    }
+  }
+  if (batch.emits == 0) return;
+  const View normed = take_rows(ctx, batch.emits, width);
+  speech_.norm(ctx, hidden, normed);
+  for (int64_t e = 0; e < batch.emits; ++e) {
+    if (rows.emitting[static_cast<size_t>(e)] >= 0)
+      std::copy_n(normed.f32() + e * width, width, hidden.f32() + e * width);
+  }
+}
+
+void SpeechLm::logits(StepContext& ctx, int, const ArBatch& batch, View hidden, View,
+                      View out) const {
+  const Arena::Mark mark(ctx.arena);
+  const View inner = take_rows(ctx, batch.emits, config_.hidden());
+  const View end = take_rows(ctx, batch.emits, 1);
+  linear(ctx, end_, hidden, inner);
+  activate(ctx, Activation::kRelu, inner, inner);
+  linear(ctx, end_head_, inner, end);
+  int64_t e = 0;
+  for (const ArSeq& seq : batch.seqs) {
+    if (seq.emits == 0) continue;
+    out.f32()[2 * e] = 0;
+    out.f32()[2 * e + 1] = seq.companion ? out.f32()[2 * e - 1] : end.f32()[e];
+    ++e;
+  }
+}
+
+void SpeechLm::values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+                      View out) const {
+  const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
+  const int64_t latent = config_.latent(), width = config_.hidden();
+  const std::span<LatentJob> jobs = take_array<LatentJob>(ctx, batch.emits);
+  const View noise = take_rows(ctx, batch.emits, latent);
+  std::fill_n(out.f32(), out.count(), 0.f);
+  size_t count = 0;
+  int64_t e = -1;
+  LatentJob* last = nullptr;
+  for (const ArSeq& seq : batch.seqs) {
+    if (seq.emits == 0) continue;
+    ++e;
+    const float* row = hidden.f32() + e * width;
+    if (seq.companion) {
+      if (last) last->companion = row;
+      continue;
+    }
+    const State& state = static_cast<const State&>(*seq.state);
+    last = nullptr;
+    if (state.looking() || codes.i32()[e] == State::kEnd) continue;
+    const std::span<float> own(noise.f32() + e * latent, static_cast<size_t>(latent));
+    philox_normal(state.seed(), static_cast<uint32_t>(state.frames()), kNoiseStream, own);
+    for (float& x : own) x *= state.noise_scale();
+    last = &jobs[count++];
+    *last = {row, nullptr, own, state.guidance().value_or(1), out.f32() + e * latent};
+  }
+  head_.run(ctx, jobs.first(count));
+}
+
+}  // namespace syrinx::vibevoice

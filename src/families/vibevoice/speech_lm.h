@@ -1,0 +1,59 @@
+// VibeVoice-Realtime's two language models as one AR stage whose steps yield latents. The text
+// model reads ids; the speech model reads its rows and latents. A step yields a code for "the
+// latent before was the last" and the next latent, which the diffusion head makes. Both caches lie
+// in the pages of the sequence: the n-th position of the text model, which has only ids, takes the
+// place of position n of the speech model, which is never later. Const after construction. CPU
+// only. Network: VibeVoice:vibevoice/modular/modeling_vibevoice_streaming_inference.py. E sequences
+// that yield a step, N rows in the batch, H width, D numbers of a latent.
+#pragma once
+
+#include "families/vibevoice/diffusion_head.h"
+#include "model/stage.h"
+
+namespace syrinx::vibevoice {
+
+class SpeechLm : public ArStage {
+ public:
+  /// A row has an id of text and its position in the text model, or a vector: a latent [D] or the
+  /// row of a voice (VoiceRows).
+  static constexpr int kTables = 2;
+
+  /// `root` has "model." and "tts_eos_classifier.", and must outlive this: the table of ids is not
+  /// copied.
+  SpeechLm(const ModelConfig& config, const Weights& root, WeightType type);
+
+  const ArTraits& traits() const override { return traits_; }
+  /// Writes `hidden` [E, H], the speech model's normed rows.
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override;
+  /// Writes the logits of a step's only code, 1 for the end. Guidance does not concern it: the row
+  /// of a companion has the logits of its sequence.
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+  /// A step that ends the speech or only looks for the end yields zeros.
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override;
+
+  size_t text_bytes() const { return text_.bytes(); }
+  size_t speech_bytes() const { return speech_.bytes(); }
+  size_t head_bytes() const { return head_.bytes(); }
+  size_t table_bytes() const { return table_.bytes(); }
+  size_t joint_bytes() const;  ///< of the layers between and after the models
+
+ private:
+  struct Rows;
+  Rows sort_rows(StepContext& ctx, const ArBatch& batch) const;
+  /// Writes the speech model's input to rows.x.
+  void make_inputs(StepContext& ctx, const ArBatch& batch, const Rows& rows) const;
+
+  ModelConfig config_;
+  ArTraits traits_;
+  View table_;    // [vocab, H]; as stored
+  Tensor types_;  // [2, H], added to latents and to text
+  Decoder text_, speech_;
+  PackedLinear connect_, connected_;  // D -> H -> H
+  RmsNorm connector_norm_;
+  PackedLinear end_, end_head_;  // H -> H -> 1
+  DiffusionHead head_;
+};
+
+}  // namespace syrinx::vibevoice

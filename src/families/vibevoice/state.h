@@ -1,0 +1,92 @@
+// One request: its text in windows, and the latents so far. A segment begins with a window of text
+// and has six latents; its last step only looks whether the speech ends, and the next segment
+// continues all rows of this one. Without further text a segment goes on to the end of the speech.
+// A text that is too long for the positions is spoken in parts, each of which begins anew behind
+// the voice. Made on the caller's thread, then touched by one thread at a time. D numbers of a
+// latent.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "families/vibevoice/text.h"
+#include "families/vibevoice/voice.h"
+#include "model/input_rows.h"
+#include "model/request.h"
+#include "model/sequence.h"
+
+namespace syrinx::vibevoice {
+
+class State : public Sequence {
+ public:
+  // The authors' values (modeling_vibevoice_streaming_inference.py,
+  // realtime_model_inference_from_file.py).
+  static constexpr int kLatents = 6;  ///< of a window (TTS_SPEECH_WINDOW_SIZE)
+  static constexpr float kGuidance = 1.5f;
+  static constexpr int32_t kEnd = 1;  ///< the code: the latent before was the last
+  // Values of this server, for speech that does not end by itself:
+  static constexpr int64_t kFramesPerId = 8, kSpareFrames = 40;
+
+  static Result<std::unique_ptr<Sequence>> open(const ModelConfig& config,
+                                                const Tokenizer& tokenizer,
+                                                std::shared_ptr<const VoiceRows> voice,
+                                                const SpeechRequest& request);
+
+  int prompt_rows() const override { return prompt_; }
+  int companion_rows() const override { return companion_prompt_; }
+  int max_steps() const override { return max_steps_; }
+  bool ready() const override { return begun_; }
+  std::optional<float> guidance() const override { return guidance_; }
+  float step_guidance(int k) const override;
+  /// Returns the ids of the part's text so far.
+  std::span<const int32_t> prompt_ids() const override { return ids_; }
+  const SampleParams& sampling(int) const override { return greedy_; }
+  SampleRule rule(int k) const override;
+  Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
+  Status append_text(std::string_view text, bool last) override;
+  void rows(int first, bool companion, InputRows& out) const override;
+
+  uint64_t seed() const { return seed_; }
+  /// Returns the latents of the request so far.
+  int64_t frames() const { return frames_before_ + part_frames(); }
+  float noise_scale() const { return noise_scale_; }
+  /// Returns whether the next step only looks for the end.
+  bool looking() const { return windowed_ && steps_ == kLatents; }
+
+ private:
+  /// What a row behind the voice is made of: an id of text and its position in the text model, or
+  /// latent number `at` of the part.
+  struct Row {
+    int32_t id = -1, at = 0;
+  };
+  State(const ModelConfig& config, const Tokenizer& tokenizer,
+        std::shared_ptr<const VoiceRows> voice, const SpeechRequest& request);
+  Status set_options(const SpeechRequest& request);
+  void begin_part();
+  bool begin_window();
+  Verdict next_window();
+  Verdict end_part();
+  int64_t part_frames() const { return std::ssize(said_) / config_.latent(); }
+  std::span<const float> latent(int at) const;
+
+  const ModelConfig& config_;
+  const std::shared_ptr<const VoiceRows> voice_;
+  SampleParams greedy_;
+  uint64_t seed_ = 0;
+  std::optional<float> guidance_;
+  float noise_scale_ = 1;
+  bool ignore_stop_ = false;
+  int max_frames_ = 0;
+
+  TextWindows text_;
+  std::vector<Row> rows_;     // of this part, behind the voice
+  std::vector<int32_t> ids_;  // of this part
+  std::vector<float> said_;   // latents of this part
+  int prompt_ = 1, companion_prompt_ = 1;
+  bool begun_ = false;     // a window has begun
+  bool windowed_ = false;  // further text of the part follows this window
+  int steps_ = 0, max_steps_ = 1;
+  int64_t frames_before_ = 0;  // in earlier parts
+};
+
+}  // namespace syrinx::vibevoice

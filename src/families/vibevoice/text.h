@@ -1,0 +1,62 @@
+// The text of a request as ids, whole or as it comes, in parts that fit into the model's positions.
+// All ids together are those of the authors' program: of the text without white space around it,
+// with straight quotes and with a new line at the end, which earlier parts have, too. One thread at
+// a time.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "text/tokens/tokenizer.h"
+
+namespace syrinx::vibevoice {
+
+class TextWindows {
+ public:
+  static constexpr int kWindow = 5;  ///< ids of a window (TTS_TEXT_WINDOW_SIZE)
+
+  /// `most_ids`: of a part; a part ends at the first end of a sentence behind three quarters.
+  TextWindows(const Tokenizer& tokenizer, int64_t most_ids);
+
+  /// Adds text; `last`: no more comes.
+  void push(std::string_view text, bool last);
+  bool closed() const { return closed_; }
+  /// Returns whether all text so far is white space.
+  bool blank() const { return blank_; }
+
+  /// Returns whether the next window of the present part is complete.
+  bool ready() const;
+  /// Returns whether the present part has, or will have, a further window.
+  bool more() const { return !part().ids.empty() || !part().complete; }
+  /// Takes the next window, 1 to kWindow ids. Must be ready().
+  std::vector<int32_t> take();
+  /// Goes on to the next part, dropping what is left of this one; false: there is none.
+  bool next_part();
+
+  /// Returns the ids of the present part that were or can be taken.
+  int64_t known_ids() const { return part().taken + std::ssize(part().ids); }
+
+ private:
+  struct Part {
+    std::deque<int32_t> ids;
+    int64_t taken = 0;
+    bool complete = false;  // no id follows
+  };
+  const Part& part() const { return parts_.front(); }
+  void encode(std::string_view text);
+  void add(const std::vector<int32_t>& ids);
+  void end_part();
+
+  const Tokenizer& tokenizer_;
+  StreamEncoder encoder_;
+  int64_t most_ids_;
+  std::string unfinished_, spaces_;  // bytes of a character; white space that may be the last
+  bool blank_ = true, closed_ = false;
+  bool full_ = false;  // the last part ends before the next id
+  std::deque<Part> parts_{1};
+};
+
+}  // namespace syrinx::vibevoice

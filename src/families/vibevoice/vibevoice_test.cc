@@ -1,0 +1,276 @@
+// Tests of the family that need no golden: batches, recomputation, windows and parts of text,
+// options, bounds, voices, refusals, faulty files.
+#include "families/checkpoint_copy.h"
+#include "families/vibevoice/fixture.h"
+#include "io/edit_safetensors.h"
+#include "model/same_steps.h"
+
+namespace syrinx::vibevoice {
+namespace {
+
+class VibeVoiceTest : public testing::Test {
+ protected:
+  VibeVoiceTest() : model_({golden_path("other/checkpoint"), "tiny"}) {}
+
+  static SpeechRequest request(const std::string& text, uint64_t seed = 1) {
+    SpeechRequest r;
+    r.say.text = text;
+    r.sampling.seed = seed;
+    return r;
+  }
+  static SpeechRequest open_request() {
+    SpeechRequest r;
+    r.say.open = true;
+    return r;
+  }
+  std::vector<float> latents(const SpeechRequest& r, int steps) const {
+    GuidedRun run(model_, r);
+    for (int i = 0; i < steps; ++i) run.step();
+    return run.latents();
+  }
+  /// Takes a step with a latent of zeros; `end`: its code says that the latent before was the last.
+  Verdict said(Sequence& state, bool end = false) {
+    const std::vector<float> latent(static_cast<size_t>(model_.config().latent()));
+    std::vector<int32_t> frames;
+    std::vector<WordMark> words;
+    StepOutput out(frames, words, nullptr, nullptr, latent, &rows_);
+    const int32_t code = end ? State::kEnd : 0;
+    return state.advance(std::span(&code, 1), out);
+  }
+
+  VibeVoice model_;
+  std::vector<float> rows_;  // latents that were yielded
+};
+
+TEST_F(VibeVoiceTest, SameBitsAloneAndInABatch) {
+  std::vector<SpeechRequest> requests{request("Hello there.", 3), request("a", 4),
+                                      request("The quick brown fox jumps over", 5),
+                                      request("how are you?", 6), request("fine", 7)};
+  for (SpeechRequest& r : requests) r.terms.ignore_stop = true;
+  requests[2].sampling.temperature = 0.5f;
+  requests[3].voice.name = "ben";
+  expect_same_alone_and_in_a_batch(model_, requests, 8);
+}
+
+TEST_F(VibeVoiceTest, ADroppedCacheIsMadeAgain) {
+  SpeechRequest r = request("The quick brown fox jumps over the lazy dog.");
+  r.terms.ignore_stop = true;
+  expect_a_dropped_cache_made_again(model_, r);
+}
+
+TEST_F(VibeVoiceTest, SeedsNoiseAndGuidanceCount) {
+  SpeechRequest r = request("hello");
+  r.terms.ignore_stop = true;
+  const std::vector<float> plain = latents(r, 8);
+  EXPECT_TRUE(latents(r, 8) == plain);
+  SpeechRequest usual = r, other = r;
+  usual.sampling.guidance = State::kGuidance, usual.sampling.temperature = 1.f;
+  EXPECT_TRUE(latents(usual, 8) == plain) << "the defaults";
+  other.sampling.seed = 2;
+  EXPECT_FALSE(latents(other, 8) == plain);
+  other = r, other.sampling.guidance = 1.f;
+  EXPECT_FALSE(latents(other, 8) == plain);
+  other = r, other.sampling.temperature = 0.f;
+  const std::vector<float> quiet = latents(other, 8);
+  other.sampling.seed = 2;
+  EXPECT_TRUE(latents(other, 8) == quiet) << "without noise no seed counts";
+}
+
+TEST_F(VibeVoiceTest, WindowsOfFiveIdsAndSixLatents) {
+  const auto state = open_only(model_, request("The quick brown fox jumps over the lazy dog."));
+  const auto& own = static_cast<const State&>(*state);
+  int rows = state->prompt_rows(), companion = state->companion_rows(), windows = 0;
+  EXPECT_EQ(std::ssize(state->prompt_ids()), 5);
+  for (;;) {
+    const bool last = state->max_steps() != State::kLatents + 1;
+    EXPECT_EQ(state->rule(0).ranges, 1) << "behind text nothing ends";
+    for (int i = 0; i < State::kLatents; ++i) {
+      EXPECT_EQ(said(*state).next, Verdict::kContinue);
+      EXPECT_EQ(state->rule(0).ranges, 0);
+      EXPECT_EQ(state->step_guidance(0), own.looking() ? 1 : State::kGuidance);
+    }
+    EXPECT_EQ(own.looking(), !last);
+    ++windows;
+    if (last) break;
+    const Verdict verdict = said(*state);
+    EXPECT_EQ(verdict.next, Verdict::kNextSegment);
+    EXPECT_EQ(verdict.kept, rows + State::kLatents);
+    EXPECT_EQ(verdict.companion_kept, companion + State::kLatents - 1);
+    EXPECT_FALSE(verdict.new_streams);
+    rows = state->prompt_rows(), companion += State::kLatents;
+    EXPECT_EQ(state->companion_rows(), companion);
+    EXPECT_GT(rows, verdict.kept);
+    EXPECT_LE(rows, verdict.kept + 5);
+  }
+  EXPECT_EQ(windows, (std::ssize(state->prompt_ids()) + 4) / 5);
+  EXPECT_EQ(std::ssize(rows_), windows * State::kLatents * model_.config().latent());
+  EXPECT_EQ(said(*state, true).next, Verdict::kFinished);
+  EXPECT_EQ(std::ssize(rows_), windows * State::kLatents * model_.config().latent());
+}
+
+TEST_F(VibeVoiceTest, TheEndBetweenWindowsEndsTheRequest) {
+  const auto state = open_only(model_, request("The quick brown fox jumps over the lazy dog."));
+  for (int i = 0; i < State::kLatents; ++i) said(*state);
+  const Verdict verdict = said(*state, true);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kStop);
+}
+
+TEST_F(VibeVoiceTest, LateTextWaitsForAWindow) {
+  const auto state = open_only(model_, open_request());
+  EXPECT_FALSE(state->ready());
+  EXPECT_TRUE(state->append_text("  The quick", false));
+  EXPECT_FALSE(state->ready()) << state->prompt_ids().size();
+  EXPECT_TRUE(state->append_text(" brown fox jumps over", false));
+  ASSERT_TRUE(state->ready());
+  const int rows = state->prompt_rows();
+  for (int windows = 0; state->ready(); ++windows) {
+    ASSERT_LT(windows, 20);
+    for (int i = 0; i < State::kLatents; ++i) EXPECT_EQ(said(*state).next, Verdict::kContinue);
+    EXPECT_EQ(said(*state).next, Verdict::kNextSegment) << "text may come";
+  }
+  EXPECT_GE(state->prompt_rows(), rows + State::kLatents) << "all rows so far are known";
+  EXPECT_TRUE(state->append_text("", true));
+  EXPECT_TRUE(state->ready());
+  EXPECT_FALSE(state->append_text("more", true));
+  const auto whole = open_only(model_, request("The quick brown fox jumps over"));
+  std::vector<int32_t> ids;
+  TextWindows text(model_.tokenizer(), 1000);
+  for (const char* piece : {" The qu", "ick brown f", "ox jumps over \n"}) text.push(piece, false);
+  text.push("", true);
+  while (text.ready())
+    for (const int32_t id : text.take()) ids.push_back(id);
+  while (whole->max_steps() == State::kLatents + 1) said(*whole);
+  EXPECT_TRUE(std::ranges::equal(whole->prompt_ids(), ids));
+}
+
+TEST_F(VibeVoiceTest, BlankTextIsRefusedHoweverItComes) {
+  EXPECT_EQ(refusal_of(model_, request(" \n ")).param, "input");
+  const auto state = open_only(model_, open_request());
+  EXPECT_TRUE(state->append_text("  ", false));
+  EXPECT_FALSE(state->append_text("\n", true));
+}
+
+/// The positions of the small model are too few for this text.
+TEST_F(VibeVoiceTest, LongTextIsSpokenInParts) {
+  std::string text;
+  for (int i = 0; i < 40; ++i) text += "The fox said hello there to the dog. ";
+  const auto state = open_only(model_, request(text));
+  const int voice = state->prompt_rows() - 5;
+  const int64_t most = (model_.config().max_positions - voice) / 4;
+  int parts = 1;
+  for (int steps = 0;; ++steps) {
+    ASSERT_LT(steps, 5000);
+    ASSERT_LE(state->prompt_rows() + state->max_steps(), model_.config().max_positions);
+    const auto ids = std::ssize(state->prompt_ids());
+    EXPECT_LE(ids, most + 1);
+    const Verdict verdict = said(*state);
+    if (verdict.next == Verdict::kFinished) {
+      EXPECT_EQ(verdict.reason, FinishReason::kLength) << "it was cut at its bound";
+      break;
+    }
+    if (!verdict.new_streams) continue;
+    EXPECT_GE(ids, most * 3 / 4);
+    EXPECT_LT(ids, most) << "a part ends with a sentence";
+    EXPECT_EQ(verdict.kept, voice);
+    EXPECT_EQ(verdict.companion_kept, 1);
+    EXPECT_EQ(state->prompt_rows(), voice + 5);
+    ++parts;
+  }
+  EXPECT_GE(parts, 3);
+}
+
+TEST_F(VibeVoiceTest, BoundsAreKept) {
+  SpeechRequest r = request("Hello there.");
+  r.terms.max_frames = 4;
+  const auto state = open_only(model_, r);
+  EXPECT_EQ(state->max_steps(), 4);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(said(*state).next, Verdict::kContinue);
+  const Verdict verdict = said(*state);
+  EXPECT_EQ(verdict.next, Verdict::kFinished);
+  EXPECT_EQ(verdict.reason, FinishReason::kLength);
+  r.terms.ignore_stop = true;
+  const auto measured = open_only(model_, r);
+  said(*measured);
+  EXPECT_EQ(measured->rule(0).allowed[0].end, State::kEnd);
+}
+
+TEST_F(VibeVoiceTest, SaysWhatItIs) {
+  const PipelineInfo& info = model_.info();
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(info.speech.frame_rate, 200);
+  EXPECT_EQ(info.speech.late_text, LateText::kToken);
+  EXPECT_EQ(info.speech.default_voice, "anna");
+  EXPECT_EQ(info.speech.voices.size(), 2u);
+  EXPECT_EQ(info.licence, "MIT");
+  EXPECT_EQ(model_.voice_encoder(), nullptr);
+  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
+}
+
+TEST_F(VibeVoiceTest, RefusesWhatItCannotDo) {
+  const auto param = [&](auto change) {
+    SpeechRequest r = request("hello");
+    change(r);
+    return refusal_of(model_, r).param;
+  };
+  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.name = "otto"; }), "voice");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.voice.data = std::make_shared<Voice>(); }), "voice");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.say.in_prompt = true; }), "text_in_prompt");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_k = 5; }), "top_k");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.top_p = 0.5f; }), "top_p");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.min_p = 0.5f; }), "min_p");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.repetition_penalty = 1.5f; }),
+            "repetition_penalty");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.guidance = -1.f; }), "guidance");
+  EXPECT_EQ(param([](SpeechRequest& r) { r.sampling.temperature = NAN; }), "temperature");
+}
+
+/// Tests of the error messages when a changed copy of the checkpoint is loaded.
+class VibeVoiceFaults : public testing::Test, protected CheckpointCopy {
+ protected:
+  VibeVoiceFaults() : CheckpointCopy(golden_path("other/checkpoint")) {}
+  std::string fault(bool dummy = false) const {
+    return load_fault_of([&] { VibeVoice({dir.path(), "x", WeightType::kF32, dummy}); });
+  }
+  void expect_named(const std::string& part) const {
+    EXPECT_NE(fault().find(part), std::string::npos) << fault();
+  }
+};
+
+TEST_F(VibeVoiceFaults, OtherModelsOfTheHouseAreNamed) {
+  EXPECT_EQ(fault(), "");
+  replace("config.json", "\"vibevoice_streaming\"", "\"vibevoice\"");
+  expect_named("long speech (1.5B, 7B)");
+  EXPECT_TRUE(claims(Config::load(dir.path("config.json"))));
+}
+
+TEST_F(VibeVoiceFaults, TheTokenizerOfTheTextModelIsNeeded) {
+  std::filesystem::remove(dir.path("tokenizer.json"));
+  expect_named("Qwen/Qwen2.5-0.5B");
+}
+
+TEST_F(VibeVoiceFaults, VoicesOfOtherModelsAreNamed) {
+  std::filesystem::copy(golden_path("plain/checkpoint/voices/anna.pt"), dir.path("voices/anna.pt"),
+                        std::filesystem::copy_options::overwrite_existing);
+  expect_named("anna.pt: lm.last_hidden_state: expected floats [1, positions, 64]");
+  std::filesystem::remove_all(dir.path("voices"));
+  expect_named("has no voice; copy demo/voices/streaming_model");
+  std::filesystem::create_directories(dir.path("demo/voices/streaming_model"));
+  std::filesystem::copy(golden_path("other/checkpoint/voices/ben.pt"),
+                        dir.path("demo/voices/streaming_model/ben.pt"));
+  EXPECT_EQ(fault(), "");
+  misname_tensor(dir.path("demo/voices/streaming_model/ben.pt"), "key_cache");
+  expect_named("past_key_values.key_cache.0: is missing");
+}
+
+TEST_F(VibeVoiceFaults, RandomWeightsNeedTheConfigAlone) {
+  for (const char* file : {"model.safetensors", "tokenizer.json", "tokenizer_config.json"}) {
+    std::filesystem::remove(dir.path(file));
+  }
+  std::filesystem::remove_all(dir.path("voices"));
+  EXPECT_NE(fault(), "");
+  EXPECT_EQ(fault(true), "");
+}
+
+}  // namespace
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,161 @@
+#include "families/vibevoice/voice.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "io/file.h"
+#include "io/torch_pickle.h"
+#include "io/weights.h"
+#include "kernels/sample.h"
+
+namespace syrinx::vibevoice {
+namespace {
+
+/// The classes of transformers whose objects the files hold.
+constexpr std::string_view kClasses[] = {"transformers.modeling_outputs BaseModelOutputWithPast",
+                                         "transformers.cache_utils DynamicCache"};
+
+/// Reads one part of a voice's file: the cache and the output of one model.
+class Part {
+ public:
+  Part(const TorchPickle& file, const char* name, const DecoderConfig& model)
+      : file_(file), name_(name), model_(model) {
+    const TorchTensor& last = find("last_hidden_state");
+    if (last.sizes.size() != 3 || last.sizes[0] != 1 || last.sizes[1] < 1 ||
+        last.sizes[2] != model.hidden) {
+      fail("last_hidden_state",
+           concat("expected floats [1, positions, ", model.hidden, "], got ", last.str()));
+    }
+    rows_ = last.sizes[1];
+  }
+
+  int64_t rows() const { return rows_; }
+  /// Returns the output [rows, H].
+  Tensor output() const { return floats("last_hidden_state", {1, rows_, model_.hidden}); }
+  /// Writes the keys and values of all layers to `out`, whose rows are `stride` apart and have this
+  /// model's layers from number `at` on.
+  void cache(int64_t at, int64_t stride, std::vector<float>& out) const {
+    const int64_t heads = model_.kv_heads, size = model_.head_dim, width = heads * size;
+    for (int64_t i = 0; i < 2 * int64_t{model_.layers}; ++i) {
+      const bool keys = i % 2 == 0;
+      const Tensor layer =
+          floats(concat("past_key_values.", keys ? "key" : "value", "_cache.", i / 2),
+                 {1, heads, rows_, size});
+      for (int64_t head = 0; head < heads; ++head) {
+        for (int64_t row = 0; row < rows_; ++row) {
+          std::copy_n(layer.f32() + (head * rows_ + row) * size, size,
+                      out.data() + row * stride + at + i * width + head * size);
+        }
+      }
+    }
+    if (file_.find(full(concat("past_key_values.key_cache.", model_.layers))) != nullptr) {
+      fail("past_key_values.key_cache", concat("has more than ", model_.layers, " layers"));
+    }
+  }
+
+ private:
+  std::string full(const std::string& name) const { return concat(name_, ".", name); }
+  [[noreturn]] void fail(const std::string& name, const std::string& what) const {
+    load_fault(file_.path(), full(name), what);
+  }
+  const TorchTensor& find(const std::string& name) const {
+    const TorchTensor* tensor = file_.find(full(name));
+    if (!tensor) fail(name, "is missing");
+    return *tensor;
+  }
+  Tensor floats(const std::string& name, const Shape& shape) const {
+    const TorchTensor& tensor = find(name);
+    const bool real =
+        tensor.dtype == DType::kF32 || tensor.dtype == DType::kBF16 || tensor.dtype == DType::kF16;
+    if (!real || tensor.sizes.size() > Shape::kMaxDims ||
+        Shape(std::span<const int64_t>(tensor.sizes)) != shape) {
+      fail(name, concat("expected floats ", shape.str(), ", got ", tensor.str()));
+    }
+    Tensor numbers = to_f32(file_.view(tensor));
+    if (!std::all_of(numbers.f32(), numbers.f32() + shape.count(),
+                     [](float x) { return std::isfinite(x); })) {
+      fail(name, "a number is not finite");
+    }
+    return numbers;
+  }
+
+  const TorchPickle& file_;
+  const char* name_;
+  const DecoderConfig& model_;
+  int64_t rows_ = 0;
+};
+
+std::shared_ptr<const VoiceRows> read_voice(const ModelConfig& config, const std::string& path) {
+  const TorchPickle file(path, kClasses);
+  const Part text(file, "lm", config.text), speech(file, "tts_lm", config.speech);
+  const Part companion(file, "neg_tts_lm", config.speech);
+  // A position of the text model takes the page of an earlier or the same one of the speech model.
+  const int64_t most = config.max_positions / 2;
+  if (text.rows() > speech.rows() || speech.rows() > most || companion.rows() > most) {
+    load_fault(path, "",
+               concat("expected at most ", most,
+                      " positions, and no more of lm than of tts_lm; got ", text.rows(), " of lm, ",
+                      speech.rows(), " of tts_lm, ", companion.rows(), " of neg_tts_lm"));
+  }
+  const int64_t width = config.cache_row(), hidden = config.hidden();
+  const int64_t below = 2 * config.text.layers * config.kv_width();
+  auto voice = std::make_shared<VoiceRows>();
+  voice->rows = static_cast<int>(speech.rows()), voice->texts = static_cast<int>(text.rows());
+  voice->companion_rows = static_cast<int>(companion.rows());
+  voice->numbers.resize(static_cast<size_t>(speech.rows() * width));
+  voice->companion.resize(static_cast<size_t>(companion.rows() * (width + hidden)));
+  text.cache(0, width, voice->numbers);
+  speech.cache(below, width, voice->numbers);
+  companion.cache(below, width + hidden, voice->companion);
+  const Tensor output = companion.output();
+  for (int64_t row = 0; row < companion.rows(); ++row) {
+    std::copy_n(output.f32() + row * hidden, hidden,
+                voice->companion.data() + row * (width + hidden) + width);
+  }
+  return voice;
+}
+
+}  // namespace
+
+VoiceFiles::VoiceFiles(const ModelConfig& config, const std::string& dir) : config_(config) {
+  namespace fs = std::filesystem;
+  for (const char* folder : {"voices", "demo/voices"}) {
+    std::error_code none;
+    std::vector<fs::path> found;
+    for (fs::recursive_directory_iterator it(join_path(dir, folder), none), end; it != end;
+         it.increment(none)) {
+      if (it->path().extension() == ".pt") found.push_back(it->path());
+    }
+    std::ranges::sort(found);
+    for (const fs::path& path : found) paths_.emplace(path.stem().string(), path.string());
+  }
+}
+
+std::vector<std::string> VoiceFiles::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, path] : paths_) names.push_back(name);
+  return names;
+}
+
+std::shared_ptr<const VoiceRows> VoiceFiles::get(const std::string& name) const {
+  const std::scoped_lock lock(mutex_);
+  std::shared_ptr<const VoiceRows>& voice = read_[name];
+  if (!voice) voice = read_voice(config_, paths_.at(name));
+  return voice;
+}
+
+std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config) {
+  auto voice = std::make_shared<VoiceRows>();
+  // As many as a published voice has, if there are positions for them.
+  voice->rows = static_cast<int>(std::min<int64_t>(183, config.max_positions / 4));
+  voice->texts = std::min(60, voice->rows), voice->companion_rows = 1;
+  const int64_t width = config.cache_row();
+  voice->numbers.resize(static_cast<size_t>(voice->rows * width));
+  voice->companion.resize(static_cast<size_t>(width + config.hidden()));
+  philox_normal(1, 0, 0, voice->numbers);
+  philox_normal(1, 1, 0, voice->companion);
+  return voice;
+}
+
+}  // namespace syrinx::vibevoice

@@ -1,0 +1,56 @@
+// The published voices of VibeVoice-Realtime: files of PyTorch (voices/NAME.pt) with the caches
+// that a recording and its text left in both models, and those of the companion, which heard
+// neither. Const after construction; thread-safe.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "families/vibevoice/config.h"
+
+namespace syrinx::vibevoice {
+
+/// A voice as the rows that its requests begin with. Each is the contents of the KV cache at its
+/// position [ModelConfig::cache_row()]: layer by layer, keys, then values. The text model has the
+/// first `texts` rows alone; zeros stand for the others.
+struct VoiceRows {
+  std::vector<float> numbers;  ///< [rows, cache_row]
+  /// [companion_rows, cache_row + H]: behind its cache, each row has the speech model's output.
+  std::vector<float> companion;
+  int rows = 0, texts = 0, companion_rows = 0;
+
+  std::span<const float> row(int at) const { return part(numbers, rows, at); }
+  std::span<const float> companion_row(int at) const { return part(companion, companion_rows, at); }
+
+ private:
+  static std::span<const float> part(const std::vector<float>& all, int rows, int at) {
+    const size_t width = all.size() / static_cast<size_t>(rows);
+    return std::span(all).subspan(static_cast<size_t>(at) * width, width);
+  }
+};
+
+/// The files NAME.pt anywhere below a checkpoint's voices/ or demo/voices/; a file is read when its
+/// voice is first needed.
+class VoiceFiles {
+ public:
+  VoiceFiles(const ModelConfig& config, const std::string& dir);
+  std::vector<std::string> names() const;
+  bool has(const std::string& name) const { return paths_.contains(name); }
+  /// Returns the rows of a voice. Throws LoadError for a file that is not a voice of the model.
+  std::shared_ptr<const VoiceRows> get(const std::string& name) const;
+
+ private:
+  ModelConfig config_;
+  std::map<std::string, std::string> paths_;  // by name
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, std::shared_ptr<const VoiceRows>> read_;
+};
+
+/// Returns a voice of small random numbers, for random weights.
+std::shared_ptr<const VoiceRows> random_voice(const ModelConfig& config);
+
+}  // namespace syrinx::vibevoice
