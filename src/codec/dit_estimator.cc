@@ -11,10 +11,37 @@ namespace {
 constexpr float kModulatedEps = 1e-6f;
 constexpr int64_t kTimeCode = 256;  // numbers that encode a time; fixed in the authors' code
 constexpr int64_t kDitTaps = 3;
+constexpr int64_t kNearTaps = 31, kNearGroups = 16;
+constexpr int64_t kCachedPositions = 3000;  // a minute
 // Parts of a block's modulation, in the authors' order; attention, MLP and convolutions have three
 // each.
 enum Part { kShift, kScale, kGate, kParts };
 constexpr int64_t kAttention = 0, kMlp = kParts, kConv = 2 * kParts;
+
+/// Names of what both forms have, in the scope of the estimator or of a block.
+struct DitNames {
+  const char *time[2], *blocks, *modulation, *attended, *up, *down, *last, *out;
+  int64_t last_scale;  ///< place of the scale among the two parts of the last modulation
+};
+constexpr DitNames kDitNames[] = {{{"t_embedder.mlp.0", "t_embedder.mlp.2"},
+                                   "blocks",
+                                   "adaLN_modulation.1",
+                                   "attn.proj",
+                                   "mlp.fc1",
+                                   "mlp.fc2",
+                                   "final_layer.adaLN_modulation.1",
+                                   "final_layer.linear",
+                                   1},
+                                  {{"time_embed.time_mlp.0", "time_embed.time_mlp.2"},
+                                   "transformer_blocks",
+                                   "attn_norm.linear",
+                                   "attn.to_out.0",
+                                   "ff.ff.0.0",
+                                   "ff.ff.2",
+                                   "norm_out.linear",
+                                   "proj_out",
+                                   0}};
+const DitNames& names_of(const DitConfig& dit) { return kDitNames[static_cast<size_t>(dit.form)]; }
 
 }  // namespace
 
@@ -36,13 +63,46 @@ DitEstimator::DitEstimator(const S3FlowConfig& config, const Weights& weights,
   Arena arena;
   StepContext ctx{pool, arena};
   const View time = embed_times(weights, times, ctx);
-  in_ = load_linear(weights, "in_proj", dit_.width, in(), true, type);
+  const DitNames& names = names_of(dit_);
+  in_ = load_input(weights, type);
+  if (rotary()) {
+    for (int64_t i = 0; i < 2; ++i) {
+      const Weights conv = weights.scope(concat("input_embed.conv_pos_embed.conv", i + 1, ".0"));
+      near_[i] = {conv.take("weight", {dit_.width, dit_.width / kNearGroups, kNearTaps}),
+                  conv.take("bias", {dit_.width}),
+                  {.groups = kNearGroups, .type = for_convolution(type)}};
+    }
+    weights.ignore("rotary_embed.inv_freq");  // follows from the size of a head
+    rope_ = RopeTable({.dim = static_cast<int>(dit_.head_dim), .layout = RopeLayout::kInterleaved},
+                      kCachedPositions);
+  }
   for (int64_t i = 0; i < dit_.depth; ++i)
-    blocks_.push_back(load_block(weights.scope("blocks", i), time, type));
-  last_ = load_modulation(weights.scope("final_layer"), 2, time);
-  out_ = load_linear(weights, "final_layer.linear", config.mel, dit_.width, true, type);
-  hold({.heads = dit_.heads, .dim = dit_.head_dim, .layers = dit_.depth, .convs = 2 * dit_.depth},
+    blocks_.push_back(load_block(weights.scope(names.blocks, i), time, type));
+  last_ = load_modulation(weights.scope(names.last), 2, names.last_scale, time);
+  out_ = load_linear(weights, names.out, config.mel, dit_.width, true, type);
+  hold({.heads = dit_.heads,
+        .dim = dit_.head_dim,
+        .layers = dit_.depth,
+        .convs = rotary() ? 2 : 2 * dit_.depth},
        type, max_frames);
+}
+
+/// Loads the first layer, whose columns the rotary form has in the order x, prompt, mean, speaker.
+PackedLinear DitEstimator::load_input(const Weights& weights, WeightType type) const {
+  if (!rotary()) return load_linear(weights, "in_proj", dit_.width, in(), true, type);
+  const Weights w = weights.scope("input_embed.proj");
+  const Tensor stored = w.f32("weight", {dit_.width, in()});
+  Tensor ordered(stored.shape(), DType::kF32);
+  const int64_t mel = config_.mel;
+  constexpr int64_t kStored[] = {0, 2, 3, 1};  // of x, mean, speaker, prompt
+  for (int64_t row = 0; row < dit_.width; ++row) {
+    for (int64_t part = 0; part < 4; ++part) {
+      std::copy_n(stored.f32() + row * in() + kStored[part] * mel, mel,
+                  ordered.f32() + row * in() + part * mel);
+    }
+  }
+  const LinearPart whole{ordered, w.take("bias", {dit_.width})};
+  return PackedLinear::pack({&whole, 1}, type);
 }
 
 /// Computes silu(t_embedder(t)) of every step, [steps, W].
@@ -50,13 +110,14 @@ View DitEstimator::embed_times(const Weights& weights, std::span<const float> ti
                                StepContext& ctx) const {
   const int64_t steps = config_.steps, width = dit_.width;
   const PackedLinear one =
-      load_linear(weights, "t_embedder.mlp.0", width, kTimeCode, true, WeightType::kF32);
+      load_linear(weights, names_of(dit_).time[0], width, kTimeCode, true, WeightType::kF32);
   const PackedLinear two =
-      load_linear(weights, "t_embedder.mlp.2", width, width, true, WeightType::kF32);
+      load_linear(weights, names_of(dit_).time[1], width, width, true, WeightType::kF32);
   const View code = take_rows(ctx, steps, kTimeCode), inner = take_rows(ctx, steps, width);
   const View out = take_rows(ctx, steps, width);
+  const auto encode = rotary() ? encode_flow_time : encode_dit_time;
   for (int64_t s = 0; s < steps; ++s)
-    encode_dit_time(times[static_cast<size_t>(s)], kTimeCode, code.f32() + s * kTimeCode);
+    encode(times[static_cast<size_t>(s)], kTimeCode, code.f32() + s * kTimeCode);
   linear(ctx, one, code, inner);
   activate(ctx, Activation::kSilu, inner, inner);
   linear(ctx, two, inner, out);
@@ -64,20 +125,22 @@ View DitEstimator::embed_times(const Weights& weights, std::span<const float> ti
   return out;
 }
 
+/// `weights`: the scope of the linear; `scale`: the place of the scale among three parts.
 DitEstimator::Modulation DitEstimator::load_modulation(const Weights& weights, int64_t parts,
-                                                       const View& time) const {
+                                                       int64_t scale, const View& time) const {
   const int64_t width = dit_.width, steps = config_.steps;
-  const PackedLinear all =
-      load_linear(weights, "adaLN_modulation.1", parts * width, width, true, WeightType::kF32);
+  const LinearPart part{weights.take("weight", {parts * width, width}),
+                        weights.take("bias", {parts * width})};
+  const PackedLinear all = PackedLinear::pack({&part, 1}, WeightType::kF32);
   Modulation made{Tensor({steps, parts, width}, DType::kF32)};
   ThreadPool pool(1);
   Arena arena;
   StepContext ctx{pool, arena};
   linear(ctx, all, time, made.values.view().reshape({steps, parts * width}));
   for (int64_t i = 0; i < steps * parts; ++i) {
-    if (i % parts % kParts != kScale) continue;
-    float* scale = made.values.f32() + i * width;
-    for (int64_t c = 0; c < width; ++c) scale[c] += 1;
+    if (i % parts % kParts != scale) continue;
+    float* values = made.values.f32() + i * width;
+    for (int64_t c = 0; c < width; ++c) values[c] += 1;
   }
   return made;
 }
@@ -85,30 +148,44 @@ DitEstimator::Modulation DitEstimator::load_modulation(const Weights& weights, i
 DitEstimator::Block DitEstimator::load_block(const Weights& w, const View& time,
                                              WeightType type) const {
   const int64_t width = dit_.width, inner = dit_.heads * dit_.head_dim;
-  const Weights attention = w.scope("attn"), conv = w.scope("conv.block");
+  const DitNames& names = names_of(dit_);
+  const Weights attention = w.scope("attn");
+  const LinearPart parts[] = {take_linear(attention, "to_q", inner, width, true),
+                              take_linear(attention, "to_k", inner, width, true),
+                              take_linear(attention, "to_v", inner, width, true)};
+  Block block{
+      .time = load_modulation(w.scope(names.modulation), (rotary() ? 2 : 3) * kParts, kScale, time),
+      .qkv = PackedLinear::pack(parts, type),
+      .out = load_linear(w, names.attended, width, inner, true, type),
+      .up = load_linear(w, names.up, dit_.ffn, width, true, type),
+      .down = load_linear(w, names.down, width, dit_.ffn, true, type)};
+  if (!rotary()) load_convolutions(w, type, block);
+  return block;
+}
+
+/// Loads what only blocks of the convolutional form have.
+void DitEstimator::load_convolutions(const Weights& w, WeightType type, Block& block) const {
+  const int64_t width = dit_.width;
+  const Weights conv = w.scope("conv.block");
   const auto taps = [&](const char* name) {
     return CausalConv1d(conv.scope(name).take("weight", {width, width, kDitTaps}),
                         conv.scope(name).take("bias", {width}), {.type = for_convolution(type)});
   };
-  const LinearPart parts[] = {take_linear(attention, "to_q", inner, width, true),
-                              take_linear(attention, "to_k", inner, width, true),
-                              take_linear(attention, "to_v", inner, width, true)};
-  return {load_modulation(w, 3 * kParts, time),
-          PackedLinear::pack(parts, type),
-          load_linear(attention, "proj", width, inner, true, type),
-          LayerNorm(attention.scope("q_norm"), dit_.head_dim, kFlowNormEps),
-          LayerNorm(attention.scope("k_norm"), dit_.head_dim, kFlowNormEps),
-          taps("1"),
-          taps("6"),
-          LayerNorm(conv.scope("3"), width, kFlowNormEps),
-          load_linear(w, "mlp.fc1", dit_.ffn, width, true, type),
-          load_linear(w, "mlp.fc2", width, dit_.ffn, true, type)};
+  block.q_norm = LayerNorm(w.scope("attn.q_norm"), dit_.head_dim, kFlowNormEps);
+  block.k_norm = LayerNorm(w.scope("attn.k_norm"), dit_.head_dim, kFlowNormEps);
+  block.first = taps("1");
+  block.second = taps("6");
+  block.between = LayerNorm(conv.scope("3"), width, kFlowNormEps);
 }
 
 FlowEstimator::State DitEstimator::open(bool whole) const {
   State state;
   state.whole = whole;
   for (int64_t i = 0; i < config_.steps * config_.branches(); ++i) {
+    if (rotary()) {
+      for (const CausalConv1d& conv : near_) state.convs.push_back(conv.open());
+      continue;
+    }
     for (const Block& block : blocks_) {
       state.convs.push_back(block.first.open());
       state.convs.push_back(block.second.open());
@@ -135,19 +212,26 @@ void DitEstimator::run(StepContext& ctx, const Block& block, Call& call, const V
   const View v = take_rows(ctx, rows, inner), mixed = take_rows(ctx, rows, inner);
   const View each[] = {q, k, v};
   linear_parts(ctx, block.qkv, normed, each);
-  const Shape by_head{rows * heads, dim};
-  block.q_norm(ctx, q.reshape(by_head), q.reshape(by_head));
-  block.k_norm(ctx, k.reshape(by_head), k.reshape(by_head));
+  if (rotary()) {
+    rotate(ctx, call, q);
+    rotate(ctx, call, k);
+  } else {
+    const Shape by_head{rows * heads, dim};
+    block.q_norm(ctx, q.reshape(by_head), q.reshape(by_head));
+    block.k_norm(ctx, k.reshape(by_head), k.reshape(by_head));
+  }
   attend(ctx, call, {q, 0, heads, dim}, {k, 0, heads, dim}, {v, 0, heads, dim}, mixed);
   linear(ctx, block.out, mixed, branch);
   add(kAttention);
 
-  norm(kConv);
-  convolve(ctx, block.first, call, normed, branch);
-  block.between(ctx, branch, branch);
-  activate(ctx, Activation::kMish, branch, normed);
-  convolve(ctx, block.second, call, normed, branch);
-  add(kConv);
+  if (!rotary()) {
+    norm(kConv);
+    convolve(ctx, block.first, call, normed, branch);
+    block.between(ctx, branch, branch);
+    activate(ctx, Activation::kMish, branch, normed);
+    convolve(ctx, block.second, call, normed, branch);
+    add(kConv);
+  }
 
   norm(kMlp);
   const View wide = take_rows(ctx, rows, dit_.ffn);
@@ -155,6 +239,29 @@ void DitEstimator::run(StepContext& ctx, const Block& block, Call& call, const V
   activate(ctx, Activation::kGeluTanh, wide, wide);
   linear(ctx, block.down, wide, branch);
   add(kMlp);
+}
+
+/// Adds the convolutions before the blocks to x.
+void DitEstimator::add_positions(StepContext& ctx, Call& call, const View& x) const {
+  const Arena::Mark mark(ctx.arena);
+  View from = x;
+  for (const CausalConv1d& conv : near_) {
+    const View to = take_rows(ctx, x.shape[0], dit_.width);
+    convolve(ctx, conv, call, from, to);
+    activate(ctx, Activation::kMish, to, to);
+    from = to;
+  }
+  add_inplace(ctx, x, from);
+}
+
+/// Rotates the first head of all rows, which are those of the branches one after another.
+void DitEstimator::rotate(StepContext& ctx, const Call& call, const View& x) const {
+  const Arena::Mark mark(ctx.arena);
+  const View positions = ctx.arena.take({x.shape[0]}, DType::kI32);
+  for (int64_t row = 0; row < x.shape[0]; ++row)
+    positions.i32()[row] = static_cast<int32_t>(call.state.frames + row % call.frames);
+  rope(ctx, {x, 0, 1, static_cast<int>(dit_.head_dim)},
+       {positions.i32(), static_cast<size_t>(x.shape[0])}, rope_);
 }
 
 void DitEstimator::run(StepContext& ctx, int64_t step, const View& input, State& state,
@@ -165,13 +272,15 @@ void DitEstimator::run(StepContext& ctx, int64_t step, const View& input, State&
   Call call{state, step, rows / config_.branches()};
   const View x = take_rows(ctx, rows, dit_.width);
   linear(ctx, in_, input, x);
+  if (rotary()) add_positions(ctx, call, x);
   for (const Block& block : blocks_) run(ctx, block, call, x);
-  layer_norm(ctx, x, last_.part(step, kScale), last_.part(step, kShift), kModulatedEps, x);
+  const int64_t scale = names_of(dit_).last_scale;
+  layer_norm(ctx, x, last_.part(step, scale), last_.part(step, 1 - scale), kModulatedEps, x);
   linear(ctx, out_, x, out);
 }
 
 size_t DitEstimator::bytes() const {
-  size_t sum = in_.bytes() + out_.bytes();
+  size_t sum = in_.bytes() + out_.bytes() + near_[0].bytes() + near_[1].bytes();
   for (const Block& b : blocks_)
     sum += b.qkv.bytes() + b.out.bytes() + b.first.bytes() + b.second.bytes() + b.up.bytes() +
            b.down.bytes();

@@ -1,13 +1,19 @@
-// The estimator of Step-Audio 2: a transformer whose blocks have attention, two causal convolutions
-// and an MLP. A norm precedes each of these, shifted and scaled as a function of time (adaLN-zero).
-// Queries and keys are normed per head; only the convolutions provide information on positions.
-// Source: Step-Audio2:cosyvoice2/flow/decoder_dit.py (DiT). Const after construction, shared by
-// threads. F frames of a chunk, W width.
+// Estimators that are transformers (DitForm). Their blocks have attention and an MLP. A norm
+// precedes each of these, shifted and scaled as a function of time (adaLN-zero).
+// kConvolutional, Step-Audio 2's: each block has two causal convolutions, too. Queries and keys are
+// normed per head; only the convolutions provide information on positions.
+// kRotary, CosyVoice3's: before the blocks are two causal convolutions of 16 groups, whose output
+// is added. Queries and keys of the first head are rotated by position, those of the others are
+// not: the authors rotate before they cut rows into heads.
+// Source: Step-Audio2:cosyvoice2/flow/decoder_dit.py (DiT);
+// CosyVoice:cosyvoice/flow/DiT/{dit,modules}.py. Const after construction, shared by threads. F
+// frames of a chunk, W width.
 #pragma once
 
 #include <vector>
 
 #include "codec/flow_estimator.h"
+#include "kernels/rope.h"
 #include "nn/layers.h"
 
 namespace syrinx {
@@ -33,19 +39,27 @@ class DitEstimator : public FlowEstimator {
   struct Block {
     Modulation time;
     PackedLinear qkv, out;
-    LayerNorm q_norm, k_norm;
-    CausalConv1d first, second;
-    LayerNorm between;
     PackedLinear up, down;
+    // Of the convolutional form:
+    LayerNorm q_norm{}, k_norm{}, between{};
+    CausalConv1d first{}, second{};
   };
 
-  Modulation load_modulation(const Weights& weights, int64_t parts, const View& time) const;
+  bool rotary() const { return dit_.form == DitForm::kRotary; }
+  Modulation load_modulation(const Weights& weights, int64_t parts, int64_t scale,
+                             const View& time) const;
+  PackedLinear load_input(const Weights& weights, WeightType type) const;
+  void load_convolutions(const Weights& weights, WeightType type, Block& block) const;
   View embed_times(const Weights& weights, std::span<const float> times, StepContext& ctx) const;
   Block load_block(const Weights& weights, const View& time, WeightType type) const;
   void run(StepContext& ctx, const Block& block, Call& call, const View& x) const;
+  void add_positions(StepContext& ctx, Call& call, const View& x) const;
+  void rotate(StepContext& ctx, const Call& call, const View& x) const;
 
   DitConfig dit_;
   PackedLinear in_, out_;
+  CausalConv1d near_[2];  // kRotary: the convolutions before the blocks
+  RopeTable rope_;        // kRotary
   std::vector<Block> blocks_;
   Modulation last_;
 };

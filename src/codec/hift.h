@@ -1,11 +1,11 @@
 // HiFT, a neural source-filter vocoder that ends in an inverse STFT: frames of mel to samples.
-// Every layer looks both ways, so samples are returned with a delay of the network's right context,
-// which is lookahead() frames. At the end of a stream, run() computes the remaining samples with
-// the original's zero padding. A stream's state keeps what later frames need: nothing is computed
-// twice, and a stream cut anywhere has the bits of one whole call.
-// Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py (HiFTGenerator).
-// Const after construction, shared by threads; a state is used by one call at a time.
-// T frames, M mel bands; activations f32 [time, channels].
+// Its layers look both ways or, in the causal form, only the first ones look ahead. So samples are
+// returned with a delay of the network's right context, which is lookahead() frames. At the end of
+// a stream, run() computes the remaining samples with the original's zero padding. A stream's state
+// keeps what later frames need: nothing is computed twice, and a stream cut anywhere has the bits
+// of one whole call. Source: CosyVoice:cosyvoice/hifigan/{generator,f0_predictor}.py
+// (HiFTGenerator, CausalHiFTGenerator). Const after construction, shared by threads; a state is
+// used by one call at a time. T frames, M mel bands; activations f32 [time, channels].
 #pragma once
 
 #include <memory>
@@ -30,6 +30,10 @@ struct HiftConfig {
   int64_t n_fft = 16, stft_hop = 4;
   float leak = 0.1f;    ///< slope of the leaky ReLUs before upsampling
   float limit = 0.99f;  ///< largest magnitude of a sample
+  /// Whether the form is causal: the first convolution sees `look_right` frames after its own, the
+  /// pitch predictor's first sees 3, and no other layer looks ahead but by the STFT's window.
+  bool causal = false;
+  int64_t look_right = 4;
   HiftSourceConfig source;
 
   int64_t hop() const;
@@ -104,6 +108,9 @@ class Hift {
     std::vector<Block> blocks;
   };
 
+  CausalConv1d load_conv(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
+                         WeightType type) const;
+  CausalConvTranspose1d load_up(const Weights& w, int64_t in, size_t stage, WeightType type) const;
   Block load_block(const Weights& weights, int64_t channels, int64_t taps, WeightType type) const;
   void load_stages(const Weights& weights, WeightType type);
   HiftState::Block open(const Block& block, int64_t channels) const;

@@ -13,14 +13,20 @@ constexpr int64_t kMostHiftSize = 1 << 16;
 
 }  // namespace
 
-HiftConfig load_hift_config(const HyperYaml& y) {
-  for (const auto& [key, name] :
+HiftConfig load_hift_config(const HyperYaml& y, bool causal) {
+  for (const auto& [key, plain] :
        {std::pair{"hift", "HiFTGenerator"}, std::pair{"hift.f0_predictor", "ConvRNNF0Predictor"}}) {
-    const std::string tag = y.s(key);
+    const std::string tag = y.s(key), name = concat(causal ? "Causal" : "", plain);
     if (!tag.ends_with(concat(".", name)))
       y.fail(key, concat("expected ", name, ", got ", shown(tag)));
   }
   HiftConfig c;
+  c.causal = causal;
+  if (causal) {
+    c.look_right = y.i("hift.conv_pre_look_right", 0, 64);
+    c.source.phase = SinePhase::kStepped;
+    c.source.uniform_noise = true;
+  }
   c.mel = y.i("hift.in_channels", 1, 1024);
   c.channels = y.i("hift.base_channels", 8, kMostHiftSize);
   c.rates = y.ints("hift.upsample_rates", 1, 64);
@@ -56,7 +62,7 @@ HiftConfig load_hift_config(const HyperYaml& y) {
   }
   for (size_t i = 0; i < c.rates.size(); ++i) {
     const int64_t more = c.rate_kernels[i] - c.rates[i];
-    if (more < 0 || more % 2 != 0) {
+    if (!causal && (more < 0 || more % 2 != 0)) {
       y.fail("hift.upsample_kernel_sizes",
              concat("a kernel of ", c.rate_kernels[i], " must be the rate ", c.rates[i],
                     " plus an even number"));
@@ -66,7 +72,10 @@ HiftConfig load_hift_config(const HyperYaml& y) {
     y.fail("hift.base_channels", "must be halved by every one of upsample_rates");
   }
   // The authors choose between their two sources by this rate.
-  if (c.source.sample_rate == 22050) c.source.phase = SinePhase::kHeld;
+  if (c.source.sample_rate == 22050) {
+    if (causal) y.fail("hift.sampling_rate", "22050 is not supported by the causal vocoder");
+    c.source.phase = SinePhase::kHeld;
+  }
   return c;
 }
 

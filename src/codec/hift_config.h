@@ -6,7 +6,8 @@
 
 namespace syrinx {
 
-/// Reads the sizes. Throws LoadError for a value that is missing, contradictory or not supported.
-HiftConfig load_hift_config(const HyperYaml& y);
+/// Reads the sizes of a vocoder of the usual form or, with `causal`, of the causal form. Throws
+/// LoadError for a value that is missing, contradictory or not supported.
+HiftConfig load_hift_config(const HyperYaml& y, bool causal = false);
 
 }  // namespace syrinx

@@ -1,4 +1,5 @@
 // Builds Hift from a checkpoint's tensors and computes its right context.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -10,12 +11,34 @@
 namespace syrinx {
 namespace {
 
-/// Loads a convolution padded by half its window on both sides.
-CausalConv1d load_same(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t dilation,
-                       WeightType type) {
-  return {folded_weight(w, {out, in, taps}),
-          w.f32("bias", {out}),
-          {.dilation = dilation, .ahead = dilation * (taps - 1) / 2, .type = type}};
+constexpr int64_t kPitchTaps = 3, kFirstTaps = 7;
+
+/// Loads a convolution that sees `ahead` rows after its own.
+CausalConv1d load_ahead(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t ahead,
+                        WeightType type) {
+  return {folded_weight(w, {out, in, taps}), w.f32("bias", {out}), {.ahead = ahead, .type = type}};
+}
+
+/// Turns a causal convolution [O, C, K] over rows that are each repeated `rate` times into the
+/// transposed convolution [C, O, K + rate - 1] with the same output, which has rate times fewer
+/// products: the taps that meet copies of one row become their sum.
+Tensor over_repeated(const View& weight, int64_t rate) {
+  const int64_t out = weight.shape[0], in = weight.shape[1], taps = weight.shape[2];
+  const int64_t wide = taps + rate - 1;
+  Tensor made({in, out, wide}, DType::kF32);
+  for (int64_t c = 0; c < in; ++c) {
+    for (int64_t o = 0; o < out; ++o) {
+      const float* from = weight.f32() + (o * in + c) * taps;
+      float* to = made.f32() + (c * out + o) * wide;
+      for (int64_t q = 0; q < wide; ++q) {
+        double sum = 0;
+        for (int64_t i = std::max<int64_t>(0, q - rate + 1); i <= std::min(taps - 1, q); ++i)
+          sum += from[taps - 1 - i];
+        to[q] = static_cast<float>(sum);
+      }
+    }
+  }
+  return made;
 }
 
 /// Builds the STFT as a convolution: rows of cosines, then of negative sines, under a periodic Hann
@@ -51,17 +74,42 @@ Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
   // The pitch determines all later phases, so its predictor always keeps f32; it is small.
   const Weights f0 = weights.scope("f0_predictor");
   for (int i = 0; i < 5; ++i) {
-    pitch_.push_back(load_same(f0.scope("condnet", 2 * i), i == 0 ? config.mel : config.f0_channels,
-                               config.f0_channels, 3, 1, WeightType::kF32));
+    const Weights w = f0.scope("condnet", 2 * i);
+    const int64_t in = i == 0 ? config.mel : config.f0_channels;
+    pitch_.push_back(
+        config.causal && i == 0
+            ? load_ahead(w, in, config.f0_channels, kPitchTaps + 1, kPitchTaps, WeightType::kF32)
+            : load_conv(w, in, config.f0_channels, kPitchTaps, 1, WeightType::kF32));
   }
   pitch_out_ = load_linear(f0, "classifier", 1, config.f0_channels, true, WeightType::kF32);
   source_ = HiftSource(config_.source, weights.scope("m_source"));
   stft_ = make_stft(config.n_fft, config.stft_hop);
-  first_ = load_same(weights.scope("conv_pre"), config.mel, config.channels, 7, 1,
-                     for_convolution(type));
+  const int64_t ahead = config.causal ? config.look_right : kFirstTaps / 2;
+  first_ = load_ahead(weights.scope("conv_pre"), config.mel, config.channels,
+                      config.causal ? ahead + 1 : kFirstTaps, ahead, for_convolution(type));
   load_stages(weights, for_convolution(type));
   constexpr int64_t kManyFrames = 256;
   lookahead_ = kManyFrames - certain_samples(kManyFrames) / config_.hop();
+}
+
+/// Loads a convolution that is causal, or padded by half its window on both sides.
+CausalConv1d Hift::load_conv(const Weights& w, int64_t in, int64_t out, int64_t taps,
+                             int64_t dilation, WeightType type) const {
+  return {folded_weight(w, {out, in, taps}),
+          w.f32("bias", {out}),
+          {.dilation = dilation,
+           .ahead = config_.causal ? 0 : dilation * (taps - 1) / 2,
+           .type = type}};
+}
+
+/// Loads the upsampling of a stage.
+CausalConvTranspose1d Hift::load_up(const Weights& w, int64_t in, size_t stage,
+                                    WeightType type) const {
+  const int64_t out = in / 2, rate = config_.rates[stage], taps = config_.rate_kernels[stage];
+  if (!config_.causal) {
+    return {folded_weight(w, {in, out, taps}), w.f32("bias", {out}), rate, type, (taps - rate) / 2};
+  }
+  return {over_repeated(folded_weight(w, {out, in, taps}), rate), w.f32("bias", {out}), rate, type};
 }
 
 Hift::Block Hift::load_block(const Weights& weights, int64_t channels, int64_t taps,
@@ -76,7 +124,7 @@ Hift::Block Hift::load_block(const Weights& weights, int64_t channels, int64_t t
         snake.inv_alpha.f32()[c] = 1.f / (snake.alpha.f32()[c] + kSnakeEps);
       }
       block.acts.push_back(std::move(snake));
-      block.convs.push_back(load_same(weights.scope("convs" + number), channels, channels, taps,
+      block.convs.push_back(load_conv(weights.scope("convs" + number), channels, channels, taps,
                                       part == 1 ? config_.dilations[i] : 1, type));
     }
   }
@@ -90,13 +138,13 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
   for (size_t i = 0; i < count; ++i) {
     Stage stage;
     const auto at = static_cast<int64_t>(i);
-    const Weights up = weights.scope("ups", at), down = weights.scope("source_downs", at);
-    const int64_t half = channels / 2, rate = config_.rates[i];
-    stage.up = {folded_weight(up, {channels, half, config_.rate_kernels[i]}),
-                up.f32("bias", {half}), rate, type, (config_.rate_kernels[i] - rate) / 2};
+    const Weights down = weights.scope("source_downs", at);
+    const int64_t half = channels / 2;
+    stage.up = load_up(weights.scope("ups", at), channels, i, type);
     int64_t stride = 1;  // stride from the STFT's rate to this stage's rate
     for (size_t later = i + 1; later < count; ++later) stride *= config_.rates[later];
-    const int64_t taps = stride == 1 ? 1 : 2 * stride, pad = stride / 2;  // zeros at the front
+    const int64_t taps = stride == 1 ? 1 : 2 * stride;
+    const int64_t pad = config_.causal ? stride - 1 : stride / 2;  // zeros at the front
     stage.down = {down.f32("weight", {half, bins, taps}),
                   down.f32("bias", {half}),
                   {.stride = stride, .ahead = taps - stride - pad, .type = type}};
@@ -108,7 +156,7 @@ void Hift::load_stages(const Weights& weights, WeightType type) {
     stages_.push_back(std::move(stage));
     channels = half;
   }
-  last_ = load_same(weights.scope("conv_post"), channels, bins, 7, 1, type);
+  last_ = load_conv(weights.scope("conv_post"), channels, bins, 7, 1, type);
 }
 
 HiftState::Block Hift::open(const Block& block, int64_t channels) const {

@@ -19,7 +19,7 @@ HiftSource::State HiftSource::open(std::span<const float> offset) const {
   State state;
   state.turns.assign(tones(), 0.0);
   state.speed.assign(tones(), 0.0);
-  state.noise.assign(config_.hop, 0.f);
+  state.noise.assign(config_.noise_numbers(), 0.f);
   state.offset.assign(tones(), 0.f);
   SYRINX_CHECK(offset.empty() || static_cast<int64_t>(offset.size()) == tones(), "[hift_source] ",
                offset.size(), " offsets for ", tones(), " tones");
@@ -30,17 +30,25 @@ HiftSource::State HiftSource::open(std::span<const float> offset) const {
 }
 
 int64_t HiftSource::certain(int64_t frames) const {
-  if (config_.phase == SinePhase::kHeld) return frames * config_.hop;
+  if (config_.phase != SinePhase::kInterpolated) return frames * config_.hop;
   return frames == 0 ? 0 : frames * config_.hop - config_.hop / 2;
+}
+
+/// Returns the noise in the weighted sum of a sample's tones.
+float HiftSource::noise_at(const State& state, int64_t sample) const {
+  const float scale = state.voiced ? config_.noise : config_.amplitude / 3;
+  if (!config_.uniform_noise) return norm_ * scale * state.noise[sample];
+  float sum = 0;
+  for (int64_t k = 0; k < tones(); ++k) sum += weight_[k] * state.noise[sample * tones() + k];
+  return scale * sum;
 }
 
 /// Appends samples [begin, end) of the frame whose noise and voicing the state holds. At the middle
 /// of sample j the phase is turns + (from + j - begin) * speed if `moving`, else turns.
 void HiftSource::emit(State& state, int64_t begin, int64_t end, double from, bool moving,
                       std::vector<float>& out) const {
-  const float noise = norm_ * (state.voiced ? config_.noise : config_.amplitude / 3);
   for (int64_t j = begin; j < end; ++j) {
-    float sum = bias_ + noise * state.noise[j];
+    float sum = bias_ + noise_at(state, j);
     if (state.voiced) {
       for (int64_t k = 0; k < tones(); ++k) {
         double turn = state.turns[k] + state.offset[k];
@@ -59,6 +67,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
   const int64_t hop = config_.hop, half = hop / 2;
   const auto rate = static_cast<double>(config_.sample_rate);
   const bool held = config_.phase == SinePhase::kHeld;
+  const bool stepped = config_.phase == SinePhase::kStepped;
   const auto turn = [&](double samples) {
     for (int64_t k = 0; k < tones(); ++k) {
       state.turns[k] += samples * state.speed[k];
@@ -71,10 +80,13 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
       const double speed = double{pitch} * static_cast<double>(k + 1) / rate;
       state.speed[k] = held ? speed : speed - std::floor(speed);
     }
-    if (!held && state.frames > 0) emit(state, half, hop, 0.5, true, out);
+    if (!held && !stepped && state.frames > 0) emit(state, half, hop, 0.5, true, out);
     noise(state.frames, state.noise);
     state.voiced = pitch > config_.voiced_above;
-    if (held) {
+    if (stepped) {
+      turn(static_cast<double>(hop));
+      emit(state, 0, hop, 0, false, out);
+    } else if (held) {
       emit(state, 0, hop, 1.0, true, out);
       turn(static_cast<double>(hop));
     } else if (state.frames == 0) {
@@ -86,7 +98,7 @@ void HiftSource::run(std::span<const float> f0, bool last, const HiftNoise& nois
     }
     ++state.frames;
   }
-  if (last && !held && state.frames > 0) emit(state, half, hop, 0, false, out);
+  if (last && !held && !stepped && state.frames > 0) emit(state, half, hop, 0, false, out);
 }
 
 }  // namespace syrinx

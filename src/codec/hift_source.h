@@ -18,6 +18,7 @@ namespace syrinx {
 enum class SinePhase : uint8_t {
   kInterpolated,  ///< linear between the middles of frames (SineGen2)
   kHeld,          ///< at the pitch of the frame that a sample is in (SineGen)
+  kStepped,       ///< once a frame, before its first sample (SineGen2, causal)
 };
 
 /// Parameters of the sines and the noise.
@@ -30,21 +31,29 @@ struct HiftSourceConfig {
   float noise = 0.003f;
   float voiced_above = 10;  ///< Hz; a frame with a higher pitch is voiced
   SinePhase phase = SinePhase::kInterpolated;
+  /// Whether the noise is uniform in [0, 1), with a number for each tone of a sample (causal
+  /// SourceModuleHnNSF), in place of one standard normal number a sample.
+  bool uniform_noise = false;
+
+  /// Returns the numbers of noise that a frame takes.
+  int64_t noise_numbers() const { return uniform_noise ? hop * (harmonics + 1) : hop; }
 };
 
-/// Fills `hop` standard normal numbers for frame `frame` of the stream. The original adds noise to
-/// every harmonic before their weighted sum. A sum of normal numbers is a normal number, so one
-/// number per sample gives the same distribution.
+/// Fills noise_numbers() numbers for frame `frame` of the stream: standard normal ones, or uniform
+/// ones by sample, then tone. The original adds noise to every harmonic before their weighted sum.
+/// A sum of normal numbers is a normal number, so one number per sample gives the same
+/// distribution; a sum of uniform numbers is not a uniform number.
 using HiftNoise = FunctionRef<void(int64_t frame, std::span<float>)>;
 
 /// The weights of the harmonics. The state of a signal is in State.
 class HiftSource {
  public:
   struct State {
-    /// Phase of each harmonic in turns, in [0, 1), at the last frame's middle (kHeld: at its end).
+    /// Phase of each harmonic in turns, in [0, 1), at the last frame's middle (kHeld: at its end;
+    /// kStepped: in all of it).
     std::vector<double> turns;
     std::vector<double> speed;  ///< turns per sample of each harmonic in the last frame
-    std::vector<float> noise;   ///< [hop], noise of the last frame
+    std::vector<float> noise;   ///< [noise_numbers()], noise of the last frame
     std::vector<float> offset;  ///< initial phase of each harmonic in turns (kHeld only)
     int64_t frames = 0;
     bool voiced = false;  ///< whether the last frame is voiced
@@ -65,6 +74,7 @@ class HiftSource {
 
  private:
   int64_t tones() const { return config_.harmonics + 1; }
+  float noise_at(const State& state, int64_t sample) const;
   void emit(State& state, int64_t begin, int64_t end, double from, bool moving,
             std::vector<float>& out) const;
 

@@ -1,6 +1,6 @@
 // Sizes of the S3 flow, the network from speech tokens (25 Hz) to mel frames (50 Hz) that
-// CosyVoice2, Chatterbox and Step-Audio 2 share. Some checkpoints have no machine-readable config
-// of the flow, so the defaults are CosyVoice2's published sizes. Plain data.
+// CosyVoice2 and 3, Chatterbox and Step-Audio 2 share. Some checkpoints have no machine-readable
+// config of the flow, so the defaults are CosyVoice2's published sizes. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,16 @@
 
 namespace syrinx {
 
-/// Sizes of Step-Audio 2's estimator, a transformer.
+/// The transformers that serve as estimators.
+enum class DitForm : uint8_t {
+  kConvolutional,  ///< Step-Audio 2's, whose blocks have convolutions and norms of queries and keys
+  kRotary,         ///< CosyVoice3's, with convolutions before the blocks and rotary positions
+};
+
+/// Sizes of an estimator that is a transformer.
 struct DitConfig {
   int64_t depth = 16, width = 512, heads = 8, head_dim = 64, ffn = 2048;
+  DitForm form = DitForm::kConvolutional;
 };
 
 /// Sizes; the defaults are CosyVoice2's.
@@ -18,6 +25,9 @@ struct S3FlowConfig {
   int64_t vocab = 6561;  ///< speech tokens
   int64_t width = 512;   ///< width of the encoder
   int64_t heads = 8, ffn = 2048, layers = 6, up_layers = 4;
+  /// Channels between the two convolutions of an encoder that has nothing else (CosyVoice3; `width`
+  /// is then `mel`). 0: the encoder is a conformer.
+  int64_t plain_channels = 0;
   int64_t lookahead = 3;  ///< later tokens that a token's encoding sees
   int64_t chunk = 25;     ///< tokens of a chunk; a token sees all of its chunk and none after it
   int64_t mel = 80, ratio = 2;  ///< mel bands; mel frames a token

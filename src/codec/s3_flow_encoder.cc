@@ -15,31 +15,41 @@ constexpr float kBlockEps = 1e-12f;  // epsilon of the norms inside blocks
 
 S3FlowEncoder::S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type)
     : config_(config) {
-  const int64_t width = config.width, chunk = config.chunk;
+  const int64_t width = config.width, plain = config.plain_channels;
   tokens_ = Embedding(weights.scope("input_embedding"), config.vocab, width,
                       type == WeightType::kF32 ? DType::kF32 : DType::kBF16);
-  const Weights w = weights.scope("encoder");
-  embed_ = load_embed(w.scope("embed"), type);
-  up_embed_ = load_embed(w.scope("up_embed"), type);
-  const Weights look = w.scope("pre_lookahead_layer"), up = w.scope("up_layer");
-  const int64_t taps = config.lookahead + 1;
-  ahead_ = {look.take("conv1.weight", {width, width, taps}),
-            look.take("conv1.bias", {width}),
+  const Weights look = weights.scope(plain ? "pre_lookahead_layer" : "encoder.pre_lookahead_layer");
+  const int64_t taps = config.lookahead + 1, inner = plain ? plain : width;
+  ahead_ = {look.take("conv1.weight", {inner, width, taps}),
+            look.take("conv1.bias", {inner}),
             {.ahead = config.lookahead, .type = for_convolution(type)}};
-  back_ = {look.take("conv2.weight", {width, width, 3}),
+  back_ = {look.take("conv2.weight", {width, inner, 3}),
            look.take("conv2.bias", {width}),
            {.type = for_convolution(type)}};
-  up_ = {up.take("conv.weight", {width, width, 2 * config.ratio + 1}),
-         up.take("conv.bias", {width}),
-         {.type = for_convolution(type)}};
-  for (int64_t i = 0; i < config.layers; ++i) {
-    layers_.push_back(load_layer(w.scope("encoders", i), chunk, type));
+  if (!plain) conformer_ = load_conformer(weights, type);
+  SYRINX_CHECK(conformer_ || width == config.mel, "[s3_flow] a plain encoder of width ", width);
+}
+
+S3FlowEncoder::Conformer S3FlowEncoder::load_conformer(const Weights& weights,
+                                                       WeightType type) const {
+  const int64_t width = config_.width;
+  const Weights w = weights.scope("encoder"), up = w.scope("up_layer");
+  Conformer c{load_embed(w.scope("embed"), type),
+              load_embed(w.scope("up_embed"), type),
+              {up.take("conv.weight", {width, width, 2 * config_.ratio + 1}),
+               up.take("conv.bias", {width}),
+               {.type = for_convolution(type)}},
+              {},
+              {},
+              LayerNorm(w.scope("after_norm"), width, kFlowNormEps),
+              load_linear(weights, "encoder_proj", config_.mel, width, true, type)};
+  for (int64_t i = 0; i < config_.layers; ++i) {
+    c.layers.push_back(load_layer(w.scope("encoders", i), config_.chunk, type));
   }
-  for (int64_t i = 0; i < config.up_layers; ++i) {
-    up_layers_.push_back(load_layer(w.scope("up_encoders", i), config.chunk_frames(), type));
+  for (int64_t i = 0; i < config_.up_layers; ++i) {
+    c.up_layers.push_back(load_layer(w.scope("up_encoders", i), config_.chunk_frames(), type));
   }
-  norm_ = LayerNorm(w.scope("after_norm"), width, kFlowNormEps);
-  out_ = load_linear(weights, "encoder_proj", config.mel, width, true, type);
+  return c;
 }
 
 S3FlowEncoder::Layer S3FlowEncoder::load_layer(const Weights& w, int64_t chunk,
@@ -60,13 +70,15 @@ S3FlowEncoder::Embed S3FlowEncoder::load_embed(const Weights& w, WeightType type
 S3FlowEncoder::State S3FlowEncoder::open(int64_t most) const {
   State state{ahead_.open(),
               back_.open(),
-              up_.open(),
+              conformer_ ? conformer_->up.open() : ConvState(),
               RowQueue(config_.width),
               RowQueue(config_.width),
               {}};
-  state.caches.resize(layers_.size() + up_layers_.size());
+  if (!conformer_) return state;
+  const size_t layers = conformer_->layers.size();
+  state.caches.resize(layers + conformer_->up_layers.size());
   for (size_t i = 0; i < state.caches.size(); ++i) {
-    state.caches[i].most = i < layers_.size() ? most : most * config_.ratio;
+    state.caches[i].most = i < layers ? most : most * config_.ratio;
   }
   return state;
 }
@@ -88,7 +100,7 @@ void S3FlowEncoder::push(StepContext& ctx, std::span<const int32_t> tokens, bool
   Arena::Mark mark(ctx.arena);
   const View rows = take_rows(ctx, static_cast<int64_t>(tokens.size()), config_.width);
   tokens_(ctx, tokens, rows);
-  const View x = embed(ctx, embed_, rows);
+  const View x = conformer_ ? embed(ctx, conformer_->embed, rows) : rows;
   state.skip.push(x);
   const View seen = convolve_rows(ctx, ahead_, x, last, state.ahead);
   leaky_relu(ctx, seen, kLeak, seen);
@@ -117,28 +129,39 @@ void S3FlowEncoder::run(StepContext& ctx, const Layer& layer, const View& x,
 }
 
 View S3FlowEncoder::encode(StepContext& ctx, int64_t tokens, State& state) const {
-  const int64_t width = config_.width, frames = tokens * config_.ratio;
+  if (!conformer_) return repeated(ctx, state.ready.pop(ctx, tokens));
+  const Conformer& c = *conformer_;
+  const int64_t frames = tokens * config_.ratio;
   const View out = take_rows(ctx, frames, config_.mel);
   Arena::Mark mark(ctx.arena);
   const View x = state.ready.pop(ctx, tokens);
   size_t cache = 0;
-  for (const Layer& layer : layers_) run(ctx, layer, x, state.caches[cache++]);
-  const View repeated = take_rows(ctx, frames, width), raised = take_rows(ctx, frames, width);
+  for (const Layer& layer : c.layers) run(ctx, layer, x, state.caches[cache++]);
+  const View raised = take_rows(ctx, frames, config_.width);
+  c.up.run(ctx, repeated(ctx, x), state.up, raised);
+  const View y = embed(ctx, c.up_embed, raised);
+  for (const Layer& layer : c.up_layers) run(ctx, layer, y, state.caches[cache++]);
+  c.norm(ctx, y, y);
+  linear(ctx, c.out, y, out);
+  return out;
+}
+
+/// Returns every row of x `ratio` times.
+View S3FlowEncoder::repeated(StepContext& ctx, const View& x) const {
+  const int64_t width = config_.width, frames = x.shape[0] * config_.ratio;
+  const View out = take_rows(ctx, frames, width);
   for (int64_t i = 0; i < frames; ++i) {
-    std::copy_n(x.f32() + i / config_.ratio * width, width, repeated.f32() + i * width);
+    std::copy_n(x.f32() + i / config_.ratio * width, width, out.f32() + i * width);
   }
-  up_.run(ctx, repeated, state.up, raised);
-  const View y = embed(ctx, up_embed_, raised);
-  for (const Layer& layer : up_layers_) run(ctx, layer, y, state.caches[cache++]);
-  norm_(ctx, y, y);
-  linear(ctx, out_, y, out);
   return out;
 }
 
 size_t S3FlowEncoder::bytes() const {
-  size_t sum = tokens_.bytes() + embed_.linear.bytes() + up_embed_.linear.bytes() + ahead_.bytes() +
-               back_.bytes() + up_.bytes() + out_.bytes();
-  for (const auto* layers : {&layers_, &up_layers_}) {
+  size_t sum = tokens_.bytes() + ahead_.bytes() + back_.bytes();
+  if (!conformer_) return sum;
+  const Conformer& c = *conformer_;
+  sum += c.embed.linear.bytes() + c.up_embed.linear.bytes() + c.up.bytes() + c.out.bytes();
+  for (const auto* layers : {&c.layers, &c.up_layers}) {
     for (const Layer& layer : *layers) {
       sum += layer.attention.bytes() + layer.up.bytes() + layer.down.bytes();
     }

@@ -1,11 +1,14 @@
 // The flow's encoder: speech tokens to the mean that the estimator starts from. It has a
 // convolution that looks 3 tokens ahead, conformer blocks at the rate of tokens, an upsampling, and
 // conformer blocks at the mel's rate. Attention sees whole chunks, or all of an utterance that is
-// encoded at once; everything else is causal. Source:
-// CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder). Const after
+// encoded at once; everything else is causal. The plain form (S3FlowConfig::plain_channels) has
+// only the convolution, and repeats its rows at the mel's rate. Source:
+// CosyVoice:cosyvoice/transformer/upsample_encoder.py (UpsampleConformerEncoder,
+// PreLookaheadLayer), cosyvoice/flow/flow.py (CausalMaskedDiffWithDiT). Const after
 // construction, shared by threads; a state is used by one call at a time.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "codec/s3_flow_config.h"
@@ -23,7 +26,8 @@ class S3FlowEncoder {
     State clone() const;
   };
 
-  /// `weights` is the scope of the flow: input_embedding, encoder, encoder_proj.
+  /// `weights` is the scope of the flow: input_embedding; encoder and encoder_proj, or
+  /// pre_lookahead_layer.
   S3FlowEncoder(const S3FlowConfig& config, const Weights& weights, WeightType type);
 
   /// `most`: most tokens of one encode() call; 0: those of a chunk.
@@ -49,19 +53,25 @@ class S3FlowEncoder {
     PackedLinear linear;
     LayerNorm norm;
   };
+  /// What a plain encoder does not have.
+  struct Conformer {
+    Embed embed, up_embed;
+    CausalConv1d up;
+    std::vector<Layer> layers, up_layers;
+    LayerNorm norm;
+    PackedLinear out;
+  };
+  Conformer load_conformer(const Weights& weights, WeightType type) const;
   Layer load_layer(const Weights& weights, int64_t chunk, WeightType type) const;
   Embed load_embed(const Weights& weights, WeightType type) const;
   View embed(StepContext& ctx, const Embed& layer, const View& x) const;
+  View repeated(StepContext& ctx, const View& x) const;
   void run(StepContext& ctx, const Layer& layer, const View& x, RelAttention::Cache& cache) const;
 
   S3FlowConfig config_;
   Embedding tokens_;
-  Embed embed_, up_embed_;
-  CausalConv1d ahead_;
-  CausalConv1d back_, up_;
-  std::vector<Layer> layers_, up_layers_;
-  LayerNorm norm_;
-  PackedLinear out_;
+  CausalConv1d ahead_, back_;
+  std::optional<Conformer> conformer_;
 };
 
 }  // namespace syrinx

@@ -229,18 +229,24 @@ void S3Tokenizer::quantise(StepContext& ctx, Work& work) const {
 }
 
 std::unique_ptr<WeightSource> open_s3_tokenizer_onnx(const std::string& path) {
-  // The names that the exporter gave: s3tokenizer:s3tokenizer/utils.py, onnx2torch.
+  // The names that the exporter gave: s3tokenizer:s3tokenizer/utils.py, onnx2torch, onnx2torch_v3.
   return open_onnx_weights(path, [](const std::string& name) -> std::vector<std::string> {
     const std::string quantizer = "quantizer._codebook.project_down.";
-    if (name == "encoder.conv1.weight") return {"encoders.conv1.weight", "onnx::Conv_2216"};
-    if (name == "encoder.conv1.bias") return {"encoders.conv1.bias", "onnx::Conv_2217"};
-    if (name == "encoder.conv2.weight") return {"encoders.conv2.weight", "onnx::Conv_2218"};
-    if (name == "encoder.conv2.bias") return {"encoders.conv2.bias", "onnx::Conv_2219"};
+    if (name == "encoder.conv1.weight")
+      return {"encoders.conv1.weight", "onnx::Conv_2216", "conv1.weight"};
+    if (name == "encoder.conv1.bias")
+      return {"encoders.conv1.bias", "onnx::Conv_2217", "conv1.bias"};
+    if (name == "encoder.conv2.weight")
+      return {"encoders.conv2.weight", "onnx::Conv_2218", "conv2.weight"};
+    if (name == "encoder.conv2.bias")
+      return {"encoders.conv2.bias", "onnx::Conv_2219", "conv2.bias"};
     if (name == quantizer + "weight") return {"quantizer.project_in.weight", "onnx::MatMul_2536"};
     if (name == quantizer + "bias") return {"quantizer.project_in.bias"};
     const std::string blocks = "encoder.";
     if (!name.starts_with(blocks + "blocks.")) return {name};
-    return {name.substr(blocks.size())};
+    const std::string own = name.substr(blocks.size());
+    if (own.ends_with("_ln.weight")) return {own, own.substr(0, own.size() - 6) + "scale"};
+    return {own};
   });
 }
 

@@ -1,8 +1,8 @@
-// S3 speech tokens (v2, 25 a second) of a recording: Whisper's log-mel, two convolutions, blocks of
+// S3 speech tokens (v2 and v3, 25 a second) of a recording: Whisper's log-mel, two convolutions, blocks of
 // attention with a memory of nearby values (FSMN), and eight numbers rounded to -1, 0 or 1, which
 // are the digits of the token. Attention sees the whole recording, so the tokenizer cannot stream;
 // its work is cut into pieces of some tens of milliseconds instead. Source:
-// s3tokenizer:s3tokenizer/model_v2.py. Const after construction, shared by threads; a Work is used
+// s3tokenizer:s3tokenizer/model_{v2,v3}.py. Const after construction, shared by threads; a Work is used
 // by one call at a time. T mel frames, N tokens, W width.
 #pragma once
 
@@ -84,8 +84,8 @@ class S3Tokenizer {
   PackedLinear down_;  // maps a row to the digits
 };
 
-/// Opens the tokenizer in CosyVoice2's published form, speech_tokenizer_v2.onnx, under the names
-/// above.
+/// Opens the tokenizer in the published form of CosyVoice2 and 3, speech_tokenizer_v2.onnx or
+/// speech_tokenizer_v3.onnx, under the names above.
 std::unique_ptr<WeightSource> open_s3_tokenizer_onnx(const std::string& path);
 
 }  // namespace syrinx

@@ -40,6 +40,10 @@ class OnnxWeights : public WeightSource {
     return found == second_.end() ? std::nullopt : std::optional(found->second);
   }
 
+  int64_t count(size_t tensor) {
+    return Shape(std::span<const int64_t>(graph_.tensors()[tensor].sizes)).count();
+  }
+
   /// Names the inputs of a node after its module.
   void name_inputs(const OnnxNode& node) {
     if (node.op == "Identity" && !node.inputs.empty()) {
@@ -49,9 +53,11 @@ class OnnxWeights : public WeightSource {
     if (module.empty()) return;
     const auto give = [&](size_t input, const char* what) {
       if (input >= node.inputs.size()) return;
-      if (const auto found = tensor(node.inputs[input])) {
-        by_module_.emplace(module + "." + what, *found);
-      }
+      const auto found = tensor(node.inputs[input]);
+      if (!found) return;
+      // A norm that was exported in single operations adds its epsilon before its bias.
+      const auto [place, fresh] = by_module_.emplace(module + "." + what, *found);
+      if (!fresh && count(place->second) == 1 && count(*found) > 1) place->second = *found;
     };
     if (is_convolution(node)) convolutions_.emplace(module, node.convolution);
     if (is_convolution(node) || node.op == "LayerNormalization" ||

@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "kernels/sample.h"
+#include "kernels/uniforms.h"
 
 namespace syrinx {
 
@@ -25,6 +26,14 @@ std::array<uint32_t, 2> key_of(uint64_t seed) {
 
 float philox_uniform(uint64_t seed, uint32_t step, uint32_t codebook, uint32_t stream) {
   return static_cast<float>(philox({step, codebook, stream, 0}, key_of(seed))[0] >> 8) * 0x1p-24f;
+}
+
+void philox_uniforms(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out) {
+  for (size_t i = 0; i < out.size(); i += 4) {
+    const auto bits = philox({step, static_cast<uint32_t>(i / 4), stream, 2}, key_of(seed));
+    for (size_t j = 0; j < 4 && i + j < out.size(); ++j)
+      out[i + j] = static_cast<float>(bits[j] >> 8) * 0x1p-24f;
+  }
 }
 
 void philox_normal(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out) {

@@ -1,4 +1,4 @@
-"""The counter-based normal numbers of src/kernels/sample.h, for fixing an original's noise."""
+"""The counter-based random numbers of src/kernels/sample.h, for fixing an original's noise."""
 import numpy as np
 
 
@@ -26,6 +26,13 @@ def philox_normal(seed, step, stream, count):
         angle = 2 * np.pi * bits[pair + 1] * 2.0**-32
         out[:, pair], out[:, pair + 1] = radius * np.cos(angle), radius * np.sin(angle)
     return out.reshape(-1)[:count].astype(np.float32)
+
+
+def philox_uniforms(seed, step, stream, count):
+    n = np.arange((count + 3) // 4, dtype=np.uint64)
+    full = lambda x: np.full(n.size, x, dtype=np.uint64)
+    bits = np.stack(philox([full(step), n, full(stream), full(2)], (seed & 0xFFFFFFFF, seed >> 32)), 1)
+    return ((bits >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)).reshape(-1)[:count]
 
 
 def block_noise(seed, block, count):

@@ -1,0 +1,12 @@
+// Uniform numbers of Philox 4x32-10 (kernels/sample.h), many at once. Any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace syrinx {
+
+/// Writes out[i] = uniform number i of (seed, step), in [0, 1), 24 bits; for noise of vocoders.
+void philox_uniforms(uint64_t seed, uint32_t step, uint32_t stream, std::span<float> out);
+
+}  // namespace syrinx
