@@ -40,7 +40,7 @@ class DitEstimator : public FlowEstimator {
     Modulation time;
     PackedLinear qkv, out;
     PackedLinear up, down;
-    // Of the convolutional form:
+    // Only in the convolutional form:
     LayerNorm q_norm{}, k_norm{}, between{};
     CausalConv1d first{}, second{};
   };

@@ -224,6 +224,14 @@ const Published kCosyVoice2{"cosyvoice2",
                             "llm.pt",
                             "llm.model.model.layers.23.self_attn.q_proj.bias",
                             "llm_embedding.weight"};
+const Published kCosyVoice3{"cosyvoice3",
+                            "cosyvoice3/golden/checkpoint",
+                            293 + 330 + 328,
+                            3,
+                            false,
+                            "flow.pt",
+                            "decoder.estimator.transformer_blocks.21.attn.to_q.bias",
+                            "input_embedding.weight"};
 const Published kWhisper{"whisper",
                          "whisper/small",
                          167,
@@ -296,7 +304,7 @@ INSTANTIATE_TEST_SUITE_P(
     Families, PublishedLayout,
     testing::Values(
         kQwen, kQwenBase, kChatterboxVoices, kChatterboxMultilingual, kChatterboxTurbo, kCosyVoice2,
-        kWhisper, kNemotron, kParakeet,
+        kCosyVoice3, kWhisper, kNemotron, kParakeet,
         Published{"csm", "csm/golden/taught/checkpoint", 538, 6, true},
         Published{"opuslm", "opuslm/golden/checkpoint", 356 + 174, 11, true},
         Published{"glm4_voice", "glm4_voice/golden/checkpoint", 284 + 249 + 1185 + 227, 14, true},
@@ -305,7 +313,8 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"fish_speech", "fish_speech/golden/checkpoint", 358, 6, true},
         Published{"higgs_audio", "higgs/golden/checkpoint", 399 + 527, 6, true},
         Published{"voxcpm2", "voxcpm2/golden/checkpoint", 577 + 311, 6, true}, kPocket,
-        kSmallPocket, Published{"vibevoice", "vibevoice/golden/plain/checkpoint", 605 + 100, 6, true},
+        kSmallPocket,
+        Published{"vibevoice", "vibevoice/golden/plain/checkpoint", 605 + 100, 6, true},
         Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},
         Published{"zonos", "zonos/golden/checkpoint", 246 + 116, 6, true},
         Published{"bagpiper", "bagpiper/golden/checkpoint", 1382, 12, true},
@@ -346,8 +355,8 @@ INSTANTIATE_TEST_SUITE_P(Families, PublishedEncoders, testing::Values(kQwenBase,
                          family_of);
 
 INSTANTIATE_TEST_SUITE_P(Families, PublishedChanges,
-                         testing::Values(kQwen, kChatterbox, kCosyVoice2, kWhisper, kNemotron,
-                                         kPocket),
+                         testing::Values(kQwen, kChatterbox, kCosyVoice2, kCosyVoice3, kWhisper,
+                                         kNemotron, kPocket),
                          family_of);
 
 }  // namespace

@@ -57,6 +57,7 @@ constexpr SpokenFamily kSpokenFamilies[] = {
     {"opuslm", opuslm::load, "opuslm/golden/checkpoint", 9, 1000, true},
     {"zonos", load_zonos, "zonos/golden/checkpoint", 10, 1000, true},
     {"cosyvoice2", cosyvoice2::load, "cosyvoice2/golden/checkpoint", 3},
+    {"cosyvoice3", cosyvoice2::load_third, "cosyvoice3/golden/checkpoint", 3},
     {"chatterbox", chatterbox::load, "chatterbox/golden/checkpoint", 4, 1000, true},
     {"chatterbox_multilingual", chatterbox::load_multilingual,
      "chatterbox_multilingual/golden/checkpoint", 4, 1000, true},

@@ -142,6 +142,8 @@ TEST(Stages, CosyVoice2SpeaksTheSameApart) {
   requests[1].terms.flow = FlowMode::kFull;
   expect_the_same_bits(options, {"flow", "vocoder"}, requests);
   expect_the_same_bits(options, {"flow"}, {requests[0]});
+  options = model_options(SYRINX_BINARY_DIR "/parity/cosyvoice3/golden/checkpoint");
+  expect_the_same_bits(options, {"flow", "vocoder"}, requests);
 }
 
 /// AR nodes give the same bits in another process. The families differ in their steps: a delay

@@ -29,6 +29,7 @@ inline const std::map<std::string, Small> kSmall{
     {"chatterbox_multilingual", {"chatterbox_multilingual/golden/checkpoint", "", "de"}},
     {"chatterbox_turbo", {"chatterbox_turbo/golden/checkpoint", "", ""}},
     {"cosyvoice2", {"cosyvoice2/golden/checkpoint", "owl", ""}},
+    {"cosyvoice3", {"cosyvoice3/golden/checkpoint", "owl", ""}},
     {"zonos", {"zonos/golden/checkpoint", "none", "en-us"}},
     {"fish_speech", {"fish_speech/golden/checkpoint", "0", ""}},
     {"higgs_audio", {"higgs/golden/checkpoint", "default", ""}},

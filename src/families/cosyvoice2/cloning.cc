@@ -8,30 +8,30 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-constexpr const char* kTokenizerFile = "speech_tokenizer_v2.onnx";
 constexpr const char* kSpeakerFile = "campplus.onnx";
-constexpr const char* kFamily = "cosyvoice2";
 constexpr const char* kZeroShot = "zero-shot";
 constexpr const char* kCrossLingual = "cross-lingual";
 constexpr const char* kSpeaker = "speaker";  // mode of voices that are only a vector
 
-S3Cloning::Files files(const LoadSpec& spec) {
-  return {join_path(spec.dir, kTokenizerFile), join_path(spec.dir, kSpeakerFile)};
+S3Cloning::Files files(const LoadSpec& spec, const Edition& edition) {
+  return {join_path(spec.dir, edition.tokenizer), join_path(spec.dir, kSpeakerFile)};
 }
 
 }  // namespace
 
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const ModelConfig& config) {
   VoiceEncoderInfo info;
-  info.family = kFamily;
+  info.family = config.edition.family;
   info.version = "1.1";
   info.modes.push_back({.name = kZeroShot, .needs_text = true});
   info.modes.push_back({.name = kCrossLingual});
-  return std::make_unique<S3Cloning>(std::move(info), files(spec), config.flow, spec.dummy);
+  S3CloningOptions options{.dummy = spec.dummy, .mel_top_hz = config.mel_top_hz};
+  return std::make_unique<S3Cloning>(std::move(info), files(spec, config.edition), config.flow,
+                                     options);
 }
 
-std::string missing_for_cloning(const LoadSpec& spec) {
-  return spec.dummy ? "" : files(spec).missing();
+std::string missing_for_cloning(const LoadSpec& spec, const Edition& edition) {
+  return spec.dummy ? "" : files(spec, edition).missing();
 }
 
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,
@@ -65,7 +65,7 @@ Result<syrinx::Voice> speaker_voice(std::span<const float> vector, const ModelCo
                         finite ? "" : ", some of them not finite"),
                  "embedding"};
   }
-  syrinx::Voice voice{.family = kFamily, .encoder = "given", .mode = kSpeaker};
+  syrinx::Voice voice{.family = config.edition.family, .encoder = "given", .mode = kSpeaker};
   voice.tensors["speaker_vector"] = tensor_of(vector);
   return voice;
 }

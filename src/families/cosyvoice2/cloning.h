@@ -1,6 +1,7 @@
-// Makes voices of recordings for CosyVoice2, and reads voices of requests. In mode "zero-shot" the
-// language model continues the recording and so needs its words; in mode "cross-lingual" only the
-// flow uses the recording. Thread-safe. Source: CosyVoice:cosyvoice/cli/frontend.py.
+// Makes voices of recordings for CosyVoice2 and 3, and reads voices of requests. In mode
+// "zero-shot" the language model continues the recording and so needs its words; in mode
+// "cross-lingual" only the flow uses the recording. Thread-safe. Source:
+// CosyVoice:cosyvoice/cli/frontend.py.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,7 @@ namespace syrinx::cosyvoice2 {
 
 std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const ModelConfig& config);
 /// Returns what the checkpoint lacks for cloning; empty for nothing.
-std::string missing_for_cloning(const LoadSpec& spec);
+std::string missing_for_cloning(const LoadSpec& spec, const Edition& edition);
 
 /// Reads voice data of a request, which may come from anywhere: an Error says what does not fit.
 Result<Voice> voice_of(const syrinx::Voice& data, const ModelConfig& config,

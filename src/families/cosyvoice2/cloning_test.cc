@@ -4,11 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "audio/wav_file.h"
 #include "base/worst.h"
 #include "families/cosyvoice2/pipeline.h"
 #include "families/s3/fixture.h"
 #include "io/safetensors.h"
+#include "io/test_dir.h"
 #include "model/step_runner.h"
 
 namespace syrinx::cosyvoice2 {
@@ -145,6 +148,41 @@ TEST(CosyVoice2NoCloning, SaysWhatIsMissing) {
   const CosyVoice2 model(checkpoint.spec());
   EXPECT_EQ(model.voice_encoder(), nullptr);
   EXPECT_EQ(model.info().speech.no_cloning, "campplus.onnx is missing");
+}
+
+/// Tokens are those of the authors' tokenizer; the mel is that of the samples as a recording at 24
+/// kHz, of which every 64th frame is kept.
+TEST(CosyVoice3Cloning, ARecordingIsHeardAsByTheAuthors) {
+  const TestDir dir;
+  for (const auto& each :
+       std::filesystem::directory_iterator(parity("cosyvoice3/golden/checkpoint")))
+    std::filesystem::create_symlink(each.path(), dir.path(each.path().filename()));
+  std::filesystem::create_symlink(parity("cosyvoice2/golden/checkpoint/campplus.onnx"),
+                                  dir.path("campplus.onnx"));
+  const CosyVoice2 model({dir.path(), "tiny"}, kThirdEdition);
+  ASSERT_NE(model.voice_encoder(), nullptr);
+  const Safetensors golden(parity("cosyvoice3/golden/reference.safetensors"));
+  const auto heard = encode(*model.voice_encoder(), kText);
+  EXPECT_EQ(heard->family, "cosyvoice3");
+  EXPECT_EQ(ints(*heard->find("tokens")), ints(golden.view("tokens")));
+  const auto fast = encode(*model.voice_encoder(), kText, "", 24000);
+  const View mel = *fast->find("mel");
+  std::vector<float> kept;
+  for (int64_t row = 0; row < mel.shape[0]; row += 64)
+    kept.insert(kept.end(), mel.f32() + row * 80, mel.f32() + (row + 1) * 80);
+  const std::span<const float> want = floats(golden.view("mel"));
+  ASSERT_LE(kept.size(), want.size());
+  ASSERT_GE(kept.size(), 3u * 80);
+  const float gap = relative(kept, want.first(kept.size()));
+  EXPECT_LT(gap, 1e-4f);
+  RecordProperty("mel", std::to_string(gap * 1e6));
+  SpeechRequest request;
+  request.say.text = "Hello there.";
+  request.voice.data = heard;
+  const auto voice = model.voice(request).take();
+  EXPECT_TRUE(model.frontend().ends_prompt(voice->prompt_text));
+  EXPECT_EQ(voice->prompt_speech.size(), 165u);
+  EXPECT_TRUE(model.open(request).ok());
 }
 
 }  // namespace

@@ -49,19 +49,11 @@ void expect_all_left_chunks(const HyperYaml& y) {
   }
 }
 
-S3FlowConfig load_flow(const HyperYaml& y) {
-  expect_class(y, "flow", "CausalMaskedDiffWithXvec");
-  expect_class(y, "flow.encoder", "UpsampleConformerEncoder");
+/// Reads what the flows of both editions have.
+S3FlowConfig load_solver(const HyperYaml& y) {
   expect_class(y, "flow.decoder", "CausalConditionalCFM");
-  expect_class(y, "flow.decoder.estimator", "CausalConditionalDecoder");
-  expect_text(y, "flow.encoder.pos_enc_layer_type", "rel_pos_espnet");
-  expect_text(y, "flow.encoder.selfattention_layer_type", "rel_selfattn");
-  expect_text(y, "flow.decoder.estimator.act_fn", "gelu");
   expect_text(y, "flow.decoder.cfm_params.content.solver", "euler");
   expect_text(y, "flow.decoder.cfm_params.content.t_scheduler", "cosine");
-  for (const char* key : {"flow.encoder.use_cnn_module", "flow.encoder.macaron_style"}) {
-    if (y.b(key)) y.fail(key, "is not supported");
-  }
   S3FlowConfig c;
   c.vocab = y.i("flow.vocab_size", 1, kMany);
   c.width = y.i("flow.input_size", 8, kMany);
@@ -69,6 +61,59 @@ S3FlowConfig load_flow(const HyperYaml& y) {
   c.speaker = y.i("flow.spk_embed_dim", 1, kMany);
   c.ratio = y.i("flow.token_mel_ratio", 1, 16);
   c.lookahead = y.i("flow.pre_lookahead_len", 1, 64);
+  c.guidance =
+      static_cast<float>(y.f("flow.decoder.cfm_params.content.inference_cfg_rate", 0, 100));
+  expect_all_left_chunks(y);
+  return c;
+}
+
+/// Reads CosyVoice3's flow.
+S3FlowConfig load_plain_flow(const HyperYaml& y) {
+  const std::string look = "flow.pre_lookahead_layer.", dit = "flow.decoder.estimator.";
+  expect_class(y, "flow", "CausalMaskedDiffWithDiT");
+  expect_class(y, "flow.pre_lookahead_layer", "PreLookaheadLayer");
+  expect_class(y, "flow.decoder.estimator", "DiT");
+  S3FlowConfig c = load_solver(y);
+  c.layers = c.up_layers = 0;
+  if (c.width != c.mel) y.fail("flow.input_size", "must be flow.output_size");
+  if (y.i(look + "in_channels", 1, kMany) != c.width)
+    y.fail(look + "in_channels", "must be flow.input_size");
+  if (y.i(look + "pre_lookahead_len", 1, 64) != c.lookahead)
+    y.fail(look + "pre_lookahead_len", "must be flow.pre_lookahead_len");
+  c.plain_channels = y.i(look + "channels", 1, kMany);
+  for (const char* part : {"mel_dim", "mu_dim", "spk_dim", "out_channels"}) {
+    if (y.i(dit + part, 1, kMany) != c.mel) y.fail(dit + part, "must be flow.output_size");
+  }
+  if (y.has(dit + "long_skip_connection") && y.b(dit + "long_skip_connection"))
+    y.fail(dit + "long_skip_connection", "is not supported");
+  DitConfig d{.form = DitForm::kRotary};
+  d.depth = y.i(dit + "depth", 1, 256);
+  d.width = y.i(dit + "dim", 16, kMany);
+  d.heads = y.i(dit + "heads", 1, 256);
+  d.head_dim = y.i(dit + "dim_head", 8, 256);
+  d.ffn = static_cast<int64_t>(static_cast<double>(d.width) * y.f(dit + "ff_mult", 0.01, 64));
+  if (d.width % 16 != 0) y.fail(dit + "dim", "must be a multiple of the 16 groups of convolutions");
+  if (d.head_dim % 8 != 0) y.fail(dit + "dim_head", "must be a multiple of 8");
+  c.dit = d;
+  const int64_t frames = y.i(dit + "static_chunk_size", 1, kMany);
+  c.chunk = frames / c.ratio;
+  if (c.chunk == 0 || c.chunk * c.ratio != frames)
+    y.fail(dit + "static_chunk_size", "must be whole tokens in mel frames");
+  return c;
+}
+
+/// Reads CosyVoice2's flow.
+S3FlowConfig load_conformer_flow(const HyperYaml& y) {
+  expect_class(y, "flow", "CausalMaskedDiffWithXvec");
+  expect_class(y, "flow.encoder", "UpsampleConformerEncoder");
+  expect_class(y, "flow.decoder.estimator", "CausalConditionalDecoder");
+  expect_text(y, "flow.encoder.pos_enc_layer_type", "rel_pos_espnet");
+  expect_text(y, "flow.encoder.selfattention_layer_type", "rel_selfattn");
+  expect_text(y, "flow.decoder.estimator.act_fn", "gelu");
+  for (const char* key : {"flow.encoder.use_cnn_module", "flow.encoder.macaron_style"}) {
+    if (y.b(key)) y.fail(key, "is not supported");
+  }
+  S3FlowConfig c = load_solver(y);
   if (y.i("flow.encoder.output_size", 1, kMany) != c.width ||
       y.i("flow.encoder.input_size", 1, kMany) != c.width) {
     y.fail("flow.encoder.output_size", "must be flow.input_size");
@@ -80,7 +125,6 @@ S3FlowConfig load_flow(const HyperYaml& y) {
   if (y.i(unet + "in_channels", 1, kMany) != 4 * c.mel)
     y.fail(unet + "in_channels", "must be 4 mels");
   c.chunk = load_chunk(y, c.ratio);
-  expect_all_left_chunks(y);
   const std::vector<int64_t> channels = y.ints(unet + "channels", 1, kMany);
   if (channels.size() != 1) y.fail(unet + "channels", "expected one level");
   c.channels = channels[0];
@@ -88,9 +132,14 @@ S3FlowConfig load_flow(const HyperYaml& y) {
   c.unet_head_dim = y.i(unet + "attention_head_dim", 8, 256);
   c.blocks = y.i(unet + "n_blocks", 1, 64);
   c.middle = y.i(unet + "num_mid_blocks", 0, 256);
-  c.guidance =
-      static_cast<float>(y.f("flow.decoder.cfm_params.content.inference_cfg_rate", 0, 100));
   return c;
+}
+
+/// Returns the highest frequency of the mel that the flow continues.
+double load_mel_top(const HyperYaml& y, int64_t sample_rate) {
+  const std::string key = "feat_extractor.fmax";
+  if (y.s(key) == "null") return static_cast<double>(sample_rate) / 2;
+  return y.f(key, 1, static_cast<double>(sample_rate) / 2);
 }
 
 void load_llm(const Config& c, ModelConfig& m) {
@@ -105,11 +154,12 @@ void load_llm(const Config& c, ModelConfig& m) {
 
 }  // namespace
 
-ModelConfig load_config(const std::string& dir) {
-  const HyperYaml y = HyperYaml::load(join_path(dir, "cosyvoice2.yaml"));
+ModelConfig load_config(const std::string& dir, const Edition& edition) {
+  const HyperYaml y = HyperYaml::load(join_path(dir, edition.marker));
   ModelConfig m;
+  m.edition = edition;
   load_llm(Config::load(join_path(join_path(dir, kTokenizerFolder), "config.json")), m);
-  expect_class(y, "llm", "Qwen2LM");
+  expect_class(y, "llm", edition.third ? "CosyVoice3LM" : "Qwen2LM");
   expect_class(y, "llm.sampling", "ras_sampling");
   m.speech_codes = y.i("llm.speech_token_size", 1, kMany);
   for (const char* key : {"llm.llm_input_size", "llm.llm_output_size"}) {
@@ -122,8 +172,9 @@ ModelConfig load_config(const std::string& dir) {
   m.sampling.ras_window = static_cast<int>(y.i("llm.sampling.win_size", 0, 4096));
   const double repeats = m.sampling.ras_window * y.f("llm.sampling.tau_r", 0, 1);
   m.sampling.ras_repeats = std::max(1, static_cast<int>(std::ceil(repeats - 1e-9)));
-  m.flow = load_flow(y);
-  m.hift = load_hift_config(y);
+  m.flow = edition.third ? load_plain_flow(y) : load_conformer_flow(y);
+  m.hift = load_hift_config(y, edition.third);
+  if (edition.third) m.mel_top_hz = load_mel_top(y, m.hift.source.sample_rate);
   if (m.flow.vocab != m.speech_codes)
     y.fail("flow.vocab_size", "differs from llm.speech_token_size");
   const int64_t rate = kTokenRate * m.flow.ratio * m.hift.hop();

@@ -1,4 +1,4 @@
-// The contents of a CosyVoice2 checkpoint's cosyvoice2.yaml and CosyVoice-BlankEN/config.json.
+// The contents of cosyvoice2.yaml or cosyvoice3.yaml and of CosyVoice-BlankEN/config.json.
 // Plain data, checked when read. Throws LoadError for values that are missing, contradictory or not
 // supported.
 #pragma once
@@ -13,23 +13,45 @@
 
 namespace syrinx::cosyvoice2 {
 
+/// Differences between the generations of the model, beside sizes.
+struct Edition {
+  const char* family = "cosyvoice2";
+  const char* marker = "cosyvoice2.yaml";  ///< the config file, which identifies a checkpoint
+  const char* tokenizer = "speech_tokenizer_v2.onnx";
+  /// Whether it is Fun-CosyVoice3. Its prompts begin with a sentence of the system, marks have
+  /// their rows in the table of speech, the flow has a transformer, and the vocoder is causal.
+  bool third = false;
+};
+inline constexpr Edition kSecondEdition;
+inline constexpr Edition kThirdEdition{.family = "cosyvoice3",
+                                       .marker = "cosyvoice3.yaml",
+                                       .tokenizer = "speech_tokenizer_v3.onnx",
+                                       .third = true};
+
 struct ModelConfig {
+  Edition edition;
   DecoderConfig decoder;   ///< Qwen2
   int64_t text_vocab = 0;  ///< rows of the text table
   int64_t max_positions = 0;
-  int64_t speech_codes = 6561;  ///< S: codes are [0, S); id S ends speech, S + 2 asks for more text
+  int64_t speech_codes = 6561;  ///< S: codes are [0, S); every id from S on ends a part
+  double mel_top_hz = 8000;     ///< highest frequency of the mel of recordings
   S3FlowConfig flow;
   HiftConfig hift;
   SampleParams sampling;  ///< the authors' defaults
 
-  /// Returns the number of ids that the language model can sample, S + 3.
-  int64_t speech_vocab() const { return speech_codes + 3; }
+  /// Returns the number of ids that the language model can sample.
+  int64_t speech_vocab() const { return speech_codes + (edition.third ? 200 : 3); }
+  /// Return rows of the control table, which is the table of speech in the third edition.
+  int32_t begin_row() const { return static_cast<int32_t>(edition.third ? speech_codes : 0); }
+  int32_t task_row() const { return static_cast<int32_t>(edition.third ? speech_codes + 2 : 1); }
+  /// Returns the id that ends speech.
+  int32_t end_id() const { return static_cast<int32_t>(speech_codes + (edition.third ? 1 : 0)); }
 };
 
 /// Folder of the tokenizer and of the language model's config inside a checkpoint.
 inline constexpr const char* kTokenizerFolder = "CosyVoice-BlankEN";
 
 /// Reads both files in `dir`.
-ModelConfig load_config(const std::string& dir);
+ModelConfig load_config(const std::string& dir, const Edition& edition = kSecondEdition);
 
 }  // namespace syrinx::cosyvoice2

@@ -1,7 +1,9 @@
-// Requests, voices and files of CosyVoice2 on the small checkpoint of its parity tests.
+// Requests, voices and files of CosyVoice2 and 3 on the small checkpoints of their parity tests.
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "families/cosyvoice2/pipeline.h"
 #include "io/file.h"
@@ -149,6 +151,112 @@ TEST(CosyVoice2, DummyWeightsNeedOnlyConfigs) {
   LoadSpec spec{dir.path("m"), "x", WeightType::kQ8};
   spec.dummy = true;
   const CosyVoice2 dummy(spec);
+  SpeechRequest request = hello();
+  request.voice.name = "";
+  EXPECT_TRUE(dummy.open(request).ok());
+}
+
+const std::string& third_checkpoint() {
+  static const std::string path = SYRINX_BINARY_DIR "/parity/cosyvoice3/golden/checkpoint";
+  return path;
+}
+
+const CosyVoice2& third() {
+  static const CosyVoice2 m({third_checkpoint(), "tiny"}, kThirdEdition);
+  return m;
+}
+
+std::vector<int32_t> prompt_of(const SpeechRequest& request) {
+  const Opened opened = third().open(request).take();
+  const auto ids = opened.sequence().prompt_ids();
+  return {ids.begin(), ids.end()};
+}
+
+TEST(CosyVoice3, ListsItsVoicesAndParts) {
+  const PipelineInfo& info = third().info();
+  EXPECT_EQ(info.family, "cosyvoice3");
+  EXPECT_EQ(info.speech.voices.size(), 3u);
+  EXPECT_EQ(info.speech.sample_rate, 24000);
+  EXPECT_EQ(third().graph().links()[1].policy.lookahead, 3) << "5 mel frames";
+  EXPECT_EQ(third().config().mel_top_hz, 12000);
+  for (const PartInfo& part : info.parts) EXPECT_GT(part.bytes, 0u) << part.name;
+}
+
+TEST(CosyVoice3, LongSilenceIsLeftOutAsByItsAuthors) {
+  nlohmann::json golden;
+  std::ifstream(SYRINX_BINARY_DIR "/parity/cosyvoice3/golden/silence.json") >> golden;
+  SpeechRequest request = hello();
+  while (request.say.text.size() < 1200)
+    request.say.text += " The quick brown fox jumps over the dog.";
+  const auto state = third().open(request).take().only();
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  for (const int32_t code : golden["given"]) state->advance({&code, 1}, out);
+  EXPECT_EQ(frames, golden["kept"].get<std::vector<int32_t>>());
+  // The next part counts its silence from its beginning.
+  const int32_t quiet = 1, end = third().config().end_id();
+  EXPECT_EQ(state->advance({&end, 1}, out).next, Verdict::kNextSegment);
+  frames.clear();
+  for (int i = 0; i < 7; ++i) state->advance({&quiet, 1}, out);
+  EXPECT_EQ(frames, (std::vector<int32_t>{1 | kS3SegmentStart, 1, 1, 1, 1}));
+}
+
+TEST(CosyVoice3, EveryPromptEndsOnce) {
+  const Frontend& frontend = third().frontend();
+  const int32_t end = frontend.ids("<|endofprompt|>").front();
+  const auto ends = [&](const SpeechRequest& request) {
+    const std::vector<int32_t> ids = prompt_of(request);
+    return std::count(ids.begin(), ids.end(), end);
+  };
+  SpeechRequest request = hello();
+  EXPECT_EQ(ends(request), 1) << "a voice with words";
+  request.voice.name = "plain";
+  EXPECT_EQ(ends(request), 1) << "a voice without words";
+  request.say.text = "You are a helpful assistant.<|endofprompt|>Hello there!";
+  EXPECT_EQ(ends(request), 1) << "a text with a prompt";
+  SpeechRequest told = hello(), whole = hello();
+  told.say.instructions = "speak slowly";
+  whole.say.instructions = "You are a helpful assistant. speak slowly<|endofprompt|>";
+  EXPECT_EQ(prompt_of(told), prompt_of(whole));
+  EXPECT_EQ(ends(told), 1);
+  EXPECT_NE(prompt_of(told), prompt_of(hello()));
+  EXPECT_EQ(frontend.prompt_text("It is 5"),
+            frontend.ids("You are a helpful assistant.<|endofprompt|>It is 5"));
+  EXPECT_EQ(frontend.prompt_text("Speak.<|endofprompt|>Yes"),
+            frontend.ids("Speak.<|endofprompt|>Yes"));
+}
+
+TEST(CosyVoice3, PhonemesAndPinyinAreTokens) {
+  for (const char* mark : {"[AA]", "[ZH]", "[a]", "[ǐ]", "[ǜ]", "<|endofsystem|>", "[breath]"})
+    EXPECT_EQ(third().frontend().ids(mark).size(), 1u) << mark;
+  EXPECT_GT(model().frontend().ids("[AA]").size(), 1u);
+}
+
+TEST(CosyVoice3, AnyMarkEndsSpeech) {
+  const auto state = third().open(hello()).take().only();
+  const auto codes = static_cast<int32_t>(third().config().speech_codes);
+  const SampleRule rule = state->rule(0);
+  ASSERT_EQ(rule.ranges, 2);
+  EXPECT_EQ(rule.allowed[0].end, codes);
+  EXPECT_EQ(rule.allowed[1].begin, codes + 1);
+  EXPECT_EQ(rule.allowed[1].end, codes + 200);
+  std::vector<int32_t> frames;
+  std::vector<WordMark> words;
+  StepOutput out(frames, words);
+  const int32_t mark = codes + 7;
+  EXPECT_EQ(state->advance({&mark, 1}, out).next, Verdict::kFinished);
+  EXPECT_TRUE(frames.empty());
+}
+
+TEST(CosyVoice3, DummyWeightsNeedOnlyConfigs) {
+  TestDir dir;
+  dir.write("m/cosyvoice3.yaml", slurp(third_checkpoint() + "/cosyvoice3.yaml"));
+  dir.write("m/CosyVoice-BlankEN/config.json",
+            slurp(third_checkpoint() + "/CosyVoice-BlankEN/config.json"));
+  LoadSpec spec{dir.path("m"), "x", WeightType::kQ8};
+  spec.dummy = true;
+  const CosyVoice2 dummy(spec, kThirdEdition);
   SpeechRequest request = hello();
   request.voice.name = "";
   EXPECT_TRUE(dummy.open(request).ok());

@@ -12,6 +12,23 @@ namespace {
 // Limits of a part, in ids of the tokenizer or in Chinese characters.
 constexpr size_t kMostOfPart = 80, kLeastOfPart = 60, kTooShort = 20;
 constexpr std::string_view kEndOfPrompt = "<|endofprompt|>";
+constexpr std::string_view kSystem = "You are a helpful assistant.";  // of the third edition
+
+/// Phonemes of English that have tokens in the third edition, in the order of their ids.
+constexpr std::string_view kPhonemes =
+    "AA AA0 AA1 AA2 AE AE0 AE1 AE2 AH AH0 AH1 AH2 AO AO0 AO1 AO2 AW AW0 AW1 AW2 AY AY0 AY1 AY2 "
+    "B CH D DH EH EH0 EH1 EH2 ER ER0 ER1 ER2 EY EY0 EY1 EY2 F G HH IH IH0 IH1 IH2 IY IY0 IY1 "
+    "IY2 JH K L M N NG OW OW0 OW1 OW2 OY OY0 OY1 OY2 P R S SH T TH UH UH0 UH1 UH2 UW UW0 UW1 "
+    "UW2 V W Y Z ZH";
+/// Initials and finals of Pinyin that have tokens there, in the order of their ids.
+constexpr std::string_view kPinyin =
+    "a ai an ang ao b c ch d e ei en eng f g h i ian in ing iu ià iàn iàng iào iá ián iáng iáo "
+    "iè ié iòng ióng iù iú iā iān iāng iāo iē iě iōng iū iǎ iǎn iǎng iǎo iǒng iǔ j k l m n o "
+    "ong ou p q r s sh t u uang ue un uo uà uài uàn uàng uá uái uán uáng uè ué uì uí uò uó uā "
+    "uāi uān uāng uē uě uī uō uǎ uǎi uǎn uǎng uǐ uǒ vè w x y z zh à ài àn àng ào á ái án áng áo "
+    "è èi èn èng èr é éi én éng ér ì ìn ìng í ín íng ò òng òu ó óng óu ù ùn ú ún ā āi ān āng āo "
+    "ē ēi ēn ēng ě ěi ěn ěng ěr ī īn īng ō ōng ōu ū ūn ǎ ǎi ǎn ǎng ǎo ǐ ǐn ǐng ǒ ǒng ǒu ǔ ǔn ǘ "
+    "ǚ ǜ";
 
 bool is_chinese(char32_t code) { return code >= 0x4e00 && code <= 0x9fff; }
 
@@ -97,21 +114,42 @@ std::vector<std::string> sentences(const std::string& text, bool chinese) {
 
 }  // namespace
 
-std::vector<AddedToken> markup() {
+std::vector<AddedToken> markup(const Edition& edition) {
   std::vector<AddedToken> out;
+  const auto add = [&](std::string text) {
+    AddedToken token;
+    token.content = std::move(text);
+    out.push_back(std::move(token));
+  };
   for (const char* text : {"<|im_start|>", "<|im_end|>", "<|endofprompt|>", "[breath]", "<strong>",
                            "</strong>", "[noise]", "[laughter]", "[cough]", "[clucking]",
                            "[accent]", "[quick_breath]", "<laughter>", "</laughter>", "[hissing]",
                            "[sigh]", "[vocalized-noise]", "[lipsmack]", "[mn]"}) {
-    AddedToken token;
-    token.content = text;
-    out.push_back(std::move(token));
+    add(text);
+  }
+  if (!edition.third) return out;
+  add("<|endofsystem|>");
+  for (const std::string_view sounds : {kPhonemes, kPinyin}) {
+    for (size_t at = 0; at < sounds.size();) {
+      const size_t end = std::min(sounds.find(' ', at), sounds.size());
+      add(concat("[", sounds.substr(at, end - at), "]"));
+      at = end + 1;
+    }
   }
   return out;
 }
 
-Frontend::Frontend(Tokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)), punctuation_("[^\\p{P}\\p{S}]", "cosyvoice2") {}
+Frontend::Frontend(Tokenizer tokenizer, const Edition& edition)
+    : tokenizer_(std::move(tokenizer)),
+      edition_(edition),
+      end_of_prompt_(ids(kEndOfPrompt)),
+      punctuation_("[^\\p{P}\\p{S}]", "cosyvoice2") {
+  if (edition.third) system_ = ids(concat(kSystem, kEndOfPrompt));
+}
+
+bool Frontend::ends_prompt(std::span<const int32_t> ids) const {
+  return !std::ranges::search(ids, end_of_prompt_).empty();
+}
 
 std::vector<int32_t> Frontend::ids(std::string_view text) const { return tokenizer_.encode(text); }
 
@@ -148,6 +186,10 @@ std::vector<std::string> Frontend::split(const std::string& text, bool chinese) 
 
 std::vector<int32_t> Frontend::prompt_text(std::string_view raw) const {
   std::string text = utf8_repair(raw);
+  if (edition_.third) {
+    const bool ended = text.find(kEndOfPrompt) != text.npos;
+    return ids(ended ? text : concat(kSystem, kEndOfPrompt, text));
+  }
   const bool marked = text.find("<|") != text.npos && text.find("|>") != text.npos;
   if (!marked) {
     text = stripped(text);
@@ -176,6 +218,8 @@ std::vector<std::string> Frontend::parts(std::string_view raw, bool spell) const
 
 std::vector<int32_t> Frontend::instructions(std::string_view text) const {
   std::string before(text);
+  if (edition_.third && !before.starts_with(kSystem) && before.find(kEndOfPrompt) == before.npos)
+    before = concat(kSystem, " ", before);
   if (!before.ends_with(kEndOfPrompt)) before += kEndOfPrompt;
   return ids(before);
 }

@@ -1,30 +1,40 @@
-// Cuts texts into the parts that CosyVoice2 speaks one after the other, and turns them into ids.
+// Cuts texts into the parts that CosyVoice2 and 3 speak one after the other, and turns them into
+// ids.
 // Const after construction; any thread.
 // Source: CosyVoice:cosyvoice/cli/frontend.py, utils/frontend_utils.py, llm/llm.py, without the
 // optional normalisers (wetext, ttsfrd).
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "families/cosyvoice2/config.h"
 #include "text/tokens/regex.h"
 #include "text/tokens/tokenizer.h"
 
 namespace syrinx::cosyvoice2 {
 
-/// Returns the markup tokens that the authors add to the tokenizer.
-std::vector<AddedToken> markup();
+/// Returns the markup tokens that the authors of an edition add to the tokenizer; the third has
+/// tokens for phonemes and Pinyin, too.
+std::vector<AddedToken> markup(const Edition& edition);
 
 /// Cuts texts into parts and turns them into ids.
 class Frontend {
  public:
-  explicit Frontend(Tokenizer tokenizer);
+  explicit Frontend(Tokenizer tokenizer, const Edition& edition = kSecondEdition);
 
   /// Returns the ids of a text; markup such as [laughter] becomes its token.
   std::vector<int32_t> ids(std::string_view text) const;
-  /// Returns the ids of a recording's words: the same text as in parts(), but in one part.
+  /// Returns the ids of a recording's words: the same text as in parts(), but in one part. In the
+  /// third edition the words are unchanged, and the sentence of the system precedes them.
   std::vector<int32_t> prompt_text(std::string_view text) const;
+  /// Returns whether ids contain the end of a prompt, which the third edition needs.
+  bool ends_prompt(std::span<const int32_t> ids) const;
+  /// Returns the ids that precede a text without prompt: the sentence of the system in the third
+  /// edition, nothing in the second.
+  const std::vector<int32_t>& system() const { return system_; }
   /// Returns the parts of a text; empty if the text is only punctuation. A text with markup of the
   /// form <|...|> is a single part, unchanged. Without `spell`, digits in a text without Chinese
   /// characters stay digits.
@@ -37,6 +47,8 @@ class Frontend {
   bool only_punctuation(const std::string& text) const;
 
   Tokenizer tokenizer_;
+  Edition edition_;
+  std::vector<int32_t> end_of_prompt_, system_;
   Regex punctuation_;
 };
 

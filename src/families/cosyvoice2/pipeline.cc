@@ -10,10 +10,10 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-Tokenizer tokenizer(const LoadSpec& spec) {
+Tokenizer tokenizer(const LoadSpec& spec, const Edition& edition) {
   const std::string dir = join_path(spec.dir, kTokenizerFolder);
   if (spec.dummy && !is_file(join_path(dir, "vocab.json"))) return byte_tokenizer({});
-  return Tokenizer::load(dir, markup());
+  return Tokenizer::load(dir, markup(edition));
 }
 
 /// Loads the vocoder, which was published with and without the name prefix of its training network.
@@ -32,9 +32,9 @@ std::unique_ptr<Hift> load_hift(const HiftConfig& config, const LoadSpec& spec) 
 
 }  // namespace
 
-CosyVoice2::CosyVoice2(const LoadSpec& spec)
-    : config_(load_config(spec.dir)), spoken_(spoken_model(config_)) {
-  frontend_ = std::make_unique<Frontend>(tokenizer(spec));
+CosyVoice2::CosyVoice2(const LoadSpec& spec, const Edition& edition)
+    : config_(load_config(spec.dir, edition)), spoken_(spoken_model(config_)) {
+  frontend_ = std::make_unique<Frontend>(tokenizer(spec, edition), edition);
   weights_ = std::make_unique<Weights>(weights_at(spec, join_path(spec.dir, "llm.pt")));
   weights_->build([&] {
     const AbsentTensors part = spec.part("ar");
@@ -51,7 +51,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
   hift_ = load_hift(config_.hift, spec);
   stored_ = load_voices(spec.dir, config_, *flow_);
   if (spec.dummy && stored_.empty()) stored_ = dummy_voices(config_, *flow_);
-  info_.speech.no_cloning = missing_for_cloning(spec);
+  info_.speech.no_cloning = missing_for_cloning(spec, edition);
   if (info_.speech.no_cloning.empty()) voices_ = make_cloning(spec, config_);
   const int64_t ratio = config_.flow.ratio;
   flow_stage_ = std::make_unique<S3FlowStage>(*flow_, S3Noise::kFixed);
@@ -61,7 +61,7 @@ CosyVoice2::CosyVoice2(const LoadSpec& spec)
 }
 
 void CosyVoice2::describe(const LoadSpec& spec) {
-  name("cosyvoice2", spec, "Apache-2.0");
+  name(config_.edition.family, spec, "Apache-2.0");
   info_.speech.sample_rate = static_cast<int>(config_.hift.source.sample_rate);
   info_.speech.frame_rate =
       static_cast<double>(info_.speech.sample_rate) / vocoder_stage_->samples_per_token();

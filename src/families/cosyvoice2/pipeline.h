@@ -1,4 +1,5 @@
-// CosyVoice2 as a pipeline: the language model, then flow and vocoder as chunk stages.
+// CosyVoice2 and Fun-CosyVoice3 (Edition) as a pipeline: the language model, then flow and vocoder
+// as chunk stages.
 #pragma once
 
 #include <memory>
@@ -20,7 +21,7 @@ namespace syrinx::cosyvoice2 {
 class CosyVoice2 : public LoadedPipeline {
  public:
   /// Throws LoadError.
-  explicit CosyVoice2(const LoadSpec& spec);
+  explicit CosyVoice2(const LoadSpec& spec, const Edition& edition = kSecondEdition);
 
   Result<Opened> open(const SpeechRequest& request) const override;
   /// Makes a voice of a CAM++ vector, the speaker that conditions the flow.
@@ -49,12 +50,13 @@ class CosyVoice2 : public LoadedPipeline {
   std::unique_ptr<S3VocoderStage> vocoder_stage_;
 };
 
-/// The file that identifies a checkpoint of this family.
-inline constexpr const char* kMarker = "cosyvoice2.yaml";
-
 /// Loads a checkpoint from spec.dir. Throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<CosyVoice2>(spec);
+}
+/// Loads a checkpoint of Fun-CosyVoice3 from spec.dir. Throws LoadError.
+inline std::shared_ptr<const Pipeline> load_third(const LoadSpec& spec) {
+  return std::make_shared<CosyVoice2>(spec, kThirdEdition);
 }
 
 }  // namespace syrinx::cosyvoice2

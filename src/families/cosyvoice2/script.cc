@@ -1,13 +1,18 @@
 #include "families/cosyvoice2/script.h"
 
+#include <algorithm>
+
 #include "families/s3/script.h"
 
 namespace syrinx::cosyvoice2 {
 namespace {
 
-constexpr int32_t kBegin = 0, kTask = 1;  // rows of the control table
 // Steps before the end of speech is allowed, and the most steps, for each id of the text.
 constexpr int64_t kLeastPerId = 2, kMostPerId = 20;
+// Tokens of silence and breath in the third edition, and how many in a row are spoken
+// (CosyVoice:cosyvoice/cli/model.py, CosyVoice3Model, llm_job).
+constexpr int32_t kSilent[] = {1, 2, 28, 29, 55, 248, 494, 2241, 2242, 2322, 2323};
+constexpr int kMostSilent = 5;
 
 class Script : public S3Script {
  public:
@@ -20,8 +25,7 @@ class Script : public S3Script {
         frontend_(frontend),
         spell_(request.say.spell_numbers.value_or(true)),
         ignore_stop_(request.terms.ignore_stop),
-        before_(request.say.instructions.empty() ? voice->prompt_text
-                                                 : frontend.instructions(request.say.instructions)),
+        before_(before(frontend, *voice, request.say.instructions)),
         speech_(request.say.instructions.empty() ? voice->prompt_speech : std::vector<int32_t>()) {}
 
   TextPlan::Split splitter() override {
@@ -46,10 +50,11 @@ class Script : public S3Script {
     const auto add = [&](Table table, int32_t id) {
       out.add_row(id)[static_cast<size_t>(table)] = id;
     };
-    add(Table::kControl, kBegin);
-    out.add(before_);
+    add(Table::kControl, config_.begin_row());
+    // A text with a prompt of its own needs no sentence of the system.
+    if (before_ != frontend_.system() || !frontend_.ends_prompt(now.ids)) out.add(before_);
     out.add(now.ids);
-    add(Table::kControl, kTask);
+    add(Table::kControl, config_.task_row());
     for (const int32_t token : speech_) add(Table::kSpeech, token);
   }
 
@@ -59,15 +64,16 @@ class Script : public S3Script {
 
   SampleRule rule(const DelayedStreams& steps, int) const override {
     SampleRule rule;
-    const auto end = static_cast<int32_t>(config_.speech_codes);
+    const auto codes = static_cast<int32_t>(config_.speech_codes);
     if (ignore_stop_) {
-      rule.allowed[rule.ranges++] = {0, end};
+      rule.allowed[rule.ranges++] = {0, codes};
     } else if (steps.steps() >= kMostPerId * text_ids_) {
-      rule.forced = end;
+      rule.forced = config_.end_id();
     } else if (steps.steps() < kLeastPerId * text_ids_) {
-      // As in the authors' code, only the first of the three end ids is excluded.
-      rule.allowed[rule.ranges++] = {0, end};
-      rule.allowed[rule.ranges++] = {end + 1, end + 3};
+      // As in the authors' code, only the first of the ids that end speech is excluded, which in
+      // the third edition is another one than that of the end.
+      rule.allowed[rule.ranges++] = {0, codes};
+      rule.allowed[rule.ranges++] = {codes + 1, static_cast<int32_t>(config_.speech_vocab())};
     }
     return rule;
   }
@@ -76,12 +82,32 @@ class Script : public S3Script {
     return codes[0] >= config_.speech_codes;
   }
 
+  /// Leaves silence out that lasts longer than the authors' bound.
+  int emit(const DelayedStreams& steps, std::span<int32_t> frame, StepOutput& out) override {
+    if (steps.steps() == 1) silent_ = 0;
+    const bool silent = config_.edition.third && std::ranges::binary_search(kSilent, frame[0]);
+    silent_ = silent ? silent_ + 1 : 0;
+    return silent_ > kMostSilent ? 0 : S3Script::emit(steps, frame, out);
+  }
+
  private:
+  /// Returns the ids before the text.
+  static std::vector<int32_t> before(const Frontend& frontend, const Voice& voice,
+                                     std::string_view instructions) {
+    if (!instructions.empty()) return frontend.instructions(instructions);
+    if (frontend.system().empty() || frontend.ends_prompt(voice.prompt_text))
+      return voice.prompt_text;
+    std::vector<int32_t> ids = frontend.system();
+    ids.insert(ids.end(), voice.prompt_text.begin(), voice.prompt_text.end());
+    return ids;
+  }
+
   const ModelConfig& config_;
   const Frontend& frontend_;
   const bool spell_, ignore_stop_;
   const std::vector<int32_t> before_, speech_;  // ids before the text, and speech after it
   int64_t text_ids_ = 0;                        // of the segment
+  int silent_ = 0;                              // tokens of silence in a row
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// CosyVoice2's prompt for a request: the voice's text or instructions, a part of the text, the
-// voice's speech. A part is a segment.
+// The prompt of CosyVoice2 and 3 for a request: the voice's text or instructions, a part of the
+// text, the voice's speech. A part is a segment.
 #pragma once
 
 #include "families/cosyvoice2/frontend.h"

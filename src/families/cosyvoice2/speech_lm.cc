@@ -5,7 +5,7 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-constexpr int64_t kControlRows = 2;
+constexpr int64_t kControlRows = 2;  // of the second edition
 
 }  // namespace
 
@@ -17,11 +17,13 @@ std::unique_ptr<CodecLm> load_lm(const ModelConfig& config, const Weights& weigh
                      {},
                      config.decoder.kv_spec(cache_type(type)),
                      config.max_positions};
+  const bool third = config.edition.third;
+  const View spoken = weights.take("speech_embedding.weight", {speech, hidden});
   parts.tables = {weights.take("llm.model.model.embed_tokens.weight", {config.text_vocab, hidden}),
-                  weights.take("llm_embedding.weight", {kControlRows, hidden}),
-                  weights.take("speech_embedding.weight", {speech, hidden})};
-  parts.heads.push_back(
-      whole_head(load_linear(weights, "llm_decoder", speech, hidden, true, at_least_8_bits(type))));
+                  third ? spoken : weights.take("llm_embedding.weight", {kControlRows, hidden}),
+                  spoken};
+  parts.heads.push_back(whole_head(
+      load_linear(weights, "llm_decoder", speech, hidden, !third, at_least_8_bits(type))));
   weights.ignore("llm.model.lm_head.weight");  // unused; the authors' class inherits it
   return std::make_unique<CodecLm>(std::move(parts));
 }

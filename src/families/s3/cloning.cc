@@ -8,13 +8,16 @@ namespace {
 
 using Encoder = std::unique_ptr<S3ReferenceEncoder>;
 
-Encoder load_encoder(const S3Cloning::Files& files, const S3FlowConfig& flow, bool dummy) {
+Encoder load_encoder(const S3Cloning::Files& files, const S3FlowConfig& flow,
+                     const S3CloningOptions& options) {
+  const bool dummy = options.dummy;
   const Weights tokenizer(dummy ? dummy_weights() : open_s3_tokenizer_onnx(files.tokenizer));
   const Weights speaker(dummy ? dummy_weights() : open_onnx_weights(files.speaker));
   Encoder encoder;
   speaker.build([&] {
-    tokenizer.build(
-        [&] { encoder = std::make_unique<S3ReferenceEncoder>(tokenizer, speaker, flow); });
+    tokenizer.build([&] {
+      encoder = std::make_unique<S3ReferenceEncoder>(tokenizer, speaker, flow, options.mel_top_hz);
+    });
   });
   return encoder;
 }
@@ -39,12 +42,12 @@ std::string S3Cloning::Files::missing() const {
   return "";
 }
 
-S3Cloning::S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow, bool dummy,
-                     bool filled)
+S3Cloning::S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow,
+                     const S3CloningOptions& options)
     : RecordedVoices(
           std::move(info),
-          [files = std::move(files), flow, dummy] { return load_encoder(files, flow, dummy); },
-          [filled](const Encoder& encoder, RecordedVoice& recorded) {
+          [files = std::move(files), flow, options] { return load_encoder(files, flow, options); },
+          [filled = options.filled](const Encoder& encoder, RecordedVoice& recorded) {
             return hear(encoder, filled, recorded);
           }) {}
 

@@ -11,6 +11,13 @@
 
 namespace syrinx {
 
+/// How recordings become voices.
+struct S3CloningOptions {
+  bool dummy = false;        ///< the encoders have random weights
+  bool filled = false;       ///< a mel that ends before its tokens is filled up (take_filled())
+  double mel_top_hz = 8000;  ///< highest frequency of the mel
+};
+
 class S3Cloning : public RecordedVoices<std::unique_ptr<S3ReferenceEncoder>> {
  public:
   /// Paths of the two networks; not used with random weights.
@@ -19,9 +26,8 @@ class S3Cloning : public RecordedVoices<std::unique_ptr<S3ReferenceEncoder>> {
     /// The names of the missing networks; empty for none.
     std::string missing() const;
   };
-  /// `filled`: a mel that ends before its tokens is filled up as take_filled() does.
-  S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow, bool dummy,
-            bool filled = false);
+  S3Cloning(VoiceEncoderInfo info, Files files, const S3FlowConfig& flow,
+            const S3CloningOptions& options);
 };
 
 }  // namespace syrinx

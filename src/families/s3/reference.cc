@@ -8,10 +8,10 @@ namespace {
 
 constexpr int64_t kMostTokens = 1500;  // the most of a voice: one minute
 
-MelOptions mel_options(int64_t bands) {
+MelOptions mel_options(int64_t bands, double top_hz) {
   MelOptions o;
   o.sample_rate = S3ReferenceEncoder::kMelRate, o.n_fft = 1920, o.hop = 480;
-  o.mels = static_cast<int>(bands), o.high_hz = 8000;
+  o.mels = static_cast<int>(bands), o.high_hz = top_hz;
   o.framing = MelFraming::kHalfHop;
   o.power = MelPower::kSoftMagnitude;
   return o;
@@ -24,8 +24,11 @@ Error unfit(const std::string& name, const std::string& what) {
 }  // namespace
 
 S3ReferenceEncoder::S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker,
-                                       const S3FlowConfig& flow)
-    : ratio_(flow.ratio), mel_(mel_options(flow.mel)), tokenizer_(tokenizer), speaker_(speaker) {
+                                       const S3FlowConfig& flow, double mel_top_hz)
+    : ratio_(flow.ratio),
+      mel_(mel_options(flow.mel, mel_top_hz)),
+      tokenizer_(tokenizer),
+      speaker_(speaker) {
   if (speaker_.width() != flow.speaker)
     speaker.fault("xvector.dense.linear.weight",
                   concat("expected a vector of ", flow.speaker, ", got ", speaker_.width()));

@@ -44,8 +44,10 @@ class S3ReferenceEncoder {
     std::vector<float> mel_;
   };
 
-  /// `tokenizer` and `speaker` are the scopes of the two networks.
-  S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow);
+  /// `tokenizer` and `speaker` are the scopes of the two networks; `mel_top_hz`: the highest
+  /// frequency of the mel.
+  S3ReferenceEncoder(const Weights& tokenizer, const Weights& speaker, const S3FlowConfig& flow,
+                     double mel_top_hz = 8000);
 
   const S3Tokenizer& tokenizer() const { return tokenizer_; }
   int64_t ratio() const { return ratio_; }

@@ -65,6 +65,10 @@ inline Graph s3_graph(const ArStage& lm, const S3FlowConfig& config, const S3Flo
 
 /// Describes a flow for users, besides its size.
 inline std::string shape_text(const S3FlowConfig& f, size_t bytes_per_second) {
+  if (f.dit && f.plain_channels > 0) {
+    return concat(f.dit->depth, " estimator blocks x ", f.dit->width, ", ", f.steps, " steps; ",
+                  bytes_per_second >> 20, " MB a second of a stream");
+  }
   return concat(f.layers, " + ", f.up_layers, " encoder layers x ", f.width, ", ",
                 (f.middle + 2) * f.blocks, " estimator blocks x ", f.channels, ", ", f.steps,
                 " steps; ", bytes_per_second >> 20, " MB a second of a stream");

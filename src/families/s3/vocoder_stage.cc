@@ -6,6 +6,7 @@
 #include "families/s3/flow_stage.h"
 #include "families/s3/script.h"
 #include "kernels/sample.h"
+#include "kernels/uniforms.h"
 
 namespace syrinx {
 namespace {
@@ -94,7 +95,8 @@ void S3VocoderStage::run(StepContext& ctx, ChunkJob& job) const {
     }
     const View rows = all.slice(unheard, fresh * ratio_);
     const auto noise = [&](int64_t frame, std::span<float> values) {
-      philox_normal(s.seed, static_cast<uint32_t>(s.frames_before + frame), kSourceNoise, values);
+      const auto fill = hift_.config().source.uniform_noise ? philox_uniforms : philox_normal;
+      fill(s.seed, static_cast<uint32_t>(s.frames_before + frame), kSourceNoise, values);
     };
     hift_.run(ctx, rows, ended, noise, *s.hift, s.ready);
     const auto samples = static_cast<size_t>(((end - begin) * ratio_ - unheard) * hop);

@@ -79,7 +79,8 @@ std::unique_ptr<const VoiceEncoder> make_cloning(const LoadSpec& spec, const S3F
   info.family = kFamily;
   info.version = "1.1";
   info.modes.push_back({.name = kMode});
-  return std::make_unique<S3Cloning>(std::move(info), std::move(files), flow, spec.dummy, true);
+  return std::make_unique<S3Cloning>(std::move(info), std::move(files), flow,
+                                     S3CloningOptions{.dummy = spec.dummy, .filled = true});
 }
 
 Voices load_voices(const LoadSpec& spec, const S3Flow& flow, const VoiceEncoder* encoder) {

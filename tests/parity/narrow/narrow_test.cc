@@ -107,11 +107,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bounds{"qwen3_tts", {0.05, 1.5, 3, 10, 11}}, Bounds{"csm", {0.8, 2, 3.5, 16, 18}},
         Bounds{"orpheus", {0.4, 10, 15, 100, 100}}, Bounds{"chatterbox", {0.05, 1.5, 3, 14, 15}},
-        Bounds{"cosyvoice2", {0.3, 0.6, 1.2, 5, 6}}, Bounds{"zonos", {0.05, 2, 4, 18, 20}},
-        Bounds{"fish_speech", {0.05, 3, 4, 27, 28}}, Bounds{"higgs_audio", {0.06, 3, 4, 38, 44}},
-        Bounds{"opuslm", {0.04, 2, 2.5, 20, 21}}, Bounds{"bagpiper", {0.06, 3, 4, 27, 28}},
-        Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}}, Bounds{"pocket_tts", {0.03, 4.7, 6.4, 48, 37}},
-        Bounds{"vibevoice", {0.01, 1.1, 1.7, 6, 7}},
+        Bounds{"cosyvoice2", {0.3, 0.6, 1.2, 5, 6}}, Bounds{"cosyvoice3", {0.4, 2, 4, 20, 25}},
+        Bounds{"zonos", {0.05, 2, 4, 18, 20}}, Bounds{"fish_speech", {0.05, 3, 4, 27, 28}},
+        Bounds{"higgs_audio", {0.06, 3, 4, 38, 44}}, Bounds{"opuslm", {0.04, 2, 2.5, 20, 21}},
+        Bounds{"bagpiper", {0.06, 3, 4, 27, 28}}, Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}},
+        Bounds{"pocket_tts", {0.03, 4.7, 6.4, 48, 37}}, Bounds{"vibevoice", {0.01, 1.1, 1.7, 6, 7}},
         Bounds{"glm4_voice", {0.08, 3, 4, 34, 43}}, Bounds{"step_audio2", {1.6, 2.5, 4, 36, 40}},
         Bounds{"qwen3_omni", {0.05, 2.5, 4, 27, 29}}, Bounds{"llm", {0.1, 4, 6, 43, 44}}),
     [](const auto& of) { return std::string(of.param.family); });
