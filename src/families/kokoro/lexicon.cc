@@ -1,12 +1,10 @@
 #include "families/kokoro/lexicon.h"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <array>
 
 #include "base/ascii.h"
-#include "base/check.h"
+#include "families/kokoro/packed.h"
 #include "families/kokoro/phonemes.h"
 
 namespace syrinx::kokoro {
@@ -27,24 +25,6 @@ std::pair<std::string_view, std::string_view> last_of(std::string_view text) {
   while (at > 0 && (text[--at] & 0xc0) == 0x80) {
   }
   return {text.substr(at), text.substr(0, at)};
-}
-
-std::string unpacked(std::string_view gzip) {
-  constexpr int kWindowBits = 15, kGzipHeader = 16;
-  constexpr size_t kMost = 8 << 20;
-  std::string out(kMost, '\0');
-  z_stream stream{};
-  SYRINX_CHECK(inflateInit2(&stream, kWindowBits + kGzipHeader) == Z_OK, "inflateInit2 failed");
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(gzip.data()));
-  stream.avail_in = static_cast<uInt>(gzip.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int status = inflate(&stream, Z_FINISH);
-  const size_t size = out.size() - stream.avail_out;
-  inflateEnd(&stream);
-  SYRINX_CHECK(status == Z_STREAM_END, "[kokoro] the lexicon is broken");
-  out.resize(size);
-  return out;
 }
 
 /// Inserts the mark before the first vowel.

@@ -14,7 +14,8 @@ namespace syrinx::kokoro {
 namespace {
 
 constexpr float kSlowest = 0.5f, kFastest = 2;
-constexpr size_t kMostEspeakText = 20'000;  // bytes: each sentence costs a run of espeak-ng
+constexpr size_t kMostEspeakText = 20'000;          // bytes: each sentence costs a run of espeak-ng
+constexpr std::string_view kChineseLetter = "ꭧ";  // of Chinese in the alphabet of version 1.0
 constexpr int kWindow = 4096;  // frames that may wait in the edge: more than an utterance has
 
 /// Opens the checkpoint's weights or random weights. Random weights are stored without weight
@@ -103,8 +104,7 @@ class KokoroPipeline : public Pipeline {
   }
 
  private:
-  /// Returns espeak-ng's name of the request's language; the voice's language where the request
-  /// has none.
+  /// Returns the request's language; the voice's language where the request has none.
   Result<std::string> language_asked(const SpeechRequest& request) const {
     const std::string& named =
         request.voice.mix.empty() ? request.voice.name : request.voice.mix.front().voice;
@@ -117,6 +117,12 @@ class KokoroPipeline : public Pipeline {
                    concat("the voice '", voice, "' speaks '", language,
                           "', which this program cannot read; ask for another language, such as "
                           "'en-us'"),
+                   "language"};
+    }
+    if (language == "zh" && !config_.vocabulary.contains(std::string(kChineseLetter))) {
+      return Error{ErrorCode::kUnsupported,
+                   "this checkpoint has another alphabet for Chinese, bopomofo, in which this "
+                   "program cannot read; Chinese is read for Kokoro-82M v1.0",
                    "language"};
     }
     return language;
@@ -136,7 +142,7 @@ class KokoroPipeline : public Pipeline {
     }
     info_.speech.default_voice = voices_.contains("af_heart") ? "af_heart" : voices_.begin()->first;
     info_.speech.mixes = voices_.size() > 1;
-    info_.speech.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "pt-br"};
+    info_.speech.languages = {"en-us", "en-gb", "es", "fr-fr", "hi", "it", "ja", "pt-br", "zh"};
     info_.speech.late_text = LateText::kSentence;
     info_.speech.word_times = true;
     info_.offers.add("speed", {kSlowest, kFastest});

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "families/kokoro/chinese.h"
+#include "families/kokoro/japanese.h"
 #include "text/utf8.h"
 
 namespace syrinx::kokoro {
@@ -34,12 +36,29 @@ Status Script::push(std::string_view text, bool last) {
   std::vector<SentenceStream::Item> items;
   others_.push(text, items);
   if (last) others_.finish(items);
-  for (const SentenceStream::Item& item : items) {
-    const auto words = espeak_words(item.text, static_cast<int64_t>(item.place.begin), language_);
-    if (!words.ok()) return words.error();
-    cut(words.value());
-  }
+  if (items.empty()) return ok_status();
+  const auto sentences = read_others(items);
+  if (!sentences.ok()) return sentences.error();
+  for (const std::vector<Spoken>& words : sentences.value()) cut(words);
   return ok_status();
+}
+
+Result<std::vector<std::vector<Spoken>>> Script::read_others(
+    std::span<const SentenceStream::Item> items) const {
+  if (language_ == "ja") return japanese_words(items, *reader_);
+  if (language_ == "zh") {
+    const Result<const ChineseReader*> chinese = chinese_reader();
+    if (!chinese.ok()) return chinese.error();
+    return chinese_words(*chinese.value(), items, *reader_);
+  }
+  std::vector<std::vector<Spoken>> out;
+  for (const SentenceStream::Item& item : items) {
+    Result<std::vector<Spoken>> words =
+        espeak_words(item.text, static_cast<int64_t>(item.place.begin), language_);
+    if (!words.ok()) return words.error();
+    out.push_back(words.take());
+  }
+  return out;
 }
 
 bool Script::next(Utterance& out) {

@@ -32,11 +32,11 @@ struct Utterance {
 
 class Script {
  public:
-  /// `language`: "en-us", or a voice of espeak-ng. `config` must outlive the script.
+  /// `language`: "en-us", "ja", "zh", or a voice of espeak-ng. `config` must outlive the script.
   Script(const KokoroConfig& config, std::shared_ptr<const EnglishReader> reader,
          std::string language, const SpeechRequest& request);
 
-  /// Appends text; `last`: no text follows. May run espeak-ng.
+  /// Appends text; `last`: no text follows. May run espeak-ng or mecab.
   Status push(std::string_view text, bool last);
   /// Moves the next utterance to `out`; returns false when no utterance waits.
   bool next(Utterance& out);
@@ -44,6 +44,8 @@ class Script {
   void report(StepOutput& out) { unsaid_.report(out); }
 
  private:
+  Result<std::vector<std::vector<Spoken>>> read_others(
+      std::span<const SentenceStream::Item> items) const;
   void cut(std::span<const Spoken> words);
   void add(std::span<const Spoken> words);
 

@@ -144,7 +144,7 @@ Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const st
 std::string language_of(const std::string& voice) {
   static const std::map<char, std::string> kLanguages{{'a', "en-us"}, {'b', "en-gb"}, {'e', "es"},
                                                       {'f', "fr-fr"}, {'h', "hi"},    {'i', "it"},
-                                                      {'j', "ja"},    {'p', "pt-br"}, {'z', "cmn"}};
+                                                      {'j', "ja"},    {'p', "pt-br"}, {'z', "zh"}};
   const bool named = voice.size() > 3 && voice[2] == '_';
   const auto found = named ? kLanguages.find(voice[0]) : kLanguages.end();
   return found == kLanguages.end() ? "" : found->second;

@@ -25,8 +25,8 @@ Voices load_voices(const std::string& dir, const KokoroConfig& config);
 Result<std::shared_ptr<const VoicePack>> voice_of(const Voices& voices, const std::string& usual,
                                                   const SpeechRequest& request);
 
-/// Returns espeak-ng's name of the language that the first letter of a voice's name stands for
-/// ("af_heart": en-us); empty where the letter stands for no language.
+/// Returns the language that the first letter of a voice's name stands for ("af_heart": en-us), ja,
+/// zh, or else by espeak-ng's name; empty where the letter stands for no language.
 std::string language_of(const std::string& voice);
 
 }  // namespace syrinx::kokoro

@@ -1,0 +1,13 @@
+// Tables that are linked into the program as gzip. Free functions; any thread.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace syrinx::kokoro {
+
+/// Unpacks a gzip stream of at most 8 MB that CMake linked into the program. A broken stream is a
+/// bug of the program.
+std::string unpacked(std::string_view gzip);
+
+}  // namespace syrinx::kokoro

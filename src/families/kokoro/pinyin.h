@@ -1,0 +1,41 @@
+// Readings of Chinese words and misaki's phonemes of a syllable. A syllable is pinyin with a tone,
+// 5 for none: "zhong1", "lve4". Const after construction; any thread.
+// Source: pypinyin 0.55.0 (its tables, its choice of phrases), misaki 0.9.4 (transcription.py,
+// zh.py: retone).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace syrinx::kokoro {
+
+/// Characters that have readings.
+inline constexpr char32_t kFirstHan = 0x4e00, kLastHan = 0x9fff;
+
+class Pinyin {
+ public:
+  /// Unpacks the tables that are linked into the program, which takes milliseconds.
+  Pinyin();
+  /// Returns the syllable of each character of a word; "" for a character without a reading.
+  /// Readings are those of the longest phrases in the word.
+  std::vector<std::string> read(std::u32string_view word) const;
+
+ private:
+  std::vector<std::string> syllables_;  // [0] is ""
+  std::vector<uint16_t> usual_;         // reading of each character, from kFirstHan on
+  // Phrases in which a character has another reading than alone; 0: the usual one.
+  std::unordered_map<std::u32string, std::vector<uint16_t>> phrases_;
+  size_t longest_ = 0;  // characters of a phrase
+};
+
+/// Returns the phonemes of a syllable in the alphabet of the model's first version; empty for what
+/// is not a syllable.
+std::string ipa_of_pinyin(std::string_view syllable);
+
+/// The packed tables; made by CMake.
+std::string_view packed_pinyin();
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,39 @@
+// Text of Chinese and Japanese as characters that know which bytes of the request they stand for,
+// also after numbers and widths were rewritten. Free functions; any thread.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace syrinx::kokoro {
+
+/// A character; bytes [begin, end) of the request's text.
+struct Written {
+  char32_t c = 0;
+  int64_t begin = 0, end = 0;
+};
+
+/// Splits UTF-8 into characters; its first byte is byte `offset` of the request's text. An error
+/// becomes U+FFFD; a control character becomes a space.
+std::vector<Written> written(std::string_view text, int64_t offset);
+
+/// Returns the characters in UTF-8.
+std::string utf8_of(std::span<const Written> text);
+std::string utf8_of(std::u32string_view text);
+/// Returns the code points of UTF-8.
+std::u32string utf32_of(std::string_view text);
+
+/// Returns whether a character is one of a set.
+inline bool is_one_of(char32_t c, std::u32string_view set) { return set.find(c) != set.npos; }
+/// Returns whether a character is an ASCII digit or its full-width form.
+bool is_any_digit(char32_t c);
+/// Returns the value of a digit, 0 to 9.
+int digit_value(char32_t c);
+
+/// Appends `words` for the bytes of `source`, which must not be empty.
+void append(std::vector<Written>& out, std::u32string_view words, std::span<const Written> source);
+
+}  // namespace syrinx::kokoro

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Writes what misaki reads of Japanese or Chinese sentences, for KokoroEastAsia.MeasuredAgainstMisakisSentences.
+
+    python3.11 -m venv VENV && VENV/bin/pip install --no-deps misaki==0.9.4 fugashi==1.5.2 jaconv mojimoji \\
+        jieba==0.42.1 pypinyin==0.55.0 pypinyin-dict==0.9.0 cn2an==0.5.24 proces ordered-set
+    VENV/bin/python east_asia.py ja DICTIONARY < SENTENCES.txt > OUT.tsv && KOKORO_JAPANESE=OUT.tsv kokoro_test --gtest_filter=*Measured*
+    VENV/bin/python east_asia.py zh < SENTENCES.txt > OUT.tsv && KOKORO_CHINESE=OUT.tsv kokoro_test --gtest_filter=*Measured*
+
+SENTENCES.txt has a sentence a line, without Latin letters. DICTIONARY is mecab's folder of UniDic: /var/lib/mecab/dic/unidic of Debian,
+or that of PyPI's unidic-lite. UniDic 3 has '*' for the sound of a mark; misaki would leave the mark out, so it is taken as none.
+"""
+import sys
+import types
+
+
+def japanese_reader(dictionary):
+    import fugashi
+    from misaki import cutlet
+    tagger = fugashi.Tagger(f"-r /dev/null -d {dictionary}")
+
+    def words(text):
+        for word in tagger(text):
+            known = {name: getattr(word.feature, name) for name in ("pron", "kana")}
+            feature = types.SimpleNamespace(**{name: None if value == "*" else value for name, value in known.items()})
+            yield types.SimpleNamespace(surface=word.surface, char_type=word.char_type, is_unk=word.is_unk, feature=feature)
+
+    cutlet.Tagger = lambda: lambda text: list(words(text))
+    return cutlet.Cutlet()
+
+
+def chinese_reader():
+    from misaki.zh import ZHG2P
+    return ZHG2P()
+
+
+def main():
+    read = japanese_reader(sys.argv[2]) if sys.argv[1] == "ja" else chinese_reader()
+    for text in filter(None, map(str.strip, sys.stdin)):
+        print(f"{text}\t{read(text)[0]}")
+
+
+if __name__ == "__main__":
+    main()
