@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kernels/conv_add.h"
 #include "kernels/cpu/depthwise.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cuda/kernels.h"
@@ -35,7 +36,7 @@ std::span<cpu::GemmSegment> gemm_segments(StepContext& ctx, std::span<const Conv
 }
 
 void run_gemm(StepContext& ctx, const PackedConv1d& w, std::span<const cpu::GemmSegment> segments,
-              int64_t dilation, int64_t stride) {
+              int64_t dilation, int64_t stride, cpu::GemmStore store = cpu::GemmStore::kSet) {
   const int64_t in = w.in() / w.groups(), out = w.out() / w.groups();
   const int64_t panels = (out + kPanel - 1) / kPanel;
   cpu::GemmCall call;
@@ -46,6 +47,7 @@ void run_gemm(StepContext& ctx, const PackedConv1d& w, std::span<const cpu::Gemm
   call.spans = w.taps();
   call.span_len = in;
   call.span_step = dilation * w.in();
+  call.store = store;
   for (int64_t g = 0; g < w.groups(); ++g) {
     const cpu::GemmPart part{g * panels, out, nullptr, w.out(), g * out};
     call.parts = std::span(&part, 1);
@@ -143,6 +145,17 @@ void conv1d(StepContext& ctx, const PackedConv1d& w, const View& x, const View& 
             int64_t dilation, int64_t stride) {
   const ConvSegment one{x, out};
   conv1d(ctx, w, std::span(&one, 1), dilation, stride);
+}
+
+void conv1d_add(StepContext& ctx, const PackedConv1d& w, const View& x, const View& out,
+                int64_t dilation) {
+  SYRINX_CHECK(dilation >= 1 && !w.depthwise() && out.device == Device::kCpu,
+               "[conv1d_add] dilation ", dilation);
+  const ConvSegment one{x, out};
+  const std::span segments(&one, 1);
+  check_segments("conv1d_add", segments, w.in(), w.out(), conv_window(w.taps(), dilation), 1, 1);
+  Arena::Mark mark(ctx.arena);
+  run_gemm(ctx, w, gemm_segments(ctx, segments, 1), dilation, 1, cpu::GemmStore::kAdd);
 }
 
 PackedConvTranspose1d PackedConvTranspose1d::pack(const View& weight, int64_t stride,

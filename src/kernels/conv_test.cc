@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/conv_add.h"
 #include "kernels/fixture.h"
 #include "kernels/ref/conv_ref.h"
 
@@ -47,6 +48,32 @@ TEST_P(ConvTest, AgreesWithReference) {
       machine.back();
       ASSERT_TRUE(got.clean()) << c.in << " " << c.out << " t " << t;
       ASSERT_LT(relative_rms(got.view(), want), 2e-6) << c.in << " " << c.out << " t " << t;
+    }
+  }
+}
+
+TEST(ConvAdd, HasTheBitsOfAConvolutionAndASum) {
+  fixture::Bench machine(2, Device::kCpu);
+  for (const WeightType type : {WeightType::kF32, WeightType::kBF16A16}) {
+    uint32_t seed = 1;
+    for (const ConvCase& c : kCases) {
+      if (c.stride > 1 || (c.groups > 1 && c.groups == c.in)) continue;
+      const PackedConv1d packed = PackedConv1d::pack(random({c.out, c.in / c.groups, c.taps}, seed),
+                                                     random({c.out}, seed + 1), c.groups, type);
+      const Tensor x = random({60, c.in}, seed + 2);
+      const int64_t rows = conv_rows(60, c.taps, c.dilation, 1);
+      const Tensor before = random({rows, c.out}, seed + 3);
+      Tensor want({rows, c.out}, DType::kF32);
+      conv1d(machine.ctx, packed, x, want, c.dilation);
+      GuardedOutput got({rows, c.out});
+      for (int64_t i = 0; i < rows * c.out; ++i) {
+        want.f32()[i] = before.f32()[i] + want.f32()[i];
+        got.view().f32()[i] = before.f32()[i];
+      }
+      conv1d_add(machine.ctx, packed, x, got.view(), c.dilation);
+      ASSERT_TRUE(got.clean());
+      ASSERT_TRUE(same_bits(got.view(), want)) << c.in << " " << c.out;
+      seed += 4;
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "kernels/activation.h"
 #include "kernels/channels.h"
+#include "kernels/conv_add.h"
 #include "nn/layers.h"
 #include "nn/weight_norm.h"
 
@@ -43,6 +44,15 @@ View PaddedConv::run_room(StepContext& ctx, const View& room) const {
       take_rows(ctx, conv_rows(room.shape[0], conv_.taps(), dilation_, stride_), conv_.out());
   conv1d(ctx, conv_, room, out, dilation_, stride_);
   return out;
+}
+
+View PaddedConv::room_in(const View& wider, int64_t rows) const {
+  const int64_t extra = (wider.shape[0] - rows) / 2 - pad_;
+  return wider.slice(extra, wider.shape[0] - extra);
+}
+
+void PaddedConv::add_room(StepContext& ctx, const View& room, const View& out) const {
+  conv1d_add(ctx, conv_, room, out, dilation_);
 }
 
 View PaddedConv::run(StepContext& ctx, const View& x) const {
@@ -221,18 +231,23 @@ SnakeBlock::SnakeBlock(const Weights& weights, int64_t channels, int64_t taps,
   }
 }
 
-View SnakeBlock::run_part(StepContext& ctx, const Part& part, const View& x,
-                          const View& style) const {
-  const View room = part.conv.room(ctx, x.shape[0]), y = part.conv.inner(room);
-  part.norm.snaked(ctx, x, style, part.alpha.view().reshape({x.shape[1]}), part.inv_alpha, y);
-  return part.conv.run_room(ctx, room);
+/// Writes the AdaIN and Snake of x into the room of the part's convolution.
+void SnakeBlock::fill(StepContext& ctx, const Part& part, const View& x, const View& style,
+                      const View& room) const {
+  part.norm.snaked(ctx, x, style, part.alpha.view().reshape({x.shape[1]}), part.inv_alpha,
+                   part.conv.inner(room));
 }
 
 void SnakeBlock::run(StepContext& ctx, const View& x, const View& style) const {
   for (size_t i = 0; i + 1 < parts_.size(); i += 2) {
     const Arena::Mark mark(ctx.arena);
-    const View y = run_part(ctx, parts_[i], x, style);
-    add_inplace(ctx, x, run_part(ctx, parts_[i + 1], y, style));
+    const Part &wide = parts_[i], &plain = parts_[i + 1];
+    const View room = wide.conv.room(ctx, x.shape[0]);
+    fill(ctx, wide, x, style, room);
+    const View y = wide.conv.run_room(ctx, room);
+    const View inside = plain.conv.room_in(room, x.shape[0]);
+    fill(ctx, plain, y, style, inside);
+    plain.conv.add_room(ctx, inside, x);
   }
 }
 

@@ -38,8 +38,13 @@ class PaddedConv {
   /// Takes an array for T rows with zeros around them; the caller writes the rows through inner().
   View room(StepContext& ctx, int64_t rows) const;
   View inner(const View& room) const { return room.slice(pad_, room.shape[0] - pad_); }
+  /// Returns the part of a room of T rows, made for a convolution with at least this one's zeros,
+  /// that is a room of this one.
+  View room_in(const View& wider, int64_t rows) const;
   /// Convolves the rows that room() made and the caller filled.
   View run_room(StepContext& ctx, const View& room) const;
+  /// The same, added to `out`; of stride 1.
+  void add_room(StepContext& ctx, const View& room, const View& out) const;
   View run(StepContext& ctx, const View& x) const;
   size_t bytes() const { return conv_.bytes(); }
 
@@ -142,7 +147,8 @@ class SnakeBlock {
     Tensor alpha, inv_alpha;
     PaddedConv conv;
   };
-  View run_part(StepContext& ctx, const Part& part, const View& x, const View& style) const;
+  void fill(StepContext& ctx, const Part& part, const View& x, const View& style,
+            const View& room) const;
   std::vector<Part> parts_;  // a dilated and a plain convolution in turn
 };
 

@@ -258,6 +258,12 @@ void Voder::run(StepContext& ctx, const VoderJob& job, const HiftNoise& noise, s
   }
 }
 
+void Voder::reserve(StepContext& ctx, int64_t frames) const {
+  constexpr int64_t kArrays = 10;  // of the last stage's size, which take most of the memory
+  const Arena::Mark mark(ctx.arena);
+  take_rows(ctx, frames * config_.hop() / istft_.hop(), kArrays * last_.in());
+}
+
 size_t Voder::bytes() const {
   size_t sum = shared_.bytes() + encode_.bytes() + text_in_.bytes() + last_.bytes();
   for (const auto* blocks : {&pitch_, &energy_, &decode_}) {
