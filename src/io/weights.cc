@@ -16,6 +16,7 @@
 #include "io/safetensors.h"
 #include "io/taken_bytes.h"
 #include "io/torch_pickle.h"
+#include "io/torch_weights.h"
 #include "tensor/finite.h"
 
 namespace syrinx {
@@ -50,7 +51,7 @@ class CheckpointWeights : public WeightSource {
 /// A PyTorch checkpoint.
 class TorchWeights : public WeightSource {
  public:
-  explicit TorchWeights(const std::string& path) : file_(path) {}
+  explicit TorchWeights(std::shared_ptr<const MappedFile> file) : file_(std::move(file)) {}
 
   std::string where(const std::string&) const override { return file_.path(); }
   bool has(const std::string& name) const override { return file_.find(name) != nullptr; }
@@ -123,8 +124,12 @@ struct Weights::Ledger {
 
 std::unique_ptr<WeightSource> open_weights(const std::string& path) {
   if (const std::string file = torch_file(path); !file.empty())
-    return std::make_unique<TorchWeights>(file);
+    return open_torch_weights(MappedFile::open(file));
   return std::make_unique<CheckpointWeights>(path);
+}
+
+std::unique_ptr<WeightSource> open_torch_weights(std::shared_ptr<const MappedFile> file) {
+  return std::make_unique<TorchWeights>(std::move(file));
 }
 
 Weights::Weights(std::unique_ptr<WeightSource> source) : ledger_(std::make_shared<Ledger>()) {

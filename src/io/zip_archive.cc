@@ -53,6 +53,10 @@ uint64_t find_end(const Reader& in) {
       if (in.at<uint32_t>(last - back) == kEndMark && in.at<uint16_t>(last - back + 20) == back)
         return last - back;
   }
+  constexpr uint32_t kEntryMark = 0x04034b50;
+  if (in.size() >= 4 && in.at<uint32_t>(0) == kEntryMark) {
+    in.fail("the archive is cut off: no end record found; copy or download the file again");
+  }
   in.fail("expected a zip archive (PyTorch 1.6 or newer); no end record found");
 }
 

@@ -12,6 +12,7 @@
 #include "families/kokoro/pipeline.h"
 #include "families/kokoro/script.h"
 #include "families/kokoro/voices.h"
+#include "families/kokoro/weights.h"
 #include "io/expect_fault.h"
 #include "io/file.h"
 
@@ -94,6 +95,31 @@ TEST(KokoroBadInput, EmptyVoicesAreRefusedByName) {
     ADD_FAILURE() << "a folder without a voice";
   } catch (const LoadError& error) {
     expect_fault(error.what(), "voices: expected voices, NAME.pt; got none");
+  }
+}
+
+TEST(KokoroBadInput, WeightsThatAreCutOffAreReportedAndMeanwhileHarmless) {
+  const CheckpointCopy copy(checkpoint());
+  const std::string path = copy.dir.path("kokoro-v1_0.pth"), bytes = slurp(path);
+  const std::string name = "decoder.generator.conv_post.bias";
+  const auto taken = [&](WeightSource& source) {
+    const View view = source.take(name, *source.shape(name));
+    return std::string(static_cast<const char*>(view.data), view.bytes());
+  };
+  copy.dir.write("kokoro-v1_0.pth", bytes);  // the copy may be a link
+  const auto whole = open_kokoro_weights(copy.dir.path());
+  const std::string want = taken(*whole);
+  const auto source = open_kokoro_weights(copy.dir.path());
+  std::filesystem::resize_file(path, 10);  // a read from a mapping would end the process
+  EXPECT_EQ(taken(*source), want);
+  for (const size_t size : {bytes.size() - 1, bytes.size() / 2, size_t{5}}) {
+    copy.dir.write("kokoro-v1_0.pth", bytes.substr(0, size));
+    try {
+      open_kokoro_weights(copy.dir.path());
+      ADD_FAILURE() << size;
+    } catch (const LoadError& error) {
+      expect_fault(error.what(), "kokoro-v1_0.pth: zip: the archive is cut off");
+    }
   }
 }
 

@@ -17,18 +17,24 @@ constexpr std::array<std::string_view, 5> kModules{"bert", "bert_encoder", "pred
                                                    "text_encoder", "decoder"};
 constexpr std::array<int64_t, 4> kGates{0, 2, 3, 1};  // torch's input, forget, cell, output
 
-/// Removes the export wrapper's prefix, "encoder." or "decoder.", from a name.
+constexpr std::string_view kWholeModel = "kmodel.";
+
+/// Removes the export wrapper's prefix from a name of a tensor: "encoder." or "decoder.", or
+/// "kmodel." of the authors' own script.
 std::string_view inner_name(std::string_view name) {
-  for (const std::string_view part : {"encoder.", "decoder."}) {
+  for (const std::string_view part : {std::string_view("encoder."), {"decoder."}, kWholeModel}) {
     if (name.starts_with(part)) return name.substr(part.size());
   }
   return name;
 }
 
 /// The authors' name of the module of a node. Modules of the predictor that are called one by one
-/// stand alone, and a module that is called again is numbered.
-std::string module_of(std::string_view node) {
-  std::string name(inner_name(onnx_module_of(node)));
+/// stand alone, and a module that is called again is numbered. `wrapped`: the names have a prefix.
+/// Without it the predictor's text encoder has the name of the model's; only the former has lstms.
+std::string module_of(std::string_view node, bool wrapped) {
+  const std::string full = onnx_module_of(node);
+  std::string name(wrapped ? inner_name(full) : full);
+  if (!wrapped && name.starts_with("text_encoder.lstms.")) name.insert(0, "predictor.");
   const size_t last = name.find_last_not_of("0123456789");
   if (last != name.npos && last + 1 < name.size() && name[last] == '_') name.resize(last);
   const std::string_view head = std::string_view(name).substr(0, name.find('.'));
@@ -40,6 +46,9 @@ class OnnxKokoro : public WeightSource {
  public:
   explicit OnnxKokoro(const std::string& path) : graph_(path) {
     for (const OnnxTensor& tensor : graph_.tensors()) name_plain(tensor);
+    wrapped_ =
+        std::none_of(graph_.tensors().begin(), graph_.tensors().end(),
+                     [](const OnnxTensor& tensor) { return tensor.name.starts_with(kWholeModel); });
     for (const OnnxNode& node : graph_.nodes()) note_copy(node);
     for (const OnnxNode& node : graph_.nodes()) name_inputs(node);
     if (!has("decoder.generator.conv_post.weight") ||
@@ -240,12 +249,15 @@ class OnnxKokoro : public WeightSource {
       if (from != gathered_.end()) parts_[from->second].zero = input(node, 2);
       return;
     }
-    const std::string module = module_of(node.name);
+    const std::string module = module_of(node.name, wrapped_);
     if (module.empty() || module.find("stft") != module.npos) return;
     const auto put = [&](const std::string& name, Part part) { parts_.emplace(name, part); };
     const std::string weight = module + ".weight";
     if (is_convolution(node)) {
-      if (const auto found = input(node, 1)) put(weight, {.tensor = *found});
+      const auto found = input(node, 1);
+      if (found && graph_.tensors()[*found].name.find(".stft.") == std::string::npos) {
+        put(weight, {.tensor = *found});
+      }
     } else if (node.op == "ConvInteger" || node.op == "MatMulInteger") {
       const auto kind = node.op == "ConvInteger" ? Part::kWhole : Part::kTurned;
       if (const auto found = input(node, 1)) {
@@ -283,6 +295,7 @@ class OnnxKokoro : public WeightSource {
   }
 
   OnnxGraph graph_;
+  bool wrapped_ = true;  // names of modules begin with that of a wrapper
   std::map<std::string, Part> parts_;
   std::map<std::string, size_t>
       copied_;  // output of a node that only copies a tensor -> that tensor

@@ -101,6 +101,42 @@ TEST(KokoroOnnx, LstmsHaveTheirGatesInOrder) {
             (std::vector<float>{40, 60, 70, 50}));
 }
 
+/// The authors' script (kokoro 0.9.4, KModelForONNX) names tensors "kmodel.bert..." and nodes
+/// without a wrapper; the predictor's text encoder and the model's share a name.
+TEST(KokoroOnnx, NamesOfTheAuthorsExportAreKnown) {
+  const TestDir dir;
+  const std::vector<std::string> lstm{"x", "w", "w", "b"};
+  const std::string path = dir.write(
+      "a.onnx",
+      model({node("MatMul", "/bert_encoder/MatMul", {"x", "onnx::MatMul_1"}),
+             node("LSTM", "/text_encoder/lstms.0/LSTM", lstm),
+             node("LSTM", "/text_encoder/lstm/LSTM", lstm), node("LSTM", "/shared/LSTM", lstm),
+             node("Conv", "/decoder/encode/conv1/Conv", {"x", "onnx::Conv_1"}),
+             node("Conv", "/F0.0/conv1/Conv", {"x", "onnx::Conv_1"}),
+             node("ConvTranspose", "/decoder/generator/ConvTranspose",
+                  {"x", "kmodel.decoder.generator.stft.weight_backward_real"})},
+            {tensor("kmodel.decoder.generator.conv_post.weight", {1, 1, 1}, {1}),
+             tensor("kmodel.bert.embeddings.word_embeddings.weight", {1, 1}, {1}),
+             tensor("kmodel.decoder.generator.stft.weight_backward_real", {1, 1, 1}, {1}),
+             tensor("onnx::MatMul_1", {3, 2}, {1, 2, 3, 4, 5, 6}),
+             tensor("onnx::Conv_1", {1, 1, 2}, {7, 8}),
+             tensor("w", {2, 4, 1}, std::vector<float>(8, 1)),
+             tensor("b", {2, 8}, std::vector<float>(16, 1))}));
+  const auto source = open_kokoro_onnx(path);
+  std::vector<std::string> names = source->names();
+  std::erase_if(names, [](const std::string& name) {
+    return name.find("_l0") != name.npos && !name.ends_with("bias_hh_l0");
+  });
+  EXPECT_EQ(names,
+            (std::vector<std::string>{
+                "bert.embeddings.word_embeddings.weight", "bert_encoder.weight",
+                "decoder.encode.conv1.weight", "decoder.generator.conv_post.weight",
+                "predictor.F0.0.conv1.weight", "predictor.shared.bias_hh_l0",
+                "predictor.text_encoder.lstms.0.bias_hh_l0", "text_encoder.lstm.bias_hh_l0"}));
+  EXPECT_EQ(weight_numbers(Weights(open_kokoro_onnx(path)), "bert_encoder.weight", {2, 3}),
+            (std::vector<float>{1, 3, 5, 2, 4, 6}));
+}
+
 /// An f16 export of a whole checkpoint. LSTMs are nodes that read their tensors through casts;
 /// other weights have their own names.
 class HalfExport {

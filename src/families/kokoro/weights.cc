@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "families/kokoro/onnx.h"
+#include "io/torch_weights.h"
 
 namespace syrinx::kokoro {
 namespace {
@@ -72,7 +73,10 @@ std::unique_ptr<WeightSource> open_kokoro_weights(const std::string& dir) {
     return found.empty() ? "" : found[0];
   };
   const std::string pickle = only(".pth");
-  if (!pickle.empty()) return std::make_unique<UnwrappedWeights>(open_weights(pickle));
+  // The file is read, not mapped: a mapped file that is cut off meanwhile ends the process.
+  if (!pickle.empty()) {
+    return std::make_unique<UnwrappedWeights>(open_torch_weights(MappedFile::read(pickle)));
+  }
   const std::string graph = only(".onnx");
   if (!graph.empty()) return open_kokoro_onnx(graph);
   return std::make_unique<UnwrappedWeights>(open_weights(dir));
