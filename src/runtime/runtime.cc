@@ -148,6 +148,11 @@ const Family* family_of_file(const std::string& path) {
 std::optional<FoundModel> find_model_file(const std::string& path) {
   if (is_file(path)) {
     if (const Family* family = family_of_file(path)) return FoundModel{family, path};
+    if (path.ends_with(".ckpt")) {
+      throw LoadError(concat(path,
+                             ": a training checkpoint is not loaded; export a voice of Piper with "
+                             "python3 -m piper.train.export_onnx and give the .onnx"));
+    }
     std::string known;
     for (const Family& family : families()) {
       for (const std::string_view ending : family.file_endings)

@@ -51,6 +51,8 @@ TEST(ModelFile, IsAModelAndSoIsADirectoryWithIt) {
   EXPECT_TRUE(says(load_fault(options), "has several models; name one of its files"));
   options.model = dir.write("notes.txt", "x");
   EXPECT_TRUE(says(load_fault(options), "notes.txt: expected a model's directory, or a file"));
+  options.model = dir.write("epoch=10.ckpt", "PK");
+  EXPECT_TRUE(says(load_fault(options), "python3 -m piper.train.export_onnx"));
 }
 
 TEST(ModelProgress, GrowsToTheEndAlsoOfALoadThatFails) {
