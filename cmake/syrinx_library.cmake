@@ -86,7 +86,11 @@ function(syrinx_library name)
     if(NOT ARG_PCH)
       set(ARG_PCH library)
     endif()
-    syrinx_use_pch(syrinx_${target} ${ARG_PCH})
+    # GCC 14 takes no headers that were precompiled at another level; those of `server` are all COLD.
+    if(NOT (ARG_COLD AND ARG_PCH STREQUAL library AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 14
+            AND CMAKE_CXX_COMPILER_ID STREQUAL GNU))
+      syrinx_use_pch(syrinx_${target} ${ARG_PCH})
+    endif()
     if(ARG_COLD)
       target_compile_options(syrinx_${target} PRIVATE ${SYRINX_COLD_OPTIONS})
     endif()

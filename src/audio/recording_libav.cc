@@ -396,7 +396,9 @@ class DecodingHere : public Decoding {
     if (out.empty()) {
       out.swap(samples);
     } else {
-      out.insert(out.end(), samples.begin(), samples.end());
+      const size_t before = out.size();
+      out.resize(before + samples.size());
+      std::copy(samples.begin(), samples.end(), out.data() + before);
       samples.clear();
     }
     return !decoder_.done();

@@ -49,7 +49,10 @@ void Batch::begin_chunks(const ChunkStage& stage) {
 }
 
 void Batch::add_job(StreamState* state, int left, int fresh, int ahead, bool last) {
-  jobs_.push_back({state, {}, {}, left, fresh, ahead, last, {}, 0});
+  ChunkJob& job = jobs_.emplace_back();
+  job.state = state;
+  job.left = left, job.fresh = fresh, job.ahead = ahead;
+  job.last = last;
   units_ += fresh;
 }
 

@@ -168,6 +168,15 @@ std::string_view full_stop_for(std::string_view sentence) {
   return {};
 }
 
+/// Returns the line of the event that a parser is at. Expat 2.9 deprecates the shorter name.
+unsigned long current_line(XML_Parser parser) {
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9
+  return XML_GetCurrentLineNumber64(parser);
+#else
+  return XML_GetCurrentLineNumber(parser);
+#endif
+}
+
 class SsmlReader {
  public:
   SsmlReader(std::string_view document, bool english)
@@ -219,11 +228,11 @@ class SsmlReader {
   void fail(std::string what) {
     if (!fault_.empty()) return;
     fault_ = std::move(what);
-    line_ = XML_GetCurrentLineNumber(parser_);
+    line_ = current_line(parser_);
     XML_StopParser(parser_, XML_FALSE);
   }
   Error error(std::string_view what) const {
-    const auto line = fault_.empty() ? XML_GetCurrentLineNumber(parser_) : line_;
+    const auto line = fault_.empty() ? current_line(parser_) : line_;
     return {ErrorCode::kInvalid, concat("SSML, line ", line, ": ", what), "input"};
   }
   void ignore(std::string what) {

@@ -189,15 +189,15 @@ void CodecLm::add_vectors(StepContext& ctx, const BatchRows& rows, const View& x
 View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
   const View x = ctx.arena.take({batch.rows, traits_.hidden}, DType::kF32);
   const Arena::Mark mark(ctx.arena), host_mark(ctx.host);
-  const auto tables = static_cast<int>(parts_.tables.size());
-  const BatchRows rows = fill_rows(ctx, batch, tables + (parts_.beside ? 1 : 0));
+  const size_t tables = parts_.tables.size();
+  const BatchRows rows = fill_rows(ctx, batch, static_cast<int>(tables) + (parts_.beside ? 1 : 0));
   std::span<int32_t> ids = rows.ids, text;
   if (parts_.beside) {
-    ids = take_array<int32_t>(ctx, int64_t{batch.rows} * tables);
+    ids = take_array<int32_t>(ctx, int64_t{batch.rows} * static_cast<int64_t>(tables));
     text = take_array<int32_t>(ctx, batch.rows);
-    for (size_t row = 0, width = static_cast<size_t>(tables); row < text.size(); ++row) {
-      const std::span<const int32_t> from = rows.ids.subspan(row * (width + 1), width + 1);
-      std::ranges::copy(from.first(width), ids.subspan(row * width).begin());
+    for (size_t row = 0; row < text.size(); ++row) {
+      const std::span<const int32_t> from = rows.ids.subspan(row * (tables + 1), tables + 1);
+      std::copy_n(from.data(), tables, ids.data() + row * tables);
       text[row] = from.back();
     }
   }
