@@ -31,7 +31,7 @@ TEST_P(UnigramGoldens, IdsAndTextsAreTheirs) {
   for (const Json& text : golden["texts"]) {
     const Ids ids = text["ids"];
     EXPECT_EQ(tokenizer.encode(text["text"].get<std::string>()), ids) << text["text"];
-    EXPECT_EQ(tokenizer.decode(ids), text["decoded"]) << text["text"];
+    EXPECT_EQ(tokenizer.decode(ids), text["decoded"].get<std::string>()) << text["text"];
   }
 }
 
