@@ -1,27 +1,58 @@
-// How far a recogniser is behind, predicted from what its passes took. Calls take the time in
-// seconds of one clock, which never goes back. One thread at a time.
+// The passes of a recogniser that speakers wait for: their order, and how late their transcripts
+// are, predicted from what passes took. Live passes run in the order in which they became due, a
+// few at a time, so that the first ones end early; more at once would all end late. A pass in the
+// background is not held back, as the engine runs it only when no live pass has work. Calls take
+// the time in seconds of one clock, which never goes back. One thread at a time.
 #pragma once
+
+#include <cstdint>
+#include <vector>
 
 namespace syrinx {
 
 class Backlog {
  public:
+  using Pass = int64_t;  ///< names a pass that is due; 0: none
+
+  /// `at_once`: live passes that may run at the same time, at least 1.
+  explicit Backlog(int at_once) : at_once_(at_once) {}
+
   /// A pass is due: it waits or runs from now on.
-  void begin(double now_s);
+  Pass begin(double now_s, bool background = false);
+  /// A pass that was in the background is live from now on, and keeps its turn.
+  void raise(Pass pass);
   /// A pass is no longer due; `done`: it ran to its end.
-  void end(double now_s, bool done);
-  /// Returns the seconds until a new pass would begin if it waited for all due passes but `own` of
-  /// them. Each pass is predicted to take the mean time of earlier passes (kUnknown_s before the
-  /// first), and at least the time that the running pass has taken so far.
-  double wait_s(double now_s, int own = 0) const;
+  void end(Pass pass, double now_s, bool done);
+  /// Returns whether it is the turn of a due pass.
+  bool may_run(Pass pass) const;
+
+  /// Returns the seconds until a new pass would begin if it waited for all due passes but `own`.
+  /// Each pass is predicted to take the mean time of earlier passes (kUnknown_s before the first),
+  /// and at least the time that the running pass has taken so far.
+  double wait_s(double now_s, Pass own = 0) const;
+  /// Predicts the seconds from when a pass became due until its end; 0: it is its turn. Time that
+  /// has passed counts, so the prediction grows while passes take longer than those before. For
+  /// `pass` 0: the same of a live pass that would be due now.
+  double delay_s(double now_s, Pass pass) const;
 
   static constexpr double kUnknown_s = 1;
 
  private:
+  struct Due {
+    Pass pass;
+    double since_s;
+    bool background;
+  };
   /// Factor by which each pass reduces the weight of earlier measurements.
   static constexpr double kKept = 0.9;
 
-  int due_ = 0;
+  int live_before(Pass pass) const;  // 0: all live passes
+  double since_s(Pass pass, double now_s) const;
+  double pass_s(double now_s) const;
+
+  const int at_once_;
+  Pass last_ = 0;
+  std::vector<Due> due_;           // in the order of begin()
   double since_s_ = 0;             // when the last pass ended, or the first due pass arrived
   double spent_s_ = 0, made_ = 0;  // fading: seconds with passes due, passes that were made
 };

@@ -2,19 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace syrinx {
 namespace {
 
 TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
-  Backlog backlog;
-  backlog.begin(10);
-  backlog.end(10.5, true);
+  Backlog backlog(1);
+  backlog.end(backlog.begin(10), 10.5, true);
   EXPECT_EQ(backlog.wait_s(10.5), 0) << "no pass is due";
-  for (int i = 0; i < 4; ++i) backlog.begin(100);  // the idle time before counts for no pass
+  std::vector<Backlog::Pass> due;
+  for (int i = 0; i < 4; ++i) due.push_back(backlog.begin(100));  // idle time counts for none
   EXPECT_NEAR(backlog.wait_s(100), 4 * 0.5, 1e-9);
-  backlog.end(100.2, false);
+  backlog.end(due[3], 100.2, false);
   EXPECT_NEAR(backlog.wait_s(100.2), 3 * 0.5, 1e-9) << "a pass that is dropped costs nothing";
-  for (int i = 1; i <= 3; ++i) backlog.end(100 + i * 0.5, true);
+  for (int i = 0; i < 3; ++i) backlog.end(due[static_cast<size_t>(i)], 100.5 + i * 0.5, true);
   EXPECT_EQ(backlog.wait_s(101.5), 0);
   backlog.begin(200);
   EXPECT_NEAR(backlog.wait_s(200), 0.5, 1e-9);
@@ -22,30 +25,28 @@ TEST(Backlog, IsWhatPassesTookTimesThoseThatAreDue) {
 
 /// The prediction covers the first pass, and a pass on a machine that has become slow.
 TEST(Backlog, IsAtLeastWhatTheRunningPassHasTaken) {
-  Backlog backlog;
-  backlog.begin(10);
-  backlog.begin(10);
+  Backlog backlog(1);
+  const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10);
   EXPECT_NEAR(backlog.wait_s(10), 2 * Backlog::kUnknown_s, 1e-9) << "no pass was measured";
   EXPECT_NEAR(backlog.wait_s(13), 2 * 3, 1e-9);
-  EXPECT_NEAR(backlog.wait_s(13, 1), 3, 1e-9) << "for one of the two";
-  backlog.end(13, true);
+  EXPECT_NEAR(backlog.wait_s(13, second), 3, 1e-9) << "for one of the two";
+  backlog.end(first, 13, true);
   EXPECT_NEAR(backlog.wait_s(14), 3, 1e-9);
-  EXPECT_EQ(backlog.wait_s(14, 1), 0);
-  EXPECT_EQ(backlog.wait_s(14, 2), 0);
+  EXPECT_EQ(backlog.wait_s(14, second), 0);
   EXPECT_NEAR(backlog.wait_s(20), 7, 1e-9);
 }
 
 TEST(Backlog, FollowsAMachineThatChanges) {
-  Backlog backlog;
+  Backlog backlog(1);
   double now_s = 0;
   const auto passes = [&](int count, double each_s) {
     for (int i = 0; i < count; ++i) {
-      backlog.begin(now_s);
-      backlog.end(now_s += each_s, true);
+      const Backlog::Pass pass = backlog.begin(now_s);
+      backlog.end(pass, now_s += each_s, true);
     }
-    backlog.begin(now_s);
+    const Backlog::Pass one = backlog.begin(now_s);
     const double wait_s = backlog.wait_s(now_s);
-    backlog.end(now_s, false);
+    backlog.end(one, now_s, false);
     return wait_s;
   };
   EXPECT_NEAR(passes(20, 0.3), 0.3, 1e-9);
@@ -55,13 +56,93 @@ TEST(Backlog, FollowsAMachineThatChanges) {
 
 /// Passes that share a batch end together: each counts with its share of the time.
 TEST(Backlog, SharesTimeAmongPassesThatRunTogether) {
-  Backlog backlog;
+  Backlog backlog(4);
   for (int round = 0; round < 10; ++round) {
-    for (int i = 0; i < 4; ++i) backlog.begin(round);
-    for (int i = 0; i < 4; ++i) backlog.end(round + 0.8, true);
+    std::vector<Backlog::Pass> together;
+    for (int i = 0; i < 4; ++i) together.push_back(backlog.begin(round));
+    for (const Backlog::Pass pass : together) EXPECT_TRUE(backlog.may_run(pass));
+    for (const Backlog::Pass pass : together) backlog.end(pass, round + 0.8, true);
   }
   backlog.begin(100);
   EXPECT_NEAR(backlog.wait_s(100), 0.2, 0.04);
+}
+
+TEST(Backlog, PassesRunInTheOrderInWhichTheyBecameDue) {
+  Backlog backlog(1);
+  const Backlog::Pass early = backlog.begin(0, true), first = backlog.begin(1),
+                      second = backlog.begin(2);
+  EXPECT_TRUE(backlog.may_run(early)) << "in the background";
+  EXPECT_TRUE(backlog.may_run(first));
+  EXPECT_FALSE(backlog.may_run(second));
+  EXPECT_TRUE(backlog.may_run(0));
+  backlog.raise(early);
+  EXPECT_TRUE(backlog.may_run(early));
+  EXPECT_FALSE(backlog.may_run(first)) << "the raised pass was due before it";
+  backlog.end(early, 3, true);
+  backlog.end(first, 4, false);
+  EXPECT_TRUE(backlog.may_run(second));
+}
+
+TEST(Backlog, ADelayCountsFromWhenAPassBecameDue) {
+  Backlog backlog(1);
+  EXPECT_EQ(backlog.delay_s(0, 0), 0) << "there is no other pass";
+  backlog.end(backlog.begin(0), 2, true);
+  const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10.5);
+  EXPECT_EQ(backlog.delay_s(11, first), 0) << "it is its turn";
+  EXPECT_NEAR(backlog.delay_s(11, second), 0.5 + 1 + 2,
+              1e-9);  // waited, rest of the first, its own
+  EXPECT_NEAR(backlog.delay_s(11, 0), 1 + 2 + 2, 1e-9) << "of one more pass";
+  EXPECT_NEAR(backlog.delay_s(15, second), 4.5 + 5, 1e-9) << "passes take at least 5 s now";
+}
+
+/// Twenty speakers end within 6 s, and no pass was measured: each pass takes `pass_s`. Those whose
+/// delay passes the bound leave, when they end or at a later tick.
+TEST(Backlog, AdmittedTranscriptsComeWithinTheBoundFromTheFirstTurnOn) {
+  constexpr double kBound_s = 5, kTick_s = 0.25;
+  struct Speaker {
+    double end_s = 0;
+    Backlog::Pass pass = 0;
+    bool refused = false;
+    double left_s = 0, heard_s = -1;
+  };
+  for (const double pass_s : {0.5, 2.0, 4.0, 9.0}) {
+    Backlog backlog(1);
+    std::vector<Speaker> speakers(20);
+    for (size_t i = 0; i < speakers.size(); ++i) {
+      speakers[i].end_s = 0.3 * static_cast<double>(i);
+      speakers[i].left_s = pass_s;
+    }
+    double latest_refusal_s = 0;
+    for (double now_s = 0; now_s < 60; now_s += kTick_s) {
+      for (Speaker& each : speakers) {
+        if (each.refused || each.heard_s >= 0 || each.end_s > now_s) continue;
+        if (backlog.delay_s(now_s, each.pass) > kBound_s) {
+          if (each.pass != 0) backlog.end(each.pass, now_s, false);
+          each.refused = true;
+          latest_refusal_s = std::max(latest_refusal_s, now_s - each.end_s);
+          continue;
+        }
+        if (each.pass == 0) each.pass = backlog.begin(now_s);
+      }
+      for (Speaker& each : speakers) {
+        if (each.refused || each.pass == 0 || each.heard_s >= 0 || !backlog.may_run(each.pass))
+          continue;
+        if ((each.left_s -= kTick_s) > 1e-9) break;
+        each.heard_s = now_s + kTick_s - each.end_s;
+        backlog.end(each.pass, now_s + kTick_s, true);
+        break;
+      }
+    }
+    int heard = 0;
+    for (const Speaker& each : speakers) {
+      if (each.refused) continue;
+      ++heard;
+      EXPECT_LE(each.heard_s, std::max(kBound_s, pass_s) + 2 * kTick_s) << pass_s;
+      EXPECT_GE(each.heard_s, 0) << pass_s << ": neither heard nor refused";
+    }
+    EXPECT_GE(heard, std::min(20.0, 5 / pass_s)) << pass_s;
+    EXPECT_LE(latest_refusal_s, kBound_s + kTick_s) << pass_s;
+  }
 }
 
 }  // namespace

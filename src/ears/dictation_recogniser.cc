@@ -13,6 +13,7 @@ namespace {
 constexpr double kLongestStretchS =
     30;  // seconds, also for models that accept more: a listener must not wait for minutes
 constexpr double kQuietS = 0.2;
+constexpr int kAtOnce = 8;         // a step of a language model costs little more for eight
 constexpr float kSilence = 1e-3f;  // loudest sample of a stretch without a voice: -60 dB
 
 class DictationLoop final : public HearingLoop {
@@ -126,10 +127,10 @@ size_t quietest_cut(std::span<const float> samples, size_t most) {
 std::shared_ptr<Recogniser> dictation_recogniser(std::shared_ptr<Engine> engine) {
   const Pipeline& model = engine->pipeline();
   if (model.info().hearing.dictates_s <= 0) return nullptr;
-  return engine_recogniser(std::move(engine), info_of(model.info()),
-                           [&model](const ListenOptions& options) {
-                             return std::make_unique<DictationLoop>(model, options);
-                           });
+  const auto loops = [&model](const ListenOptions& options) {
+    return std::make_unique<DictationLoop>(model, options);
+  };
+  return engine_recogniser(std::move(engine), info_of(model.info()), loops, kAtOnce);
 }
 
 }  // namespace syrinx

@@ -43,7 +43,8 @@ struct EngineHearing {
   bool posted = false;           // a piece of work for it waits or runs
   bool again = false;            // new input came while its piece of work ran
   bool over = false;             // finished() was called, or is about to be
-  bool due = false;              // the backlog counts it
+  Backlog::Pass pass = 0;        // in the backlog; 0: no speaker waits for it
+  bool in_line = false;          // its request waits until the backlog lets it run
   std::optional<Answer> answer;  // to the running request
   RequestId request = 0;         // the running request; 0: none
   // Used only by the thread that runs its piece of work.
@@ -58,8 +59,12 @@ struct EngineHearing {
 /// Must outlive its listeners.
 class EngineRecogniser final : public Recogniser {
  public:
-  EngineRecogniser(std::shared_ptr<Engine> engine, RecogniserInfo info, LoopMaker loops)
-      : engine_(std::move(engine)), info_(std::move(info)), loops_(std::move(loops)) {
+  EngineRecogniser(std::shared_ptr<Engine> engine, RecogniserInfo info, LoopMaker loops,
+                   int at_once)
+      : engine_(std::move(engine)),
+        info_(std::move(info)),
+        loops_(std::move(loops)),
+        backlog_(at_once) {
     threads_.emplace(1);
   }
   ~EngineRecogniser() override;
@@ -70,7 +75,11 @@ class EngineRecogniser final : public Recogniser {
   using Hearing = std::shared_ptr<EngineHearing>;
   double wait_s(const Hearing& hearing) const {
     const std::lock_guard lock(mutex_);
-    return backlog_.wait_s(now_s(), hearing->due ? 1 : 0);
+    return backlog_.wait_s(now_s(), hearing->pass);
+  }
+  double delay_s(const Hearing& hearing) const {
+    const std::lock_guard lock(mutex_);
+    return hearing->over || hearing->request != 0 ? 0 : backlog_.delay_s(now_s(), hearing->pass);
   }
   void hear(const Hearing& hearing, std::span<const float> samples);
   void end(const Hearing& hearing);
@@ -82,6 +91,7 @@ class EngineRecogniser final : public Recogniser {
  private:
   void post(const Hearing& hearing);  // under mutex_
   void wake_one();                    // under mutex_
+  void wake_line();                   // under mutex_
   /// Updates the backlog. It counts live listeners that have ended, whose speakers wait or soon
   /// will (early passes begin in a pause). `done`: the listener got its transcript. Under mutex_.
   void count(EngineHearing& hearing, bool done = false);
@@ -114,6 +124,7 @@ class EngineListener final : public Listener {
   void hear(std::span<const float> samples) override { recogniser_.hear(hearing_, samples); }
   void raise() override { recogniser_.raise(hearing_); }
   double wait_s() const override { return recogniser_.wait_s(hearing_); }
+  double delay_s() const override { return recogniser_.delay_s(hearing_); }
   void end() override { recogniser_.end(hearing_); }
   void cancel() override { recogniser_.cancel(hearing_); }
 
@@ -183,6 +194,7 @@ void EngineRecogniser::end(const Hearing& hearing) {
 void EngineRecogniser::raise(const Hearing& hearing) {
   const std::lock_guard lock(mutex_);
   if (!std::exchange(hearing->background, false)) return;
+  backlog_.raise(hearing->pass);
   if (hearing->request != 0) engine_->raise_priority(hearing->request);
 }
 
@@ -197,8 +209,20 @@ void EngineRecogniser::cancel(const Hearing& hearing) {
 
 void EngineRecogniser::count(EngineHearing& hearing, bool done) {
   const bool due = hearing.live && hearing.ended && !hearing.cancelled && !hearing.over;
-  if (std::exchange(hearing.due, due) == due) return;
-  due ? backlog_.begin(now_s()) : backlog_.end(now_s(), done);
+  if (due == (hearing.pass != 0)) return;
+  if (due) {
+    hearing.pass = backlog_.begin(now_s(), hearing.background);
+  } else {
+    backlog_.end(std::exchange(hearing.pass, 0), now_s(), done);
+    wake_line();
+  }
+}
+
+/// Lets the recordings whose turn has come go on.
+void EngineRecogniser::wake_line() {
+  for (const Hearing& hearing : hearings_) {
+    if (hearing->in_line && backlog_.may_run(hearing->pass)) post(hearing);
+  }
 }
 
 void EngineRecogniser::heard(const Hearing& hearing, Answer answer) {
@@ -291,7 +315,8 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   request.terms.offline = !h.live;
   // Under the mutex, so that the request's end, or a cancel, finds its id.
   std::unique_lock lock(mutex_);
-  if (h.cancelled) return;
+  h.in_line = !backlog_.may_run(h.pass);
+  if (h.cancelled || h.in_line) return;
   request.terms.background = h.background;
   ++at_work_;
   const auto sink = std::make_shared<AnswerSink>(*this, hearing);
@@ -353,8 +378,9 @@ void EngineRecogniser::finish(const Hearing& hearing, std::optional<Error> error
 }  // namespace
 
 std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, RecogniserInfo info,
-                                              LoopMaker loops) {
-  return std::make_shared<EngineRecogniser>(std::move(engine), std::move(info), std::move(loops));
+                                              LoopMaker loops, int at_once) {
+  return std::make_shared<EngineRecogniser>(std::move(engine), std::move(info), std::move(loops),
+                                            at_once);
 }
 
 RecogniserInfo info_of(const PipelineInfo& model) {

@@ -49,9 +49,11 @@ class HearingLoop {
 using LoopMaker = std::function<std::unique_ptr<HearingLoop>(const ListenOptions& options)>;
 
 /// Makes a recogniser that handles each recording with a loop made by `loops` and submits the
-/// requests to `engine`.
+/// requests to `engine`. `at_once`: live recordings that have ended and have requests in the engine
+/// at the same time; the others wait in the order in which they ended. More than one pays where
+/// a batch costs less than its requests one by one.
 std::shared_ptr<Recogniser> engine_recogniser(std::shared_ptr<Engine> engine, RecogniserInfo info,
-                                              LoopMaker loops);
+                                              LoopMaker loops, int at_once);
 
 /// Returns the name, family, channel and memory of a model.
 RecogniserInfo info_of(const PipelineInfo& model);

@@ -136,6 +136,10 @@ class Listener {
   /// Predicts how many seconds the last pass of this listener would wait for passes of other
   /// listeners if the recording ended now; 0 also if unknown. Threads: as hear().
   virtual double wait_s() const { return 0; }
+  /// Predicts how many seconds after the end of the recording (now, if it goes on) its transcript
+  /// comes; 0 if its last pass waits for no pass of another listener, or if unknown. Threads: as
+  /// hear().
+  virtual double delay_s() const { return 0; }
   /// Ends the recording. Called at most once; hear() must not follow.
   virtual void end() = 0;
   virtual void cancel() = 0;

@@ -144,16 +144,17 @@ class PassingListener final : public Listener {
     early_.reset();
     hear(std::exchange(silence_, {}));
   }
-  /// A listener whose early pass has ended waits for no pass; one whose early pass runs does not
-  /// wait for that pass.
-  double wait_s() const override {
-    if (!early_) return main_->wait_s();
-    return sink_->heard_early() ? 0 : early_->wait_s();
+  double wait_s() const override { return main_->wait_s(); }
+  /// A listener whose early pass has ended waits for no pass.
+  double delay_s() const override {
+    if (!early_) return main_->delay_s();
+    return sink_->heard_early() ? 0 : early_->delay_s();
   }
   void end() override {
     sink_->close();
     pass_.reset();
     if (early_ && sink_->take_early()) return early_->raise();
+    early_.reset();
     main_->end();
   }
   void cancel() override {

@@ -50,6 +50,7 @@ class WholeRecogniser final : public Recogniser {
     void hear(std::span<const float> samples) override { one_->samples += samples.size(); }
     void raise() override { one_->raised = true; }
     double wait_s() const override { return behind_s_; }
+    double delay_s() const override { return behind_s_; }
     void end() override { one_->ended = true; }
     void cancel() override { one_->cancelled = true; }
 
@@ -189,16 +190,16 @@ TEST(EarlyPasses, WhatFailsOrIsTooLongIsHeardAtTheEnd) {
 TEST(EarlyPasses, APassThatHasEndedWaitsForNothing) {
   Paused turn;
   turn.recogniser->behind_s = 7;
-  EXPECT_EQ(turn.listener->wait_s(), 7);
+  EXPECT_EQ(turn.listener->delay_s(), 7);
   turn.recogniser->tell(1);
-  EXPECT_EQ(turn.listener->wait_s(), 0);
+  EXPECT_EQ(turn.listener->delay_s(), 0);
   turn.listener->pause(false);
-  EXPECT_EQ(turn.listener->wait_s(), 7) << "more was said";
+  EXPECT_EQ(turn.listener->delay_s(), 7) << "more was said";
 
   Paused failed;
   failed.recogniser->behind_s = 7;
   failed.recogniser->fail(1);
-  EXPECT_EQ(failed.listener->wait_s(), 7);
+  EXPECT_EQ(failed.listener->delay_s(), 7);
 }
 
 /// A recogniser that is behind makes only the passes for which speakers wait.

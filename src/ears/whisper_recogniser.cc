@@ -8,6 +8,9 @@
 namespace syrinx {
 namespace {
 
+/// Nearly all of a short turn's time goes to the encoder, which takes windows one by one.
+constexpr int kAtOnce = 1;
+
 class WhisperHearing final : public HearingLoop {
  public:
   WhisperHearing(const whisper::Whisper& model, const WhisperOptions& options, bool live)
@@ -65,7 +68,7 @@ std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
     if (!options.temperatures.empty()) how.temperatures = options.temperatures;
     return std::make_unique<WhisperHearing>(*model, how, options.live);
   };
-  return engine_recogniser(std::move(engine), std::move(info), loops);
+  return engine_recogniser(std::move(engine), std::move(info), loops, kAtOnce);
 }
 
 }  // namespace syrinx

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
@@ -290,6 +291,43 @@ TEST(WhisperRecogniser, SaysHowFarItIsBehind) {
   EXPECT_GT(listeners[2]->wait_s(), 0);
   EXPECT_EQ(pausing->wait_s(), 0);
   pause->wait();
+}
+
+/// Turns that end at once are heard one after another, so that the first transcript comes early.
+TEST(WhisperRecogniser, HearsTurnsInTheOrderInWhichTheyEnd) {
+  const auto engine = whisper_engine("small", 1);
+  const std::shared_ptr<Recogniser> recogniser = whisper_recogniser(engine);
+  const ListenOptions options{.language = "en", .temperatures = {0}, .live = true};
+  std::mutex mutex;
+  std::vector<size_t> order;
+  struct Noted final : TranscriptSink {
+    explicit Noted(std::function<void()> note) : note_(std::move(note)) {}
+    void segment(const TranscriptSegment&) override {}
+    void finished(Result<Transcript>) override {
+      note_();
+      ended.set_value();
+    }
+    const std::function<void()> note_;
+    std::promise<void> ended;
+  };
+  std::vector<std::unique_ptr<Listener>> listeners;
+  std::vector<std::shared_ptr<Noted>> sinks;
+  for (size_t i = 0; i < 5; ++i) {
+    sinks.push_back(std::make_shared<Noted>([&, i] {
+      const std::lock_guard lock(mutex);
+      order.push_back(i);
+    }));
+    listeners.push_back(recogniser->open(options, sinks[i]).take());
+    listeners[i]->hear(fixture::golden_signal(i == 0 ? 400'000 : 20'000, 5));
+  }
+  for (auto& listener : listeners) listener->end();
+  EXPECT_EQ(listeners[0]->delay_s(), 0);
+  EXPECT_GT(listeners[4]->delay_s(), listeners[3]->delay_s());
+  EXPECT_GT(listeners[3]->delay_s(), 0);
+  listeners[2]->cancel();
+  for (const auto& sink : sinks) sink->ended.get_future().wait();
+  std::erase(order, 2u);
+  EXPECT_EQ(order, (std::vector<size_t>{0, 1, 3, 4}));
 }
 
 TEST(WhisperRecogniser, NothingAndNoise) {

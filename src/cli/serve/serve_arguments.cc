@@ -96,9 +96,10 @@ void add_hearing(CLI::App& app, ServeOptions& serve) {
                  "seconds of one recording that is written down")
       ->check(above(0))
       ->capture_default_str();
-  app.add_option("--max-transcript-wait", serve.max_transcript_wait_s,
-                 "seconds of predicted wait for a transcript past which a spoken turn is refused "
-                 "with an error (/v1/realtime)")
+  app.add_option(
+         "--max-transcript-wait", serve.max_transcript_wait_s,
+         "seconds until its transcript past which a spoken turn is refused with an error while "
+         "others are heard first (/v1/realtime)")
       ->check(at_least(0))
       ->capture_default_str();
   app.add_option(

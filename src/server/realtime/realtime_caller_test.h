@@ -30,14 +30,14 @@ class CueEars final : public Recogniser {
     return std::unique_ptr<Listener>(std::make_unique<Deaf>(*this));
   }
   std::vector<std::shared_ptr<TranscriptSink>> sinks;
-  double pass_s = 0;  ///< that a pass would take
+  double pass_s = 0;  ///< that a pass is predicted to take
   int ended = 0;      ///< listeners that wait for one
 
  private:
   struct Deaf final : Listener {
     explicit Deaf(CueEars& ears) : ears_(ears) {}
     void hear(std::span<const float>) override {}
-    double wait_s() const override { return ears_.ended * ears_.pass_s; }
+    double delay_s() const override { return ears_.ended * ears_.pass_s; }
     void end() override { ++ears_.ended; }
     void cancel() override {}
 

@@ -121,6 +121,7 @@ size_t RealtimeTalk::max_message_bytes() const {
 }
 
 void RealtimeTalk::tick(double, bool stopping) {
+  ears_.refuse_late();
   if (stopping && !closing_ && frames_.empty() && session_.quiet()) {
     closing_ = CloseConnection{1001, "the server is stopping"};
   }

@@ -66,6 +66,23 @@ TEST(RealtimeTalk, ARecogniserThatIsBehindRefusesTurns) {
   EXPECT_EQ(last.count("error"), 1);
 }
 
+/// Passes take longer than was predicted when the turn ended.
+TEST(RealtimeTalk, ATurnThatWaitsTooLongAfterAllIsRefused) {
+  const auto ears = std::make_shared<CueEars>();
+  RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever, 400, ears);
+  caller.sound(600, true);
+  caller.sound(700, false);
+  ears->pass_s = 5;
+  caller.talk->tick(0, false);
+  caller.wait([&] { return true; });
+  EXPECT_EQ(caller.count("error"), 0) << "the transcript is in time";
+  ears->pass_s = 5.1;
+  caller.talk->tick(0, false);
+  EXPECT_TRUE(caller.wait([&] { return caller.count("error") == 1; }));
+  EXPECT_EQ(caller.events.back()["error"]["code"], "server_is_overloaded");
+  EXPECT_EQ(caller.count("response.created"), 0);
+}
+
 TEST(RealtimeTalk, NothingCannotBeAnswered) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.send(respond());

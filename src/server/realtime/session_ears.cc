@@ -92,22 +92,33 @@ void SessionEars::pause(const PauseHearing& pause) {
   if (at != hearings_.end() && at->second.listener) at->second.listener->pause(pause.pauses);
 }
 
-void SessionEars::end(const std::string& item) {
-  const auto at = hearings_.find(item);
-  if (at == hearings_.end()) return;
-  Hearing& hearing = at->second;
-  if (!hearing.listener) return;
-  const double wait_s = hearing.listener->wait_s();
-  if (wait_s <= most_wait_s_) return hearing.listener->end();
+/// Refuses an utterance whose transcript is predicted to come too late; returns whether it did.
+bool SessionEars::refuse_if_late(Hearing& hearing) {
+  const double delay_s = hearing.listener->delay_s();
+  if (delay_s <= most_wait_s_) return false;
   hearing.queue->detach();
   hearing.listener.reset();
   refuse(hearing,
          Error{ErrorCode::kOverloaded,
-               concat("The recogniser '", hearing.recogniser, "' is ", rounded(wait_s),
+               concat("The recogniser '", hearing.recogniser, "' is ", rounded(delay_s),
                       " s behind, and speakers wait at most ", rounded(most_wait_s_),
                       " s (--max-transcript-wait): this turn is not heard. Say it again later."),
                {},
-               wait_s});
+               delay_s});
+  return true;
+}
+
+void SessionEars::end(const std::string& item) {
+  const auto at = hearings_.find(item);
+  if (at == hearings_.end() || !at->second.listener || refuse_if_late(at->second)) return;
+  at->second.ended = true;
+  at->second.listener->end();
+}
+
+void SessionEars::refuse_late() {
+  for (auto& [item, hearing] : hearings_) {
+    if (hearing.ended && hearing.listener) refuse_if_late(hearing);
+  }
 }
 
 void SessionEars::drop(const std::string& item) {

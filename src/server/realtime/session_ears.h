@@ -21,7 +21,8 @@ class SessionEars {
  public:
   /// `apart`: recognisers besides the one that `writer` may have; outlive this. Both may be null.
   /// `wake` is called when take() may have something, on any thread. `client` as in SpeechRequest.
-  /// `most_wait_s`: predicted wait past which an utterance is refused when it ends.
+  /// `most_wait_s`: predicted time from the end of an utterance to its transcript past which it is
+  /// refused, as long as its recogniser hears others first.
   SessionEars(const Ears* apart, std::shared_ptr<Backend> writer, uint64_t client,
               double most_wait_s, std::function<void()> wake);
   ~SessionEars();
@@ -34,6 +35,8 @@ class SessionEars {
   void pause(const PauseHearing& pause);
   void end(const std::string& item);
   void drop(const std::string& item);
+  /// Refuses utterances that have ended and whose transcripts will be too late after all.
+  void refuse_late();
 
   /// Returns whether too much audio waits for recognisers, so that the caller should send no more.
   bool full() const;
@@ -55,11 +58,13 @@ class SessionEars {
     std::optional<ApiError> error;
     double given_s = 0;
     bool scores = false;  // as TranscriptionWish
+    bool ended = false;
     bool grows = false;   // as RecogniserInfo
   };
   Result<std::shared_ptr<Recogniser>> recogniser(const std::string& name) const;
   Status listen(const TranscriptionWish& wish, Hearing& hearing) const;
   void refuse(Hearing& hearing, const Error& error);
+  bool refuse_if_late(Hearing& hearing);
 
   const Ears* const apart_;
   const std::shared_ptr<Backend> writer_;
