@@ -11,7 +11,7 @@
 namespace syrinx {
 namespace {
 
-constexpr int64_t kPitchTaps = 3, kFirstTaps = 7;
+constexpr int64_t kPitchTaps = 3, kF0FirstTaps = 7;
 
 /// Loads a convolution that sees `ahead` rows after its own.
 CausalConv1d load_ahead(const Weights& w, int64_t in, int64_t out, int64_t taps, int64_t ahead,
@@ -84,9 +84,9 @@ Hift::Hift(const HiftConfig& config, const Weights& weights, WeightType type)
   pitch_out_ = load_linear(f0, "classifier", 1, config.f0_channels, true, WeightType::kF32);
   source_ = HiftSource(config_.source, weights.scope("m_source"));
   stft_ = make_stft(config.n_fft, config.stft_hop);
-  const int64_t ahead = config.causal ? config.look_right : kFirstTaps / 2;
+  const int64_t ahead = config.causal ? config.look_right : kF0FirstTaps / 2;
   first_ = load_ahead(weights.scope("conv_pre"), config.mel, config.channels,
-                      config.causal ? ahead + 1 : kFirstTaps, ahead, for_convolution(type));
+                      config.causal ? ahead + 1 : kF0FirstTaps, ahead, for_convolution(type));
   load_stages(weights, for_convolution(type));
   constexpr int64_t kManyFrames = 256;
   lookahead_ = kManyFrames - certain_samples(kManyFrames) / config_.hop();
