@@ -29,8 +29,8 @@ void refuse_others(const ChatFields& fields) {
     const auto value = fields.number(name, -2, 2);
     if (value && *value != 0)
       fields.unsupported(name, concat("'", name,
-                                      "' is not supported unless it is 0; "
-                                      "'repetition_penalty' is."));
+                                      "' must be 0 here; use "
+                                      "'repetition_penalty'."));
   }
   if (const Value* bias = fields.find("logit_bias"); bias && truth(*bias))
     fields.unsupported("logit_bias", "'logit_bias' is not supported.");

@@ -13,11 +13,11 @@ namespace {
 constexpr int kSamplesAMillisecond = kHearingRate / 1000;
 /// Longest turn, in samples; without detection, older samples are dropped.
 constexpr size_t kMostSamples = size_t{300} * kHearingRate;
-/// Samples kept beyond the prefix of a turn, because the detector notices a voice late.
+/// Samples kept before the prefix of a turn: the detector notices a voice late.
 constexpr size_t kSpareSamples = kHearingRate;
-/// Pause after which recognisers may start on the samples before it, in ms.
+/// Pause in ms after which recognisers may start on the samples before it.
 constexpr int kNoticedPauseMs = 200;
-/// How long the rules for words and pitch wait for the model's answer, in ms.
+/// Time in ms that the rules for words and pitch wait for the answer of Smart Turn.
 constexpr int kMostAnswerMs = 500;
 
 bool detect_alike(const std::optional<TurnDetection>& a, const std::optional<TurnDetection>& b) {
@@ -72,7 +72,7 @@ std::vector<float> AudioIn::next_piece() {
   std::vector<float> out;
   input_.push(piece, out);
   if (!waits()) {
-    std::string().swap(waiting_);  // and its memory
+    std::string().swap(waiting_);  // frees the memory, too
     decoded_ = 0;
   }
   return out;
@@ -82,7 +82,7 @@ std::optional<TurnEvent> AudioIn::hear(std::span<const float>& samples,
                                        std::string_view transcript) {
   std::vector<TurnEvent> events;
   while (!samples.empty()) {
-    // Up to the end of a frame of the detector, which finds one thing at most in it.
+    // Ends a slice at a frame of the detector, which finds at most one event in a frame.
     const auto into = static_cast<size_t>((samples_ - detector_from_) % kActivityFrame);
     const auto slice = samples.first(std::min(kActivityFrame - into, samples.size()));
     samples = samples.subspan(slice.size());
@@ -111,7 +111,7 @@ int64_t AudioIn::last_voice_ms() const {
   return detector_from_ / kSamplesAMillisecond + (detector_ ? detector_->last_voice_ms() : 0);
 }
 
-/// `from`: samples of the session before it.
+/// `from`: the sample of the session at which the turn begins.
 void AudioIn::begin_turn(int64_t from) {
   forget_before(from);
   given_ = 0;
@@ -126,7 +126,7 @@ void AudioIn::forget_before(int64_t from) {
   kept_.erase(kept_.begin(), kept_.begin() + before);
 }
 
-/// Calls ask_turn_end_, once in each pause.
+/// Calls ask_turn_end_ once in each pause.
 void AudioIn::ask_in_pause() {
   if (!ask_turn_end_ || !turns_->semantic) return;
   const int64_t pause_ms = detector_->pause_ms();

@@ -1,4 +1,4 @@
-// What a client says in a session: formats, the buffer, and the turns in it.
+// Audio of a client in a session: formats, the buffer, and the turns in it.
 #include "server/realtime/audio_in.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ AudioIn loud_audio_in() {
   return AudioIn([](int) { return std::make_unique<LoudActivity>(); });
 }
 
-/// Hears all of it: where turns begin and end.
+/// Passes all bytes to `audio`; returns where turns begin and end.
 std::vector<TurnEvent> hear_all(AudioIn& audio, const std::string& bytes) {
   std::vector<TurnEvent> out;
   audio.append(bytes);
@@ -63,7 +63,8 @@ TEST(AudioIn, OtherTurnsForgetTheOneThatGoesOn) {
   ASSERT_TRUE(audio.detect(TurnDetection{}));
   EXPECT_EQ(hear_all(audio, pcm_24k(1000, true)).size(), 1u);
   ASSERT_TRUE(audio.detect(TurnDetection{.prefix_ms = 0}));
-  const auto again = hear_all(audio, pcm_24k(1000, true));  // a new one, where that was
+  const auto again =
+      hear_all(audio, pcm_24k(1000, true));  // the turn before was dropped, so a new turn begins
   ASSERT_EQ(again.size(), 1u);
   EXPECT_NEAR(static_cast<double>(again[0].at_ms), 1000, 20);
   EXPECT_TRUE(audio.detect({}));
@@ -89,7 +90,7 @@ TEST(AudioIn, ManualMode) {
             "input_audio_buffer.committed conversation.item.added conversation.item.done");
   const std::string item = peer.opened.at(0).item;
   EXPECT_NEAR(static_cast<double>(peer.samples[item]) / kHearingRate, 0.5, 0.01);
-  // A response that is asked for waits for the transcript.
+  // A response that the client asks for waits for the transcript.
   EXPECT_EQ(kinds_of(peer.send(respond())), "response.created");
   EXPECT_TRUE(peer.begun.empty());
   EXPECT_EQ(kinds_of(peer.hear_all(item, "hello")), "");
@@ -108,7 +109,7 @@ TEST(AudioIn, SemanticTurnsEndByWhatWasSaid) {
   EXPECT_EQ(kinds_of(peer.say(900, false)), "");
   peer.hear(item, {.segments = {" I would like to go to the zoo."}});
   EXPECT_TRUE(kinds_of(peer.say(20, false)).starts_with("input_audio_buffer.speech_stopped"));
-  // A speaker whose words are unknown is waited for, and not for ever.
+  // The session waits longer for a speaker whose words are unknown, but not forever.
   peer.say(600, true);
   EXPECT_EQ(kinds_of(peer.say(1900, false)), "");
   EXPECT_TRUE(kinds_of(peer.say(200, false)).starts_with("input_audio_buffer.speech_stopped"));
@@ -172,7 +173,7 @@ TEST(AudioIn, AModelThatHearsTheEndIsAskedOnceInEachPause) {
   EXPECT_NEAR(ends_after(TurnEnd::kUnknown, 0), longest_pause_ms(usual), 40) << "not for ever";
 }
 
-/// However the samples come, a recogniser is notified of a pause behind the same one.
+/// The recogniser gets its notice at the same sample, however large the pieces of audio are.
 TEST(AudioIn, APauseIsNoticedWhereItIs) {
   for (const int piece_ms : {20, 90, 1000}) {
     RealtimePeer peer;
@@ -218,7 +219,7 @@ TEST(AudioIn, EndlessTalkEndsInTurns) {
   RealtimePeer peer;
   peer.send(
       session_update(JsonIn::parse(R"({"audio": {"input": {"format": {"type": "audio/pcmu"}}}})")));
-  std::string minute = filled_with(size_t{60} * 8000, '\x80');  // the loudest, up and down
+  std::string minute = filled_with(size_t{60} * 8000, '\x80');  // the loudest codes of both signs
   for (size_t i = 0; i < minute.size(); i += 3) minute[i] = '\0';
   for (int i = 0; i < 6; ++i) peer.append(minute);
   EXPECT_EQ(peer.ended.size(), 1u);
@@ -257,7 +258,7 @@ TEST(AudioIn, G711BothWays) {
     }
     std::string again;
     append_samples(back, format.coding, again);
-    // Each code is its own; 16 bits lose their last one at the loud end.
+    // 8-bit codes come back as they were; 16-bit samples lose their lowest bit at high levels.
     EXPECT_TRUE(format.coding == SampleCoding::kS16 || again == bytes) << name;
   }
   EXPECT_FALSE(realtime_format("audio/opus"));

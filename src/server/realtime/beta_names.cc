@@ -36,7 +36,7 @@ constexpr auto kMovedFields = std::to_array<MovedField>({
     {"turn_detection", "/audio/input/turn_detection"},
 });
 
-/// Moves a field to where it is today: `path` below `fields`, made where it is missing.
+/// Moves the beta's field `name` to `path` below `fields`, and makes the objects on the way.
 void move_field(JsonIn& fields, const char* name, const char* path) {
   const auto at = fields.find(name);
   if (at == fields.end()) return;
@@ -45,12 +45,13 @@ void move_field(JsonIn& fields, const char* name, const char* path) {
   const JsonIn::json_pointer where(path);
   if (fields.contains(where)) return;
   for (auto above = where.parent_pointer(); !above.empty(); above = above.parent_pointer()) {
-    if (fields.contains(above) && !fields.at(above).is_object()) return;  // refused as it is
+    if (fields.contains(above) && !fields.at(above).is_object())
+      return;  // the reader of the field refuses it
   }
   fields[where] = std::move(value);
 }
 
-/// {"type"} of a format's name in the beta; another name is refused by what reads it.
+/// Replaces a format's name in the beta by {"type": name}. The reader refuses unknown names.
 void name_format(JsonIn& fields, const char* name) {
   const auto at = fields.find(name);
   if (at == fields.end() || !at->is_string()) return;
@@ -68,7 +69,7 @@ void nest(JsonIn& fields) {
   for (const MovedField& each : kMovedFields) move_field(fields, each.beta, each.path);
 }
 
-/// What is at `path`; null where nothing is.
+/// Returns the value at `path`; null if there is none.
 JsonOut json_at(const JsonOut& json, const char* path) {
   const JsonOut::json_pointer where(path);
   return json.contains(where) ? json.at(where) : JsonOut();
@@ -81,7 +82,7 @@ JsonOut beta_format(const JsonOut& format) {
   return {};
 }
 
-/// Speech comes with its transcript, and the beta says so.
+/// Returns the modalities in the beta's form: speech includes its transcript.
 JsonOut beta_modalities(const JsonOut& today) {
   return today == JsonOut::array({"audio"}) ? JsonOut::array({"text", "audio"}) : today;
 }

@@ -1,4 +1,5 @@
-// The beta's names, there and back. Whole sessions: tests/http/test_realtime.py.
+// Names of the beta: from the beta's to today's, and back. Whole sessions:
+// tests/http/test_realtime.py.
 #include "server/realtime/beta_names.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ TEST(BetaNames, ResponsesAndTranscription) {
       "audio": {"input": {"format": {"type": "audio/pcm"}}}}})"));
 }
 
-/// Whatever a client sends is left to what reads it.
+/// Fields of unexpected types are left as they are, for the readers that refuse them.
 TEST(BetaNames, OddEventsStay) {
   for (const char* same :
        {R"({})", R"({"type": 7})", R"({"type": "session.update"})",
@@ -51,7 +52,8 @@ TEST(BetaNames, OddEventsStay) {
         R"({"type": "input_audio_buffer.commit", "session": {"voice": "x"}})"}) {
     EXPECT_EQ(in_today(same), JsonIn::parse(same)) << same;
   }
-  // Today's names win, and a value that is not an object does not become one.
+  // If both names are given, today's name counts. A value that is not an object does not become an
+  // object.
   EXPECT_EQ(in_today(R"({"type": "session.update", "session": {"voice": "a", "audio": {"output":
       {"voice": "b"}}}})")["session"]["audio"]["output"]["voice"],
             "b");

@@ -22,8 +22,8 @@ CheckedChat checked_body(const JsonIn& body, const ChatAbility& ability) {
   return std::get<ChatBody>(parsed).call(ability);
 }
 
-/// No prompt has more tokens: each has a byte, stands for some of a recording or an answer, or is
-/// the template's own.
+/// Returns a bound on the tokens of a prompt: a token has at least a byte, or stands for a part of
+/// a recording or an answer, or belongs to the template.
 int64_t most_tokens(const SpeechRequest& request) {
   constexpr double kTokensASecond = 100;
   constexpr size_t kOfTemplate = 512;
@@ -36,7 +36,8 @@ int64_t most_tokens(const SpeechRequest& request) {
   return static_cast<int64_t>(out);
 }
 
-/// For each message where the call stands that it is the result of; of others, itself.
+/// Returns for each message the index of the message that made the call, if it is a call's result;
+/// otherwise the message's own index.
 std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
   std::map<std::string, size_t> calls;
   std::vector<size_t> out;
@@ -52,7 +53,7 @@ std::vector<size_t> callers_of(const JsonIn::array_t& messages) {
   return out;
 }
 
-/// A body with fewer messages, and what its prompt takes.
+/// Makes bodies of a chat without its oldest messages, and counts the tokens of their prompts.
 class Shortener {
  public:
   Shortener(const JsonIn& body, const ChatAbility& ability, const ContextWindow& window)
@@ -62,7 +63,7 @@ class Shortener {
         messages_(body.at("messages").get_ref<const JsonIn::array_t&>()) {
     rest_.erase("messages");
     const std::vector<size_t> callers = callers_of(messages_);
-    size_t stays = messages_.size();  // the first that may not leave if all behind it stay
+    size_t stays = messages_.size();  // index of the oldest message that the messages behind need
     for (size_t first = messages_.size(); first-- > window_.instructions + 1;) {
       stays = std::min(stays, callers[first]);
       if (stays >= first) cuts_.push_back(first - window_.instructions);
@@ -70,7 +71,8 @@ class Shortener {
     std::reverse(cuts_.begin(), cuts_.end());
   }
 
-  /// How many messages may leave, fewest first: not all, and no call without its results.
+  /// Returns how many messages may be left out, fewest first: never all, and never a call without
+  /// its results.
   const std::vector<size_t>& cuts() const { return cuts_; }
   CheckedChat without(size_t left) const {
     JsonIn::array_t kept = first(window_.instructions);
@@ -102,15 +104,15 @@ class Shortener {
     return checked_body(body, ability_);
   }
 
-  JsonIn rest_;  // of the body
+  JsonIn rest_;  // the body without its messages
   const ChatAbility& ability_;
   const ContextWindow& window_;
   const JsonIn::array_t& messages_;
   std::vector<size_t> cuts_;
 };
 
-/// The fewest messages that leave when `most` tokens are to be enough; all that may, where they are
-/// not. Mostly few leave, and each look takes as long as a prompt does.
+/// Returns the fewest messages to leave out so that the prompt has at most `most` tokens, or all
+/// that may be left out. Usually few are left out, and each try costs as much as making a prompt.
 size_t fewest(const Shortener& chat, int64_t most) {
   const size_t last = chat.cuts().size() - 1;
   const auto enough = [&](size_t cut) {

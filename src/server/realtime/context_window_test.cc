@@ -5,12 +5,12 @@
 namespace syrinx {
 namespace {
 
-/// A message that counts for `tokens`.
+/// Returns a message with `tokens` tokens.
 JsonIn says(const char* role, int tokens) {
   return {{"role", role}, {"content", std::string(static_cast<size_t>(tokens), 'x')}};
 }
 
-/// Tokens are the letters x, and there is room for `room` of them.
+/// Returns a window for `room` tokens; each letter x is a token.
 ContextWindow window_of(int64_t room, Truncation how = {}) {
   return {.how = std::move(how), .room = room, .tokens = [](const SpeechRequest& request) {
             const std::string& messages = request.writing.chat->messages;
@@ -63,15 +63,15 @@ TEST(ContextWindow, InstructionsStayAndCallsLeaveWhole) {
   EXPECT_EQ(fitted(called, window_of(300)).left, 1u);
   EXPECT_EQ(fitted(called, window_of(150)).left, 4u) << "what tools gave goes with their calls";
   const JsonIn given = {says("user", 100), call, gave, gave};
-  EXPECT_EQ(fitted(given, window_of(50)).left, 1u) << "nobody is told what no call gave";
+  EXPECT_EQ(fitted(given, window_of(50)).left, 1u) << "a result without its call is left out";
   EXPECT_EQ(fitted({call, gave}, window_of(50)).left, 0u);
-  // A user spoke while the tool was at work.
+  // A user spoke between the call and its result.
   const JsonIn spoken = {says("user", 100), call, says("user", 10), gave, says("user", 100)};
   EXPECT_EQ(fitted(spoken, window_of(300)).left, 1u);
   EXPECT_EQ(fitted(spoken, window_of(215)).left, 4u);
   const JsonIn hurried = {says("user", 100), call, says("user", 10), gave};
   EXPECT_EQ(fitted(hurried, window_of(50)).left, 1u);
-  // No result belongs to a call without an id.
+  // A call without an id has no result.
   JsonIn nameless = says("assistant", 100);
   nameless["tool_calls"] = JsonIn::parse(R"([{"id": "", "function": {"name": "f"}}])");
   EXPECT_EQ(fitted({nameless, says("user", 100), says("assistant", 100), says("user", 100)},
@@ -84,7 +84,7 @@ TEST(ContextWindow, MoreMayLeaveThanMust) {
   EXPECT_EQ(fitted(five(), window_of(499, {.keep = 0.5})).left, 3u);
   EXPECT_EQ(fitted(five(), window_of(500, {.keep = 0.5})).left, 0u) << "it fits";
   EXPECT_EQ(fitted(five(), window_of(499, {.keep = 0})).left, 4u) << "never the last";
-  // A bound of its own, behind the instructions.
+  // `most` bounds the tokens behind the instructions.
   JsonIn messages = five();
   messages.insert(messages.begin(), says("system", 50));
   ContextWindow window = window_of(10000, {.keep = 1, .most = 300});

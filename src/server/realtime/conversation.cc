@@ -63,7 +63,7 @@ ItemPart read_part(const JsonFields& fields, const std::string& role, RealtimeFo
     out.pending = !transcript && !out.samples.empty();
     out.known = transcript.has_value();
   } else if ((type == "output_audio" || type == "audio") && assistant) {
-    out.kind = ItemPart::kOutputAudio;  // what was said, repeated by a client that comes back
+    out.kind = ItemPart::kOutputAudio;  // an earlier answer, sent again by a client that reconnects
     out.text = fields.text("transcript").value_or("");
     out.cut = true;
   } else {
@@ -104,15 +104,15 @@ JsonOut part_object(const ItemPart& part, bool with_audio, RealtimeFormat input)
   return out;
 }
 
-/// Returns the part of an answer whose ids are kept and of which anything was heard, be it less
-/// than a word; null: there is none.
+/// Returns the part of an answer whose ids are kept, if some of its audio was heard, even less than
+/// a word; otherwise null.
 const ItemPart* made_of(const RealtimeItem& item) {
   if (item.parts.size() != 1 || item.parts.front().ids.empty()) return nullptr;
   const ItemPart& part = item.parts.front();
   return part.heard_s.value_or(1) > 0 ? &part : nullptr;
 }
 
-/// What was said goes along as a recording, where the model hears.
+/// Returns whether a part is given to a model that hears as a recording.
 bool sounds(const ItemPart& part) {
   return part.kind == ItemPart::kInputAudio && !part.samples.empty() && !part.read;
 }
@@ -226,10 +226,11 @@ JsonOut item_object(const RealtimeItem& item, bool with_audio, RealtimeFormat in
 namespace {
 
 constexpr double kCharactersASecond = 15;
-constexpr double kWideLetter = 3;  // characters: 好 is a syllable, five are said in a second
+constexpr double kWideLetter = 3;  // characters that a wide letter counts for: 好 is a syllable,
+                                   // and a speaker says five a second
 
-/// Returns the bytes of a text that were said when `characters` of it were, each as much as
-/// `weight`.
+/// Returns how many bytes of `text` were said when `characters` characters were; a letter counts
+/// for `weight` characters.
 template <class Weight>
 size_t said_bytes(std::string_view text, double characters, Weight weight) {
   size_t end = 0;
@@ -242,7 +243,7 @@ size_t said_bytes(std::string_view text, double characters, Weight weight) {
   return end;
 }
 
-/// Where the last word before `end` is whole; writing without blanks may be cut anywhere.
+/// Returns where the last whole word before `end` ends; text without blanks may be cut anywhere.
 size_t word_end(std::string_view text, size_t end) {
   if (end >= text.size() || is_wide_letter(utf8_at(text, end).value)) return end;
   for (size_t at = end; at > 0;) {
@@ -257,7 +258,7 @@ size_t word_end(std::string_view text, size_t end) {
 }  // namespace
 
 bool truncate_part(ItemPart& part, double heard_s) {
-  constexpr double kSlack_s = 0.1;  // clients count in frames of their own
+  constexpr double kSlack_s = 0.1;  // clients round times to their own frames
   if (part.audio_s > 0 && heard_s > part.audio_s + kSlack_s) return false;
   part.cut = true;
   part.heard_s = std::min(heard_s, part.heard_s.value_or(heard_s));
@@ -360,7 +361,7 @@ void Conversation::bound_audio() {
       bytes += audio_bytes_of(part);
       if (bytes <= kMaxAudioBytes) continue;
       bytes -= audio_bytes_of(part);
-      part.samples = std::vector<int16_t>();  // and their memory
+      part.samples = std::vector<int16_t>();  // frees the memory, too
       std::string().swap(part.bytes);
     }
   }
@@ -380,7 +381,7 @@ void Conversation::hear_newest(double most_s) {
   if (all_s <= most_s && count <= kMaxRecordings) return;
   for (ItemPart* part : said) {
     if (all_s <= 0.75 * most_s && count <= kMaxRecordings / 4 * 3) return;
-    if (count == 1) return;  // the model refuses the newest, if it is too long
+    if (count == 1) return;  // if the newest recording is too long, the model refuses it
     part->read = true;
     all_s -= seconds_of(*part);
     --count;
@@ -407,7 +408,7 @@ JsonIn Conversation::messages(const std::string& instructions, bool heard,
   if (!trimmed(instructions).empty()) {
     out.push_back({{"role", "system"}, {"content", instructions}});
   }
-  bool calling = false;  // the last message holds calls, which this one may join
+  bool calling = false;  // the last message holds calls; the next call may join it
   const size_t instructed = out.size();
   for (const RealtimeItem& item : items_) {
     if (item.left_out) continue;
@@ -422,7 +423,7 @@ JsonIn Conversation::messages(const std::string& instructions, bool heard,
       calling = false;
     } else if (item.kind == RealtimeItem::kCall) {
       if (!std::exchange(calling, true)) {
-        // The answer that called, if it said something, too, is the message before.
+        // If the answer also wrote text, the message before holds it and takes the calls.
         if (out.empty() || out.back()["role"] != "assistant" || out.back().contains("tool_calls")) {
           out.push_back({{"role", "assistant"}, {"content", ""}});
         }

@@ -1,4 +1,4 @@
-// What clients do to the items of a conversation, and what a model reads of them.
+// What events of clients do to the items of a conversation, and which messages a model reads.
 #include "server/realtime/conversation.h"
 
 #include <gtest/gtest.h>
@@ -104,18 +104,19 @@ TEST(Conversation, WhatWasNotHeardLeavesTheContext) {
   EXPECT_EQ(base64_decoded(item["content"][0]["audio"].get<std::string>())->size(), 2500u * 48);
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().body["messages"].back()["content"], "One, two, three");
-  // Where a voice does not know its words: by its share, at a blank.
+  // Without times of words, the text is cut in proportion to the time, at a blank.
   ItemPart part{
       .kind = ItemPart::kOutputAudio, .text = "aaaa bbbb cccc dddd", .audio_s = 4, .whole = true};
   EXPECT_TRUE(truncate_part(part, 1.5));
   EXPECT_EQ(part.text, "aaaa");
   EXPECT_TRUE(truncate_part(part, 0));
   EXPECT_EQ(part.text, "");
-  // An answer that was cut off before all of it was made keeps no more than can have been said.
+  // An answer that was cut off before all its audio was made keeps only text that could be said in
+  // that time.
   ItemPart begun{.kind = ItemPart::kOutputAudio, .text = std::string(1000, 'a'), .audio_s = 1};
   EXPECT_TRUE(truncate_part(begun, 1));
   EXPECT_EQ(begun.text, std::string(15, 'a'));
-  // Writing without blanks is cut anywhere, and a sign of it is a syllable.
+  // Text without blanks may be cut anywhere; each wide letter counts as a syllable.
   const auto signs = [](int count) {
     std::string out;
     for (int i = 0; i < count; ++i) out += "好";
@@ -201,7 +202,7 @@ TEST(Conversation, AudioIsBoundedHoweverItCame) {
   EXPECT_TRUE(kept("b"));
 }
 
-/// However often a response refers to an item.
+/// The bound on audio holds for all references of a response to an item together.
 TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   Conversation conversation;
   RealtimeItem item{.id = "a", .role = "user"};
@@ -223,7 +224,8 @@ TEST(Conversation, ReferencesAreBoundedAsItemsAre) {
   }
 }
 
-/// A model that hears is given no more recordings than it takes; what was said before is read.
+/// A model that hears gets no more recordings than it takes; the transcripts of older ones are
+/// read.
 TEST(Conversation, TheOldestRecordingsAreReadOnceThereAreTooMany) {
   const auto heard = [](int count, double each_s, double most_s) {
     Conversation conversation;

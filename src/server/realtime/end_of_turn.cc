@@ -17,7 +17,7 @@ struct Pauses {
 constexpr std::array<Pauses, 3> kPauses = {
     {{700, 3000, 1500, 8000}, {400, 1600, 900, 4000}, {250, 1000, 550, 2000}}};
 
-/// English words after which no speaker stops on purpose.
+/// English words after which speakers do not end a turn.
 constexpr auto kUnfinished = std::to_array<std::string_view>(
     {"a",   "about", "although", "an",    "and",   "as",    "at",   "because", "but",
      "by",  "er",    "for",      "from",  "her",   "his",   "how",  "i",       "if",

@@ -21,14 +21,14 @@ TEST(EndOfTurn, ByWhatWasSaid) {
     EXPECT_EQ(pause("so I went and, UM"), open);
     EXPECT_EQ(pause(""), longest_pause_ms(eagerness));
     EXPECT_EQ(pause(" \n"), longest_pause_ms(eagerness));
-    // A pitch that fell ends what the words leave open, and nothing else.
+    // A falling pitch ends a turn only if the words decide nothing.
     const auto fallen = [&](const char* text) { return pause_that_ends_ms(eagerness, text, true); };
     EXPECT_EQ(fallen("I am going home"), done);
     EXPECT_EQ(fallen("I am going to the"), open);
     EXPECT_EQ(fallen("First,"), open);
     EXPECT_EQ(fallen("Really?"), done);
     EXPECT_EQ(fallen(""), unknown);
-    // What a model hears counts more than words and pitch.
+    // The verdict of Smart Turn counts more than words and pitch.
     EXPECT_EQ(pause_that_ends_ms(eagerness, "I am going home.", true, false), open);
     EXPECT_EQ(pause_that_ends_ms(eagerness, "I am going to the", false, true), done);
     EXPECT_EQ(pause_that_ends_ms(eagerness, "", false, true), done);

@@ -18,7 +18,7 @@ bool spoken_alike(const AnswerConfig& a, const AnswerConfig& b) {
 
 }  // namespace
 
-/// A draft on its way from the engine's thread, token by token.
+/// The pieces of a draft's text, written on the engine's thread and read on the session's.
 class Foresight::Pieces : public Sink {
  public:
   explicit Pieces(std::function<void()> wake) : wake_(std::move(wake)) {}
@@ -36,13 +36,13 @@ class Foresight::Pieces : public Sink {
   }
   struct News {
     std::vector<std::string> pieces;
-    std::optional<FinishReason> reason;  ///< the end
+    std::optional<FinishReason> reason;  ///< why the draft ended; nothing while it is written
   };
   News take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(news_, {});
   }
-  /// Nothing to read, but something has happened.
+  /// Wakes the reader although there is no new text.
   void nudge() {
     const std::lock_guard lock(mutex_);
     if (wake_) wake_();
@@ -83,7 +83,7 @@ void Foresight::hear() {
   draft_on();
 }
 
-/// Drafts for what is known by now, when it is time to.
+/// Begins a draft for the question as it is known now, if a draft may begin.
 void Foresight::draft_on() {
   if (!changed_ || check_ || asked_s_ > 0 || !drafting_.may_begin()) return;
   changed_ = false;
@@ -131,7 +131,7 @@ void Foresight::prepare(ChatCall& call) {
   reflect(request);
 }
 
-/// Asks the model about its draft, where the rule says so and there is one.
+/// Asks the model whether its draft is right, if the rule is reflection and there is a draft.
 void Foresight::reflect(const SpeechRequest& request) try {
   if (cast_.how.rule != DraftRule::kReflection || !request.writing.chat ||
       drafting_.guess().empty())
@@ -145,7 +145,7 @@ void Foresight::reflect(const SpeechRequest& request) try {
       [pieces = pieces_] { pieces->nudge(); });
   if (cast_.counters && !reflection_->requests().empty()) cast_.counters->reflections.add();
 } catch (const std::exception&) {
-  drop_reflection();  // nothing is kept then but what would be written again
+  drop_reflection();  // then only tokens that the model would write again are kept
 }
 
 void Foresight::drop_reflection() {
@@ -166,8 +166,8 @@ bool Foresight::settle(SpeechRequest& request) {
   return true;
 }
 
-/// Begins the round; false: it waits. What is refused is not asked for: the answer itself gets
-/// the reason.
+/// Submits the round; returns false if it must wait. A refusal is ignored here: the answer itself
+/// gets the same error.
 bool Foresight::submit() try {
   if (!settle(*next_)) return false;
   const auto id = cast_.writer->submit_soon(*std::exchange(next_, std::nullopt), pieces_);
@@ -202,7 +202,7 @@ bool Foresight::pump() {
     const bool whole = news.reason == FinishReason::kStop;
     if (whole) {
       said_ += tools_->finish().text;
-      // A voice that takes whole sentences waits for what follows this one.
+      // A voice that takes only whole sentences waits for the text behind the sentence.
       const bool grows = cast_.voices && cast_.voices->takes_late_text();
       if (!met_ && !said_.empty() && grows) meet_sentence(said_);
     }
@@ -229,7 +229,7 @@ void Foresight::read(std::string_view piece) {
   if (drafting_.enough()) stop_round();
 }
 
-/// Handles the first sentence of the draft once it is known.
+/// Speaks the first sentence of the draft ahead, once the sentence is known.
 void Foresight::meet_sentence(std::string sentence) {
   met_ = true;
   if (cast_.voices == nullptr || !config_.spoken) return;

@@ -1,5 +1,5 @@
-// Answers of a session that are made while the question is still being said: the session with what
-// hears, writes and speaks for it, without a socket. What is heard comes on cue.
+// Answers that a session makes while the question is still said: a session with its recogniser,
+// writer and voice, without a socket. The test decides when the transcript comes.
 #include "server/realtime/foresight.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace syrinx {
 namespace {
 
-/// Says what it thinks of a draft when the test says so.
+/// A writer that judges a draft when the test calls judge().
 class CueJudge final : public FakeWriter {
  public:
   Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) override {
@@ -41,7 +41,8 @@ class CueJudge final : public FakeWriter {
 class ForesightTest : public testing::Test {
  protected:
   ForesightTest() { speaker_->mutable_info().speech.late_text = LateText::kToken; }
-  size_t bytes_of(const std::string& text) const {  // 0.1 s a byte, in chunks of 80 ms
+  size_t bytes_of(
+      const std::string& text) const {  // 0.1 s of audio a byte of text, in chunks of 80 ms
     return static_cast<size_t>(std::ceil(static_cast<double>(text.size()) / 0.8)) * 1920 * 2;
   }
   std::shared_ptr<FakeBackend> speaker_ = std::make_shared<FakeBackend>();
@@ -63,7 +64,7 @@ TEST_F(ForesightTest, TheFirstSentenceIsHeldBackUntilItIsAccepted) {
             JsonIn::parse(R"([{"role": "user", "content": "hello"}])"));
   const uint64_t seed = writer_->last_request().sampling.seed;
   ASSERT_TRUE(caller.wait([&] { return speaker_->steps() > 3 && writer_->ended() == 1; }));
-  caller.pump();  // the whole draft, of which the first sentence alone makes the voice begin
+  caller.pump();  // the whole draft; its first sentence alone starts the voice
   EXPECT_EQ(caller.count("response.created"), 0);
   EXPECT_EQ(caller.count("response.output_audio.delta"), 0);
   caller.end_turn("hello there");
@@ -104,7 +105,8 @@ TEST_F(ForesightTest, AWrongGuessIsNeverHeard) {
   EXPECT_EQ(caller.sums->saved_s.value(), 0);
 }
 
-/// What is said is spoken as soon as it is not what was held back, not when all of it is known.
+/// Text is spoken as soon as it differs from the sentence held back, not only when the answer is
+/// complete.
 TEST_F(ForesightTest, AWrongGuessHoldsNothingUp) {
   writer_->say({"No", " idea.", " Sorry."});
   RealtimeCaller caller(writer_, speaker_);
@@ -172,11 +174,11 @@ TEST_F(ForesightTest, ACoughAndASessionWithoutPredictionLeaveNothing) {
 
 TEST_F(ForesightTest, ADraftThatIsRefusedIsNoError) {
   RealtimeCaller caller(writer_, speaker_);
-  writer_->say({"busy"});  // which the speaker refuses
+  writer_->say({"busy"});  // the speaker refuses this text
   caller.sound(600, true);
   caller.seems("hello");
   ASSERT_TRUE(caller.wait([&] { return caller.sums->spoken_in_vain.value() > 0; }));
-  caller.seems("busy");  // and this the writer
+  caller.seems("busy");  // and the writer refuses this request
   caller.seems("fail late");
   writer_->say({"Yes."});
   caller.end_turn("hello");
@@ -191,7 +193,7 @@ TEST_F(ForesightTest, AThousandUpdatesAreDraftedForInTurn) {
   for (int i = 0; i < 1000; ++i) caller.seems("word " + std::to_string(i));
   caller.end_turn("that is all");
   EXPECT_EQ(caller.answer(), "Yes.");
-  caller.seems("more");  // too late
+  caller.seems("more");  // too late: the turn has ended
   EXPECT_EQ(caller.count("response.created"), 1);
   caller.talk.reset();
   EXPECT_LE(caller.sums->drafts.value(), 1001);
@@ -208,7 +210,7 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   writer_->say({"Good", " day.", " How", " are you?"});
   caller.type("append", "hello");
   ASSERT_TRUE(caller.wait([&] { return speaker_->texts().size() == 1 && writer_->ended() == 1; }));
-  caller.pump();  // the whole draft, of which the first sentence alone makes the voice begin
+  caller.pump();  // the whole draft; its first sentence alone starts the voice
   EXPECT_EQ(writer_->last_request().writing.max_tokens, 12);
   EXPECT_EQ(writer_->last_request().writing.expected_among, 5);
   EXPECT_EQ(JsonIn::parse(writer_->last_request().writing.chat->messages),
@@ -230,7 +232,7 @@ TEST_F(ForesightTest, ASessionSaysHow) {
   EXPECT_EQ(fault("often"), "session.predict");
 }
 
-/// The model is asked about its draft before it answers; the fake one says neither yes nor no.
+/// The model judges its draft before it answers; the fake model answers neither yes nor no.
 TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   writer_->say({"Good", " day.", " How", " are you?"});
   RealtimeCaller caller(writer_, speaker_);
@@ -247,7 +249,7 @@ TEST_F(ForesightTest, ADraftIsJudgedFirst) {
   EXPECT_EQ(caller.sums->ready.value(), 1);
 }
 
-/// The next draft goes on from what was found good, and waits until that is known.
+/// The next draft continues the sentences that were judged right, so it waits for the judgement.
 TEST_F(ForesightTest, ADraftWaitsForTheJudgementOfTheOneBefore) {
   const auto judge = std::make_shared<CueJudge>();
   judge->say({"Good", " day.", " How", " are you?"});
@@ -307,7 +309,8 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsReportedOrBounded) {
   caller.send({{"type", "input_text_buffer.clear"}});
   EXPECT_EQ(caller.events.back()["type"], "input_text_buffer.cleared");
   EXPECT_TRUE(speaker_->wait_idle(10));
-  // A thousand updates, an answer, and updates while it is given: they are the next question's.
+  // A thousand updates, an answer, and updates during the answer, which belong to the next
+  // question.
   for (int i = 0; i < 1000; ++i) caller.type("replace", "word " + std::to_string(i));
   caller.ask_typed();
   caller.type("append", "and");
@@ -319,11 +322,11 @@ TEST_F(ForesightTest, WhatIsTypedAmissIsReportedOrBounded) {
   EXPECT_EQ(messages.size(), 3u);
   EXPECT_EQ(messages[0]["content"], "word 999");
   EXPECT_EQ(messages[2]["content"], "and");
-  caller.talk.reset();  // it ends with the talk
+  caller.talk.reset();  // cancels what is spoken ahead
   EXPECT_TRUE(speaker_->wait_idle(10));
 }
 
-/// With a text model and a voice on one machine.
+/// A text model and a voice on one machine.
 class ForesightEngineTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -343,7 +346,7 @@ class ForesightEngineTest : public testing::Test {
   static std::string answer(PredictWhen predict, const std::vector<std::string>& partials,
                             const std::string& question) {
     RealtimeCaller caller(writer_, speaker_, predict,
-                          16);  // nothing that this model writes has an end
+                          16);  // this model's texts have no end of a sentence
     be_brief(caller);
     caller.sound(600, true);
     for (const std::string& partial : partials) {

@@ -36,7 +36,7 @@ class HearingAhead::Ending : public Sink {
     const std::lock_guard lock(mutex_);
     return came_;
   }
-  /// Its end is reported no more.
+  /// After this call, does not report the end of the request.
   void detach() {
     const std::lock_guard lock(mutex_);
     wake_ = nullptr;
@@ -80,8 +80,9 @@ HearingAhead::Question HearingAhead::question_in(const JsonIn& body, size_t mess
   return out;
 }
 
-/// Whether what is heard is how the body begins: the same messages, and a recording that goes on
-/// from the turn's. The first 60 characters of a recording hold its header, the last 4 padding.
+/// Returns whether the part already heard is the beginning of `body`: equal messages, and a
+/// recording that continues the turn's. The first 60 characters of a recording hold its header, the
+/// last 4 its padding.
 bool HearingAhead::serves(const JsonIn& body) const {
   constexpr size_t kHeader = 60, kPadding = 4;
   const Question now = question_in(body, heard_.messages);
@@ -107,7 +108,7 @@ void HearingAhead::begin() {
   check_ = ChatCheck::begin(question.body, std::move(ability), post_, wake_);
 }
 
-/// What is refused is not asked for: the answer itself gets the reason.
+/// Ignores a refusal: the answer itself gets the same error.
 void HearingAhead::submit(ChatCall& call) try {
   SpeechRequest& request = call.request;
   request.terms.client = client_;

@@ -10,7 +10,8 @@
 namespace syrinx {
 namespace {
 
-/// Returns the words with which both texts begin; one that ends both may go on, and is left out.
+/// Returns the words that both texts begin with. If both texts end with the same word, leaves it
+/// out, because it may continue.
 std::string agreed_words(std::string_view a, std::string_view b) {
   const auto parted = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
   const std::string_view common = a.substr(0, static_cast<size_t>(parted - a.begin()));
@@ -48,7 +49,7 @@ void Hearings::commit(const std::string& item, bool answer, RealtimeOutbox& out)
   Hearing& hearing = hearings_.at(item);
   hearing.committed = true;
   hearing.answer = answer;
-  tell_sure(item, hearing, out);
+  send_settled(item, hearing, out);
 }
 
 void Hearings::drop(const std::string& item, RealtimeOutbox& out) {
@@ -60,14 +61,14 @@ bool Hearings::hear(const std::string& item, const HearingNews& news, RealtimeOu
   if (at == hearings_.end()) return false;
   Hearing& hearing = at->second;
   for (const std::string& segment : news.segments) {
-    // The blank that parts it from the one before.
+    // Keeps the blank that separates the segment from the one before.
     hearing.settled += hearing.settled.empty() ? std::string(trimmed(segment)) : segment;
   }
   if (!news.segments.empty()) hearing.partial.clear();
   if (news.partial) hearing.partial = news.partial->empty() ? "" : " " + *news.partial;
   hearing.grows = news.grows;
   if (news.ends()) hearing.end = news;
-  tell_sure(item, hearing, out);
+  send_settled(item, hearing, out);
   return true;
 }
 
@@ -97,22 +98,21 @@ std::optional<bool> Hearings::end(const std::string& item, Conversation& convers
   for (ItemPart& part : said->parts) {
     if (std::exchange(part.pending, false)) part.text = news.text.value_or(hearing.settled);
   }
-  tell_end(item, news, out);
+  send_end(item, news, out);
   return hearing.answer && news.text && !trimmed(*news.text).empty();
 }
 
-void Hearings::tell(const char* what, const std::string& item, const JsonOut& fields,
-                    RealtimeOutbox& out) const {
+void Hearings::send_event(const char* what, const std::string& item, const JsonOut& fields,
+                          RealtimeOutbox& out) const {
   if (!wish_) return;
   JsonOut all = {{"item_id", item}, {"content_index", 0}};
   all.update(fields);
   out.send(concat("conversation.item.input_audio_transcription.", what), all);
 }
 
-/// Sends what is settled, in two hypotheses or in one that only grows, and was not sent before. A
-/// delta cannot be taken back: where words that were sent have changed, the transcript alone says
-/// so.
-void Hearings::tell_sure(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
+/// Sends words that are settled, or equal in two hypotheses, and were not sent before. A delta
+/// cannot be taken back: if words that were sent change, only the transcript has the new ones.
+void Hearings::send_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const {
   const std::string now(trimmed(hearing.settled + hearing.partial));
   std::string sure = hearing.settled;
   if (live_) {
@@ -121,20 +121,20 @@ void Hearings::tell_sure(const std::string& item, Hearing& hearing, RealtimeOutb
   }
   hearing.before = now;
   if (!hearing.committed && !live_) return;
-  if (sure.size() <= hearing.told.size() || !sure.starts_with(hearing.told)) return;
-  tell("delta", item, {{"delta", sure.substr(hearing.told.size())}}, out);
-  hearing.told = sure;
+  if (sure.size() <= hearing.sent.size() || !sure.starts_with(hearing.sent)) return;
+  send_event("delta", item, {{"delta", sure.substr(hearing.sent.size())}}, out);
+  hearing.sent = sure;
 }
 
-void Hearings::tell_end(const std::string& item, const HearingNews& news,
+void Hearings::send_end(const std::string& item, const HearingNews& news,
                         RealtimeOutbox& out) const {
   if (news.text) {
     JsonOut fields = {{"transcript", *news.text}};
     if (!news.logprobs.is_null()) fields["logprobs"] = news.logprobs;
     fields["usage"] = news.usage;
-    tell("completed", item, fields, out);
+    send_event("completed", item, fields, out);
   } else if (wish_) {
-    tell("failed", item, {{"error", error_fields(*news.error)}}, out);
+    send_event("failed", item, {{"error", error_fields(*news.error)}}, out);
   } else {
     out.send_error(*news.error, "");
   }

@@ -55,15 +55,15 @@ class Hearings {
     std::string settled, partial;    // of its transcript so far
     std::string before;              // the hypothesis before this one
     bool grows = false;              // no later hypothesis takes back words of this one
-    std::string told;                // text sent in deltas, joined
+    std::string sent;                // text sent in deltas, joined
     bool committed = false;          // its item is in the conversation
     bool answer = false;             // an answer is wanted
     std::optional<HearingNews> end;  // it came
   };
-  void tell(const char* what, const std::string& item, const JsonOut& fields,
-            RealtimeOutbox& out) const;
-  void tell_sure(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const;
-  void tell_end(const std::string& item, const HearingNews& news, RealtimeOutbox& out) const;
+  void send_event(const char* what, const std::string& item, const JsonOut& fields,
+                  RealtimeOutbox& out) const;
+  void send_settled(const std::string& item, Hearing& hearing, RealtimeOutbox& out) const;
+  void send_end(const std::string& item, const HearingNews& news, RealtimeOutbox& out) const;
 
   std::optional<TranscriptionWish> wish_;
   bool partial_ = false, live_ = false;

@@ -1,5 +1,5 @@
-// For tests of the Realtime API without a socket: a client of a session with what hears, writes and
-// speaks for it. What is heard comes on cue.
+// For tests of the Realtime API without a socket: a client of a session that has a recogniser, a
+// writer and a voice. The test decides when the transcript comes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace syrinx {
 
-/// Hears what the test says.
+/// A recogniser whose transcripts are the test's.
 class CueEars final : public Recogniser {
  public:
   const RecogniserInfo& info() const override { return info_; }
@@ -47,7 +47,7 @@ class CueEars final : public Recogniser {
   const RecogniserInfo info_{.name = "cue", .family = "test", .languages = {"en"}, .streams = true};
 };
 
-/// A client, and the events that it got.
+/// A client and the events that it received.
 class RealtimeCaller {
  public:
   RealtimeCaller(std::shared_ptr<Backend> writer, std::shared_ptr<Backend> speaker,
@@ -79,7 +79,7 @@ class RealtimeCaller {
     pump();
   }
   void set(JsonIn session) { send({{"type", "session.update"}, {"session", std::move(session)}}); }
-  /// Audio at 24 kHz.
+  /// Sends audio at 24 kHz.
   void sound(int ms, bool loud) {
     send({{"type", "input_audio_buffer.append"}, {"audio", base64(pcm_24k(ms, loud))}});
   }
@@ -87,7 +87,7 @@ class RealtimeCaller {
     cue_->sinks.back()->partial(text);
     pump();
   }
-  /// What a client types: append, replace.
+  /// Types: `how` is append or replace.
   void type(const std::string& how, const std::string& text) {
     send({{"type", "input_text_buffer." + how}, {"text", text}});
   }
@@ -95,7 +95,7 @@ class RealtimeCaller {
     send({{"type", "input_text_buffer.commit"}});
     send({{"type", "response.create"}});
   }
-  /// The turn ends, and all of it is known.
+  /// Ends the turn; its transcript is `text`.
   void end_turn(const std::string& text) {
     sound(700, false);
     Transcript whole{.language = "en", .duration_s = 1, .segments = {}};
@@ -104,7 +104,7 @@ class RealtimeCaller {
     cue_->sinks.back()->finished(std::move(whole));
     pump();
   }
-  /// Until something is true; false after a minute.
+  /// Waits until `done`; returns false after a minute.
   bool wait(const std::function<bool()>& done) {
     const double until_s = now_s() + 60;
     while (!done() && now_s() < until_s) {
@@ -116,8 +116,8 @@ class RealtimeCaller {
     }
     return done();
   }
-  /// What has come by now, up to a bound: on a slow machine an answer without end may come faster
-  /// than it is read.
+  /// Reads at most 200 of the events that wait. Without a bound, an endless answer on a slow
+  /// machine could come faster than it is read.
   void pump() {
     for (int most = 200; most > 0; --most) {
       const SendMessage* frame = talk ? talk->next(now_s()) : nullptr;
@@ -130,7 +130,7 @@ class RealtimeCaller {
     return static_cast<int>(std::count_if(
         events.begin(), events.end(), [&](const JsonIn& event) { return event["type"] == type; }));
   }
-  /// The answer to a question that was said, in the end.
+  /// Waits for the end of the response; returns the transcript of its answer.
   std::string answer() {
     EXPECT_TRUE(wait([&] { return count("response.done") > 0; }));
     const JsonIn& response = events.back()["response"];
@@ -158,7 +158,7 @@ class RealtimeCaller {
   bool woken_ = false;
 
  public:
-  std::unique_ptr<RealtimeTalk> talk;  // ends first
+  std::unique_ptr<RealtimeTalk> talk;  // the last member, so that it is destroyed first
 };
 
 }  // namespace syrinx

@@ -28,7 +28,7 @@ RealtimeFormat read_audio_format(const JsonFields& audio) {
 
 std::optional<TurnDetection> read_turns(const JsonFields& input) {
   const JsonIn* given = input.find("turn_detection");
-  if (given == nullptr || *given == false) return {};  // some clients say false
+  if (given == nullptr || *given == false) return {};  // some clients send false for null
   const JsonFields fields = input.need_object("turn_detection");
   TurnDetection out;
   out.semantic =
@@ -58,7 +58,7 @@ std::optional<TranscriptionWish> read_transcription_wish(const JsonFields& input
                            fields->text("prompt").value_or("")};
 }
 
-/// The flat form of the Realtime API: {"type", "name", "description", "parameters"}.
+/// Reads a tool in the Realtime API's flat form: {"type", "name", "description", "parameters"}.
 JsonIn read_tools(const JsonFields& fields) {
   const auto* tools = fields.list("tools");
   if (tools == nullptr) return JsonIn::array();
@@ -75,7 +75,7 @@ JsonIn read_tools(const JsonFields& fields) {
   return *fields.find("tools");
 }
 
-/// The flat form: a word, or {"type": "function", "name"}.
+/// Reads `tool_choice`: a word, or {"type": "function", "name"}.
 JsonIn read_tool_choice(const JsonFields& fields, const RealtimeAbility& ability) {
   const JsonIn* choice = fields.find("tool_choice");
   if (choice == nullptr) return "auto";
@@ -101,7 +101,7 @@ Truncation read_truncation(const JsonFields& session) {
   const JsonIn* given = session.find("truncation");
   if (given == nullptr) return {};
   Truncation out;
-  out.told = *given;
+  out.as_given = *given;
   if (!given->is_object()) {
     out.disabled = session.choice("truncation", {"auto", "disabled"}) == "disabled";
     return out;
@@ -136,7 +136,7 @@ bool read_spoken(const JsonFields& fields, const RealtimeAbility& ability) {
   if (!text && !audio) {
     fields.refuse("output_modalities", "Supported combinations are: ['text'] and ['audio'].");
   }
-  // Both of them is the beta's way to ask for audio with its transcript.
+  // The beta asks for audio with its transcript by naming both modalities.
   if (audio && !ability.speaks) {
     fields.refuse("output_modalities", "No model that speaks is loaded here; ask for ['text'].",
                   "unsupported_value");
@@ -151,7 +151,7 @@ std::string read_voice(const JsonFields& output) {
   return output.need_text("voice");
 }
 
-/// Refuses them in sessions that did not ask for the beta, where they have no effect.
+/// Refuses the beta's fields in sessions that did not ask for the beta: they have no effect there.
 void refuse_beta_fields(const JsonFields& fields) {
   const auto found = beta_field_in(fields.json());
   if (!found) return;
@@ -185,7 +185,8 @@ void merge_input(const JsonFields& session, RealtimeConfig& config) {
   config.noise_reduction = noise ? noise->json() : JsonIn();
 }
 
-/// true, false, or how: {"rule", "k", "draft_tokens", "hint"}; what is not said is the server's.
+/// Reads `predict`: true, false, or {"rule", "k", "draft_tokens", "hint"}. Absent fields keep the
+/// server's values.
 void merge_prediction(const JsonFields& session, const RealtimeAbility& ability,
                       RealtimeConfig& config) {
   const JsonIn* given = session.find("predict");
@@ -215,7 +216,7 @@ void merge_prediction(const JsonFields& session, const RealtimeAbility& ability,
   }
 }
 
-/// What `include` may ask for in the Realtime API; other names are left unread.
+/// Values of `include` in the Realtime API; other values are ignored.
 bool includes_scores(const JsonIn& include) {
   return include.is_array() &&
          std::find(include.begin(), include.end(), "item.input_audio_transcription.logprobs") !=
@@ -260,7 +261,7 @@ JsonOut input_object(const RealtimeConfig& config) {
   JsonOut transcription;
   if (config.transcription) {
     const TranscriptionWish& wish = *config.transcription;
-    transcription = JsonOut::object();  // clients check the types of what is there
+    transcription = JsonOut::object();  // an object even if empty, because clients check types
     if (!wish.model.empty()) transcription["model"] = wish.model;
     if (!wish.language.empty()) transcription["language"] = wish.language;
     if (!wish.prompt.empty()) transcription["prompt"] = wish.prompt;
@@ -296,8 +297,7 @@ void merge_session(const JsonFields& session, const RealtimeAbility& ability,
   if (const auto type = session.choice("type", {"realtime", "transcription"})) {
     out.transcribes = *type == "transcription";
   }
-  session.text("model");  // the connection's; another name is not refused, and the reply has the
-                          // connection's
+  session.text("model");  // ignored: the connection's model counts, and the reply names it
   merge_response(session, ability, out.answer);
   merge_input(session, out);
   if (out.transcribes && !out.transcription) out.transcription.emplace();
@@ -353,7 +353,7 @@ JsonOut session_object(const RealtimeConfig& config, const RealtimeAbility& abil
   out["tool_choice"] = answer.tool_choice;
   out["max_output_tokens"] = max_tokens_of(answer);
   if (answer.temperature) out["temperature"] = *answer.temperature;
-  out["truncation"] = config.truncation.told;
+  out["truncation"] = config.truncation.as_given;
   out["include"] = config.include;
   out["tracing"] = config.tracing;
   out["prompt"] = config.prompt;

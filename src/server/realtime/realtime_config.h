@@ -46,10 +46,10 @@ struct AnswerConfig {
 
 /// Which part of a conversation is removed when the model has no room for all of it.
 struct Truncation {
-  bool disabled = false;  ///< nothing is removed: answers fail
-  double keep = 1;        ///< share of the room that is filled after the removal
-  int64_t most = 0;       ///< most tokens after the instructions; 0: no limit
-  JsonIn told = "auto";   ///< the setting as the client gave it
+  bool disabled = false;     ///< nothing is removed: answers fail
+  double keep = 1;           ///< share of the room that is filled after the removal
+  int64_t most = 0;          ///< most tokens after the instructions; 0: no limit
+  JsonIn as_given = "auto";  ///< the setting as the client gave it
 };
 
 struct RealtimeConfig {

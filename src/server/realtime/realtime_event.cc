@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// Such events may be long; what they bring is bounded by what reads it.
+/// Returns whether the event may hold audio and so be long; the readers of its fields bound it.
 bool may_bring_audio(std::string_view type) {
   return type == "input_audio_buffer.append" || type == "conversation.item.create" ||
          type == "response.create";

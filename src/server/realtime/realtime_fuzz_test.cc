@@ -1,4 +1,4 @@
-// A session that gets what strangers might send, and news that it does not wait for.
+// Sessions that get hostile events, and results that they do not wait for.
 #include <gtest/gtest.h>
 
 #include "base/fuzzing.h"
@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// What the fuzz tests make their events of; those of the beta as well.
+/// Returns events that the mutator starts from, also events of the beta.
 const std::vector<std::string>& event_seeds() {
   static const std::vector<std::string> all = {
       R"({"type":"session.update","session":{"audio":{"input":{"turn_detection":null}}}})",
@@ -84,8 +84,9 @@ const std::vector<std::string>& event_tokens() {
   return all;
 }
 
-/// Events of any content, in any order, and news of answers and transcripts that may be over:
-/// nothing throws, every event out is JSON, nothing grows, and in the end all is quiet.
+/// Sends events with any content in any order, and results of answers and transcripts that may have
+/// ended. Nothing throws, every event out is JSON, nothing grows, and in the end the session is
+/// quiet.
 TEST(RealtimeFuzz, Events) {
   Mutator mutator(event_seeds(), event_tokens());
   const auto roll = [&](size_t most) { return static_cast<size_t>(mutator.below(most)); };
@@ -120,7 +121,7 @@ TEST(RealtimeFuzz, Events) {
           peer.hear_all(item, roll(3) == 0 ? "" : "some thing");
         }
       } else if (what < 6 && !peer.begun.empty()) {
-        if (roll(8) == 0) {  // there may be no room for it
+        if (roll(8) == 0) {  // the body may not fit the window
           const BeginAnswer& begin = peer.begun.back();
           const auto fitted = fitted_chat(
               begin.body, {.calls_tools = true},
@@ -163,12 +164,12 @@ TEST(RealtimeFuzz, Events) {
   }
 }
 
-/// Audio of any size and alignment, in every format, as base64 whole or damaged, with a detector
-/// and without: what is whole is heard to the last sample, what is not is one error that names the
-/// event, and nothing of it is heard.
+/// Sends audio of any size and alignment in every format, as valid or damaged base64, with and
+/// without a detector. Valid audio is heard to the last sample; invalid audio is one error that
+/// names the event, and none of it is heard.
 TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
   const std::vector<std::pair<std::string, int>> formats = {
-      // bytes of a sample
+      // format, bytes of a sample
       {R"({"type":"audio/pcm","rate":24000})", 2},
       {R"({"type":"audio/pcmu"})", 1},
       {R"({"type":"audio/pcma"})", 1}};
@@ -181,13 +182,13 @@ TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
   int heard = 0, refused = 0;
   for (int input = 0; input < inputs && !testing::Test::HasFailure();) {
     RealtimePeer peer(
-        [](RealtimeFacts& facts) { facts.hears = true; });  // no hearing is waited for
+        [](RealtimeFacts& facts) { facts.hears = true; });  // the session waits for no transcript
     const auto& [format, width] = mutator.pick(formats);
     const std::string& detector = mutator.pick(detectors);
     peer.raw(R"({"type":"session.update","session":{"audio":{"input":{"format":)" + format +
              R"(,"turn_detection":)" + detector + "}}}}");
     ASSERT_EQ(peer.events.back()["type"], "session.updated");
-    int64_t bytes_heard = 0;  // since the buffer was emptied
+    int64_t bytes_heard = 0;  // since the buffer was cleared
     for (int step = 0; step < 60; ++step, ++input) {
       std::string bytes(roll(roll(10) == 0 ? 3000 : 300), '\0');
       if (const size_t kind = roll(3); kind > 0) {
@@ -212,7 +213,8 @@ TEST(RealtimeFuzz, AudioOfAnySizeAndAlignment) {
       if (whole) bytes_heard += std::ssize(*left);
     }
     if (detector != "null") continue;
-    // All of it is in the buffer: 24 kHz or 8 kHz as 16 kHz, less what the resampler holds back.
+    // The buffer has all of it, resampled to 16 kHz, less the samples that the resampler holds
+    // back.
     peer.events.clear();
     peer.raw(R"({"type":"input_audio_buffer.commit"})");
     const double samples = static_cast<double>(bytes_heard / width) * (width == 2 ? 2. / 3 : 2);

@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-/// Names of other vendors' models for this API: whatever is loaded.
+/// Returns whether `name` is OpenAI's name of a realtime model, which means any loaded model.
 bool is_vendor_realtime(std::string_view name) {
   return name.starts_with("gpt-") && name.find("realtime") != name.npos;
 }
@@ -34,7 +34,7 @@ Result<RealtimeModels> realtime_models(ModelTable& models, const Ears& ears,
     const bool writes = info.writes && !out.writer;
     const bool speaks = info.speaks && !info.writes && !out.speaker;
     if (!writes && !speaks) continue;
-    auto used = models.find(entry.name);  // it is in use from now on
+    auto used = models.find(entry.name);  // find() marks the model as used
     if (!used || !used.value()) continue;
     if (writes) out.writer = used.value();
     if (speaks) out.speaker = used.value();

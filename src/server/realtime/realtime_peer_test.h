@@ -1,5 +1,5 @@
-// For tests of sessions of the Realtime API: a session, what is sent to it, and what it asked for.
-// One thread.
+// For tests of sessions of the Realtime API: a session, the events sent to it, and the actions that
+// it asked for. One thread.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -18,10 +18,10 @@
 
 namespace syrinx {
 
-/// Not for the compiler to work out.
+/// Returns a string of `bytes` times `value`.
 inline std::string filled_with(size_t bytes, char value) { return std::string(bytes, value); }
 
-/// A voice is what is louder than nothing.
+/// Takes every loud sample for a voice.
 class LoudActivity final : public VoiceActivity {
  public:
   bool speaks(std::span<const int16_t> frame) override {
@@ -30,7 +30,7 @@ class LoudActivity final : public VoiceActivity {
   }
 };
 
-/// Loud or silent, mono in 16 bits.
+/// Returns PCM of 16 bits, mono: loud or silent.
 inline std::string pcm_24k(int ms, bool loud) {
   std::string out;
   for (int i = 0; i < 24 * ms; ++i) {
@@ -41,7 +41,7 @@ inline std::string pcm_24k(int ms, bool loud) {
   return out;
 }
 
-/// A session and what it asked for.
+/// A session and the actions that it asked for.
 class RealtimePeer {
  public:
   explicit RealtimePeer(const std::function<void(RealtimeFacts&)>& change = {},
@@ -68,7 +68,7 @@ class RealtimePeer {
     while (more) more = session->hear_more(out);
     collect(out);
   }
-  /// Events that came of it.
+  /// Sends an event; returns the events that it caused.
   std::vector<JsonIn> send(const JsonIn& event) {
     const size_t before = events.size();
     raw(event.dump());
@@ -93,7 +93,7 @@ class RealtimePeer {
     outcome.prompt_tokens = 7, outcome.completion_tokens = 3, outcome.cached_tokens = 2;
     return answer({.outcome = outcome});
   }
-  /// Speaks a turn; its item.
+  /// Speaks a turn; returns the id of its item.
   std::string turn() {
     say(300, false);
     say(600, true);
@@ -105,13 +105,13 @@ class RealtimePeer {
   std::vector<JsonIn> events;
   std::vector<OpenHearing> opened;
   std::map<std::string, size_t> samples;
-  std::map<std::string, size_t> paused_at;  // samples by then
+  std::map<std::string, size_t> paused_at;  // samples that the item had when its pause began
   std::vector<TurnOver> overs;
   std::vector<std::string> pauses, ended, dropped, stopped;
   std::vector<BeginAnswer> begun;
-  std::vector<JsonIn> foreseen;  // messages
+  std::vector<JsonIn> foreseen;  // messages of each question
   int forgotten = 0;
-  std::vector<JsonIn> ahead;  // messages
+  std::vector<JsonIn> ahead;  // messages of each turn heard ahead
   int heard_all = 0, forgotten_ahead = 0;
 
  private:

@@ -24,8 +24,8 @@ RealtimeSession::RealtimeSession(RealtimeFacts facts, bool transcribes) : state_
   wish_transcripts();
 }
 
-/// In a transcription session an item is named when its turn begins, and deltas may come from then
-/// on.
+/// Sets what the hearings send. In a transcription session an item gets its id when its turn
+/// begins, so deltas may be sent from then on.
 void RealtimeSession::wish_transcripts() {
   const RealtimeConfig& config = state_.config;
   const bool live = config.transcribes && config.turns.has_value();
@@ -79,7 +79,7 @@ void RealtimeSession::understand(RealtimeEvent& event) {
   };
   static constexpr auto kKnown = std::to_array<Known>({
       {"session.update", [](Self& s, const Fields& e) { s.update_session(e); }},
-      {"input_audio_buffer.append", nullptr},  // it has more than fields
+      {"input_audio_buffer.append", nullptr},  // take() handles it, because it has more than fields
       {"input_audio_buffer.commit", [](Self& s, const Fields&) { s.turns_.commit(); }},
       {"input_audio_buffer.clear", [](Self& s, const Fields&) { s.turns_.clear(); }},
       {"input_text_buffer.append", [](Self& s, const Fields& e) { s.typed_.append(e); }},
@@ -114,7 +114,7 @@ void RealtimeSession::update_session(const JsonFields& event) {
   RealtimeConfig config = state_.config;
   merge_session(event.need_object("session"), facts, config);
   facts.check_voice(config.answer, state_.config.answer, "session.audio.output.voice");
-  const auto voice_of = [&facts](const AnswerConfig& answer) {  // as events have it
+  const auto voice_of = [&facts](const AnswerConfig& answer) {  // the voice that events name
     return answer.voice.empty() ? facts.default_voice : answer.voice;
   };
   if (answers_.sounded() && voice_of(config.answer) != voice_of(state_.config.answer)) {
@@ -132,7 +132,7 @@ void RealtimeSession::update_session(const JsonFields& event) {
   }
   state_.out.send("session.updated",
                   {{"session", session_object(state_.config, facts, "sess_" + facts.id)}});
-  answers_.answer_if_due();  // the turn that it waited for may be gone
+  answers_.answer_if_due();  // the turn that an answer waited for may have been dropped
 }
 
 bool RealtimeSession::hear_more(RealtimeActions& out) {

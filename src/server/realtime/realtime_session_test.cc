@@ -1,4 +1,4 @@
-// The session of the Realtime API as the state machine that it is: no sockets, no engine.
+// The session of the Realtime API as a state machine, without sockets and without an engine.
 #include "server/realtime/realtime_session.h"
 
 #include <gtest/gtest.h>
@@ -27,39 +27,39 @@ TEST(RealtimeSession, BeginsWithItsConfiguration) {
 
 TEST(RealtimeSession, UpdatesMergeAndNullIsTheDefault) {
   RealtimePeer peer;
-  const auto told = [&](JsonIn session) {
+  const auto updated = [&](JsonIn session) {
     const auto events = peer.send(session_update(std::move(session)));
     EXPECT_EQ(kinds_of(events), "session.updated");
     return events.at(0)["session"];
   };
-  JsonIn now = told({{"type", "realtime"},
-                     {"instructions", "Be brief."},
-                     {"max_output_tokens", 50},
-                     {"audio",
-                      {{"input",
-                        {{"turn_detection", {{"type", "server_vad"}, {"threshold", 0.7}}},
-                         {"transcription", {{"model", "whisper-1"}}},
-                         {"format", {{"type", "audio/pcmu"}}}}},
-                       {"output", {{"voice", "high"}, {"speed", 1.25}}}}}});
+  JsonIn now = updated({{"type", "realtime"},
+                        {"instructions", "Be brief."},
+                        {"max_output_tokens", 50},
+                        {"audio",
+                         {{"input",
+                           {{"turn_detection", {{"type", "server_vad"}, {"threshold", 0.7}}},
+                            {"transcription", {{"model", "whisper-1"}}},
+                            {"format", {{"type", "audio/pcmu"}}}}},
+                          {"output", {{"voice", "high"}, {"speed", 1.25}}}}}});
   EXPECT_EQ(now["audio"]["input"]["turn_detection"]["threshold"], 0.7);
   EXPECT_EQ(now["audio"]["input"]["format"], JsonIn({{"type", "audio/pcmu"}}));
-  now = told({{"type", "realtime"}, {"tracing", nullptr}});  // nothing else changes
+  now = updated({{"type", "realtime"}, {"tracing", nullptr}});  // all other settings stay
   EXPECT_EQ(now["instructions"], "Be brief.");
   EXPECT_EQ(now["max_output_tokens"], 50);
   EXPECT_EQ(now["audio"]["output"]["speed"], 1.25);
   EXPECT_EQ(now["audio"]["input"]["transcription"]["model"], "whisper-1");
-  now = told({{"instructions", nullptr},
-              {"max_output_tokens", nullptr},
-              {"audio",
-               {{"input", {{"turn_detection", nullptr}, {"transcription", nullptr}}},
-                {"output", {{"voice", nullptr}}}}}});
+  now = updated({{"instructions", nullptr},
+                 {"max_output_tokens", nullptr},
+                 {"audio",
+                  {{"input", {{"turn_detection", nullptr}, {"transcription", nullptr}}},
+                   {"output", {{"voice", nullptr}}}}}});
   EXPECT_EQ(now["instructions"], "");
   EXPECT_EQ(now["max_output_tokens"], "inf");
   EXPECT_TRUE(now["audio"]["input"]["turn_detection"].is_null());
   EXPECT_TRUE(now["audio"]["input"]["transcription"].is_null());
   EXPECT_EQ(now["audio"]["output"]["voice"], "low");
   EXPECT_EQ(now["audio"]["input"]["format"]["type"], "audio/pcmu");
-  now = told({{"audio", {{"input", {{"turn_detection", {{"type", "semantic_vad"}}}}}}}});
+  now = updated({{"audio", {{"input", {{"turn_detection", {{"type", "semantic_vad"}}}}}}}});
   EXPECT_EQ(now["audio"]["input"]["turn_detection"]["eagerness"], "auto");
 }
 
@@ -74,7 +74,7 @@ TEST(RealtimeSession, BeginsWithAConversation) {
 
 TEST(RealtimeSession, TruncationIsReadAndSent) {
   RealtimePeer peer;
-  const auto told = [&](const JsonIn& truncation) {
+  const auto updated = [&](const JsonIn& truncation) {
     return peer.send(session_update({{"truncation", truncation}})).at(0)["session"]["truncation"];
   };
   const auto begun = [&] {
@@ -83,15 +83,15 @@ TEST(RealtimeSession, TruncationIsReadAndSent) {
     return peer.begun.back().truncation;
   };
   EXPECT_EQ(peer.events.at(0)["session"]["truncation"], "auto");
-  EXPECT_EQ(told("disabled"), "disabled");
+  EXPECT_EQ(updated("disabled"), "disabled");
   EXPECT_TRUE(begun().disabled);
   const JsonIn ratio = JsonIn::parse(
       R"({"type": "retention_ratio", "retention_ratio": 0.8, "token_limits": {"post_instructions": 900}})");
-  EXPECT_EQ(told(ratio), ratio);
+  EXPECT_EQ(updated(ratio), ratio);
   EXPECT_EQ(begun().keep, 0.8);
   EXPECT_EQ(begun().most, 900);
   EXPECT_FALSE(begun().disabled);
-  EXPECT_EQ(told(nullptr), "auto");
+  EXPECT_EQ(updated(nullptr), "auto");
   EXPECT_EQ(begun().keep, 1);
   for (const auto& [wrong, param] :
        {std::pair{R"("half")", "truncation"},
@@ -150,7 +150,7 @@ TEST(RealtimeSession, ATurnByAudioInTheDocumentedOrder) {
   ASSERT_EQ(peer.opened.size(), 1u);
   EXPECT_EQ(peer.opened[0].item, item);
   EXPECT_EQ(peer.opened[0].wish.model, "whisper-1");
-  peer.hear(item, {.segments = {" hello"}});  // sent once the item is there
+  peer.hear(item, {.segments = {" hello"}});  // its delta is sent when the item exists
   events = peer.say(600, false);
   EXPECT_EQ(kinds_of(events),
             "input_audio_buffer.speech_stopped input_audio_buffer.committed "
@@ -164,7 +164,7 @@ TEST(RealtimeSession, ATurnByAudioInTheDocumentedOrder) {
   EXPECT_EQ(events[2]["item"]["content"],
             JsonIn::parse(R"([{"type": "input_audio", "transcript": null}])"));
   EXPECT_EQ(events[4]["delta"], "hello");
-  // Prefix, speech and pause, all of it and no more.
+  // The recogniser gets prefix, speech and pause, and no other samples.
   EXPECT_NEAR(static_cast<double>(peer.samples[item]) / kHearingRate, 0.3 + 0.6 + 0.51, 0.03);
   EXPECT_EQ(peer.ended, std::vector{item});
   EXPECT_TRUE(peer.begun.empty());
@@ -180,7 +180,6 @@ TEST(RealtimeSession, ATurnByAudioInTheDocumentedOrder) {
   ASSERT_EQ(peer.begun.size(), 1u);
   EXPECT_EQ(peer.begun[0].body["messages"],
             JsonIn::parse(R"([{"role": "user", "content": "hello there"}])"));
-  // The answer.
   events = peer.answer({.text = "Good"});
   EXPECT_EQ(kinds_of(events),
             "response.output_item.added conversation.item.added response.content_part.added "
@@ -216,14 +215,14 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   peer.hear(item, {.partial = ""});
   EXPECT_TRUE(peer.foreseen.empty());
   peer.hear(item, {.partial = "what is"});
-  peer.hear(item, {.partial = "what is"});  // nothing new
+  peer.hear(item, {.partial = "what is"});  // the same text again begins no draft
   ASSERT_EQ(peer.foreseen.size(), 1u);
   EXPECT_EQ(peer.foreseen[0], JsonIn::parse(R"([{"role": "system", "content": "Be brief."},
                                                 {"role": "user", "content": "what is"}])"));
   peer.hear(item, {.segments = {" what is the"}, .partial = "thyme"});
   EXPECT_EQ(peer.foreseen.back()[1]["content"], "what is the thyme");
-  peer.say(700, false);  // now it is an item whose transcript is on its way
-  peer.say(600, true);   // and the speaker goes on
+  peer.say(700, false);  // the turn becomes an item whose transcript is still to come
+  peer.say(600, true);   // a new turn begins
   const std::string more = peer.opened.back().item;
   peer.hear(more, {.partial = "of day"});
   ASSERT_EQ(peer.foreseen.size(), 3u);
@@ -238,7 +237,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   EXPECT_EQ(peer.begun[0].body["messages"].back()["content"], "of day");
   peer.end();
   EXPECT_EQ(peer.forgotten, 0);
-  // A cough, and a buffer that is cleared.
+  // A sound without words, and a cleared buffer, forget the question.
   peer.say(600, true);
   peer.hear(peer.opened.back().item, {.partial = "hm"});
   peer.say(700, false);
@@ -248,7 +247,7 @@ TEST(RealtimeSession, ForeseesWhatWouldBeAsked) {
   peer.hear(peer.opened.back().item, {.partial = "oh"});
   peer.send({{"type", "input_audio_buffer.clear"}});
   EXPECT_EQ(peer.forgotten, 2);
-  // Answers do not come by themselves, or another thing is asked for.
+  // No draft begins if the session does not answer by itself.
   const size_t before = peer.foreseen.size();
   peer.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
       {"type": "server_vad", "create_response": false}}}})")));
@@ -281,8 +280,9 @@ TEST(RealtimeSession, SpeakingInterruptsTheAnswer) {
   EXPECT_EQ(events.back()["response"]["status_details"]["reason"], "turn_detected");
   EXPECT_EQ(events[4]["item"]["status"], "incomplete");
   EXPECT_EQ(peer.stopped, std::vector{first});
-  EXPECT_EQ(kinds_of(peer.answer({.text = "late"})), "");  // no event says so
-  // Two utterances in a row are answered once, when both are known.
+  EXPECT_EQ(kinds_of(peer.answer({.text = "late"})),
+            "");  // after the cancellation no event follows
+  // Two utterances in a row get one answer, when both transcripts are there.
   const std::string second = peer.opened.back().item;
   peer.say(700, false);
   peer.say(300, true);
@@ -307,10 +307,11 @@ TEST(RealtimeSession, WithoutInterruptionsTheAnswerGoesOn) {
   EXPECT_TRUE(peer.stopped.empty());
   peer.hear_all(second, "two");
   EXPECT_EQ(peer.begun.size(), 1u);
-  EXPECT_EQ(kinds_of({peer.end().back()}), "response.created");  // now it is the second one's turn
+  EXPECT_EQ(kinds_of({peer.end().back()}),
+            "response.created");  // the answer to the second turn begins
   ASSERT_EQ(peer.begun.size(), 2u);
   EXPECT_EQ(peer.begun[1].body["messages"].size(), 3u);
-  // Nor are there answers that no client wants.
+  // A session that does not answer by itself begins no answer.
   RealtimePeer quiet;
   quiet.send(session_update(JsonIn::parse(R"({"audio": {"input": {"turn_detection":
       {"type": "server_vad", "create_response": false}}}})")));
@@ -325,10 +326,10 @@ TEST(RealtimeSession, VoicesAreFixedOnceTheyAreHeard) {
   peer.send(respond());
   EXPECT_EQ(peer.begun.at(0).config.voice, "high");
   peer.answer({.text = "Hi", .audio = "aa"});
-  EXPECT_EQ(kinds_of(peer.send(other)), "session.updated");  // no change
+  EXPECT_EQ(kinds_of(peer.send(other)), "session.updated");  // the voice stays the same
   EXPECT_EQ(kinds_of(peer.send(session_update({{"audio", {{"output", {{"voice", "low"}}}}}}))),
             "error:\"cannot_update_voice\"");
-  RealtimePeer unset;  // a client that gives back what the session sent
+  RealtimePeer unset;  // a client that sends back the settings that it got
   unset.send(user_says("Hi"));
   unset.send(respond());
   unset.answer({.text = "Hi", .audio = "aa"});
@@ -342,7 +343,7 @@ TEST(RealtimeSession, WithoutATextModelThereAreNoAnswers) {
   peer.send(user_says("Hi"));
   EXPECT_EQ(kinds_of(peer.send(respond())), "error:\"no_text_model\"");
   EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "error:\"no_text_model\"");
-  EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "");  // sent once
+  EXPECT_EQ(kinds_of(peer.hear_all(peer.turn(), "hello")), "");  // sent only once
 }
 
 TEST(RealtimeSession, TranscriptionSessions) {
@@ -404,106 +405,17 @@ TEST(RealtimeSession, TranscriptionSessionsHearWordsWhileTheyAreSaid) {
       " three");
 }
 
-TEST(RealtimeSession, AModelThatHearsWaitsForNoTranscript) {
-  RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
-  peer.say(300, false);
-  peer.say(600, true);
-  peer.say(700, false);
-  EXPECT_TRUE(peer.opened.empty());
-  ASSERT_EQ(peer.begun.size(), 1u);
-  const JsonIn part = peer.begun[0].body["messages"][0]["content"][0];
-  EXPECT_EQ(part["type"], "input_audio");
-  const auto wav = base64_decoded(part["input_audio"]["data"].get<std::string>());
-  ASSERT_TRUE(wav);
-  EXPECT_NEAR(static_cast<double>(wav->size()), 44 + 2 * kHearingRate * 1.41, 1500);
-}
-
-TEST(RealtimeSession, AModelThatHearsAnswersOnceThoughATranscriptIsSent) {
-  RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
-  peer.send(session_update({{"audio", {{"input", {{"transcription", {{"model", "x"}}}}}}}}));
-  const std::string item = peer.turn();
-  ASSERT_EQ(peer.begun.size(), 1u);
-  peer.end();
-  EXPECT_EQ(kinds_of(peer.hear_all(item, "hello")),
-            "conversation.item.input_audio_transcription.completed");
-  EXPECT_EQ(peer.begun.size(), 1u);
-}
-
-TEST(RealtimeSession, AModelThatHearsAnswersWithoutARecogniser) {
-  for (const char* input : {R"({"transcription": {"model": "x"}})",
-                            R"({"turn_detection": {"type": "semantic_vad"}})"}) {
-    RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
-    peer.send(session_update({{"audio", {{"input", JsonIn::parse(input)}}}}));
-    peer.say(300, false);
-    peer.say(600, true);
-    peer.hear(peer.opened.back().item,
-              {.error = ApiError{.message = "deaf"}});  // before the turn ends
-    for (int i = 0; i < 10 && peer.begun.empty(); ++i) peer.say(700, false);
-    EXPECT_EQ(peer.begun.size(), 1u) << input;
-  }
-}
-
 TEST(RealtimeSession, WhatAClientAsksForIsNotAnsweredAgain) {
   RealtimePeer peer;
   const std::string item = peer.turn();
-  peer.send(respond());  // it waits for the transcript
+  peer.send(respond());  // the response waits for the transcript
   peer.hear_all(item, "hello");
   ASSERT_EQ(peer.begun.size(), 1u);
   peer.end();
   EXPECT_EQ(peer.begun.size(), 1u);
 }
 
-TEST(RealtimeSession, AModelThatHearsIsGivenATurnWhileItGoesOn) {
-  RealtimePeer peer([](RealtimeFacts& facts) {
-    facts.hears = true;
-    facts.hears_ahead = {.each_s = 4, .anew_s = 10};
-  });
-  const auto heard_s = [&](size_t i) {
-    const std::string data = peer.ahead.at(i).back()["content"][0]["input_audio"]["data"];
-    return (static_cast<double>(base64_decoded(data)->size()) - 44) / 2 / kHearingRate;
-  };
-  peer.say(2000, false);
-  peer.say(3600, true);  // with what stands before it not yet four seconds
-  EXPECT_EQ(peer.ahead.size(), 0u);
-  peer.say(300, true);
-  ASSERT_EQ(peer.ahead.size(), 1u);
-  EXPECT_NEAR(heard_s(0), 4.02, 1e-9);
-  peer.say(5000, true);  // a second at a time
-  ASSERT_EQ(peer.ahead.size(), 2u);
-  EXPECT_NEAR(heard_s(1), 8.02, 1e-9);
-  peer.say(2000, true);
-  ASSERT_EQ(peer.ahead.size(), 3u);
-  EXPECT_NEAR(heard_s(2), 10.02, 1e-9) << "stretches begin anew";
-  EXPECT_EQ(peer.heard_all, 0);
-  peer.say(700, false);
-  EXPECT_EQ(peer.heard_all, 1);
-  ASSERT_EQ(peer.begun.size(), 1u);
-  peer.answer({.text = "Yes."});
-  peer.end();
-  peer.send(session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}}));
-  peer.say(4100, true);  // no turns: what is there may be committed
-  ASSERT_EQ(peer.ahead.size(), 4u);
-  EXPECT_EQ(peer.ahead[3].size(), 3u) << "question, answer, and this";
-  peer.send({{"type", "input_audio_buffer.clear"}});
-  EXPECT_EQ(peer.forgotten_ahead, 1);
-}
-
-TEST(RealtimeSession, NothingIsHeardAheadWhereNothingStays) {
-  RealtimePeer transcribing(
-      [](RealtimeFacts& facts) {
-        facts.hears = true;
-        facts.hears_ahead = {.each_s = 4};
-      },
-      true);
-  RealtimePeer whole([](RealtimeFacts& facts) { facts.hears = true; });
-  RealtimePeer cascade([](RealtimeFacts& facts) { facts.hears_ahead = {.each_s = 4}; });
-  for (RealtimePeer* peer : {&transcribing, &whole, &cascade}) {
-    peer->say(10'000, true);
-    EXPECT_EQ(peer->ahead.size(), 0u);
-  }
-}
-
-/// What was said is answered though what was said after it is thrown away.
+/// A turn whose transcript came is answered even if the client drops the next turn.
 TEST(RealtimeSession, AnAnswerThatIsDueDoesNotWaitForATurnThatIsDropped) {
   const JsonIn clear = {{"type", "input_audio_buffer.clear"}};
   const JsonIn mute = session_update({{"audio", {{"input", {{"turn_detection", nullptr}}}}}});
@@ -568,8 +480,8 @@ TEST(RealtimeSession, SilenceAfterAnAnswerIsAnsweredWhereThatIsWanted) {
   peer.answer({.text = "Are you there?", .audio = pcm_24k(1000, true)});
   peer.end();
   peer.say(4'000, false);
-  const std::string turn = peer.turn();  // a voice: the time begins anew
-  peer.hear_all(turn, "");               // without words
+  const std::string turn = peer.turn();  // a turn restarts the time
+  peer.hear_all(turn, "");               // an empty transcript
   EXPECT_EQ(kinds_of(peer.say(5'000, false)), "");
   EXPECT_EQ(kinds_of(peer.say(2'000, false)).find("input_audio_buffer.timeout_triggered"), 0u);
 }
@@ -618,13 +530,13 @@ TEST(RealtimeSession, WrongEventsAreNoHarm) {
             "error:\"missing_required_parameter\"");
   EXPECT_EQ(code(R"({"type": "input_audio_buffer.append", "audio": "%"})"),
             "error:\"invalid_value\"");
-  EXPECT_EQ(kinds_of(peer.append("abc")), "error:\"invalid_value\"");  // an odd count
+  EXPECT_EQ(kinds_of(peer.append("abc")), "error:\"invalid_value\"");  // an odd number of bytes
   EXPECT_EQ(kinds_of(peer.append(filled_with(kMaxAppendBytes + 2, 'a'))),
             "error:\"invalid_value\"");
   EXPECT_TRUE(peer.session->quiet());
 }
 
-/// What a session keeps, or an answer, is as long as an event without audio may be.
+/// Settings and responses are as long as an event without audio may be.
 TEST(RealtimeSession, EventsWithoutAudioAreShort) {
   RealtimePeer peer;
   const std::string most = filled_with(kMaxEventBytes - 1000, 'a'), more = most + most;

@@ -14,8 +14,9 @@ namespace {
 
 constexpr size_t kMostBacklog = size_t{256} << 10;
 constexpr int kMostVoices = 8;
-constexpr int kAheadVoices = 2;       // besides, of answers that are not due yet
-constexpr int kMostSentences = 4096;  // of an answer: text models write faster than voices speak
+constexpr int kAheadVoices = 2;  // voices of sentences spoken ahead, besides kMostVoices
+constexpr int kMostSentences =
+    4096;  // sentences of an answer: text models write faster than voices speak
 
 bool ended_badly(const Outcome& outcome) {
   return outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled;
@@ -94,7 +95,7 @@ std::variant<ContextOptions, ApiError> RealtimeTalk::voice_options(
   if (auto* options = std::get_if<ContextOptions>(&out)) {
     options->call.audio.coding = config.format.coding;
     options->words = cast_.speaker->info().speech.word_times;
-    options->ssml = false;  // what a model writes is not read as markup
+    options->ssml = false;  // text that a model writes is not SSML
   }
   return out;
 }
@@ -113,7 +114,7 @@ WireSession::Step RealtimeTalk::read(std::string_view bytes, bool binary) {
   };
 }
 
-/// Neither replies nor what is to be heard may pile up.
+/// Returns whether replies or audio to be heard have piled up, so that the client is not read.
 bool RealtimeTalk::full() const { return backlog_bytes_ > kMostBacklog || ears_.full(); }
 
 size_t RealtimeTalk::max_message_bytes() const {
@@ -236,7 +237,8 @@ void RealtimeTalk::submit(Answer& answer) {
   auto checked = answer.check->take();
   if (!checked) return;
   const size_t left = std::exchange(answer.check, nullptr)->left();
-  if (left > 0) answer.heard_ahead = nullptr;  // it began with what is not read
+  if (left > 0)
+    answer.heard_ahead = nullptr;  // the request ahead read messages that are now left out
   if (left > 0 && left <= answer.items.size()) session_.leave_out(answer.items[left - 1]);
   if (auto* error = std::get_if<ApiError>(&*checked)) {
     answer.error = std::move(*error);
@@ -262,7 +264,7 @@ void RealtimeTalk::submit(Answer& answer) {
   if (answer.foresight) answer.foresight->begin_answer(*answer.request);
 }
 
-/// Asks the text model, once it is known what of the draft is kept in any case.
+/// Submits the answer's request, once it is known which of the draft's tokens are kept in any case.
 void RealtimeTalk::ask(Answer& answer) {
   if (answer.heard_ahead && answer.heard_ahead()) return;
   if (answer.foresight && !answer.foresight->settle(*answer.request)) return;
@@ -290,7 +292,7 @@ void RealtimeTalk::stop_answer(const std::string& id) {
   answers_.erase(at);
 }
 
-void RealtimeTalk::tell(const std::string& id, const AnswerNews& news) {
+void RealtimeTalk::report(const std::string& id, const AnswerNews& news) {
   if (news.outcome || news.error) stop_answer(id);
   RealtimeActions actions;
   session_.answered(id, news, actions);
@@ -300,7 +302,7 @@ void RealtimeTalk::tell(const std::string& id, const AnswerNews& news) {
 }
 
 void RealtimeTalk::fail(const std::string& id, ApiError error) {
-  tell(id, {.error = std::move(error)});
+  report(id, {.error = std::move(error)});
 }
 
 bool RealtimeTalk::pump_answer(const std::string& id) {
@@ -343,11 +345,11 @@ bool RealtimeTalk::pump_answer(const std::string& id) {
   } else if (over) {
     out.outcome = answer.outcome;
   }
-  tell(id, out);
+  report(id, out);
   return true;
 }
 
-/// Speaks `text`; a sentence spoken ahead is used if the answer begins with it.
+/// Speaks `text`; uses the sentence spoken ahead if the answer begins with it.
 void RealtimeTalk::speak(const std::string& id, Answer& answer, const std::string& text,
                          bool over) {
   answer.unspoken += text;
@@ -364,13 +366,13 @@ void RealtimeTalk::speak(const std::string& id, Answer& answer, const std::strin
   if (over) contexts_->finish(id);
 }
 
-/// The next of what is spoken.
+/// Handles the next event of the voices.
 bool RealtimeTalk::pump_voice() {
   if (!contexts_) return false;
   auto event = contexts_->next();
   if (!event) return false;
   const auto at = answers_.find(event->context);
-  if (at == answers_.end()) {  // one that is not due yet, and which failed
+  if (at == answers_.end()) {  // a sentence spoken ahead has failed
     if (foresight_) foresight_->voice_failed(event->context);
     for (auto& [id, answer] : answers_) {
       if (answer.foresight) answer.foresight->voice_failed(event->context);
@@ -401,7 +403,7 @@ bool RealtimeTalk::pump_voice() {
       return true;
   }
   const std::string id = event->context;
-  tell(id, news);
+  report(id, news);
   return true;
 }
 

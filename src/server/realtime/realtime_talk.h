@@ -109,7 +109,7 @@ class RealtimeTalk : public WireSession {
   void foresee();
   void hear_ahead();
   void speak(const std::string& id, Answer& answer, const std::string& text, bool over);
-  void tell(const std::string& id, const AnswerNews& news);
+  void report(const std::string& id, const AnswerNews& news);
   void fail(const std::string& id, ApiError error);
   ApiError inner_fault(const Error& error);
   std::variant<ContextOptions, ApiError> voice_options(const AnswerConfig& config) const;

@@ -1,4 +1,4 @@
-// A session of the Realtime API with what hears, writes and speaks for it, without a socket.
+// A session of the Realtime API with its recogniser, writer and voice, without a socket.
 #include "server/realtime/realtime_talk.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The recogniser has refused, and that is known, before the turn is over.
+/// The recogniser refuses the language before the turn ends; the session reports it once.
 TEST(RealtimeTalk, ASpeakerThatIsNotUnderstoodMaySpeakOn) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
   caller.set({{"audio", {{"input", {{"transcription", {{"language", "fr"}}}}}}}});
@@ -22,7 +22,7 @@ TEST(RealtimeTalk, ASpeakerThatIsNotUnderstoodMaySpeakOn) {
   EXPECT_EQ(caller.count("conversation.item.input_audio_transcription.failed"), 1);
 }
 
-/// What a language is called is what clients call it elsewhere.
+/// Languages may be given by all the names that other paths accept.
 TEST(RealtimeTalk, LanguagesAreKnownByTheirNames) {
   for (const char* called : {"en-GB", "EN", "English"}) {
     RealtimeCaller caller(std::make_shared<FakeWriter>(), std::make_shared<FakeBackend>());
@@ -34,7 +34,8 @@ TEST(RealtimeTalk, LanguagesAreKnownByTheirNames) {
   }
 }
 
-/// Passes of 0.6 s, twenty speakers at once: turns that would wait for more than 5 s are refused.
+/// Passes take 0.6 s and twenty speakers talk at once: a turn that would wait longer than 5 s is
+/// refused.
 TEST(RealtimeTalk, ARecogniserThatIsBehindRefusesTurns) {
   const auto ears = std::make_shared<CueEars>();
   ears->pass_s = 0.6;
@@ -58,7 +59,7 @@ TEST(RealtimeTalk, ARecogniserThatIsBehindRefusesTurns) {
   }
   EXPECT_EQ(ears->ended, 9);
   EXPECT_EQ(refused, 11);
-  ears->ended = 0;  // it has caught up
+  ears->ended = 0;  // the recogniser has caught up
   RealtimeCaller& last = *callers.back();
   last.sound(600, true);
   last.end_turn("hello");
@@ -94,7 +95,7 @@ TEST(RealtimeTalk, NothingCannotBeAnswered) {
   EXPECT_EQ(caller.events.back()["response"]["status"], "completed");
 }
 
-/// However many sentences a text model writes before the voice has spoken them.
+/// The number of sentences that wait for the voice has no effect on the answer.
 TEST(RealtimeTalk, LongAnswersAreSpokenWhole) {
   const auto speaker = std::make_shared<FakeBackend>();
   speaker->mutable_info().speech.late_text = LateText::kNone;
@@ -109,7 +110,7 @@ TEST(RealtimeTalk, LongAnswersAreSpokenWhole) {
   EXPECT_EQ(caller.events.back()["response"]["status"], "completed") << caller.events.back();
 }
 
-/// Together the recordings of a session may wait for two minutes of hearing.
+/// The recordings of a session that wait for the recogniser may last two minutes together.
 TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   RealtimeCaller caller(std::make_shared<FakeWriter>(), nullptr, PredictWhen::kNever);
   caller.set({{"audio", {{"input", {{"format", {{"type", "audio/pcma"}}}}}}}});
@@ -122,7 +123,7 @@ TEST(RealtimeTalk, ManyRecordingsAreNoMoreThanOne) {
   EXPECT_TRUE(caller.talk->full());
 }
 
-/// What has left once is not read again, and stays an item.
+/// An item that was left out is not read again, but stays an item.
 TEST(RealtimeTalk, TheOldestItemsLeaveAConversationThatHasOutgrownItsModel) {
   const auto writer = std::make_shared<FakeWriter>();
   writer->bound(700);

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// `frames_count`: what answers speaks by itself, and its frames of audio are tokens, too.
+/// `frames_count`: the model speaks its answers itself, so frames of audio count as tokens.
 JsonOut usage_of(const Outcome& outcome, bool frames_count) {
   const int audio = frames_count ? static_cast<int>(outcome.frames) : 0;
   const int out = outcome.completion_tokens + audio;
@@ -39,7 +39,7 @@ JsonOut failure(const ApiError& error) {
   return {{"type", "failed"}, {"error", error_fields(error)}};
 }
 
-/// Audio of an answer, as far as it is kept.
+/// Appends audio to the part, while the part keeps it.
 void add_audio(ItemPart& part, const std::string& bytes) {
   if (!part.cut) part.audio_s += part.format.seconds(bytes.size());
   part.kept =
@@ -51,7 +51,7 @@ void add_audio(ItemPart& part, const std::string& bytes) {
   }
 }
 
-/// Words come in the order of the text, after it.
+/// Adds the times of words. Words come in the order of the text, and after it.
 void add_words(ItemPart& part, const AnswerNews& news) {
   if (part.cut) return;
   for (const auto& [word, begin_s] : news.words) {
@@ -70,7 +70,7 @@ RealtimeResponse::RealtimeResponse(std::string id, ResponseWish wish, const Real
       conversation_(joined() ? JsonOut("conv_" + facts.id) : JsonOut()),
       audio_{{"output", output_object(wish_.config, facts, false)}} {}
 
-void RealtimeResponse::tell_created(const Conversation& session, RealtimeOutbox& out) const {
+void RealtimeResponse::send_created(const Conversation& session, RealtimeOutbox& out) const {
   out.send("response.created", {{"response", object("in_progress", {}, {}, session)}});
 }
 
@@ -79,7 +79,7 @@ BeginAnswer RealtimeResponse::begin(const Conversation& session) {
   BeginAnswer out = answer_to(wish_.input ? *wish_.input : session, wish_.config, hears_);
   out.response = id_;
   out.foreseen = joined() && answers_session();
-  if (!answers_session()) out.items.clear();  // they are no items of the session
+  if (!answers_session()) out.items.clear();  // the items are not in the conversation
   return out;
 }
 
@@ -102,20 +102,20 @@ bool RealtimeResponse::write(const AnswerNews& news, Conversation& session, Real
     }
     const bool whole = std::string_view(status) == "completed";
     end_message(whole ? "completed" : "incomplete", session, out);
-    if (!news.error) tell_calls(session, out);
+    if (!news.error) send_calls(session, out);
   } catch (const ApiError& error) {  // the conversation is full
     out.ask(StopAnswer{id_});
     status = "failed";
     details = failure(error);
   }
-  tell_done(status, details, news.outcome.value_or(Outcome{}), session, out);
+  send_done(status, details, news.outcome.value_or(Outcome{}), session, out);
   return true;
 }
 
 void RealtimeResponse::cancel(const char* reason, Conversation& session, RealtimeOutbox& out) {
   if (begun_) out.ask(StopAnswer{id_});
   end_message("incomplete", session, out);
-  tell_done("cancelled", {{"type", "cancelled"}, {"reason", reason}}, {}, session, out);
+  send_done("cancelled", {{"type", "cancelled"}, {"reason", reason}}, {}, session, out);
 }
 
 // ---------------------------------------------------------------------------- items
@@ -137,7 +137,7 @@ void RealtimeResponse::end_item(const RealtimeItem& item, const Conversation& se
   if (joined()) out.send_item("conversation.item.done", item, session);
 }
 
-/// Where in the response the message's part is.
+/// Returns the fields that locate the message's part in the response.
 JsonOut RealtimeResponse::place() const {
   return {{"response_id", id_},
           {"item_id", message_},
@@ -145,7 +145,7 @@ JsonOut RealtimeResponse::place() const {
           {"content_index", 0}};
 }
 
-JsonOut RealtimeResponse::told_part(const std::string& text) const {
+JsonOut RealtimeResponse::event_part(const std::string& text) const {
   if (wish_.config.spoken) return {{"type", "audio"}, {"transcript", text}};
   return {{"type", "text"}, {"text", text}};
 }
@@ -160,7 +160,7 @@ void RealtimeResponse::begin_message(Conversation& session, RealtimeOutbox& out)
   part.format = wish_.config.format;
   part.speed = wish_.config.speed;
   home(session).find(id)->parts.push_back(std::move(part));
-  out.send("response.content_part.added", with_field(place(), "part", told_part("")));
+  out.send("response.content_part.added", with_field(place(), "part", event_part("")));
 }
 
 void RealtimeResponse::continue_message(const AnswerNews& news, ItemPart& part,
@@ -192,13 +192,13 @@ void RealtimeResponse::end_message(const char* status, Conversation& session, Re
   } else {
     out.send("response.output_text.done", with_field(place(), "text", part.text));
   }
-  out.send("response.content_part.done", with_field(place(), "part", told_part(part.text)));
+  out.send("response.content_part.done", with_field(place(), "part", event_part(part.text)));
   end_item(item, session, out);
   message_.clear();
   session.bound_audio();
 }
 
-void RealtimeResponse::tell_calls(Conversation& session, RealtimeOutbox& out) {
+void RealtimeResponse::send_calls(Conversation& session, RealtimeOutbox& out) {
   for (const ToolCall& call : std::exchange(calls_, {})) {
     RealtimeItem item{
         .id = out.new_id("item"), .kind = RealtimeItem::kCall, .status = "in_progress"};
@@ -222,7 +222,7 @@ void RealtimeResponse::tell_calls(Conversation& session, RealtimeOutbox& out) {
 
 // ---------------------------------------------------------------------------- the whole
 
-void RealtimeResponse::tell_done(const char* status, const JsonOut& details, const Outcome& outcome,
+void RealtimeResponse::send_done(const char* status, const JsonOut& details, const Outcome& outcome,
                                  const Conversation& session, RealtimeOutbox& out) const {
   const JsonOut usage = usage_of(outcome, hears_ && wish_.config.spoken);
   out.send("response.done", {{"response", object(status, details, usage, session)}});

@@ -30,7 +30,7 @@ class RealtimeResponse {
   bool sounded() const { return sounded_; }
 
   /// Sends response.created.
-  void tell_created(const Conversation& session, RealtimeOutbox& out) const;
+  void send_created(const Conversation& session, RealtimeOutbox& out) const;
   /// Returns the request for the answer and marks the response as begun.
   BeginAnswer begin(const Conversation& session);
   /// Sends more of the answer. Returns true at the end, after response.done was sent. The response
@@ -47,13 +47,13 @@ class RealtimeResponse {
   void begin_message(Conversation& session, RealtimeOutbox& out);
   void continue_message(const AnswerNews& news, ItemPart& part, RealtimeOutbox& out);
   void end_message(const char* status, Conversation& session, RealtimeOutbox& out);
-  void tell_calls(Conversation& session, RealtimeOutbox& out);
-  void tell_done(const char* status, const JsonOut& details, const Outcome& outcome,
+  void send_calls(Conversation& session, RealtimeOutbox& out);
+  void send_done(const char* status, const JsonOut& details, const Outcome& outcome,
                  const Conversation& session, RealtimeOutbox& out) const;
   JsonOut object(const char* status, const JsonOut& details, const JsonOut& usage,
                  const Conversation& session) const;
   JsonOut place() const;
-  JsonOut told_part(const std::string& text) const;
+  JsonOut event_part(const std::string& text) const;
 
   std::string id_;
   ResponseWish wish_;

@@ -1,4 +1,4 @@
-// Responses of a session: their items, step by step, and how they end.
+// Responses of a session: the events of their items, and how they end.
 #include "server/realtime/response.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(RealtimeResponse, OneResponseAtATimeAndOthersBeside) {
             "response.done");
   EXPECT_EQ(events.back()["response"]["output"][0]["content"][0]["text"], "happy");
   EXPECT_EQ(events.back()["response"]["metadata"]["topic"], "mood");
-  // Many of them are too many.
+  // At most four responses run at a time.
   for (int i = 0; i < 3; ++i) EXPECT_EQ(kinds_of(peer.send(beside)), "response.created");
   EXPECT_EQ(kinds_of(peer.send(beside)), "error:\"too_many_responses\"");
   events = peer.send({{"type", "response.cancel"}, {"response_id", main}});
@@ -162,7 +162,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
              {"audio_end_ms", 800}});
   peer.send(respond());
   EXPECT_EQ(peer.begun.back().answers.at(item).made.heard_s, 0.8);
-  // More was heard of what was played faster.
+  // At a higher speed the client has heard more of the answer's own seconds.
   peer.end();
   peer.send(session_update({{"audio", {{"output", {{"speed", 1.5}}}}}}));
   peer.send(respond());
@@ -178,7 +178,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", fast}});
   peer.send(respond());
-  // What is written has no such ids, and neither has what a client repeats.
+  // Answers in text have no ids, and neither have answers that a client sends again.
   peer.end();
   peer.send({{"type", "conversation.item.delete"}, {"item_id", item}});
   peer.send({{"type", "response.create"}, {"response", {{"output_modalities", {"text"}}}}});
@@ -188,7 +188,7 @@ TEST(RealtimeResponse, AnswersAreReadAsTheyWereMade) {
   EXPECT_TRUE(peer.begun.back().answers.empty());
 }
 
-/// What was made of it is known to the model, as far as it sounded.
+/// The model gets the ids of the answer up to the moment that was heard.
 TEST(RealtimeResponse, AnAnswerOfWhichLessThanAWordWasHeardIsReadAllTheSame) {
   RealtimePeer peer([](RealtimeFacts& facts) { facts.hears = true; });
   peer.send(user_says("Hi"));
@@ -244,7 +244,7 @@ TEST(RealtimeResponse, FailuresAreReported) {
   EXPECT_EQ(response["status"], "failed");
   EXPECT_EQ(response["status_details"]["error"]["message"], "busy");
   EXPECT_EQ(response["status_details"]["error"]["type"], "server_error");
-  // Recognisers fail, too.
+  // A recogniser may fail, too.
   peer.send(session_update(JsonIn::parse(R"({"audio": {"input": {"transcription": {}}}})")));
   const auto failed =
       peer.hear(peer.turn(), {.error = ApiError{.message = "deaf", .code = "unsupported"}});

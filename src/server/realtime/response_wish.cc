@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostInput = 256;
 
-/// All but `input`, and without what is null in it or in its `audio`.
+/// Returns the object without `input` and without nulls, also of its `audio` and `output`.
 JsonIn without_nulls(const JsonIn& object) {
   JsonIn out = JsonIn::object();
   for (const auto& [name, value] : object.items()) {
@@ -23,7 +23,7 @@ JsonIn without_nulls(const JsonIn& object) {
   return out;
 }
 
-/// An item of `response.input`, its own or one that it names.
+/// Reads an item of `response.input`: a new item, or a reference to one of the conversation.
 RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& config, bool hears,
                              const Conversation& conversation) {
   RealtimeItem out;
@@ -32,7 +32,7 @@ RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& con
     const RealtimeItem* known = conversation.find(id);
     if (known == nullptr) throw no_item("referencing", "reference", id);
     out = *known;
-    out.left_out = false;  // it is asked for
+    out.left_out = false;  // the client refers to it, so the model reads it
     for (ItemPart& part : out.parts) part.read = false;
   } else {
     out = read_item(fields, config.input);
@@ -43,7 +43,7 @@ RealtimeItem read_input_item(const JsonFields& fields, const RealtimeConfig& con
   }
   for (ItemPart& part : out.parts) {
     part.pending = false;
-    if (!hears) part.samples = std::vector<int16_t>();  // the transcript is read
+    if (!hears) part.samples = std::vector<int16_t>();  // the model reads the transcript instead
   }
   return out;
 }
@@ -55,7 +55,7 @@ ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& c
   ResponseWish out{.config = config.answer};
   const auto fields = event.object("response");
   if (!fields) return out;
-  const JsonIn given = without_nulls(fields->json());  // what is null is the session's
+  const JsonIn given = without_nulls(fields->json());  // null means the session's value
   if (const size_t bytes = dump_json(given).size(); bytes > kMaxEventBytes) {
     throw event_too_long("response.create", bytes, ", beside its 'input'");
   }
@@ -80,7 +80,7 @@ ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& c
 }
 
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears) {
-  // Thoughts would be said aloud, before the answer that the client waits for.
+  // A voice would read the thoughts aloud before the answer.
   std::vector<std::string> items;
   JsonIn body = {{"messages", context.messages(config.instructions, hears, {}, &items)},
                  {"chat_template_kwargs", {{"enable_thinking", false}}}};

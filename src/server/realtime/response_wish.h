@@ -25,7 +25,8 @@ struct ResponseWish {
 ResponseWish read_response_wish(const JsonFields& event, const RealtimeConfig& config,
                                 const RealtimeFacts& facts, const Conversation& conversation);
 
-/// What is asked for an answer to `context`; of no response yet. `hears`: said audio goes along.
+/// Returns the request for an answer to `context`, without the id of a response. `hears`:
+/// recordings are part of it.
 BeginAnswer answer_to(const Conversation& context, const AnswerConfig& config, bool hears);
 
 }  // namespace syrinx

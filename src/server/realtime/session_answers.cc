@@ -12,7 +12,7 @@ constexpr size_t kMostResponses = 4;
 
 }  // namespace
 
-/// Returns the one that is in the conversation; else the end.
+/// Returns the response that belongs to the conversation; end() if there is none.
 SessionAnswers::Responses::iterator SessionAnswers::joined() {
   return std::find_if(responses_.begin(), responses_.end(),
                       [](const RealtimeResponse& each) { return each.joined(); });
@@ -70,12 +70,12 @@ void SessionAnswers::end(Responses::iterator response) {
   if (response->joined()) session_.idle.answered(session_.audio.now_ms());
   responses_.erase(response);
   session_.answering = joined() != responses_.end();
-  question_.foresee();  // what was typed meanwhile
+  question_.foresee();  // the question that was typed during the answer
 }
 
 void SessionAnswers::begin(ResponseWish wish) {
   responses_.emplace_back(session_.out.new_id("resp"), std::move(wish), session_.facts)
-      .tell_created(session_.conversation, session_.out);
+      .send_created(session_.conversation, session_.out);
   session_.answering = joined() != responses_.end();
   begin_waiting();
 }
@@ -87,7 +87,7 @@ void SessionAnswers::begin_waiting() {
     if (response.begun() || waits) continue;
     BeginAnswer begin = response.begin(session_.conversation);
     begin.truncation = session_.config.truncation;
-    if (begin.foreseen) {  // it reads all that was said: nothing else is due
+    if (begin.foreseen) {  // the answer reads everything that was said, so no further answer is due
       question_.answered();
       due_ = false;
     }

@@ -14,7 +14,7 @@ namespace {
 /// Most seconds of audio that may wait for a recogniser, which reports progress each minute.
 constexpr double kMostAhead_s = 120;
 
-/// Seconds with one digit behind the point, as in a message.
+/// Returns seconds with one decimal place, for messages.
 std::string rounded(double seconds) {
   char text[32];
   std::snprintf(text, sizeof text, "%.1f", seconds);
@@ -35,8 +35,8 @@ SessionEars::~SessionEars() {
   for (auto& [item, hearing] : hearings_) hearing.queue->detach();
 }
 
-/// Also the model that answers, where it writes recordings down: when it is named, when any will do
-/// and no other recogniser was asked for, or when there is no other.
+/// Returns the recogniser of that name. The model that answers is used, if it can transcribe: when
+/// it is named, when any recogniser will do and none was configured, or when there is no other.
 Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& name) const {
   static const Ears kNone;
   const Ears& apart = apart_ != nullptr ? *apart_ : kNone;
@@ -44,7 +44,7 @@ Result<std::shared_ptr<Recogniser>> SessionEars::recogniser(const std::string& n
   if (own && takes_any_ear(name) && !apart.asked_for()) return own;
   if (auto named = apart.find(name); named.ok()) return named;
   if (own && own->info().name == name) return own;
-  auto first = apart.find("");  // names of models that only others have
+  auto first = apart.find("");  // other vendors' names mean the first recogniser
   if (own && !first.ok()) return own;
   return first;
 }

@@ -9,7 +9,7 @@
 namespace syrinx {
 namespace {
 
-/// ITU-T G.711: a sign, a segment and four bits within it.
+/// ITU-T G.711: a sign bit, three bits of segment and four bits within the segment.
 int16_t from_mulaw(uint8_t code) {
   const int bits = ~code & 0xFF;
   const int magnitude = ((((bits & 0x0F) << 3) + 0x84) << (bits >> 4 & 7)) - 0x84;

@@ -12,7 +12,7 @@
 namespace syrinx {
 namespace {
 
-constexpr size_t kLeastMilliseconds = 100;  // of audio that is committed
+constexpr size_t kLeastMilliseconds = 100;  // ms of audio that a commit needs at least
 
 }  // namespace
 
@@ -36,7 +36,7 @@ void SpokenTurns::hear_piece() try {
   while (const auto turn = session_.audio.hear(rest, said())) {
     try {
       hear(*turn);
-    } catch (const ApiError& error) {  // the conversation is full; the rest is heard all the same
+    } catch (const ApiError& error) {  // the conversation is full; the rest is still heard
       session_.out.send_error(error, "");
     }
   }
@@ -85,7 +85,7 @@ void SpokenTurns::end(int64_t at_ms) {
   become_item(item, answers);
 }
 
-/// Lets a model that hears by itself hear as much of what is said as will stay as it is.
+/// Lets a model that hears by itself hear the part of the turn that will not change any more.
 void SpokenTurns::hear_ahead() {
   const RealtimeFacts& facts = session_.facts;
   const bool answers = facts.hears && !session_.config.transcribes && facts.no_answer.empty();
@@ -107,7 +107,7 @@ BeginAnswer SpokenTurns::heard_so_far() const {
   return out;
 }
 
-/// Makes a turn of a silence that has lasted as long as the session allows.
+/// Makes a turn of the silence when it has lasted as long as `idle_timeout_ms`.
 void SpokenTurns::answer_silence() {
   const RealtimeConfig& config = session_.config;
   const int idle_ms = config.turns ? config.turns->idle_ms : 0;
@@ -133,7 +133,7 @@ void SpokenTurns::drop() {
   session_.hearings.drop(*std::exchange(session_.turn, std::nullopt), session_.out);
 }
 
-/// Passes the new samples of a turn to its hearing.
+/// Passes the turn's new samples to its recogniser.
 void SpokenTurns::give_samples(const std::string& item) {
   if (!session_.hearings.contains(item)) return;
   session_.hearings.give(item, session_.audio.give(), session_.out);
@@ -163,7 +163,7 @@ void SpokenTurns::become_item(const std::string& id, bool answer) {
   session_.bound_audio();
   if (heard) {
     session_.hearings.commit(id, answer, out);
-    end_hearing(id);  // it may have failed already
+    end_hearing(id);  // the recogniser may have failed before
     if (!session_.facts.hears) return;
   }
   if (answer) answers_.want();
@@ -204,14 +204,15 @@ void SpokenTurns::take(const std::string& item, const HearingNews& news) {
   }
 }
 
-/// Takes the transcript of an item once it is whole.
+/// Takes the transcript of an item once it is complete.
 void SpokenTurns::end_hearing(const std::string& item) {
   const auto wants_answer = session_.hearings.end(item, session_.conversation, session_.out);
   if (!wants_answer) return;
   if (*wants_answer && !session_.facts.hears) answers_.want();
   answers_.begin_waiting();
   answers_.answer_if_due();
-  if (session_.silent() && session_.typed.empty()) question_.forget();  // it was a cough
+  if (session_.silent() && session_.typed.empty())
+    question_.forget();  // a sound without words, such as a cough
 }
 
 }  // namespace syrinx

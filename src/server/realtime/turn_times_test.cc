@@ -1,4 +1,4 @@
-// Waits of spoken turns, by part.
+// Times of spoken turns until transcript, first text and first audio.
 #include "server/realtime/turn_times.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(TurnClock, MeasuresNoAnswerToNothing) {
   EXPECT_EQ(counts_of(*all), "0 0 0 0 0 0 ");
 }
 
-/// Turns whose transcripts are late are answered together, and each is measured.
+/// Turns with late transcripts get one answer; the clock measures each of them.
 TEST(TurnClock, MeasuresEachTranscript) {
   const auto all = std::make_shared<TurnMetrics>();
   TurnClock clock(all);
@@ -90,7 +90,7 @@ TEST(TurnClock, MeasuresEachTranscript) {
   EXPECT_EQ(counts_of(*all), "2 1 0 2 1 0 ");
   EXPECT_NEAR(all->since_decision.transcript_s.sum(), 10 + 9, 1e-9);
   EXPECT_NEAR(all->since_decision.first_text_s.sum(), 10, 1e-9);
-  clock.stopped("r");  // without audio
+  clock.stopped("r");  // the response ends without audio
   clock.sounded("r", 1);
   clock.written(1, 23);
   EXPECT_EQ(observed(all->since_voice.first_audio_s), 0u);

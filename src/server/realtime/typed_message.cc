@@ -18,7 +18,7 @@ void TypedMessage::append(const JsonFields& event) {
 
 void TypedMessage::replace(const JsonFields& event) { type(event.need_text("text"), event); }
 
-/// Takes the message as far as it is typed; no reply, however often.
+/// Takes the message as typed so far. Sends no reply.
 void TypedMessage::type(std::string text, const JsonFields& event) {
   if (text.size() > kMostTyped) {
     event.refuse("text", concat("A message may have ", kMostTyped, " bytes while it is typed."),
