@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""Counts the methods of every class in src/: at most 30, so that a class has one duty.
+"""Counts the methods of every class in src/, at most 30, and the lines of every source file of src/ and
+tests/, at most 600, so that each has one duty.
 
-Constructors, destructors and what is `= delete` or `= default` do not count, nor do nested classes'
-methods. MORE names the classes that have more today, each with its bound, which only falls: a class
-that has become smaller than its bound is an error, too, until the bound follows (one that has gone is not).
+Constructors, destructors, what is `= delete` or `= default`, and methods of nested classes do not count.
 Run: class_size.py SOURCE_DIR. Prints every breach as file: class: count; exit code 1 when there is one.
 """
 import pathlib
@@ -11,10 +10,8 @@ import re
 import sys
 
 MOST = 30
-MORE = {
-    'families/bagpiper/state.h: State': 36,
-    'server/dialects/contexts.h: SpeechContexts': 37,
-}
+MOST_LINES = 600
+SOURCES = {'.h', '.cc', '.cuh', '.cu'}
 
 COMMENT = re.compile(r'//[^\n]*|/\*.*?\*/', re.S)
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'')
@@ -77,17 +74,20 @@ def classes(text):
 def check(root):
     counts, breaches = {}, []
     for path in sorted((root / 'src').rglob('*')):
-        if path.suffix not in {'.h', '.cc', '.cuh', '.cu'}:
+        if path.suffix not in SOURCES:
             continue
         for name, found in classes(path.read_text(encoding='utf-8')):
             key = f'{path.relative_to(root / "src")}: {name}'
             counts[key] = max(len(found), counts.get(key, 0))
     for key, count in counts.items():
-        if count > MORE.get(key, MOST):
-            breaches.append(f'{key}: {count} methods, at most {MORE.get(key, MOST)}')
-    for key, bound in MORE.items():
-        if counts.get(key, bound) < bound:
-            breaches.append(f'{key}: {counts.get(key, 0)} methods, its bound in {pathlib.Path(__file__).name} is {bound}')
+        if count > MOST:
+            breaches.append(f'{key}: {count} methods, at most {MOST}')
+    for path in sorted([*(root / 'src').rglob('*'), *(root / 'tests').rglob('*')]):
+        if path.suffix not in SOURCES | {'.py'} or not path.is_file():
+            continue
+        lines = path.read_text(encoding='utf-8').count('\n')
+        if lines > MOST_LINES:
+            breaches.append(f'{path.relative_to(root)}: {lines} lines, at most {MOST_LINES}')
     return counts, breaches
 
 

@@ -7,22 +7,9 @@
 
 #include "base/check.h"
 #include "base/clock.h"
-#include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace syrinx {
 namespace {
-
-/// Returns whether there is a letter or a digit. Text with only marks and white space is skipped,
-/// not refused: it is often left between the flushes of a language model.
-bool speakable(std::string_view text) {
-  for (size_t at = 0; at < text.size();) {
-    const CodePoint point = utf8_at(text, at);
-    if (is_word(point.value)) return true;
-    at += point.size;
-  }
-  return false;
-}
 
 ApiError too_much(std::string message) {
   ApiError error = bad_field("text", std::move(message));
@@ -37,7 +24,7 @@ SpeechContexts::SpeechContexts(std::shared_ptr<Backend> backend, ContextLimits l
     : backend_(std::move(backend)), limits_(limits), wake_(std::move(wake)) {}
 
 SpeechContexts::~SpeechContexts() {
-  for (Context& context : contexts_) drop(context);
+  for (SpeechContext& context : contexts_) context.drop();
 }
 
 // ---------------------------------------------------------------------------- text in
@@ -51,7 +38,7 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
     events_.push_back({.kind = SpeechEvent::kFailed, .context = name, .error = std::move(error)});
     return;
   }
-  Context& context = contexts_.emplace_back();
+  SpeechContext& context = contexts_.emplace_back();
   context.name = name;
   context.options = std::move(options);
   if (!context.options.backend) context.options.backend = backend_;
@@ -71,11 +58,11 @@ void SpeechContexts::open(const std::string& name, ContextOptions options) {
 void SpeechContexts::open_ahead(const std::string& name, ContextOptions options, double ahead_s) {
   if (find(name) != nullptr) return;
   open(name, std::move(options));
-  if (Context* context = find(name)) context->ahead_s = ahead_s;
+  if (SpeechContext* context = find(name)) context->ahead_s = ahead_s;
 }
 
 std::optional<double> SpeechContexts::release(const std::string& name, const std::string& as) {
-  Context* context = find(name);
+  SpeechContext* context = find(name);
   if (context == nullptr || !context->ahead_s) return {};
   look_ahead(*context);
   context = find(name);
@@ -86,7 +73,7 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
   context->ahead_s.reset();
   context->name = as;
   double made_s = 0;
-  for (Utterance& utterance : context->utterances) {
+  for (SpokenUtterance& utterance : context->utterances) {
     if (!utterance.queue) continue;
     utterance.queue->release();
     context->options.backend->raise_priority(*utterance.id);
@@ -97,29 +84,20 @@ std::optional<double> SpeechContexts::release(const std::string& name, const std
 }
 
 void SpeechContexts::add_text(const std::string& name, std::string_view text) {
-  Context* context = find(name);
+  SpeechContext* context = find(name);
   if (context == nullptr || context->finishing || text.empty()) return;
   const size_t most = std::min(limits_.max_text_bytes, context->info().max_text_bytes);
   if (context->text_bytes + text.size() > most) {
     return fail(*context,
                 too_much(concat("More than ", most, " bytes of text wait to be spoken.")));
   }
-  add_whole(*context, context->halves.push(text));
-}
-
-/// Adds text without surrogate halves.
-void SpeechContexts::add_whole(Context& context, const std::string& text) {
-  context.text_bytes += text.size();
-  std::vector<SsmlStream::Piece> pieces;
-  context.ssml.push(text, pieces);
-  const std::string name = context.name;
-  take(name, std::move(pieces));
+  take(name, context->pieces_of(context->halves.push(text)));
 }
 
 /// Adds pieces; returns the context unless it has failed.
-SpeechContexts::Context* SpeechContexts::take(const std::string& name,
-                                              std::vector<SsmlStream::Piece> pieces) {
-  Context* context = find(name);
+SpeechContext* SpeechContexts::take(const std::string& name,
+                                    std::vector<SsmlStream::Piece> pieces) {
+  SpeechContext* context = find(name);
   for (const SsmlStream::Piece& piece : pieces) {
     if (context == nullptr) break;
     if (piece.document) {
@@ -134,7 +112,7 @@ SpeechContexts::Context* SpeechContexts::take(const std::string& name,
   return context;
 }
 
-void SpeechContexts::add_document(Context& context, std::string_view document) {
+void SpeechContexts::add_document(SpeechContext& context, std::string_view document) {
   auto said = std::make_shared<SpeechRequest>(context.options.call.request);
   said->say.text = document;
   Result<Markup> markup = take_ssml(context.info(), *said);
@@ -146,7 +124,7 @@ void SpeechContexts::add_document(Context& context, std::string_view document) {
     error.code = "unsupported_value";
     return fail(context, std::move(error));
   }
-  Utterance& utterance = context.utterances.emplace_back();
+  SpokenUtterance& utterance = context.utterances.emplace_back();
   utterance.text = said->say.text;
   utterance.closed = true;
   utterance.speakable = speakable(said->say.text);
@@ -156,13 +134,14 @@ void SpeechContexts::add_document(Context& context, std::string_view document) {
   check_count(context);
 }
 
-void SpeechContexts::add_plain(Context& context, std::string_view text) {
+void SpeechContexts::add_plain(SpeechContext& context, std::string_view text) {
   if (context.sentences) {
     std::vector<SentenceStream::Item> items;
     context.splitter.push(text, items);
-    return add_sentences(context, items);
+    context.append(items);
+    return check_count(context);
   }
-  Utterance& utterance = growing(context);
+  SpokenUtterance& utterance = context.growing();
   utterance.text += text;
   if (utterance.id) {
     context.options.backend->append_text(*utterance.id, std::string(text), false);
@@ -172,25 +151,8 @@ void SpeechContexts::add_plain(Context& context, std::string_view text) {
   advance(context);
 }
 
-/// Returns the utterance that takes text: the last one, or a new one.
-SpeechContexts::Utterance& SpeechContexts::growing(Context& context) {
-  if (context.utterances.empty() || context.utterances.back().closed) {
-    context.utterances.emplace_back();
-  }
-  return context.utterances.back();
-}
-
-void SpeechContexts::add_sentences(Context& context,
-                                   const std::vector<SentenceStream::Item>& items) {
-  for (const SentenceStream::Item& item : items) {
-    context.utterances.push_back(
-        {.text = item.text, .closed = true, .speakable = speakable(item.text)});
-  }
-  check_count(context);
-}
-
 /// Submits further utterances, or fails if there are too many.
-void SpeechContexts::check_count(Context& context) {
+void SpeechContexts::check_count(SpeechContext& context) {
   if (static_cast<int>(context.utterances.size()) > limits_.max_utterances) {
     return fail(context, too_much(concat("More than ", limits_.max_utterances,
                                          " sentences wait to be spoken.")));
@@ -199,7 +161,7 @@ void SpeechContexts::check_count(Context& context) {
 }
 
 void SpeechContexts::flush(const std::string& name) {
-  Context* context = find(name);
+  SpeechContext* context = find(name);
   if (context == nullptr || context->finishing) return;
   context = close_last(name);
   if (context == nullptr) return;
@@ -214,40 +176,40 @@ void SpeechContexts::flush(const std::string& name) {
 }
 
 void SpeechContexts::finish(const std::string& name) {
-  Context* context = find(name);
+  SpeechContext* context = find(name);
   if (context == nullptr || context->finishing) return;
-  add_whole(*context, context->halves.finish());
-  if (find(name) == nullptr) return;
+  if (take(name, context->pieces_of(context->halves.finish())) == nullptr) return;
   context = close_last(name);
   if (context != nullptr) context->finishing = true;
 }
 
 /// Ends the last utterance. Returns the context unless it has failed.
-SpeechContexts::Context* SpeechContexts::close_last(const std::string& name) {
+SpeechContext* SpeechContexts::close_last(const std::string& name) {
   std::vector<SsmlStream::Piece> pieces;
   find(name)->ssml.finish(pieces);
-  Context* context = take(name, std::move(pieces));
+  SpeechContext* context = take(name, std::move(pieces));
   if (context != nullptr) close_plain(*context);
   return find(name);
 }
 
-void SpeechContexts::close_plain(Context& context) {
+void SpeechContexts::close_plain(SpeechContext& context) {
   if (context.sentences) {
     std::vector<SentenceStream::Item> items;
     context.splitter.finish(items);
     context.splitter = SentenceStream(SentenceOptions{});
-    return add_sentences(context, items);
+    context.append(items);
+    return check_count(context);
   }
   if (context.utterances.empty() || context.utterances.back().closed) return;
-  Utterance& last = context.utterances.back();
+  SpokenUtterance& last = context.utterances.back();
   last.closed = true;
   if (last.id) context.options.backend->append_text(*last.id, "", true);
   advance(context);
 }
 
 void SpeechContexts::cancel(const std::string& name) {
-  if (Context* context = find(name)) {
-    drop(*context);
+  if (SpeechContext* context = find(name)) {
+    context->drop();
     forget(name);
   }
   std::erase_if(events_, [&name](const SpeechEvent& event) { return event.context == name; });
@@ -256,11 +218,11 @@ void SpeechContexts::cancel(const std::string& name) {
 // ---------------------------------------------------------------------------- the engine
 
 /// Submits the first utterance to the engine, and the second when the first has audio.
-void SpeechContexts::advance(Context& context) {
+void SpeechContexts::advance(SpeechContext& context) {
   if (!has_voice(context)) return;
   bool heard = true;
   for (size_t i = 0; i < std::min<size_t>(2, context.utterances.size()) && heard; ++i) {
-    Utterance& utterance = context.utterances[i];
+    SpokenUtterance& utterance = context.utterances[i];
     if (!utterance.queue && utterance.speakable) {
       if (auto error = submit(context, utterance)) return fail(context, std::move(*error));
     }
@@ -269,12 +231,12 @@ void SpeechContexts::advance(Context& context) {
 }
 
 /// Submits text of a context that is ahead; its failure is not an error of the client.
-void SpeechContexts::look_ahead(Context& context) {
+void SpeechContexts::look_ahead(SpeechContext& context) {
   if (context.utterances.empty()) return;
   const std::string name = context.name;
   advance(context);
   if (find(name) == nullptr) return;
-  const Utterance& first = context.utterances.front();
+  const SpokenUtterance& first = context.utterances.front();
   const auto outcome = first.queue ? first.queue->end() : std::nullopt;
   if (!outcome) return;
   if (outcome->reason == FinishReason::kError || outcome->reason == FinishReason::kCancelled) {
@@ -283,7 +245,7 @@ void SpeechContexts::look_ahead(Context& context) {
 }
 
 /// Returns whether the context's voice is available; if it cannot be fetched, the context fails.
-bool SpeechContexts::has_voice(Context& context) {
+bool SpeechContexts::has_voice(SpeechContext& context) {
   if (!context.fetch) return true;
   const auto status = context.fetch->status();
   if (!status) return false;
@@ -296,7 +258,8 @@ bool SpeechContexts::has_voice(Context& context) {
   return true;
 }
 
-std::optional<ApiError> SpeechContexts::submit(Context& context, Utterance& utterance) try {
+std::optional<ApiError> SpeechContexts::submit(SpeechContext& context,
+                                               SpokenUtterance& utterance) try {
   SpeechRequest request = context.options.call.request;
   request.say.text = utterance.text;
   // Complete text is submitted in the same way as incomplete text, so that the speech does not
@@ -331,38 +294,25 @@ ApiError SpeechContexts::inner_fault(const Error& error) {
 // ---------------------------------------------------------------------------- ends
 
 bool SpeechContexts::quiet() const {
-  const auto silent = [](const Context& context) {
-    return context.utterances.empty() ||
-           (context.utterances.size() == 1 && !context.utterances.front().queue &&
-            !context.utterances.front().closed);
-  };
-  return events_.empty() && std::all_of(contexts_.begin(), contexts_.end(), silent);
+  return events_.empty() && std::ranges::all_of(contexts_, &SpeechContext::silent);
 }
 
-SpeechContexts::Context* SpeechContexts::find(const std::string& name) {
-  const auto at = std::find_if(contexts_.begin(), contexts_.end(),
-                               [&name](const Context& context) { return context.name == name; });
+SpeechContext* SpeechContexts::find(const std::string& name) {
+  const auto at =
+      std::find_if(contexts_.begin(), contexts_.end(),
+                   [&name](const SpeechContext& context) { return context.name == name; });
   return at == contexts_.end() ? nullptr : &*at;
 }
 
-/// Cancels the first `most` utterances; they stay in the list.
-void SpeechContexts::drop(Context& context, size_t most) {
-  for (size_t i = 0; i < std::min(most, context.utterances.size()); ++i) {
-    Utterance& utterance = context.utterances[i];
-    if (utterance.queue) utterance.queue->detach();
-    if (utterance.id) context.options.backend->cancel(*utterance.id);
-  }
-}
-
-void SpeechContexts::fail(Context& context, ApiError error) {
-  drop(context);
+void SpeechContexts::fail(SpeechContext& context, ApiError error) {
+  context.drop();
   events_.push_back(
       {.kind = SpeechEvent::kFailed, .context = context.name, .error = std::move(error)});
   forget(std::string(context.name));
 }
 
 void SpeechContexts::forget(const std::string& name) {
-  contexts_.remove_if([&name](const Context& context) { return context.name == name; });
+  contexts_.remove_if([&name](const SpeechContext& context) { return context.name == name; });
 }
 
 }  // namespace syrinx

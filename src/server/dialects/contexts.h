@@ -11,18 +11,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "audio/encoder.h"
-#include "model/markup.h"
-#include "server/dialects/dialect.h"
-#include "server/models/backend.h"
-#include "server/request/audio_queue.h"
-#include "server/request/timed_words.h"
-#include "server/voices/voice_desk.h"
-#include "text/sentences.h"
-#include "text/ssml_stream.h"
-#include "text/surrogates.h"
+#include "server/dialects/speech_context.h"
 
 namespace syrinx {
 
@@ -75,69 +67,28 @@ class SpeechContexts {
   std::vector<std::string> take_troubles() { return std::exchange(troubles_, {}); }
 
  private:
-  struct Utterance {
-    std::string text = {};  // complete text so far
-    bool closed = false;    // no further text will follow
-    bool flushes = false;   // kFlushed follows the utterance
-    bool speakable = false;
-    std::shared_ptr<AudioQueue> queue = {};  // set when submitted
-    std::optional<RequestId> id = {};
-    double asked_s = 0;                     // time of the request
-    std::unique_ptr<Encoder> encoder = {};  // set from the first audio on
-    double audio_s = 0;                     // seconds of audio taken so far
-    std::vector<WordMark> marks = {};       // words whose times were not sent yet
-    // For a document of SSML:
-    std::shared_ptr<const SpeechRequest> said = {};  // how its text is spoken; null: plain text
-    Markup markup = {};
-    size_t markup_bytes = 0;  // bytes of the document without its text
-    size_t bytes() const { return text.size() + markup_bytes; }
-  };
-  struct Context {
-    std::string name;
-    ContextOptions options;  // `backend` is always set
-    const PipelineInfo& info() const { return options.backend->info(); }
-    std::unique_ptr<VoiceFetch> fetch = {};  // set while its voice is fetched
-    std::optional<double> ahead_s = {};      // set while the context is ahead
-    bool sentences = false;
-    bool finishing = false;
-    SentenceStream splitter{SentenceOptions{}};
-    HalfJoiner halves{};
-    SsmlStream ssml{};
-    std::deque<Utterance> utterances;
-    size_t text_bytes = 0;
-  };
-
-  Context* find(const std::string& name);
-  void add_whole(Context& context, const std::string& text);
-  Context* take(const std::string& name, std::vector<SsmlStream::Piece> pieces);
-  void add_plain(Context& context, std::string_view text);
-  void add_document(Context& context, std::string_view document);
-  Utterance& growing(Context& context);
-  void add_sentences(Context& context, const std::vector<SentenceStream::Item>& items);
-  void check_count(Context& context);
-  void close_plain(Context& context);
-  Context* close_last(const std::string& name);
-  void advance(Context& context);
-  void look_ahead(Context& context);
-  bool has_voice(Context& context);
-  std::optional<ApiError> submit(Context& context, Utterance& utterance);
-  std::optional<SpeechEvent> next_of(Context& context);
-  std::optional<SpeechEvent> audio_of(Context& context, Utterance& utterance);
-  std::optional<SpeechEvent> words_of(Context& context, Utterance& utterance, bool all);
-  std::optional<SpeechEvent> phones_of(const Context& context, const Outcome& outcome,
-                                       double audio_s) const;
-  std::vector<TimedWord> marks_of(const Context& context, const Utterance& utterance,
-                                  const Outcome& outcome) const;
-  SpeechEvent end_of(Context& context, Utterance& utterance, const Outcome& outcome);
-  static void drop(Context& context, size_t most = SIZE_MAX);
-  void fail(Context& context, ApiError error);
+  SpeechContext* find(const std::string& name);
+  SpeechContext* take(const std::string& name, std::vector<SsmlStream::Piece> pieces);
+  void add_plain(SpeechContext& context, std::string_view text);
+  void add_document(SpeechContext& context, std::string_view document);
+  void check_count(SpeechContext& context);
+  void close_plain(SpeechContext& context);
+  SpeechContext* close_last(const std::string& name);
+  void advance(SpeechContext& context);
+  void look_ahead(SpeechContext& context);
+  bool has_voice(SpeechContext& context);
+  std::optional<ApiError> submit(SpeechContext& context, SpokenUtterance& utterance);
+  std::optional<SpeechEvent> next_of(SpeechContext& context);
+  std::optional<SpeechEvent> audio_of(SpeechContext& context, SpokenUtterance& utterance);
+  SpeechEvent end_of(SpeechContext& context, SpokenUtterance& utterance, const Outcome& outcome);
+  void fail(SpeechContext& context, ApiError error);
   void forget(const std::string& name);
   ApiError inner_fault(const Error& error);
 
   const std::shared_ptr<Backend> backend_;
   const ContextLimits limits_;
   const std::function<void()> wake_;
-  std::list<Context> contexts_;  // the first one is asked next
+  std::list<SpeechContext> contexts_;  // the first one is asked next
   std::deque<SpeechEvent> events_;
   std::vector<std::pair<std::shared_ptr<AudioQueue>, size_t>> taken_;
   std::vector<std::string> troubles_;

@@ -22,13 +22,13 @@ std::optional<SpeechEvent> SpeechContexts::next() {
   return event;
 }
 
-std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
+std::optional<SpeechEvent> SpeechContexts::next_of(SpeechContext& context) {
   if (context.ahead_s) {
     look_ahead(context);
     return {};
   }
   while (!context.utterances.empty()) {
-    Utterance& first = context.utterances.front();
+    SpokenUtterance& first = context.utterances.front();
     if (!first.queue && first.speakable) {
       const std::string name = context.name;
       advance(context);
@@ -48,9 +48,10 @@ std::optional<SpeechEvent> SpeechContexts::next_of(Context& context) {
   return event;
 }
 
-std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance& utterance) {
+std::optional<SpeechEvent> SpeechContexts::audio_of(SpeechContext& context,
+                                                    SpokenUtterance& utterance) {
   const int rate_hz = context.info().speech.sample_rate;
-  if (auto event = words_of(context, utterance, false)) return event;
+  if (auto event = context.words_of(utterance, false)) return event;
   samples_.clear();
   const size_t count = utterance.queue->take(samples_, static_cast<size_t>(kPieceS * rate_hz));
   if (count == 0) {
@@ -83,51 +84,9 @@ std::optional<SpeechEvent> SpeechContexts::audio_of(Context& context, Utterance&
   return start;
 }
 
-/// Returns the words whose end is known; the last word ends with the audio.
-std::optional<SpeechEvent> SpeechContexts::words_of(Context& context, Utterance& utterance,
-                                                    bool all) {
-  if (!context.options.words) return {};
-  utterance.queue->take_words(utterance.marks);
-  const double speed = context.options.call.audio.speed;
-  SpeechEvent event{.kind = SpeechEvent::kWords, .context = context.name};
-  event.words =
-      take_finished_words(utterance.text, utterance.marks, context.info().speech.frame_rate * speed,
-                          utterance.audio_s / speed, all);
-  if (event.words.empty()) return {};
-  return event;
-}
-
-/// Returns the phones. Each lasts until the next one begins, the last one until the audio ends.
-std::optional<SpeechEvent> SpeechContexts::phones_of(const Context& context, const Outcome& outcome,
-                                                     double audio_s) const {
-  const SpeechCall& call = context.options.call;
-  if (!call.request.terms.phone_times || outcome.phones.empty()) return {};
-  SpeechEvent event{.kind = SpeechEvent::kPhones, .context = context.name};
-  for (const PhoneMark& mark : outcome.phones) {
-    const double begin_s =
-        static_cast<double>(mark.frame) / context.info().speech.frame_rate / call.audio.speed;
-    if (!event.words.empty()) event.words.back().end_s = begin_s;
-    event.words.push_back(
-        {.text = std::string(mark.phone), .begin_s = begin_s, .end_s = std::max(begin_s, audio_s)});
-  }
-  return event;
-}
-
-std::vector<TimedWord> SpeechContexts::marks_of(const Context& context, const Utterance& utterance,
-                                                const Outcome& outcome) const {
-  const std::vector<TextMark>& marks = utterance.markup.marks;
-  const std::vector<int64_t> frames = mark_frames(marks, outcome.words, outcome.frames);
-  std::vector<TimedWord> out;
-  for (size_t i = 0; i < marks.size(); ++i) {
-    const double at_s = static_cast<double>(frames[i]) / context.info().speech.frame_rate /
-                        context.options.call.audio.speed;
-    out.push_back({.text = marks[i].name, .begin_s = at_s, .end_s = at_s});
-  }
-  return out;
-}
-
 /// Removes the utterance. Queues the rest of its audio and the events after it; returns the first.
-SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const Outcome& outcome) {
+SpeechEvent SpeechContexts::end_of(SpeechContext& context, SpokenUtterance& utterance,
+                                   const Outcome& outcome) {
   const std::string name = context.name;
   if (outcome.reason == FinishReason::kError || outcome.reason == FinishReason::kCancelled) {
     const bool stopped = outcome.reason == FinishReason::kCancelled;
@@ -139,16 +98,16 @@ SpeechEvent SpeechContexts::end_of(Context& context, Utterance& utterance, const
   SpeechEvent spoken{.kind = SpeechEvent::kSpoken,
                      .context = name,
                      .audio_s = utterance.audio_s / context.options.call.audio.speed,
-                     .marks = marks_of(context, utterance, outcome)};
-  auto last_words = words_of(context, utterance, true);
-  auto phones = phones_of(context, outcome, spoken.audio_s);
+                     .marks = context.marks_of(utterance, outcome)};
+  auto last_words = context.words_of(utterance, true);
+  auto phones = context.phones_of(outcome, spoken.audio_s);
   SpeechEvent rest{.kind = SpeechEvent::kAudio, .context = name};
   if (utterance.encoder) {
     utterance.encoder->flush(rest.bytes);
     rest.rate_hz = utterance.encoder->rate_hz();
   }
   const bool flushes = utterance.flushes;
-  drop(context, 1);  // at a length bound the engine may still run the request
+  context.drop(1);  // at a length bound the engine may still run the request
   context.text_bytes -= std::min(context.text_bytes, utterance.bytes());
   context.utterances.pop_front();
   if (flushes) events_.push_front({.kind = SpeechEvent::kFlushed, .context = name});

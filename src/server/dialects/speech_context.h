@@ -1,0 +1,83 @@
+// One text that arrives in pieces, and the utterances that it becomes: what SpeechContexts has of
+// each context. Plain data with what can be computed from it alone; no engine. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "audio/encoder.h"
+#include "model/markup.h"
+#include "server/dialects/dialect.h"
+#include "server/models/backend.h"
+#include "server/request/audio_queue.h"
+#include "server/request/timed_words.h"
+#include "server/voices/voice_desk.h"
+#include "text/sentences.h"
+#include "text/ssml_stream.h"
+#include "text/surrogates.h"
+
+namespace syrinx {
+
+/// Returns whether there is a letter or a digit. Text with only marks and white space is skipped,
+/// not refused: it is often left between the flushes of a language model.
+bool speakable(std::string_view text);
+
+/// One request to the engine: text, and its audio.
+struct SpokenUtterance {
+  std::string text = {};  ///< complete text so far
+  bool closed = false;    ///< no further text will follow
+  bool flushes = false;   ///< kFlushed follows the utterance
+  bool speakable = false;
+  std::shared_ptr<AudioQueue> queue = {};  ///< set when submitted
+  std::optional<RequestId> id = {};
+  double asked_s = 0;                     ///< time of the request
+  std::unique_ptr<Encoder> encoder = {};  ///< set from the first audio on
+  double audio_s = 0;                     ///< seconds of audio taken so far
+  std::vector<WordMark> marks = {};       ///< words whose times were not sent yet
+  // For a document of SSML:
+  std::shared_ptr<const SpeechRequest> said = {};  ///< how its text is spoken; null: plain text
+  Markup markup = {};
+  size_t markup_bytes = 0;  ///< bytes of the document without its text
+  size_t bytes() const { return text.size() + markup_bytes; }
+};
+
+struct SpeechContext {
+  std::string name;
+  ContextOptions options;                  ///< `backend` is always set
+  std::unique_ptr<VoiceFetch> fetch = {};  ///< set while its voice is fetched
+  std::optional<double> ahead_s = {};      ///< set while the context is ahead
+  bool sentences = false;                  ///< each sentence is an utterance
+  bool finishing = false;                  ///< no further text is taken
+  SentenceStream splitter{SentenceOptions{}};
+  HalfJoiner halves{};
+  SsmlStream ssml{};
+  std::deque<SpokenUtterance> utterances;
+  size_t text_bytes = 0;  ///< bytes of the utterances that are not finished
+
+  const PipelineInfo& info() const { return options.backend->info(); }
+  /// Takes text without surrogate halves; returns its plain and its SSML pieces.
+  std::vector<SsmlStream::Piece> pieces_of(std::string_view text);
+  /// Returns the utterance that takes text: the last one, or a new one.
+  SpokenUtterance& growing();
+  /// Appends an utterance for each sentence.
+  void append(const std::vector<SentenceStream::Item>& items);
+  /// Cancels the first `most` utterances; they stay in the list.
+  void drop(size_t most = SIZE_MAX);
+  /// Returns whether no utterance is spoken or waits.
+  bool silent() const;
+
+  /// Returns the words whose end is known, as kWords; with `all` also the last word, which ends
+  /// with the audio. Takes their marks out of the utterance.
+  std::optional<SpeechEvent> words_of(SpokenUtterance& utterance, bool all) const;
+  /// Returns the phones as kPhones, if the client wants them. Each lasts until the next one begins,
+  /// the last one until the audio ends.
+  std::optional<SpeechEvent> phones_of(const Outcome& outcome, double audio_s) const;
+  /// Returns the marks of SSML, each at the time when it is reached.
+  std::vector<TimedWord> marks_of(const SpokenUtterance& utterance, const Outcome& outcome) const;
+};
+
+}  // namespace syrinx
