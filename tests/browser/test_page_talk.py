@@ -133,7 +133,7 @@ class Talk(unittest.TestCase):
         page.wait(mine("some((e) => e.textContent.includes('fox'))"), 120)
         page.wait("document.querySelector('#talk').dataset.state === 'answering'", 120)
         page.wait("pieces.length > 0", 60)
-        # The question comes again and cuts the answer off, where something of it was heard.
+        # The question comes again and interrupts the answer after some of it was heard.
         cut = "find((e) => parseFloat(e.querySelector('.note').textContent.split(' ').at(-2)) > 0)"
         page.wait(theirs(cut) + " !== undefined", 120)
         self.assertEqual(page.run(chromium.CONTRAST), [])

@@ -125,7 +125,7 @@ class Batch(unittest.TestCase):
         entries = {entry["id"]: entry for entry in self.manifest()}
         self.assertIn("nobody", entries["bad"]["error"])
         self.assertIn("file", entries["good"])
-        done = self.batch(path, code=1)  # not tried again without a word
+        done = self.batch(path, code=1)  # without --retry-failed nothing is tried again
         self.assertIn(b"going on: 2 of 2 are done, 1 of them failed (--retry-failed)", done.stderr)
         self.assertIn(b"0 of 2 spoken", done.stdout)
         done = self.batch(path, "--retry-failed", code=1)

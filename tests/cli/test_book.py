@@ -196,7 +196,7 @@ class Book(unittest.TestCase):
     def test_exit_codes(self):
         self.write("Hello there.")
         self.assertEqual(self.book().returncode, 2)
-        self.assertEqual(self.book("-", stdin=b"Hello.").returncode, 2)  # where to?
+        self.assertEqual(self.book("-", stdin=b"Hello.").returncode, 2)  # the output has no name
         self.assertEqual(self.book("birds.txt", "-o", "-").returncode, 2)
         self.assertEqual(self.book("no-such.txt").returncode, 1)
         self.assertEqual(self.book("birds.txt", "--voice", "nobody").returncode, 1)

@@ -15,7 +15,7 @@ if not HAVE:
     sys.exit(77)
 
 TEXT = "Good morning. How are you today?"
-RATE = 24000  # what both take for granted
+RATE = 24000  # the rate that both libraries assume
 
 
 def needs(name):

@@ -253,7 +253,8 @@ class Haproxy(unittest.TestCase):
         served = [stream.head().worker for stream in streams]
         for stream in streams:
             stream.__exit__()
-        # The bound is on what HAProxy has counted when it chooses; a few come at the same moment.
+        # HAProxy bounds by the requests that it has counted; requests of the same moment exceed the
+        # bound by a few.
         self.assertLessEqual(max(map(served.count, served)), 8, served)
 
     def test_who_hangs_up_is_not_spoken_to(self):

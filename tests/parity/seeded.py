@@ -205,7 +205,7 @@ def plain_name(path):
 def mirror(source, target):
     """Links and files of `target` for those of `source`; both are absolute. What is newer than its recipe stays."""
     seeded = set(source.rglob("*" + ENDING)) | set(source.rglob("*" + PACKED))
-    links = {p for p in source.rglob("*") if p.is_symlink()}  # to what may be seeded
+    links = {p for p in source.rglob("*") if p.is_symlink()}  # links to files that may be packed
     holds = {folder for p in seeded | links for folder in p.parents}
     script = pathlib.Path(__file__).stat().st_mtime
 

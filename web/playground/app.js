@@ -153,7 +153,7 @@ class TakeView {
   }
 
   async speak(signal) {
-    // The model's own rate: nothing between its samples and the loudspeaker.
+    // Ask for the model's own rate, so that the samples are not resampled on their way.
     await api.stream({...this.body, sample_rate: model.sample_rate}, {
       signal,
       start: (rate) => {

@@ -196,7 +196,7 @@ def main():
             state = {n: published_names(d) for n, d in state.items()}
         torch.save(state, file)
         empty.unlink()
-        # What the authors' code makes of the file itself.
+        # Outputs of the authors' code for the file itself.
         model = authors.KModel(repo_id="hexgrad/Kokoro-82M", config=config, model=str(file)).eval()
         voices = {}
         most = sizes["plbert"]["max_position_embeddings"] - 2

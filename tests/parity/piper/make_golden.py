@@ -152,7 +152,7 @@ def main():
     parser.add_argument("--out", help="where its numbers go")
     args = parser.parse_args()
     if args.voice:
-        symbols = np.random.default_rng(2).integers(3, 120, 40)  # with the pad between
+        symbols = np.random.default_rng(2).integers(3, 120, 40)  # pads stand between them
         ids = [1] + [i for symbol in symbols for i in (0, int(symbol))] + [0, 2]
         save_file(run(args.voice, ids, None), args.out)
         return
