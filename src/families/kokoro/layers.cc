@@ -21,6 +21,14 @@ View take_rows(StepContext& ctx, int64_t rows, int64_t columns) {
   return ctx.arena.take({rows, columns}, DType::kF32);
 }
 
+void copy_rows(StepContext& ctx, const View& x, const View& out) {
+  constexpr int64_t kGrain = 256;
+  const int64_t width = x.shape[1];
+  ctx.pool.parallel_for(x.shape[0], kGrain, [&](int64_t begin, int64_t end) {
+    std::copy_n(x.f32() + begin * width, (end - begin) * width, out.f32() + begin * width);
+  });
+}
+
 PaddedConv::PaddedConv(const Weights& weights, int64_t in, int64_t out, const Options& options)
     : pad_(options.pad >= 0 ? options.pad : options.dilation * (options.taps - 1) / 2),
       dilation_(options.dilation),
@@ -58,7 +66,7 @@ void PaddedConv::add_room(StepContext& ctx, const View& room, const View& out) c
 View PaddedConv::run(StepContext& ctx, const View& x) const {
   if (pad_ == 0) return run_room(ctx, x);
   const View all = room(ctx, x.shape[0]);
-  std::copy_n(x.f32(), x.count(), inner(all).f32());
+  copy_rows(ctx, x, inner(all));
   return run_room(ctx, all);
 }
 
@@ -70,15 +78,16 @@ CroppedConvTranspose::CroppedConvTranspose(const Weights& weights, int64_t in, i
   conv_ = PackedConvTranspose1d::pack(weight, stride, weights.f32("bias", {out}), type, groups);
 }
 
-View CroppedConvTranspose::run(StepContext& ctx, const View& x) const {
-  const int64_t rows = x.shape[0], before = conv_.window() - 1;
-  const View all = take_rows(ctx, rows + 2 * before, conv_.in());
-  std::fill_n(all.f32(), before * conv_.in(), 0.f);
-  std::copy_n(x.f32(), x.count(), all.f32() + before * conv_.in());
-  std::fill_n(all.f32() + (before + rows) * conv_.in(), before * conv_.in(), 0.f);
-  const View out = take_rows(ctx, (rows + before) * conv_.stride(), conv_.out());
-  conv_transpose1d(ctx, conv_, all, out);
-  return out.slice(crop_, crop_ + rows * conv_.stride());
+View CroppedConvTranspose::run(StepContext& ctx, const View& x, int64_t before) const {
+  const int64_t rows = x.shape[0], pad = conv_.window() - 1;
+  const View all = take_rows(ctx, rows + 2 * pad, conv_.in());
+  std::fill_n(all.f32(), pad * conv_.in(), 0.f);
+  copy_rows(ctx, x, all.slice(pad, pad + rows));
+  std::fill_n(all.f32() + (pad + rows) * conv_.in(), pad * conv_.in(), 0.f);
+  const int64_t made = (rows + pad) * conv_.stride();
+  const View out = take_rows(ctx, before + made, conv_.out());
+  conv_transpose1d(ctx, conv_, all, out.slice(before, before + made));
+  return out.slice(crop_, crop_ + before + rows * conv_.stride());
 }
 
 void BiLstm::run(StepContext& ctx, const View& x, const View& out) const {

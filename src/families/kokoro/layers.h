@@ -20,6 +20,9 @@ inline constexpr float kNormEps = 1e-5f;
 /// Takes an f32 array [rows, columns] from the arena.
 View take_rows(StepContext& ctx, int64_t rows, int64_t columns);
 
+/// Copies x [T, C] to out on all threads.
+void copy_rows(StepContext& ctx, const View& x, const View& out);
+
 /// A convolution that is padded with zeros on both sides.
 class PaddedConv {
  public:
@@ -61,7 +64,8 @@ class CroppedConvTranspose {
   /// Scope: weight norm of weight [in, out / groups, taps], bias [out].
   CroppedConvTranspose(const Weights& weights, int64_t in, int64_t out, int64_t taps,
                        int64_t stride, int64_t crop, int64_t groups, WeightType type);
-  View run(StepContext& ctx, const View& x) const;
+  /// `before`: rows of any numbers in front of the output.
+  View run(StepContext& ctx, const View& x, int64_t before = 0) const;
   size_t bytes() const { return conv_.bytes(); }
 
  private:

@@ -168,20 +168,17 @@ View Voder::generate(StepContext& ctx, const View& input, const View& style,
     leaky_relu(ctx, x, kGeneratorLeak, x);
     const View source = stage.source_in.run(ctx, harmonics);
     stage.source.run(ctx, source, style);
-    View up = stage.up.run(ctx, x);
-    if (i + 1 == stages_.size()) {  // inserts a first row, equal to the second
-      const int64_t width = up.shape[1];
-      const View longer = take_rows(ctx, up.shape[0] + 1, width);
-      std::copy_n(up.f32() + width, width, longer.f32());
-      std::copy_n(up.f32(), up.count(), longer.f32() + width);
-      up = longer;
-    }
+    // The last stage has one more row in front, which equals the second row after it.
+    const bool longer = i + 1 == stages_.size();
+    const View up = stage.up.run(ctx, x, longer ? 1 : 0);
+    if (longer) std::copy_n(up.f32() + 2 * up.shape[1], up.shape[1], up.f32());
     add_inplace(ctx, up, source);
     const View sum = take_rows(ctx, up.shape[0], up.shape[1]);
     for (size_t b = 0; b < stage.blocks.size(); ++b) {
       const Arena::Mark mark(ctx.arena);
-      const View y = b == 0 ? sum : take_rows(ctx, up.shape[0], up.shape[1]);
-      std::copy_n(up.f32(), up.count(), y.f32());
+      const bool last = b > 0 && b + 1 == stage.blocks.size();  // may change `up` itself
+      const View y = b == 0 ? sum : last ? up : take_rows(ctx, up.shape[0], up.shape[1]);
+      if (!last) copy_rows(ctx, up, y);
       stage.blocks[b].run(ctx, y, style);
       if (b > 0) add_inplace(ctx, sum, y);
     }
