@@ -137,12 +137,14 @@ size_t WhisperEncoder::bytes() const {
 
 WhisperEncoder::Work WhisperEncoder::open(const WhisperWindow& window) const {
   SYRINX_CHECK(window.lead >= 0 && window.lead <= WhisperWindow::kMargin && window.frames >= 0 &&
-                   window.frames <= WhisperWindow::kFrames,
-               "[whisper_encoder] ", window.lead, " frames before ", window.frames);
+                   window.frames <= 2 * window.rows && window.rows > 0 && window.rows <= kRows,
+               "[whisper_encoder] ", window.lead, " frames before ", window.frames, ", ",
+               window.rows, " rows");
   Work work;
   work.pieces_ = pieces();
   work.lead_ = window.lead;
   work.frames_ = window.frames;
+  work.all_ = window.rows;
   work.loudest_ = window.loudest;
   return work;
 }
@@ -162,7 +164,7 @@ void WhisperEncoder::make_mel(Work& work, std::span<const float> samples) const 
   SYRINX_CHECK(samples.size() == size_t{WhisperWindow::kFrames + 2 * WhisperWindow::kMargin} *
                                      WhisperWindow::kHop,
                "[whisper_encoder] ", samples.size(), " samples");
-  work.mel_ = Tensor({WhisperWindow::kFrames + 2, config_.mels}, DType::kF32);
+  work.mel_ = Tensor({2 * work.all_ + 2, config_.mels}, DType::kF32);
   std::fill_n(work.mel_.f32(), work.mel_.view().count(), 0.f);
   float* mel = work.mel_.f32() + config_.mels;
   mel_.run(samples, work.lead_, work.lead_ + work.frames_, mel);
@@ -170,17 +172,17 @@ void WhisperEncoder::make_mel(Work& work, std::span<const float> samples) const 
 }
 
 void WhisperEncoder::convolve(StepContext& ctx, Work& work) const {
-  constexpr int64_t kAll = WhisperWindow::kFrames;
-  const View half = ctx.arena.take({kAll + 2, config_.width}, DType::kF32);
+  const int64_t frames = 2 * work.all_;
+  const View half = ctx.arena.take({frames + 2, config_.width}, DType::kF32);
   std::fill_n(half.f32(), config_.width, 0.f);
-  std::fill_n(half.f32() + (kAll + 1) * config_.width, config_.width, 0.f);
-  const View inner = half.slice(1, kAll + 1);
+  std::fill_n(half.f32() + (frames + 1) * config_.width, config_.width, 0.f);
+  const View inner = half.slice(1, frames + 1);
   conv1d(ctx, conv1_, work.mel_, inner);
   activate(ctx, Activation::kGelu, inner, inner);
-  work.rows_ = Tensor({kRows, config_.width}, DType::kF32);
+  work.rows_ = Tensor({work.all_, config_.width}, DType::kF32);
   conv1d(ctx, conv2_, half, work.rows_, 1, 2);
   activate(ctx, Activation::kGelu, work.rows_, work.rows_);
-  add_inplace(ctx, work.rows_, positions_);
+  add_inplace(ctx, work.rows_, positions_.view().slice(0, work.all_));
   work.mel_ = {};
 }
 

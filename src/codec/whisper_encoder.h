@@ -1,7 +1,8 @@
 // Whisper's encoder: 30 seconds of log-mel at 16 kHz to rows for cross-attention in a decoder, 50 a
 // second. It has two convolutions, a table of positions, and blocks in which every row sees every
-// other. The input is always a whole window: mel frames that the recording lacks are zeros, after
-// the logarithm, as in the authors' transcribe().
+// other. The input is a whole window, as in the authors' transcribe(): mel frames that the
+// recording lacks are zeros, after the logarithm. A window may also be cut off after some of them
+// (WhisperWindow::rows), which costs less and changes what the rows before are a little.
 //
 // The work is cut into pieces: the mel, the convolutions, then each block. CPU only.
 // Source: whisper:whisper/{audio,model}.py; names of transformers:src/transformers/models/whisper.
@@ -41,8 +42,9 @@ struct WhisperWindow {
   /// [(kFrames + 2 * kMargin) * kHop] samples, which begin `lead` frames before the window.
   std::vector<float> samples;
   int lead = 0;  ///< frames before the window: kMargin, or fewer at the beginning of the recording
-  int frames = 0;     ///< frames of the window that the recording has, in [0, kFrames]
-  float loudest = 0;  ///< largest log-mel value of the whole recording
+  int frames = 0;          ///< frames of the window that the recording has, in [0, kFrames]
+  int rows = kFrames / 2;  ///< of the encoder, from the first on; 2 * rows >= frames
+  float loudest = 0;       ///< largest log-mel value of the whole recording
 };
 
 /// A recording that arrives piece by piece and is read window by window. Frames are counted from
@@ -78,20 +80,21 @@ class WhisperEncoder {
  public:
   static constexpr int kRows = WhisperWindow::kFrames / 2;
 
-  /// Work on one window, with its state between calls.
+  /// Work on one window, with its state between calls. R = WhisperWindow::rows.
   class Work {
    public:
     bool done() const { return pieces_ > 0 && piece_ == pieces_; }
     int left() const { return pieces_ - piece_; }
-    /// Returns the rows [N, W], which are complete when the work is done.
+    /// Returns the rows [R, W], which are complete when the work is done.
     const View& rows() const { return rows_.view(); }
 
    private:
     friend class WhisperEncoder;
     int piece_ = 0, pieces_ = 0;
     int lead_ = 0, frames_ = 0;
+    int64_t all_ = 0;  // R
     float loudest_ = 0;
-    Tensor mel_, rows_;  // [1 + kFrames + 1, M] with zero rows as border; [N, W]
+    Tensor mel_, rows_;  // [1 + 2 R + 1, M] with zero rows as border; [R, W]
   };
 
   /// `weights` is the scope model.encoder.

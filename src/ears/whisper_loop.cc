@@ -16,6 +16,7 @@ using whisper::Window;
 
 constexpr double kFrame_s = 0.01, kTimestamp_s = 0.02;
 constexpr int kFramesATimestamp = 2;
+constexpr auto kTailRows = static_cast<int>(WhisperOptions::kTail_s / kTimestamp_s);
 constexpr double kWarm =
     0.5;  // text sampled at higher temperatures is not context for later windows
 
@@ -92,7 +93,11 @@ bool WhisperLoop::short_of_a_window() const {
 /// detection. A short recording needs silence after it for the detection, but its transcription
 /// window must end with the recording.
 bool WhisperLoop::finds_language() const {
-  return language_.empty() && (!ids_.empty() || short_of_a_window());
+  return language_.empty() && (!ids_.empty() || (short_of_a_window() && !trimmed()));
+}
+
+bool WhisperLoop::trimmed() const {
+  return options_.trims && !options_.word_times && !whole_ && short_of_a_window() && seek_ == 0;
 }
 
 std::shared_ptr<FamilyTask> WhisperLoop::next(bool patient) {
@@ -110,10 +115,14 @@ std::shared_ptr<Window> WhisperLoop::next_window() const {
   window->language = language_;
   window->translate = options_.translate;
   window->timestamps = options_.timestamps;
+  if (trimmed()) {
+    window->audio.rows =
+        std::min(WhisperEncoder::kRows, (window->audio.frames + 1) / 2 + kTailRows);
+  }
   if (finds_language()) {
     window->only_language = true;
-    window->keep_rows = !short_of_a_window();
-    if (short_of_a_window()) window->audio.frames = WhisperWindow::kFrames;
+    window->keep_rows = trimmed() || !short_of_a_window();
+    if (!window->keep_rows) window->audio.frames = WhisperWindow::kFrames;
     return window;
   }
   window->rows = rows_;
@@ -128,6 +137,11 @@ bool WhisperLoop::looks_wrong(const Heard& heard, double compression) const {
   const bool unlikely = heard.avg_logprob() < options_.least_logprob;
   if (unlikely && heard.no_speech_prob > options_.most_no_speech) return false;  // silence
   return unlikely || compression > options_.most_compression;
+}
+
+bool WhisperLoop::looks_silent(const Heard& heard) const {
+  return heard.no_speech_prob > options_.most_no_speech &&
+         !(heard.avg_logprob() > options_.least_logprob);
 }
 
 std::vector<TranscriptSegment> WhisperLoop::take() {
@@ -160,21 +174,30 @@ std::vector<TranscriptSegment> WhisperLoop::take(std::shared_ptr<const Window> a
   for (const int32_t id : asked->heard.ids)
     if (!model_.generation().is_timestamp(id)) text.push_back(id);
   Attempt kept{asked, compression_ratio(stripped(model_.tokenizer().decode(text)))};
-  if (looks_wrong(asked->heard, kept.compression)) {
+  const bool wrong = looks_wrong(asked->heard, kept.compression);
+  if (trimmed() && (wrong || looks_silent(asked->heard))) {
+    whole_ = true;
+    rows_ = nullptr;
+    if (options_.language.empty() && model_.generation().multilingual()) language_.clear();
+    return {};
+  }
+  bool silent = false;
+  if (wrong) {
     failed_.push_back(kept);
     if (attempt_ + 1 < static_cast<int>(options_.temperatures.size())) {
       ++attempt_;
       return {};
     }
     kept = best();
+    silent = options_.keep_best && kept.window->heard.no_speech_prob > options_.most_no_speech;
   }
   attempt_ = 0;
+  whole_ = false;
   failed_.clear();
   rows_ = nullptr;
   const Window& window = *kept.window;
   const Heard& heard = window.heard;
-  if (heard.no_speech_prob > options_.most_no_speech &&
-      !(heard.avg_logprob() > options_.least_logprob)) {
+  if (silent || looks_silent(heard)) {
     seek_ += window.audio.frames;
     recording_.forget(seek_);
     return {};

@@ -7,8 +7,9 @@
 // whisper:whisper/transcribe.py, transcribe().
 //
 // Two things differ. If every attempt at a window looks wrong, the best attempt is kept, not the
-// last, which has the highest temperature (WhisperOptions::keep_best). With WhisperOptions::vad,
-// windows without a voice are skipped.
+// last, which has the highest temperature, and none if the model finds no speech: it repeats itself
+// in noise (WhisperOptions::keep_best). With WhisperOptions::vad, windows without a voice are
+// skipped. With WhisperOptions::trims, short recordings cost less.
 #pragma once
 
 #include <memory>
@@ -36,10 +37,16 @@ struct WhisperOptions {
   double most_compression = 2.4, least_logprob = -1, most_no_speech = 0.6;
   bool condition_on_text = true;  ///< the prompt of a window includes the earlier text
   /// If every attempt looks wrong: keep the likeliest attempt whose compression is at most
-  /// most_compression, else the likeliest of all. False: keep the last, as the authors do.
+  /// most_compression, else the likeliest of all; the window is silence if the probability of no
+  /// speech exceeds most_no_speech. False: keep the last, as the authors do.
   bool keep_best = true;
   bool word_times = false;
   bool scores = false;
+  /// A recording that ends within its first window is heard with kTail_s of silence behind it, not
+  /// with the rest of 30 s, and its language is found there. If the text then looks wrong, or the
+  /// model finds no speech, the whole window is heard. Not with word_times.
+  bool trims = false;
+  static constexpr double kTail_s = 4;
   /// Windows in which this detector finds no voice are skipped as silence; null: none are skipped.
   std::shared_ptr<const SileroVad> vad = {};
 };
@@ -91,7 +98,9 @@ class WhisperLoop {
   std::shared_ptr<whisper::Window> next_window() const;
   bool finds_language() const;
   bool short_of_a_window() const;
+  bool trimmed() const;
   bool looks_wrong(const whisper::Heard& heard, double compression) const;
+  bool looks_silent(const whisper::Heard& heard) const;
   std::vector<TranscriptSegment> take(std::shared_ptr<const whisper::Window> window);
   Attempt best() const;
   Cut cut(const whisper::Window& window, double compression);
@@ -107,6 +116,7 @@ class WhisperLoop {
   int64_t seek_ = 0;    // frame where the next window begins
   int64_t window_ = 0;  // frame where the window of cut_ began
   int attempt_ = 0, windows_ = 0;
+  bool whole_ = false;        // the window at seek_ looked wrong when it was trimmed
   std::vector<int32_t> ids_;  // the prompt, then the ids of all segments
   size_t prompt_size_ = 0;    // of ids_
   size_t context_from_ = 0;   // in ids_: begin of the context for later windows

@@ -64,6 +64,7 @@ std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
     how.prompt = options.prompt;
     how.word_times = options.word_times;
     how.scores = options.scores;
+    how.trims = options.live || options.background;
     how.condition_on_text = defaults.condition_on_text && options.condition_on_text;
     if (!options.temperatures.empty()) how.temperatures = options.temperatures;
     return std::make_unique<WhisperHearing>(*model, how, options.live);

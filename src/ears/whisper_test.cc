@@ -552,6 +552,65 @@ TEST(WhisperLoop, WhereAllAttemptsFailTheBestIsKept) {
   }
 }
 
+/// In noise the model may repeat itself with confidence and still find no speech.
+TEST(WhisperLoop, RepetitionWithoutSpeechIsSilence) {
+  const std::string over = " over and over and over and over and over and over and over and over";
+  for (const bool keep_best : {true, false}) {
+    for (const float no_speech : {0.5f, 0.9f}) {
+      WhisperOptions options;
+      options.language = "en", options.temperatures = {0}, options.keep_best = keep_best;
+      SilentLoop silent(options, 2);
+      const auto window = silent.window();
+      ASSERT_TRUE(window);
+      answer(silent, *window, over, -0.2);
+      window->heard.no_speech_prob = no_speech;
+      const bool kept = !silent.loop.take().empty();
+      EXPECT_EQ(kept, !keep_best || no_speech < 0.6f) << keep_best << ' ' << no_speech;
+      EXPECT_TRUE(silent.loop.through());
+    }
+  }
+}
+
+TEST(WhisperLoop, HearsAShortRecordingWithLittleSilenceBehindIt) {
+  const std::string over = " over and over and over and over and over and over and over and over";
+  WhisperOptions options;
+  options.trims = true, options.temperatures = {0};
+  SilentLoop silent(options, 3);
+  const auto window = silent.window();
+  ASSERT_TRUE(window);
+  EXPECT_EQ(window->audio.rows, 150 + 200);
+  EXPECT_FALSE(window->only_language) << "the language is found there";
+  answer(silent, *window, over, -0.2);
+  EXPECT_TRUE(silent.loop.take().empty());
+  const auto language = silent.window();
+  ASSERT_TRUE(language);
+  EXPECT_TRUE(language->only_language) << "as the text looked wrong";
+  language->heard.language = "de";
+  silent.loop.take();
+  const auto whole = silent.window();
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(whole->audio.rows, WhisperEncoder::kRows);
+  EXPECT_EQ(whole->language, "de");
+  EXPECT_FALSE(whole->rows) << "of fewer rows";
+  answer(silent, *whole, " one", -0.2);
+  EXPECT_EQ(silent.loop.take().size(), 1u);
+
+  for (const double seconds : {26.5, 31.0}) {
+    SilentLoop longer(options, seconds);
+    EXPECT_EQ(longer.window()->audio.rows, WhisperEncoder::kRows);
+  }
+  SilentLoop unheard(options, 3);
+  const auto trimmed = unheard.window();
+  ASSERT_TRUE(trimmed);
+  answer(unheard, *trimmed, " one", -2);
+  trimmed->heard.no_speech_prob = 0.9f;
+  EXPECT_TRUE(unheard.loop.take().empty());
+  EXPECT_FALSE(unheard.loop.through()) << "the whole window may have speech";
+  options.word_times = true;
+  SilentLoop timed(options, 3);
+  EXPECT_EQ(timed.window()->audio.rows, WhisperEncoder::kRows);
+}
+
 TEST(WhisperLoop, TheEncoderHearsAWindowOnce) {
   WhisperOptions options;
   options.language = "en", options.temperatures = {0, 0.5f, 1};

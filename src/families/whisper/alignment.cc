@@ -49,7 +49,7 @@ float median_at(std::span<const float> row, int64_t at) {
 
 AlignedText::AlignedText(const ModelConfig& config, const Generation& generation,
                          std::shared_ptr<Alignment> alignment)
-    : DecoderText(config.width(), alignment->rows),
+    : DecoderText(config.width(), WhisperEncoder::kRows, alignment->rows),
       config_(config),
       generation_(generation),
       alignment_(std::move(alignment)) {

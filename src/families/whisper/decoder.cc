@@ -10,8 +10,6 @@
 namespace syrinx::whisper {
 namespace {
 
-constexpr int kMemory = WhisperEncoder::kRows;
-
 constexpr int64_t kScoredRows = 16;  // rows whose logits are in memory at a time
 
 DecoderText& text_of(const ArSeq& seq) { return static_cast<DecoderText&>(*seq.state); }
@@ -58,7 +56,7 @@ WhisperDecoder::WhisperDecoder(const ModelConfig& config, std::span<const Alignm
   traits_.hidden = config.width();
   traits_.vocab = {static_cast<int>(config.vocab)};
   traits_.kv = {cache};
-  traits_.max_positions = kMemory + static_cast<int>(config.max_ids) + 1;
+  traits_.max_positions = WhisperEncoder::kRows + static_cast<int>(config.max_ids) + 1;
   traits_.writes = true;  // queries, to the sequences of alignments
 }
 
@@ -82,11 +80,11 @@ struct WhisperDecoder::Rows {
     bound = take_array<int32_t>(ctx, sequences);
     for (int64_t b = 0; b < sequences; ++b) {
       const ArSeq& seq = batch.seqs[b];
-      const int remembered = std::clamp(kMemory - seq.first_pos, 0, seq.rows);
+      bound[b] = text_of(seq).memory_rows();
+      const int remembered = std::clamp(bound[b] - seq.first_pos, 0, seq.rows);
       memory_begin[b + 1] = memory_begin[b] + remembered;
       text_begin[b + 1] = text_begin[b] + seq.rows - remembered;
-      memory_len[b] = std::min<int32_t>(batch.ragged.kv_len[b], kMemory);
-      bound[b] = kMemory;
+      memory_len[b] = std::min<int32_t>(batch.ragged.kv_len[b], bound[b]);
       aligned = aligned || text_of(seq).aligned() != nullptr;
     }
     memory = text = batch.ragged;
@@ -97,7 +95,7 @@ struct WhisperDecoder::Rows {
   /// Returns the position of row i of sequence b among the sequence's ids.
   int place(const ArBatch& batch, size_t b, int i) const {
     const int rows = text_begin[b + 1] - text_begin[b];
-    return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - kMemory;
+    return batch.ragged.kv_len[b] - rows + (i - text_begin[b]) - bound[b];
   }
   Ragged memory, text;
   bool aligned = false;  // a sequence stores attention
@@ -179,7 +177,7 @@ void WhisperDecoder::forward(StepContext& ctx, const ArBatch& batch, View hidden
   for (size_t b = 0; b < batch.seqs.size(); ++b) {
     for (int i = rows.text_begin[b]; i < rows.text_begin[b + 1]; ++i, ++next) {
       ids[next] = text_of(batch.seqs[b]).input(places[next]);
-      places[next] -= kMemory;
+      places[next] -= rows.bound[b];
     }
   }
   table_(ctx, ids, x);

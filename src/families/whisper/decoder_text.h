@@ -17,20 +17,22 @@ class AlignedText;
 
 class DecoderText : public Sequence {
  public:
-  int prompt_rows() const override { return WhisperEncoder::kRows + prompt_; }
-  bool ready() const override { return known_rows() == WhisperEncoder::kRows; }
+  int prompt_rows() const override { return memory_rows_ + prompt_; }
+  bool ready() const override { return known_rows() == memory_rows_; }
   int known_rows() const override { return static_cast<int>(memory_->size()) / width_; }
   std::span<const int32_t> prompt_ids() const override {
     return std::span(ids_).first(static_cast<size_t>(prompt_));
   }
   std::span<const int32_t> history(int) const override { return ids_; }
 
-  /// Returns row `pos` < WhisperEncoder::kRows of the memory: [width].
+  /// Returns the number of rows of the memory, when it is whole.
+  int memory_rows() const { return memory_rows_; }
+  /// Returns row `pos` < memory_rows() of the memory: [width].
   std::span<const float> memory(int pos) const {
     return std::span(*memory_).subspan(size_t(pos) * width_, width_);
   }
   /// Returns the id of a row `pos` after the memory.
-  int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - WhisperEncoder::kRows)]; }
+  int32_t input(int pos) const { return ids_[static_cast<size_t>(pos - memory_rows_)]; }
   /// Changes the logits [V] of the next step as the network made them: reads what the request needs
   /// of them and sets ids that may not follow to minus infinity. Called by the executor that runs
   /// the step.
@@ -42,14 +44,15 @@ class DecoderText : public Sequence {
 
  protected:
   /// `memory` may still grow.
-  DecoderText(int width, WindowRows memory) : width_(width), memory_(std::move(memory)) {}
+  DecoderText(int width, int memory_rows, WindowRows memory)
+      : width_(width), memory_rows_(memory_rows), memory_(std::move(memory)) {}
 
   std::vector<int32_t> ids_;  // of the prompt, then of the steps
   int prompt_ = 0;
 
  private:
-  const int width_;
-  const WindowRows memory_;  // [rows, W]
+  const int width_, memory_rows_;
+  const WindowRows memory_;  // [memory_rows_, W], or fewer rows so far
 };
 
 }  // namespace syrinx::whisper

@@ -15,7 +15,7 @@ Dictation::Dictation(const ModelConfig& config, const Generation& generation,
 Dictation::Dictation(const ModelConfig& config, const Generation& generation,
                      const Tokenizer& tokenizer, std::shared_ptr<Window> window, uint64_t most_ids,
                      Coming rows)
-    : DecoderText(config.width(), window->rows ? window->rows : rows),
+    : DecoderText(config.width(), window->audio.rows, window->rows ? window->rows : rows),
       config_(config),
       generation_(generation),
       tokenizer_(tokenizer),

@@ -22,6 +22,7 @@ Bundle EncoderStage::bundle(const Sequence& sequence) const {
   Bundle bundle;
   bundle.set("lead", static_cast<uint64_t>(audio.lead));
   bundle.set("frames", static_cast<uint64_t>(audio.frames));
+  bundle.set("rows", static_cast<uint64_t>(audio.rows));
   bundle.set("loudest", std::vector<float>{audio.loudest});
   return bundle;
 }
@@ -30,6 +31,7 @@ std::unique_ptr<StreamState> EncoderStage::open(Bundle bundle) const {
   WhisperWindow told;  // the window of the request; its samples come as frames
   told.lead = static_cast<int>(bundle.number("lead", WhisperWindow::kMargin));
   told.frames = static_cast<int>(bundle.number("frames", WhisperWindow::kFrames));
+  told.rows = static_cast<int>(bundle.number("rows", WhisperEncoder::kRows));
   told.loudest = bundle.single("loudest");
   auto stream = std::make_unique<EncoderStream>();
   stream->work = encoder_.open(told);

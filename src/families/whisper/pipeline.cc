@@ -136,14 +136,15 @@ Status Whisper::check_language(const std::string& language, bool given) const {
   return ok_status();
 }
 
-bool Whisper::whole(const std::vector<float>& rows) const {
-  return rows.size() == static_cast<size_t>(WhisperEncoder::kRows) * size_t(config_.width());
+bool Whisper::whole(const std::vector<float>& values, int rows) const {
+  return values.size() == static_cast<size_t>(rows) * size_t(config_.width());
 }
 
 Status Whisper::check(const Alignment& a) const {
   if (Status fault = check_language(a.language, true); !fault) return fault;
   const auto most = size_t(config_.max_ids) - 5;  // start, language, task, no timestamps, end
-  if (!a.rows || !whole(*a.rows) || a.columns() < 1 || a.frames > WhisperWindow::kFrames) {
+  if (!a.rows || !whole(*a.rows, WhisperEncoder::kRows) || a.columns() < 1 ||
+      a.frames > WhisperWindow::kFrames) {
     return Error{ErrorCode::kInvalid, "an alignment needs the rows of its window", "task"};
   }
   if (a.text.empty() || a.text.size() > most) {
@@ -162,7 +163,11 @@ Status Whisper::check(const Window& window) const {
     return Error{ErrorCode::kUnsupported, "this model knows English only", "model"};
   }
   if (Status fault = check_language(window.language, false); !fault) return fault;
-  if (window.rows && !whole(*window.rows)) {
+  const WhisperWindow& audio = window.audio;
+  if (audio.rows < 1 || audio.rows > WhisperEncoder::kRows || audio.frames > 2 * audio.rows) {
+    return Error{ErrorCode::kInvalid, "the rows of a window must cover its frames", "task"};
+  }
+  if (window.rows && !whole(*window.rows, audio.rows)) {
     return Error{ErrorCode::kInvalid, "the rows of a window must be all of it", "task"};
   }
   for (const int32_t id : window.before) {

@@ -35,7 +35,7 @@ class Whisper : public LoadedPipeline {
  private:
   Result<std::shared_ptr<Window>> window_of(const SpeechRequest& request) const;
   Status check(const Window& window) const;
-  bool whole(const std::vector<float>& rows) const;
+  bool whole(const std::vector<float>& values, int rows) const;
   Status check(const Alignment& alignment) const;
   Status check_language(const std::string& language, bool given) const;
   /// Reads sizes, ids and the tokenizer; returns the weights.

@@ -12,7 +12,7 @@
 
 namespace syrinx::whisper {
 
-/// The rows of the encoder for a window: [WhisperEncoder::kRows, width].
+/// The rows of the encoder for a window: [WhisperWindow::rows, width].
 using WindowRows = std::shared_ptr<const std::vector<float>>;
 
 /// The result of a window.
