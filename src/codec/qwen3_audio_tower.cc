@@ -125,7 +125,7 @@ Qwen3AudioTower::Conv2d Qwen3AudioTower::load_conv(const Weights& weights, int64
 }
 
 Qwen3AudioTower::Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights,
-                                 WeightType type)
+                                 const Projection& projection, WeightType type)
     : config_(config), mel_(whisper_mel(static_cast<int>(config.mels))) {
   convs_[0] = load_conv(weights.scope("conv2d1"), 1, config.channels, WeightType::kF32);
   convs_[1] = load_conv(weights.scope("conv2d2"), config.channels, config.channels, type);
@@ -134,8 +134,9 @@ Qwen3AudioTower::Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& 
   flatten_ = load_flatten(weights, config.width, bands, config.channels, type);
   positions_ = wave_positions(chunk_rows(config.chunk), config.width);
   blocks_ = Decoder(encoder_config(config), weights, type);
-  proj1_ = load_linear(weights, "proj1", config.width, config.width, true, type);
-  proj2_ = load_linear(weights, "proj2", config.out, config.width, true, type);
+  const auto& [last, first, second] = projection;
+  proj1_ = load_linear(last, first, config.width, config.width, true, type);
+  proj2_ = load_linear(last, second, config.out, config.width, true, type);
 }
 
 size_t Qwen3AudioTower::bytes() const {
@@ -202,8 +203,10 @@ void Qwen3AudioTower::encode(StepContext& ctx, const Window& window, const View&
   mel_.run(window.samples, first, first + frames, mel.f32());
   whisper_compress({mel.f32(), static_cast<size_t>(mel.count())}, window.loudest);
   const View x = ctx.arena.take({rows, config_.width}, DType::kF32);
-  // A short last chunk is padded to a whole one, unless the recording has no whole chunk.
-  const int64_t times = std::min(config_.chunk, begin + frames);
+  // A short last chunk is padded to a whole one; without fills_first only if the recording has a
+  // whole chunk.
+  const int64_t times =
+      config_.fills_first ? config_.chunk : std::min(config_.chunk, begin + frames);
   int64_t row = 0;
   for (int64_t at = 0; at < frames; at += config_.chunk) {
     const View chunk = mel.slice(at, std::min(at + config_.chunk, frames));

@@ -35,6 +35,8 @@ struct Qwen3AudioConfig {
   int64_t chunk = 100;   ///< mel frames of a chunk
   int64_t window = 800;  ///< mel frames of a window; a multiple of `chunk`
   int64_t out = 2048;    ///< width of the rows
+  /// A recording shorter than a chunk is padded to one before the convolutions, as any last chunk.
+  bool fills_first = false;
 
   /// Reads sizes. Throws LoadError for a value that is missing, out of range or not supported.
   static Qwen3AudioConfig load(const Config& audio);
@@ -54,8 +56,17 @@ class Qwen3AudioTower {
     std::span<const float> samples;  ///< the window and, if any, one chunk on either side
   };
 
-  /// `weights` is the scope thinker.audio_tower.
-  Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights, WeightType type);
+  /// The two layers after the blocks: a scope and their names in it.
+  struct Projection {
+    Weights weights;
+    const char *first, *second;
+  };
+
+  /// `weights` is the scope thinker.audio_tower, which has the projection, too.
+  Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights, WeightType type)
+      : Qwen3AudioTower(config, weights, {weights, "proj1", "proj2"}, type) {}
+  Qwen3AudioTower(const Qwen3AudioConfig& config, const Weights& weights,
+                  const Projection& projection, WeightType type);
 
   const Qwen3AudioConfig& config() const { return config_; }
   /// Returns the number of rows of a recording; 0 if it is too short for a row.

@@ -82,11 +82,15 @@ void add_tokenizer_end(const std::string& dir, const Tokenizer& tokenizer,
 bool claims(const Config& root) { return architecture_of(root) != nullptr; }
 
 ModelConfig load_model_config(const Config& root) {
+  return load_model_config_as(root.s("model_type"), root);
+}
+
+ModelConfig load_model_config_as(const std::string& type, const Config& root) {
   ModelConfig m;
   if (const auto quantized = root.opt_sub("quantization_config")) {
     m.quantized = load_quantized_layout(*quantized);
   }
-  m.type = root.s("model_type");
+  m.type = type;
   m.vocab = root.i("vocab_size", 1, 1 << 24);
   m.max_positions = root.i("max_position_embeddings", 2, 1 << 24);
   const Architecture* architecture = architecture_of_type(m.type);

@@ -40,6 +40,8 @@ struct ModelConfig {
 bool claims(const Config& root);
 /// Reads and checks the sizes of a config.json. Throws LoadError.
 ModelConfig load_model_config(const Config& root);
+/// The same where the config is known to be that of model_type `type`, whatever it says.
+ModelConfig load_model_config_as(const std::string& type, const Config& root);
 
 /// The default sampling of a checkpoint, and the ids that end its answers.
 struct Generation {
