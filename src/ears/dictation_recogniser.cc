@@ -4,25 +4,35 @@
 #include <cmath>
 #include <utility>
 
+#include "base/ascii.h"
 #include "ears/engine_recogniser.h"
 #include "text/languages.h"
 
 namespace syrinx {
 namespace {
 
-constexpr double kLongestStretchS =
-    30;  // seconds, also for models that accept more: a listener must not wait for minutes
+/// Seconds of a live stretch, and of one whose times are read, also for models that accept more.
+constexpr double kLongestStretchS = 30;
+constexpr double kSoonS = 60;  // a caller gives this much before it waits (TranscriptSink::heard())
 constexpr double kQuietS = 0.2;
 constexpr int kAtOnce = 8;         // a step of a language model costs little more for eight
 constexpr float kSilence = 1e-3f;  // loudest sample of a stretch without a voice: -60 dB
+
+/// Returns whether words of a language are written without blanks between them.
+bool joins_words(std::string_view language) {
+  return language == "zh" || language == "yue" || language == "ja" || language == "th";
+}
+
+size_t samples_in(double seconds) { return static_cast<size_t>(seconds * kHearingRate); }
 
 class DictationLoop final : public HearingLoop {
  public:
   DictationLoop(const Pipeline& model, const ListenOptions& options)
       : model_(model),
         options_(options),
-        most_(static_cast<size_t>(std::min(model.info().hearing.dictates_s, kLongestStretchS) *
-                                  kHearingRate)) {}
+        most_(samples_in(std::min(facts().dictates_s, options.live || options.segment_times
+                                                          ? kLongestStretchS
+                                                          : facts().dictates_s))) {}
 
   void hear(std::span<const float> samples, bool last) override {
     waiting_.insert(waiting_.end(), samples.begin(), samples.end());
@@ -32,20 +42,34 @@ class DictationLoop final : public HearingLoop {
   bool through() const override { return closed_ && waiting_.empty() && stretch_ == 0; }
   Result<std::optional<SpeechRequest>> next() override;
   std::vector<TranscriptSegment> take(const Answer& answer) override;
-  std::string language() const override { return options_.language; }
+  bool follows() const override { return true; }
+  std::string so_far(std::string_view answer) const override {
+    return joined(model_.dictated(asked_, answer, false));
+  }
+  std::string language() const override { return found_.empty() ? options_.language : found_; }
   double duration_s() const override { return seconds(done_ + waiting_.size()); }
-  double done_s() const override { return seconds(done_); }
+  /// While a long stretch is incomplete, all samples given count as done, so that callers do not
+  /// wait.
+  double done_s() const override {
+    return closed_ || most_ <= samples_in(kSoonS) ? seconds(done_) : duration_s();
+  }
   int64_t prompt_tokens() const override { return prompt_tokens_; }
   int64_t completion_tokens() const override { return completion_tokens_; }
 
  private:
   static double seconds(size_t samples) { return static_cast<double>(samples) / kHearingRate; }
+  const HearingFacts& facts() const { return model_.info().hearing; }
   /// Returns the number of samples of the next stretch; 0 if too few have come.
   size_t due() const {
-    if (waiting_.size() > most_) return quietest_cut(waiting_, most_);
+    const size_t search = samples_in(facts().cut_search_s);
+    if (waiting_.size() > most_ && (closed_ || waiting_.size() >= most_ + search)) {
+      return search > 0 ? quietest_near(waiting_, most_, search) : quietest_cut(waiting_, most_);
+    }
     return closed_ ? waiting_.size() : 0;
   }
   void skip_silence();
+  /// Returns the text of a stretch as it stands behind the texts before it.
+  std::string joined(const Dictated& heard) const;
   void drop(size_t samples) {
     waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(samples));
     done_ += samples;
@@ -57,7 +81,9 @@ class DictationLoop final : public HearingLoop {
   std::vector<float> waiting_;
   bool closed_ = false;
   size_t done_ = 0, stretch_ = 0;  // samples: dropped; of the requested stretch
+  Dictation asked_;                // the requested stretch
   bool told_ = false;              // a segment with text was returned
+  std::string found_;              // the first language that was found
   int64_t prompt_tokens_ = 0, completion_tokens_ = 0;
 };
 
@@ -78,13 +104,14 @@ Result<std::optional<SpeechRequest>> DictationLoop::next() {
   auto recording = std::make_shared<Recording>();
   recording->samples.assign(waiting_.begin(), waiting_.begin() + static_cast<int64_t>(samples));
   recording->sample_rate = kHearingRate;
-  Dictation dictation{.recording = std::move(recording)};
+  asked_ = {.recording = std::move(recording), .prompt = options_.prompt};
   if (!options_.language.empty()) {
-    dictation.language = language_name(options_.language);
-    dictation.language[0] = static_cast<char>(std::toupper(dictation.language[0]));
+    asked_.language = language_name(options_.language);
+    asked_.language[0] = static_cast<char>(std::toupper(asked_.language[0]));
   }
-  Result<SpeechRequest> request = model_.dictation(dictation);
+  Result<SpeechRequest> request = model_.dictation(asked_);
   if (!request) return request.error();
+  asked_.recording.reset();
   if (!options_.temperatures.empty())
     request.value().sampling.temperature = options_.temperatures.front();
   request.value().sampling.seed = done_;
@@ -92,17 +119,25 @@ Result<std::optional<SpeechRequest>> DictationLoop::next() {
   return std::optional<SpeechRequest>(request.take());
 }
 
+std::string DictationLoop::joined(const Dictated& heard) const {
+  const std::string_view said = trimmed(heard.text, " \t\n");
+  if (said.empty()) return {};
+  const std::string& language = heard.language.empty() ? options_.language : heard.language;
+  return std::string(told_ && !joins_words(language) ? " " : "").append(said);
+}
+
 std::vector<TranscriptSegment> DictationLoop::take(const Answer& answer) {
   prompt_tokens_ += answer.outcome.prompt_tokens;
   completion_tokens_ += answer.outcome.completion_tokens;
-  TranscriptSegment segment{.start_s = done_s(), .end_s = seconds(done_ + stretch_)};
+  TranscriptSegment segment{.start_s = seconds(done_), .end_s = seconds(done_ + stretch_)};
   segment.temperature = options_.temperatures.empty() ? 0 : options_.temperatures.front();
   drop(std::exchange(stretch_, 0));
   skip_silence();
-  const std::string said = model_.dictated(answer.text);
-  const size_t begin = said.find_first_not_of(" \t\n"), end = said.find_last_not_of(" \t\n");
-  if (begin == std::string::npos) return {};
-  segment.text = (std::exchange(told_, true) ? " " : "") + said.substr(begin, end + 1 - begin);
+  const Dictated heard = model_.dictated(asked_, answer.text, true);
+  if (found_.empty()) found_ = heard.language;
+  segment.text = joined(heard);
+  if (segment.text.empty()) return {};
+  told_ = true;
   return {std::move(segment)};
 }
 
@@ -124,13 +159,38 @@ size_t quietest_cut(std::span<const float> samples, size_t most) {
   return best + quiet / 2;
 }
 
+size_t quietest_near(std::span<const float> samples, size_t at, size_t reach) {
+  constexpr size_t kWindow = kHearingRate / 10;
+  const size_t begin = at - std::min(at, reach), end = std::min(samples.size(), at + reach);
+  if (end - begin <= kWindow) return at;
+  // Whole numbers, so that sums do not depend on their order.
+  const auto level = [&](size_t i) { return std::llround(std::fabs(samples[i]) * 0x1p40); };
+  int64_t sum = 0;
+  for (size_t i = begin; i < begin + kWindow; ++i) sum += level(i);
+  int64_t least = sum;
+  size_t best = begin;
+  for (size_t i = begin + 1; i + kWindow <= end; ++i) {
+    sum += level(i + kWindow - 1) - level(i - 1);
+    if (sum < least) least = sum, best = i;
+  }
+  size_t lowest = best;
+  for (size_t i = best; i < best + kWindow; ++i)
+    if (std::fabs(samples[i]) < std::fabs(samples[lowest])) lowest = i;
+  return std::max<size_t>(lowest, 1);
+}
+
 std::shared_ptr<Recogniser> dictation_recogniser(std::shared_ptr<Engine> engine) {
   const Pipeline& model = engine->pipeline();
-  if (model.info().hearing.dictates_s <= 0) return nullptr;
+  const HearingFacts& facts = model.info().hearing;
+  if (facts.dictates_s <= 0) return nullptr;
+  RecogniserInfo info = info_of(model.info());
+  info.languages = facts.languages;
+  info.detects_language = facts.finds_language;
+  info.prompts = facts.prompts;
   const auto loops = [&model](const ListenOptions& options) {
     return std::make_unique<DictationLoop>(model, options);
   };
-  return engine_recogniser(std::move(engine), info_of(model.info()), loops, kAtOnce);
+  return engine_recogniser(std::move(engine), std::move(info), loops, kAtOnce);
 }
 
 }  // namespace syrinx

@@ -30,6 +30,7 @@ struct EngineHearing {
         live(options.live),
         client(options.client),
         background(options.background),
+        follows(!options.live && how->follows()),
         loop(std::move(how)) {}
 
   const std::shared_ptr<TranscriptSink> sink;
@@ -45,8 +46,10 @@ struct EngineHearing {
   bool over = false;             // finished() was called, or is about to be
   Backlog::Pass pass = 0;        // in the backlog; 0: no speaker waits for it
   bool in_line = false;          // its request waits until the backlog lets it run
+  std::string grown;             // the running request's answer so far, where it is followed
   std::optional<Answer> answer;  // to the running request
   RequestId request = 0;         // the running request; 0: none
+  const bool follows;            // so_far() is reported
   // Used only by the thread that runs its piece of work.
   const std::unique_ptr<HearingLoop> loop;
   std::optional<SpeechRequest> question;  // the next request, or the submitted one
@@ -85,6 +88,8 @@ class EngineRecogniser final : public Recogniser {
   void end(const Hearing& hearing);
   void raise(const Hearing& hearing);
   void cancel(const Hearing& hearing);
+  /// Called when an answer has grown to `text`, on the engine's thread.
+  void grew(const Hearing& hearing, const std::string& text);
   /// Called when a request has ended, on the engine's thread.
   void heard(const Hearing& hearing, Answer answer);
 
@@ -139,7 +144,10 @@ class AnswerSink final : public Sink {
   AnswerSink(EngineRecogniser& recogniser, std::shared_ptr<EngineHearing> hearing)
       : recogniser_(recogniser), hearing_(std::move(hearing)) {}
   void audio(std::span<const float>) override {}
-  void text(std::string_view piece, std::span<const ScoredToken>) override { text_ += piece; }
+  void text(std::string_view piece, std::span<const ScoredToken>) override {
+    text_ += piece;
+    if (hearing_->follows) recogniser_.grew(hearing_, text_);
+  }
   void finished(const Outcome& outcome) override {
     recogniser_.heard(hearing_, {outcome, std::move(text_)});
   }
@@ -225,8 +233,15 @@ void EngineRecogniser::wake_line() {
   }
 }
 
+void EngineRecogniser::grew(const Hearing& hearing, const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  hearing->grown = text;
+  post(hearing);
+}
+
 void EngineRecogniser::heard(const Hearing& hearing, Answer answer) {
   const std::lock_guard lock(mutex_);
+  hearing->grown.clear();
   hearing->answer = std::move(answer);
   hearing->request = 0;
   --at_work_;
@@ -255,11 +270,13 @@ void EngineRecogniser::run_piece(const Hearing& hearing) {
   EngineHearing& h = *hearing;
   std::vector<float> samples;
   std::optional<Answer> answer;
+  std::string grown;
   bool ended, cancelled;
   {
     const std::lock_guard lock(mutex_);
     samples.swap(h.waiting);
     answer = std::exchange(h.answer, std::nullopt);
+    grown.swap(h.grown);
     h.again = false;
     ended = h.ended, cancelled = h.cancelled;
   }
@@ -272,6 +289,9 @@ void EngineRecogniser::run_piece(const Hearing& hearing) {
       if (!samples.empty() || last) h.loop->hear(samples, last);
       h.closed = h.closed || last;
       if (answer) take_answer(hearing, *answer);
+      if (!grown.empty()) {
+        if (const std::string text = h.loop->so_far(grown); !text.empty()) h.sink->partial(text);
+      }
       if (!h.over && !h.asked) ask(hearing);
     }
   } catch (const std::exception& e) {

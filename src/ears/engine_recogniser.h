@@ -35,6 +35,11 @@ class HearingLoop {
   /// Takes the answer to the last question. Returns the segments that are final now, in order of
   /// time.
   virtual std::vector<TranscriptSegment> take(const Answer& answer) = 0;
+  /// Returns whether so_far() has the text of an answer while it grows.
+  virtual bool follows() const { return false; }
+  /// Returns the beginning of the next segment, from the beginning of the answer to the last
+  /// question; empty while nothing is certain.
+  virtual std::string so_far(std::string_view /*answer*/) const { return {}; }
 
   virtual std::string language() const = 0;         ///< as Transcript
   virtual std::string whole() const { return {}; }  ///< as Transcript, when through

@@ -95,10 +95,14 @@ struct ListenOptions {
   /// Whether earlier text is context for later windows, where the recogniser can use it.
   bool condition_on_text = true;
   bool word_times = false;
+  /// The times of segments are read, so a recogniser that finds no times in the speech makes its
+  /// segments short.
+  bool segment_times = false;
   bool scores = false;     ///< refused unless RecogniserInfo::scores is set
   bool translate = false;  ///< refused unless RecogniserInfo::translates is set
   /// Samples arrive while they are spoken: segments become final soon and partial hypotheses are
-  /// reported. Otherwise samples arrive as fast as they are read, and only the result matters.
+  /// reported. Otherwise samples arrive as fast as they are read; the text may still be reported
+  /// as it is written.
   bool live = false;
   bool background = false;  ///< runs only while the machine is otherwise idle, if supported
   uint64_t client = 0;      ///< a hash of the client's key or address, for fairness
@@ -108,7 +112,8 @@ struct ListenOptions {
 class TranscriptSink {
  public:
   virtual ~TranscriptSink() = default;
-  /// Reports the hypothesis after the last segment; replaces the one before, and may be empty.
+  /// Reports the hypothesis after the last segment; replaces the one before, and may be empty. Of
+  /// a recording that is not live it is the beginning of the next segment, as far as is known.
   virtual void partial(std::string_view /*text*/) {}
   /// Reports the next segment, which is final.
   virtual void segment(const TranscriptSegment& segment) = 0;

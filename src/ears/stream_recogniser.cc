@@ -35,7 +35,8 @@ class StreamedTranscript final : public Sink {
       token.drawn.bytes.empty() ? advance(token.end_s) : add(token);
     }
     const std::string_view whole = whole_characters();
-    if (segment_.text.size() != before && !whole.empty()) sink_->partial(without_blank(whole));
+    if (segment_.text.size() == before || whole.empty()) return;
+    sink_->partial(options_.live ? without_blank(whole) : whole);
   }
   void finished(const Outcome& outcome) override;
 

@@ -25,7 +25,8 @@ class HeardWords final : public TranscriptSink {
  public:
   void partial(std::string_view text) override {
     const std::lock_guard lock(mutex_);
-    hypotheses_.push_back(settled_ + (settled_.empty() ? "" : " ") + std::string(text));
+    const bool apart = !settled_.empty() && !text.starts_with(' ');
+    hypotheses_.push_back(settled_ + (apart ? " " : "") + std::string(text));
     came_.notify_all();
   }
   void segment(const TranscriptSegment& segment) override {

@@ -69,7 +69,9 @@ class PlacedPipeline : public Pipeline {
   Result<SpeechRequest> dictation(const Dictation& dictation) const override {
     return inner_->dictation(dictation);
   }
-  std::string dictated(std::string_view answer) const override { return inner_->dictated(answer); }
+  Dictated dictated(const Dictation& asked, std::string_view answer, bool whole) const override {
+    return inner_->dictated(asked, answer, whole);
+  }
   Result<Opened> open(const SpeechRequest& request) const override {
     for (const auto& stage : chunks_) {
       if (!request.writing.text_only && !is_up(stage->copies())) return all_down(stage->copies());

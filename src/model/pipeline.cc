@@ -20,7 +20,7 @@ Status check_voice(const PipelineInfo& info, const Voice* voice) {
 Status check_recordings(const PipelineInfo& info, const SpeechRequest& request) {
   double seconds = 0;
   for (const auto& recording : request.writing.recordings) seconds += recording->seconds();
-  if (request.writing.recordings.empty() ||
+  if (request.task || request.writing.recordings.empty() ||
       (info.hearing.seconds > 0 && seconds <= info.hearing.seconds))
     return ok_status();
   if (info.hearing.seconds == 0)

@@ -68,6 +68,12 @@ struct HearingFacts {
   std::optional<Stretches> ahead = {};
   /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it does not.
   double dictates_s = 0;
+  /// A longer one is cut at the quietest place at most this far from dictates_s, as the model's
+  /// authors do; 0: in the last third before dictates_s.
+  double cut_search_s = 0;
+  std::vector<std::string> languages = {};  ///< ISO 639, that it transcribes; empty: any
+  bool finds_language = false;              ///< Dictated::language is set
+  bool prompts = false;                     ///< Dictation::prompt changes what is heard
   /// Writes words of a recording while its samples arrive (Pipeline::listening()). Samples of
   /// 16 kHz, in frames of `frame` samples; 0: it does not.
   int frame = 0;
@@ -134,6 +140,14 @@ struct RemoteNode {
 struct Dictation {
   std::shared_ptr<const Recording> recording;
   std::string language = {};  ///< its English name ("German"); empty: unknown
+  std::string prompt = {};    ///< words to expect
+  std::string expected = {};  ///< the likely transcript; affects time only
+};
+
+/// The transcript of a stretch.
+struct Dictated {
+  std::string text;
+  std::string language = {};  ///< ISO 639, found in the recording; empty: unknown
 };
 
 /// A recording whose samples arrive one after another, for a transcript.
@@ -158,8 +172,12 @@ class Pipeline {
   /// Returns the request that transcribes a recording greedily, where HearingFacts::dictates_s is
   /// above 0.
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
-  /// Returns the spoken words in the answer to such a request.
-  virtual std::string dictated(std::string_view answer) const { return std::string(answer); }
+  /// Returns the transcript in the answer to such a request. `whole`: the answer has ended; else
+  /// the words that are certain so far.
+  virtual Dictated dictated(const Dictation& /*asked*/, std::string_view answer,
+                            bool /*whole*/) const {
+    return {std::string(answer)};
+  }
 
   /// Returns the request that writes a recording's words as they come, where HearingFacts::frame is
   /// above 0. Its samples follow through Engine::append_samples(). Its text is final and comes with

@@ -162,6 +162,7 @@ class Transcriber {
                .temperatures = temperatures(options),
                .condition_on_text = !options.no_condition,
                .word_times = options.word_times || format_ == "srt" || format_ == "vtt",
+               .segment_times = format_ != "txt",
                .translate = options.translate};
     const RecogniserInfo& info = ears_->info();
     if (options.word_times && !info.word_times) {

@@ -402,9 +402,14 @@ TEST_F(BagpiperTest, ARecordingIsWrittenDownByTheAuthorsKindOfQuestion) {
   asked.writing.recordings = {recording_of(20000)};
   EXPECT_EQ(ids(r.value()), ids(asked));
   EXPECT_NE(ids(model_.dictation({recording_of(20000), "German"}).take()), ids(asked));
-  EXPECT_EQ(model_.dictated("<think>hm</think>the fox"), "the fox");
-  EXPECT_EQ(model_.dictated("the fox"), "the fox");
-  EXPECT_EQ(model_.dictated("<think>the"), "");
+  const auto text = [&](const char* answer, bool whole) {
+    return model_.dictated({}, answer, whole).text;
+  };
+  EXPECT_EQ(text("<think>hm</think>the fox", true), "the fox");
+  EXPECT_EQ(text("<think>hm</think>the", false), "the");
+  EXPECT_EQ(text("the fox", true), "the fox");
+  EXPECT_EQ(text("<think>the", true), "");
+  EXPECT_EQ(text("the fox", false), "") << "thoughts may still begin";
   EXPECT_EQ(model_.info().hearing.dictates_s, 30);
 }
 

@@ -149,11 +149,12 @@ Result<SpeechRequest> Bagpiper::dictation(const Dictation& dictation) const {
   return request;
 }
 
-std::string Bagpiper::dictated(std::string_view answer) const {
+Dictated Bagpiper::dictated(const Dictation&, std::string_view answer, bool whole) const {
   const size_t end = answer.rfind(kThoughtsEnd);
-  if (end != std::string_view::npos) return std::string(answer.substr(end + kThoughtsEnd.size()));
-  // An answer whose thoughts have not ended has no text yet.
-  return answer.find(kThoughts) == std::string_view::npos ? std::string(answer) : std::string();
+  if (end != std::string_view::npos) return {std::string(answer.substr(end + kThoughtsEnd.size()))};
+  // An answer whose thoughts have not ended has no text yet; they may also still begin.
+  const bool thinks = !whole || answer.find(kThoughts) != std::string_view::npos;
+  return {thinks ? std::string() : std::string(answer)};
 }
 
 }  // namespace syrinx::bagpiper

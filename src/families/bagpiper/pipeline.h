@@ -34,7 +34,7 @@ class Bagpiper : public LoadedPipeline {
   /// (espnet2/bin/bagpiper.py).
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
   /// The id behind the model's thoughts, where it writes any.
-  std::string dictated(std::string_view answer) const override;
+  Dictated dictated(const Dictation& asked, std::string_view answer, bool whole) const override;
 
   const ModelConfig& config() const { return config_; }
   const Prompter& prompter() const { return *prompter_; }

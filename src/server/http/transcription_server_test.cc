@@ -32,8 +32,10 @@ struct EarsScript {
   std::atomic<int> fails_after = -1;  ///< fails with an internal error after these seconds
   std::atomic<int> holds_at = -1;     ///< recognises nothing from this second on, while it is set
   std::atomic<bool> refuses = false;  ///< refuses with kOverloaded
-  std::atomic<int64_t> given = 0;     ///< samples received
-  std::atomic<float> loudest = 0;     ///< loudest of these samples
+  /// Beginnings of each segment that are reported before it; set before the start.
+  std::vector<std::string> partials;
+  std::atomic<int64_t> given = 0;  ///< samples received
+  std::atomic<float> loudest = 0;  ///< loudest of these samples
   std::atomic<int> cancelled = 0;
   std::mutex mutex;
   ListenOptions last;
@@ -77,6 +79,10 @@ class ScriptedListener final : public Listener {
         return sink.finished(std::move(transcript));
       }
       const auto second = static_cast<double>(heard / kHearingRate);
+      for (const std::string& partial : script.partials) {
+        sink.partial(partial);
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      }
       transcript.segments.push_back({.start_s = second,
                                      .end_s = second + 1,
                                      .text = " w" + std::to_string(heard / kHearingRate)});
@@ -240,6 +246,23 @@ TEST_F(TranscriptionServerTest, HearsTheFirstChannelWhereTheRecogniserDoes) {
     EXPECT_EQ(ask(request(wav(data, 1, 2, kHearingRate))).status, 200);
     EXPECT_FLOAT_EQ(script_->loudest, (first ? 8000 : 4000) / 32768.f);
   }
+}
+
+/// What is known of a segment is sent before the segment; what begins otherwise is not.
+TEST_F(TranscriptionServerTest, AStreamSendsTheBeginningsOfSegments) {
+  script_->partials = {" ", " w", " x"};
+  const TestAnswer answer = ask(request(silence(2.5), field("stream", "true")));
+  std::string told;
+  int deltas = 0;
+  for (size_t at = 0; (at = answer.body.find("data: ", at)) != std::string::npos; at += 6) {
+    const json event = json::parse(answer.body.substr(at + 6, answer.body.find('\n', at) - at - 6));
+    if (event["type"] != "transcript.text.delta") continue;
+    told += event["delta"];
+    deltas += !event["delta"].get<std::string>().empty();
+  }
+  EXPECT_EQ(told, "w0 w1");
+  EXPECT_GT(deltas, 2);
+  EXPECT_NE(answer.body.find("\"text\":\"w0 w1\""), std::string::npos);
 }
 
 TEST_F(TranscriptionServerTest, Stream) {

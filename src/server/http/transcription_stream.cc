@@ -63,8 +63,7 @@ class TranscriptionStream {
   }
   double given_s() const { return static_cast<double>(given_) / kHearingRate; }
   void take_news();
-  void tell(const TranscriptSegment& segment);
-  void tell_growth(const std::string& partial);
+  void tell(TranscriptSegment segment, bool whole);
   /// Returns the seconds of the recording when its decoding has begun; 0: not yet known.
   double length_s() const;
   net::awaitable<bool> send(const std::string& bytes);
@@ -99,8 +98,7 @@ class TranscriptionStream {
   bool accepted_ = false;  // the first event has been sent
   bool begun_ = false;     // the status line of a stream has been sent
   bool first_ = true;
-  size_t told_ = 0;     // bytes of the segment to come that were sent
-  bool blank_ = false;  // whether they begin with a blank
+  std::string told_;  // the beginning of the next segment that was sent
 };
 
 void TranscriptionStream::fail(Error error) {
@@ -218,6 +216,20 @@ double TranscriptionStream::length_s() const {
   return claimed_s <= server_.options.max_heard_s ? claimed_s : 0;
 }
 
+/// Sends what is new in a segment, or in its beginning. What was sent is not taken back: a text
+/// that begins otherwise is in the last event alone.
+void TranscriptionStream::tell(TranscriptSegment segment, bool whole) {
+  std::string text = segment.text;
+  if (text.starts_with(told_)) {
+    segment.text.erase(0, told_.size());
+    const std::string event = transcript_delta_event(segment, first_, call_.listen.scores);
+    first_ = first_ && event.empty();
+    events_ += event;
+    told_ = std::move(text);
+  }
+  if (whole) told_.clear();
+}
+
 void TranscriptionStream::take_news() {
   if (call_.stream && !accepted_ && length_s() > 0) {
     accepted_ = true;
@@ -225,14 +237,8 @@ void TranscriptionStream::take_news() {
   }
   HeardQueue::News news = queue_->take();
   if (call_.stream) {
-    for (TranscriptSegment& segment : news.segments) {
-      segment.text.erase(0, told_);
-      told_ = 0;
-      tell(segment);
-    }
-    if (news.partial && recogniser_ && recogniser_->info().grows && !call_.listen.scores) {
-      tell_growth(*news.partial);
-    }
+    for (TranscriptSegment& segment : news.segments) tell(std::move(segment), true);
+    if (news.partial && !call_.listen.scores) tell({.text = std::move(*news.partial)}, false);
   }
   if (!news.result) return;
   if (!*news.result) {
@@ -241,21 +247,6 @@ void TranscriptionStream::take_news() {
     transcript_ = news.result->take();
     if (call_.stream) events_ += transcript_done_event(*transcript_, call_.listen.scores);
   }
-}
-
-void TranscriptionStream::tell(const TranscriptSegment& segment) {
-  const std::string event = transcript_delta_event(segment, first_, call_.listen.scores);
-  first_ = first_ && event.empty();
-  events_ += event;
-}
-
-/// Sends what a hypothesis that only grows says of the segment to come, as far as it is new.
-void TranscriptionStream::tell_growth(const std::string& partial) {
-  // A later segment begins with a blank.
-  const std::string text = (first_ || (told_ > 0 && !blank_) ? "" : " ") + partial;
-  if (text.size() <= told_) return;
-  if (told_ == 0) blank_ = !first_;
-  tell({.text = text.substr(std::exchange(told_, text.size()))});
 }
 
 Headers TranscriptionStream::headers(const char* type) const {

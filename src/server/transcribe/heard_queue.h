@@ -27,7 +27,7 @@ class HeardQueue : public TranscriptSink {
 
   struct News {
     std::vector<TranscriptSegment> segments;
-    std::optional<std::string> partial;        ///< newest text after them (live listeners)
+    std::optional<std::string> partial;        ///< newest text after them
     std::optional<Result<Transcript>> result;  ///< set with the last segments
   };
   /// Returns what has arrived since the last call.

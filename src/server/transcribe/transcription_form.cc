@@ -194,6 +194,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
   }
   if (form.fault) return std::move(*form.fault);
   using Format = TranscriptionCall::Format;
+  call.listen.segment_times = call.format != Format::kJson && call.format != Format::kText;
   call.listen.word_times = call.words || call.format == Format::kSrt || call.format == Format::kVtt;
   call.listen.live = call.stream;
   return call;
