@@ -48,6 +48,10 @@ const std::vector<Golden>& goldens() {
       {"qwen3_omni",
        "qwen3_omni/golden/published/checkpoint",
        {{"model.safetensors", {"thinker.visual."}, {"embed"}}}},
+      {"qwen3_asr",
+       "qwen3_asr/golden/original/checkpoint",
+       {{"model.safetensors", {"thinker.lm_head."}, {"embed"}}}},
+      {"qwen3_asr", "qwen3_asr/golden/hf/checkpoint", {{"model.safetensors", {}, {"embed"}}}},
       {"csm",
        "csm/golden/taught/checkpoint",
        {{"model.safetensors",
@@ -399,7 +403,7 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
              *higgs = "higgs/golden/checkpoint", *vox = "voxcpm2/golden/checkpoint",
              *glm = "glm4_voice/golden/checkpoint", *step = "step_audio2/golden/checkpoint",
              *omni = "qwen3_omni/golden/published/checkpoint", *opus = "opuslm/golden/checkpoint",
-             *bag = "bagpiper/golden/checkpoint";
+             *asr = "qwen3_asr/golden/original/checkpoint", *bag = "bagpiper/golden/checkpoint";
   const Case cases[] = {
       {"zonos", "zonos/golden/checkpoint", "config.json", "/backbone/attn_mlp_d_intermediate",
        1 << 18},
@@ -433,6 +437,8 @@ TEST(LoadingSizes, ThatNoTensorHasCostNoMemory) {
       {"qwen3_omni", omni, "config.json", "/thinker_config/text_config/vocab_size", 1 << 24},
       {"qwen3_omni", omni, "config.json", "/thinker_config/audio_config/encoder_ffn_dim", 65536},
       {"qwen3_omni", omni, "config.json", "/code2wav_config/decoder_dim", 16384},
+      {"qwen3_asr", asr, "config.json", "/thinker_config/text_config/vocab_size", 1 << 24},
+      {"qwen3_asr", asr, "config.json", "/thinker_config/audio_config/encoder_ffn_dim", 65536},
       {"opuslm", opus, "config.json", "/intermediate_size", 1 << 18},
       {"opuslm", opus, "config.json", "/num_hidden_layers", 512},
       {"bagpiper", bag, "config.json", "/intermediate_size", 1 << 18},

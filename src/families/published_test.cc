@@ -252,6 +252,10 @@ const Published kPocket{"pocket_tts",
 const Published kSmallPocket{
     "pocket_tts",   "pocket_tts/golden/distilled/checkpoint", 224, 2, false, "", "", "",
     "pocket_tts_2m"};
+const Published kAsr{"qwen3_asr", "qwen3_asr/golden/original/checkpoint", 612, 3};
+const Published kLargeAsr{
+    "qwen3_asr",     "qwen3_asr/golden/original/checkpoint", 708, 5, true, "", "", "",
+    "qwen3_asr_1.7b"};
 
 /// Base checkpoints have a speaker encoder, which is loaded with the first recording.
 const Published kQwenBase{"qwen3_tts",
@@ -317,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
         Published{"vibevoice", "vibevoice/golden/plain/checkpoint", 605 + 100, 6, true},
         Published{"orpheus", "orpheus/golden/checkpoint", 254 + 269, 6, true},
         Published{"zonos", "zonos/golden/checkpoint", 246 + 116, 6, true},
-        Published{"bagpiper", "bagpiper/golden/checkpoint", 1382, 12, true},
+        Published{"bagpiper", "bagpiper/golden/checkpoint", 1382, 12, true}, kAsr, kLargeAsr,
         Published{"qwen3_omni", "qwen3_omni/golden/published/checkpoint", 28010, 8, true}),
     family_of);
 

@@ -1,0 +1,27 @@
+// Settings in config.json of a Qwen3-ASR checkpoint, in the layout of its authors (everything in
+// "thinker_config", names "thinker.*") or of transformers (names "model.*"). Plain data. Throws
+// LoadError for what is missing, contradictory or not supported.
+//
+// The authors turn queries and keys by three equal positions ("mrope_section"), which is plain
+// RoPE.
+#pragma once
+
+#include "codec/qwen3_audio_tower.h"
+#include "families/llm/config.h"
+#include "io/json.h"
+
+namespace syrinx::qwen3_asr {
+
+struct ModelConfig {
+  Qwen3AudioConfig audio;
+  llm::ModelConfig text;   ///< writes
+  int32_t audio_id = 0;    ///< in place of a recording's row
+  bool converted = false;  ///< the layout of transformers
+};
+
+/// Whether this config.json belongs to the family.
+bool claims(const Config& root);
+/// Reads and checks the sizes.
+ModelConfig load_model_config(const Config& root);
+
+}  // namespace syrinx::qwen3_asr
