@@ -63,7 +63,7 @@ Result<Voice> Pipeline::voice_of_embedding(std::span<const float>) const {
                "speaker_embedding"};
 }
 
-Result<SpeechRequest> Pipeline::listening(const Listening&) const {
+Result<SpeechRequest> Pipeline::listening(const OpenDictation&) const {
   return Error{ErrorCode::kUnsupported, "this model does not write a recording as it comes",
                "model"};
 }

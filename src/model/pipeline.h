@@ -151,7 +151,7 @@ struct Dictated {
 };
 
 /// A recording whose samples arrive one after another, for a transcript.
-struct Listening {
+struct OpenDictation {
   /// The samples arrive while they are spoken, so the model waits for little audio after a word.
   /// False: they arrive as fast as they are read, and the model hears as much ahead as it can.
   bool live = false;
@@ -182,7 +182,7 @@ class Pipeline {
   /// Returns the request that writes a recording's words as they come, where HearingFacts::frame is
   /// above 0. Its samples follow through Engine::append_samples(). Its text is final and comes with
   /// its tokens, which have times; a token without bytes says how far the recording is heard.
-  virtual Result<SpeechRequest> listening(const Listening& listening) const;
+  virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
   /// Returns the encoder that makes voices of recordings; null where the model or its checkpoint
   /// has none.

@@ -93,7 +93,7 @@ void Transducer::describe(const LoadSpec& spec) {
        joint_->bytes()}};
 }
 
-Result<SpeechRequest> Transducer::listening(const Listening& listening) const {
+Result<SpeechRequest> Transducer::listening(const OpenDictation& listening) const {
   if (!config_.streams) return Pipeline::listening(listening);
   auto hearing = std::make_shared<Hearing>();
   hearing->lookahead = listening.live ? config_.live_lookahead() : config_.default_lookahead;

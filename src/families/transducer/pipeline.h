@@ -23,7 +23,7 @@ class Transducer : public LoadedPipeline {
 
   /// The request's task is a Hearing.
   Result<Opened> open(const SpeechRequest& request) const override;
-  Result<SpeechRequest> listening(const Listening& listening) const override;
+  Result<SpeechRequest> listening(const OpenDictation& listening) const override;
   Result<SpeechRequest> dictation(const Dictation& dictation) const override;
 
   const ModelConfig& config() const { return config_; }

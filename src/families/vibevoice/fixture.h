@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -35,6 +36,34 @@ inline SpeechRequest request_of(const nlohmann::json& json) {
   return request;
 }
 
+/// Keeps the rows that a stage's last step yields from.
+class WatchedStage : public ArStage {
+ public:
+  explicit WatchedStage(const ArStage& stage) : stage_(stage) {}
+  const ArTraits& traits() const override { return stage_.traits(); }
+  void forward(StepContext& ctx, const ArBatch& batch, View hidden) const override {
+    stage_.forward(ctx, batch, hidden);
+    hidden_.assign(hidden.f32(), hidden.f32() + hidden.count());
+  }
+  void logits(StepContext& ctx, int k, const ArBatch& batch, View hidden, View codes,
+              View out) const override {
+    stage_.logits(ctx, k, batch, hidden, codes, out);
+  }
+  void values(StepContext& ctx, const ArBatch& batch, View hidden, View codes,
+              View out) const override {
+    stage_.values(ctx, batch, hidden, codes, out);
+  }
+  /// Row `e` of the last step.
+  std::span<const float> hidden(size_t e) const {
+    const auto width = static_cast<size_t>(traits().hidden);
+    return std::span<const float>(hidden_).subspan(e * width, width);
+  }
+
+ private:
+  const ArStage& stage_;
+  mutable std::vector<float> hidden_;
+};
+
 /// One request in steps as the engine takes them, with its companion.
 class GuidedRun {
  public:
@@ -53,13 +82,16 @@ class GuidedRun {
   /// The latents so far [steps, D], and the logit of the end of each row behind a latent.
   const std::vector<float>& latents() const { return latents_; }
   const std::vector<float>& ends() const { return ends_; }
+  /// The rows that the latents are made from: those of the sequence, and of its companion.
+  const std::vector<float>& rows() const { return rows_; }
+  const std::vector<float>& companion_rows() const { return companion_rows_; }
   Sequence& state() { return *state_; }
   /// Takes a step, if the request can.
   void step();
 
  private:
   static constexpr int kPages = 48;
-  const ArStage& ar_;
+  const WatchedStage ar_;
   std::unique_ptr<Sequence> state_;
   ThreadPool pool_;
   Workspace work_;
@@ -72,7 +104,7 @@ class GuidedRun {
   float end_ = 0;
   bool finished_ = false;
   FinishReason reason_ = FinishReason::kStop;
-  std::vector<float> latents_, ends_;
+  std::vector<float> latents_, ends_, rows_, companion_rows_;
 };
 
 inline void GuidedRun::step() {
@@ -89,7 +121,7 @@ inline void GuidedRun::step() {
     all.push_back(one);
   }
   work_.reset();
-  const bool behind_latent = taken_ > 0;
+  const bool behind_latent = taken_ > 0, makes = !static_cast<State&>(*state_).looking();
   steps_.run(work_.context(), ar_,
              {.sequences = all,
               .rows = all[0].rows + (guided ? all[1].rows : 0),
@@ -98,6 +130,8 @@ inline void GuidedRun::step() {
               .kv = std::span(&kv_, 1)},
              results_);
   if (behind_latent) ends_.push_back(end_);
+  if (makes) std::ranges::copy(ar_.hidden(0), std::back_inserter(rows_));
+  if (makes && guided) std::ranges::copy(ar_.hidden(1), std::back_inserter(companion_rows_));
   std::vector<int32_t> frames;
   std::vector<WordMark> words;
   StepOutput out(frames, words, nullptr, nullptr, results_.values, &latents_);

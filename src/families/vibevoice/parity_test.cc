@@ -35,8 +35,8 @@ TEST_P(VibeVoiceParity, IdsOfTexts) {
 }
 
 TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
-  float worst = 0, worst_end = 0;
-  int ended = 0, guided = 0;
+  float worst = 0, worst_end = 0, worst_row = 0;
+  int ended = 0, guided = 0, with_rows = 0;
   for (const auto& c : golden_["cases"]) {
     GuidedRun run(model_, request_of(c));
     for (int i = 0; i < 1000 && !run.finished(); ++i) run.step();
@@ -48,14 +48,25 @@ TEST_P(VibeVoiceParity, LatentsAndEndsOfEveryStep) {
     const View latents = golden.view("latents"), end = golden.view("end");
     ASSERT_EQ(std::ssize(run.latents()), latents.count()) << c["name"];
     worst = worse(worst, relative(run.latents(), floats(latents)));
+    if (golden.find("rows")) {
+      const auto rows = floats(golden.view("rows")),
+                 companion = floats(golden.view("companion_rows"));
+      worst_row = worse(worst_row, relative(std::span(run.rows()).first(rows.size()), rows));
+      const auto own = std::span(run.companion_rows()).first(companion.size());
+      worst_row = worse(worst_row, relative(own, companion));
+      ++with_rows;
+    }
     // At a bound the last row does not run.
     worst_end = worse(worst_end, relative(run.ends(), floats(end).first(run.ends().size())));
     EXPECT_GE(std::ssize(run.ends()), end.count() - 1) << c["name"];
   }
   EXPECT_GE(ended, 4);
   EXPECT_GE(guided, 3);
+  EXPECT_EQ(with_rows, 1);
+  EXPECT_LT(worst_row, 1e-5f);
   EXPECT_LT(worst, 5e-5f);
   EXPECT_LT(worst_end, 5e-5f);
+  RecordProperty("worst_rows", std::to_string(worst_row * 1e6) + "e-6");
   RecordProperty("worst_latents", std::to_string(worst * 1e6) + "e-6");
   RecordProperty("worst_ends", std::to_string(worst_end * 1e6) + "e-6");
 }

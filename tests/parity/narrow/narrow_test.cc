@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         Bounds{"qwen3_tts", {0.05, 1.5, 3, 10, 11}}, Bounds{"csm", {0.8, 2, 3.5, 16, 18}},
         Bounds{"orpheus", {0.4, 10, 15, 100, 100}}, Bounds{"chatterbox", {0.05, 1.5, 3, 14, 15}},
-        Bounds{"cosyvoice2", {0.3, 0.6, 1.2, 5, 6}}, Bounds{"cosyvoice3", {0.4, 2, 4, 20, 25}},
+        Bounds{"cosyvoice2", {0.3, 0.6, 1.2, 5, 6}}, Bounds{"cosyvoice3", {0.6, 1.6, 3, 21, 24}},
         Bounds{"zonos", {0.05, 2, 4, 18, 20}}, Bounds{"fish_speech", {0.05, 3, 4, 27, 28}},
         Bounds{"higgs_audio", {0.06, 3, 4, 38, 44}}, Bounds{"opuslm", {0.04, 2, 2.5, 20, 21}},
         Bounds{"bagpiper", {0.06, 3, 4, 27, 28}}, Bounds{"voxcpm2", {0.04, 4, 5, 23, 27}},
