@@ -17,12 +17,14 @@ function(syrinx_flags target)
   target_compile_options(${target} PRIVATE
     $<$<COMPILE_LANGUAGE:CXX>:-Wall> $<$<COMPILE_LANGUAGE:CXX>:-Wextra>
     $<$<COMPILE_LANGUAGE:CXX>:-Wshadow> $<$<COMPILE_LANGUAGE:CXX>:-Werror=return-type>
-    $<$<COMPILE_LANGUAGE:CXX>:-Werror=switch>)
+    $<$<COMPILE_LANGUAGE:CXX>:-Werror=switch>
+    # Clang takes macros of FFmpeg and libseccomp for forgotten fields.
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang,AppleClang>:-Wno-missing-field-initializers>)
   if(CMAKE_UNITY_BUILD)
     # Several files are the main file. GCC collects garbage from 128 MB on, a tenth of the time that
     # such a file takes.
     target_compile_options(${target} PRIVATE
-      $<$<COMPILE_LANGUAGE:CXX>:-Wno-subobject-linkage>
+      $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>
       $<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=1000000>)
   endif()
   # Products stay products: the compiler must not contract a*b+c on its own, or the reference kernels

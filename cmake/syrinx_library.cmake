@@ -47,7 +47,7 @@ function(syrinx_library name)
   set(avx2 -mavx2 -mfma -mf16c)
   set(avxvnni ${avx2} -mavxvnni)
   set(avx512 ${avx2} -mavx512f -mavx512bw -mavx512vl -mavx512dq -mprefer-vector-width=512
-    -Wno-maybe-uninitialized)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   set(avx512vnni ${avx512} -mavx512vnni)
   set(avx512bf16 ${avx512} -mavx512bf16)
   set(amx ${avx512} -mamx-tile -mamx-int8 -mamx-bf16)

@@ -1,13 +1,13 @@
 #include "base/cores.h"
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <thread>
 
 #include "base/error.h"
+#include "base/number.h"
 
 #if defined(__linux__)
 #include <sched.h>
@@ -19,8 +19,7 @@ namespace {
 /// Parses all of `text`; returns -1 if it is not a number.
 int node_number(std::string_view text) {
   int value = -1;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value >= 0 ? value : -1;
+  return parse_number(text, value) && value >= 0 ? value : -1;
 }
 
 /// Parses "0-3,8", the kernel's format.

@@ -1,11 +1,11 @@
 #include "bench/fleet.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "base/error.h"
+#include "base/number.h"
 
 namespace syrinx {
 namespace {
@@ -16,9 +16,7 @@ constexpr double kFarthest_s = 1e9;
 /// Reads a number; unset: the text is not a number.
 std::optional<double> part(std::string_view text) {
   double value = 0;
-  const char* last = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), last, value);
-  const bool good = error == std::errc() && stop == last && value >= 0 && value < kFarthest_s;
+  const bool good = parse_number(text, value) && value >= 0 && value < kFarthest_s;
   return good ? std::optional(value) : std::nullopt;
 }
 

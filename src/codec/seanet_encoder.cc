@@ -6,14 +6,14 @@
 namespace syrinx {
 
 SeanetEncoder::SeanetEncoder(const SeanetConfig& config, const Weights& weights) : config_(config) {
-  constexpr WeightType kType = WeightType::kF32;
+  constexpr WeightType kWeights = WeightType::kF32;
   int64_t layer = 0, width = std::max<int64_t>(1, config.width >> config.ratios.size());
   const auto next = [&] { return weights.scope("model", layer++); };
   head_ = seanet::load_conv(next(), 1, width, config.taps, {});
   for (const int64_t ratio : config.ratios | std::views::reverse) {
     Block block;
     for (int64_t u = 0; u < config.units; ++u) {
-      block.units.push_back(seanet::load_unit(next(), config, width, u, kType));
+      block.units.push_back(seanet::load_unit(next(), config, width, u, kWeights));
     }
     block.act = seanet::load_snake(next(), width);
     block.down = seanet::load_conv(next(), width, 2 * width, 2 * ratio, {.stride = ratio});

@@ -1,11 +1,11 @@
 #include "io/hyper_yaml.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "io/file.h"
 
 namespace syrinx {
@@ -52,12 +52,6 @@ std::string unquoted(const std::string& text) {
   for (size_t at = 0; text[0] == '\'' && (at = out.find("''", at)) != out.npos; ++at)
     out.erase(at, 1);
   return out;
-}
-
-template <typename T>
-bool number(std::string_view text, T& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc() && end == text.data() + text.size();
 }
 
 }  // namespace
@@ -147,7 +141,7 @@ std::string HyperYaml::resolve(const std::string& key, const std::string& value)
       word = found->second;
     }
     ++factors;
-    if (!number(word, factor) || std::abs(factor) > 1 << 20 || factors > 4) {
+    if (!parse_number(word, factor) || std::abs(factor) > 1 << 20 || factors > 4) {
       if (factors > 1) fail(key, "cannot work out " + shown(value));
       continue;
     }
@@ -165,7 +159,7 @@ std::string HyperYaml::s(const std::string& key) const {
 int64_t HyperYaml::i(const std::string& key, int64_t min, int64_t max) const {
   const std::string value = s(key);
   int64_t out = 0;
-  if (!number(value, out) || out < min || out > max) {
+  if (!parse_number(value, out) || out < min || out > max) {
     fail(key, concat("expected an integer in [", min, ", ", max, "], got ", shown(value)));
   }
   return out;
@@ -174,7 +168,7 @@ int64_t HyperYaml::i(const std::string& key, int64_t min, int64_t max) const {
 double HyperYaml::f(const std::string& key, double min, double max) const {
   const std::string value = s(key);
   double out = 0;
-  if (!number(value, out) || !(out >= min && out <= max)) {
+  if (!parse_number(value, out) || !(out >= min && out <= max)) {
     fail(key, concat("expected a number in [", min, ", ", max, "], got ", shown(value)));
   }
   return out;
@@ -216,7 +210,7 @@ std::vector<int64_t> HyperYaml::ints(const std::string& key, int64_t min, int64_
   std::vector<int64_t> out;
   for (std::string word; words >> word;) {
     int64_t item = 0;
-    if (!number(word, item) || item < min || item > max) {
+    if (!parse_number(word, item) || item < min || item > max) {
       fail(key, concat("expected integers in [", min, ", ", max, "], got ", shown(word)));
     }
     out.push_back(item);

@@ -1,11 +1,11 @@
 #include "model/option_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <string>
 #include <utility>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "model/options.h"
 
 namespace syrinx {
@@ -14,12 +14,7 @@ namespace {
 /// Sets the value that a text states; false: the text is not of this type.
 template <typename T>
 bool take_text(std::string_view text, T& value) {
-  T got{};
-  const char* end = text.data() + text.size();
-  const auto [stop, fault] = std::from_chars(text.data(), end, got);
-  if (fault != std::errc{} || stop != end) return false;
-  value = got;
-  return true;
+  return parse_number(text, value);
 }
 
 bool take_text(std::string_view text, std::string& value) {

@@ -1,10 +1,10 @@
 #include "model/pauses.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "base/number.h"
 
 namespace syrinx {
 namespace {
@@ -64,9 +64,7 @@ class TagScan {
     while (!at_end() && (text_[at_] == '.' || (text_[at_] >= '0' && text_[at_] <= '9'))) ++at_;
     if (ended_) return false;
     double value = 0;
-    const char* end = text_.data() + at_;
-    const auto read = std::from_chars(text_.data() + begin, end, value, std::chars_format::fixed);
-    if (read.ec != std::errc() || read.ptr != end) return false;
+    if (!parse_fixed(text_.substr(begin, at_ - begin), value)) return false;
     if (text_[at_] == 'm') value /= 1000, ++at_;
     pause_s_ = value;
     return literal("s");

@@ -1,11 +1,11 @@
 #include "model/voice_file.h"
 
-#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "io/file.h"
 #include "io/safetensors.h"
 
@@ -20,9 +20,7 @@ constexpr double kMaxSeconds = 3600;
 
 double parse_seconds(const std::string& path, const std::string& text) {
   double value = -1;
-  const char* end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  if (read.ec != std::errc() || read.ptr != end || !(value >= 0 && value <= kMaxSeconds)) {
+  if (!parse_number(text, value) || !(value >= 0 && value <= kMaxSeconds)) {
     load_fault(path, "seconds", concat("expected 0 to ", kMaxSeconds, ", got ", shown(text)));
   }
   return value;

@@ -1,11 +1,11 @@
 #include "model/voice_mix.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "base/number.h"
 
 namespace syrinx {
 namespace {
@@ -23,9 +23,7 @@ std::optional<NamedShare> parse_share(std::string_view text) {
   if (open == std::string_view::npos) return share;
   if (text.back() != ')') return {};
   const std::string_view number = trimmed(text.substr(open + 1, text.size() - open - 2));
-  const char* end = number.data() + number.size();
-  const auto read = std::from_chars(number.data(), end, share.weight);
-  if (read.ec != std::errc() || read.ptr != end) return {};
+  if (!parse_number(number, share.weight)) return {};
   if (!(share.weight > 0 && share.weight <= kMaxWeight)) return {};
   return share;
 }

@@ -18,8 +18,8 @@ size_t padded(size_t bytes) { return std::bit_ceil(std::max<size_t>(bytes, 256))
 }  // namespace
 
 void* Stream::Notes::room(size_t bytes) {
-  constexpr size_t kAlign = alignof(std::max_align_t);
-  bytes = (bytes + kAlign - 1) / kAlign * kAlign;
+  constexpr size_t kNoteAlign = alignof(std::max_align_t);
+  bytes = (bytes + kNoteAlign - 1) / kNoteAlign * kNoteAlign;
   if (used_ % kBlock + bytes > kBlock) used_ = (used_ / kBlock + 1) * kBlock;
   if (used_ / kBlock == blocks_.size()) blocks_.push_back(std::make_unique<std::byte[]>(kBlock));
   void* at = blocks_[used_ / kBlock].get() + used_ % kBlock;

@@ -135,7 +135,7 @@ void expect_shape(const char* caller, const View& view, const Shape& want) {
 }
 
 Tensor::Tensor(Shape shape, DType dtype, Device device) {
-  constexpr size_t kAlign = 64, kHuge = 2u << 20;
+  constexpr size_t kTensorAlign = 64, kHuge = 2u << 20;
   view_ = View{nullptr, dtype, shape, device};
   const size_t bytes = view_.bytes();
   if (device != Device::kCpu) {
@@ -146,8 +146,8 @@ Tensor::Tensor(Shape shape, DType dtype, Device device) {
     return;
   }
   // Whole stretches of 2 MB use huge pages; the rest uses small pages.
-  const size_t align = bytes >= kHuge ? kHuge : kAlign;
-  const size_t room = (std::max<size_t>(bytes, 1) + kAlign - 1) / kAlign * kAlign;
+  const size_t align = bytes >= kHuge ? kHuge : kTensorAlign;
+  const size_t room = (std::max<size_t>(bytes, 1) + kTensorAlign - 1) / kTensorAlign * kTensorAlign;
   const bool mapped = room >= kMapped;
   void* memory = mapped ? map_zeros(room, kHuge) : nullptr;
   if (!mapped && posix_memalign(&memory, align, room) != 0) throw std::bad_alloc();

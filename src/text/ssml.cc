@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -12,6 +11,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "base/number.h"
 #include "text/phones.h"
 #include "text/say_as.h"
 #include "text/sentence_rules.h"
@@ -47,14 +47,11 @@ class SsmlAttributes {
   const XML_Char** pairs_;
 };
 
-/// Parses a number; rejects "nan" and "inf", which from_chars accepts.
+/// Parses a number; rejects "nan" and "inf", which parse_fixed() accepts.
 std::optional<float> decimal_of(std::string_view text) {
   float value = 0;
   if (text.starts_with('+')) text.remove_prefix(1);
-  const auto read =
-      std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
-  const bool all = read.ec == std::errc() && read.ptr == text.data() + text.size();
-  return all && !text.empty() && std::isfinite(value) ? std::optional(value) : std::nullopt;
+  return parse_fixed(text, value) && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 /// Parses "+10%", "80%" and "1.2" as factors; with a sign, it is a change.

@@ -1,12 +1,12 @@
 #include "cli/serve/fleet_view.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "io/file.h"
 
 namespace syrinx {
@@ -20,9 +20,7 @@ constexpr const char* kReset = "\033[0m";
 std::optional<double> read_number(std::string_view text) {
   if (text == "+Inf") return INFINITY;
   double value = 0;
-  const auto end = text.data() + text.size();
-  const auto [at, fault] = std::from_chars(text.data(), end, value);
-  if (fault != std::errc() || at != end || !std::isfinite(value)) return {};
+  if (!parse_number(text, value) || !std::isfinite(value)) return {};
   return value;
 }
 

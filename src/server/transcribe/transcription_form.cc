@@ -1,12 +1,12 @@
 #include "server/transcribe/transcription_form.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "ears/transcript_text.h"
 #include "text/languages.h"
 
@@ -128,8 +128,7 @@ void read_temperature(FormReader& form, TranscriptionCall& call) {
   const std::string_view text = form.text("temperature");
   if (text.empty()) return;
   float value = 0;
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (fault != std::errc() || end != text.data() + text.size() || !(value >= 0 && value <= 1)) {
+  if (!parse_number(text, value) || !(value >= 0 && value <= 1)) {
     return form.fail("temperature", "'temperature' is a number from 0 to 1.");
   }
   // OpenAI's default is 0, which means to try rising temperatures as far as necessary.

@@ -1,7 +1,6 @@
 #include "server/voices/vendor_voices.h"
 
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <string>
 #include <utility>
@@ -9,6 +8,7 @@
 
 #include "base/ascii.h"
 #include "base/check.h"
+#include "base/number.h"
 #include "server/request/fields.h"
 #include "server/voices/voice_objects.h"
 
@@ -92,9 +92,7 @@ std::vector<ListedVoice> matching(std::vector<ListedVoice> voices, const std::st
 size_t count_in(const Query& query, const char* name, size_t otherwise, size_t most) {
   const std::string text = query.find(name).value_or("");
   size_t out = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  const bool good = error == std::errc() && end == text.data() + text.size() && !text.empty();
-  return good ? std::min(out, most) : otherwise;
+  return parse_number(text, out) ? std::min(out, most) : otherwise;
 }
 
 /// Returns voices [begin, begin + size) in a vendor's form.

@@ -1,9 +1,9 @@
 #include "text/jinja/expression_parser.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "io/file.h"
 #include "text/jinja/builtins.h"
 
@@ -185,7 +185,7 @@ ExpressionPtr ExpressionParser::parse_primary() {
     return constant(std::move(text));
   }
   if (tokens_.see(Token::kInt)) return constant(parse_int());
-  if (tokens_.see(Token::kFloat)) return constant(std::stod(checked_float(tokens_.take().text)));
+  if (tokens_.see(Token::kFloat)) return constant(parse_float());
   if (tokens_.skip_sign("(")) {
     if (tokens_.skip_sign(")")) return node(Expression::kTuple);
     ExpressionPtr out = tuple(true);
@@ -218,18 +218,16 @@ ExpressionPtr ExpressionParser::parse_primary() {
 Value ExpressionParser::parse_int() {
   const std::string digits = tokens_.take().text;
   int64_t number = 0;
-  const char* end = digits.data() + digits.size();
-  const auto [stop, fault] = std::from_chars(digits.data(), end, number);
-  if (fault != std::errc() || stop != end)
-    tokens_.fail("the number " + shown(digits) + " is too large");
+  if (!parse_number(digits, number)) tokens_.fail("the number " + shown(digits) + " is too large");
   return number;
 }
 
-std::string ExpressionParser::checked_float(std::string text) const {
+double ExpressionParser::parse_float() {
+  const std::string digits = tokens_.take().text;
   double number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc()) tokens_.fail("the number " + shown(text) + " is out of range");
-  return text;
+  if (!parse_number(digits, number))
+    tokens_.fail("the number " + shown(digits) + " is out of range");
+  return number;
 }
 
 ExpressionPtr ExpressionParser::parse_postfix(ExpressionPtr value) {

@@ -43,7 +43,7 @@ class ExpressionParser {
   ExpressionPtr parse_unary(bool filtered);
   ExpressionPtr parse_primary();
   Value parse_int();
-  std::string checked_float(std::string text) const;
+  double parse_float();
 
   ExpressionPtr parse_postfix(ExpressionPtr value);
   ExpressionPtr parse_subscript(ExpressionPtr value);

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 
 #include "base/check.h"
+#include "base/number.h"
 #include "text/jinja/access.h"
 #include "text/jinja/builtins.h"
 #include "text/jinja/calls.h"
@@ -167,9 +167,7 @@ std::optional<Number> number_in(std::string_view text) {
   text = stripped(text, nullptr, true, true);
   if (text.starts_with('+')) text.remove_prefix(1);
   Number out{};
-  const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), out);
-  if (fault != std::errc() || end != text.data() + text.size() || text.empty()) return {};
-  return out;
+  return parse_number(text, out) ? std::optional(out) : std::nullopt;
 }
 
 Value filter_int(Budget&, const Value& value, const Arguments& given) {
