@@ -70,7 +70,8 @@ size_t StreamHead::bytes() const {
 StreamHead pack_stream_head(const View& shared, std::span<const HeadPart> parts,
                             std::span<const float> e, WeightType type, Device device) {
   HeadPart all;
-  for (const HeadPart& part : parts) all.insert(all.end(), part.begin(), part.end());
+  for (const HeadPart& part : parts)
+    for (const RowRange& range : part) all.push_back(range);
   if (device != Device::kCpu) parts = std::span(&all, 1);
   StreamHead head;
   std::vector<float> row(e.size());
@@ -197,7 +198,7 @@ View CodecLm::embed_rows(StepContext& ctx, const ArBatch& batch) const {
     text = take_array<int32_t>(ctx, batch.rows);
     for (size_t row = 0; row < text.size(); ++row) {
       const std::span<const int32_t> from = rows.ids.subspan(row * (tables + 1), tables + 1);
-      std::copy_n(from.data(), tables, ids.data() + row * tables);
+      for (size_t t = 0; t < tables; ++t) ids[row * tables + t] = from[t];
       text[row] = from.back();
     }
   }

@@ -104,7 +104,7 @@ class BagpiperServer : public testing::Test {
     const Pipeline& model = engine.pipeline();
     EXPECT_TRUE(engine.submit(model.dictation({recording}).take(), sink).ok());
     EXPECT_NE(sink->wait().reason, FinishReason::kError) << sink->wait().error.message;
-    const std::string said = model.dictated(sink->said);
+    const std::string said = model.dictated({}, sink->said, true).text;
     const size_t begin = said.find_first_not_of(" \t\n");
     return begin == said.npos ? "" : said.substr(begin, said.find_last_not_of(" \t\n") + 1 - begin);
   }
