@@ -20,6 +20,7 @@ struct ConvSubsamplingConfig {
   bool causal = true;  ///< an output sees no later frame; else one on either side
 };
 
+/// Convolutions that halve frames and bands three times, with their weights.
 class ConvSubsampling {
  public:
   /// A stream's inputs of each layer that later outputs still need.

@@ -26,6 +26,7 @@ struct FastConformerConfig {
   int64_t left = 70;   ///< most rows before its chunk that a row sees; < 0: all
 };
 
+/// The blocks with their weights.
 class FastConformer {
  public:
   struct State {

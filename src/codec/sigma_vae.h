@@ -47,6 +47,7 @@ struct SigmaVaeJob {
   std::span<float> out;            ///< [T * hop], written
 };
 
+/// The decoder with its weights.
 class SigmaVaeDecoder {
  public:
   SigmaVaeDecoder() = default;

@@ -116,7 +116,7 @@ TEST_F(DictatedByAModel, DescribesItself) {
 /// beside other recordings, and is reported while it is written.
 TEST_F(DictatedByAModel, ReportsTheTextWhileItIsWritten) {
   // Drawn nearly evenly: likely ids repeat themselves, which is shortened in the end.
-  const ListenOptions whole{.language = "de", .prompt = "Zoe", .temperatures = {2}};
+  const ListenOptions whole{.language = "de", .prompt = "Zoe", .temperatures = {2}, .follow = true};
   ListenOptions timed = whole;
   timed.segment_times = true;
   std::vector<Heard> together;

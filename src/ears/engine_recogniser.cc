@@ -28,13 +28,15 @@ struct EngineHearing {
                 std::shared_ptr<TranscriptSink> where)
       : sink(std::move(where)),
         live(options.live),
+        offline(!options.live && !options.follow),
         client(options.client),
         background(options.background),
-        follows(!options.live && how->follows()),
+        follows(options.follow && how->follows()),
         loop(std::move(how)) {}
 
   const std::shared_ptr<TranscriptSink> sink;
   const bool live;
+  const bool offline;  // nothing waits for its segments
   const uint64_t client;
   // Under the recogniser's mutex.
   bool background;
@@ -332,7 +334,7 @@ void EngineRecogniser::ask(const Hearing& hearing) {
   }
   SpeechRequest& request = *h.question;
   request.terms.client = h.client;
-  request.terms.offline = !h.live;
+  request.terms.offline = h.offline;
   // Under the mutex, so that the request's end, or a cancel, finds its id.
   std::unique_lock lock(mutex_);
   h.in_line = !backlog_.may_run(h.pass);

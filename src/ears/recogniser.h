@@ -101,9 +101,11 @@ struct ListenOptions {
   bool scores = false;     ///< refused unless RecogniserInfo::scores is set
   bool translate = false;  ///< refused unless RecogniserInfo::translates is set
   /// Samples arrive while they are spoken: segments become final soon and partial hypotheses are
-  /// reported. Otherwise samples arrive as fast as they are read; the text may still be reported
-  /// as it is written.
+  /// reported. Otherwise samples arrive as fast as they are read.
   bool live = false;
+  /// Of a recording that is not live: segments are reported as soon as they are final, and
+  /// partial() reports the certain beginning of the next one, where the recogniser knows it.
+  bool follow = false;
   bool background = false;  ///< runs only while the machine is otherwise idle, if supported
   uint64_t client = 0;      ///< a hash of the client's key or address, for fairness
 };
@@ -112,8 +114,8 @@ struct ListenOptions {
 class TranscriptSink {
  public:
   virtual ~TranscriptSink() = default;
-  /// Reports the hypothesis after the last segment; replaces the one before, and may be empty. Of
-  /// a recording that is not live it is the beginning of the next segment, as far as is known.
+  /// Reports the hypothesis after the last segment; replaces the one before, and may be empty.
+  /// With ListenOptions::follow it is the beginning of the next segment, as far as is certain.
   virtual void partial(std::string_view /*text*/) {}
   /// Reports the next segment, which is final.
   virtual void segment(const TranscriptSegment& segment) = 0;

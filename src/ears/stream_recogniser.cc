@@ -36,7 +36,7 @@ class StreamedTranscript final : public Sink {
     }
     const std::string_view whole = whole_characters();
     if (segment_.text.size() == before || whole.empty()) return;
-    sink_->partial(options_.live ? without_blank(whole) : whole);
+    sink_->partial(options_.follow ? whole : without_blank(whole));
   }
   void finished(const Outcome& outcome) override;
 
@@ -176,7 +176,7 @@ class StreamRecogniser final : public Recogniser {
     if (!request.ok()) return request.error();
     RequestTerms& terms = request.value().terms;
     terms.client = options.client;
-    terms.offline = !options.live;
+    terms.offline = !options.live && !options.follow;
     terms.background = options.background;
     auto transcript = std::make_shared<StreamedTranscript>(options, std::move(sink));
     const Result<RequestId> id = engine_->submit(request.value(), transcript);

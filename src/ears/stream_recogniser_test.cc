@@ -92,8 +92,8 @@ TEST(StreamRecogniser, WritesTheTextOfTheAuthorsCode) {
         const int lookahead = name == std::string("small") ? 3 : live ? 5 : 2;
         for (const size_t each : {size_t{333}, samples.size()}) {
           auto sink = std::make_shared<HeardWords>();
-          auto listener =
-              recogniser->open({.word_times = true, .scores = true, .live = live}, sink);
+          auto listener = recogniser->open(
+              {.word_times = true, .scores = true, .live = live, .follow = !live}, sink);
           ASSERT_TRUE(listener.ok());
           give(*listener.value(), samples, each);
           const Result<Transcript> heard = sink->wait();

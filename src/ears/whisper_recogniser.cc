@@ -13,8 +13,8 @@ constexpr int kAtOnce = 1;
 
 class WhisperHearing final : public HearingLoop {
  public:
-  WhisperHearing(const whisper::Whisper& model, const WhisperOptions& options, bool live)
-      : loop_(model, options), live_(live) {}
+  WhisperHearing(const whisper::Whisper& model, const WhisperOptions& options, bool at_once)
+      : loop_(model, options), at_once_(at_once) {}
 
   void hear(std::span<const float> samples, bool last) override {
     loop_.hear(samples, last);
@@ -23,7 +23,7 @@ class WhisperHearing final : public HearingLoop {
   bool through() const override { return loop_.through(); }
   Result<std::optional<SpeechRequest>> next() override {
     std::optional<SpeechRequest> request;
-    if (auto task = loop_.next(!live_)) {
+    if (auto task = loop_.next(!at_once_)) {
       request.emplace();
       request->task = std::move(task);
       request->sampling.seed = loop_.seed();
@@ -34,13 +34,15 @@ class WhisperHearing final : public HearingLoop {
   std::string language() const override { return loop_.language(); }
   std::string whole() const override { return loop_.whole(); }
   double duration_s() const override { return loop_.duration_s(); }
-  /// A recording that is not live is processed only after its end. Until then all samples given
-  /// count as done, so that callers do not wait.
-  double done_s() const override { return closed_ || live_ ? loop_.done_s() : loop_.duration_s(); }
+  /// Otherwise a recording is processed only after its end. Until then all samples given count as
+  /// done, so that callers do not wait.
+  double done_s() const override {
+    return closed_ || at_once_ ? loop_.done_s() : loop_.duration_s();
+  }
 
  private:
   WhisperLoop loop_;
-  const bool live_;
+  const bool at_once_;  // samples are processed as they come
   bool closed_ = false;
 };
 
@@ -67,7 +69,7 @@ std::shared_ptr<Recogniser> whisper_recogniser(std::shared_ptr<Engine> engine,
     how.trims = options.live || options.background;
     how.condition_on_text = defaults.condition_on_text && options.condition_on_text;
     if (!options.temperatures.empty()) how.temperatures = options.temperatures;
-    return std::make_unique<WhisperHearing>(*model, how, options.live);
+    return std::make_unique<WhisperHearing>(*model, how, options.live || options.follow);
   };
   return engine_recogniser(std::move(engine), std::move(info), loops, kAtOnce);
 }

@@ -32,6 +32,7 @@ struct GeneratorSizes {
   int64_t hop() const;
 };
 
+/// Sizes and the vocabulary of a checkpoint. Plain data.
 struct KokoroConfig {
   static constexpr int kSampleRate = 24000;  ///< Hz; the authors' code supports only this rate
   AlbertSizes bert;

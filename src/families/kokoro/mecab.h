@@ -23,6 +23,7 @@ enum class KanaType : uint8_t {
   kKatakana = 7,
 };
 
+/// A word of a sentence, as MeCab cuts it.
 struct Morpheme {
   std::u32string surface;
   std::u32string reading;  ///< as spoken, in hiragana; of unknown words the surface

@@ -25,6 +25,7 @@ struct ProsodyJob {
   std::vector<float> durations = {};  ///< Written: [T], frames of each phoneme before rounding.
 };
 
+/// The networks for durations, pitch and energy, with their weights.
 class Prosody {
  public:
   Prosody() = default;

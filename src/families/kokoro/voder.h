@@ -35,6 +35,7 @@ struct VoderTrace {
   std::vector<float> spectrum;       ///< [rows, n_fft + 2], before exp and sin
 };
 
+/// The decoder from phonemes, pitch and energy to spectra, with its weights.
 class Voder {
  public:
   Voder() = default;

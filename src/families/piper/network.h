@@ -30,6 +30,7 @@ struct TextJob {
   std::vector<float>* prior = nullptr;        ///< Written: [P, 2 C]
 };
 
+/// The networks of a voice with their weights.
 class Network {
  public:
   /// Reads the graph at `path`. `type`: type of the weights, except for the durations' weights,

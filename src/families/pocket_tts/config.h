@@ -28,6 +28,7 @@ struct TextRules {
       replaced;  ///< characters, and their replacements
 };
 
+/// Sizes of a checkpoint, and how its text is prepared. Plain data.
 struct ModelConfig {
   DecoderConfig lm;
   int64_t vocab = 0;      ///< number of text ids

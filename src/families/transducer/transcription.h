@@ -23,6 +23,7 @@ struct Hearing : FamilyTask {
   bool scores = false;  ///< tokens have their log-probability
 };
 
+/// The sequence of one recording: a step for each id that the joint network draws.
 class Transcription : public Sequence {
  public:
   /// The predictor's state, changed by the stage that runs the steps.

@@ -34,6 +34,7 @@ struct ModelConfig {
 /// Whether this config.json belongs to the family. Claims VibeVoice's models for long speech and
 /// for recognition, too; load_model_config() refuses these by name.
 bool claims(const Config& root);
+/// Reads config.json; throws LoadError.
 ModelConfig load_model_config(const Config& root);
 
 }  // namespace syrinx::vibevoice

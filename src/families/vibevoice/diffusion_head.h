@@ -23,6 +23,7 @@ struct LatentJob {
   float* out = nullptr;              ///< [D]
 };
 
+/// The network that predicts the noise of a latent, with its weights.
 class DiffusionHead {
  public:
   /// `weights` is the scope of "prediction_head.".

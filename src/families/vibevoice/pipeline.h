@@ -54,6 +54,7 @@ class VibeVoice : public LoadedPipeline {
   std::shared_ptr<const VoiceRows> random_;  // with random weights and without files
 };
 
+/// Loads a checkpoint; throws LoadError.
 inline std::shared_ptr<const Pipeline> load(const LoadSpec& spec) {
   return std::make_shared<VibeVoice>(spec);
 }

@@ -195,7 +195,7 @@ std::variant<TranscriptionCall, ApiError> read_transcription(const std::vector<F
   using Format = TranscriptionCall::Format;
   call.listen.segment_times = call.format != Format::kJson && call.format != Format::kText;
   call.listen.word_times = call.words || call.format == Format::kSrt || call.format == Format::kVtt;
-  call.listen.live = call.stream;
+  call.listen.follow = call.stream;
   return call;
 }
 

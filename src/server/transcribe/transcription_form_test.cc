@@ -52,7 +52,7 @@ TEST(TranscriptionForm, ReadsEveryField) {
                           field("timestamp_granularities[0]", "word")})
                    .segments);
   EXPECT_TRUE(read_call({field("response_format", "srt")}).listen.word_times);
-  EXPECT_TRUE(read_call({field("stream", "true")}).listen.live);
+  EXPECT_TRUE(read_call({field("stream", "true")}).listen.follow);
   EXPECT_TRUE(read_call({field("include[]", "logprobs")}).listen.scores);
   EXPECT_EQ(read_call({field("languages[]", "de"), field("languages[]", "en")}).listen.language,
             "");
