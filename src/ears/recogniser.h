@@ -103,7 +103,7 @@ struct ListenOptions {
   /// Samples arrive while they are spoken: segments become final soon and partial hypotheses are
   /// reported. Otherwise samples arrive as fast as they are read.
   bool live = false;
-  /// Of a recording that is not live: segments are reported as soon as they are final, and
+  /// Where the recording is not live, segments are reported as soon as they are final, and
   /// partial() reports the certain beginning of the next one, where the recogniser knows it.
   bool follow = false;
   bool background = false;  ///< runs only while the machine is otherwise idle, if supported
