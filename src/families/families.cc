@@ -53,7 +53,7 @@ std::span<const Family> families() {
       Family{"finch", finch::claims, finch::load, "config.json", false},
       Family{"qwen3_tts", qwen3_tts::claims, qwen3_tts::load},
       Family{"qwen3_omni", qwen3_omni::claims, qwen3_omni::load, "config.json", false},
-      Family{"qwen3_asr", qwen3_asr::claims, qwen3_asr::load, "config.json", false},
+      Family{"qwen3_asr", qwen3_asr::claims, qwen3_asr::load},
       Family{"glm4_voice", glm4_voice::claims, glm4_voice::load},
       Family{"step_audio2", step_audio2::claims, step_audio2::load},
       Family{"csm", csm::claims, csm::load},
