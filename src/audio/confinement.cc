@@ -56,8 +56,8 @@ bool set_limits(const ConfinementLimits& limits, uint64_t now) {
   return (SYRINX_SANITIZED || set_limit(RLIMIT_NOFILE, 0, 0)) && all;  // open files stay open
 }
 
-/// Makes a process of root one of the user "nobody", because root is exempt from some limits and
-/// may access all processes. Does nothing if the user "nobody" does not exist.
+/// Gives up the rights of root: root is exempt from some limits and may access all processes. The
+/// process becomes one of the user "nobody", if this user exists.
 void become_nobody() {
   if (geteuid() != 0) return;
   if (setgroups(0, nullptr) != 0 || setresgid(kNobody, kNobody, kNobody) != 0) return;

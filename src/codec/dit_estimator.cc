@@ -94,7 +94,7 @@ PackedLinear DitEstimator::load_input(const Weights& weights, WeightType type) c
   const Tensor stored = w.f32("weight", {dit_.width, in()});
   Tensor ordered(stored.shape(), DType::kF32);
   const int64_t mel = config_.mel;
-  constexpr int64_t kStored[] = {0, 2, 3, 1};  // of x, mean, speaker, prompt
+  constexpr int64_t kStored[] = {0, 2, 3, 1};  // places of x, mean, speaker, prompt
   for (int64_t row = 0; row < dit_.width; ++row) {
     for (int64_t part = 0; part < 4; ++part) {
       std::copy_n(stored.f32() + row * in() + kStored[part] * mel, mel,

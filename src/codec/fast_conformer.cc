@@ -8,7 +8,7 @@
 namespace syrinx {
 namespace {
 
-constexpr float kConformerEps = 1e-5f;  // of layer and batch norms
+constexpr float kConformerEps = 1e-5f;  // epsilon of layer and batch norms
 
 }  // namespace
 

@@ -10,7 +10,7 @@ namespace syrinx {
 namespace {
 
 constexpr int64_t kMostSigmaRates = 8, kMostSigmaRate = 64, kMostSigmaWidth = 1 << 14;
-constexpr int64_t kMostSigmaBlocks = 64;  // of one stage
+constexpr int64_t kMostSigmaBlocks = 64;  // bound for the blocks of one stage
 
 /// Reads a text such as "3-3-8".
 std::vector<int64_t> load_depths(const Config& c, const char* key) {

@@ -85,7 +85,7 @@ TEST(Backlog, PassesRunInTheOrderInWhichTheyBecameDue) {
 
 TEST(Backlog, ADelayCountsFromWhenAPassBecameDue) {
   Backlog backlog(1);
-  EXPECT_EQ(backlog.delay_s(0, 0), 0) << "there is no other pass";
+  EXPECT_EQ(backlog.delay_s(0, 0), 0) << "no pass waits or runs";
   backlog.end(backlog.begin(0), 2, true);
   const Backlog::Pass first = backlog.begin(10), second = backlog.begin(10.5);
   EXPECT_EQ(backlog.delay_s(11, first), 0) << "it is its turn";

@@ -57,7 +57,7 @@ class StreamedTranscript final : public Sink {
   const ListenOptions options_;
   const std::shared_ptr<TranscriptSink> sink_;
   TranscriptSegment segment_;  // the present one; without text, none has begun
-  int tokens_ = 0;             // of it
+  int tokens_ = 0;             // tokens of the present segment
   double logprobs_ = 0;        // their sum
   double told_s_ = 0;          // reported by heard()
   Transcript transcript_;

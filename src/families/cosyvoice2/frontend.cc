@@ -12,7 +12,8 @@ namespace {
 // Limits of a part, in ids of the tokenizer or in Chinese characters.
 constexpr size_t kMostOfPart = 80, kLeastOfPart = 60, kTooShort = 20;
 constexpr std::string_view kEndOfPrompt = "<|endofprompt|>";
-constexpr std::string_view kSystem = "You are a helpful assistant.";  // of the third edition
+constexpr std::string_view kSystem =
+    "You are a helpful assistant.";  // the system prompt of CosyVoice3
 
 /// Phonemes of English that have tokens in the third edition, in the order of their ids.
 constexpr std::string_view kPhonemes =

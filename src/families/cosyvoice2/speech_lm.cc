@@ -5,7 +5,7 @@
 namespace syrinx::cosyvoice2 {
 namespace {
 
-constexpr int64_t kControlRows = 2;  // of the second edition
+constexpr int64_t kControlRows = 2;  // rows of control ids in CosyVoice2
 
 }  // namespace
 

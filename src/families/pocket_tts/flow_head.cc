@@ -3,23 +3,13 @@
 #include <cmath>
 
 #include "kernels/activation.h"
+#include "nn/modulate.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::pocket_tts {
 namespace {
 
 constexpr int64_t kFrequencies = 128;
-
-/// Computes x = x * (1 + scale) + shift; `by` [E, *] begins with shift, then scale, each as wide as
-/// x.
-void modulate(const View& x, const View& by) {
-  const int64_t width = x.shape[1], stride = by.shape[1];
-  for (int64_t e = 0; e < x.shape[0]; ++e) {
-    float* row = x.f32() + e * width;
-    const float *shift = by.f32() + e * stride, *scale = shift + width;
-    for (int64_t i = 0; i < width; ++i) row[i] = row[i] * (1 + scale[i]) + shift[i];
-  }
-}
 
 /// Returns the embedding [W] of a time. Its norm divides by the standard deviation, but does not
 /// subtract the mean.

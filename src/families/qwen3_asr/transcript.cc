@@ -7,7 +7,7 @@
 namespace syrinx::qwen3_asr {
 namespace {
 
-constexpr size_t kMostRepeats = 20;  // of a character; as many of a pattern are too many
+constexpr size_t kMostRepeats = 20;  // repeats of a character that stay; more become one
 constexpr size_t kLongestPattern = 20;
 
 constexpr std::u32string_view kTag = U"<asr_text>";

@@ -47,7 +47,7 @@ struct Stream {
     state = stage.open(std::move(bundle));
   }
   std::unique_ptr<StreamState> state;
-  std::vector<float> samples;  // that have come
+  std::vector<float> samples;  // received so far
   int64_t taken = 0;           // hops
   bool closed = false;
   std::vector<float> rows;

@@ -8,7 +8,7 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kMostRows = 128;  // of one stream in a chunk, so that other batches get a turn
+constexpr int64_t kMostRows = 128;  // rows of a stream in a chunk, so that other batches run soon
 constexpr float kDeviationGuard = 1e-5f;
 
 struct HearingStream : StreamState {

@@ -7,7 +7,7 @@
 namespace syrinx::transducer {
 namespace {
 
-constexpr int64_t kKeptRows = 256;  // that are through, before they are dropped
+constexpr int64_t kKeptRows = 256;  // most processed rows before they are dropped
 
 }  // namespace
 

@@ -50,7 +50,7 @@ class Transcription : public Sequence {
   Status take(int port, const Frames& frames) override;
   Verdict advance(std::span<const int32_t> codes, StepOutput& out) override;
 
-  static constexpr int kSteps = 64;  // of a segment; a recording has any number of segments
+  static constexpr int kSteps = 64;  // steps of a segment; a recording has any number of segments
 
  private:
   void write(int32_t id, int64_t frames, StepOutput& out);
@@ -67,7 +67,7 @@ class Transcription : public Sequence {
   int64_t dropped_ = 0, have_ = 0, at_ = 0;
   bool closed_ = false;     // no more rows come
   int symbols_ = 0;         // ids in a row without moving on
-  int steps_ = 0;           // of this segment
+  int steps_ = 0;           // steps of this segment
   bool told_ = false;       // text was written
   std::string unfinished_;  // bytes of an incomplete character
 };

@@ -96,7 +96,7 @@ struct Steps {
   std::vector<std::unique_ptr<Transcription>> sequences;
   std::vector<std::vector<int32_t>> ids, moves;
   std::vector<std::string> texts;
-  std::vector<float> logits;  // of the last step, [E, vocab]
+  std::vector<float> logits;  // logits of the last step, [E, vocab]
 
   void add(const Transducer& model, std::span<const float> rows) {
     sequences.push_back(

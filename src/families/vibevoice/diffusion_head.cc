@@ -6,23 +6,13 @@
 
 #include "kernels/activation.h"
 #include "kernels/norm.h"
+#include "nn/modulate.h"
 #include "nn/stream_pass.h"
 
 namespace syrinx::vibevoice {
 namespace {
 
 constexpr int64_t kFrequencies = 128;
-
-/// Computes x = x * (1 + scale) + shift; `by` [R, *] begins with shift, then scale, each as wide as
-/// x.
-void modulate(const View& x, const View& by) {
-  const int64_t width = x.shape[1], stride = by.shape[1];
-  for (int64_t r = 0; r < x.shape[0]; ++r) {
-    float* row = x.f32() + r * width;
-    const float *shift = by.f32() + r * stride, *scale = shift + width;
-    for (int64_t i = 0; i < width; ++i) row[i] = row[i] * (1 + scale[i]) + shift[i];
-  }
-}
 
 /// Returns the deviation of the noise beside the signal after each step of training: sigma / alpha
 /// of a cosine schedule, rounded as in the authors' program.

@@ -51,7 +51,8 @@ class VibeVoice : public LoadedPipeline {
   std::unique_ptr<SpeechLm> lm_;
   std::unique_ptr<VaeStage> stage_;
   std::unique_ptr<VoiceFiles> files_;
-  std::shared_ptr<const VoiceRows> random_;  // with random weights and without files
+  std::shared_ptr<const VoiceRows>
+      random_;  // the voice where weights are random and no files exist
 };
 
 /// Loads a checkpoint; throws LoadError.

@@ -79,7 +79,7 @@ class State : public Sequence {
   int max_frames_ = 0;
 
   TextWindows text_;
-  std::vector<Row> rows_;     // of this part, behind the voice
+  std::vector<Row> rows_;     // rows of this part, after those of the voice
   std::vector<int32_t> ids_;  // of this part
   std::vector<float> said_;   // latents of this part
   int prompt_ = 1, companion_prompt_ = 1;
