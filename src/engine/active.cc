@@ -105,7 +105,7 @@ Result<std::vector<NodeRun>> open_runs(const ResidentModel& model, const SpeechR
   for (size_t n = 0; n < model.nodes.size(); ++n) {
     const ResidentNode& node = model.nodes[n];
     if (!node.ar) continue;
-    if (!sequences[next++]) continue;  // not opened
+    if (!sequences[next++]) continue;  // this request does not use the node
     auto run = std::make_unique<ArRun>();
     run->sequence = std::move(sequences[next - 1]);
     if (!request.writing.expected.empty()) run->draft_odds = kExpectedOdds;

@@ -30,7 +30,7 @@ struct Active {
   bool opening = false;                           ///< a host thread makes the prompts now
   std::vector<Late> early;  ///< text and samples that came while the prompts were made
 
-  // Parts of the text
+  // Only for a text that is spoken in parts.
   std::unique_ptr<SpokenParts> parts;  ///< null: the text has one part
   bool between = false;                ///< a part has ended and the next one has not begun
   int64_t frames_before = 0;           ///< frames of earlier parts and streams
@@ -50,17 +50,17 @@ struct Active {
   double slack_s(double now);
   /// Begins a segment of the sequence of a node.
   void begin_segment(int node);
-  /// Begins the first segments, except of sequences that a batch or a host thread has.
+  /// Begins the first segment of each sequence that no batch and no host thread uses.
   void begin_segments();
-  /// Returns the pages of its sequences that are in no batch.
+  /// Returns to the caches the pages of its sequences that are in no batch.
   void release_pages();
 };
 
-/// Returns the longest wait for a seat that a request may have, by whether it is heard or only
-/// read.
+/// Returns the longest wait for a seat that is promised to a request; it is longer if the output is
+/// only read.
 double promised_wait_s(const ResidentModel& model, const SpeechRequest& request);
 
-/// Makes the record of a request that check_request() accepted; the caller sets id and runs. For a
+/// Makes the Active of a request that check_request() accepted; the caller sets id and runs. For a
 /// request that is spoken in parts, `unopened` is the first part.
 Result<std::unique_ptr<Active>> make_active(ResidentModel& model, const SpeechRequest& request,
                                             std::shared_ptr<Sink> sink, double now_s);

@@ -1,5 +1,5 @@
-// Whether there is room for one more request: pure functions of the costs that the engine has
-// learned.
+// Decides whether there is room for one more request: pure functions of the costs that the engine
+// has learned.
 #pragma once
 
 #include <cmath>
@@ -20,7 +20,7 @@ struct NodeWork {
   bool remote = false;        ///< the node runs in another process and takes no executor time here
 };
 
-/// Which nodes share executor time. With `split`, AR nodes have one executor and chunk nodes
+/// The nodes that share executor time. With `split`, AR nodes have one executor and chunk nodes
 /// another; else all nodes share `executors` executors.
 struct Sharing {
   int executors = 1;
@@ -44,8 +44,8 @@ struct Load {
 double predicted_wait_s(const Load& load);
 
 /// Lowers the number of seats when streams run dry although the learned costs promised room: costs
-/// do not contain the time that other programs take. It needs proof of overload: in several looks
-/// in a row, chunks are late while the executors are busy. Seats come back one after another while
+/// do not contain the time that other programs take. It needs proof of overload: chunks are late
+/// while the executors are busy, in several looks in a row. Seats come back one after another while
 /// no chunk is late, and all at once when the executors are idle again.
 class SeatLimit {
  public:
@@ -78,8 +78,8 @@ class Slowdown {
   void first_output(double seconds, bool alone, double now_s);
   /// Whether a wait of `waited_s` without output is longer than that of a request alone.
   bool is_slow(double waited_s) const { return alone_s_ > 0 && waited_s > alone_s_; }
-  /// Returns the slowdown, at least 1. It counts `waiting` requests that are slow so far and have
-  /// together waited `waited_s`.
+  /// Returns the slowdown, at least 1. The `waiting` requests, which have waited `waited_s`
+  /// together without output, count as slow.
   double value(double waited_s, int waiting, double now_s) const;
   /// Returns what `value` becomes after `passed_s` without a new request.
   static double faded(double value, double passed_s) {

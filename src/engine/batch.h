@@ -65,21 +65,22 @@ class Batch : public StepResults {
   int node = 0;             ///< of the model's graph
   int executor = 0;         ///< the executor slot that runs it
   bool background = false;  ///< its requests are in the background
-  int warmed_for = 0;       ///< ExecutorSlots' number of the set of models that it has room for
+  int warmed_for =
+      0;  ///< number of the set of models (ExecutorSlots) for which it has reserved memory
 
   /// The rows of an AR batch.
   Step step() const {
     return {sequences_, units_, page_table_, table_width_, kv_, copies, cache_pages};
   }
-  // For an AR stage in another process: pages that it copies before the step, and the number of
-  // pages of its cache.
+  // For an AR stage in another process: pages that the stage copies before the step, and the number
+  // of pages of its cache.
   std::vector<PageCopy> copies;
   int cache_pages = 0;
 
   // Results, written by the executor; results of a step are in StepResults.
   std::string fault;                ///< the message of an exception from the stage; empty: none
   bool replayed = false;            ///< a GPU replayed a recorded batch (Stream::repeat)
-  double began_s = 0, ended_s = 0;  ///< when it ran
+  double began_s = 0, ended_s = 0;  ///< start and end of its run
 
   std::span<const int32_t> codes_of(int e) const {
     return std::span(codes).subspan(static_cast<size_t>(e) * codes_per_step, codes_per_step);

@@ -1,8 +1,8 @@
 // Turns a plan into the batch that an executor runs: takes pages for its rows, and frames for its
 // chunks. Engine thread only.
 //
-// Invariants (CONTRACT.md, I8): frames are taken only when nothing can fail any more. After a batch
-// that could not be built, or that no executor took, no request is marked as in flight.
+// Invariants (CONTRACT.md, I8): frames are taken only after the last call that can fail. After a
+// batch that could not be built, or that no executor took, no request is marked as in flight.
 #pragma once
 
 #include "engine/policy.h"

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kNewOdds = 0.1;  // weight of the newest guess
 
-/// Reports to a sequence the results behind result `e`: those of rows that ran for a wrong guess
-/// and the guesses after it.
+/// Passes the results behind result `e` to a sequence: results of the row of a wrong guess, and of
+/// the guesses after it.
 void report_missed(ArRun& run, const Batch& batch, int e, size_t count) {
   const auto first = static_cast<size_t>(e) + 1;
   for (size_t i = first; i < first + count; ++i)

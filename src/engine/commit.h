@@ -27,7 +27,7 @@ class Committer {
  private:
   /// The results of a batch for one request.
   struct Brought {
-    std::span<const StepSequence> ran;  ///< the entries of its sequence and its companion
+    std::span<const StepSequence> ran;  ///< the batch's entries for its sequence and its companion
     const Error* fault = nullptr;
     std::span<const float> taps = {};
     int result = -1;  ///< index of its first step in the batch's results; -1: it took no step
@@ -47,7 +47,7 @@ class Committer {
   const Platform& clock_;
   Roster& roster_;
   Edges& edges_;
-  std::vector<int32_t> unread_codes_;  ///< scratch for codes of a step whose frames no node takes
+  std::vector<int32_t> unread_codes_;  ///< scratch for the codes of a step that no node uses
 };
 
 }  // namespace syrinx

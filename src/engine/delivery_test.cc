@@ -43,7 +43,7 @@ TEST(Delivery, PagesAreFreeWhenTheEndIsReported) {
   double free = -1;
   client->at_end = [&] { free = model.metrics.pages_free.value(); };
   while (client->pieces.empty()) ASSERT_TRUE(machine.next());
-  client->unread = 1e6;  // pauses the request
+  client->unread = 1e6;  // unread audio past the bound pauses the request
   machine.run_until(machine.now() + 1);
   EXPECT_LT(model.metrics.pages_free.value(), model.metrics.pages.value());
   machine.scheduler.cancel(client->id);
@@ -94,7 +94,7 @@ TEST(Delivery, WaitingForTheNextStreamIsNoUnderrun) {
 
 /// A client that does not read its audio cannot play it, so its listener does not run dry.
 TEST(Delivery, AReaderThatStopsRunsDryOfNothing) {
-  for (const double from_s : {0.0, 0.1}) {  // it stops at the first piece, or later
+  for (const double from_s : {0.0, 0.1}) {  // the client stops reading at the first piece, or later
     ScriptedMachine machine({.options = patient()});
     ResidentModel& model = machine.add(make_toy_pipeline());
     const Client client = machine.submit(ask_bytes(100));
@@ -337,7 +337,8 @@ TEST(Delivery, AStreamThatRepeatsItselfEndsWhenItHasForSoLong) {
   const Client stuck = machine.submit(request);  // frames 0 100 0 100 ...
   machine.run_to_end();
   EXPECT_EQ(stuck->outcome.reason, FinishReason::kRepetition);
-  // The 13th frame is the 11th that equals the frame two before it.
+  // The stuck stream repeats two frames: its 13th frame is the 11th that equals the frame two
+  // before it.
   EXPECT_EQ(stuck->outcome.frames, 14);
 }
 

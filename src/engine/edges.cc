@@ -36,7 +36,7 @@ void Edges::commit(std::unique_ptr<HostJob> job) {
     if (request.promoted && !run.begun) request.begin_segment(node);
     // The text may have made the segment too long for the cache.
     if (!check_fit(request, node)) return;
-    if (run.drains) close(request);  // new streams waited for the sequence
+    if (run.drains) close(request);  // begins the streams that waited for the sequence
     give_waiting(request, node);
   });
 }
@@ -88,7 +88,8 @@ void Edges::append_samples(Active& request, Late late) {
   });
 }
 
-/// A listener's silence is not the engine's delay, so no later output counts as late.
+/// While a listener waits for samples of the client, the engine is not late, so no later output
+/// counts as late.
 void Edges::take_samples(Active& request, const Late& late) {
   const Graph& graph = request.model->graph();
   ChunkRun* fed = nullptr;
@@ -235,7 +236,7 @@ void Edges::begin_streams(Active& request, int n) {
     request.runs[node].ended = false;
   }
   run.drains = false;
-  request.output.starve(false);  // much text may come before the next speech
+  request.output.starve(false);  // the model may write much text before the next speech
 }
 
 /// Passes the end of a node on along its edges.

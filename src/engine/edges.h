@@ -21,7 +21,7 @@ class Edges {
   /// Both arguments outlive it.
   Edges(Platform& platform, Roster& roster) : platform_(platform), roster_(roster) {}
 
-  int jobs_in_flight() const { return jobs_; }  ///< jobs that host threads have
+  int jobs_in_flight() const { return jobs_; }  ///< unfinished jobs of host threads
 
   /// Sends a request to a host thread, which makes its prompts.
   void open(Active& request, std::unique_ptr<const SpeechRequest> unopened);

@@ -32,7 +32,7 @@ void check(const EngineOptions& options) {
   at_least("max_encode_wait_s", options.max_encode_wait_s, 0);
 }
 
-/// Returns a model's options, with the machine's options replaced by those of `machine`.
+/// Returns a model's options, in which the options of a machine are those of `machine`.
 EngineOptions on(const Machine& machine, EngineOptions options) {
   const EngineOptions& shared = machine.options();
   options.threads = shared.threads;

@@ -25,8 +25,8 @@ class Machine;
 /// Where batches run.
 enum class Executors {
   kShared,  ///< one executor with all threads, on the scheduler's own thread
-  kSplit,   ///< two executors with half of the threads each: an AR node steps on one, chunks run on
-            ///< both
+  kSplit,   ///< two executors with half of the threads each: one runs the steps of an AR node, both
+            ///< run chunks
   kEach,    ///< one executor for each thread; each runs any node
 };
 /// Returns the executors named "shared", "split" or "each"; unset for another name.
@@ -36,8 +36,8 @@ std::optional<Executors> find_executors(std::string_view name);
 /// its models.
 struct EngineOptions {
   int threads = 0;  ///< threads of the kernels, including the engine's own; 0: all cores
-  /// Unset: split with two threads or more, else shared. Code that loads a model may choose
-  /// otherwise (runtime.h).
+  /// Unset: split with two threads or more, else shared. A program that loads a model may replace
+  /// this default (runtime.h).
   std::optional<Executors> executors = {};
   int remote_slots = 0;              ///< batches that may run at once in stages of other processes
   std::string policy = "streaming";  ///< streaming, throughput or fcfs
@@ -87,7 +87,7 @@ struct Outcome {
   int underruns = 0;          ///< chunks that came after the listener had run dry
   double max_underrun_s = 0;  ///< the longest wait of the listener
   std::vector<WordMark> words = {};
-  std::vector<PhoneMark> phones = {};      ///< where the request asked for them
+  std::vector<PhoneMark> phones = {};      ///< only if the request asked for them
   std::vector<std::string> warnings = {};  ///< the texts sent to Sink::warning()
 };
 

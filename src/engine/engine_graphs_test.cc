@@ -15,7 +15,8 @@ TEST(Engine, GuidanceChangesTheSpeechAndScaleOneDoesNot) {
   plain.sampling.temperature = one.sampling.temperature = strong.sampling.temperature = 0.f;
   one.sampling.guidance = 1.f;
   strong.sampling.guidance = 3.f;
-  // u + 1 (c - u) is c except for rounding, which does not change the greedy choice here.
+  // Guided logits u + 1 (c - u) equal c except for rounding, which does not change the greedy
+  // choice here.
   EXPECT_EQ(alone(plain), alone(one));
   EXPECT_NE(alone(plain), alone(strong));
 }
@@ -140,7 +141,7 @@ TEST(Engine, AThinkerFeedsATalker) {
   }
 }
 
-/// The rows of companions before the first guided step are equal in many requests.
+/// Until the first guided step, companions of many requests have equal rows and share them.
 TEST(Engine, CompanionsShareWhatTheyAreFed) {
   Engine engine(make_latent_pipeline(), small());
   const auto rows_of = [&](int length, uint64_t seed) {
@@ -178,7 +179,7 @@ TEST(Engine, LatentsAndGuidanceByPhase) {
     expected.push_back(samples);
     const size_t length = request.say.text.size(), steps = kLatentThoughts + kLatentsAByte * length;
     EXPECT_EQ(samples.size(), kLatentSamples * kLatentsAByte * length);
-    // The sequence's rows without the last step's, and the companion's rows if there is speech.
+    // Rows of the sequence, except the last step's row; the companion adds rows if there is speech.
     const size_t own = length + steps - 1;
     EXPECT_EQ(rows, i % 3 == 1 ? own + own + 2 : own) << "request " << i;
     if (i % 3 > 0) {

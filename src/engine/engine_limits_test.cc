@@ -137,8 +137,8 @@ class AllocationCounter : public Sink {
 
 TEST(Engine, ASteadyStepAllocatesNothing) {
   std::atomic<bool> all_submitted{false};
-  // One executor: a second one would allocate scratch at its first batch of each stage, at any
-  // time.
+  // One executor: with two, the second would allocate scratch at its first batch of each stage, at
+  // an unknown time.
   EngineOptions options = small();
   options.executors = Executors::kShared;
   Engine engine(make_toy_pipeline(), options);
@@ -188,7 +188,7 @@ TEST(Engine, I8_ItsThreadOutlivesAnAllocationThatFails) {
     ASSERT_TRUE(engine.submit(say(long_text(240, 2)), taker).ok());
     taker->done.wait(false);
     failed += taker->failed ? 1 : 0;
-    beside->wait();  // the request goes on, or fails with the batch
+    beside->wait();  // the other request goes on, or fails with the batch
     ASSERT_TRUE(engine.submit(say("the next one"), after).ok());
     EXPECT_EQ(after->wait().reason, FinishReason::kStop) << n << after->wait().error.message;
     EXPECT_EQ(after->samples(), want) << n;

@@ -193,7 +193,7 @@ TEST(Faults, I8_LogitsThatAreNotFiniteFailTheirRequest) {
 
 /// The n-th allocation of a turn fails, for every n: in planning, building, committing and calls of
 /// sinks. An unexpected exception may fail the present requests (the engine's thread then calls
-/// fail_all()), but nothing of them is left, and later requests are served.
+/// fail_all()), but they leave no pages or seats taken, and later requests are served.
 TEST(Faults, I8_AnAllocationThatFailsLeavesNothingBehind) {
   int failures = 0, last_resorts = 0;
   for (int begin = 0; begin < 4; ++begin) {

@@ -1,5 +1,5 @@
-// Learns the size of first chunks: as small as the model allows while second chunks come in time,
-// larger after second chunks that were late or nearly late.
+// Learns the size of first chunks. It is as small as the model allows while second chunks come in
+// time, and grows after second chunks that were late or nearly late.
 #pragma once
 
 #include <algorithm>

@@ -44,20 +44,20 @@ class KvCache {
   /// Makes `to` a second hold of the positions of `from` (a draft, a branch); both share every
   /// page.
   void fork(const KvHold& from, KvHold& to);
-  /// Forgets the positions from `rows` on.
+  /// Drops the positions from `rows` on.
   void truncate(KvHold& hold, int rows);
 
   /// Lets the empty `hold` share the longest known prefix of `keys` (see
   /// Sequence::prefix_keys), at most `most_rows` of it. Returns its rows.
   int adopt(std::span<const uint64_t> keys, int most_rows, KvHold& hold);
-  /// Registers the rows of `keys`, which `hold` has computed, as a prefix. Where another sequence
-  /// was first, `hold` changes to the registered pages.
+  /// Registers the rows of `keys`, which `hold` has computed, as a prefix. If another sequence has
+  /// already registered equal rows, `hold` changes to the pages of those.
   void publish(std::span<const uint64_t> keys, KvHold& hold);
   /// Returns a number that changes whenever adopt() might find more than before.
   uint64_t published() const { return published_; }
 
  private:
-  using NodeId = int64_t;  ///< 64 bits: ids are never used again and must not run out
+  using NodeId = int64_t;  ///< 64 bits, because ids are never used again
   /// A page of a known prefix with the keys of its rows. Only a leaf may be partly filled.
   struct Node {
     int32_t page = -1;

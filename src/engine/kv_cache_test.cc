@@ -136,7 +136,7 @@ TEST(KvCache, ForksAndTruncates) {
 }
 
 /// Runs random operations and keeps the key of each row in an array of pages; checks that each
-/// sequence would read its own keys.
+/// sequence finds its own keys in its pages.
 TEST(KvCache, RandomUseNeverShowsForeignRows) {
   constexpr int kRows = 16, kPages = 24;
   for (uint32_t round = 0; round < 200; ++round) {

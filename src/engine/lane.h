@@ -1,5 +1,5 @@
-// The queue of one link of one request: frames of one stage that wait to be cut into windows for
-// the next stage (CONTRACT.md, I5). Engine thread only.
+// The queue between two stages of one request: frames of the first stage that wait to be cut into
+// windows for the second (CONTRACT.md, I5). Engine thread only.
 #pragma once
 
 #include <algorithm>
@@ -94,7 +94,8 @@ class Lane {
   }
 
  private:
-  static constexpr int64_t kForget = 512;  // frames to erase at once: rare erasing costs little
+  static constexpr int64_t kForget =
+      512;  // frames after which taken frames are erased: erasing rarely costs little
   ChunkPolicy policy_;
   int width_;
   std::vector<T> frames_;

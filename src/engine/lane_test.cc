@@ -96,7 +96,7 @@ std::vector<int> fresh_of(Lane<int32_t>& lane, int frames, int first, bool hurry
 }
 
 TEST(Lane, FramesThatPiledUpGoInWholeBlocks) {
-  Lane<int32_t> lane({4, 4, 0, 0, 4}, 1);  // in fours
+  Lane<int32_t> lane({4, 4, 0, 0, 4}, 1);  // fresh frames come in multiples of four
   for (int i = 0; i < 11; ++i) lane.input().push_back(i);
   EXPECT_EQ(lane.next().fresh, 4);
   lane.take(lane.next());
@@ -114,7 +114,7 @@ TEST(Lane, AsManyAsAreWantedAndNoMore) {
   EXPECT_EQ(fresh_of(first, 14, 3, false), (std::vector<int>{3, 5, 5}));
   Lane<int32_t> hurried({2, 5, 0, 1}, 1);
   EXPECT_EQ(fresh_of(hurried, 7, 3, true), (std::vector<int>{3, 2}));
-  Lane<int32_t> blocks({3, 5, 0, 0, 4}, 1);  // in fours
+  Lane<int32_t> blocks({3, 5, 0, 0, 4}, 1);  // fresh frames come in multiples of four
   EXPECT_EQ(fresh_of(blocks, 12, 0, false), (std::vector<int>{4, 8}));
   Lane<int32_t> more({1, 1, 0, 0, 2}, 1);
   for (int i = 0; i < 5; ++i) more.input().push_back(i);

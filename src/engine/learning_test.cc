@@ -19,7 +19,7 @@ TEST(CostLearner, FindsTheLineUnderNoise) {
   }
   EXPECT_NEAR(learner.cost().fixed_s, 0.002, 0.0002);
   EXPECT_NEAR(learner.cost().unit_s, 0.0001, 0.00001);
-  learner.sample(4, 100);  // the machine slept
+  learner.sample(4, 100);  // as if the machine had slept
   EXPECT_LT(learner.cost().of(4), 0.003);
 }
 
@@ -43,7 +43,7 @@ TEST(FirstChunk, GrowsWhenTheSecondIsLateAndShrinksInPeace) {
   EXPECT_EQ(chunk.frames(), 3);
   for (int i = 0; i < 20; ++i) chunk.second_chunk(0, 0.1);
   EXPECT_EQ(chunk.frames(), 8);
-  for (int i = 0; i < 5; ++i) chunk.second_chunk(0.03, 0.1);  // close, but in time
+  for (int i = 0; i < 5; ++i) chunk.second_chunk(0.03, 0.1);  // nearly late
   EXPECT_EQ(chunk.frames(), 8);
   for (int i = 0; i < 100; ++i) chunk.second_chunk(0.09, 0.1);
   EXPECT_EQ(chunk.frames(), 2);

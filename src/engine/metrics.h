@@ -32,7 +32,7 @@ class Gauge {
   std::atomic<double> value_{0};
 };
 
-/// Counts of values in buckets with upper bounds, as Prometheus has them.
+/// Counts of values in buckets with upper bounds, like Prometheus' histograms.
 class Histogram {
  public:
   /// `bounds`: upper bounds in rising order; one more bucket counts the values above the last

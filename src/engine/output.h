@@ -2,7 +2,7 @@
 // Engine thread only.
 //
 // Invariants (CONTRACT.md, I6, I14):
-// - the sink gets exactly one finished() and no call after it; from then on open() is false;
+// - the sink gets exactly one finished() and no call after it; afterwards open() is false;
 // - a listener is assumed to play in real time from the first samples on. When a chunk comes after
 //   the listener has run dry, the listener's clock moves on by the gap;
 // - a chunk counts as late only if the engine could have made it in time: not after a wait for the
@@ -57,7 +57,8 @@ class Output {
   int64_t tokens_read() const { return tokens_read_; }
   const Pace& listener() const { return listener_; }
   const Pace& reader() const { return reader_; }
-  /// Whether the client still waits for the first output, and not for its own late text.
+  /// Whether the client waits for the first output, and the model does not wait for the client's
+  /// late text.
   bool awaits_first_output() const { return counts_for_slowdown() && !heard() && !read(); }
 
   /// Sets whether it has been the only request since it got its seat.
@@ -86,10 +87,9 @@ class Output {
     size_t words = 0, phones = 0;
   };
   Marks marks() const { return {outcome_.words.size(), outcome_.phones.size()}; }
-  /// Sends warnings, and the words that came after `before`. Marks of words and phones count from
-  /// the beginning of the current part; this shifts them to count from the beginning of the
-  /// request. `text_begin`: offset of the part in the text; `silence_s`: silence before it, not yet
-  /// sent.
+  /// Sends warnings, and the words that came after `before`. Shifts marks of words and phones,
+  /// which count from the beginning of the current part, to the beginning of the request.
+  /// `text_begin`: offset of the part in the text; `silence_s`: silence before it, not yet sent.
   void notes(std::span<const std::string> warnings, Marks before, int64_t text_begin,
              double silence_s);
   /// Begins a part of the text, whose audio follows the delivered audio.

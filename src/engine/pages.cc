@@ -170,7 +170,7 @@ void Pages::release(ArRun& run) {
 
 void Pages::preempt(ArRun& run) {
   release(run);
-  // If it took the same prefix again at once, other sequences would have no room.
+  // It must not take the same prefix again at once: then other sequences would have no room.
   for (HeldRows& track : run.tracks) track.looked = cache_.published();
 }
 

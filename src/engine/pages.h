@@ -21,7 +21,8 @@ namespace syrinx {
 
 class Pages {
  public:
-  /// Takes memory for `pages` pages on the stage's device; for a remote stage, its process does.
+  /// Takes memory for `pages` pages on the stage's device. For a remote stage, the stage's process
+  /// takes it.
   Pages(const ArStage& stage, int pages, bool share_prefixes);
 
   const KvCache& cache() const { return cache_; }
@@ -53,10 +54,10 @@ class Pages {
   /// next batch copies them.
   void reserve(ArRun& run, Due due, int drafts);
   /// Whether the cache is too small for the pages that the sequence holds and the pages that it
-  /// wants, copies of shared pages included. Then it must begin again without shared pages.
+  /// wants, copies of shared pages included. If so, it must begin again without shared pages.
   bool must_be_alone(const ArRun& run) const;
   void release(ArRun& run);
-  /// Takes the pages of a sequence, which computes its rows again later.
+  /// Takes the pages away from a sequence, which computes its rows again later.
   void preempt(ArRun& run);
   /// Moves the waiting copies of a remote stage into the empty list `copies`.
   void take_copies(std::vector<PageCopy>& copies) { copies.swap(waiting_copies_); }

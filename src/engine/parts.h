@@ -1,5 +1,5 @@
 // A request's text, cut into parts at its pauses (model/pauses.h) and where its delivery (speed,
-// pitch) changes. Each part is spoken like a request of its own. The silence between two parts is
+// pitch) changes. Each part is spoken like a separate request. The silence between two parts is
 // that of the pause; where only the delivery changes, it is that of the layout (text/layout.h). For
 // models without phones, a lexicon's respellings replace words in the text. One thread at a time.
 #pragma once
@@ -20,8 +20,8 @@ namespace syrinx {
 class SpokenParts {
  public:
   /// Cuts the text of a request, as far as it has come. `phones`: the model reads a lexicon's
-  /// phones, so words are not replaced. Null: neither this text nor later text needs to be cut or
-  /// changed.
+  /// phones, so words are not replaced. Returns null if neither this text nor later text needs to
+  /// be cut or changed.
   static Result<std::unique_ptr<SpokenParts>> of(const SpeechRequest& request, bool phones = true);
 
   /// Late text for the part that is being spoken.
@@ -31,7 +31,8 @@ class SpokenParts {
   };
   Status push(std::string_view text, bool last, LiveText& live);
 
-  /// After a part: the next part may begin, its text has not come yet, or no part is left.
+  /// The state after a part: the next part may begin, its text has not come yet, or no part is
+  /// left.
   enum class Next { kBegin, kWait, kDone };
   Next next() const;
   /// Whether no words and no silence are left or can still come.
@@ -68,12 +69,12 @@ class SpokenParts {
   std::vector<Saying> sayings_;
   PauseReader reader_;
   std::optional<Respeller> respeller_;
-  std::deque<Part> parts_{1};   // the first one is being spoken, or is the next
-  bool live_ = false;           // the first part is being spoken
+  std::deque<Part> parts_{1};   // the front part is being spoken or comes next
+  bool live_ = false;           // the front part is being spoken
   int64_t at_ = 0;              // bytes of the text so far
   size_t delivery_ = 0;         // number of deliveries that have begun by byte at_
   size_t delivery_before_ = 0;  // Part::delivery of the last part that has words
-  std::string said_;            // the end of the words so far
+  std::string said_;            // the last bytes of the words so far
 };
 
 }  // namespace syrinx

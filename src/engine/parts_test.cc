@@ -1,5 +1,5 @@
-// Pauses in the text: each part has the samples of a request of its own, with exact silence
-// between.
+// Pauses in the text: each part has the samples of a separate request, with exact silence between
+// the parts.
 #include "engine/parts.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST_F(PartsTest, TextThatArrivesInPiecesIsTheSame) {
     EXPECT_EQ(spoken.outcome.reason, FinishReason::kStop) << spoken.outcome.error.message;
     EXPECT_EQ(spoken.samples, whole) << step;
   }
-  // The end may come without text.
+  // The last piece of a text may be empty.
   EXPECT_EQ(speak({text, ""}).samples, whole);
   EXPECT_EQ(speak({"", text, ""}).samples, whole);
 }

@@ -8,8 +8,9 @@ namespace {
 
 /// The longest batch of requests in the background, so that live requests need not wait long.
 constexpr double kLongestBackground_s = 0.02;
-/// The longest such batch as a multiple of the time of one row, where this is longer. In a large
-/// model, one row takes nearly as long as many; otherwise a prompt would run row by row.
+/// The longest background batch as a multiple of the time of one row; the larger of this and
+/// kLongestBackground_s counts. In a large model, one row takes nearly as long as many; otherwise a
+/// prompt would run row by row.
 constexpr double kBackgroundStretch = 1.25;
 /// The share of late chunks above which chunks are not made smaller, as that adds to the load.
 constexpr double kOverload = 0.005;
@@ -54,7 +55,7 @@ bool Planner::plan(const ExecutorSlot& slot, double now) {
   snapshot_.longest_s = kNever_s;
   background_ = false;
   if (ask_policy(views_[kLive])) return true;
-  // No background batch waits behind a running batch: a live request may come first.
+  // Starts no background batch behind a running batch: a live request may come first.
   if (views_[kBackground].empty() || snapshot_.ahead) return false;
   plan_.clear();
   restrain_background(now);
@@ -83,7 +84,7 @@ void Planner::restrain_background(double now) {
     longest_s = std::max(longest_s, kBackgroundStretch * row_s(view.node));
   }
   snapshot_.longest_s = std::min(longest_s, patience_s);
-  const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // they lack pages
+  const std::vector<SequenceView>& stuck = views_[kLive].sequences;  // these requests lack pages
   std::erase_if(views.sequences, [&](const SequenceView& view) {
     return row_s(view.node) > patience_s ||
            std::ranges::find(stuck, view.node, &SequenceView::node) != stuck.end();
@@ -137,7 +138,7 @@ void Planner::look_at_nodes(const ExecutorSlot& slot, double now) {
   for (const NodeRef& ref : slots_.nodes()) {
     const ResidentNode& node = ref.get();
     const bool mine = slots_.runs(slot, node);
-    // No batch waits on an executor behind a batch of another model, whose steps may be long.
+    // On an executor, no batch may wait behind a batch of another model, whose steps may be long.
     const bool taken = snapshot_.ahead && slot.running != ref.model;
     snapshot_.nodes.push_back({.model = ref.model->number,
                                .ar = node.ar != nullptr,
@@ -199,7 +200,7 @@ void Planner::look_at_steps(Active& request, int n, int slot, double now, Views&
   view.begun = cache.rows > 0;
   look_at_draft(run, node, view);
 
-  // The output that runs dry first counts.
+  // If the node makes audio and text, the output that runs dry first counts.
   const bool writes = model.graph().writer() == n, speaks = request.speaks();
   view.started = (!speaks || client.heard()) && (!writes || client.read());
   view.reads = writes && !speaks;

@@ -29,7 +29,7 @@ class Planner {
   bool in_background() const { return background_; }
   /// Frees pages for requests of the last snapshot that could not be planned; true: plan again.
   bool make_room(const ExecutorSlot& slot) { return syrinx::make_room(rivals(), slots_, slot); }
-  /// Whether the last snapshot left out requests that may run later without any event: paused
+  /// Whether the last snapshot omitted requests that may run later without any event: paused
   /// requests and requests in the background.
   bool left_out() const { return left_out_; }
 

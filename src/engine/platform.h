@@ -1,5 +1,5 @@
-// The environment of a scheduler: a clock, executors, and threads for host work. Either the real
-// machine, or in the simulator and in tests a replacement with a scripted clock.
+// The environment of a scheduler: a clock, executors, and threads for host work. It is the real
+// machine, or a replacement with a scripted clock in the simulator and in tests.
 #pragma once
 
 #include <functional>
@@ -57,8 +57,8 @@ class Platform {
  public:
   virtual ~Platform() = default;
   virtual double now() const = 0;
-  /// Runs a batch in a slot. True: the batch has run; false: it runs now, and the scheduler's
-  /// commit() gets it afterwards.
+  /// Runs a batch in a slot. True: the batch has ended. False: the batch has only started; the
+  /// scheduler's commit() gets it at its end.
   virtual bool run(int slot, Batch& batch) = 0;
   /// Starts the work of a job; the scheduler's commit() gets the job afterwards.
   virtual void prepare(std::unique_ptr<HostJob> job) = 0;

@@ -85,7 +85,7 @@ class StepFiller {
   int set_aside_ = 0, rows_ = 0;
 };
 
-/// Returns the seconds until the client minds that no output has come; a reader minds later.
+/// Returns the seconds until the missing output is too late for the client; later for a reader.
 double slack_of(const SequenceView& view) {
   return view.reads ? view.slack_s + kStreamingRules.patience_s : view.slack_s;
 }
@@ -164,8 +164,8 @@ int count_of(const std::vector<View>& views, int node) {
                                         [node](const View& view) { return view.node == node; }));
 }
 
-/// Returns the node with the most views in the list among the nodes that the executor runs; of
-/// equal nodes the first. It must have fewer views than `below`, or as many and a number above
+/// Returns the node with the most views in the list among the nodes that the executor runs; the
+/// first of equal ones. It must have fewer views than `below`, or as many and a number above
 /// `after`. -1: no such node.
 template <typename View>
 int fullest(const Snapshot& snapshot, const std::vector<View>& views,
@@ -256,9 +256,10 @@ class Ranking {
   Rank of(const View& view) {
     if (!view.started) {
       const double left_s = kStreamingRules.patience_s + view.slack_s;
-      // As urgent as streams that are about to run dry, but after them. Otherwise the long prompt
-      // of one model would go first until the streams of another model were equally late. A first
-      // chunk does not wait for steps of such streams: a batch of chunks is short.
+      // A request that has waited too long ranks behind streams that are about to run dry, in their
+      // tier. Otherwise the long prompt of one model would go first until the streams of another
+      // model were equally late. A first chunk does not wait for steps of such streams: a batch of
+      // chunks is short.
       if (left_s < 0) return {0, kForever_s};
       return {1, static_cast<double>(view.order)};
     }
@@ -352,7 +353,8 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
   const ChunkView* chunk = first_of(snapshot, snapshot.chunks);
   const Rank step_rank = rank_of(seq), chunk_rank = rank_of(chunk);
 
-  // If another model's work comes first, the executor is left free for it after its present batch.
+  // If another model's work is more urgent, plans nothing, so that the executor is free for that
+  // work after its present batch.
   const Rank next = std::min(rank_of(first_of(snapshot, snapshot.sequences, &NodeView::next)),
                              rank_of(first_of(snapshot, snapshot.chunks, &NodeView::next)));
   if (next.tier <= 1 && next < std::min(step_rank, chunk_rank)) return;
@@ -364,7 +366,7 @@ void plan_streaming(Snapshot& snapshot, Plan& plan) {
     if (step_rank.tier > 1 || ranking.of(urgent).tier > 1) break;
     if (!snapshot.nodes[urgent.node].here) continue;
     fill_steps(snapshot, urgent.node, ranking, plan);
-    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for anybody
+    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for any sequence
   }
   plan_largest(snapshot, plan, kStreamingRules.longest_chunks_s, true);
 }
@@ -384,7 +386,7 @@ void plan_fcfs(Snapshot& snapshot, Plan& plan) {
   for (const SequenceView& seq : snapshot.sequences) {
     if (!snapshot.nodes[seq.node].here) continue;
     take_steps(snapshot, seq.node, plan, kForever_s);
-    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for anybody
+    if (plan.kind != Plan::kIdle) return;  // else the node has no pages for any sequence
   }
 }
 

@@ -60,7 +60,7 @@ struct ChunkView {
 struct Snapshot {
   int max_batch = 32;  ///< entries in a batch
   int max_prefill_rows = 128;
-  /// The longest time of a batch, as far as rows or chunks can be left out.
+  /// The longest time of a batch; it may be exceeded only by work that cannot be cut.
   double longest_s = std::numeric_limits<double>::infinity();
   bool ahead = false;  ///< the executor is busy: plan only work that gains nothing from waiting for
                        ///< a later plan
@@ -104,9 +104,9 @@ struct Plan {
 /// Makes a plan from a snapshot, whose lists it may reorder.
 using Policy = void (*)(Snapshot& snapshot, Plan& plan);
 
-/// Plans by deadlines: first streams about to run dry, then requests without audio in order of
-/// arrival, then readers whose next word is due. The rest follows by slack, as long as it makes the
-/// batch little slower. If nothing is urgent, plans as plan_throughput() does.
+/// Plans by deadlines: first streams that are about to run dry, then requests without audio in
+/// order of arrival, then readers whose next word is due. Adds other work by its slack while it
+/// lengthens the batch little. If nothing is urgent, plans as plan_throughput() does.
 void plan_streaming(Snapshot& snapshot, Plan& plan);
 /// Plans the largest batches of any node, without regard to deadlines.
 void plan_throughput(Snapshot& snapshot, Plan& plan);
@@ -125,11 +125,11 @@ Policy find_policy(std::string_view name);
 
 /// Constants of plan_streaming.
 struct StreamingRules {
-  double margin_s = 0.03;    ///< safety margin in urgent_slack_s()
-  double patience_s = 0.25;  ///< wait for first audio, and lateness of a reader's next word, after
-                             ///< which a request is urgent
-  double fill = 0.2;         ///< share by which rows that are not urgent may lengthen a batch
-  double drafts = 0.5;       ///< share by which guesses may lengthen a batch
+  double margin_s = 0.03;          ///< safety margin in urgent_slack_s()
+  double patience_s = 0.25;        ///< a request is urgent if it has waited this long for its first
+                                   ///< audio, or its reader for a word
+  double fill = 0.2;               ///< share by which rows that are not urgent may lengthen a batch
+  double drafts = 0.5;             ///< share by which guesses may lengthen a batch
   double longest_chunks_s = 0.01;  ///< longest time of a batch of several chunks: on a CPU, more
                                    ///< frames at once are not cheaper, and other work waits
 };

@@ -295,7 +295,7 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
   snapshot.sequences = {decode(0, 3), text, decode(2, 4)};
   Plan plan;
   plan_streaming(snapshot, plan);
-  EXPECT_EQ(plan.node, 2) << "the text's reader is the one who runs dry";
+  EXPECT_EQ(plan.node, 2) << "the reader of the text runs dry first";
   EXPECT_EQ(str(plan), "ar 1x1");
   snapshot.sequences = {decode(0, 0.01), text, decode(2, 4)};
   plan_streaming(snapshot, plan);
@@ -303,7 +303,7 @@ TEST(StreamingPolicy, OneNodeAtATimeAndDeadlinesDecideWhich) {
   EXPECT_EQ(str(plan), "ar 0x1 2x1");
 }
 
-/// A batch that is built behind a running one keeps the executor for its model.
+/// A batch that is built while another one runs would keep the executor busy with the same model.
 TEST(StreamingPolicy, AheadOfTimeNothingIsPlannedBeforeAnotherModelsUrgentStream) {
   Snapshot snapshot{.max_batch = 8, .max_prefill_rows = 50, .ahead = true};
   snapshot.nodes = two_models();
@@ -375,10 +375,10 @@ TEST(StreamingPolicy, APromptIsCutSoThatAnotherModelsListenerHearsNoGap) {
   snapshot.sequences = {text};
   Plan plan;
   plan_streaming(snapshot, plan);
-  EXPECT_EQ(str(plan), "ar 1x50") << "nobody else is there";
+  EXPECT_EQ(str(plan), "ar 1x50") << "no other stream has work";
   snapshot.sequences = {decode(0, 0.14), text};
   plan_streaming(snapshot, plan);
-  // 140 ms of audio less the margin of 30 are 10 ms and ten rows.
+  // 140 ms of audio less the margin of 30 ms leave time for the fixed 10 ms and ten rows.
   EXPECT_EQ(str(plan), "ar 1x10");
   snapshot.ahead = true, snapshot.busy_s = 0.05;
   snapshot.sequences = {decode(0, 0.19), text};
@@ -400,7 +400,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.sequences = {text};
   snapshot.chunks = {chunk(0, 0.06)};
   snapshot.chunks[0].node = 1;
-  SequenceView waiting = prompt(0, 5, 0.4);  // it has no audio yet, so it cannot have a gap
+  SequenceView waiting = prompt(0, 5, 0.4);  // without audio yet it cannot have a gap
   snapshot.sequences.push_back(waiting);
   Plan plan;
   snapshot.nodes[0].here = snapshot.nodes[1].here = false;
@@ -409,7 +409,7 @@ TEST(StreamingPolicy, APatientModelRunsAtLeastFiveMilliseconds) {
   snapshot.chunks[0].slack_s = -1;
   plan_streaming(snapshot, plan);
   EXPECT_EQ(str(plan), "ar 1x5") << "who is late anyway does not stop the others";
-  // No row of a pair's step can be left out.
+  // Both rows of a pair's step must run.
   snapshot.nodes[2].cost = {0.010, 0.010};
   SequenceView both = pair(decode(1, 0.01), 1);
   both.node = 2;

@@ -21,7 +21,7 @@ ArRun& run_of(const PageRivals& rivals, const SequenceView& view) {
   return *rivals.requests[view.slot]->runs[rivals.nodes[view.node].node].ar;
 }
 
-/// Returns whether any sequence has lost pages, and its wait was not ended yet.
+/// Returns whether any sequence has lost pages and still waits.
 bool any_lost(const PageRivals& rivals) {
   const auto lost = [&](const SequenceView& view) { return run_of(rivals, view).gave_way_to != 0; };
   return std::ranges::any_of(rivals.wanted, [&](const Views& views) {

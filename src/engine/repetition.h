@@ -14,7 +14,7 @@ class RepetitionGuard {
  public:
   static constexpr int kMaxPeriod = 8;  ///< frames
 
-  /// Adds the codes of one complete frame, as the edge carries them.
+  /// Adds the codes of one complete frame, as the edge carries it.
   void frame(std::span<const int32_t> codes) {
     uint64_t hash = 1469598103934665603ull;  // FNV-1a over the codes
     for (int32_t code : codes) hash = (hash ^ static_cast<uint32_t>(code)) * 1099511628211ull;

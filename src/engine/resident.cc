@@ -51,14 +51,14 @@ ResidentModel::ResidentModel(std::shared_ptr<const Pipeline> p, const EngineOpti
       }
     }
   }
-  // Backwards along the chunk nodes whose output becomes the client's audio.
+  // Goes back along the chunk nodes whose output becomes the client's audio.
   double samples = 1, width = 1;
   for (int n = g.speaker(); n != kClient && nodes[n].chunk; n = g.feeding(n).from.node) {
     samples *= nodes[n].chunk->most_out() * nodes[n].chunk->out_width() / width;
     nodes[n].samples_per_frame = samples;
     width = nodes[n].chunk->in_width();
-    // For frames of an AR node, the model's frame rate gives the length of the audio. A stage only
-    // knows its largest output, which is several times too much for a stage that makes blocks.
+    // If an AR node makes the frames, the model's frame rate gives the length of the audio. The
+    // stage's most_out() would be several times too large for a stage that makes blocks.
     const int from = g.feeding(n).from.node;
     const PipelineInfo& info = pipeline->info();
     if (from != kClient && g.node(from).ar && info.speech.frame_rate > 0)

@@ -59,7 +59,7 @@ void Roster::count_holding(std::span<ResidentModel* const> models) {
 
 void Roster::promote(std::span<ResidentModel* const> models) {
   refuse_overdue();
-  ended_.reserve(ended_.size() + waiting_.size());  // nothing may throw half way
+  ended_.reserve(ended_.size() + waiting_.size());  // nothing may throw below
   std::erase_if(waiting_, [&](const auto& request) { return forget(*request); });
   count_holding(models);
   if (waiting_.empty()) return;
@@ -100,7 +100,7 @@ bool Roster::promote_one(ResidentModel& model, double seats) {
 }
 
 void Roster::sweep() {
-  ended_.reserve(ended_.size() + active_.size());  // nothing may throw half way
+  ended_.reserve(ended_.size() + active_.size());  // nothing may throw below
   std::erase_if(active_, [&](const auto& request) {
     if (!request->live()) request->release_pages();
     return forget(*request);

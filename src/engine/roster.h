@@ -5,7 +5,7 @@
 // - a request is in one of the two lists from take_in() until it has ended and is in no batch; then
 //   take_ended() reports it once;
 // - ResidentModel::requests counts a model's requests, ResidentModel::holding its requests with a
-//   seat. Requests in the background, or paused by their reader, hold no seat;
+//   seat. Requests in the background, or paused because their client does not read, hold no seat;
 // - free seats go to the client with the fewest seats, then in order of arrival; a request that has
 //   waited longer than was promised is refused.
 #pragma once

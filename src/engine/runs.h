@@ -1,6 +1,6 @@
 // One request's side of each node of its graph: a sequence with its rows in the cache, or a stream
-// with the frames that wait for it. Engine thread only, except the Sequence while a batch in
-// flight, or a host thread that prepares text, has it.
+// with the frames that wait for it. Engine thread only; but a batch in flight, or a host thread
+// that prepares text, may use the Sequence.
 #pragma once
 
 #include <array>
@@ -28,7 +28,7 @@ struct HeldRows {
   KvHold cache;
   std::vector<uint64_t> keys;      ///< prefix keys of the current segment
   bool published = false;          ///< other sequences may share its prompt
-  uint64_t looked = ~uint64_t{0};  ///< KvCache::published() when a prefix was last looked for
+  uint64_t looked = ~uint64_t{0};  ///< KvCache::published() at the last search for a prefix
 
   bool holds() const { return !cache.pages.empty(); }
 };
@@ -53,16 +53,16 @@ struct ArRun {
   int common_rows = 0;       ///< rows with which both prompts begin alike
   int steps = 0;             ///< steps of the current segment
   uint32_t total_steps = 0;  ///< steps of the request
-  uint32_t sound_steps = 0;  ///< steps whose code became audio, if the node also writes text
+  uint32_t sound_steps = 0;  ///< steps that made audio, if the node also writes text
   bool begun = false;        ///< the first segment has begun
   bool open = true;
-  bool drains = false;  ///< waits until the streams that it has ended have finished
+  bool drains = false;  ///< takes no step until the streams that it has ended have finished
   FinishReason reason = FinishReason::kStop;
   RepetitionGuard guard;
   double draft_odds = 0.5;  ///< share of recent guesses that were right
   int tapped = 0;           ///< rows of the segment whose taps were passed on
-  /// The older request that took this one's pages (0: none), and its ran() at that moment: this one
-  /// waits until the older one has run more.
+  /// The id of the older request that took this one's pages (0: none), and that request's ran() at
+  /// that moment. This one waits until the older one has run more.
   uint64_t gave_way_to = 0;
   int64_t gave_way_at = 0;
   bool stepping = false;   ///< a batch has the sequence
@@ -118,7 +118,7 @@ std::unique_ptr<ChunkRun> open_chunk_run(const ChunkStage& stage, const ChunkPol
                                          const Sequence& sequence);
 
 /// A request's side of one node: `ar` or `chunk`, by the kind of the node. Both are null if the
-/// request does not open the node.
+/// request does not use the node.
 struct NodeRun {
   std::unique_ptr<ArRun> ar;
   std::unique_ptr<ChunkRun> chunk;

@@ -43,7 +43,7 @@ Scheduler::~Scheduler() = default;
 
 void Scheduler::add(ResidentModel& model) {
   slots_.add(model);
-  planner_.reserve();  // a steady step allocates nothing
+  planner_.reserve();  // reserved here, so that steady steps allocate nothing
   load_.reserve(model.nodes.size());
 }
 

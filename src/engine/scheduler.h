@@ -30,16 +30,16 @@ class Scheduler {
   Scheduler(const EngineOptions& options, const SlotsSpec& spec, Platform& platform);
   ~Scheduler();
 
-  /// Adds a model; afterwards its requests may come. The model must live until has() is false.
+  /// Adds a model; its requests may be sent after this call. The model must live until has() is
+  /// false.
   void add(ResidentModel& model);
   /// Ends the model's requests with kCancelled. Destroy the model only when has() is false.
   void remove(ResidentModel& model);
   /// Whether the scheduler still refers to the model.
   bool has(const ResidentModel& model) const { return slots_.has(model); }
 
-  // The mail.
-  /// Adds a request, given as a list of one: moving a list node allocates nothing, so that a lack
-  /// of memory may fail the request, but never loses it.
+  // The mail. Adds a request, given as a list with one element: moving a list node allocates
+  // nothing, so the request cannot be lost when memory runs out.
   void take_in(std::list<std::unique_ptr<Active>> request);
   void take_in(std::unique_ptr<Active> request);
   void cancel(RequestId id);
@@ -65,7 +65,7 @@ class Scheduler {
   double look_again_s() const;
   int in_flight() const {
     return slots_.in_flight() + edges_.jobs_in_flight();
-  }  ///< batches, host jobs
+  }  ///< batches and host jobs in flight
   Load load(const ResidentModel& model) const { return roster_.load(model, models()); }
   std::span<ResidentModel* const> models() const { return slots_.models(); }
 

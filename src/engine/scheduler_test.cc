@@ -185,7 +185,7 @@ TEST(Scheduler, APairThatCannotFitIsRefused) {
   ScriptedMachine machine({.options = patient(3)});
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(40);
-  request.terms.max_frames = 40;  // 43 rows, two pages; a pair would need four
+  request.terms.max_frames = 40;  // 43 rows take two pages; a guidance pair would need four
   ASSERT_TRUE(machine.submit(request));
   request.sampling.guidance = 2.f;
   EXPECT_FALSE(machine.submit(request));
@@ -402,8 +402,8 @@ TEST(Scheduler, AFullEdgeStopsItsProducer) {
   EXPECT_EQ(client->samples, heard_alone(ask_bytes(100)));
 }
 
-/// Frames on their way to a listener count as audio: two listeners get frames in turn, not one all
-/// of its frames before the other gets any.
+/// Frames on their way to a listener count as audio: two listeners get frames in turn, instead of
+/// one after the other.
 TEST(Scheduler, FramesOnTheirWayAreAudioToo) {
   std::vector<const Active*> stepped;
   EngineOptions options = patient();

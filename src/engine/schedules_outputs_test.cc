@@ -96,7 +96,7 @@ struct Paused {
 Paused pause(Dice& dice, const Pipeline& model) {
   Paused out;
   out.request.sampling.seed = dice.below(100);
-  out.request.terms.max_frames = 60;  // more than all parts have
+  out.request.terms.max_frames = 60;  // more frames than all parts have
   if (dice.one_in(3)) out.request.sampling.guidance = 1.5f;
   for (int part = dice.between(1, 4); part > 0; --part) {
     SpeechRequest alone = out.request;
@@ -151,7 +151,7 @@ TEST(Schedules, I16_Pauses) {
     for (int c = dice.between(1, 4); c > 0; --c) {
       const Paused& paused = expected[dice.below(static_cast<int>(expected.size()))];
       SpeechRequest request = paused.request;
-      std::vector<size_t> ends;  // of pieces
+      std::vector<size_t> ends;  // ends of the pieces, in bytes
       for (const size_t cut : paused.cuts) {
         if (dice.one_in(4)) ends.push_back(cut);
       }

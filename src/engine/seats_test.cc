@@ -25,11 +25,12 @@ TEST(Seats, AFewAreGivenHoweverSlowTheMachineIs) {
 TEST(Seats, AreNotLimitedBeforeEnoughWasMade) {
   ScriptedMachine machine({.options = patient(), .batch_s = half_a_second_each});
   ResidentModel& model = machine.add(make_toy_pipeline());
-  for (int i = 0; i < 9; ++i) ASSERT_TRUE(machine.submit(ask_bytes(100)));  // 18 s of audio
+  for (int i = 0; i < 9; ++i)
+    ASSERT_TRUE(machine.submit(ask_bytes(100)));  // together 18 s of audio
   machine.run_to_end();
   ASSERT_GT(model.load.capacity(), 0);
   EXPECT_EQ(machine.scheduler.load(model).seats, model.options.max_requests);
-  ASSERT_TRUE(machine.submit(ask_bytes(150)));  // and 3 s
+  ASSERT_TRUE(machine.submit(ask_bytes(150)));  // and 3 s more
   machine.run_to_end();
   EXPECT_EQ(machine.scheduler.load(model).seats, 8);
 }
@@ -59,7 +60,7 @@ TEST(Seats, OneModelsStreamsTakeFromTheOthersShare) {
   ScriptedMachine machine({.options = patient(), .batch_s = ninety_ms_a_second});
   ResidentModel& one = machine.add(make_toy_pipeline());
   ResidentModel& other = machine.add(make_toy_pipeline());
-  for (int round = 0; round < 4; ++round) {  // much longer requests than the ones to come
+  for (int round = 0; round < 4; ++round) {  // much longer than the requests below
     warm_up(machine, 0);
     warm_up(machine, 1);
   }
@@ -186,8 +187,8 @@ TEST(Seats, AModelLeavesWhenItsLastRequestHas) {
   EXPECT_EQ(stays->samples, heard_alone(ask_bytes(20, 3)));
 }
 
-/// With split executors, the AR nodes of different models get different executors, also the
-/// executor that otherwise runs only chunks.
+/// With split executors, the AR nodes of different models get different executors. One of these may
+/// be the executor that otherwise runs only chunks.
 TEST(Seats, ModelsTakeTurnsInHavingAnExecutorForTheirSteps) {
   ScriptedMachine machine({.options = patient(), .slots = {{{1, false}, {1, true}}, false, true}});
   ResidentModel& one = machine.add(make_toy_pipeline());
@@ -227,7 +228,7 @@ TEST(Seats, NoRequestWaitsOnAnExecutorBehindAnotherModel) {
   machine.run_to_end();
 }
 
-/// A paused client that reads on sends no signal, so the engine looks again after a while.
+/// A paused client that continues to read sends no signal, so the engine polls it.
 TEST(Seats, AReaderThatGoesOnIsNoticedSoon) {
   ScriptedMachine machine({.options = patient(), .batch_s = [](const Batch&) { return 1e-3; }});
   machine.add(make_toy_pipeline());
@@ -249,7 +250,7 @@ TEST(Seats, WhatJustFitsIsTakenAndOneRowMoreIsNot) {
   ScriptedMachine machine({.options = patient(2)});  // 64 rows
   machine.add(make_toy_pipeline());
   SpeechRequest request = ask_bytes(10);
-  request.terms.max_frames = 61;  // and three rows of prompt
+  request.terms.max_frames = 61;  // with three rows of prompt
   EXPECT_TRUE(machine.submit(request)) << machine.refusal.message;
   request.terms.max_frames = 62;
   EXPECT_FALSE(machine.submit(request));

@@ -22,8 +22,8 @@ class Service {
   /// never called. kOverloaded comes at once, with the predicted wait in retry_after_s. May take a
   /// while for a long text, but never waits for audio.
   virtual Result<RequestId> submit(const SpeechRequest& request, std::shared_ptr<Sink> sink) = 0;
-  /// Queues a request as submit() does, but makes its prompts on another thread. Errors that only
-  /// making the prompts shows reach the sink as finished(kError).
+  /// Queues a request as submit() does, but makes its prompts on another thread. Errors in making
+  /// the prompts reach the sink as finished(kError).
   virtual Result<RequestId> submit_soon(const SpeechRequest& request, std::shared_ptr<Sink> sink) {
     return submit(request, std::move(sink));
   }

@@ -32,7 +32,7 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
   EXPECT_LT(later, 3.5);
   EXPECT_GT(later, 2);
   EXPECT_NEAR(slowdown.value(0, 0, 120), 1, 1e-2);
-  // Requests that still wait are not counted.
+  // The value does not count requests that still wait.
   EXPECT_NEAR(slowdown.value(5 * 0.5, 5, 120), (0.05 + 2.5) / 6 / 0.05, 0.05);
   EXPECT_EQ(Slowdown::faded(4, 0), 4);
   EXPECT_NEAR(Slowdown::faded(4, Slowdown::kMemory_s), 1 + 3 / std::exp(1), 1e-9);
@@ -40,7 +40,7 @@ TEST(Slowdown, FollowsNewcomersAndForgets) {
 
 double slowdown_now(ScriptedMachine& machine) { return machine.model().metrics.slowdown.value(); }
 
-/// Many requests for which there are seats and capacity, but each waits for the others' prompts.
+/// There are seats and capacity for many requests, but each waits for the prompts of the others.
 TEST(Slowdown, IsFeltLongBeforeSeatsAreShort) {
   EngineOptions options = patient();
   options.max_prefill_rows = 64;

@@ -14,12 +14,12 @@ namespace syrinx {
 
 class Scheduler;
 
-/// Durations and results of virtual work, in seconds. Unset functions are not called.
+/// Durations in seconds, and results, of virtual work. Unset functions are not called.
 struct VirtualWork {
   std::function<double(const Batch&)> lay_out_s = {};  ///< from the plan until the batch can begin
-  std::function<double(const Batch&)> batch_s = {};    ///< from its beginning to its end
-  /// From the batch's end until the scheduler has it, while the slot runs the next batch: the way
-  /// to another process and back.
+  std::function<double(const Batch&)> batch_s = {};    ///< from the batch's beginning to its end
+  /// From the batch's end until the scheduler gets it, while the slot runs the next batch: the time
+  /// on the way to another process and back.
   std::function<double(const Batch&)> link_s = {};
   /// Writes an executor's results into a batch; called at the batch's end. Times that it writes are
   /// ignored.

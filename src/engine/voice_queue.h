@@ -1,5 +1,5 @@
 // Encodes recordings into voices, on a thread of its own with less priority than the executors. The
-// thread works on a few recordings at a time, on a bounded piece of each in turn. A recording is
+// thread encodes a few recordings at a time, a bounded piece of each in turn. A recording is
 // admitted by its predicted wait; clients share the queue fairly; jobs can be cancelled. Any
 // thread.
 #pragma once
@@ -26,7 +26,7 @@ struct VoiceQueueLimits {
   int batch = 4;           ///< recordings that take turns
   int max_jobs = 64;       ///< accepted, unfinished recordings
   int max_per_client = 0;  ///< accepted, unfinished recordings of one client; 0: no limit
-  double max_wait_s = 30;  ///< longest predicted wait for the work that is queued before
+  double max_wait_s = 30;  ///< longest predicted wait before the encoding begins
 };
 
 /// Receives the result once, on the queue's thread, and must not block; kCancelled when cancelled.
@@ -72,7 +72,8 @@ class VoiceQueue {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_, drained_;
-  Jobs jobs_;  // in order of arrival; only the thread uses jobs in `turn_`, except `cancelled`
+  Jobs jobs_;  // in order of arrival; jobs in `turn_` are used by the thread alone, except
+               // `cancelled`
   uint64_t next_id_ = 1;
   double cost_ = 0;  // learned seconds of work per second of recording; 0: not known
   bool stopping_ = false;

@@ -102,12 +102,12 @@ TEST(VoiceQueue, EncodesSeveralInTurns) {
 }
 
 /// The thread's nice value is 10 more than that of the thread that made the queue, e.g. in a
-/// process that nice(1) started.
+/// process that was started with nice(1).
 TEST(VoiceQueue, GivesUpPriorityOfWhatItHas) {
   for (const int mine : {0, 7}) {
     int before = 0;
     Adder adder;
-    std::thread([&] {  // a niceness that no other thread has
+    std::thread([&] {  // gives the thread a nice value that no other thread has
       (void)!nice(mine);
       before = getpriority(PRIO_PROCESS, 0);
       EngineMetrics metrics(kStages);
@@ -163,7 +163,7 @@ TEST(VoiceQueue, RefusesWhatWouldWaitTooLong) {
   VoiceQueue queue(adder, metrics, {.max_wait_s = 1});
   ASSERT_TRUE(queue.encode(recording(1, 1), 1, learned.done()).ok());
   while (!adder.waiting) std::this_thread::yield();            // on a busy machine that takes time
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for a tenth of a second of sound
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // for 0.1 s of sound
   adder.gate.release();
   ASSERT_TRUE(learned.wait().ok());
   ASSERT_TRUE(queue.encode(recording(1, 900), 1, long_one.done()).ok());

@@ -27,7 +27,7 @@ TEST(Waits, ALongStepOfOneModelLeavesTheOthersDeadlines) {
   ScriptedMachine machine(script);
   machine.add(make_toy_pipeline());
   heavy = &machine.add(make_toy_pipeline());
-  for (int rows = 1; rows < 40; rows += 6) {  // what its rows cost becomes known
+  for (int rows = 1; rows < 40; rows += 6) {  // teaches the engine the cost of the model's rows
     SpeechRequest request = ask_bytes(5);
     request.say.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
     ASSERT_TRUE(machine.submit(request, 1));
@@ -69,7 +69,7 @@ TEST(Waits, NoStreamRunsDryBehindTheBatchesOfOneModel) {
   machine.add(make_toy_pipeline());
   const ResidentModel& other = machine.add(make_toy_pipeline());
   ASSERT_EQ(heavy->nodes[0].slot, other.nodes[0].slot);
-  for (int rows = 1; rows < 40; rows += 6) {  // requests by which the engine learns the cost of its rows
+  for (int rows = 1; rows < 40; rows += 6) {  // teaches the engine the cost of the model's rows
     SpeechRequest request = ask_bytes(5);
     request.say.instructions = std::string(rows, static_cast<char>('a' + rows % 26));
     ASSERT_TRUE(machine.submit(request, 0));
@@ -112,7 +112,7 @@ TEST(Waits, LateReadersDoNotKeepNewcomersWaiting) {
   for (const Client& newcomer : newcomers) {
     ASSERT_TRUE(newcomer->done);
     EXPECT_LT(newcomer->pieces.front().at_s, newcomer->ended_s);
-    // The time of the step that runs at its arrival, and of its own work.
+    // The newcomer waits for the step that runs when it arrives, then for its own work.
     EXPECT_LT(newcomer->outcome.first_audio_s, 0.15);
   }
   machine.run_to_end();

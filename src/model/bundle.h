@@ -21,7 +21,7 @@ class Bundle {
   static constexpr size_t kMostEntries = 64;
   static constexpr size_t kMostBytes = size_t{64} << 20;
 
-  /// Names have at most 255 bytes; a value replaces an earlier one of the same name.
+  /// Sets a value; replaces an earlier value of the same name. Names have at most 255 bytes.
   void set(std::string name, uint64_t number) { values_[std::move(name)] = number; }
   void set(std::string name, std::vector<int32_t> ints) {
     values_[std::move(name)] = std::move(ints);
@@ -31,15 +31,16 @@ class Bundle {
   }
 
   bool has(std::string_view name) const { return values_.find(name) != values_.end(); }
-  // Take a value out. Each throws LoadError naming the entry: it is missing, of another kind, of
-  // another size than expected (`count` values; -1: any), above `most`, not finite.
+  // Removes a value and returns it. Each throws LoadError with the name of the entry if it is
+  // missing, of another kind, of another size than expected (`count` values; -1: any), above
+  // `most`, or not finite.
   uint64_t number(std::string_view name, uint64_t most = UINT64_MAX);
   std::vector<int32_t> ints(std::string_view name, int64_t count = -1);
   std::vector<float> floats(std::string_view name, int64_t count = -1);
   float single(std::string_view name) { return floats(name, 1)[0]; }
 
   void append_to(std::string& bytes) const;
-  /// Throws LoadError for anything that append_to() does not write. Allocates no more
+  /// Reads bytes. Throws LoadError for anything that append_to() does not write. Allocates no more
   /// than the given bytes need, whatever sizes they state.
   static Bundle parse(std::string_view bytes);
 

@@ -1,4 +1,4 @@
-// Delay patterns: frames come out as they went in, at the right steps, with ends of every kind.
+// Delay patterns: frames come out unchanged, at the right steps, with ends of every kind.
 #include "model/delay.h"
 
 #include <gtest/gtest.h>

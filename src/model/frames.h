@@ -10,12 +10,12 @@ namespace syrinx {
 /// Kinds of frames.
 enum class Flow : uint8_t {
   kText,     ///< UTF-8; a frame is a byte
-  kIds,      ///< i32, one a frame
+  kIds,      ///< i32, one per frame
   kCodes,    ///< i32 [width] a frame: the codes of a codec
   kRows,     ///< f32 [width] a frame: hidden states, embeddings, latents, spectra
   kSamples,  ///< f32 [width] a frame: width samples of mono audio
 };
-/// "text", "ids", ...; static storage.
+/// Returns "text", "ids", ...; static storage.
 const char* flow_name(Flow flow);
 
 /// The type of an edge's frames.
@@ -25,7 +25,7 @@ struct FrameType {
   bool operator==(const FrameType&) const = default;
 };
 
-/// Frames for a sequence; borrowed for the call. The type decides which of the spans is set.
+/// Frames for a sequence; borrowed for the call. The type decides which span is set.
 struct Frames {
   FrameType type;
   int64_t count = 0;

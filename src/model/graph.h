@@ -1,6 +1,6 @@
 // A pipeline's graph: nodes, each a network, and edges that carry frames from an output port to an
 // input port. The client counts as a node: text and audio come from it and go to it. Data
-// flows one way; nodes are listed in that order. Checked when it is made, const afterwards.
+// flows one way; nodes are listed in that order. The constructor checks it; it is const afterwards.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,8 @@
 
 namespace syrinx {
 
-/// How an edge cuts a stream into chunks; in frames of the chunk node that it feeds.
+/// The sizes of the chunks into which an edge cuts a stream, in frames of the chunk node that it
+/// feeds.
 struct ChunkPolicy {
   int initial = 1;    ///< fresh frames of the first chunk: decides the time to first audio
   int steady = 8;     ///< fresh frames of every later chunk
@@ -22,10 +23,10 @@ struct ChunkPolicy {
   int multiple = 1;   ///< fresh frames come in multiples of this, except at the end of the stream
 };
 
-/// Exactly one of the two stages is set. A chunk node has one port at either side, of the types
-/// that its stage says; an AR node's ports are listed here: its output port of codes carries the
-/// frames of its steps, that of text what it writes, that of ids StepOutput::id(), that of rows its
-/// taps or StepOutput::row(); at most one of each.
+/// Exactly one of the two stages is set. A chunk node has one input port and one output port, of
+/// the types that its stage returns. An AR node's ports are listed here, at most one output port of
+/// each type: codes carries the frames of its steps, text its text, ids StepOutput::id(), rows its
+/// taps or StepOutput::row().
 struct Node {
   std::string name;
   const ArStage* ar = nullptr;
@@ -41,12 +42,12 @@ struct Port {
   int port = 0;
 };
 
-/// A connection of two ports, on which frames go.
+/// A connection of two ports that carries frames.
 struct Edge {
   Port from, to;
-  ChunkPolicy policy = {};  ///< where a chunk node is fed
-  /// Frames that may wait in it before its producer leaves the plan (credit); no chunk wants more.
-  /// Edges of text and ids have no such limit, because max_steps() bounds them.
+  ChunkPolicy policy = {};  ///< only on an edge to a chunk node
+  /// Frames that may wait in it; while it is full, its producer is not planned. No chunk needs
+  /// more. Edges of text and ids have no such limit, because max_steps() bounds them.
   int64_t window = 1024;
 };
 
@@ -61,27 +62,27 @@ struct Link {
 class Graph {
  public:
   Graph() = default;
-  /// Throws LoadError, naming the edge or the node: a port that does not exist, an edge between
-  /// unlike types or against the order of the nodes (so a cycle), a window smaller than the chunks
-  /// that are cut from it, an input of a chunk node that nothing or more than one feeds, a node
-  /// whose output goes nowhere.
+  /// Throws LoadError, which names the edge or the node, for: a port that does not exist; an edge
+  /// between different types or against the order of the nodes (so a cycle); a window smaller than
+  /// its chunks; an input of a chunk node without exactly one edge; a node whose output goes
+  /// nowhere.
   Graph(std::vector<Node> nodes, std::vector<Edge> edges);
 
   std::span<const Node> nodes() const { return nodes_; }
   std::span<const Edge> edges() const { return edges_; }
   const Node& node(int n) const { return nodes_[n]; }
 
-  /// The edges that leave a node.
+  /// Returns the numbers of the edges that leave a node.
   std::span<const int> leaving(int node) const { return leaving_[node]; }
-  /// The edge that feeds a chunk node.
+  /// Returns the edge that feeds a chunk node.
   const Edge& feeding(int node) const { return edges_[feeding_[node]]; }
-  /// The AR node that text of the client goes to, late text too.
+  /// Returns the AR node that gets the client's text, also late text.
   int reader() const { return reader_; }
-  /// The node whose samples, or whose text, the client gets; kClient: there is none.
+  /// Return the node that sends the client samples, or text; kClient: none does.
   int speaker() const { return speaker_; }
   int writer() const { return writer_; }
 
-  /// For tools that look at a chain: the first AR stage, and the chunk nodes in their order.
+  /// For tools that inspect a chain: the first AR stage, and the chunk nodes in order.
   const ArStage& ar() const;
   std::vector<Link> links() const;
 
@@ -96,10 +97,10 @@ class Graph {
   int reader_ = kClient, speaker_ = kClient, writer_ = kClient;
 };
 
-/// The smallest graph that speaks: the client's text -> `ar` -> frames as the first link takes them
-/// -> a chain of chunk stages -> the client hears samples. The AR node is called "ar".
+/// Makes the smallest graph that speaks: the client's text -> `ar` -> frames of the first link's
+/// type -> a chain of chunk stages -> samples for the client. The AR node is called "ar".
 Graph chain(const ArStage& ar, std::span<const Link> links);
-/// The smallest graph that writes: text -> `ar` -> text.
+/// Makes the smallest graph that writes: text -> `ar` -> text.
 Graph writing(const ArStage& ar);
 
 }  // namespace syrinx

@@ -13,23 +13,23 @@ namespace syrinx {
 
 struct ArBatch;
 
-/// The vector of a row that ids do not describe; empty: the row has none. A
+/// The vector of a row that ids do not describe; empty: the row has no vector. A
 /// family's sequence and stage agree on its meaning (a row of the model's width, a latent patch).
 using GivenRow = std::span<const float>;
 
-/// The place for the rows of one sequence. Borrowed for one call.
+/// The destination for the rows of one sequence. Borrowed for one call.
 class InputRows {
  public:
   InputRows(int tables, std::span<int32_t> ids, std::span<GivenRow> given)
       : tables_(static_cast<size_t>(tables)), ids_(ids), given_(given) {}
 
   int count() const { return static_cast<int>(given_.size()); }
-  /// The ids [T] of row `row` of this range, one per table. -1 adds nothing and is
-  /// the initial value.
+  /// Returns the ids [T] of row `row` of this range, one per table. -1 adds nothing and is the
+  /// initial value.
   std::span<int32_t> ids(int row) {
     return ids_.subspan(static_cast<size_t>(row) * tables_, tables_);
   }
-  /// The vector must stay valid until the step has ended.
+  /// Sets the vector of a row; it must stay valid until the step has ended.
   void give(int row, GivenRow vector) { given_[static_cast<size_t>(row)] = vector; }
 
  private:
@@ -48,7 +48,7 @@ struct BatchRows {
 /// Asks the sequences of a batch for their rows. The result lies in the host arena.
 BatchRows fill_rows(StepContext& ctx, const ArBatch& batch, int tables);
 
-/// Writes the given vectors, which are of the width of x, into their rows of x [N, H].
+/// Writes the given vectors, each of width H, into their rows of x [N, H].
 void store_given(StepContext& ctx, const BatchRows& rows, const View& x);
 
 }  // namespace syrinx

@@ -10,13 +10,13 @@ namespace syrinx {
 
 struct PipelineInfo;
 
-/// Returns the model's name for the language of a request, given as a code, a tag with a region or
-/// an English name, in any case. "" where the model decides ("auto" or no language). An
-/// Error names "language" and lists those of the model. A model that lists no languages takes any
-/// name.
+/// Returns the model's name for the language of a request. `asked` is a code, a tag with a region
+/// or an English name, in any case. Returns "" if the model decides ("auto" or no language). An
+/// Error names "language" and lists the model's languages. A model that lists no languages takes
+/// any name.
 Result<std::string> read_language(const PipelineInfo& info, std::string_view asked);
 
-/// Whether the model takes the language from the text and from nothing else.
+/// Whether the model finds the language from the text alone.
 bool finds_language_alone(const PipelineInfo& info);
 
 }  // namespace syrinx

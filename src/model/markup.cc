@@ -10,7 +10,7 @@
 namespace syrinx {
 namespace {
 
-/// The language of the request, or of the model where it speaks only one.
+/// Whether the language of the request is English, or the model speaks only English.
 bool is_english(const PipelineInfo& info, const std::string& asked) {
   const bool only = info.speech.languages.size() == 1;
   const std::string language =
@@ -79,7 +79,7 @@ void take_part(const SpeechRequest& whole, int64_t begin, int64_t size, SpeechRe
   part.say.text = whole.say.text.substr(static_cast<size_t>(begin), static_cast<size_t>(size));
   part.say.sayings = within(whole.say.sayings, begin, size);
   part.say.deliveries.clear();
-  Delivery now;  // at the beginning of the part
+  Delivery now;  // the delivery at the beginning of the part
   for (Delivery delivery : whole.say.deliveries) {
     if (delivery.begin >= begin + size) break;
     delivery.begin = std::max<int64_t>(0, delivery.begin - begin);

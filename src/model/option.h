@@ -1,5 +1,5 @@
-// One row of the table of options (kRequestOptions in model/request.h): what a client can set of a
-// request under a name. Plain data.
+// One row of the table of options (kRequestOptions in model/request.h): a property of a request
+// that a client can set by name. Plain data.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace syrinx {
 struct SpeechRequest;
 enum class FlowMode : uint8_t;
 
-/// Inclusive; a flag or a text has none.
+/// Inclusive bounds of a number; flags and texts have no bounds.
 struct Bounds {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -26,7 +26,7 @@ struct Bounds {
   }
 };
 
-/// A reference to a value of type T in a request: field(request).
+/// Returns a reference to a value of type T in a request.
 template <typename T>
 struct OptionMember {
   T& (*of)(SpeechRequest&);
@@ -55,23 +55,25 @@ enum RequestBody : unsigned {
 
 /// Which models have an option.
 enum class OptionModels : uint8_t {
-  kAny,      ///< the table's bounds hold; only the family knows whether it takes the option
-  kOffering  ///< those whose Offers have it, within the bounds given there
+  kAny,      ///< any model; the table's bounds apply, and the family decides whether it takes the
+             ///< option
+  kOffering  ///< models whose Offers contain it, within the bounds given there
 };
 
 /// One option: its names, its field in the request, its bounds and where it is allowed.
 struct RequestOption {
-  std::string_view name;           ///< of the field in bodies, and of errors
-  std::string_view argument = {};  ///< of the command line ("-l,--language"); empty: none
+  std::string_view name;           ///< name of the field in bodies and in errors
+  std::string_view argument = {};  ///< argument of the command line ("-l,--language"); empty: none
   OptionField field;
   std::string_view help;          ///< a phrase in small letters, without a full stop
-  Bounds bounds = {};             ///< of every model
+  Bounds bounds = {};             ///< values that at least one model takes
   unsigned bodies = 0;            ///< RequestBody bits: bodies with this field
-  bool own_reader = false;        ///< the field is read by code of its own (voices, languages)
+  bool own_reader = false;        ///< separate code reads the field (voices, languages)
   bool minus_one_is_off = false;  ///< in bodies -1 means 0: other servers write it for "off"
-  std::string_view unit = {};     ///< "frames"
+  std::string_view unit = {};     ///< e.g. "frames"
   OptionModels models = OptionModels::kAny;
-  /// Bounds of an option of kOffering at a model that does not offer it. Unset: it is refused.
+  /// Bounds of an option of kOffering for a model that does not offer it. Unset: the option is
+  /// refused.
   std::optional<Bounds> otherwise = {};
 };
 

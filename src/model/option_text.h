@@ -1,5 +1,5 @@
-// Options by name, with their values as text: for programs that know names alone, such as those
-// that call the C library. Pure functions; any thread.
+// Sets options by name from values as text, for programs that know only names, e.g. users of the C
+// library. Pure functions; any thread.
 #pragma once
 
 #include <string_view>
@@ -10,8 +10,7 @@
 namespace syrinx {
 
 /// Sets the option of kRequestOptions that has this name. kInvalid: the table has no such option
-/// for speech, or the text is not a value of its type. Bounds and models are compared by
-/// check_request().
+/// for speech, or the text is not a value of its type. check_request() checks bounds and models.
 Status set_option(SpeechRequest& request, std::string_view name, std::string_view value);
 
 }  // namespace syrinx

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kFlowNames = {"auto", "causal", "full"};
 
-/// An integer with all its digits, never 2.14748e+09.
+/// Returns a number as text; integers with all digits, never 2.14748e+09.
 std::string number_text(double number) {
   const bool whole = std::trunc(number) == number && std::fabs(number) < 1e15;
   return whole ? concat(static_cast<int64_t>(number)) : concat(number);
@@ -90,7 +90,8 @@ std::string offered_options(const Offers& offers) {
   std::string out;
   for (size_t row = 0; row < kRequestOptions.size(); ++row) {
     const RequestOption& option = kRequestOptions[row];
-    // Every model has this option: speeds that a model lacks are made by stretching its audio.
+    // Skips options that every model has; e.g. a speed that a model lacks is made by stretching its
+    // audio.
     if (option.models == OptionModels::kAny || option.otherwise || !offers.of_row(row)) continue;
     out += concat(out.empty() ? "'" : ", '", option.name, "'");
   }

@@ -1,5 +1,5 @@
-// Functions on the table of options (kRequestOptions in model/request.h): the options that a model
-// offers, and the comparison of a request with them. Plain data and pure functions; any thread.
+// Functions on the table of options (kRequestOptions in model/request.h): lists the options that a
+// model offers, and checks a request against them. Plain data and pure functions; any thread.
 #pragma once
 
 #include <array>
@@ -39,7 +39,7 @@ struct Offer {
   Bounds bounds = {};
 };
 
-/// A model's options among those that not every model has (OptionModels::kOffering).
+/// A model's options among those that only some models have (OptionModels::kOffering).
 class Offers {
  public:
   Offers() = default;
@@ -47,14 +47,14 @@ class Offers {
   void add(std::initializer_list<Offer> offers) {
     for (const Offer& offer : offers) add(offer.name, offer.bounds);
   }
-  /// What to do instead of setting an option that the model lacks: "write tags into the text".
+  /// Sets the advice for an option that the model lacks: "write tags into the text".
   void lack(OptionName name, std::string instead) { instead_[name.row()] = std::move(instead); }
   bool has(OptionName name) const { return bounds_[name.row()].has_value(); }
-  /// Returns the model's bounds, else the table's bounds for models without an offer. Nothing: the
-  /// model lacks the option. Infinite bounds: any model may have the option.
+  /// Returns the model's bounds, or else the table's bounds for models that do not offer the
+  /// option. Nothing: the model lacks the option. Infinite bounds: any value.
   std::optional<Bounds> of(OptionName name) const { return of_row(name.row()); }
   std::optional<Bounds> of_row(size_t row) const;
-  /// Empty: the request should leave the option out.
+  /// Returns that advice; empty: leave the option out.
   std::string instead_of_row(size_t row) const;
 
  private:
@@ -62,12 +62,12 @@ class Offers {
   std::map<size_t, std::string> instead_;
 };
 
-/// All options, in the order of the table.
+/// Returns all options, in the order of the table.
 std::span<const RequestOption> request_options();
 /// Returns the option of that name; throws InternalError if the table lacks it.
 const RequestOption& request_option(std::string_view name);
 
-/// Names of the modes of a flow, in the order of FlowMode.
+/// Returns the names of the modes of a flow, in the order of FlowMode.
 std::span<const std::string_view> flow_names();
 
 /// Calls f(option, value) for each option that is set, with its plain value: float, int, bool,
@@ -99,15 +99,15 @@ void for_set_options(const SpeechRequest& request, F&& f) {
 /// Lists the options of this model that few models have: "'flow', 'speaker'".
 std::string offered_options(const Offers& offers);
 
-/// Compares each option that is set with the table and with the model. kUnsupported: the model
-/// lacks the option or takes less of it; kInvalid: outside the bounds of every model. The error
-/// names the option, what the model offers and what to do.
+/// Checks each set option against the table and the model. kUnsupported: the model lacks the option
+/// or takes only smaller values; kInvalid: outside the bounds of every model. The error names the
+/// option, the model's bounds and what to do.
 Status check_options(const PipelineInfo& info, const SpeechRequest& request);
 
 /// Returns the help of an option as a sentence: "Same seed, same output."
 std::string option_sentence(const RequestOption& option);
 
-/// "between 0 and 2", "at least 1"; numbers with all their digits.
+/// Returns "between 0 and 2" or "at least 1"; numbers with all their digits.
 std::string bounds_text(const Bounds& bounds);
 
 }  // namespace syrinx

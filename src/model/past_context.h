@@ -14,8 +14,8 @@ namespace syrinx {
 
 inline constexpr std::string_view kPastContext = "This model's maximum context length is ";
 
-/// kInvalid: a model of `positions` tokens got a prompt of `tokens`; an answer needs at
-/// least `answer` more. `param` is "messages", "prompt" or "input".
+/// Returns a kInvalid error: a model of `positions` tokens got a prompt of `tokens`, and an answer
+/// needs at least `answer` more. `param` is "messages", "prompt" or "input".
 inline Error past_context(int64_t positions, int64_t tokens, const char* param,
                           int64_t answer = 1) {
   return {ErrorCode::kInvalid,

@@ -36,7 +36,7 @@ class TagScan {
     ended_ = ended_ || at_ == text_.size();
     return ended_;
   }
-  /// Letters of any case.
+  /// Reads the wanted text, in any case.
   bool literal(std::string_view wanted) {
     for (const char c : wanted) {
       if (at_end() || lower_ascii(text_[at_]) != c) return false;
@@ -58,7 +58,7 @@ class TagScan {
     ++at_;
     return true;
   }
-  /// "0.5s", ".5s", "500ms".
+  /// Reads a duration: "0.5s", ".5s", "500ms".
   bool seconds() {
     const size_t begin = at_;
     while (!at_end() && (text_[at_] == '.' || (text_[at_] >= '0' && text_[at_] <= '9'))) ++at_;

@@ -5,7 +5,7 @@
 namespace syrinx {
 namespace {
 
-/// "Hello |0.5| world": pieces in one line; "!" and a message for an error.
+/// Returns the pieces in one line, "Hello |0.5| world"; for an error, "!" and the message.
 std::string cut(std::string_view text, size_t step = std::string_view::npos) {
   PauseReader reader;
   std::vector<PausePiece> pieces;

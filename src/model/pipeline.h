@@ -18,7 +18,7 @@
 
 namespace syrinx {
 
-/// A voice that a model brings.
+/// A voice that is part of a model.
 struct VoiceInfo {
   std::string id;
   std::string description;
@@ -40,7 +40,7 @@ struct SpeechFacts {
   double frame_rate = 12.5;  ///< frames a second
   std::vector<VoiceInfo> voices;
   std::string default_voice;
-  /// The voices are speakers of one voice, which has the name of the model.
+  /// The voices are speakers of one voice, whose name is the model's.
   bool voices_are_speakers = false;
   bool mixes = false;  ///< speaks with several voices mixed by weight
   /// The reason why voice_encoder() is null, for users: "campplus.onnx is missing".
@@ -57,25 +57,25 @@ struct SpeechFacts {
 struct HearingFacts {
   double seconds = 0;  ///< longest length of all recordings of a chat together; 0: it hears none
   bool first_channel = false;  ///< of several channels only the first is heard; false: their mean
-  /// Stretches of a recording whose result does not change when more of it arrives, so that they
-  /// can be heard while the client speaks. Nothing: only complete recordings can be heard.
+  /// Bounds of stretches of a recording that can be heard while the client speaks, because later
+  /// samples do not change their result. Unset: only complete recordings can be heard.
   struct Stretches {
     double each_s = 0;
-    double anew_s = 0;  ///< stretches start again after this time; 0: never
+    double anew_s = 0;  ///< time after which stretches start again; 0: never
     /// Seconds of the recording that must follow a stretch.
     static constexpr double kAhead_s = 0.02;
   };
   std::optional<Stretches> ahead = {};
   /// Longest recording that the model transcribes (Pipeline::dictation()); 0: it does not.
   double dictates_s = 0;
-  /// A longer one is cut at the quietest place at most this far from dictates_s, as the model's
-  /// authors do; 0: in the last third before dictates_s.
+  /// A longer recording is cut at the quietest place at most this far from dictates_s, as the
+  /// model's authors do; 0: at one in the last third before dictates_s.
   double cut_search_s = 0;
-  std::vector<std::string> languages = {};  ///< ISO 639, that it transcribes; empty: any
+  std::vector<std::string> languages = {};  ///< languages that it transcribes (ISO 639); empty: any
   bool finds_language = false;              ///< Dictated::language is set
   bool prompts = false;                     ///< Dictation::prompt changes what is heard
-  /// Writes words of a recording while its samples arrive (Pipeline::listening()). Samples of
-  /// 16 kHz, in frames of `frame` samples; 0: it does not.
+  /// The model writes words of a recording while its samples arrive (Pipeline::listening()):
+  /// samples of 16 kHz, in frames of `frame` samples. 0: it does not.
   int frame = 0;
 };
 
@@ -83,7 +83,7 @@ struct HearingFacts {
 struct WritingFacts {
   bool calls_tools = false;  ///< can be made to call a tool: Chat::must_call
   bool writes_json = false;  ///< can be made to write JSON of a schema: Chat::schema
-  bool recalls = false;      ///< takes its own earlier answers as ids: RequestWriting::answers
+  bool recalls = false;      ///< takes its earlier answers as ids: RequestWriting::answers
   int64_t positions = 0;     ///< largest sum of the tokens of prompt and answer; 0: unknown
 };
 
@@ -101,14 +101,14 @@ struct PipelineInfo {
   SpeechFacts speech = {};
   HearingFacts hearing = {};
   WritingFacts writing = {};
-  Offers offers = {};  ///< options of the table that not every model has
+  Offers offers = {};  ///< options of the table that only some models have
   size_t max_text_bytes = 200'000;
   std::vector<PartInfo> parts = {};
 };
 
-/// The parts of an opened request: a sequence for each AR node of the graph, in their order. Null:
-/// the request opens neither the node nor the chunk nodes after it, as an answer in text opens no
-/// talker.
+/// The parts of an opened request: a sequence for each AR node of the graph, in node order. A null
+/// sequence: the request uses neither that node nor the chunk nodes after it, e.g. an answer in
+/// text does not use the talker.
 struct Opened {
   std::vector<std::unique_ptr<Sequence>> sequences;
   /// Samples that go from the client to a chunk node: whole frames.
@@ -141,7 +141,7 @@ struct Dictation {
   std::shared_ptr<const Recording> recording;
   std::string language = {};  ///< its English name ("German"); empty: unknown
   std::string prompt = {};    ///< words to expect
-  std::string expected = {};  ///< the likely transcript; affects time only
+  std::string expected = {};  ///< the likely transcript; it changes only the time
 };
 
 /// The transcript of a stretch.
@@ -150,27 +150,29 @@ struct Dictated {
   std::string language = {};  ///< ISO 639, found in the recording; empty: unknown
 };
 
-/// A recording whose samples arrive one after another, for a transcript.
+/// Options for transcribing a recording whose samples arrive one after another.
 struct OpenDictation {
   /// The samples arrive while they are spoken, so the model waits for little audio after a word.
-  /// False: they arrive as fast as they are read, and the model hears as much ahead as it can.
+  /// False: they arrive at any speed, and the model waits for as much audio after a word as it can
+  /// use.
   bool live = false;
   bool scores = false;  ///< tokens come with their log-probability
 };
 
-/// A loaded model: its description, its graph, and how a request is opened.
+/// A loaded model: its description and graph, and the functions that open requests.
 class Pipeline {
  public:
   virtual ~Pipeline() = default;
   virtual const PipelineInfo& info() const = 0;
-  /// Constant.
+  /// Returns the graph; always the same one.
   virtual const Graph& graph() const = 0;
-  /// Checks a request and makes its prompts. Any thread. The caller has refused what the model
-  /// cannot do (check_request), and has set the language to the model's name of it (read_language).
+  /// Checks a request and makes its prompts. Any thread. The caller has refused requests that the
+  /// model does not support (check_request), and has set the language to the model's name of it
+  /// (read_language).
   virtual Result<Opened> open(const SpeechRequest&) const = 0;
 
-  /// Returns the request that transcribes a recording greedily, where HearingFacts::dictates_s is
-  /// above 0.
+  /// Returns the request that transcribes a recording greedily. Only for models with
+  /// HearingFacts::dictates_s above 0.
   virtual Result<SpeechRequest> dictation(const Dictation& dictation) const;
   /// Returns the transcript in the answer to such a request. `whole`: the answer has ended; else
   /// the words that are certain so far.
@@ -179,22 +181,22 @@ class Pipeline {
     return {std::string(answer)};
   }
 
-  /// Returns the request that writes a recording's words as they come, where HearingFacts::frame is
-  /// above 0. Its samples follow through Engine::append_samples(). Its text is final and comes with
-  /// its tokens, which have times; a token without bytes says how far the recording is heard.
+  /// Returns the request that writes a recording's words while its samples arrive. Only for models
+  /// with HearingFacts::frame above 0. The samples follow through Engine::append_samples(). The
+  /// text is final; its tokens have times. A token without bytes reports how much of the recording
+  /// was heard.
   virtual Result<SpeechRequest> listening(const OpenDictation& listening) const;
 
-  /// Returns the encoder that makes voices of recordings; null where the model or its checkpoint
-  /// has none.
+  /// Returns the encoder that makes voices from recordings; null if the model or its checkpoint has
+  /// none.
   virtual const VoiceEncoder* voice_encoder() const { return nullptr; }
   /// Returns the nodes of the graph that run in other processes, with their present state.
   virtual std::vector<RemoteNode> remote_nodes() const { return {}; }
-  /// Makes a voice of a speaker's embedding from a user. kUnsupported where the model has no such
-  /// voices.
+  /// Makes a voice from a user's speaker embedding. kUnsupported if the model has no such voices.
   virtual Result<Voice> voice_of_embedding(std::span<const float> embedding) const;
 };
 
-/// Compares a request with the facts about the model: length of the text, voices, mixes, speed,
+/// Checks a request against the facts about the model: length of the text, voices, mixes, speed,
 /// language, earlier turns, chats.
 Status check_request(const PipelineInfo& info, const SpeechRequest& request);
 

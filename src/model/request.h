@@ -1,7 +1,7 @@
 // A client's request as plain values, and the table of the options that a client can set by name.
 // HTTP bodies and their schema, arguments of the command line, refusals, the bytes of a request and
 // the table in docs/guide/http.md follow from the table (model/options.h). A new option needs a
-// field and a row here, and code in the families that have it.
+// field and a row here, and code in the families that use it.
 #pragma once
 
 #include <array>
@@ -23,29 +23,29 @@ namespace syrinx {
 
 /// An earlier turn of a conversation, which a model may hear before it speaks.
 struct ContextTurn {
-  std::string voice = {};           ///< speaker of the turn, as RequestVoice::name
+  std::string voice = {};           ///< speaker of the turn, like RequestVoice::name
   std::string text = {};            ///< words of the turn
   std::vector<int32_t> codes = {};  ///< its audio: frames [T, C] of the model's codec
   /// Its audio, instead of `codes`: made by the model's VoiceEncoder from a recording.
   std::shared_ptr<const Voice> recording = nullptr;
 };
 
-/// The attention of a flow that makes mels of codes: to complete chunks, which can be streamed, or
-/// to a whole part of the text, which the client hears when the part ends.
+/// What a flow attends to when it makes mels from codes: complete chunks (causal), which can be
+/// streamed, or a whole part of the text, which the client hears when the part ends.
 enum class FlowMode : uint8_t { kAuto, kCausal, kFull };
 
 /// A conversation for a text model, as JSON of OpenAI's chat API, which chat templates expect.
 struct Chat {
   std::string messages = {};  ///< an array of objects with `role` and `content`
   std::string tools = {};     ///< an array, or empty
-  /// For templates of models that may think before they answer (`enable_thinking`); unset: the
+  /// Whether the model thinks before it answers (`enable_thinking` of chat templates); unset: the
   /// template decides.
   std::optional<bool> thinks = {};
-  /// Names of tools: the answer is a call of one of them. Empty: the model chooses.
-  /// Refused where WritingFacts::calls_tools is not set.
+  /// Names of tools: the answer is a call of one of them. Empty: the model chooses. Refused if
+  /// WritingFacts::calls_tools is false.
   std::vector<std::string> must_call = {};
-  /// The answer is one JSON object that follows this JSON schema; empty: any text. Refused where
-  /// WritingFacts::writes_json is not set.
+  /// The answer is one JSON object that follows this JSON schema; empty: any text. Refused if
+  /// WritingFacts::writes_json is false.
   std::string schema = {};
 };
 
@@ -53,30 +53,30 @@ struct Chat {
 /// and of audio, in order.
 struct EarlierAnswer {
   std::shared_ptr<const std::vector<int32_t>> ids;
-  std::optional<double> heard_s = {};  ///< seconds that the client played; unset: all
+  std::optional<double> heard_s = {};  ///< seconds of it that the client played; unset: all
 };
 
-/// The task that a family's own front end gives its pipeline, in types of that family.
+/// A task in types of one family, from that family's own front end.
 struct FamilyTask {
   virtual ~FamilyTask() = default;
 };
 
-/// The text, and how it is read.
+/// The text, and the settings for reading it.
 struct RequestText {
   std::string text = {};  ///< UTF-8; invalid bytes are replaced, never fatal
   bool open = false;      ///< more text follows through append_text()
-  /// How parts of `text` are said (model/markup.h); in order, apart.
+  /// Pronunciations of parts of `text` (model/markup.h); in order, without overlap.
   std::vector<Saying> sayings = {};
-  /// Styles of delivery, each from a byte of `text` on; in order. Only for a whole text.
+  /// Styles of delivery, each from a byte of `text` on; in order. Not for an open text.
   std::vector<Delivery> deliveries = {};
-  /// Pronunciations of words, for late text too.
+  /// Pronunciations of words; they also apply to late text.
   std::shared_ptr<const Lexicon> lexicon = {};
   std::string language = {};  ///< see read_language(); empty: the model decides
   std::string instructions = {};
-  /// Earlier turns, oldest first; refused where SpeechFacts::context is not set.
+  /// Earlier turns, oldest first; refused if SpeechFacts::context is false.
   std::vector<ContextTurn> context = {};
-  /// Puts all text into the prompt instead of word by word beside the audio, where the model has
-  /// both ways.
+  /// Puts all text into the prompt instead of word by word beside the audio, if the model supports
+  /// both.
   std::optional<bool> in_prompt = {};
   /// Whether numbers of the text become words; unset: as the model's authors do.
   std::optional<bool> spell_numbers = {};
@@ -85,15 +85,15 @@ struct RequestText {
 /// The voice of a request: by name, as data, or several mixed.
 struct RequestVoice {
   std::string name = {};
-  /// A voice as data instead of one by name; made by VoiceEncoder of the same family.
+  /// A voice as data, instead of a name; made by the VoiceEncoder of the same family.
   std::shared_ptr<const Voice> data = {};
-  /// Several voices at once instead of one; refused where SpeechFacts::mixes is not set.
+  /// Several voices at once instead of one; refused if SpeechFacts::mixes is false.
   std::vector<VoiceShare> mix = {};
   int speaker = -1;  ///< the speaker's number in a conversation; -1: the voice's own
   float speed = 1;   ///< factor; 1: the model's own
   float pitch = 0;   ///< semitones above the voice's own
   std::optional<float> exaggeration = {};  ///< degree of emotion, 0 to 2
-  /// Factor of durations in place of the voice's own; `speed` divides it.
+  /// Factor of durations, which replaces the voice's own factor; `speed` divides it.
   std::optional<float> length_scale = {};
 };
 
@@ -102,9 +102,9 @@ struct RequestSampling {
   uint64_t seed = 0;
   std::optional<float> temperature = {}, top_p = {}, min_p = {}, repetition_penalty = {};
   std::optional<int> top_k = {};
-  /// Scale of classifier-free guidance, where the model uses it.
+  /// Scale of classifier-free guidance, if the model uses it.
   std::optional<float> guidance = {};
-  /// For the codes of a frame behind the first code; the fields above do not affect these.
+  /// For the codes of a frame after its first code; the fields above do not affect these.
   std::optional<float> inner_temperature = {}, inner_top_p = {};
   std::optional<int> inner_top_k = {};
   /// Standard deviations of the noise of frames and of durations, for models with such noise.
@@ -114,41 +114,42 @@ struct RequestSampling {
 /// The inputs and bounds of an answer, for a model that writes.
 struct RequestWriting {
   std::shared_ptr<const Chat> chat = {};  ///< instead of RequestText::text
-  /// The likely answer, in whole or in parts. It changes the time, and changes the answer only by
-  /// the next two fields.
+  /// The likely answer, in whole or in parts. It changes the time; it changes the answer only
+  /// through the next two fields.
   std::string expected = {};
-  /// While the answer so far equals the expected one, its next token is accepted if it is among
-  /// this many likeliest (top-k verification of a draft). 1: only if the model would have drawn it.
+  /// While the answer so far equals the expected one, the next expected token is accepted if it is
+  /// among this many likeliest tokens (top-k verification of a draft). 1: only if the model would
+  /// have drawn it.
   int expected_among = 1;
-  /// The number of bytes of the expected answer with which the answer begins in any case.
+  /// The number of leading bytes of the expected answer that the answer has in any case.
   size_t expected_settled = 0;
-  /// Experimental: the number of tokens that are guessed at a time by Jacobi iteration, each from
-  /// the result of the rows of the guesses before, instead of by a look-up. 0: none. Affects time
-  /// only.
+  /// Experimental: the number of tokens that are guessed at a time by Jacobi iteration instead of
+  /// by a look-up: each guess is the result of the earlier guesses' rows. 0: none. It changes only
+  /// the time.
   int jacobi = 0;
-  std::vector<std::string> stop = {};  ///< the answer ends before the first of these
+  std::vector<std::string> stop = {};  ///< texts; the answer ends before the first one that occurs
   /// The client's recordings, for the audio parts of `chat`, in their order.
   std::vector<std::shared_ptr<const Recording>> recordings = {};
-  /// For the parts of `chat` of the type "answer", in their order; refused where
-  /// WritingFacts::recalls is not set.
+  /// For the parts of `chat` of the type "answer", in their order; refused if WritingFacts::recalls
+  /// is false.
   std::vector<EarlierAnswer> answers = {};
   bool text_only = false;  ///< no speech from a model that also speaks
   int max_tokens = 0;      ///< 0: as many as fit the model's positions
-  int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and of this many others
+  int top_logprobs = -1;   ///< >= 0: log-probabilities of each token and of this many alternatives
 };
 
 /// The terms on which a request is served: its bounds, its listener, its priority.
 struct RequestTerms {
-  int max_frames = 0;            ///< 0: a bound derived from the text
-  bool ignore_stop = false;      ///< measure with a fixed length: run to max_frames
-  bool phone_times = false;      ///< collect PhoneMarks, where SpeechFacts::phone_times is set
-  int initial_chunk_frames = 0;  ///< of the first chunk to be made audible; 0: the engine decides
+  int max_frames = 0;            ///< largest number of frames; 0: a bound derived from the text
+  bool ignore_stop = false;      ///< for measurements of a fixed length: run to max_frames
+  bool phone_times = false;      ///< collect PhoneMarks, if SpeechFacts::phone_times is true
+  int initial_chunk_frames = 0;  ///< frames of the first chunk; 0: the engine decides
   /// kAuto: full where the model was trained with nothing else and the request is `offline`,
   /// otherwise causal.
   FlowMode flow = FlowMode::kAuto;
-  bool offline = false;  ///< the client takes the audio when all of it is made
-  /// Runs only while no other request has work: drafts, or offline work. Takes no seat of other
-  /// requests, makes none of them miss a deadline, and loses its pages first.
+  bool offline = false;  ///< the client reads the audio only when all of it is made
+  /// Runs only while no other request has work: drafts, or offline work. It takes no seat, makes no
+  /// other request miss a deadline, and loses its pages first.
   bool background = false;
   uint64_t client = 0;  ///< a hash of the client's key or address, for fairness
 };
@@ -161,11 +162,11 @@ struct SpeechRequest {
   RequestSampling sampling = {};
   RequestWriting writing = {};
   RequestTerms terms = {};
-  /// Replaces all fields above except seed, bounds and client.
+  /// Replaces all other fields except seed, bounds and client.
   std::shared_ptr<FamilyTask> task = {};
 };
 
-/// Returns the reference to a field in one of the parts of a request.
+/// Returns a reference to a field in one of the parts of a request.
 template <auto Part, auto Field>
 inline constexpr auto kMember =
     OptionMember<std::remove_cvref_t<decltype(SpeechRequest{}.*Part.*Field)>>{
@@ -176,7 +177,7 @@ inline constexpr auto kMember =
 
 inline constexpr double kNoOptionBound = std::numeric_limits<int>::max();
 
-/// In the order of help and documents; the order is part of request_bytes().
+/// The order is that of help texts and documents, and of request_bytes().
 inline constexpr auto kRequestOptions = std::to_array<RequestOption>({
     {.name = "voice",
      .argument = "-v,--voice",

@@ -10,7 +10,7 @@ namespace syrinx {
 namespace {
 
 constexpr uint8_t kRequestVersion = 7;
-constexpr int kMostEntries = 1 << 20;  // of a list
+constexpr int kMostEntries = 1 << 20;  // largest length of a list
 
 class Writer {
  public:
@@ -83,7 +83,7 @@ void list(Io& io, std::vector<T>& values, Each&& each) {
   }
 }
 
-/// Shared and const: a Writer changes nothing in it.
+/// Writes or reads a list of shared const objects. The cast is safe: a Writer changes nothing.
 template <typename T, typename Each>
 void shared(Writer& io, const std::shared_ptr<const T>& value, Each&& each) {
   if (io.there(value != nullptr)) each(const_cast<T&>(*value));

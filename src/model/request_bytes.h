@@ -1,5 +1,5 @@
-// A request as bytes, for another process that holds some of its nodes: the same bytes open the
-// same sequences there. Pure functions; any thread.
+// Converts a request to bytes, for another process that has some of its nodes: equal bytes open
+// equal sequences there. Pure functions; any thread.
 #pragma once
 
 #include <string>
@@ -10,9 +10,10 @@
 
 namespace syrinx {
 
-/// Writes all fields that a pipeline reads. kUnsupported: a family's own task has no bytes.
+/// Writes all fields that a pipeline reads. kUnsupported if the request has a FamilyTask, which
+/// cannot be written.
 Result<std::string> request_bytes(const SpeechRequest& request);
-/// Throws LoadError for anything that request_bytes() does not write. Allocates no
+/// Reads a request. Throws LoadError for anything that request_bytes() does not write. Allocates no
 /// more than the given bytes need, whatever sizes they state.
 SpeechRequest read_request(std::string_view bytes);
 

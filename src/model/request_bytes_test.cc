@@ -77,7 +77,7 @@ TEST(RequestBytes, ThereAndBack) {
   const SpeechRequest want = full_request();
   const std::string bytes = request_bytes(want).take();
   const SpeechRequest got = read_request(bytes);
-  // A field that was lost makes the second bytes differ.
+  // If a field was lost, the second bytes differ.
   EXPECT_EQ(request_bytes(got).take().size(), bytes.size());
   EXPECT_EQ(got.say.text, want.say.text);
   EXPECT_TRUE(got.say.open && got.terms.offline && got.terms.ignore_stop && got.terms.phone_times);
@@ -143,8 +143,8 @@ TEST(RequestBytes, ThereAndBack) {
   }
 }
 
-/// A change of the bytes needs another version: a peer of the earlier version would read one field
-/// as the next.
+/// If the bytes change, the version must change: else a peer of the earlier version would read one
+/// field as the next.
 TEST(RequestBytes, OtherBytesAreAnotherVersion) {
   const std::string bytes = request_bytes(full_request()).take();
   EXPECT_EQ(bytes[0], 7);
@@ -172,7 +172,7 @@ TEST(RequestBytesFuzz, AnyBytesAreARequestOrAnError) {
     EXPECT_THROW((void)read_request(std::string_view(whole).substr(0, size)), LoadError);
   }
   EXPECT_THROW((void)read_request(whole + "x"), LoadError);
-  std::string other = whole;  // of another version
+  std::string other = whole;  // bytes of another version
   ++other[0];
   EXPECT_THROW((void)read_request(other), LoadError);
   std::mt19937 random(3);

@@ -1,5 +1,5 @@
 // For tests of families: two promises of every AR stage with one cache. The steps of a sequence do
-// not depend on its batch, and a cache that was dropped is computed again to the bit.
+// not depend on its batch, and a dropped cache is computed again with the same bits.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,9 @@ inline Track open_track(Runner& runner, const SpeechRequest& request) {
   return runner.open(request);
 }
 
-/// Logits and values of each request are the same bits alone on one thread, and on two beside the
-/// others with prompts in parts of five rows. At least `least(i)` steps of request i are compared.
+/// Expects the same bits of logits and values of each request when it runs alone on one thread, and
+/// when it runs on two threads beside the others with prompts in parts of five rows. Compares at
+/// least `least(i)` steps of request i.
 inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
                                              std::span<const SpeechRequest> requests,
                                              const std::function<size_t(size_t)>& least,
@@ -48,8 +49,8 @@ inline void expect_same_alone_and_in_a_batch(const Pipeline& model,
   expect_same_alone_and_in_a_batch(model, requests, [least](size_t) { return least; });
 }
 
-/// Compares 30 steps of a request whose cache is dropped at every seventh with 30 steps where it
-/// is kept.
+/// Compares 30 steps of a request whose cache is dropped at every seventh step with 30 steps whose
+/// cache is kept.
 inline void expect_a_dropped_cache_made_again(const Pipeline& model, const SpeechRequest& request) {
   Runner runner(model);
   Track kept = runner.open(request), dropped = runner.open(request);

@@ -1,8 +1,8 @@
-// An AR node's side of a request inside a model family, and what its steps yield. A Sequence is
-// created at admission on the caller's thread and from then on touched by one thread at a time: the
-// engine's, the executor that runs a batch with it, or a host thread that prepares text for it.
-// Everything that changes while a request runs lives here or in a StreamState; stages and pipelines
-// are const after load.
+// An AR node's side of a request inside a model family, and the output of its steps. A Sequence is
+// created at admission on the caller's thread. Later, one thread at a time uses it: the engine's,
+// the executor that runs a batch with it, or a host thread that prepares text for it. Everything
+// that changes while a request runs is in here or in a StreamState; stages and pipelines are const
+// after load.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ namespace syrinx {
 
 class InputRows;
 
-/// Why a request ended.
+/// The reason why a request ended.
 enum class FinishReason { kStop, kLength, kRepetition, kCancelled, kError };
-/// "stop", "length", ...; static storage.
+/// Returns "stop", "length", ...; static storage.
 const char* finish_reason_name(FinishReason reason);
 
 /// A word of the request's text: bytes [begin, end) start to sound at `frame`.
@@ -34,7 +34,8 @@ struct WordMark {
 
 /// A phone starts to sound at `frame`.
 struct PhoneMark {
-  std::string_view phone;  ///< ARPAbet in small letters, a 1 after a stressed vowel; static storage
+  std::string_view
+      phone;  ///< ARPAbet in small letters, with a 1 after a stressed vowel; static storage
   int64_t frame = 0;
 };
 
@@ -58,14 +59,14 @@ struct ScoredToken {
   };
   Choice drawn;
   std::vector<Choice> top;
-  double start_s = -1, end_s = -1;  ///< its place in a heard recording; < 0: unknown
+  double start_s = -1, end_s = -1;  ///< its time in the recording that was heard; < 0: unknown
 };
 
 /// The output of one step for a request: complete frames, C codes each, in order, text, and marks.
 class StepOutput {
  public:
   /// `phones` null: the client does not want them. `scores`: of this step, if the sequence wants
-  /// them. `values`: of this step, ArTraits::values numbers. `rows` gets the rows of row().
+  /// them. `values`: of this step, ArTraits::values numbers. row() appends to `rows`.
   StepOutput(std::vector<int32_t>& codes, std::vector<WordMark>& words,
              std::vector<PhoneMark>* phones = nullptr, const StepScores* scores = nullptr,
              std::span<const float> values = {}, std::vector<float>* rows = nullptr)
@@ -84,7 +85,7 @@ class StepOutput {
   /// Adds the next id of an answer that a later request may send back (EarlierAnswer).
   void answer_id(int32_t id) { answer_ids_.push_back(id); }
   std::span<const int32_t> answer_ids() const { return answer_ids_; }
-  /// Writes UTF-8 of whole characters.
+  /// Adds text: UTF-8, whole characters.
   void text(std::string_view piece) { text_ += piece; }
   void token(ScoredToken token) { tokens_.push_back(std::move(token)); }
   /// Returns the text and tokens that text() and token() collected.
@@ -123,35 +124,37 @@ struct Verdict {
   enum Next {
     kContinue,
     kFinished,
-    kNextSegment,  ///< positions begin again at 0 with a new prompt; the chunk stages go on
+    kNextSegment,  ///< a new prompt begins at position 0; the streams of the chunk stages continue
   };
   Next next = kContinue;
   FinishReason reason = FinishReason::kStop;
-  /// With kNextSegment: the number of leading rows of the new prompt, and of the companion's, whose
-  /// inputs equal those of the same positions of the segment before: their cache stays. No stage
-  /// may tap them.
+  /// With kNextSegment: the number of leading rows of the new prompt whose inputs equal those at
+  /// the same positions of the previous segment. The cache of these rows is kept. No stage may tap
+  /// them.
   int kept = 0;
-  int companion_kept = kept;  ///< the companion's number, where it is smaller
-  /// With kNextSegment: frames from here on are another stream. The chunk stages behind the
-  /// node end their streams and begin new ones. The next step waits until the client has all audio
-  /// of the old streams, so later text comes behind that audio.
+  int companion_kept = kept;  ///< the same number for the companion's prompt
+  /// With kNextSegment: later frames belong to new streams. The chunk stages after the node end
+  /// their streams and begin new ones. The next step waits until the client has all audio of the
+  /// old streams, so later text comes behind that audio.
   bool new_streams = false;
 };
 
-/// The state of one request at one AR node. The rows that an AR stage is fed are numbered by
-/// position: [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made
-/// from the codes of step t. The state must be able to write the input of any row again, because
-/// the engine may drop a cache and recompute it.
+/// The state of one request at one AR node. The input rows of an AR stage are numbered by position:
+/// [0, prompt_rows()) is the prompt of the current segment; row prompt_rows() + t is made from the
+/// codes of step t. The state must be able to write the input of any row again, because the engine
+/// may drop a cache and recompute it.
 class Sequence {
  public:
   virtual ~Sequence() = default;
 
-  /// Rows of the current segment's prompt, at least 1. Constant within a segment.
+  /// Returns the number of rows of the current segment's prompt, at least 1. Constant within a
+  /// segment.
   virtual int prompt_rows() const = 0;
   /// Returns how many of the first `rows` prompt rows stand for recordings.
   virtual int heard_rows(int /*rows*/) const { return 0; }
   /// Returns the largest number of steps of the current segment. The last step ends the
-  /// request (kLength) unless its advance() begins the next segment, as it should where text waits.
+  /// request (kLength) unless its advance() begins the next segment, as it should while text is
+  /// left.
   virtual int max_steps() const = 0;
   /// Returns whether the next step can run now; false while its text has not arrived.
   virtual bool ready() const { return true; }
@@ -160,69 +163,69 @@ class Sequence {
   /// its prompt are final and may run already. The number never falls.
   virtual int known_rows() const { return 0; }
 
-  /// Scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c are the
-  /// sequence's logits and u its companion's. Unset or 1: no companion. Constant.
+  /// Returns the scale s of classifier-free guidance: codes are drawn from u + s (c - u), where c
+  /// are the sequence's logits and u its companion's. Unset or 1: no companion. Constant.
   virtual std::optional<float> guidance() const { return std::nullopt; }
-  /// Returns the scale of code k of the next step, where there is a companion; 1: the code is not
-  /// guided. The companion's rows run only when a code is guided, those of earlier steps then too.
+  /// Returns the scale of code k of the next step, if there is a companion; 1: the code is not
+  /// guided. The companion's rows, also those of earlier steps, run only when a code is guided.
   virtual float step_guidance(int /*k*/) const { return guidance().value_or(1); }
-  /// Rows of the companion's prompt, at least 1. Constant within a segment.
+  /// Returns the number of rows of the companion's prompt, at least 1. Constant within a segment.
   virtual int companion_rows() const { return prompt_rows(); }
 
-  /// Writes the data of the rows from position `first` on, as many as `out` has. All of them are
-  /// rows of the prompt or of steps that have run. Allocates nothing.
+  /// Fills `out` with the rows from position `first` on, which are rows of the prompt or of steps
+  /// that have run. Allocates nothing.
   virtual void rows(int first, bool companion, InputRows& out) const;
 
   /// Appends one key for each leading row of the prompt whose cache may be shared with other
-  /// requests: rows with the same keys before and at them must be fed the same input. A token id is
+  /// requests: if the keys up to a row are equal, the inputs up to it must be equal. A token id is
   /// its own key; a vector's is a hash of its bytes. Fewer keys than rows, or none, are fine.
   virtual void prefix_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
-  /// The same for rows behind the prompt, when every row of the prompt has a key. For the sequence:
-  /// a later prompt of a conversation may begin with the generated rows. For the companion: other
-  /// companions may have the same rows before their first guided step.
+  /// Appends such keys for rows after the prompt; called if every row of the prompt has a key. For
+  /// the sequence: a later prompt of a conversation may begin with the generated rows. For the
+  /// companion: other companions may have equal rows before their first guided step.
   virtual void step_keys(bool /*companion*/, std::vector<uint64_t>& /*keys*/) const {}
 
-  /// Token ids of the current segment's prompt, for comparing with an original implementation;
-  /// empty where a prompt is not made of ids.
+  /// Returns the token ids of the current segment's prompt, for comparing with an original
+  /// implementation; empty if the prompt is not made of ids.
   virtual std::span<const int32_t> prompt_ids() const { return {}; }
 
   /// Returns whether the tapped row at position `pos` of this segment is sent along the node's
-  /// edges of rows. Such rows are sent once, in order, and never come from another request's cache:
-  /// prefix_keys() must end before the first of them.
+  /// edges of rows. Such rows are sent once, in order, and are always computed: prefix_keys() must
+  /// end before the first of them.
   virtual bool tapped(int /*pos*/) const { return false; }
 
   /// Returns how many log-probabilities each step yields (StepScores::top); -1: none. Constant.
   virtual int scores() const { return -1; }
 
-  /// How code k of the next step is sampled. Valid until the next advance().
+  /// Returns the sampling parameters of code k of the next step. Valid until the next advance().
   virtual const SampleParams& sampling(int k) const = 0;
   virtual SampleRule rule(int k) const = 0;
-  /// Codes k of the steps so far, oldest first, for the repetition penalty.
+  /// Returns code k of each step so far, oldest first, for the repetition penalty.
   virtual std::span<const int32_t> history(int /*k*/) const { return {}; }
 
-  /// Guesses of code 0 of the next steps, oldest first, where the stage can run them
+  /// Returns guesses of code 0 of the next steps, oldest first, if the stage can run them
   /// (ArTraits::drafts). The rows of the guesses run with the row that is due, and the engine keeps
   /// the steps up to the first sampled code that differs from its guess. Guesses change the time,
   /// never the codes. Steps that may be guessed share sampling(0). Valid until the next advance().
   virtual std::span<const int32_t> draft() const { return {}; }
-  /// rule(0) of the step after `guesses` guesses, if all are right.
+  /// Returns rule(0) of the step after `guesses` guesses, if all are right.
   virtual SampleRule drafted_rule(int /*guesses*/) const { return rule(0); }
-  /// history(0) after `guesses` guesses, if all are right.
+  /// Returns history(0) after `guesses` guesses, if all are right.
   virtual std::span<const int32_t> drafted_history(int /*guesses*/) const { return history(0); }
 
-  /// Called after the advance() of a step whose guess was wrong, with the codes that the rows of
-  /// this guess and of later guesses yielded; these are not steps. May change draft().
+  /// Gets, after the advance() of a step whose guess was wrong, the codes that the rows of this
+  /// guess and of later guesses yielded; these are not steps. May change draft().
   virtual void missed(std::span<const int32_t> /*codes*/) {}
 
   /// Takes the sampled codes of a step (one per ArTraits::vocab) and emits the frames, text and
   /// marks that they complete.
   virtual Verdict advance(std::span<const int32_t> codes, StepOutput& out) = 0;
 
-  /// More text of an open request; `last` closes it. May be slow (tokenizers, phonemes): it
+  /// Adds text to an open request; `last` closes it. May be slow (tokenizers, phonemes): it
   /// runs on a host thread, while the sequence is in no batch. An Error fails the request.
   virtual Status append_text(std::string_view text, bool last);
 
-  /// Frames from another node of the graph, at input port `port`. Must be
+  /// Takes frames from another node of the graph, at input port `port`. Must be
   /// fast. An Error fails the request.
   virtual Status take(int port, const Frames& frames);
 

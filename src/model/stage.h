@@ -2,7 +2,7 @@
 // requests and executors; a call runs on one executor's thread with that executor's StepContext.
 // A stage runs on one device, the CPU unless device() says otherwise: the context, the cache and
 // the given views lie there; spans are always host memory.
-// E: sequences that yield a step, H: hidden width, K: codes a step, C: codes a frame.
+// E: sequences that yield a step, H: hidden width, K: codes of a step, C: codes of a frame.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct ArSeq {
   Sequence* state = nullptr;
   int first_pos = 0;
   int rows = 1;
-  /// How many of its last rows yield a step. 0: a part of a prompt without its end. More than one:
-  /// the rows after the first are guesses (Sequence::draft).
+  /// The number of its last rows that yield a step. 0: a part of a prompt without its end. Above 1:
+  /// the rows after the first of them are guesses (Sequence::draft).
   int emits = 1;
   bool companion = false;  ///< the rows of the state's guidance companion
 };
@@ -35,15 +35,15 @@ struct ArSeq {
 /// Prefill parts and single decode rows of many requests, in one batch. Borrowed for one step.
 struct ArBatch {
   std::span<const ArSeq> seqs;
-  int rows = 0;                ///< of all sequences together
-  int emits = 0;               ///< E, how many rows yield a step
-  Ragged ragged;               ///< rows and cache pages of `seqs`
+  int rows = 0;                ///< total of all sequences
+  int emits = 0;               ///< E, the number of rows that yield a step
+  Ragged ragged;               ///< positions and cache pages of `seqs`
   std::span<const KvPool> kv;  ///< one per ArTraits::kv, sharing the page tables
   View scratch;    ///< u8 [scratch_bytes(E)], kept from forward() to the end of the step
-  View taps = {};  ///< f32 [rows, ArTraits::tap], filled by forward(); empty: not wanted
+  View taps = {};  ///< f32 [rows, ArTraits::tap], which forward() fills; empty: not wanted
 };
 
-/// The rows of a batch that yield a step, in batch order; from the step's arena.
+/// Returns the rows of a batch that yield a step, in batch order; allocated in the step's arena.
 std::span<int32_t> emitting_rows(StepContext& ctx, const ArBatch& batch);
 
 struct Step;
@@ -52,52 +52,53 @@ struct StepResults;
 /// The properties of an AR stage that the engine needs.
 struct ArTraits {
   int hidden = 0;
-  std::vector<int> vocab;  ///< of each of the K codes that are sampled in a step
+  std::vector<int> vocab;  ///< size of the vocabulary of each of the K codes of a step
   std::vector<KvSpec> kv;
   int max_positions = 0;
   int tap = 0;  ///< width of the rows that forward() can tap (hidden states); 0: none
-  /// How many numbers a step yields beside its codes (a diffusion head's latent); 0: none. The
-  /// sequence gets them and may send them on as rows (StepOutput::row), so such a stage has no
+  /// The number of values that a step yields beside its codes (a diffusion head's latent); 0: none.
+  /// The sequence gets them and may send them on as rows (StepOutput::row), so such a stage has no
   /// taps.
   int values = 0;
-  bool drafts = false;  ///< a sequence may yield more than one step; needs one code a step
-  /// Whether the stage writes to the sequences that it runs. A copy of a sequence in another
-  /// process would then differ, so such a stage runs only in the process of its sequences.
+  bool drafts = false;  ///< a batch may run guesses (Sequence::draft); needs one code per step
+  /// Whether the stage writes to the sequences that it runs. Such a stage runs only in the process
+  /// of its sequences, because copies elsewhere would differ.
   bool writes = false;
 };
 
-/// Autoregressive: a KV cache and a sampler. Every result must be the same bits in any batch. On a
-/// GPU a step may be run twice for what it queues (Stream::repeat): states are read, not changed,
-/// and nothing waits for the device.
+/// An autoregressive stage, with a KV cache and a sampler. Every result must have the same bits in
+/// any batch. On a GPU the queued work of a step may be run twice (Stream::repeat): a stage only
+/// reads the state of sequences, and never waits for the device.
 class ArStage {
  public:
   virtual ~ArStage() = default;
   virtual Device device() const { return Device::kCpu; }
   virtual const ArTraits& traits() const = 0;
-  /// Bytes that a step of E sequences keeps between its calls (a depth transformer's cache).
+  /// Returns the bytes that a step of E sequences keeps between its calls (a depth transformer's
+  /// cache).
   virtual size_t scratch_bytes(int /*emits*/) const { return 0; }
 
-  /// Runs all rows, writes their keys and values, and hidden f32 [E, H] of those that emit
-  /// (emitting_rows).
+  /// Runs all rows, writes their keys and values to the cache, and writes hidden f32 [E, H] of the
+  /// rows that yield a step (emitting_rows).
   virtual void forward(StepContext&, const ArBatch&, View hidden) const = 0;
 
-  /// Logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this step, so that
-  /// heads may be independent (delay patterns) or run a depth transformer (inner steps). Called for
-  /// k = 0 .. K-1 in turn. A companion has a row of its own, with the codes of the sequence that it
-  /// belongs to; the engine merges the logits of the two.
+  /// Writes the logits f32 [E, vocab[k]] of code k. codes i32 [E, K] holds the codes < k of this
+  /// step, so heads may be independent (delay patterns) or run a depth transformer (inner steps).
+  /// Called for k = 0 .. K-1 in turn. A companion has its own row, with the codes of its sequence;
+  /// the engine merges the logits of the two.
   virtual void logits(StepContext&, int k, const ArBatch&, View hidden, View codes,
                       View out) const = 0;
 
-  /// After the last code of a step: out f32 [E, ArTraits::values], all rows at once. codes as in
-  /// logits(), all K of them. Noise is a function of the request's seed and of the step, which the
-  /// sequence knows. A companion has a row of its own, behind its sequence's; what the two are
-  /// merged to, with the sequence's scale, stands in the first. Not finite: the request fails.
+  /// Writes, after the last code of a step, out f32 [E, ArTraits::values] of all rows at once.
+  /// codes as in logits(), all K of them. Noise is a function of the request's seed and the step. A
+  /// companion has its own row after its sequence's row; the sequence's row gets the result of
+  /// both, merged with the sequence's scale. Not finite: the request fails.
   virtual void values(StepContext&, const ArBatch&, View /*hidden*/, View /*codes*/,
                       View /*out*/) const {}
 
-  /// Whether steps run in another process, where the cache and copies of the sequences are, too.
-  /// Then nothing above is called, but step(): all of a step (model/step.h), for which it waits.
-  /// Such a stage gets an executor without cores; one thread at a time, steps in order.
+  /// Whether steps run in another process, which has the cache and copies of the sequences. Then
+  /// the engine calls only step(), which runs a whole step (model/step.h) and waits for it. Such a
+  /// stage gets an executor without cores; one thread at a time, steps in order.
   virtual bool remote() const { return false; }
   virtual void step(const Step&, StepResults&) const {}
 };
@@ -117,18 +118,19 @@ struct ChunkJob {
   int left = 0, fresh = 0, ahead = 0;
   bool last = false;          ///< no frame follows the window
   std::span<float> out = {};  ///< [made, out_width], to be written
-  int made = 0;  ///< fresh * ChunkStage::most_out(); a stage may write fewer and say so
+  int made = 0;  ///< output frames: at first fresh * ChunkStage::most_out(); a stage that writes
+                 ///< fewer sets the number
   /// The error of this stream alone; the other streams of the batch go on. An exception fails all
   /// of them.
   std::optional<Error> fault = {};
 };
 
-/// All frames of a stream that have arrived and were not in a chunk as fresh ones: codes or values
-/// [n, in_width], by the type of the stage.
+/// The frames of a stream that have arrived and were not yet fresh frames of a chunk: codes or
+/// values [n, in_width], by the type of the stage.
 struct WaitingFrames {
   std::span<const int32_t> codes = {};
   std::span<const float> values = {};
-  bool closed = false;  ///< no more will come
+  bool closed = false;  ///< no more frames will come
 };
 
 /// Maps chunks of frames to chunks of frames or samples. The output must not depend on how a stream
@@ -137,10 +139,10 @@ class ChunkStage {
  public:
   virtual ~ChunkStage() = default;
   virtual Device device() const { return Device::kCpu; }
-  /// The types of input and output frames; constant.
+  /// Return the types of input and output frames; constant.
   virtual FrameType in() const = 0;
   virtual FrameType out() const = 0;
-  /// The largest number of output frames for one input frame.
+  /// Returns the largest number of output frames for one input frame.
   virtual int most_out() const { return 1; }
   int in_width() const { return in().width; }
   int out_width() const { return out().width; }
@@ -151,16 +153,16 @@ class ChunkStage {
   /// Opens a stream from a result of bundle(), made here or in another process. Throws LoadError
   /// for a bundle that does not fit.
   virtual std::unique_ptr<StreamState> open(Bundle bundle) const = 0;
-  /// On a GPU the outputs of the jobs are complete after synchronize(), which the caller calls.
+  /// Runs the jobs. On a GPU their outputs are complete after synchronize(), which the caller
+  /// calls.
   virtual void run(StepContext&, std::span<ChunkJob> jobs) const = 0;
-  /// How many of the waiting frames the next chunk takes as fresh ones, when the edge's policy
-  /// would take `planned`; 0: it waits for more. For stages whose frames come in blocks of their
-  /// own. At the end of a stream repeated chunks must take all. No chunk of this stream runs
-  /// meanwhile.
+  /// Returns how many of the waiting frames the next chunk takes as fresh frames, if the edge's
+  /// policy would take `planned`; 0: waits for more. For stages whose frames come in blocks of
+  /// their own. At the end of a stream repeated chunks must take all frames. No chunk of this
+  /// stream runs meanwhile.
   virtual int cut(const StreamState&, const WaitingFrames&, int planned) const { return planned; }
-  /// Called when a chunk has run in another process, on a stream of the same bundle: records in the
-  /// stream here what cut() reads. The job has its outputs. Only stages whose cut() reads the
-  /// stream need it.
+  /// Records in the stream here, for cut(), that a chunk has run in another process, on a stream of
+  /// the same bundle. The job has its outputs. Only stages whose cut() reads the stream need it.
   virtual void follow(StreamState&, const ChunkJob&) const {}
   /// Whether run() only waits for another process. Such a stage gets an executor without cores.
   virtual bool remote() const { return false; }

@@ -6,8 +6,8 @@
 
 namespace syrinx {
 
-/// Writes the ragged description; returns the rows that emit, those of companions and
-/// guesses included.
+/// Writes the description of the batch's rows; returns the number of rows that yield a step, with
+/// those of companions and guesses.
 int StepWork::lay_out(const Step& step) {
   seqs_.clear(), row_begin_.clear(), kv_len_.clear(), emitting_.clear(), merged_.clear();
   guided_ = scored_ = tapped_ = false;
@@ -38,10 +38,11 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   out.faults.clear();
   results_.assign((emits + emitting_.size()) * out.codes_per_step, 0);
   if (scored_) out.scores.assign(emitting_.size(), {});
-  const bool valued = traits.values > 0;  // into memory whose address may change
+  const bool valued = traits.values > 0;  // values are written to memory whose address may change
   const bool plain = !scored_ && !tapped_ && !valued && !options_.watch;
   const bool one_row_each = step.rows == std::ssize(seqs_) && emits == step.rows;
-  if (ctx.stream && plain && one_row_each) {  // likely to queue the same work as an earlier step
+  if (ctx.stream && plain &&
+      one_row_each) {  // such a step probably queues the same work as an earlier step
     ctx.stream->repeat([&] { queue(ctx, ar, step, emits, out); });
   } else {
     queue(ctx, ar, step, emits, out);
@@ -50,7 +51,7 @@ void StepWork::run(StepContext& ctx, const ArStage& ar, const Step& step, StepRe
   read_results(out);
 }
 
-/// Queues all work of a step on a device. Waits for the device only where log-probabilities are
+/// Queues all work of a step on a device. Waits for the device only if log-probabilities are
 /// wanted.
 void StepWork::queue(StepContext& ctx, const ArStage& ar, const Step& step, int emits,
                      StepResults& out) {

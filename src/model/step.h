@@ -1,7 +1,7 @@
 // A whole step of an AR stage: rows of many sequences run, codes are drawn, and the wanted scores,
-// values and taps are fetched. Values; the same step in any process.
-// E: rows that are sampled, one for each sequence that emits (a guidance pair counts once) and one
-// for each of its guesses. K: codes a step.
+// values and taps are fetched. Plain values, so that a step can run in any process. E: rows that
+// are sampled: one for each sequence that yields a step (a guidance pair counts once), and one for
+// each of its guesses. K: codes a step.
 #pragma once
 
 #include <cstdint>
@@ -29,44 +29,46 @@ struct StepSequence {
   int first_pos = 0;
   int rows = 1;
   bool emits = true;
-  int drafts = 0;  ///< how many of its last rows are guesses, which yield steps too
+  int drafts = 0;  ///< number of its last rows that are guesses, which also yield steps
   bool companion = false;
-  bool guided = false;  ///< a companion that emits follows
+  bool guided = false;  ///< its companion, which also yields a step, follows
   uint64_t seed = 0;
-  uint32_t step = 0;  ///< of the request, over all segments
+  uint32_t step = 0;  ///< number of the step within the request, over all segments
   int scores = -1;    ///< Sequence::scores()
   bool taps = false;  ///< its rows are wanted in StepResults::taps
 };
 
-/// Borrowed for one call.
+/// The inputs of a step; borrowed for one call.
 struct Step {
   std::span<const StepSequence> sequences;
-  int rows = 0;                         ///< of all sequences together
+  int rows = 0;                         ///< total of all sequences
   std::span<const int32_t> page_table;  ///< [sequences, table_width]
   int table_width = 0;
-  std::span<const KvPool> kv;  ///< one per ArTraits::kv; empty where the stage is away
-  // For stages in other processes, which hold their own cache:
+  std::span<const KvPool> kv;  ///< one per ArTraits::kv; empty for a remote stage
+  // For remote stages, whose process has the cache:
   std::span<const PageCopy> copies = {};  ///< to be made before the step
-  int pages = 0;                          ///< of the cache
+  int pages = 0;                          ///< number of pages of the cache
 };
 
 /// The results of a step, for the E sequences that yielded one.
 struct StepResults {
   int codes_per_step = 0;
   std::vector<int32_t> codes;        ///< [E, K]
-  std::vector<SampleStatus> status;  ///< [E], the first fault among a row's codes
+  std::vector<SampleStatus> status;  ///< [E], the first error among a row's codes
   std::vector<StepScores> scores;    ///< [E], for rows that asked; empty: no row asked
   std::vector<float> values;         ///< [E, ArTraits::values]
-  std::vector<float> taps;  ///< [rows, ArTraits::tap] of the sequences that asked, in order
-  /// [sequences] the error of each sequence that cannot go on; empty: all of them can.
+  std::vector<float>
+      taps;  ///< [rows, ArTraits::tap] of the sequences whose rows are wanted, in order
+  /// [sequences] the error of each sequence that has failed; empty: none has failed.
   std::vector<std::optional<Error>> faults;
 };
 
 /// Hooks for tests that look into steps; the engine sets none.
 struct StepOptions {
-  bool greedy = false;  ///< the largest logit after the rules, whatever requests say
-  /// Sees logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any rule.
-  /// They lie on the context's device. Unset: not called.
+  bool greedy =
+      false;  ///< draw the largest logit after the rules, whatever sampling a request asks for
+  /// Called with logits f32 [rows that are sampled, vocab[k]] of code k: after guidance, before any
+  /// rule. They lie on the context's device. Unset: not called.
   std::function<void(StepContext& ctx, int k, View logits)> watch = {};
 };
 
@@ -91,7 +93,7 @@ class StepWork {
 
   const StepOptions options_;
 
-  // Buffers of the running step, kept to reuse their memory.
+  // Buffers of the running step; members, so that their memory is reused.
   std::vector<ArSeq> seqs_;
   std::vector<int32_t> row_begin_, kv_len_;
   std::vector<int32_t> results_;  // codes [E, K], then statuses [rows without companions, K]
@@ -102,11 +104,11 @@ class StepWork {
     int guesses = 0;
   };
   std::vector<Emitting> emitting_;  // without companions
-  std::vector<GuidedRow> merged_;   // of each of them
+  std::vector<GuidedRow> merged_;   // [emitting_]
   bool guided_ = false;
   bool tapped_ = false;        // some row is tapped
   bool scored_ = false;        // some row asked for log-probabilities
-  std::vector<float> logits_;  // of a row that is scored
+  std::vector<float> logits_;  // logits of the row being scored
 };
 
 }  // namespace syrinx

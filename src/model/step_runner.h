@@ -15,7 +15,8 @@
 
 namespace syrinx {
 
-/// Largest difference over the largest magnitude; infinite when a number is not finite.
+/// Returns the largest difference divided by the largest magnitude; infinite if a number is not
+/// finite.
 inline float relative(std::span<const float> got, std::span<const float> want) {
   EXPECT_EQ(got.size(), want.size());
   float worst = 0, top = 1e-30f;
@@ -38,8 +39,8 @@ inline double rms_off(std::span<const float> got, std::span<const float> want) {
   return std::sqrt(off / power);
 }
 
-/// Compares computed logits with the wanted ones; where a stage computes nothing (StreamHead) it
-/// writes -inf. At least `least` numbers must have been computed.
+/// Compares computed logits with the wanted ones, except logits that a stage does not compute
+/// (StreamHead), which are -inf. At least `least` numbers must have been computed.
 struct Computed {
   std::vector<float> got, want;
 
@@ -53,18 +54,18 @@ struct Computed {
     EXPECT_GE(got.size(), least);
   }
 };
-/// The largest difference relative to the largest wanted value.
+/// Returns the largest difference relative to the largest wanted value.
 inline float relative(const Computed& computed) { return relative(computed.got, computed.want); }
 
-/// The numbers of an f32 view on the CPU.
+/// Returns the numbers of an f32 view on the CPU.
 inline std::span<const float> floats(const View& view) {
   return {view.f32(), static_cast<size_t>(view.count())};
 }
-/// A copy of the numbers of an i32 view on the CPU.
+/// Returns a copy of the numbers of an i32 view on the CPU.
 inline std::vector<int32_t> ints(const View& view) {
   return {view.i32(), view.i32() + view.count()};
 }
-/// Every 16th row of [T, C], from the first on.
+/// Returns every 16th row of [T, C], from the first on.
 inline std::vector<float> every_16th(const View& view) {
   std::vector<float> out;
   for (int64_t t = 0; t < view.shape[0]; t += 16) {
@@ -74,11 +75,11 @@ inline std::vector<float> every_16th(const View& view) {
   return out;
 }
 
-/// Opens a request at a model of one AR node.
+/// Opens a request of a model with one AR node.
 inline std::unique_ptr<Sequence> open_only(const Pipeline& model, const SpeechRequest& request) {
   auto opened = model.open(request);
   EXPECT_TRUE(opened.ok()) << (opened.ok() ? "" : opened.error().message);
-  return opened.take().only();  // throws where it was refused
+  return opened.take().only();  // throws if the request was refused
 }
 /// Returns the reason why a model refuses a request.
 inline Error refusal_of(const Pipeline& model, const SpeechRequest& request) {
@@ -100,16 +101,17 @@ inline GivenRow row_of(const Sequence& sequence, int pos, bool companion, std::s
 struct Track {
   std::unique_ptr<Sequence> state;
   std::vector<int32_t> pages;
-  int cached = 0;  // positions
-  int steps = 0;   // of the segment
+  int cached = 0;  // positions in the cache
+  int steps = 0;   // steps of the segment
   bool finished = false;
-  bool ended = false;  // finished by itself, not at its bound
+  bool ended = false;  // ended by itself, not at its bound
   std::vector<int32_t> frames;
   std::string text;                        // StepOutput::text()
-  std::vector<std::vector<float>> logits;  // of codebook 0, each step
-  std::vector<std::vector<float>> inner;   // of the others, each step, side by side
-  std::vector<int32_t> codes;              // [steps, codes of a step], as drawn or forced
-  std::span<const int32_t> follow;  // forced codes that replace the drawn ones, while they last
+  std::vector<std::vector<float>> logits;  // logits of codebook 0 of each step
+  std::vector<std::vector<float>>
+      inner;                        // logits of the other codebooks of each step, side by side
+  std::vector<int32_t> codes;       // [steps, codes of a step], as drawn or forced
+  std::span<const int32_t> follow;  // codes that replace the drawn ones, until they are used up
   std::vector<float> rows;          // StepOutput::row()
   std::vector<int32_t> answer_ids;  // StepOutput::answer_id()
 };
@@ -131,13 +133,13 @@ class Runner {
     return track;
   }
 
-  /// One step of every unfinished, ready track; prompts are fed `chunk` rows at a time.
+  /// Takes one step of every unfinished, ready track; runs prompts in parts of `chunk` rows.
   void step(std::span<Track*> tracks, int chunk = 1 << 20);
   void step(Track& track) {
     Track* one[] = {&track};
     step(one);
   }
-  /// Drops the cache of a track, so that its rows run again.
+  /// Drops the cache of a track, so that its rows are computed again.
   void drop(Track& track) {
     track.cached = 0;
     free_.insert(free_.end(), track.pages.begin(), track.pages.end());

@@ -17,21 +17,20 @@
 namespace syrinx {
 
 struct Voice {
-  std::string family;  ///< the family whose encoders made it; no other family can use it
-  std::string
-      encoder;       ///< VoiceEncoderInfo::version of them, or "given" for a user's own embedding
-  std::string mode;  ///< the way to use it: one of VoiceEncoderInfo::modes
+  std::string family;   ///< the family whose encoders made it; no other family can use it
+  std::string encoder;  ///< their VoiceEncoderInfo::version, or "given" for a user's own embedding
+  std::string mode;     ///< the way to use it: one of VoiceEncoderInfo::modes
   std::string text = {};  ///< the words of the recording; empty: not known
-  double seconds = 0;     ///< of the recording
+  double seconds = 0;     ///< length of the recording
   /// Tensors by names that the family chooses, e.g. "speaker" f32 [192], "codes" i32 [T, C].
   std::map<std::string, Tensor> tensors = {};
 
-  /// The tensor of that name, or null.
+  /// Returns the tensor of that name, or null.
   const Tensor* find(const std::string& name) const;
 };
 
-/// Returns a digest of everything in the voice, the same on every machine: the key for caches.
-/// Making another voice with the same digest is not practical.
+/// Returns a digest of everything in the voice, the same on every machine: the key for caches. It
+/// is not practical to make another voice with the same digest.
 uint64_t voice_hash(const Voice& voice);
 
 /// A user's recording: mono samples in about [-1, 1], free of NaN.
@@ -51,12 +50,12 @@ struct VoiceMode {
   bool needs_text = false;  ///< only with Recording::text
 };
 
-/// Facts about an encoder of voices, with its bounds for recordings.
+/// Facts about a voice encoder, with its bounds for recordings.
 struct VoiceEncoderInfo {
   std::string family;
   std::string version;           ///< changes whenever the same recording would yield another voice
   std::vector<VoiceMode> modes;  ///< the best one first
-  double min_s = 1, max_s = 30;  ///< of a recording; a longer one is refused
+  double min_s = 1, max_s = 30;  ///< length of a recording; others are refused
 };
 
 /// A recording being encoded, a bounded piece at a time. One thread at a time.

@@ -27,7 +27,7 @@ struct VoiceFile {
 
 inline constexpr size_t kMaxVoiceFileBytes = size_t{16} << 20;
 
-/// Writes a voice file, which appears under its name whole or not at all.
+/// Writes a voice file; the file appears under its name only when it is complete.
 void write_voice_file(const std::string& path, const Voice& voice, const VoiceNotes& notes);
 /// Reads and checks a voice file. Throws LoadError.
 VoiceFile read_voice_file(const std::string& path);

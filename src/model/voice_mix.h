@@ -15,8 +15,8 @@ struct NamedShare {
   float weight = 1;
 };
 
-/// Reads the shares of a mix, at most 8; "anna" is one share, "anna+ben" are two equal ones. Errors
-/// name "voice".
+/// Reads the shares of a mix, at most 8; "anna" is one share, "anna+ben" are two equal shares.
+/// Errors name "voice".
 Result<std::vector<NamedShare>> parse_voice_mix(std::string_view text);
 
 }  // namespace syrinx

@@ -9,9 +9,9 @@
 
 namespace syrinx {
 
-/// Derive, write `Pieces work()`, and call start(work()) in the constructor; the piece that runs
-/// has ctx(), whose arena is empty at the start of each. Neither copied nor moved: the coroutine
-/// holds its address.
+/// To use: derive, write `Pieces work()`, and call start(work()) in the constructor. The running
+/// piece has ctx(), whose arena is empty when a piece starts. Not copyable or movable: the
+/// coroutine has its address.
 class VoiceWork : public VoiceEncoding {
  public:
   VoiceWork() = default;
@@ -32,7 +32,7 @@ class VoiceWork : public VoiceEncoding {
   void start(Pieces pieces) { pieces_ = std::move(pieces); }
   /// The context of the running piece; do not keep it beyond that piece.
   StepContext& ctx() const { return *ctx_; }
-  /// The place of the context of the running piece, for pieces within pieces.
+  /// Returns the variable with the context of the running piece, for nested coroutines.
   StepContext* const& ctx_slot() const { return ctx_; }
 
   Voice voice;

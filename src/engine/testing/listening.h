@@ -14,7 +14,7 @@
 
 namespace syrinx {
 
-/// Collects the text too. Read it after the end.
+/// A collector that also collects the text. Read it after the end.
 class Reader : public Collector {
  public:
   void text(std::string_view piece, std::span<const ScoredToken>) override {
@@ -50,7 +50,7 @@ inline std::shared_ptr<Reader> ask(Engine& engine, const SpeechRequest& request)
   auto sink = std::make_shared<Reader>();
   const auto id = engine.submit(request, sink);
   EXPECT_TRUE(id.ok()) << (id.ok() ? "" : id.error().message);
-  if (!id.ok()) {  // ends the wait of a thread in wait()
+  if (!id.ok()) {  // wakes a thread that is blocked in wait()
     Outcome refused;
     refused.reason = FinishReason::kError;
     refused.error = id.error();
@@ -74,7 +74,7 @@ inline std::vector<float> spoken(Engine& engine, const SpeechRequest& request) {
   return answered(engine, request)->samples();
 }
 
-/// Returns the samples of a request that is alone on an engine of `make(EngineOptions)`. Expects
+/// Returns the samples of a request that runs alone on an engine of `make(EngineOptions)`. Expects
 /// the same samples among `count` requests on an engine with batches of six, so that requests begin
 /// and end in different batches. `change(i, other)` may change the i-th request and returns whether
 /// it did; a changed request's samples are not compared.

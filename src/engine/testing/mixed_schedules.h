@@ -67,8 +67,8 @@ struct MixedResult {
 class MixedSchedule {
  public:
   /// `kv_bytes`: memory for each AR node, enough for any single request. `own_blocks`: a node that
-  /// keeps the chunk policy of its family, because its blocks are longer than the random chunks
-  /// here; -1: none.
+  /// keeps its family's chunk policy, because its blocks are longer than random chunks; -1: no such
+  /// node.
   MixedSchedule(uint64_t seed, const std::shared_ptr<const Pipeline>& pipeline,
                 std::span<const ExpectedAnswer> expected, size_t kv_bytes, Executor& executor,
                 int own_blocks = -1)
@@ -81,7 +81,8 @@ class MixedSchedule {
       policy.initial = 1 + below(6);
       policy.steady = 1 + below(12);
       const int least = std::max(policy.initial, policy.steady) + policy.lookahead;
-      edge.window = below(2) == 0 ? least : 1 << 20;  // the smallest window, or one without effect
+      edge.window =
+          below(2) == 0 ? least : 1 << 20;  // the smallest window, or one that is never full
     }));
   }
 

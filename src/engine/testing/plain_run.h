@@ -1,6 +1,6 @@
 // For tests: computes the output of a request on a chain without the engine. It runs the rows of
-// one sequence as they become due, then each chunk stage on all of its frames as one chunk: no
-// scheduler, no executor, no shared page. The engine's output must have the same bits.
+// one sequence as they become due. Then each chunk stage runs once, on all of its frames. It uses
+// no scheduler, no executor and no shared page. The engine's output must have the same bits.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ inline void steps(const ArStage& ar, Sequence& sequence, uint64_t seed, PlainRun
 
 }  // namespace plain_run
 
-/// Runs `request`, whose text must be complete and must not ask for a fault.
+/// Runs `request`, whose text must be complete and must not make a call fail.
 inline PlainRun run_plainly(const Pipeline& model, const SpeechRequest& request) {
   PlainRun out;
   auto opened = model.open(request);

@@ -42,8 +42,8 @@ inline EngineOptions patient(int pages = 400) {
   return options;
 }
 
-/// The time of a batch: a second of audio costs 50 rows and two times 50 frames, 90 ms, so that the
-/// machine is full with about 11 streams.
+/// Returns the time of a batch. A second of audio costs 50 rows and 2 x 50 frames, together 90 ms,
+/// so the machine is full with about 11 streams.
 inline double ninety_ms_a_second(const Batch& batch) {
   return batch.units() * (batch.kind() == Plan::kAr ? 1.6e-3 : 1e-4);
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr int kWidth = 16, kHeadSize = 8, kTap = 4;
 constexpr int kLetters = 26, kTones = 32, kFramesAnId = 2, kHopSize = 10;
 
-/// Computes the row of a position, kWidth numbers, from the data of the sequence.
+/// A sequence whose row at each position, kWidth numbers, is computed from its data.
 class DuetSequence : public Sequence {
  public:
   virtual void input(int pos, std::span<float> row) const = 0;
@@ -88,7 +88,7 @@ class TalkerSequence : public DuetSequence {
 
  private:
   int step() const { return static_cast<int>(tones_.size()); }
-  /// -1: behind the last byte.
+  /// Returns the id of a step; -1: after the last byte.
   int id_of(int step) const {
     const int at = step / kFramesAnId;
     return at < std::ssize(ids_) ? ids_[at] : -1;
@@ -150,7 +150,7 @@ class DuetStage : public ArStage {
   std::vector<float> w_head_ = toy_noise(kWidth * kTones, 30 + stream_);
 };
 
-/// A tone for a code.
+/// Makes a tone for each code.
 class DuetVoice : public ChunkStage {
  public:
   FrameType in() const override { return {Flow::kCodes, 1}; }

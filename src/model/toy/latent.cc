@@ -29,7 +29,7 @@ class LatentSequence : public Sequence {
     if (!companion) keys.insert(keys.end(), text_.begin(), text_.end());
     if (companion) keys.resize(keys.size() + static_cast<size_t>(companion_rows()));
   }
-  /// Steps without a latent, the same for the sequence and its companion.
+  /// Keys of the steps without a latent, which are equal for the sequence and its companion.
   void step_keys(bool, std::vector<uint64_t>& keys) const override {
     for (int at = 0; at < std::min(step(), kLatentThoughts); ++at) keys.push_back(codes_[at]);
   }

@@ -61,7 +61,7 @@ class ToyState : public Sequence {
   bool ready() const override {
     const size_t at = begin_ + step();
     if (at < text_.size() && text_[at] == kReady) stumble("ready()");
-    // The byte behind this step's must be there: advance() ends the request by it.
+    // The next byte must have arrived, because advance() checks whether it ends the request.
     return !open_ || begin_ + (step() + 1) / options_.steps_per_byte < text_.size();
   }
   const SampleParams& sampling(int k) const override { return sampling_[k]; }
@@ -85,7 +85,7 @@ class ToyState : public Sequence {
     }
     if (at < text_.size() && text_[at] == '&') {
       gone_on_ = static_cast<int>(step());
-      const int some = static_cast<int>(text_.size() % 4);  // fewer than there are, too
+      const int some = static_cast<int>(text_.size() % 4);  // also tests fewer keys than rows
       return {Verdict::kNextSegment, FinishReason::kStop, prompt_rows() - 1 - some};
     }
     if (at >= text_.size() && !open_) return {Verdict::kFinished, FinishReason::kStop};
@@ -105,25 +105,25 @@ class ToyState : public Sequence {
   size_t step() const { return codes_.size() / 2; }
   const std::string& text() const { return text_; }
   std::span<const float> voice() const { return voice_; }
-  /// Byte spoken at position `pos` of the sequence or its companion, or 0.
+  /// Returns the byte spoken at position `pos` of the sequence or its companion, or 0.
   char byte_at(int pos, bool companion) const {
     if (pos < static_cast<int>(instructions_.size())) return seen(instructions_[pos], companion);
     if (companion) return 0;
     const size_t at = begin_ + std::max(0, pos - own_rows(false) + 1) / options_.steps_per_byte;
     return at < text_.size() ? text_[at] : 0;
   }
-  /// Codes that are fed at `pos`; null in the prompt.
+  /// Returns the codes of the input row at `pos`; null in the prompt.
   const int32_t* codes_at(int pos, bool companion) const {
     const int prompt = own_rows(companion);
     return pos < prompt ? nullptr : &codes_[2 * (pos - prompt)];
   }
 
  private:
-  /// Rows before the first step.
+  /// Returns the number of rows before the first step.
   int own_rows(bool companion) const {
     return static_cast<int>(instructions_.size()) + (companion ? 2 : 3);
   }
-  /// The byte of the instructions in the input of the sequence or its companion.
+  /// Returns the byte of the instructions that the sequence or its companion sees.
   static char seen(char byte, bool companion) { return companion && byte == '#' ? '.' : byte; }
   void add_voice(const Voice* voice, float weight) {
     const Tensor* speaker = voice ? voice->find("speaker") : nullptr;
@@ -135,8 +135,8 @@ class ToyState : public Sequence {
   std::string text_, instructions_;
   std::optional<float> guidance_;
   bool open_;
-  size_t begin_ = 0;  // of the segment
-  int gone_on_ = 0;   // steps that the prompt of the segment contains
+  size_t begin_ = 0;  // first byte of the segment
+  int gone_on_ = 0;   // number of earlier steps in the prompt of the segment
   int max_steps_;
   SampleParams sampling_[2];
   std::vector<int32_t> codes_, history_[2];
@@ -250,7 +250,7 @@ class ToyFeatures : public ChunkStage {
       auto& stream = *static_cast<Stream*>(job.state);
       stream.taken += job.fresh;
       if (stream.taken > stream.breaks_run) stumble("run()");
-      for (const int32_t code : job.codes) {  // codes may come from another process
+      for (const int32_t code : job.codes) {  // codes from another process may be invalid
         SYRINX_CHECK(code >= 0 && code < kVocab[0], "[toy] code ", code);
       }
       const int frames = job.left + job.fresh + job.ahead;
@@ -299,7 +299,7 @@ class ToyVocoder : public ChunkStage {
   };
 };
 
-/// The loudness of each quarter of a recording, a tenth of a second at a time.
+/// Computes the loudness of each quarter of a recording, a tenth of a second at a time.
 class ToyEncoding : public VoiceEncoding {
  public:
   explicit ToyEncoding(const Recording& recording) : recording_(recording) {}

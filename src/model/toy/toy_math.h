@@ -1,4 +1,4 @@
-// Arithmetic of the toys: fixed noise for weights, and a product that adds in one order.
+// Arithmetic of the toys: fixed noise for weights, and a product with a fixed order of additions.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace syrinx {
 
-/// Fixed noise in [-1, 1).
+/// Returns fixed noise in [-1, 1).
 inline std::vector<float> toy_noise(size_t count, uint32_t stream) {
   std::vector<float> out(count);
   for (size_t i = 0; i < count; ++i) {
@@ -17,7 +17,7 @@ inline std::vector<float> toy_noise(size_t count, uint32_t stream) {
   return out;
 }
 
-/// y[j] = sum_i x[i] w[i * outs + j]
+/// Computes y[j] = sum_i x[i] w[i * outs + j].
 inline void toy_matvec(const float* x, const std::vector<float>& w, int ins, int outs, float* y) {
   for (int j = 0; j < outs; ++j) {
     float sum = 0;
